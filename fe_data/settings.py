@@ -1,0 +1,85 @@
+"""What a user may choose: the inputs of one cell and the settings of a simulation, validated on construction."""
+
+import dataclasses
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+
+# Bounds of the paper's input box (section 3.2): designs draw from it, single cells may leave it.
+INPUT_BOUNDS = {
+    "vf": (0.05, 0.40),
+    "E_f_GPa": (200.0, 600.0),
+    "b_m_MPa": (300.0, 500.0),
+    "c_m": (0.20, 0.55),
+}
+INPUT_NAMES = tuple(INPUT_BOUNDS)
+OUTPUT_NAMES = ("b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma")
+
+
+def require_between(name: str, value: float, low: float, high: float, *, open_low: bool = False) -> None:
+    """Raise a ValueError that names the field, the value and the allowed range."""
+    inside = (low < value if open_low else low <= value) and value <= high
+    if not (isinstance(value, int | float) and math.isfinite(value) and inside):
+        bracket = "(" if open_low else "["
+        raise ValueError(f"{name} = {value!r} is out of range: allowed is {bracket}{low:g}, {high:g}]")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The four inputs x of one cell (paper, section 3.2)."""
+
+    vf: float  # fibre volume fraction [-]; 0 is the pure matrix
+    E_f_GPa: float  # Young's modulus of the fibres [GPa]
+    b_m_MPa: float  # hardening coefficient of the matrix [MPa]
+    c_m: float  # hardening exponent of the matrix [-]
+
+    def __post_init__(self):
+        require_between("vf", self.vf, 0.0, 0.5)
+        require_between("E_f_GPa", self.E_f_GPa, 1.0, 1e5)
+        require_between("b_m_MPa", self.b_m_MPa, 0.0, 1e5)
+        require_between("c_m", self.c_m, 0.0, 1.0, open_low=True)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything else that a result depends on."""
+
+    n_fibres: int = 30
+    min_spacing: float = 1.14  # least centre distance, in fibre diameters [-]
+    resolution: float = 3.0  # elements per fibre diameter [-]
+    increments: int = 50  # equal load increments
+    strain: float = 0.05  # final mean strain eps_xx [-]
+    tolerance: float = 1e-6  # relative Newton residual [-]
+    E_m_GPa: float = 100.0  # matrix Young's modulus [GPa]
+    nu_m: float = 0.3  # matrix Poisson ratio [-]
+    nu_f: float = 0.25  # fibre Poisson ratio [-]
+    a_MPa: float = 400.0  # initial yield stress of the matrix [MPa]
+    fibre_stress_MPa: float = 900.0  # threshold of p_sigma [MPa]
+
+    def __post_init__(self):
+        for name, low, high in (
+            ("n_fibres", 1, 1000),
+            ("min_spacing", 1.0, 3.0),
+            ("resolution", 1.0, 50.0),
+            ("increments", 4, 10000),
+            ("strain", 1e-4, 0.5),
+            ("tolerance", 1e-12, 1e-3),
+            ("E_m_GPa", 1e-3, 1e5),
+            ("nu_m", 0.0, 0.49),
+            ("nu_f", 0.0, 0.49),
+            ("a_MPa", 1e-3, 1e6),
+            ("fibre_stress_MPa", 1e-3, 1e6),
+        ):
+            require_between(name, getattr(self, name), low, high)
+        for name in ("n_fibres", "increments"):
+            if not isinstance(getattr(self, name), int):
+                raise ValueError(f"{name} = {getattr(self, name)!r} must be an integer")
+
+    def to_dict(self) -> dict:
+        """Settings as a plain dictionary, in declaration order."""
+        return dataclasses.asdict(self)
+
+    def digest(self) -> str:
+        """Hexadecimal SHA-256 of the settings: two folders with the same digest hold comparable samples."""
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
