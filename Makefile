@@ -1,0 +1,67 @@
+# `make` alone lists what can be made; each target makes the environment first when it has to.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := help
+
+# What a user may set: make notebooks PROFILE=quick DATA=my_tables SEED=3
+PROFILE ?= quick
+DATA ?=
+SEED ?=
+JOBS ?=
+ARGS ?=
+settable := PROFILE DATA SEED JOBS ARGS
+
+given := $(foreach v,$(.VARIABLES),$(if $(findstring command line,$(origin $v)),$v))
+unknown := $(filter-out $(settable) MAKEFLAGS MFLAGS -%,$(given))
+ifneq ($(unknown),)
+$(error unknown parameter $(unknown): the ones that exist are $(settable))
+endif
+
+export PROFILE DATA SEED JOBS
+PYTHON = "$$(sed -n 2p .environment)"
+DOIT = $(PYTHON) -m doit
+
+.PHONY: help environment python reproduce quick datasets notebooks report test lint bench clean
+
+help: ## this list
+	@echo 'make quick      simulate a few cells, train on them, write figures/quick/index.html'
+	@echo 'make reproduce  the same at the size of the paper, into figures/full/index.html'
+	@echo 'make test       run the tests (ARGS="-k mesh" to choose)'
+	@echo 'make lint       check style and types'
+	@echo 'make bench      measure the speed of simulation and training'
+	@echo 'make datasets   only the simulations of a profile (PROFILE=quick or full, JOBS=2)'
+	@echo 'make notebooks  and the notebooks on them (DATA=folder of tables, SEED=3)'
+	@echo 'make report     and the page'
+	@echo 'make python     print the interpreter in use'
+	@echo 'make clean      remove what was computed, keep the environment'
+
+environment:
+	@./setup.sh
+
+python:
+	@./setup.sh --python
+
+quick: export PROFILE = quick
+reproduce: export PROFILE = full
+quick reproduce report: environment
+	@$(DOIT) report
+
+datasets: environment
+	@$(DOIT) dataset
+
+notebooks: environment
+	@$(DOIT) notebook
+
+test: environment
+	@$(PYTHON) -m pytest $(ARGS)
+
+lint: environment
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m mypy
+
+bench: environment
+	@for file in bench/[a-z]*.py; do $(PYTHON) -m "bench.$$(basename "$$file" .py)"; done
+
+clean:
+	rm -rf data figures/quick figures/full/*.html figures/full/notebooks .doit

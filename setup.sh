@@ -1,0 +1,248 @@
+#!/usr/bin/env bash
+# Makes the environment that everything here runs in; does nothing when it is up to date.
+#
+#   ./setup.sh            make or refresh the environment
+#   ./setup.sh --python   the same, then print the interpreter in use
+#
+# Tried in this order: an active environment that imports dolfinx; conda, mamba or micromamba
+# (environment.yml); Debian's or Ubuntu's apt with a virtual environment (constraints.txt).
+# .environment holds a hash of what the environment was made from, and the interpreter.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+exec 3>&1 1>&2 # stdout is for the interpreter alone
+
+stamp=.environment
+venv=.venv
+unfinished=$stamp.unfinished
+system_python=/usr/bin/python3
+apt_packages=(python3-venv python3-dolfinx libopenblas0-pthread
+  libglu1-mesa libxcursor1 libxinerama1 libxft2 libxrender1)
+
+say() { printf 'setup: %s\n' "$*"; }
+die() { say "$*"; exit 1; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+digest() {
+  if have sha256sum; then sha256sum; else shasum -a 256; fi | cut -d ' ' -f 1
+}
+
+# The dependency lists of pyproject.toml count, its linter settings do not.
+recipe_hash() {
+  { pwd
+    cat setup.sh environment.yml constraints.txt
+    awk '/^(requires-python|dependencies) =/,/^\]|^requires/; /^\[project.optional/,/^$/' pyproject.toml
+  } | digest
+}
+
+is_current() {
+  [ -f "$stamp" ] && [ ! -e "$unfinished" ] || return 1
+  { read -r hash && read -r python; } <"$stamp" || return 1
+  [ "$hash" = "$(recipe_hash)" ] && [ -x "$python" ]
+}
+
+finish() { # $1: interpreter
+  "$1" -c 'import dolfinx, gmsh, torch' || die "the new environment cannot import dolfinx, gmsh and torch (see above)"
+  # A path file serves as editable install: no build step, and any checkout path will do.
+  "$1" -c 'import pathlib, sysconfig
+target = pathlib.Path(sysconfig.get_path("purelib"), "composite-bnn.pth")
+target.write_text(f"{pathlib.Path.cwd()}\n")'
+  printf '%s\n%s\n' "$(recipe_hash)" "$1" >"$stamp.tmp"
+  rm -f "$unfinished"
+  mv "$stamp.tmp" "$stamp"
+  say "ready after $SECONDS s: $1"
+}
+
+begin() { # an unfinished environment is thrown away, a stale virtual one is updated in place
+  rm -f "$stamp"
+  if [ -e "$unfinished" ]; then
+    say "removing an unfinished environment"
+    rm -rf "$venv"
+  fi
+}
+
+# pip in $1 with the requirements of pyproject.toml; further arguments go to pip.
+install_requirements() {
+  local python=$1
+  shift
+  "$python" - <<'PY' >"$venv/requirements.txt"
+import tomllib
+with open("pyproject.toml", "rb") as file:
+    project = tomllib.load(file)["project"]
+print(*project["dependencies"], *project["optional-dependencies"]["dev"], sep="\n")
+PY
+  "$python" -m pip "$@" --quiet --disable-pip-version-check --constraint constraints.txt \
+    --requirement "$venv/requirements.txt"
+}
+
+# -- an active environment ------------------------------------------------------------------
+
+active_python() { # prints the first python on PATH if it can be used as it is
+  local name python
+  for name in python3 python; do
+    have "$name" || continue
+    python=$("$name" - <<'PY' 2>/dev/null
+import importlib.util, pathlib, sys, sysconfig
+managed = pathlib.Path(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED").exists()
+own = pathlib.Path(sys.prefix).resolve() == pathlib.Path(".venv").resolve()
+locked = managed and sys.prefix == sys.base_prefix
+if sys.version_info >= (3, 11) and not own and not locked and importlib.util.find_spec("dolfinx"):
+    print(sys.executable)
+PY
+    ) || continue
+    [ -n "$python" ] && "$python" -c 'import dolfinx' >/dev/null 2>&1 && printf '%s\n' "$python" && return
+  done
+  return 1
+}
+
+# Prints the requirements that are not met, and writes constraints that keep what is installed.
+missing_requirements() { # $1: interpreter, $2: file for the constraints
+  "$1" - "$2" <<'PY'
+import importlib.metadata as metadata, importlib.util, sys, tomllib
+try:
+    from packaging.requirements import InvalidRequirement, Requirement
+except ImportError:
+    from pip._vendor.packaging.requirements import InvalidRequirement, Requirement
+
+def canonical(name):
+    return name.lower().replace("_", "-").replace(".", "-")
+
+installed = {canonical(d.metadata["Name"]): d.version for d in metadata.distributions() if d.metadata["Name"]}
+
+def is_pin(text):
+    try:
+        return bool(Requirement(text))
+    except InvalidRequirement:  # a version that only the distribution's packager understands
+        return False
+
+def is_met(requirement):
+    version = installed.get(canonical(requirement.name))
+    if version is None:  # conda packages may come without metadata
+        return requirement.name == "gmsh" and importlib.util.find_spec("gmsh") is not None
+    return requirement.specifier.contains(version, prereleases=True)
+
+with open("pyproject.toml", "rb") as file:
+    project = tomllib.load(file)["project"]
+wanted = map(Requirement, project["dependencies"] + project["optional-dependencies"]["dev"])
+missing = [r for r in wanted if not is_met(r)]
+replaced = {canonical(r.name) for r in missing}
+with open("constraints.txt") as file:
+    tested = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+with open(sys.argv[1], "w") as file:
+    kept = {name: version for name, version in installed.items() if name not in replaced}
+    pins = (f"{name}=={version}" for name, version in kept.items())
+    print(*filter(is_pin, pins), sep="\n", file=file)
+    print(*(t for t in tested if canonical(Requirement(t).name) not in kept), sep="\n", file=file)
+print(*missing, sep="\n")
+PY
+}
+
+use_active() { # $1: interpreter
+  local missing constraints
+  say "using the active environment: $1"
+  begin
+  constraints=$(mktemp)
+  missing=$(missing_requirements "$1" "$constraints")
+  if [ -n "$missing" ]; then
+    say "adding to it:" $missing
+    printf '%s\n' "$missing" |
+      "$1" -m pip install --quiet --disable-pip-version-check --constraint "$constraints" --requirement /dev/stdin
+  fi
+  rm -f "$constraints"
+  finish "$1"
+}
+
+# -- conda, mamba, micromamba ---------------------------------------------------------------
+
+use_conda() { # $1: program
+  say "making $venv with $1 from environment.yml (some minutes)"
+  begin
+  rm -rf "$venv"
+  touch "$unfinished"
+  case $1 in
+    micromamba) "$1" create --yes --quiet --prefix "$PWD/$venv" --file environment.yml ;;
+    *) "$1" env create --quiet --prefix "$PWD/$venv" --file environment.yml ;;
+  esac || die "$1 could not make the environment (see above)"
+  finish "$PWD/$venv/bin/python"
+}
+
+# -- apt and a virtual environment ----------------------------------------------------------
+
+missing_packages() {
+  local package
+  for package in "${apt_packages[@]}"; do
+    dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||
+      printf '%s ' "$package"
+  done
+}
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+apt_install() {
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install --yes --quiet --no-install-recommends "$@" >>"$log" 2>&1 ||
+    { tail -n 5 "$log"; die "apt-get could not install: $*"; }
+}
+
+make_venv() {
+  "$system_python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    die "Python 3.11 or later is needed, $system_python is older: use conda, or Debian 12 or later"
+  touch "$unfinished"
+  "$system_python" -m venv --system-site-packages "$venv"
+}
+
+use_apt() {
+  local missing python=$PWD/$venv/bin/python wheels=$venv/wheels
+  log=$(mktemp)
+  begin
+  missing=$(missing_packages)
+  if [ -n "$missing" ]; then
+    [ "$(id -u)" = 0 ] || have sudo ||
+      die "these packages are missing and only an administrator can add them: apt-get install $missing(or install conda)"
+    say "updating the package lists"
+    as_root dpkg --configure -a # an installation that was interrupted
+    as_root apt-get update --quiet >>"$log" 2>&1 || { tail -n 5 "$log"; die "apt-get update failed (see above)"; }
+    case $missing in *python3-venv*) apt_install python3-venv ;; esac
+  fi
+  make_venv
+  if [ -n "$missing" ]; then
+    say "installing dolfinx with apt, and fetching Python packages meanwhile (about a minute)"
+    install_requirements "$python" download --dest "$wheels" >/dev/null 2>&1 &
+    download=$!
+    apt_install $missing
+    wait "$download" || true # what it could not fetch is fetched below
+    download=
+  fi
+  say "installing Python packages into $venv (about half a minute)"
+  mkdir -p "$wheels"
+  install_requirements "$python" install --find-links "$wheels"
+  rm -rf "$wheels" "$log"
+  finish "$python"
+}
+
+# -------------------------------------------------------------------------------------------
+
+download=
+on_exit() { [ -z "$download" ] || kill "$download" 2>/dev/null || true; }
+trap on_exit EXIT
+trap 'say "interrupted; run it again to finish"; exit 130' INT TERM
+
+case ${1-} in
+  '' | --python) ;;
+  *) die "unknown option '$1': the only one is --python" ;;
+esac
+if have flock; then
+  exec 9>.setup.lock
+  flock 9
+fi
+if ! is_current; then
+  if python=$(active_python); then use_active "$python"
+  elif have micromamba; then use_conda micromamba
+  elif have mamba; then use_conda mamba
+  elif have conda; then use_conda conda
+  elif have apt-get && have dpkg-query; then use_apt
+  else
+    die "found neither an active environment with dolfinx, nor conda (mamba, micromamba), nor apt:" \
+      "install one of the conda family, or run this on Debian 12 or later, then try again"
+  fi
+fi
+if [ "${1-}" = --python ]; then sed -n 2p "$stamp" >&3; fi
