@@ -214,7 +214,8 @@ use_apt() {
   fi
   say "installing Python packages into $venv (about half a minute)"
   mkdir -p "$wheels"
-  install_requirements "$python" install --find-links "$wheels"
+  install_requirements "$python" install --find-links "$wheels" >>"$log" 2>&1 ||
+    { tail -n 5 "$log"; die "pip could not install the Python packages (see above)"; }
   rm -rf "$wheels" "$log"
   finish "$python"
 }
