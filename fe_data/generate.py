@@ -1,0 +1,180 @@
+"""Simulate every sample of a design into a dataset folder, whatever happens on the way."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fe_data import dataset, record, scheduling
+from fe_data.design import Design
+from fe_data.progress import Progress
+from fe_data.provenance import provenance
+from fe_data.scheduling import WorkerDied
+from fe_data.settings import Settings
+from fe_data.worker import MAX_ATTEMPTS, Attempt, Job, Simulator, Task, attempt_seed, encode_result
+
+MAX_JOBS = 4096
+MAX_SHARDS = 1_000_000
+DEATHS_OF_A_SAMPLE = 2  # alone in its worker, before the sample is blamed for it
+
+
+class Stopped(RuntimeError):
+    """The run could not go on; every finished sample is kept."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user ended the run; every finished sample is kept."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a run ended."""
+
+    samples: int  # asked for in this run
+    simulated: int  # in this run
+    counts: dict[str, int]  # by status, over all records read
+    missing: dict[int, str]  # samples without a usable record, of all shards
+    complete: bool  # the table is written
+
+
+def generate(
+    design: Design,
+    settings: Settings,
+    folder: Path,
+    *,
+    jobs: int = 1,
+    shard: tuple[int, int] = (1, 1),
+    dask: str | None = None,
+    simulator: Simulator | None = None,
+    retry_failed: bool = False,
+    silent: bool = False,
+) -> Summary:
+    """Simulate what a dataset folder lacks, then write its table.
+
+    The table is a function of (design, settings) alone: the number of jobs, shards, interruptions and
+    lost workers leave no trace in it.
+
+    Args:
+        design: the inputs and seeds of all samples.
+        settings: of every cell.
+        folder: made when absent; samples that it holds already are kept.
+        jobs: worker processes on this machine.
+        shard: (i, n) simulates samples i-1, i-1+n, ... only.
+        dask: address of a Dask scheduler, to use its workers instead of local ones.
+        simulator: called as simulator(inputs, seed, settings) in the workers; None is the
+            finite-element cell.
+        retry_failed: simulate failed samples again.
+        silent: no progress is shown.
+
+    Raises:
+        ValueError: an argument is out of range, or the folder holds another configuration.
+        fe_data.dataset.FolderInUse: another process writes the same samples.
+        Stopped: disk full, scheduler lost, package missing; run it again to finish.
+        Interrupted: by the user; run it again to finish.
+    """
+    _require_range("jobs", jobs, 1, MAX_JOBS)
+    _require_range("shard", shard[1], 1, MAX_SHARDS)
+    _require_range("shard", shard[0], 1, shard[1])
+    config = dataset.configuration(design, settings)
+    job = Job(settings, config["digest"], provenance(), simulator)
+    indices = range(shard[0] - 1, len(design), shard[1])
+    dataset.open_folder(folder, config)
+    with dataset.locked(folder, shard):
+        dataset.remove_leftovers(folder, indices)
+        pending = [
+            i
+            for i in indices
+            if not dataset.is_done(folder, i, job.config, retry_failed=retry_failed)
+        ]
+        _Run(design, folder, job, jobs, dask, len(indices), silent).finish(pending)
+        found = dataset.collect(folder, config, range(len(design)))
+        if not found.problems:
+            dataset.write_table(folder, found)
+    return Summary(len(indices), len(pending), found.counts, found.problems, not found.problems)
+
+
+@dataclass
+class _Run:
+    design: Design
+    folder: Path
+    job: Job
+    jobs: int
+    dask: str | None
+    total: int
+    silent: bool
+
+    def finish(self, pending: list[int]) -> None:
+        """Simulate the given samples and write their records."""
+        self.remaining = dict.fromkeys(pending)  # keeps the order
+        if not pending:
+            return
+        with Progress(self.total, self.total - len(pending), silent=self.silent) as self.progress:
+            with self._stops_in_one_sentence(), self._workers() as run:
+                self._run_all(run)
+
+    def _run_all(self, run) -> None:
+        while self.remaining:
+            try:
+                self._run_tasks(run, [Task(self.design.sample(i)) for i in self.remaining])
+            except WorkerDied:
+                # Tasks start in order: one of the first `jobs` that remain was with the dead worker.
+                for index in list(self.remaining)[: self.jobs]:
+                    self._run_alone(run, index)
+
+    def _run_tasks(self, run, tasks: list[Task]) -> None:
+        for index, _, data in run(self.job, tasks):
+            self._save(index, data)
+
+    def _run_alone(self, run, index: int) -> None:
+        """Simulate one sample that may be killing its worker; a second death alone is its own doing."""
+        sample, failed = self.design.sample(index), ()
+        for attempt in range(MAX_ATTEMPTS):
+            for _ in range(DEATHS_OF_A_SAMPLE):
+                with contextlib.suppress(WorkerDied):
+                    return self._run_tasks(run, [Task(sample, failed)])
+            failed += (Attempt(attempt_seed(sample, attempt), "the worker process died"),)
+        index, _, data = encode_result(self.job, sample, list(failed), None, 0.0)
+        self._save(index, data)
+
+    def _save(self, index: int, data: bytes) -> None:
+        record.write_atomic(dataset.record_path(self.folder, index), data)
+        del self.remaining[index]
+        self.progress.advance()
+
+    @contextlib.contextmanager
+    def _workers(self) -> Iterator:
+        if self.dask is None:
+            with scheduling.local_workers(self.jobs) as run:
+                yield run
+        else:
+            with scheduling.dask_workers(self.dask) as (run, self.jobs):
+                yield run
+
+    @contextlib.contextmanager
+    def _stops_in_one_sentence(self) -> Iterator[None]:
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise Interrupted(f"interrupted: {self._kept()}") from None
+        except (OSError, MemoryError, ImportError, scheduling.SchedulerLost) as error:
+            raise Stopped(f"stopped: {describe(error)}: {self._kept()}") from error
+
+    def _kept(self) -> str:
+        done = self.total - len(self.remaining)
+        return (
+            f"{done} of {self.total} samples are in {self.folder}; the same command does the rest"
+        )
+
+
+def describe(error: BaseException) -> str:
+    """An error in a few words, for a sentence."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}" + (f" ({error.filename})" if error.filename else "")
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _require_range(name: str, value: int, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ValueError(
+            f"{name} = {value!r} is out of range: allowed are integers in [{low}, {high}]"
+        )

@@ -1,0 +1,136 @@
+"""One simulated sample as a file: an .npz with every averaged history, sealed by its own SHA-256.
+
+`np.load(path, allow_pickle=False)` reads it: the arrays by name, and `record`, a JSON text with all
+scalars and the provenance. The checksum of everything before it is the archive's comment, the last
+64 bytes of the file, so that a truncated, changed or foreign file is told from a whole record.
+"""
+
+import hashlib
+import io
+import json
+import math
+import os
+import struct
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+FORMAT = 1
+HEADER = "record"
+_CHECKSUM_BYTES = 64
+_LOCAL_HEADER = struct.Struct("<4s14xIIHH")  # signature, sizes (stored: equal), name, extra
+
+
+class DamagedRecord(ValueError):
+    """A file is not a whole record; the message says in what way."""
+
+
+def encode(header: dict, arrays: dict[str, np.ndarray]) -> bytes:
+    """Content of a record file.
+
+    Args:
+        header: scalars and texts; non-finite numbers become null.
+        arrays: float64 arrays by name.
+    """
+    buffer = io.BytesIO()
+    text = json.dumps({"format": FORMAT, **_plain(header)}, allow_nan=False).encode()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        # The header comes first and uncompressed: decode_header finds it without the directory.
+        _write_array(archive, HEADER, np.array(text))
+        for name, values in arrays.items():
+            _write_array(archive, name, np.asarray(values, dtype=np.float64))
+        archive.comment = b"0" * _CHECKSUM_BYTES
+    content = buffer.getvalue()[:-_CHECKSUM_BYTES]
+    return content + hashlib.sha256(content).hexdigest().encode()
+
+
+def decode_header(data: bytes) -> dict:
+    """Scalars of a record, after its checksum has been verified; fast, since arrays are not read.
+
+    Raises:
+        DamagedRecord: the content is not what `encode` made.
+    """
+    content, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
+    if not data.startswith(b"PK\x03\x04"):
+        raise DamagedRecord("not a record")
+    if hashlib.sha256(content).hexdigest().encode() != checksum:
+        raise DamagedRecord("checksum does not match the content")
+    try:
+        header = json.loads(_first_member(content))
+    except (ValueError, IndexError, struct.error, RecursionError) as error:
+        raise DamagedRecord(f"no readable header: {error}") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise DamagedRecord(f"not a record of format {FORMAT}")
+    return header
+
+
+def decode_arrays(data: bytes) -> dict[str, np.ndarray]:
+    """Arrays of a record by name.
+
+    Raises:
+        DamagedRecord: the content is not what `encode` made.
+    """
+    decode_header(data)
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files if name != HEADER}
+    except (ValueError, OSError, KeyError, zipfile.BadZipFile) as error:
+        raise DamagedRecord(f"no readable arrays: {error}") from None
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all, even after a power cut.
+
+    Raises:
+        OSError: disk full, folder read-only; nothing is left behind.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass  # some network file systems cannot; the rename itself has succeeded
+    finally:
+        os.close(descriptor)
+
+
+def _write_array(archive: zipfile.ZipFile, name: str, values: np.ndarray) -> None:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, values, version=(1, 0), allow_pickle=False)
+    archive.writestr(zipfile.ZipInfo(f"{name}.npy"), buffer.getvalue())
+
+
+def _first_member(content: bytes) -> bytes:
+    _, size, _, name_length, extra_length = _LOCAL_HEADER.unpack_from(content)
+    start = _LOCAL_HEADER.size + name_length + extra_length
+    # npy format 1.0: magic and version (8 bytes), length of its header (2 bytes), header, data.
+    (npy_header,) = struct.unpack_from("<H", content, start + 8)
+    return content[start + 10 + npy_header : start + size]
+
+
+def _plain(value: object) -> object:
+    """Python scalars in place of NumPy's, None in place of NaN and infinities: what JSON can hold."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
