@@ -16,7 +16,7 @@ venv=.venv
 unfinished=$stamp.unfinished
 system_python=/usr/bin/python3
 apt_packages=(python3-venv python3-dolfinx libopenblas0-pthread
-  libglu1-mesa libxcursor1 libxinerama1 libxft2 libxrender1)
+  libgl1 libglu1-mesa libxcursor1 libxinerama1 libxft2 libxrender1)
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { say "$*"; exit 1; }
