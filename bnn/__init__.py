@@ -1,0 +1,53 @@
+"""Bayesian neural networks as anchored ensembles with functional priors."""
+
+from bnn import metrics
+from bnn.ensembles import AnchoredEnsemble, VanillaEnsemble
+from bnn.kernels import RBF, Linear, Matern12, Matern32, Matern52, Periodic, RationalQuadratic
+from bnn.networks import Architecture
+from bnn.priors import (
+    GaussianProcessPrior,
+    LinearMean,
+    RandomMean,
+    SamplerPrior,
+    TablePrior,
+    latin_hypercube,
+)
+from bnn.settings import Convergence, TrainingSettings
+from bnn.training import DivergenceError, DivergenceWarning, train
+from bnn.weight_priors import (
+    FactorisedGaussian,
+    FactorisedGeneralisedNormal,
+    IsotropicGaussian,
+    LowRankGaussian,
+    layer_statistics,
+)
+
+__all__ = [
+    "RBF",
+    "AnchoredEnsemble",
+    "Architecture",
+    "Convergence",
+    "DivergenceError",
+    "DivergenceWarning",
+    "FactorisedGaussian",
+    "FactorisedGeneralisedNormal",
+    "GaussianProcessPrior",
+    "IsotropicGaussian",
+    "Linear",
+    "LinearMean",
+    "LowRankGaussian",
+    "Matern12",
+    "Matern32",
+    "Matern52",
+    "Periodic",
+    "RandomMean",
+    "RationalQuadratic",
+    "SamplerPrior",
+    "TablePrior",
+    "TrainingSettings",
+    "VanillaEnsemble",
+    "latin_hypercube",
+    "layer_statistics",
+    "metrics",
+    "train",
+]

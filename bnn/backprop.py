@@ -1,0 +1,101 @@
+"""Batched forward and backward passes, written out, in preallocated buffers.
+
+Weights are kept layer by layer: block l is (k, (n_in + 1) n_out), the matrices [W; b] of k networks.
+The bias is the kernel's last row, met by a constant 1 behind each activation, so that a layer costs
+one batched product forward and two backward.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from bnn.activations import ACTIVATIONS
+from bnn.networks import Architecture
+
+
+class LayerBlocks:
+    """One flat buffer of k weight vectors, layer by layer.
+
+    Args:
+        architecture: The layout.
+        k: Number of networks.
+        device: Where the buffer lies.
+    """
+
+    def __init__(self, architecture: Architecture, k: int, device: torch.device) -> None:
+        self.flat = torch.zeros(k * architecture.n_weights, device=device)
+        self.slices = [slice(s.start, s.stop) for s in architecture.layers]
+        self.blocks = [self.flat[k * s.start : k * s.stop].view(k, -1) for s in self.slices]
+        self.matrices = [
+            block.view(k, layer.n_in + 1, layer.n_out)
+            for block, layer in zip(self.blocks, architecture.layers, strict=True)
+        ]
+
+    def load(self, weights: Tensor) -> LayerBlocks:
+        """Copy weights (k, d) into the blocks."""
+        for block, columns in zip(self.blocks, self.slices, strict=True):
+            block.copy_(weights[:, columns])
+        return self
+
+    def export(self) -> Tensor:
+        """Return the weights, (k, d)."""
+        return torch.cat(self.blocks, dim=1)
+
+
+def with_ones(X: Tensor) -> Tensor:
+    """Append the constant input of the bias: (..., n_in) → (..., n_in + 1)."""
+    return torch.cat([X, torch.ones_like(X[..., :1])], dim=-1)
+
+
+class Pass:
+    """Forward and backward pass of k networks on batches of one size.
+
+    Args:
+        architecture: The networks.
+        k: Number of networks.
+        batch: Points a network and pass.
+        device: Where the buffers lie.
+    """
+
+    def __init__(
+        self, architecture: Architecture, k: int, batch: int, device: torch.device
+    ) -> None:
+        self.activation = ACTIVATIONS[architecture.activation]
+        widths = architecture.widths
+        self.z = [torch.empty(k, batch, n, device=device) for n in widths[1:]]
+        self.delta = [torch.empty_like(z) for z in self.z]
+        self.inputs = [torch.ones(k, batch, n + 1, device=device) for n in widths[:-1]]
+
+    def forward(self, X: Tensor, blocks: LayerBlocks) -> Tensor:
+        """Evaluate the networks.
+
+        Args:
+            X: Inputs with ones appended, (k, batch, n_in + 1).
+            blocks: The weights.
+
+        Returns:
+            Outputs, (k, batch, n_out), a buffer of this object.
+        """
+        self.inputs[0] = X
+        last = len(self.z) - 1
+        for l, (z, matrix) in enumerate(zip(self.z, blocks.matrices, strict=True)):
+            torch.bmm(self.inputs[l], matrix, out=z)
+            if l < last:
+                self.activation.forward(z, self.inputs[l + 1][:, :, :-1])
+        return self.z[-1]
+
+    def backward(self, blocks: LayerBlocks, gradients: LayerBlocks) -> None:
+        """Write ∂loss/∂ω to the gradients, given ∂loss/∂f in self.delta[-1].
+
+        Args:
+            blocks: The weights of the last forward pass.
+            gradients: Overwritten.
+        """
+        for l in range(len(self.z) - 1, -1, -1):
+            delta = self.delta[l]
+            torch.bmm(self.inputs[l].transpose(1, 2), delta, out=gradients.matrices[l])
+            if l > 0:
+                kernel = blocks.matrices[l][:, :-1].transpose(1, 2)
+                torch.bmm(delta, kernel, out=self.delta[l - 1])
+                self.activation.backward(self.delta[l - 1], self.z[l - 1])

@@ -1,0 +1,215 @@
+"""The optimisation of some members side by side: data, passes, Adam, record, graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bnn.backprop import LayerBlocks, Pass, with_ones
+from bnn.networks import Architecture
+from bnn.regularisers import Regulariser
+from bnn.settings import TrainingSettings
+from bnn.shuffling import Shuffler
+
+# β^t vanishes at this t, so that Adam's bias corrections are 1 from the first step.
+_STEP_WITHOUT_CORRECTION = 1e9
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The constants of the loss (y - f)ᵀ P (y - f) + penalty(ω - ω0).
+
+    Attributes:
+        precision: P = Σ_noise⁻¹, (n_out, n_out); None is the identity.
+        regulariser: The penalty; None for none.
+        anchors: ω0, (K, d), with a regulariser.
+    """
+
+    precision: np.ndarray | None = None
+    regulariser: Regulariser | None = None
+    anchors: np.ndarray | None = None
+
+    def of(self, members: np.ndarray) -> Objective:
+        """Return the objective of some members."""
+        anchors = None if self.anchors is None else self.anchors[members]
+        return Objective(self.precision, self.regulariser, anchors)
+
+
+class MemberData:
+    """The data of k members in the shuffled order of the current epoch.
+
+    Args:
+        X: (N, n_in) or (k, N, n_in).
+        y: (k, N, n_out).
+        seeds: One a member, (k,).
+        shuffled: Whether the order changes at all.
+        device: Where the data lie.
+    """
+
+    def __init__(
+        self, X: np.ndarray, y: np.ndarray, seeds: np.ndarray, shuffled: bool, device: torch.device
+    ) -> None:
+        k, n = y.shape[:2]
+        X = with_ones(torch.as_tensor(np.ascontiguousarray(X), dtype=torch.float32, device=device))
+        y = torch.as_tensor(np.ascontiguousarray(y), dtype=torch.float32, device=device)
+        self._offset = n * torch.arange(k, device=device)[:, None]
+        self._shared = X.ndim == 2
+        self.X = X.expand(k, -1, -1).contiguous()
+        self.y = y.clone()
+        self._X, self._y = X.reshape(-1, X.shape[-1]), y.reshape(-1, y.shape[-1])
+        self._shuffler = Shuffler(seeds, n, device) if shuffled else None
+
+    def shuffle(self, epoch: int) -> None:
+        """Bring the points into the order of an epoch."""
+        if self._shuffler is None:
+            return
+        order = self._shuffler.permutations(epoch)
+        rows = (order + self._offset).view(-1)
+        torch.index_select(self._y, 0, rows, out=self.y.view(-1, self.y.shape[-1]))
+        rows = order.view(-1) if self._shared else rows
+        torch.index_select(self._X, 0, rows, out=self.X.view(-1, self.X.shape[-1]))
+
+
+class Adam:
+    """Fused Adam on one flat buffer.
+
+    Args:
+        weights: Changed in place by step().
+        gradients: Read by step().
+        settings: Step size, moments, bias correction.
+    """
+
+    def __init__(self, weights: Tensor, gradients: Tensor, settings: TrainingSettings) -> None:
+        weights.grad = gradients
+        self._optimiser = torch.optim.Adam(
+            [weights],
+            lr=settings.learning_rate,
+            betas=(settings.beta1, settings.beta2),
+            eps=settings.epsilon,
+            fused=True,
+        )
+        first = 0.0 if settings.bias_correction else _STEP_WITHOUT_CORRECTION
+        self._state = {
+            "step": torch.tensor(first, device=weights.device),
+            "exp_avg": torch.zeros_like(weights),
+            "exp_avg_sq": torch.zeros_like(weights),
+        }
+        self._first = first
+        self._optimiser.state[weights] = self._state
+        self.step: Callable[[], object] = self._optimiser.step
+
+    def reset(self) -> None:
+        """Forget the moments."""
+        self._state["step"].fill_(self._first)
+        self._state["exp_avg"].zero_()
+        self._state["exp_avg_sq"].zero_()
+
+
+class Chunk:
+    """k members under training.
+
+    Args:
+        architecture: The networks.
+        weights: Start, (k, d).
+        X: (N, n_in) or (k, N, n_in).
+        y: (k, N, n_out).
+        settings: Of the loop.
+        seeds: One a member, (k,).
+        objective: Noise precision and penalty.
+        device: Where everything lies.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        weights: np.ndarray,
+        X: np.ndarray,
+        y: np.ndarray,
+        settings: TrainingSettings,
+        seeds: np.ndarray,
+        objective: Objective,
+        device: torch.device,
+    ) -> None:
+        k, n = y.shape[:2]
+        batch = min(settings.batch_size or n, n)
+        self.data = MemberData(X, y, seeds, batch < n, device)
+        self.weights = LayerBlocks(architecture, k, device).load(torch.as_tensor(weights))
+        self.gradients = LayerBlocks(architecture, k, device)
+        self.adam = Adam(self.weights.flat, self.gradients.flat, settings)
+        self.starts = range(0, n, batch)
+        sizes = {min(batch, n - start) for start in self.starts}
+        self.passes = {size: Pass(architecture, k, size, device) for size in sizes}
+        self.batch, self.n = batch, n
+        self.loss = torch.zeros(k, device=device)
+        self.record = torch.full((settings.epochs, k), torch.nan, device=device)
+        self._precision = objective.precision
+        if self._precision is not None:
+            self._precision = torch.as_tensor(self._precision, dtype=torch.float32, device=device)
+        self._set_regulariser(objective, architecture, device)
+        self._steps = self._capture() if device.type == "cuda" else self.steps
+
+    def _set_regulariser(
+        self, objective: Objective, architecture: Architecture, device: torch.device
+    ) -> None:
+        self._regulariser = objective.regulariser
+        if self._regulariser is not None:
+            k = len(self.loss)
+            self._regulariser.prepare(self.weights.slices, device)
+            self._differences = LayerBlocks(architecture, k, device)
+            self._anchors = LayerBlocks(architecture, k, device)
+            self._anchors.load(torch.as_tensor(objective.anchors))
+
+    def run_epoch(self, epoch: int) -> None:
+        """Train through the data once and record the losses."""
+        self.data.shuffle(epoch)
+        self._steps()
+        torch.div(self.loss, self.n, out=self.record[epoch])
+
+    def steps(self) -> None:
+        """Take the optimisation steps of one epoch; the same calls on the same buffers always."""
+        self.loss.zero_()
+        for start in self.starts:
+            self._step(slice(start, min(start + self.batch, self.n)))
+
+    def _step(self, points: slice) -> None:
+        run = self.passes[points.stop - points.start]
+        outputs = run.forward(self.data.X[:, points], self.weights)
+        self._data_gradient(outputs, self.data.y[:, points], run.delta[-1])
+        run.backward(self.weights, self.gradients)
+        if self._regulariser is not None:
+            torch.sub(self.weights.flat, self._anchors.flat, out=self._differences.flat)
+            self._regulariser.add_gradient(
+                self._differences.blocks, self.gradients.blocks, 1.0 / self.n
+            )
+        self.adam.step()
+
+    def _data_gradient(self, outputs: Tensor, y: Tensor, delta: Tensor) -> None:
+        residual = outputs.sub_(y)
+        if self._precision is None:
+            delta.copy_(residual)
+        else:
+            torch.matmul(residual, self._precision, out=delta)
+        self.loss.add_(residual.mul_(delta).sum(dim=(1, 2)))
+        delta.mul_(2.0 / y.shape[1])
+
+    def _capture(self) -> Callable[[], object]:
+        """Record the steps of an epoch as one CUDA graph and return its replay."""
+        start = self.weights.flat.clone()
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(2):
+                self.steps()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.steps()
+        # Warming up has trained: go back to the start.
+        self.weights.flat.copy_(start)
+        self.adam.reset()
+        self._graph = graph
+        return graph.replay

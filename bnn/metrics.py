@@ -1,0 +1,180 @@
+"""Accuracy and quality of predicted uncertainty.
+
+Arrays are (n,) or (n, n_out); samples of an ensemble are (K, n, n_out). Averages over outputs are
+plain means. Where `noise` is given (see bnn.noise), its variance is added to the epistemic one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import logsumexp
+from scipy.stats import norm
+
+from bnn.noise import noise_covariance
+
+
+def _columns(values) -> np.ndarray:
+    values = np.asarray(values, dtype=float)
+    return values[:, None] if values.ndim == 1 else values
+
+
+def _standardised(y, mean, std, noise) -> np.ndarray:
+    y, mean, std = _columns(y), _columns(mean), _columns(std)
+    if not y.shape == mean.shape == std.shape:
+        raise ValueError(f"shapes differ: y {y.shape}, mean {mean.shape}, std {std.shape}")
+    if noise is not None:
+        std = np.sqrt(std**2 + np.diag(noise_covariance(noise, y.shape[1])))
+    if not np.all(std > 0):
+        raise ValueError("std: must be > 0 everywhere")
+    return (y - mean) / std
+
+
+def rmse(y, mean, per_output: bool = False):
+    """Return the root of the mean squared error.
+
+    Args:
+        y: Truth, (n,) or (n, n_out).
+        mean: Prediction, of the same shape.
+        per_output: One value an output instead of one over all residuals.
+
+    Returns:
+        RMSE, a number or (n_out,).
+    """
+    squared = (_columns(y) - _columns(mean)) ** 2
+    return np.sqrt(squared.mean(axis=0)) if per_output else float(np.sqrt(squared.mean()))
+
+
+def calibration_levels(n: int = 100) -> np.ndarray:
+    """Return the expected levels of the published curves, Φ at n points in [-3, 3]."""
+    return norm.cdf(np.linspace(-3.0, 3.0, n))
+
+
+def calibration_curve(y, mean, std, noise=None, levels=None) -> tuple[np.ndarray, np.ndarray]:
+    """Compare the observed with the expected distribution of z = (y - mean) / std.
+
+    Args:
+        y: Truth, (n,) or (n, n_out).
+        mean: Predicted mean, of the same shape.
+        std: Predicted standard deviation, of the same shape; epistemic only as published.
+        noise: Adds the variance of the noise.
+        levels: Expected levels in (0, 1); None takes calibration_levels().
+
+    Returns:
+        Levels, (m,), and the fraction of z below their Gaussian quantiles, (m, n_out).
+    """
+    levels = calibration_levels() if levels is None else np.asarray(levels, dtype=float)
+    z = _standardised(y, mean, std, noise)
+    return levels, (z[None] <= norm.ppf(levels)[:, None, None]).mean(axis=1)
+
+
+def miscalibration_area(y, mean, std, noise=None, per_output: bool = False):
+    """Integrate |observed - expected| of the calibration curve over [0, 1].
+
+    Each level weighs half of its distance to both neighbours, the ends of [0, 1] counting as
+    neighbours with their whole distance.
+
+    Args:
+        y: Truth, (n,) or (n, n_out).
+        mean: Predicted mean, of the same shape.
+        std: Predicted standard deviation, of the same shape; epistemic only as published.
+        noise: Adds the variance of the noise.
+        per_output: One value an output instead of their mean.
+
+    Returns:
+        Area, a number or (n_out,).
+
+    Source: Tran et al. (2020), as computed for the paper's tables.
+    """
+    levels, observed = calibration_curve(y, mean, std, noise)
+    edges = np.concatenate([[0.0], 0.5 * (levels[1:] + levels[:-1]), [1.0]])
+    area = np.diff(edges) @ np.abs(observed - levels[:, None])
+    return area if per_output else float(area.mean())
+
+
+def elppd(y, samples, noise) -> float:
+    """Return the expected log pointwise predictive density of an ensemble.
+
+    Args:
+        y: Truth, (n,) or (n, n_out); the value depends on its units.
+        samples: f of each member, (K, n, n_out).
+        noise: Standard deviations or Σ_noise, in the same units.
+
+    Returns:
+        Σ_i log (1/K Σ_k N(y_i; f^[k](x_i), Σ_noise)), joint over the outputs.
+
+    Source: Gelman et al. (2014); the equation for ELPPD in the paper.
+    """
+    y, samples = _columns(y), np.asarray(samples, dtype=float)
+    if samples.ndim != 3 or samples.shape[1:] != y.shape:
+        raise ValueError(f"samples have shape {samples.shape}: must be (K, {y.shape[0]}, "
+                         f"{y.shape[1]})")
+    root = np.linalg.cholesky(noise_covariance(noise, y.shape[1]))
+    residuals = (y - samples).reshape(-1, y.shape[1]).T
+    squares = np.sum(solve_triangular(root, residuals, lower=True) ** 2, axis=0)
+    constant = y.shape[1] * np.log(2.0 * np.pi) + 2.0 * np.log(np.diag(root)).sum()
+    log_density = -0.5 * (squares + constant).reshape(samples.shape[:2])
+    return float(np.sum(logsumexp(log_density, axis=0) - np.log(len(samples))))
+
+
+def crps(y, samples, per_output: bool = False):
+    """Return the continuous ranked probability score of an ensemble, lower is better.
+
+    Args:
+        y: Truth, (n,) or (n, n_out).
+        samples: (K, n, n_out), with noise drawn in where the total is meant.
+        per_output: One value an output instead of their mean.
+
+    Returns:
+        E|s - y| - E|s - s'| / 2 over the members, mean over points.
+
+    Source: Gneiting & Raftery (2007).
+    """
+    y, samples = _columns(y), np.sort(np.asarray(samples, dtype=float), axis=0)
+    K = len(samples)
+    weights = (2.0 * np.arange(1, K + 1) - K - 1.0) / K**2
+    spread = np.tensordot(weights, samples, axes=1)
+    score = (np.abs(samples - y).mean(axis=0) - spread).mean(axis=0)
+    return score if per_output else float(score.mean())
+
+
+def crps_gaussian(y, mean, std, noise=None, per_output: bool = False):
+    """Return the CRPS of Gaussian predictions, in closed form.
+
+    Args:
+        y: Truth, (n,) or (n, n_out).
+        mean: Predicted mean, of the same shape.
+        std: Predicted standard deviation, of the same shape.
+        noise: Adds the variance of the noise.
+        per_output: One value an output instead of their mean.
+
+    Returns:
+        Mean over points of std (z (2Φ(z) - 1) + 2φ(z) - 1/√π).
+    """
+    z = _standardised(y, mean, std, noise)
+    deviation = _columns(std)
+    if noise is not None:
+        deviation = np.sqrt(deviation**2 + np.diag(noise_covariance(noise, z.shape[1])))
+    inner = z * (2.0 * norm.cdf(z) - 1.0) + 2.0 * norm.pdf(z) - 1.0 / np.sqrt(np.pi)
+    score = (deviation * inner).mean(axis=0)
+    return score if per_output else float(score.mean())
+
+
+def coverage(y, mean, std, level: float = 0.95, noise=None, per_output: bool = False):
+    """Return the fraction of points inside the central Gaussian interval.
+
+    Args:
+        y: Truth, (n,) or (n, n_out).
+        mean: Predicted mean, of the same shape.
+        std: Predicted standard deviation, of the same shape.
+        level: Nominal probability, in (0, 1).
+        noise: Adds the variance of the noise.
+        per_output: One value an output instead of their mean.
+
+    Returns:
+        Fraction, a number or (n_out,).
+    """
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level = {level}: must be in (0, 1)")
+    inside = np.abs(_standardised(y, mean, std, noise)) <= norm.ppf(0.5 + 0.5 * level)
+    return inside.mean(axis=0) if per_output else float(inside.mean())

@@ -1,0 +1,69 @@
+"""The aleatory noise Σ_noise, given as a scalar, per output, or as a matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def noise_covariance(noise, n_outputs: int) -> np.ndarray:
+    """Return Σ_noise.
+
+    Args:
+        noise: Standard deviation, one for all outputs or one each (n_out,), in the units of y; or
+            the covariance matrix (n_out, n_out).
+        n_outputs: Number of outputs.
+
+    Returns:
+        Σ_noise, (n_out, n_out).
+
+    Raises:
+        ValueError: If a standard deviation is not positive, or the matrix has another shape, is
+            not symmetric or not positive definite.
+    """
+    values = np.asarray(noise, dtype=float)
+    if values.ndim < 2:
+        if values.ndim == 1 and values.shape != (n_outputs,):
+            raise ValueError(f"noise has {values.size} entries: must be one, or {n_outputs}")
+        if not np.all(np.isfinite(values) & (values > 0)):
+            raise ValueError(f"noise = {noise}: standard deviations must be > 0 and finite")
+        return np.diag(np.broadcast_to(values, (n_outputs,)) ** 2)
+    if values.shape != (n_outputs, n_outputs):
+        raise ValueError(f"noise has shape {values.shape}: must be ({n_outputs}, {n_outputs})")
+    if not np.isfinite(values).all() or not np.allclose(values, values.T):
+        raise ValueError("noise: the covariance must be symmetric and finite")
+    smallest = np.linalg.eigvalsh(values)[0]
+    if smallest <= 0:
+        raise ValueError(
+            f"noise: the covariance has eigenvalue {smallest:.3g}, must be positive definite"
+        )
+    return values
+
+
+def resample(
+    X: np.ndarray,
+    y: np.ndarray,
+    resampling: str,
+    covariance: np.ndarray,
+    generators: list[np.random.Generator],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Give each member its own version of the data.
+
+    Args:
+        X: (N, n_in).
+        y: (N, n_out).
+        resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
+        covariance: Σ_noise, (n_out, n_out).
+        generators: One a member.
+
+    Returns:
+        Inputs, (N, n_in) or (K, N, n_in), and targets, (K, N, n_out).
+
+    Source: "resample" of Algorithms 1 and 3.
+    """
+    if resampling == "bootstrap":
+        rows = np.stack([rng.integers(len(y), size=len(y)) for rng in generators])
+        return X[rows], y[rows]
+    if resampling == "likelihood":
+        root = np.linalg.cholesky(covariance)
+        return X, np.stack([y + rng.standard_normal(y.shape) @ root.T for rng in generators])
+    return X, np.repeat(y[None], len(generators), axis=0)

@@ -1,0 +1,96 @@
+"""Seeds: every random draw is addressed by (random_state, purpose, member)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+RandomState = None | int | np.random.SeedSequence | np.random.Generator | np.random.RandomState
+
+
+def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
+    """Turn any usual random state into a seed sequence.
+
+    Args:
+        random_state: None (fresh entropy), a non-negative integer, a SeedSequence, or a
+            Generator or RandomState, from which one integer is drawn.
+
+    Returns:
+        The seed sequence.
+
+    Raises:
+        ValueError: If an integer seed is negative.
+        TypeError: If random_state is of another type.
+    """
+    if isinstance(random_state, np.random.SeedSequence):
+        return random_state
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(int(random_state.integers(2**63)))
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.SeedSequence(int(random_state.randint(2**31 - 1)))
+    if random_state is None:
+        return np.random.SeedSequence()
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"random_state = {random_state}: must be >= 0")
+        return np.random.SeedSequence(int(random_state))
+    raise TypeError(f"random_state = {random_state!r}: must be None, an integer or a generator")
+
+
+def generator(random_state: RandomState) -> np.random.Generator:
+    """Return a generator; a Generator passes through, so that it advances.
+
+    Args:
+        random_state: See seed_sequence.
+
+    Returns:
+        The generator.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(seed_sequence(random_state))
+
+
+def derived(sequence: np.random.SeedSequence, *address: int) -> np.random.SeedSequence:
+    """Return the seed sequence at an address below another one, without advancing it.
+
+    Args:
+        sequence: The parent.
+        *address: Non-negative integers: purpose, member, ...
+
+    Returns:
+        The child; equal addresses give equal children.
+    """
+    return np.random.SeedSequence(
+        sequence.entropy, spawn_key=(*sequence.spawn_key, *address), pool_size=sequence.pool_size
+    )
+
+
+def member_generators(
+    sequence: np.random.SeedSequence, n_members: int
+) -> list[np.random.Generator]:
+    """Return one independent generator a member.
+
+    Args:
+        sequence: The parent.
+        n_members: How many; a member's generator does not depend on this number.
+
+    Returns:
+        The generators, in the members' order.
+    """
+    return [np.random.default_rng(derived(sequence, member)) for member in range(n_members)]
+
+
+def member_seeds(sequence: np.random.SeedSequence, n_members: int) -> np.ndarray:
+    """Return one 32-bit seed a member, for the shuffles of the training loop.
+
+    Args:
+        sequence: The parent.
+        n_members: How many; a member's seed does not depend on this number.
+
+    Returns:
+        Seeds, (n_members,) uint32.
+    """
+    return np.array(
+        [derived(sequence, member).generate_state(1)[0] for member in range(n_members)],
+        dtype=np.uint32,
+    )

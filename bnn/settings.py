@@ -1,0 +1,80 @@
+"""Settings of the training loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """When a member counts as trained, looked at every `window` epochs.
+
+    Attributes:
+        unexplained: Done when the loss is below this fraction of the variance of its targets.
+        improvement: Done when the mean loss of a window fell by less than this fraction.
+        window: Epochs a window.
+    """
+
+    unexplained: float = 1e-3
+    improvement: float = 0.01
+    window: int = 50
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ValueError: If a field is out of range.
+        """
+        for name in ("unexplained", "improvement"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise ValueError(f"{name} = {getattr(self, name)}: must be in [0, 1)")
+        if self.window < 1:
+            raise ValueError(f"window = {self.window}: must be >= 1")
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """Settings of Adam and of the loop around it.
+
+    Attributes:
+        epochs: Budget.
+        batch_size: Points a step; None takes all.
+        learning_rate: Adam's step.
+        beta1: Decay of the first moment.
+        beta2: Decay of the second moment.
+        epsilon: Added to the root of the second moment.
+        bias_correction: Adam as published; False leaves the moments biased towards zero.
+        convergence: Ends members early; None runs the whole budget.
+        chunk_size: Members trained together; None chooses what fits the cache.
+    """
+
+    epochs: int = 1000
+    batch_size: int | None = 32
+    learning_rate: float = 1e-3
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-7
+    bias_correction: bool = True
+    convergence: Convergence | None = None
+    chunk_size: int | None = None
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ValueError: If a field is out of range.
+        """
+        for name in ("epochs", "batch_size", "chunk_size"):
+            value = getattr(self, name)
+            if value is None and name != "epochs":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+                raise ValueError(f"{name} = {value!r}: must be an integer >= 1")
+        for name in ("learning_rate", "epsilon"):
+            if not 0.0 < getattr(self, name) < np.inf:
+                raise ValueError(f"{name} = {getattr(self, name)!r}: must be > 0")
+        for name in ("beta1", "beta2"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise ValueError(f"{name} = {getattr(self, name)!r}: must be in [0, 1)")

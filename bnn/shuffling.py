@@ -1,0 +1,51 @@
+"""Shuffles that depend on (member seed, epoch) alone, on any device."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+_MASK = 0xFFFFFFFF
+
+
+def _mix(x: Tensor) -> Tensor:
+    """Hash 32-bit integers held in int64, in place (finaliser of MurmurHash3)."""
+    x.bitwise_xor_(x >> 16).mul_(0x85EBCA6B).bitwise_and_(_MASK)
+    x.bitwise_xor_(x >> 13).mul_(0xC2B2AE35).bitwise_and_(_MASK)
+    return x.bitwise_xor_(x >> 16)
+
+
+class Shuffler:
+    """Permutations of n points for k members.
+
+    Args:
+        seeds: One a member, (k,) uint32.
+        n: Number of points, below 2^30.
+        device: Where the permutations are made.
+    """
+
+    def __init__(self, seeds: np.ndarray, n: int, device: torch.device) -> None:
+        self._seeds = torch.as_tensor(seeds.astype(np.int64), device=device)[:, None]
+        self._index = torch.arange(n, device=device)
+        self._bits = max(int(n - 1).bit_length(), 1)
+
+    def permutations(self, epoch: int) -> Tensor:
+        """Return the order of the points in an epoch.
+
+        Args:
+            epoch: Number of the epoch.
+
+        Returns:
+            Indices, (k, n) int64, each row a permutation.
+        """
+        member = _mix((self._seeds + (epoch * 0x9E3779B9)) & _MASK)
+        member = _mix(member ^ self._seeds)
+        # The index in the low bits makes the keys distinct, so that sorting values is enough.
+        keys = _mix(member ^ _mix(self._index + 0x632BE5AB))
+        keys = keys.bitwise_left_shift_(self._bits).bitwise_or_(self._index)
+        if keys.is_cuda:
+            keys = torch.sort(keys, dim=1).values
+        else:
+            keys.numpy().sort(axis=1)
+        return keys.bitwise_and_((1 << self._bits) - 1)

@@ -1,0 +1,163 @@
+"""The one training loop: Adam on K networks at once, each with its own data and shuffles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from tqdm.auto import tqdm
+
+from bnn.chunk import Chunk, Objective
+from bnn.networks import Architecture
+from bnn.settings import Convergence, TrainingSettings
+
+
+class DivergenceWarning(UserWarning):
+    """Some members reached weights or losses that are not finite; they are named and left out."""
+
+
+class DivergenceError(RuntimeError):
+    """Fewer than two members stayed finite."""
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """What came out of training K networks.
+
+    Attributes:
+        weights: (K, d) float32.
+        losses: Data term, mean over the points of an epoch, (epochs, K); NaN after a member ended.
+        epochs: Epochs that each member ran, (K,).
+        diverged: Numbers of the members whose weights or losses are not finite.
+    """
+
+    weights: np.ndarray
+    losses: np.ndarray
+    epochs: np.ndarray
+    diverged: tuple[int, ...]
+
+
+def default_chunk(architecture: Architecture, device: torch.device) -> int:
+    """Return how many members are trained together: about 16 MB of weights and moments."""
+    if device.type != "cpu":
+        return 2**31
+    return max(8, 2**20 // architecture.n_weights)
+
+
+class ConvergenceMonitor:
+    """Ends each member by its own losses, so that its end does not depend on the others.
+
+    Args:
+        criterion: When a member is trained; None never ends one.
+        variances: Variance of each member's targets, (k,).
+        chunk: The members.
+    """
+
+    def __init__(self, criterion: Convergence | None, variances: np.ndarray, chunk: Chunk) -> None:
+        self._criterion, self._chunk = criterion, chunk
+        device = chunk.loss.device
+        self._targets = torch.as_tensor(variances, dtype=torch.float32, device=device)
+        self._done = torch.zeros(len(variances), dtype=torch.bool, device=device)
+        self._previous = torch.full_like(self._targets, torch.inf)
+        self._epochs = torch.zeros(len(variances), dtype=torch.long, device=device)
+        self._weights = chunk.weights.export() if criterion else None
+
+    def all_done(self, epoch: int) -> bool:
+        """Look at the losses after an epoch; keep the weights of members that have ended."""
+        rule = self._criterion
+        if rule is None or (epoch + 1) % rule.window:
+            return False
+        mean = self._chunk.record[epoch + 1 - rule.window : epoch + 1].mean(dim=0)
+        small = mean <= rule.unexplained * self._targets
+        flat = mean >= (1.0 - rule.improvement) * self._previous
+        new = (small | flat | ~torch.isfinite(mean)) & ~self._done
+        self._previous = mean
+        self._weights = torch.where(new[:, None], self._chunk.weights.export(), self._weights)
+        self._epochs[new] = epoch + 1
+        self._done |= new
+        return bool(self._done.all())
+
+    def results(self, epochs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return weights (k, d), losses (epochs, k) and the epochs of each member (k,)."""
+        weights = self._chunk.weights.export()
+        if self._weights is not None:
+            weights = torch.where(self._done[:, None], self._weights, weights)
+        ran = torch.where(self._done, self._epochs, epochs).cpu().numpy()
+        losses = self._chunk.record[:epochs].cpu().numpy().copy()
+        losses[np.arange(epochs)[:, None] >= ran] = np.nan
+        return weights.cpu().numpy(), losses, ran
+
+
+@torch.no_grad()
+def train(
+    architecture: Architecture,
+    weights: np.ndarray,
+    X: np.ndarray,
+    y: np.ndarray,
+    settings: TrainingSettings,
+    *,
+    seeds: np.ndarray,
+    objective: Objective | None = None,
+    device: str = "cpu",
+    progress: str | None = None,
+) -> TrainingResult:
+    """Minimise Σ_i (y_i - f(x_i))ᵀ P (y_i - f(x_i)) + penalty(ω - ω0) for each member.
+
+    Minibatches scale the data term by N/b, so that the weight of the prior does not depend on b.
+    The whole is divided by N, which Adam does not notice.
+
+    Args:
+        architecture: The networks.
+        weights: Start, (K, d).
+        X: Inputs, (N, n_in), the same for all, or (K, N, n_in).
+        y: Targets, (K, N, n_out).
+        settings: Of the loop.
+        seeds: One a member for its shuffles, (K,) uint32.
+        objective: P = Σ_noise⁻¹, penalty and anchors; None is least squares.
+        device: "cpu" or "cuda".
+        progress: Title of a progress bar; None for silence.
+
+    Returns:
+        The result, in which members that diverged are named.
+
+    Source: Algorithms 1 to 3 of the paper; Kingma & Ba (2015) for Adam.
+    """
+    place, objective = torch.device(device), objective or Objective()
+    n_chunks = -(-len(weights) // (settings.chunk_size or default_chunk(architecture, place)))
+    total = settings.epochs * n_chunks
+    parts = []
+    with tqdm(total=total, desc=progress, disable=progress is None, unit="epoch") as bar:
+        for number, members in enumerate(np.array_split(np.arange(len(weights)), n_chunks)):
+            inputs = X if np.ndim(X) == 2 else X[members]
+            chunk = Chunk(architecture, weights[members], inputs, y[members], settings,
+                          seeds[members], objective.of(members), place)
+            parts.append(_train_chunk(chunk, y[members], settings, bar))
+            bar.n = (number + 1) * settings.epochs
+    return _joined(parts, settings.epochs)
+
+
+def _train_chunk(chunk: Chunk, y: np.ndarray, settings: TrainingSettings, bar: tqdm):
+    variances = y.reshape(len(y), -1, y.shape[-1]).var(axis=1).sum(axis=1)
+    monitor = ConvergenceMonitor(settings.convergence, variances, chunk)
+    epoch = 0
+    for epoch in range(settings.epochs):
+        chunk.run_epoch(epoch)
+        bar.update()
+        if monitor.all_done(epoch):
+            break
+    return monitor.results(epoch + 1)
+
+
+def _joined(parts: list, budget: int) -> TrainingResult:
+    weights = np.concatenate([part[0] for part in parts])
+    epochs = np.concatenate([part[2] for part in parts])
+    losses = np.full((budget, len(weights)), np.nan, dtype=np.float32)
+    column = 0
+    for _, chunk_losses, ran in parts:
+        losses[: len(chunk_losses), column : column + len(ran)] = chunk_losses
+        column += len(ran)
+    last = losses[epochs - 1, np.arange(len(weights))]
+    finite = np.isfinite(weights).all(axis=1) & np.isfinite(last)
+    losses = losses[: epochs.max()]
+    return TrainingResult(weights, losses, epochs, tuple(np.flatnonzero(~finite).tolist()))
