@@ -1,0 +1,112 @@
+"""The tasks behind `make`: datasets and cells → notebooks → report, for one profile.
+
+Each task names the source files, parameters and tables it depends on; doit compares their
+contents and runs what is out of date. PROFILE, DATA, SEED and JOBS come from the environment.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from doit.tools import config_changed
+
+from figures.dependencies import ROOT, notebook_sources, sources
+from figures.tables import table_path
+from figures.pipeline import (
+    Reporter,
+    available_jobs,
+    key_of,
+    positive_integer,
+    run_program,
+    simulate,
+    title,
+)
+from figures.profiles import load_profile
+
+DOIT_CONFIG = {"reporter": Reporter}
+
+try:
+    PROFILE = load_profile(os.environ.get("PROFILE") or "quick")
+    JOBS = available_jobs(os.environ.get("JOBS", ""))
+    SEED = positive_integer("SEED", os.environ.get("SEED") or str(PROFILE.seed), 0)
+except ValueError as error:
+    sys.exit(f"make: {error}")
+
+NOTEBOOKS = ROOT / "notebooks"
+OWN_DATA = ROOT / "data" / PROFILE.name
+DATA = Path(os.environ["DATA"]).resolve() if os.environ.get("DATA") else OWN_DATA
+OUT = ROOT / "figures" / PROFILE.name
+STYLE_FILES = [ROOT / "figures" / "paper.mplstyle"]
+Path(ROOT, ".doit").mkdir(exist_ok=True)
+
+
+def task_dataset():
+    """Simulate the designs of the profile."""
+    files = sources(["fe_data.generate", "fe_data.__main__"])
+    for design, count in PROFILE.datasets.items():
+        folder = OWN_DATA / design
+        arguments = [design, "--count", str(count), "--seed", str(PROFILE.seed)]
+        yield {
+            "name": f"{PROFILE.name}:{design}",
+            "doc": f"simulate {design}, {count} inputs",
+            "title": title,
+            "actions": [(simulate, [arguments, folder, key_of(arguments, files), JOBS])],
+            "file_dep": files,
+            "uptodate": [config_changed({"arguments": arguments})],
+            "targets": [folder / "dataset.csv"],
+        }
+
+
+def task_cell():
+    """Simulate and draw the single cells of the profile."""
+    files = sources(["fe_data.rve", "fe_data.__main__"])
+    for cell in PROFILE.cells:
+        folder = OWN_DATA / "cells" / cell.name
+        values = {"vf": cell.vf, "E-f": cell.E_f, "b-m": cell.b_m, "c-m": cell.c_m}
+        options = [text for name, value in values.items() for text in (f"--{name}", str(value))]
+        command = ["-m", "fe_data", "rve", *options, "--seed", str(cell.seed), "--out", str(folder)]
+        yield {
+            "name": f"{PROFILE.name}:{cell.name}",
+            "doc": f"simulate and draw one cell, vf = {cell.vf:g}",
+            "title": title,
+            "actions": [(run_program, [command])],
+            "file_dep": files,
+            "uptodate": [config_changed({"command": command})],
+            "targets": [folder / "rve.png", folder / "result.json"],
+        }
+
+
+def task_notebook():
+    """Execute the notebooks of the profile."""
+    profile_name = os.environ.get("PROFILE") or "quick"
+    for name, designs in PROFILE.notebooks.items():
+        parameters = {"profile": profile_name, "seed": SEED, "data_dir": str(DATA), "out_dir": str(OUT)}
+        options = [text for key, value in parameters.items() for text in ("-p", key, str(value))]
+        path = NOTEBOOKS / f"{name}.ipynb"
+        code = [path, *notebook_sources(path), *sources(["figures.run_notebook"]), *STYLE_FILES]
+        yield {
+            "name": f"{PROFILE.name}:{name}",
+            "doc": f"execute notebook {name}",
+            "title": title,
+            "actions": [(run_program, [["-m", "figures.run_notebook", name, *options]])],
+            "file_dep": sorted({*code, *(table_path(DATA, design) for design in designs)}),
+            "uptodate": [config_changed({"parameters": parameters, "settings": repr(PROFILE)})],
+            "targets": [OUT / f"{name}.json", OUT / "notebooks" / f"{name}.html"],
+        }
+
+
+def task_report():
+    """Write the page of the profile."""
+    metrics = [OUT / f"{name}.json" for name in PROFILE.notebooks]
+    pictures = [OWN_DATA / "cells" / cell.name / "rve.png" for cell in PROFILE.cells]
+    command = ["-m", "figures.report", PROFILE.name]
+    code = sources(["figures.report"])
+    data = [ROOT / "figures" / name for name in ("report.html", "published.yaml")]
+    return {
+        "doc": f"write figures/{PROFILE.name}/index.html",
+        "title": title,
+        "actions": [(run_program, [command])],
+        "file_dep": [*metrics, *pictures, *code, *data],
+        "uptodate": [config_changed({"cells": repr(PROFILE.cells)})],
+        "targets": [OUT / "index.html"],
+    }

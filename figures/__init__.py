@@ -1,0 +1,1 @@
+"""From datasets and packages to figures, metrics and the report."""

@@ -1,0 +1,121 @@
+"""Actions and reporting behind dodo.py: each action is one program run, refused or failed in one sentence."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from doit.exceptions import TaskFailed
+from doit.reporter import ConsoleReporter
+
+from figures.dependencies import ROOT
+
+
+class Reporter(ConsoleReporter):
+    """One line a task: what is being done, or that nothing has to be."""
+
+    desc = "one line a task"
+
+    def execute_task(self, task):
+        """Announce a task that runs."""
+        if task.actions:
+            self.write(f"== {task.title()}\n")
+
+    def skip_uptodate(self, task):
+        """Say that a task is up to date."""
+        if task.actions:
+            self.write(f"-- {task.title()}: up to date\n")
+
+    def _write_failure(self, result, write_exception=True):
+        self.write(f"!! {result['task'].title()}: {result['exception'].get_msg()}\n")
+
+
+def title(task) -> str:
+    """Title of a task: its documentation line."""
+    return task.doc
+
+
+def run_program(arguments: list[str]) -> TaskFailed | None:
+    """Run `python` with the arguments on this terminal; it gets Ctrl-C itself and may end well.
+
+    Args:
+        arguments: command line after the interpreter.
+
+    Returns:
+        None, or the failure in one sentence.
+    """
+    process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT)
+    try:
+        code = process.wait()
+    except KeyboardInterrupt:
+        code = _wait_interrupted(process)
+    if code in (130, -signal.SIGINT):
+        return TaskFailed("interrupted; the same command continues where it stopped")
+    if code:
+        return TaskFailed(f"python {' '.join(arguments[:4])} ended with exit code {code}")
+    return None
+
+
+def _wait_interrupted(process: subprocess.Popen) -> int:
+    try:
+        process.wait(timeout=20)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        process.kill()
+        process.wait()
+    return 130
+
+
+def key_of(arguments: list[str], files: Iterable[Path]) -> str:
+    """Hexadecimal SHA-256 of a command line and the contents of files."""
+    digest = hashlib.sha256(json.dumps(arguments).encode())
+    for path in files:
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def simulate(arguments: list[str], folder: Path, key: str, jobs: int) -> TaskFailed | None:
+    """Generate a dataset; samples of the same key are kept, those of another are removed.
+
+    Args:
+        arguments: what to generate, after `python -m fe_data generate`.
+        folder: where; made here, so that it can be removed when its key has changed.
+        key: see `key_of`; the samples depend on nothing else.
+        jobs: number of processes.
+
+    Returns:
+        None, or the failure in one sentence.
+    """
+    mark = folder.with_suffix(".key")
+    if folder.exists() and not (mark.is_file() and mark.read_text() == key):
+        shutil.rmtree(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    mark.write_text(key)
+    command = ["-m", "fe_data", "generate", *arguments, "--out", str(folder)]
+    return run_program([*command, "--jobs", str(jobs)])
+
+
+def available_jobs(text: str) -> int:
+    """Number of processes: the text when it is one, else the cores available here.
+
+    Raises:
+        ValueError: the text is no positive integer.
+    """
+    if not text:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return positive_integer("JOBS", text, 1)
+
+
+def positive_integer(name: str, text: str, low: int) -> int:
+    """An integer from a command-line parameter.
+
+    Raises:
+        ValueError: it is none, or less than the lowest allowed.
+    """
+    if not text.isdecimal() or int(text) < low:
+        raise ValueError(f"{name} = {text!r} is not allowed: an integer of at least {low} is")
+    return int(text)

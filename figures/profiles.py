@@ -1,0 +1,141 @@
+"""Profiles: what a run simulates and trains. Quick and full differ in these numbers alone."""
+
+import dataclasses
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+PROFILE_DIR = Path(__file__).resolve().parent.parent / "notebooks" / "profiles"
+DESIGNS = ("test_uniform", "train_uniform", "train_beta", "replicates", "noise")
+
+
+class ProfileError(ValueError):
+    """A profile that does not exist or holds a value that is not allowed."""
+
+
+def require_integer(name: str, value: object, low: int) -> None:
+    """Raise a ProfileError that names the field, the value and the allowed range."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < low:
+        raise ProfileError(f"{name} = {value!r} is not allowed: an integer of at least {low} is")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell that is simulated for its picture."""
+
+    vf: float  # fibre volume fraction [-]
+    E_f: float  # Young's modulus of the fibres [GPa]
+    b_m: float  # hardening coefficient of the matrix [MPa]
+    c_m: float  # hardening exponent of the matrix [-]
+    seed: int = 1
+
+    @property
+    def name(self) -> str:
+        """Folder of the cell's files."""
+        return f"vf{self.vf:.2f}_seed{self.seed}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One training set: the first inputs of a design."""
+
+    design: str
+    count: int  # training cells
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """How the materials surrogates are trained; the defaults are the paper's."""
+
+    cases: dict[str, Case]
+    repeats: int = 20  # trainings with seeds of their own
+    n_pretrained: int = 50  # networks fitted to the functional prior
+    n_members: int = 30  # of these, networks fitted to data
+    prior_points: int = 500
+    pretrain_epochs: int = 1000
+    epochs: int = 600
+
+    def __post_init__(self):
+        for item in dataclasses.fields(self)[1:]:
+            low = 2 if item.name in ("n_pretrained", "n_members", "prior_points") else 1
+            require_integer(f"surrogate.{item.name}", getattr(self, item.name), low)
+        if self.n_members > self.n_pretrained:
+            raise ProfileError(
+                f"surrogate.n_members = {self.n_members} is not allowed: "
+                f"at most n_pretrained = {self.n_pretrained} is"
+            )
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A validated profile file."""
+
+    name: str
+    seed: int
+    datasets: dict[str, int]  # design → number of simulated inputs
+    surrogate: Surrogate
+    cells: tuple[Cell, ...] = ()
+    notebooks: dict[str, list[str]] = field(default_factory=dict)  # notebook → designs it reads
+
+    def __post_init__(self):
+        require_integer("seed", self.seed, 0)
+        for design, count in self.datasets.items():
+            if design not in DESIGNS:
+                raise ProfileError(f"datasets: unknown design {design!r}: {', '.join(DESIGNS)} exist")
+            require_integer(f"datasets.{design}", count, 1)
+        for name, case in self.surrogate.cases.items():
+            available = self.datasets.get(case.design, 0)
+            require_integer(f"surrogate.cases.{name}.count", case.count, 2)
+            if case.count > available:
+                raise ProfileError(
+                    f"surrogate.cases.{name}.count = {case.count} is not allowed: "
+                    f"datasets holds {available} of {case.design!r}"
+                )
+        for notebook, designs in self.notebooks.items():
+            absent = [design for design in designs if design not in self.datasets]
+            if absent:
+                raise ProfileError(
+                    f"notebooks.{notebook} reads {absent[0]!r}, which datasets does not list"
+                )
+
+
+def load_profile(profile: str | Path) -> Profile:
+    """Read and validate a profile.
+
+    Args:
+        profile: name of a file in notebooks/profiles, or the path of a YAML file.
+
+    Returns:
+        The profile.
+
+    Raises:
+        ProfileError: it does not exist, or a field is unknown, missing or out of range.
+    """
+    text = str(profile)
+    path = Path(text) if text.endswith((".yaml", ".yml")) else PROFILE_DIR / f"{text}.yaml"
+    if not path.is_file():
+        known = ", ".join(sorted(p.stem for p in PROFILE_DIR.glob("*.yaml")))
+        raise ProfileError(f"unknown profile {text!r}: {known} exist, or give a .yaml file")
+    try:
+        content = yaml.safe_load(path.read_text())
+    except yaml.YAMLError as error:
+        raise ProfileError(f"{path} is not valid YAML: {error}") from None
+    return _from_dict(path.stem, content)
+
+
+def _from_dict(name: str, content: object) -> Profile:
+    if not isinstance(content, dict):
+        raise ProfileError(f"profile {name!r} must be a mapping of fields")
+    content = dict(content)
+    try:
+        content["cells"] = tuple(Cell(**cell) for cell in content.get("cells") or ())
+        surrogate = dict(content["surrogate"])
+        cases = {name: Case(**case) for name, case in surrogate.pop("cases").items()}
+        content["surrogate"] = Surrogate(cases=cases, **surrogate)
+        return Profile(name=name, **content)
+    except KeyError as error:
+        raise ProfileError(f"profile {name!r}: field {error} is missing") from None
+    except TypeError as error:  # says which field is unknown or missing
+        detail = str(error).replace("__init__() got an unexpected keyword argument", "unknown field")
+        raise ProfileError(f"profile {name!r}: {detail}") from None

@@ -1,0 +1,60 @@
+"""Where a page or a metrics file comes from: code, configuration, inputs and machine."""
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from fe_data.provenance import provenance as fe_provenance
+
+PACKAGES = ("torch", "scikit-learn", "matplotlib")
+
+
+def file_digest(path: Path) -> str:
+    """Hexadecimal SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def config_digest(config: dict[str, Any]) -> str:
+    """Hexadecimal SHA-256 of a configuration of plain values."""
+    return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+
+
+def processor() -> str:
+    """Model of the processor, its architecture where the model is not known."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()
+
+
+def describe(
+    config: dict[str, Any], inputs: Iterable[Path], seed: int, wall_time_s: float
+) -> dict[str, Any]:
+    """Provenance of a result.
+
+    Args:
+        config: all settings that the result depends on, as plain values.
+        inputs: files that it was computed from.
+        seed: of the random numbers.
+        wall_time_s: time that it took [s].
+
+    Returns:
+        Plain values: commit, digests, seed, versions, wall time, machine.
+    """
+    versions = {name: importlib.metadata.version(name) for name in PACKAGES}
+    return {
+        **fe_provenance(),
+        **versions,
+        "config_sha256": config_digest(config),
+        "inputs_sha256": {"/".join(p.parts[-2:]): file_digest(p) for p in inputs},
+        "seed": seed,
+        "wall_time_s": round(wall_time_s, 1),
+        "processor": f"{processor()}, {os.cpu_count()} cores",
+    }

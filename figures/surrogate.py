@@ -1,0 +1,126 @@
+"""Train the surrogates of the materials example (section 3.2) and predict its test set."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import joblib
+import numpy as np
+import torch
+
+from bnn import AnchoredEnsemble, VanillaEnsemble
+from bnn.metrics import calibration_curve, elppd, miscalibration_area, rmse
+from figures.materials import OUTPUT_SCALING, Samples, functional_prior, noise_std
+from figures.profiles import Surrogate
+
+HIDDEN = (20, 20, 20, 20)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What one ensemble predicts for a test set."""
+
+    samples: np.ndarray  # (K, n, 5) scaled, one slice a network
+    observed: np.ndarray  # (n, 5) scaled
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean over networks, (n, 5) scaled."""
+        return self.samples.mean(axis=0)
+
+    @property
+    def std(self) -> np.ndarray:
+        """Epistemic standard deviation, (n, 5) scaled, with divisor K as published."""
+        return self.samples.std(axis=0)
+
+    def scores(self) -> dict[str, float]:
+        """RMSE, miscalibration and ELPPD over all outputs, as the published ones were computed."""
+        return {
+            "rmse": rmse(self.observed, self.mean),
+            "miscalibration": miscalibration_area(self.observed, self.mean, self.std),
+            "elppd": self.elppd(),
+        }
+
+    def elppd(self) -> float:
+        """Joint over the outputs, in physical units, summed over the test points."""
+        unscale, noise = OUTPUT_SCALING.unscale, noise_std() * OUTPUT_SCALING.half_range
+        return elppd(unscale(self.observed), unscale(self.samples), noise)
+
+    def rmse_by_output(self) -> np.ndarray:
+        """RMSE of each output, (5,) scaled."""
+        return rmse(self.observed, self.mean, per_output=True)
+
+    def miscalibration_by_output(self) -> np.ndarray:
+        """Miscalibration area of each output, (5,), epistemic uncertainty only as published."""
+        return miscalibration_area(self.observed, self.mean, self.std, per_output=True)
+
+    def calibration(self) -> tuple[np.ndarray, np.ndarray]:
+        """Expected probabilities (m,) and the observed ones of each output, (m, 5)."""
+        return calibration_curve(self.observed, self.mean, self.std)
+
+
+def seeds_of(seed: int, repeats: int) -> list[int]:
+    """Independent seeds of the repeated trainings."""
+    return [int(s) for s in np.random.SeedSequence(seed).generate_state(repeats)]
+
+
+def train(
+    cases: Mapping[str, Samples],
+    test_set: Samples,
+    theta: np.ndarray,
+    settings: Surrogate,
+    seed: int,
+) -> dict[str, Prediction]:
+    """Pre-train once, then train both ensembles on each training set and predict the test set.
+
+    Args:
+        cases: name and training set.
+        test_set: cells to predict.
+        theta: slopes of the prior mean, (5,); see `materials.fit_theta`.
+        settings: sizes and epochs.
+        seed: of everything that is random here.
+
+    Returns:
+        "prior", the ensemble before it sees data, then CASE_anchored and CASE_vanilla.
+    """
+    common = {
+        "hidden": HIDDEN,
+        "n_members": settings.n_members,
+        "epochs": settings.epochs,
+        "noise": noise_std(),
+        "resampling": "bootstrap",
+        "random_state": seed,
+    }
+    vanilla = VanillaEnsemble(**common)
+    anchored = AnchoredEnsemble(
+        functional_prior(theta),
+        n_pretrained=settings.n_pretrained,
+        prior_points=settings.prior_points,
+        pretrain_epochs=settings.pretrain_epochs,
+        **common,
+    )
+    anchored.pretrain(n_features=test_set.X.shape[1])
+    samples = {"prior": anchored.sample_prior(test_set.X)}
+    for name, train_set in cases.items():
+        for method, ensemble in (("anchored", anchored), ("vanilla", vanilla)):
+            ensemble.fit(train_set.X, train_set.y)
+            samples[f"{name}_{method}"] = ensemble.sample(test_set.X)
+    return {name: Prediction(values, test_set.y) for name, values in samples.items()}
+
+
+def repeat_training(
+    cases: Mapping[str, Samples],
+    test_set: Samples,
+    theta: np.ndarray,
+    settings: Surrogate,
+    seed: int,
+) -> list[dict[str, Prediction]]:
+    """Train `settings.repeats` times, side by side on the available cores; see `train`."""
+    jobs = min(settings.repeats, joblib.cpu_count())
+    run = joblib.delayed(_train_on_one_core if jobs > 1 else train)
+    seeds = seeds_of(seed, settings.repeats)
+    return joblib.Parallel(n_jobs=jobs)(run(cases, test_set, theta, settings, s) for s in seeds)
+
+
+def _train_on_one_core(*arguments) -> dict[str, Prediction]:
+    torch.set_num_threads(1)  # two networks' trainings share cores better than one training does
+    return train(*arguments)
