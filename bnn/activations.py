@@ -68,11 +68,11 @@ def _silu_backward(delta: Tensor, z: Tensor) -> None:
 
 
 def _gelu(z: Tensor, out: Tensor) -> None:
-    _aten.gelu.out(z, out=out)
+    out.copy_(torch.nn.functional.gelu(z))  # its out= variant ignores strides
 
 
 def _gelu_backward(delta: Tensor, z: Tensor) -> None:
-    _aten.gelu_backward.grad_input(delta, z, grad_input=delta)
+    delta.copy_(_aten.gelu_backward(delta, z))
 
 
 def _elu(z: Tensor, out: Tensor) -> None:

@@ -13,6 +13,9 @@ from torch import Tensor
 from bnn.activations import ACTIVATIONS
 from bnn.networks import Architecture
 
+# In float32 numbers.
+CACHE_LINE = 16
+
 
 class LayerBlocks:
     """One flat buffer of k weight vectors, layer by layer.
@@ -24,9 +27,18 @@ class LayerBlocks:
     """
 
     def __init__(self, architecture: Architecture, k: int, device: torch.device) -> None:
-        self.flat = torch.zeros(k * architecture.n_weights, device=device)
         self.slices = [slice(s.start, s.stop) for s in architecture.layers]
-        self.blocks = [self.flat[k * s.start : k * s.stop].view(k, -1) for s in self.slices]
+        # Blocks start at cache lines and end in padding: matrix products depend, in the last bit,
+        # on the alignment, and vector instructions round differently from the remainder loop.
+        starts = [0]
+        for columns in self.slices:
+            size = k * (columns.stop - columns.start)
+            starts.append(starts[-1] + -(-size // CACHE_LINE) * CACHE_LINE)
+        self.flat = torch.zeros(starts[-1], device=device)
+        self.blocks = [
+            self.flat[start : start + k * (s.stop - s.start)].view(k, -1)
+            for start, s in zip(starts, self.slices, strict=False)
+        ]
         self.matrices = [
             block.view(k, layer.n_in + 1, layer.n_out)
             for block, layer in zip(self.blocks, architecture.layers, strict=True)
@@ -51,6 +63,8 @@ def with_ones(X: Tensor) -> Tensor:
 class Pass:
     """Forward and backward pass of k networks on batches of one size.
 
+    Arrays are (k, features, batch): the batch, a multiple of the vector length, is the fast axis.
+
     Args:
         architecture: The networks.
         k: Number of networks.
@@ -63,39 +77,38 @@ class Pass:
     ) -> None:
         self.activation = ACTIVATIONS[architecture.activation]
         widths = architecture.widths
-        self.z = [torch.empty(k, batch, n, device=device) for n in widths[1:]]
+        self.z = [torch.empty(k, n, batch, device=device) for n in widths[1:]]
         self.delta = [torch.empty_like(z) for z in self.z]
-        self.inputs = [torch.ones(k, batch, n + 1, device=device) for n in widths[:-1]]
+        self.inputs = [torch.ones(k, n + 1, batch, device=device) for n in widths[:-1]]
 
-    def forward(self, X: Tensor, blocks: LayerBlocks) -> Tensor:
+    def forward(self, X: Tensor, weights: LayerBlocks) -> Tensor:
         """Evaluate the networks.
 
         Args:
-            X: Inputs with ones appended, (k, batch, n_in + 1).
-            blocks: The weights.
+            X: Inputs with ones appended, (k, n_in + 1, batch).
+            weights: The weights.
 
         Returns:
-            Outputs, (k, batch, n_out), a buffer of this object.
+            Outputs, (k, n_out, batch), a buffer of this object.
         """
         self.inputs[0] = X
         last = len(self.z) - 1
-        for l, (z, matrix) in enumerate(zip(self.z, blocks.matrices, strict=True)):
-            torch.bmm(self.inputs[l], matrix, out=z)
+        for l, (z, matrix) in enumerate(zip(self.z, weights.matrices, strict=True)):
+            torch.bmm(matrix.transpose(1, 2), self.inputs[l], out=z)
             if l < last:
-                self.activation.forward(z, self.inputs[l + 1][:, :, :-1])
+                self.activation.forward(z, self.inputs[l + 1][:, :-1])
         return self.z[-1]
 
-    def backward(self, blocks: LayerBlocks, gradients: LayerBlocks) -> None:
+    def backward(self, weights: LayerBlocks, gradients: LayerBlocks) -> None:
         """Write ∂loss/∂ω to the gradients, given ∂loss/∂f in self.delta[-1].
 
         Args:
-            blocks: The weights of the last forward pass.
+            weights: Those of the last forward pass.
             gradients: Overwritten.
         """
         for l in range(len(self.z) - 1, -1, -1):
             delta = self.delta[l]
-            torch.bmm(self.inputs[l].transpose(1, 2), delta, out=gradients.matrices[l])
+            torch.bmm(self.inputs[l], delta.transpose(1, 2), out=gradients.matrices[l])
             if l > 0:
-                kernel = blocks.matrices[l][:, :-1].transpose(1, 2)
-                torch.bmm(delta, kernel, out=self.delta[l - 1])
+                torch.bmm(weights.matrices[l][:, :-1], delta, out=self.delta[l - 1])
                 self.activation.backward(self.delta[l - 1], self.z[l - 1])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor
+from torch.optim.adam import adam
 
 from bnn.backprop import LayerBlocks, Pass, with_ones
 from bnn.networks import Architecture
@@ -58,7 +59,7 @@ class MemberData:
         y = torch.as_tensor(np.ascontiguousarray(y), dtype=torch.float32, device=device)
         self._offset = n * torch.arange(k, device=device)[:, None]
         self._shared = X.ndim == 2
-        self.X = X.expand(k, -1, -1).contiguous()
+        self.X = X.expand(k, -1, -1).clone(memory_format=torch.contiguous_format)
         self.y = y.clone()
         self._X, self._y = X.reshape(-1, X.shape[-1]), y.reshape(-1, y.shape[-1])
         self._shuffler = Shuffler(seeds, n, device) if shuffled else None
@@ -84,29 +85,39 @@ class Adam:
     """
 
     def __init__(self, weights: Tensor, gradients: Tensor, settings: TrainingSettings) -> None:
-        weights.grad = gradients
-        self._optimiser = torch.optim.Adam(
-            [weights],
-            lr=settings.learning_rate,
-            betas=(settings.beta1, settings.beta2),
-            eps=settings.epsilon,
-            fused=True,
-        )
-        first = 0.0 if settings.bias_correction else _STEP_WITHOUT_CORRECTION
-        self._state = {
-            "step": torch.tensor(first, device=weights.device),
-            "exp_avg": torch.zeros_like(weights),
-            "exp_avg_sq": torch.zeros_like(weights),
+        self._weights, self._gradients = weights, gradients
+        self._moments = torch.zeros_like(weights), torch.zeros_like(weights)
+        self._first = 0.0 if settings.bias_correction else _STEP_WITHOUT_CORRECTION
+        self._count = torch.tensor(self._first, device=weights.device)
+        self._constants = {
+            "lr": settings.learning_rate,
+            "beta1": settings.beta1,
+            "beta2": settings.beta2,
+            "eps": settings.epsilon,
+            "weight_decay": 0.0,
+            "amsgrad": False,
+            "maximize": False,
         }
-        self._first = first
-        self._optimiser.state[weights] = self._state
-        self.step: Callable[[], object] = self._optimiser.step
+
+    def step(self) -> None:
+        """Update the weights by the gradients."""
+        first, second = self._moments
+        adam(
+            [self._weights],
+            [self._gradients],
+            [first],
+            [second],
+            [],
+            [self._count],
+            fused=True,
+            **self._constants,
+        )
 
     def reset(self) -> None:
         """Forget the moments."""
-        self._state["step"].fill_(self._first)
-        self._state["exp_avg"].zero_()
-        self._state["exp_avg_sq"].zero_()
+        self._count.fill_(self._first)
+        for moment in self._moments:
+            moment.zero_()
 
 
 class Chunk:
@@ -146,9 +157,10 @@ class Chunk:
         self.batch, self.n = batch, n
         self.loss = torch.zeros(k, device=device)
         self.record = torch.full((settings.epochs, k), torch.nan, device=device)
-        self._precision = objective.precision
-        if self._precision is not None:
-            self._precision = torch.as_tensor(self._precision, dtype=torch.float32, device=device)
+        self._precision = None
+        if objective.precision is not None:
+            P = torch.as_tensor(objective.precision, dtype=torch.float32, device=device)
+            self._precision = P.repeat(k, 1, 1)
         self._set_regulariser(objective, architecture, device)
         self._steps = self._capture() if device.type == "cuda" else self.steps
 
@@ -177,8 +189,8 @@ class Chunk:
 
     def _step(self, points: slice) -> None:
         run = self.passes[points.stop - points.start]
-        outputs = run.forward(self.data.X[:, points], self.weights)
-        self._data_gradient(outputs, self.data.y[:, points], run.delta[-1])
+        X, y = self.data.X[:, points].transpose(1, 2), self.data.y[:, points].transpose(1, 2)
+        self._data_gradient(run.forward(X, self.weights), y, run.delta[-1])
         run.backward(self.weights, self.gradients)
         if self._regulariser is not None:
             torch.sub(self.weights.flat, self._anchors.flat, out=self._differences.flat)
@@ -192,9 +204,9 @@ class Chunk:
         if self._precision is None:
             delta.copy_(residual)
         else:
-            torch.matmul(residual, self._precision, out=delta)
+            torch.bmm(self._precision, residual, out=delta)
         self.loss.add_(residual.mul_(delta).sum(dim=(1, 2)))
-        delta.mul_(2.0 / y.shape[1])
+        delta.mul_(2.0 / y.shape[2])
 
     def _capture(self) -> Callable[[], object]:
         """Record the steps of an epoch as one CUDA graph and return its replay."""

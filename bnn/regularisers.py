@@ -92,13 +92,15 @@ class LowRankRegulariser:
 
     def prepare(self, slices: Sequence[slice], device: torch.device) -> None:
         """See Regulariser."""
-        whole = torch.as_tensor(self.factor, dtype=torch.float32, device=device)
+        # float64: the order of summation, which varies with the number of members, then leaves
+        # no trace in the float32 gradient.
+        whole = torch.as_tensor(self.factor, dtype=torch.float64, device=device)
         self._factors = [whole[s].contiguous() for s in slices]
 
     def add_gradient(self, differences: Blocks, gradients: Blocks, scale: float) -> None:
         """See Regulariser."""
-        projection = differences[0] @ self._factors[0]
+        projection = differences[0].double() @ self._factors[0]
         for difference, factor in zip(differences[1:], self._factors[1:], strict=True):
-            projection.addmm_(difference, factor)
+            projection.addmm_(difference.double(), factor)
         for gradient, factor in zip(gradients, self._factors, strict=True):
-            gradient.addmm_(projection, factor.T, alpha=2.0 * scale)
+            gradient.add_(projection @ factor.T, alpha=2.0 * scale)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
+from bnn.backprop import CACHE_LINE
 from bnn.chunk import Chunk, Objective
 from bnn.networks import Architecture
 from bnn.settings import Convergence, TrainingSettings
@@ -43,6 +44,27 @@ def default_chunk(architecture: Architecture, device: torch.device) -> int:
     if device.type != "cpu":
         return 2**31
     return max(8, 2**20 // architecture.n_weights)
+
+
+def member_chunks(n_members: int, size: int) -> list[np.ndarray]:
+    """Split members 0..K-1 into chunks of equal size, the last one smaller.
+
+    A chunk has a multiple of 16 members, so that a member's matrices have the same alignment in
+    any chunking, and at least two, since products of single matrices take another path: so the
+    last bit of the results does not depend on the chunks.
+
+    Args:
+        n_members: K.
+        size: Members a chunk, rounded up to a multiple of 16.
+
+    Returns:
+        The members of each chunk; a last chunk of one member holds it twice.
+    """
+    size = -(-size // CACHE_LINE) * CACHE_LINE
+    chunks = [np.arange(s, min(s + size, n_members)) for s in range(0, n_members, size)]
+    if len(chunks[-1]) == 1:
+        chunks[-1] = chunks[-1].repeat(2)
+    return chunks
 
 
 class ConvergenceMonitor:
@@ -124,17 +146,18 @@ def train(
     Source: Algorithms 1 to 3 of the paper; Kingma & Ba (2015) for Adam.
     """
     place, objective = torch.device(device), objective or Objective()
-    n_chunks = -(-len(weights) // (settings.chunk_size or default_chunk(architecture, place)))
-    total = settings.epochs * n_chunks
-    parts = []
+    chunks = member_chunks(
+        len(weights), settings.chunk_size or default_chunk(architecture, place)
+    )
+    total, parts = settings.epochs * len(chunks), []
     with tqdm(total=total, desc=progress, disable=progress is None, unit="epoch") as bar:
-        for number, members in enumerate(np.array_split(np.arange(len(weights)), n_chunks)):
+        for number, members in enumerate(chunks):
             inputs = X if np.ndim(X) == 2 else X[members]
             chunk = Chunk(architecture, weights[members], inputs, y[members], settings,
                           seeds[members], objective.of(members), place)
             parts.append(_train_chunk(chunk, y[members], settings, bar))
             bar.n = (number + 1) * settings.epochs
-    return _joined(parts, settings.epochs)
+    return _joined(parts, settings.epochs, len(weights))
 
 
 def _train_chunk(chunk: Chunk, y: np.ndarray, settings: TrainingSettings, bar: tqdm):
@@ -149,15 +172,13 @@ def _train_chunk(chunk: Chunk, y: np.ndarray, settings: TrainingSettings, bar: t
     return monitor.results(epoch + 1)
 
 
-def _joined(parts: list, budget: int) -> TrainingResult:
-    weights = np.concatenate([part[0] for part in parts])
-    epochs = np.concatenate([part[2] for part in parts])
-    losses = np.full((budget, len(weights)), np.nan, dtype=np.float32)
-    column = 0
-    for _, chunk_losses, ran in parts:
-        losses[: len(chunk_losses), column : column + len(ran)] = chunk_losses
-        column += len(ran)
-    last = losses[epochs - 1, np.arange(len(weights))]
+def _joined(parts: list, budget: int, n_members: int) -> TrainingResult:
+    weights = np.concatenate([part[0] for part in parts])[:n_members]
+    epochs = np.concatenate([part[2] for part in parts])[:n_members]
+    losses = np.concatenate(
+        [np.pad(p[1], ((0, budget - len(p[1])), (0, 0)), constant_values=np.nan) for p in parts],
+        axis=1,
+    )[: epochs.max(), :n_members]
+    last = losses[epochs - 1, np.arange(n_members)]
     finite = np.isfinite(weights).all(axis=1) & np.isfinite(last)
-    losses = losses[: epochs.max()]
     return TrainingResult(weights, losses, epochs, tuple(np.flatnonzero(~finite).tolist()))

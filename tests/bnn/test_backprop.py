@@ -20,8 +20,8 @@ def test_gradient_equals_autograd(activation):
     blocks = LayerBlocks(architecture, 4, torch.device("cpu")).load(weights)
     gradients = LayerBlocks(architecture, 4, torch.device("cpu"))
     run = Pass(architecture, 4, 6, torch.device("cpu"))
-    outputs = run.forward(with_ones(X), blocks).clone()
-    run.delta[-1].copy_(direction)
+    outputs = run.forward(with_ones(X).transpose(1, 2), blocks).transpose(1, 2).clone()
+    run.delta[-1].copy_(direction.transpose(1, 2))
     run.backward(blocks, gradients)
 
     leaf = weights.clone().requires_grad_()
