@@ -2,14 +2,12 @@
 
 import argparse
 import dataclasses
-import json
-import os
 import signal
 import sys
 import typing
-import warnings
 from pathlib import Path
 
+from fe_data import dataset
 from fe_data.settings import Inputs, Settings
 
 OK, INCOMPLETE, REFUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
@@ -22,7 +20,6 @@ def main(arguments: list[str] | None = None, *, simulator=None) -> int:
         arguments: of the command line; None takes those of this process.
         simulator: replaces the finite-element cell in `generate`.
     """
-    from fe_data.dataset import FolderInUse
     from fe_data.generate import Interrupted, Stopped, describe
 
     try:
@@ -36,7 +33,7 @@ def main(arguments: list[str] | None = None, *, simulator=None) -> int:
         return _say(interrupt, INTERRUPTED)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
-    except (ValueError, FolderInUse) as error:
+    except (ValueError, dataset.FolderInUse) as error:
         return _say(error, REFUSED)
     except Stopped as error:
         return _say(error, INCOMPLETE)
@@ -181,24 +178,24 @@ def _generate(options) -> int:
         simulator=options.simulator,
         retry_failed=options.retry_failed,
     )
-    return _report(summary, options)
+    return _report(summary, options.out)
 
 
-def _report(summary, options) -> int:
+def _report(summary, out: Path) -> int:
     counts = ", ".join(f"{number} {status}" for status, number in summary.counts.items() if number)
-    print(f"{options.out}: {counts}; {summary.simulated} simulated in this run")
-    if summary.complete:
-        print(f"wrote {options.out / 'dataset.csv'}")
+    print(f"{out}: {counts}; {summary.simulated} simulated in this run")
+    if summary.table_written:
+        print(f"wrote {out / dataset.TABLE}")
+    elif summary.unreadable:
+        index, reason = next(iter(summary.unreadable.items()))
+        number = len(summary.unreadable)
+        return _say(f"{number} records cannot be read back (sample {index}: {reason})", INCOMPLETE)
     else:
         shown = ", ".join(map(str, list(summary.missing)[:10]))
-        print(
-            f"no table yet: {len(summary.missing)} samples of other shards are missing (first: {shown})"
-        )
-    if summary.counts["failed"]:
-        return _say(
-            f"{summary.counts['failed']} samples failed: see {options.out / 'failures.csv'}",
-            INCOMPLETE,
-        )
+        number = len(summary.missing)
+        print(f"no table yet: {number} samples of other shards are missing (first: {shown})")
+    if failed := summary.counts["failed"]:
+        return _say(f"{failed} samples failed: see {out / dataset.FAILURES}", INCOMPLETE)
     return OK
 
 
@@ -212,7 +209,7 @@ def _rve(options) -> int:
 
 
 def _setting_fields() -> list[tuple[str, typing.Callable, object]]:
-    kinds = {int: _integer, float: _number, str: str}
+    kinds: dict[type, typing.Callable] = {int: _integer, float: _number, str: str}
     types = typing.get_type_hints(Settings)
     return [
         (f.name, kinds[types[f.name]], f.default)

@@ -12,16 +12,15 @@ import fcntl
 import hashlib
 import io
 import json
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from fe_data import record
 from fe_data.design import Design
 from fe_data.record import DamagedRecord
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, Settings
+from fe_data.settings import OUTPUT_NAMES, Settings
 from fe_data.table import COLUMNS, format_row
 
 TABLE = "dataset.csv"
@@ -121,10 +120,10 @@ def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
     """
     number, total = shard
     with contextlib.ExitStack() as stack:
-        whole = stack.enter_context(open(folder / ".lock", "ab"))
+        whole = stack.enter_context((folder / ".lock").open("ab"))
         _lock(whole, folder, fcntl.LOCK_EX if total == 1 else fcntl.LOCK_SH)
         if total > 1:
-            part = stack.enter_context(open(folder / f".lock-{number}-of-{total}", "ab"))
+            part = stack.enter_context((folder / f".lock-{number}-of-{total}").open("ab"))
             _lock(part, folder, fcntl.LOCK_EX)
         yield
 
@@ -183,19 +182,14 @@ def table_row(header: dict) -> str:
     """
     try:
         outputs = header["outputs"] or dict.fromkeys(OUTPUT_NAMES)
-        values = {
-            **header["inputs"],
-            **outputs,
-            **{name: header[name] for name in ("index", "seed", "group", "status")},
-        }
-        finite = all(
-            isinstance(outputs[name], float) and np.isfinite(outputs[name]) for name in OUTPUT_NAMES
-        )
-        if finite != (values["status"] != "failed") or not all(name in values for name in COLUMNS):
-            raise DamagedRecord("outputs do not go with the status")
-        return format_row(values)
+        scalars = {name: header[name] for name in ("index", "seed", "group", "status")}
+        row = format_row({**scalars, **header["inputs"], **outputs})
+        finite = [isinstance(x, float) and math.isfinite(x) for x in map(outputs.get, OUTPUT_NAMES)]
     except (KeyError, TypeError, AttributeError) as error:
-        raise DamagedRecord(f"header lacks {error}") from None
+        raise DamagedRecord(f"incomplete header ({error})") from None
+    if finite != [header["status"] != "failed"] * len(finite):
+        raise DamagedRecord("outputs do not go with the status")
+    return row
 
 
 def write_table(folder: Path, found: Collection) -> None:
@@ -243,7 +237,8 @@ def _lock(file, folder: Path, kind: int) -> None:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         raise FolderInUse(
-            f"{folder} is in use by another `generate` of the same samples: wait for it or choose another --out"
+            f"{folder} is in use by another `generate` of the same samples: "
+            "wait for it, or choose another --out"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Which cells are simulated: named designs of the paper, design files, and one independent seed a sample."""
+"""Which cells are simulated: the paper's designs, design files, one independent seed a sample."""
 
 import hashlib
 import inspect
@@ -65,7 +65,7 @@ class Design:
     def sample(self, index: int) -> Sample:
         """The sample in row `index`."""
         inputs = Inputs(*self.inputs[index].tolist())
-        return Sample(index, int(self.groups[index]), sample_seed(self, index), inputs)
+        return Sample(index, int(self.groups[index]), seed_of(self.name, self.seed, index), inputs)
 
     @cached_property
     def inputs_digest(self) -> str:
@@ -79,15 +79,13 @@ def digest_inputs(inputs: np.ndarray, groups: np.ndarray) -> str:
     return hashlib.sha256(values + np.ascontiguousarray(groups, dtype="<i8").tobytes()).hexdigest()
 
 
-def sample_seed(design: Design, index: int) -> int:
-    """Seed of the microstructure of one sample: independent of all others, of jobs, shards and order.
+def seed_of(name: str, seed: int, index: int) -> int:
+    """Seed of one sample's microstructure: independent of the others, and of jobs and order.
 
     The design's name is part of the entropy, so that a training and a test set of the same
     seed do not share their microstructures.
     """
-    return _draw_seed(
-        np.random.SeedSequence(_entropy(design.name, design.seed), spawn_key=(index,))
-    )
+    return _draw_seed(np.random.SeedSequence(_entropy(name, seed), spawn_key=(index,)))
 
 
 def retry_seed(seed: int) -> int:

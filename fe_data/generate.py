@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fe_data import dataset, record, scheduling
-from fe_data.design import Design
+from fe_data.design import Design, Sample
 from fe_data.progress import Progress
-from fe_data.provenance import provenance
 from fe_data.scheduling import WorkerDied
 from fe_data.settings import Settings
 from fe_data.worker import MAX_ATTEMPTS, Attempt, Job, Simulator, Task, attempt_seed, encode_result
@@ -30,11 +29,11 @@ class Interrupted(KeyboardInterrupt):
 class Summary:
     """How a run ended."""
 
-    samples: int  # asked for in this run
-    simulated: int  # in this run
-    counts: dict[str, int]  # by status, over all records read
-    missing: dict[int, str]  # samples without a usable record, of all shards
-    complete: bool  # the table is written
+    simulated: int  # samples, in this run
+    counts: dict[str, int]  # samples by status, over all shards
+    missing: dict[int, str]  # samples of other shards without a usable record, and why
+    unreadable: dict[int, str]  # the same for the samples of this run
+    table_written: bool
 
 
 def generate(
@@ -51,8 +50,8 @@ def generate(
 ) -> Summary:
     """Simulate what a dataset folder lacks, then write its table.
 
-    The table is a function of (design, settings) alone: the number of jobs, shards, interruptions and
-    lost workers leave no trace in it.
+    The table is a function of (design, settings) alone: the number of jobs, shards, interruptions
+    and lost workers leave no trace in it.
 
     Args:
         design: the inputs and seeds of all samples.
@@ -76,7 +75,7 @@ def generate(
     _require_range("shard", shard[1], 1, MAX_SHARDS)
     _require_range("shard", shard[0], 1, shard[1])
     config = dataset.configuration(design, settings)
-    job = Job(settings, config["digest"], provenance(), simulator)
+    job = Job(settings, config["digest"], simulator)
     indices = range(shard[0] - 1, len(design), shard[1])
     dataset.open_folder(folder, config)
     with dataset.locked(folder, shard):
@@ -90,7 +89,13 @@ def generate(
         found = dataset.collect(folder, config, range(len(design)))
         if not found.problems:
             dataset.write_table(folder, found)
-    return Summary(len(indices), len(pending), found.counts, found.problems, not found.problems)
+    return _summary(len(pending), found, indices)
+
+
+def _summary(simulated: int, found: dataset.Collection, indices: range) -> Summary:
+    ours = {index: why for index, why in found.problems.items() if index in indices}
+    others = {index: why for index, why in found.problems.items() if index not in indices}
+    return Summary(simulated, found.counts, others, ours, not found.problems)
 
 
 @dataclass
@@ -108,32 +113,32 @@ class _Run:
         self.remaining = dict.fromkeys(pending)  # keeps the order
         if not pending:
             return
-        with Progress(self.total, self.total - len(pending), silent=self.silent) as self.progress:
-            with self._stops_in_one_sentence(), self._workers() as run:
-                self._run_all(run)
+        self.progress = Progress(self.total, self.total - len(pending), silent=self.silent)
+        with self.progress, self._stops_in_one_sentence(), self._workers() as run:
+            self._run_all(run)
 
-    def _run_all(self, run) -> None:
+    def _run_all(self, run: scheduling.Runner) -> None:
         while self.remaining:
             try:
                 self._run_tasks(run, [Task(self.design.sample(i)) for i in self.remaining])
-            except WorkerDied:
-                # Tasks start in order: one of the first `jobs` that remain was with the dead worker.
-                for index in list(self.remaining)[: self.jobs]:
-                    self._run_alone(run, index)
+            except WorkerDied as death:
+                for task in death.tasks:
+                    self._run_alone(run, task.sample)
 
-    def _run_tasks(self, run, tasks: list[Task]) -> None:
+    def _run_tasks(self, run: scheduling.Runner, tasks: list[Task]) -> None:
         for index, _, data in run(self.job, tasks):
             self._save(index, data)
 
-    def _run_alone(self, run, index: int) -> None:
-        """Simulate one sample that may be killing its worker; a second death alone is its own doing."""
-        sample, failed = self.design.sample(index), ()
+    def _run_alone(self, run: scheduling.Runner, sample: Sample) -> None:
+        """Simulate a sample that may kill its worker; its second death alone is its own doing."""
+        failed: list[Attempt] = []
         for attempt in range(MAX_ATTEMPTS):
             for _ in range(DEATHS_OF_A_SAMPLE):
                 with contextlib.suppress(WorkerDied):
-                    return self._run_tasks(run, [Task(sample, failed)])
-            failed += (Attempt(attempt_seed(sample, attempt), "the worker process died"),)
-        index, _, data = encode_result(self.job, sample, list(failed), None, 0.0)
+                    self._run_tasks(run, [Task(sample, tuple(failed))])
+                    return
+            failed.append(Attempt(attempt_seed(sample, attempt), "the worker process died"))
+        index, _, data = encode_result(self.job, sample, failed, None, 0.0)
         self._save(index, data)
 
     def _save(self, index: int, data: bytes) -> None:
@@ -141,14 +146,10 @@ class _Run:
         del self.remaining[index]
         self.progress.advance()
 
-    @contextlib.contextmanager
-    def _workers(self) -> Iterator:
+    def _workers(self) -> contextlib.AbstractContextManager[scheduling.Runner]:
         if self.dask is None:
-            with scheduling.local_workers(self.jobs) as run:
-                yield run
-        else:
-            with scheduling.dask_workers(self.dask) as (run, self.jobs):
-                yield run
+            return scheduling.local_workers(self.jobs)
+        return scheduling.dask_workers(self.dask)
 
     @contextlib.contextmanager
     def _stops_in_one_sentence(self) -> Iterator[None]:
@@ -156,7 +157,7 @@ class _Run:
             yield
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted: {self._kept()}") from None
-        except (OSError, MemoryError, ImportError, scheduling.SchedulerLost) as error:
+        except (OSError, MemoryError, ImportError, scheduling.ClusterError) as error:
             raise Stopped(f"stopped: {describe(error)}: {self._kept()}") from error
 
     def _kept(self) -> str:

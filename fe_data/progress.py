@@ -1,8 +1,8 @@
-"""Progress of a long run: a bar with the time left on a terminal, a plain line now and then elsewhere."""
+"""Progress of a long run: a bar with the time left on a terminal, plain lines elsewhere."""
 
 import sys
 import time
-from typing import TextIO
+from typing import Self, TextIO
 
 from tqdm import tqdm
 
@@ -23,7 +23,7 @@ class Progress:
         self.last_done = done
         self.bar = None
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> Self:
         if not self.silent and self.stream.isatty():
             self.bar = tqdm(total=self.total, initial=self.done, unit="cell", file=self.stream)
         return self

@@ -11,7 +11,7 @@ PACKAGES = ("numpy", "scipy", "joblib", "gmsh", "fenics-dolfinx", "petsc4py")
 
 @functools.cache
 def provenance() -> dict[str, str]:
-    """Commit of this code, versions of what it runs on, and the kind of machine; "unknown" where not known."""
+    """Commit of this code, versions of what it runs on, kind of machine; or "unknown"."""
     versions = {name: _version(name) for name in PACKAGES}
     return {
         "commit": _commit(),

@@ -34,7 +34,7 @@ def encode(header: dict, arrays: dict[str, np.ndarray]) -> bytes:
         arrays: float64 arrays by name.
     """
     buffer = io.BytesIO()
-    text = json.dumps({"format": FORMAT, **_plain(header)}, allow_nan=False).encode()
+    text = json.dumps(_plain({"format": FORMAT, **header}), allow_nan=False).encode()
     with zipfile.ZipFile(buffer, "w") as archive:
         # The header comes first and uncompressed: decode_header finds it without the directory.
         _write_array(archive, HEADER, np.array(text))
@@ -88,11 +88,11 @@ def write_atomic(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with open(temporary, "wb") as file:
+        with temporary.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -124,7 +124,7 @@ def _first_member(content: bytes) -> bytes:
 
 
 def _plain(value: object) -> object:
-    """Python scalars in place of NumPy's, None in place of NaN and infinities: what JSON can hold."""
+    """What JSON can hold: Python's scalars for NumPy's, None for NaN and infinities."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):

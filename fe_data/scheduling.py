@@ -1,65 +1,168 @@
-"""Many tasks on local processes or a Dask cluster, through joblib; results come in the order they finish."""
+"""Many tasks on local processes or on a Dask cluster: both are executors of `concurrent.futures`.
+
+joblib's own Dask backend is not used: it waits for ever when a task takes its workers down with it,
+or when the workers cannot import this package.
+"""
 
 import contextlib
+import logging
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from typing import Any
 
-from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
-Runner = Callable[[Callable, list], Iterator[Any]]
+CONNECT_SECONDS = 10.0
+# One thread a worker: cores are used by cells, and threaded sums differ in their last bits.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+
+Runner = Callable[[Callable, Sequence], Iterator[Any]]
 
 
 class WorkerDied(RuntimeError):
-    """A worker process ended in the middle of a task (crash of a library, out of memory, killed)."""
+    """A worker process ended in the middle of a task: killed, out of memory, crash of a library.
+
+    Attributes:
+        tasks: those that it may have been working at.
+    """
+
+    def __init__(self, tasks: list):
+        super().__init__("a worker process died")
+        self.tasks = tasks
 
 
-class SchedulerLost(RuntimeError):
-    """The Dask scheduler cannot be reached, or no longer."""
+class ClusterError(RuntimeError):
+    """The Dask cluster cannot be reached, is lost, or cannot run a task."""
 
 
 def available_cores() -> int:
     """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @contextlib.contextmanager
 def local_workers(jobs: int) -> Iterator[Runner]:
-    """Run tasks in `jobs` processes with one BLAS thread each.
+    """Give a function that runs tasks in `jobs` processes of this machine.
 
-    A crash in a task ends a worker, never this process: that holds for one job, too. Tasks start in
-    the order given, at most `jobs` at a time.
+    A crash in a task ends a worker, never this process: that holds for one job, too.
     """
 
-    def run(function: Callable, tasks: list) -> Iterator[Any]:
-        with parallel_config(backend="loky", inner_max_num_threads=1):
-            # joblib runs a single job in this process; two workers, fed one task at a time, do not.
-            parallel = Parallel(
-                n_jobs=max(2, jobs),
-                pre_dispatch=jobs,
-                batch_size=1,
-                max_nbytes=None,
-                return_as="generator_unordered",
-            )
+    def run(function: Callable, tasks: Sequence) -> Iterator[Any]:
+        environment = dict.fromkeys(THREAD_VARIABLES, "1")
+        executor = get_reusable_executor(max_workers=jobs, env=environment, timeout=60)
         try:
-            with _interrupts_blocked():
-                results = parallel(delayed(function)(task) for task in tasks)
-            yield from results
-        except BrokenProcessPool as error:
-            raise WorkerDied("a worker process died") from error
+            yield from _results(executor, function, tasks, width=jobs)
+        except WorkerDied:
+            raise
+        except BaseException:
+            executor.shutdown(wait=False, kill_workers=True)
+            raise
 
     yield run
 
 
 @contextlib.contextmanager
+def dask_workers(address: str) -> Iterator[Runner]:
+    """Give a function that runs tasks on the workers of the Dask scheduler at `address`.
+
+    Raises:
+        ClusterError: `distributed` is not installed, or the scheduler or a worker is not there.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ClusterError("--dask needs the package `distributed`, which is missing") from None
+    with _silent_log("distributed"), contextlib.ExitStack() as stack:
+        try:
+            client = stack.enter_context(
+                Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+            )
+            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+            cores = sum(client.nthreads().values())
+        except (OSError, TimeoutError, ValueError) as error:
+            raise ClusterError(f"no Dask workers at {address}: {_short(error)}") from None
+
+        def run(function: Callable, tasks: Sequence) -> Iterator[Any]:
+            executor = client.get_executor(pure=False)
+            try:
+                # Twice as many as cores: the next cell waits at its worker already.
+                yield from _results(executor, function, tasks, width=2 * cores)
+            finally:
+                executor.shutdown(wait=False)
+
+        yield run
+
+
+def _results(executor: Executor, function: Callable, tasks: Sequence, width: int) -> Iterator[Any]:
+    """Results in the order in which they are ready, with at most `width` tasks under way."""
+    waiting = iter(tasks)
+    running: dict[Future, Any] = {}
+    try:
+        while True:
+            with _interrupts_blocked():
+                for task in _take(waiting, width - len(running)):
+                    running[executor.submit(function, task)] = task
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                result = _result(future, running)
+                del running[future]
+                yield result
+    except BrokenProcessPool:
+        raise WorkerDied(list(running.values())) from None
+
+
+def _result(future: Future, running: dict[Future, Any]) -> Any:
+    """Result of a finished future; failures of the cluster become errors with a plain message."""
+    try:
+        return future.result()
+    except CancelledError:
+        raise ClusterError("the connection to the Dask scheduler is lost") from None
+    except (BrokenProcessPool, OSError, MemoryError, ImportError):
+        raise
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":
+            raise WorkerDied([running[future]]) from None
+        raise ClusterError(f"a worker cannot run a cell: {_short(error)}") from error
+
+
+def _take(tasks: Iterator, count: int) -> Iterator:
+    for _, task in zip(range(count), tasks, strict=False):
+        yield task
+
+
+@contextlib.contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Block Ctrl-C while worker processes start; they inherit that and leave the reaction to their parent."""
-    signals = {signal.SIGINT, signal.SIGTERM} if hasattr(signal, "pthread_sigmask") else set()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if signals else set()
+    """Block Ctrl-C where worker processes may start: they inherit that, their parent reacts."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        if signals:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _silent_log(name: str) -> Iterator[None]:
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _short(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]

@@ -1,4 +1,4 @@
-"""CSV tables of inputs and outputs: written to full precision, read with a message for every bad cell."""
+"""CSV tables of inputs and outputs: written to full precision, read with a message a bad cell."""
 
 import csv
 import dataclasses
@@ -47,7 +47,7 @@ class Table:
 
 def format_row(values: dict) -> str:
     """One line of dataset.csv; floats are written so that reading gives the same bits."""
-    return ",".join(_format_cell(values[name]) for name in COLUMNS) + "\n"
+    return ",".join(format_cell(values[name]) for name in COLUMNS) + "\n"
 
 
 def load_table(path: Path) -> Table:
@@ -65,7 +65,7 @@ def load_table(path: Path) -> Table:
     problems = _Problems(path)
     parsed = [
         _parse_sample(row, number, line, problems)
-        for number, (line, row) in enumerate(zip(lines, rows))
+        for number, (line, row) in enumerate(zip(lines, rows, strict=True))
     ]
     _require_unique_index(lines, parsed, problems)
     problems.raise_if_any()
@@ -98,8 +98,9 @@ def load_inputs(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """
     lines, rows = _read(path, INPUT_NAMES, ("group",))
     problems = _Problems(path)
-    points, groups, first_of_group = [], [], {}
-    for number, (line, row) in enumerate(zip(lines, rows)):
+    points, groups = [], []
+    first_of_group: dict[int, tuple] = {}
+    for number, (line, row) in enumerate(zip(lines, rows, strict=True)):
         point = [_parse_input(row, name, line, problems) for name in INPUT_NAMES]
         group = _parse_integer(row, "group", line, problems, default=number)
         first_line, first = first_of_group.setdefault(group, (line, point))
@@ -115,7 +116,8 @@ class _Problems:
     """Everything that is wrong with one file, in one message."""
 
     def __init__(self, path: Path):
-        self.path, self.found = path, []
+        self.path = path
+        self.found: list[str] = []
 
     def add(self, line: int, text: str) -> None:
         self.found.append(f"line {line}: {text}")
@@ -131,7 +133,7 @@ def _read(path: Path, required, optional) -> tuple[list[int], list[dict[str, str
     """Line numbers and cells of the wanted columns of every row that is not blank."""
     lines, rows = [], []
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             header = _header(path, next(reader, []), required)
             wanted = {name: header.index(name) for name in (*required, *optional) if name in header}
@@ -139,9 +141,8 @@ def _read(path: Path, required, optional) -> tuple[list[int], list[dict[str, str
                 if not cells:
                     continue
                 if len(cells) != len(header):
-                    raise TableError(
-                        f"{path}, line {reader.line_num}: {len(cells)} cells where the header has {len(header)}"
-                    )
+                    numbers = f"{len(cells)} cells where the header has {len(header)}"
+                    raise TableError(f"{path}, line {reader.line_num}: {numbers}")
                 lines.append(reader.line_num)
                 rows.append({name: cells[column].strip() for name, column in wanted.items()})
     except UnicodeDecodeError as error:
@@ -240,13 +241,14 @@ def _plain_number(text: str) -> str:
 
 def _require_unique_index(lines: list[int], rows: list[dict], problems: _Problems) -> None:
     seen: dict[int, int] = {}
-    for line, row in zip(lines, rows):
+    for line, row in zip(lines, rows, strict=True):
         first = seen.setdefault(row["index"], line)
         if first != line:
             problems.add(line, f"index = {row['index']} is in line {first} already")
 
 
-def _format_cell(value: object) -> str:
+def format_cell(value: object) -> str:
+    """Text of one number, None or text: a float is written so that reading gives the same bits."""
     if value is None:
         return ""
     return repr(float(value)) if isinstance(value, float) else str(value)

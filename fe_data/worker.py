@@ -1,17 +1,18 @@
 """What runs in a worker process: one sample, from its inputs to the content of its record."""
 
-import contextlib
 import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from fe_data import record
 from fe_data.design import Sample, retry_seed
 from fe_data.errors import SimulationError
+from fe_data.provenance import provenance
 from fe_data.settings import OUTPUT_NAMES, Settings
 
 MAX_ATTEMPTS = 2
@@ -43,17 +44,17 @@ class Job:
 
     settings: Settings
     config: str  # digest of the dataset's configuration
-    provenance: dict = field(default_factory=dict)
     simulator: Simulator | None = None  # None: the finite-element cell
 
     def __call__(self, task: Task) -> tuple[int, str, bytes]:
         """Simulate one sample: its index, status and record.
 
-        A failed attempt is repeated once with another microstructure. Errors of the machine rather than
-        of the sample (OSError, MemoryError, ImportError) are not recorded but raised.
+        A failed attempt is repeated once with another microstructure. Errors of the machine rather
+        than of the sample (OSError, MemoryError, ImportError) are not recorded but raised.
         """
-        with _one_cell_at_a_time, _one_thread():
-            simulator = self.simulator or _finite_element_cell()
+        simulator = self.simulator or _finite_element_cell()
+        # The last bits of a threaded sum depend on the number of threads.
+        with _one_cell_at_a_time, threadpool_limits(limits=1):
             attempts = list(task.failed)
             result, started = None, time.perf_counter()
             while result is None and len(attempts) < MAX_ATTEMPTS:
@@ -98,7 +99,7 @@ def encode_result(
         "outputs": None,
         "attempts": [vars(attempt) for attempt in attempts],
         "seconds": seconds,
-        "provenance": job.provenance,
+        "provenance": provenance(),
     }
     arrays = {}
     if result is not None:
@@ -124,15 +125,6 @@ def _require_finite(result) -> None:
     for name, values in result.history.items():
         if not np.all(np.isfinite(values)):
             raise SimulationError(f"history {name!r} holds values that are not finite")
-
-
-def _one_thread() -> contextlib.AbstractContextManager:
-    # The order of a threaded sum, and so the last bits of a result, depends on the thread count.
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        return contextlib.nullcontext()
-    return threadpool_limits(limits=1)
 
 
 def _one_line(text: str) -> str:

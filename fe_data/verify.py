@@ -1,0 +1,92 @@
+"""Check a dataset folder: every record, the configuration of all, the tables made from them."""
+
+import sys
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+
+from fe_data import dataset
+from fe_data.dataset import Collection
+from fe_data.design import digest_inputs, retry_seed, seed_of
+from fe_data.settings import INPUT_NAMES
+
+MAX_LINES = 50
+
+
+def run(folder: Path) -> int:
+    """Print what is wrong with a folder; 0 when nothing is, else 1."""
+    problems, counts = verify(folder)
+    for problem in problems[:MAX_LINES]:
+        print(problem)
+    if len(problems) > MAX_LINES:
+        print(f"... and {len(problems) - MAX_LINES} more")
+    if problems:
+        print(f"fe_data: {folder}: {len(problems)} problems", file=sys.stderr)
+        return 1
+    print(f"{folder}: {sum(counts.values())} records and the table are right ({_count(counts)})")
+    return 0
+
+
+def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
+    """Every problem of a dataset folder in one line each, and the number of samples by status."""
+    try:
+        config = dataset.load_config(folder)
+    except ValueError as error:
+        return [str(error)], {}
+    found = dataset.collect(folder, config, range(config["samples"]))
+    problems = [f"sample {index}: {text}" for index, text in found.problems.items()]
+    problems += _strangers(folder, config["samples"])
+    if not found.problems:
+        problems += _check_design(config, found)
+    problems += _check_text(folder / dataset.TABLE, dataset.table_text(found), bool(problems))
+    if found.failures:
+        text = dataset.failures_text(found)
+        problems += _check_text(folder / dataset.FAILURES, text, bool(problems))
+    return problems, found.counts
+
+
+def _check_design(config: dict, found: Collection) -> list[str]:
+    """Whether inputs and seeds are those that the configuration asks for."""
+    table = [row.split(",") for row in found.rows]
+    columns = [3 + number for number in range(len(INPUT_NAMES))]
+    inputs = np.array([[float(row[column]) for column in columns] for row in table])
+    groups = np.array([int(row[2]) for row in table])
+    problems = []
+    if digest_inputs(inputs, groups) != config["inputs_sha256"]:
+        problems.append("the records' inputs are not those of the configuration")
+    for index, row in enumerate(table):
+        first = seed_of(config["design"], config["seed"], index)
+        if int(row[1]) != (retry_seed(first) if row[-1] == "retried\n" else first):
+            problems.append(f"sample {index}: seed = {row[1]} is not that of the configuration")
+    return problems
+
+
+def _check_text(path: Path, expected: str, incomplete: bool) -> list[str]:
+    """The first line in which a file differs from what the records give."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return [f"{path.name} is missing"]
+    except (OSError, UnicodeDecodeError):
+        return [f"{path.name} cannot be read"]
+    if text == expected or incomplete:
+        return []
+    lines = zip_longest(text.splitlines(), expected.splitlines())
+    number = next((n for n, (a, b) in enumerate(lines, start=1) if a != b), 1)
+    return [f"{path.name}, line {number}: not what the records hold"]
+
+
+def _strangers(folder: Path, samples: int) -> list[str]:
+    """Files among the records that belong to no sample."""
+    known = {dataset.record_path(folder, index).name for index in range(samples)}
+    names = (path for path in (folder / dataset.RECORDS).rglob("*") if path.is_file())
+    return [
+        f"{path.relative_to(folder)}: belongs to no sample"
+        for path in names
+        if path.name not in known
+    ]
+
+
+def _count(counts: dict[str, int]) -> str:
+    return ", ".join(f"{number} {status}" for status, number in counts.items() if number)
