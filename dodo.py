@@ -11,7 +11,6 @@ from pathlib import Path
 from doit.tools import config_changed
 
 from figures.dependencies import ROOT, notebook_sources, sources
-from figures.tables import table_path
 from figures.pipeline import (
     Reporter,
     available_jobs,
@@ -22,6 +21,7 @@ from figures.pipeline import (
     title,
 )
 from figures.profiles import load_profile
+from figures.tables import table_path
 
 DOIT_CONFIG = {"reporter": Reporter}
 
@@ -80,7 +80,12 @@ def task_notebook():
     """Execute the notebooks of the profile."""
     profile_name = os.environ.get("PROFILE") or "quick"
     for name, designs in PROFILE.notebooks.items():
-        parameters = {"profile": profile_name, "seed": SEED, "data_dir": str(DATA), "out_dir": str(OUT)}
+        parameters = {
+            "profile": profile_name,
+            "seed": SEED,
+            "data_dir": str(DATA),
+            "out_dir": str(OUT),
+        }
         options = [text for key, value in parameters.items() for text in ("-p", key, str(value))]
         path = NOTEBOOKS / f"{name}.ipynb"
         code = [path, *notebook_sources(path), *sources(["figures.run_notebook"]), *STYLE_FILES]

@@ -136,4 +136,3 @@ def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
         features=FEATURES,
         bounds=(OUTPUT_SCALING.scale(np.full(len(OUTPUT_NAMES), LOWEST_OUTPUT)), None),
     )
-

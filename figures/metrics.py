@@ -27,7 +27,9 @@ def score_rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, Any]:
     Returns:
         method → score → spread; "by_output" holds RMSE and miscalibration of each output.
     """
-    return {method: _scores([predictions[method] for predictions in repeats]) for method in repeats[0]}
+    return {
+        method: _scores([predictions[method] for predictions in repeats]) for method in repeats[0]
+    }
 
 
 def _scores(predictions: list[Prediction]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Figures of the materials surrogates, one panel an output (Figs. 12 to 14 of the paper)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -15,27 +15,41 @@ STYLE = Path(__file__).with_name("paper.mplstyle")
 BAND = 2  # predicted standard deviations drawn as error bars
 
 
-def parity(prediction: Prediction) -> Figure:
+@plt.style.context(STYLE)
+def parity(prediction: Prediction, limits: np.ndarray | None = None) -> Figure:
     """Predicted mean ± 2 standard deviations against the simulated value, physical units.
 
     Args:
         prediction: for the test set.
+        limits: of both axes, (2, 5); None takes those of the prediction.
 
     Returns:
         One panel an output.
     """
-    unit = OUTPUT_SCALING.half_range
     truth, mean = (OUTPUT_SCALING.unscale(v) for v in (prediction.observed, prediction.mean))
-    spread = BAND * prediction.std * unit
+    spread = BAND * prediction.std * OUTPUT_SCALING.half_range
+    limits = parity_limits([prediction]) if limits is None else limits
     figure, axes = _row()
     for j, (axis, name) in enumerate(zip(axes, OUTPUT_NAMES, strict=True)):
         axis.errorbar(truth[:, j], mean[:, j], spread[:, j], fmt="o", elinewidth=0.8, capsize=1.5)
-        _diagonal(axis, [truth[:, j], mean[:, j] - spread[:, j], mean[:, j] + spread[:, j]])
-        axis.set(title=LABELS[name], xlabel="simulated")
+        axis.plot(limits[:, j], limits[:, j], color="0.6", linewidth=0.8, zorder=0)
+        axis.set(title=LABELS[name], xlabel="simulated", xlim=limits[:, j], ylim=limits[:, j])
+        axis.set_aspect("equal")
     axes[0].set_ylabel("predicted mean ± 2 std")
     return figure
 
 
+def parity_limits(predictions: Iterable[Prediction]) -> np.ndarray:
+    """Axis limits that hold every point and error bar, (2, 5) physical."""
+    values = [
+        v for p in predictions for v in (p.observed, p.mean - BAND * p.std, p.mean + BAND * p.std)
+    ]
+    low, high = np.min(values, axis=(0, 1)), np.max(values, axis=(0, 1))
+    margin = 0.05 * (high - low)
+    return OUTPUT_SCALING.unscale(np.array([low - margin, high + margin]))
+
+
+@plt.style.context(STYLE)
 def calibration(predictions: Mapping[str, Prediction]) -> Figure:
     """Observed against expected cumulative probability, one panel an output.
 
@@ -59,22 +73,11 @@ def calibration(predictions: Mapping[str, Prediction]) -> Figure:
     return figure
 
 
+@plt.style.context(STYLE)
 def save(figure: Figure, path: Path) -> None:
     """Write a figure in the common style; equal figures give equal files."""
-    metadata = {"Date": None} if path.suffix == ".svg" else None
-    with plt.style.context(STYLE):
-        figure.savefig(path, metadata=metadata)
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _row() -> tuple[Figure, np.ndarray]:
-    with plt.style.context(STYLE):
-        return plt.subplots(1, len(OUTPUT_NAMES), figsize=(11, 2.7))
-
-
-def _diagonal(axis, values: list[np.ndarray]) -> None:
-    low, high = np.min(values), np.max(values)
-    margin = 0.05 * (high - low)
-    limits = (low - margin, high + margin)
-    axis.plot(limits, limits, color="0.6", linewidth=0.8, zorder=0)
-    axis.set(xlim=limits, ylim=limits)
-    axis.set_aspect("equal")
+    return plt.subplots(1, len(OUTPUT_NAMES), figsize=(11, 2.7))

@@ -1,4 +1,4 @@
-"""Actions and reporting behind dodo.py: each action is one program run, refused or failed in one sentence."""
+"""Actions and reporting behind dodo.py: programs that are run, and one sentence on a failure."""
 
 import hashlib
 import json
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from doit.dependency import SqliteDB
 from doit.exceptions import TaskFailed
 from doit.reporter import ConsoleReporter
 
@@ -31,8 +32,20 @@ class Reporter(ConsoleReporter):
         if task.actions:
             self.write(f"-- {task.title()}: up to date\n")
 
-    def _write_failure(self, result, write_exception=True):
+    def _write_failure(self, result, write_exception=True):  # noqa: ARG002, doit's signature
         self.write(f"!! {result['task'].title()}: {result['exception'].get_msg()}\n")
+
+
+class DurableState(SqliteDB):
+    """What doit remembers of its tasks, stored after each: a killed run loses no finished task."""
+
+    def set(self, task_id, dependency, value):
+        """Remember one entry; "deps:" is the last one of a task that has succeeded."""
+        super().set(task_id, dependency, value)
+        if dependency == "deps:":
+            row = (task_id, self.codec.encode(self._cache[task_id]))
+            self._conn.execute("insert or replace into doit values (?, ?)", row)
+            self._conn.commit()
 
 
 def title(task) -> str:
@@ -106,7 +119,11 @@ def available_jobs(text: str) -> int:
         ValueError: the text is no positive integer.
     """
     if not text:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
     return positive_integer("JOBS", text, 1)
 
 

@@ -82,7 +82,9 @@ class Profile:
         require_integer("seed", self.seed, 0)
         for design, count in self.datasets.items():
             if design not in DESIGNS:
-                raise ProfileError(f"datasets: unknown design {design!r}: {', '.join(DESIGNS)} exist")
+                raise ProfileError(
+                    f"datasets: unknown design {design!r}: {', '.join(DESIGNS)} exist"
+                )
             require_integer(f"datasets.{design}", count, 1)
         for name, case in self.surrogate.cases.items():
             available = self.datasets.get(case.design, 0)
@@ -137,5 +139,7 @@ def _from_dict(name: str, content: object) -> Profile:
     except KeyError as error:
         raise ProfileError(f"profile {name!r}: field {error} is missing") from None
     except TypeError as error:  # says which field is unknown or missing
-        detail = str(error).replace("__init__() got an unexpected keyword argument", "unknown field")
+        detail = str(error).replace(
+            "__init__() got an unexpected keyword argument", "unknown field"
+        )
         raise ProfileError(f"profile {name!r}: {detail}") from None

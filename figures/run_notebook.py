@@ -52,7 +52,9 @@ def declared_parameters(path: Path) -> dict[str, Any]:
     cells = nbformat.read(path, as_version=4).cells
     tagged = [cell for cell in cells if "parameters" in cell.metadata.get("tags", [])]
     if len(tagged) != 1:
-        raise NotebookError(f"{path.name} has {len(tagged)} cells tagged 'parameters': one is needed")
+        raise NotebookError(
+            f"{path.name} has {len(tagged)} cells tagged 'parameters': one is needed"
+        )
     declared = {}
     for statement in ast.parse(tagged[0].source).body:
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
@@ -132,14 +134,17 @@ def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m figures.run_notebook", description=__doc__)
     parser.add_argument("notebook")
-    parser.add_argument("-p", dest="parameters", nargs=2, action="append", default=[],
-                        metavar=("NAME", "VALUE"))
+    parser.add_argument(
+        "-p", dest="parameters", nargs=2, action="append", default=[], metavar=("NAME", "VALUE")
+    )
     options = parser.parse_args(arguments)
     try:
         path = find_notebook(options.notebook)
         declared = declared_parameters(path)
-        values = {n: v if isinstance(declared.get(n), str) else yaml.safe_load(v)
-                  for n, v in options.parameters}
+        values = {
+            n: v if isinstance(declared.get(n), str) else yaml.safe_load(v)
+            for n, v in options.parameters
+        }
         execute(path, values)
     except NotebookError as error:
         print(f"error: {error}", file=sys.stderr)

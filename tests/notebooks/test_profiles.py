@@ -1,0 +1,73 @@
+"""Profiles are refused with one sentence before anything runs."""
+
+import copy
+
+import pytest
+import yaml
+
+from figures.profiles import ProfileError, load_profile
+
+
+def test_both_profiles_train_the_published_networks():
+    quick, full = (load_profile(name).surrogate for name in ("quick", "full"))
+    for name in ("n_pretrained", "n_members", "prior_points", "pretrain_epochs", "epochs"):
+        assert getattr(quick, name) == getattr(full, name)
+    assert (full.n_pretrained, full.n_members) == (50, 30)
+
+
+def test_full_profile_has_the_published_sizes():
+    assert load_profile("full").datasets == {
+        "train_beta": 50, "test_uniform": 50, "train_uniform": 100,
+    }  # fmt: skip
+
+
+def test_unknown_profile_lists_those_that_exist():
+    with pytest.raises(ProfileError, match="unknown profile 'fast': full, quick exist"):
+        load_profile("fast")
+
+
+CHANGES = [
+    ({"seed": -1}, "seed = -1 is not allowed: an integer of at least 0 is"),
+    ({"colour": 1}, "unknown field 'colour'"),
+    ({"datasets": {"train_beta": 0}}, "datasets.train_beta = 0 is not allowed"),
+    ({"datasets": {"train_gamma": 3}}, "unknown design 'train_gamma'"),
+    ({"datasets": {"train_beta": 10}}, "reads 'test_uniform', which datasets does not list"),
+    ({"surrogate.epochs": 0}, "surrogate.epochs = 0 is not allowed: an integer of at least 1 is"),
+    ({"surrogate.epochs": 1.5}, "surrogate.epochs = 1.5 is not allowed"),
+    ({"surrogate.repeats": True}, "surrogate.repeats = True is not allowed"),
+    (
+        {"surrogate.n_members": 9},
+        "surrogate.n_members = 9 is not allowed: at most n_pretrained = 4",
+    ),
+    ({"surrogate.width": 5}, "unknown field 'width'"),
+    ({"surrogate.cases": {"outd": {"design": "train_beta", "count": 99}}}, "datasets holds 10"),
+    (
+        {"surrogate.cases": {"outd": {"design": "train_beta", "count": 1}}},
+        "count = 1 is not allowed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), CHANGES, ids=lambda value: str(value)[:40])
+def test_a_bad_field_is_named(profile_content, tmp_path, change, message):
+    content = copy.deepcopy(profile_content)
+    for place, value in change.items():
+        *parents, name = place.split(".")
+        target = content
+        for parent in parents:
+            target = target[parent]
+        target[name] = value
+    path = tmp_path / "bad.yaml"
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(ProfileError) as refusal:
+        load_profile(path)
+    assert message in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["seed", "datasets", "surrogate"])
+def test_a_missing_field_is_named(profile_content, tmp_path, name):
+    path = tmp_path / "bad.yaml"
+    path.write_text(yaml.safe_dump({k: v for k, v in profile_content.items() if k != name}))
+    with pytest.raises(ProfileError, match=name):
+        load_profile(path)
