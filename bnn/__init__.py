@@ -1,7 +1,9 @@
 """Bayesian neural networks as anchored ensembles with functional priors."""
 
-from bnn import metrics
-from bnn.ensembles import AnchoredEnsemble, VanillaEnsemble
+from bnn import metrics, plots, reference
+from bnn.base import ConstantInputWarning
+from bnn.data import BoundsScaler
+from bnn.ensembles import AnchoredEnsemble, VanillaEnsemble, load
 from bnn.kernels import RBF, Linear, Matern12, Matern32, Matern52, Periodic, RationalQuadratic
 from bnn.networks import Architecture
 from bnn.priors import (
@@ -26,6 +28,8 @@ __all__ = [
     "RBF",
     "AnchoredEnsemble",
     "Architecture",
+    "BoundsScaler",
+    "ConstantInputWarning",
     "Convergence",
     "DivergenceError",
     "DivergenceWarning",
@@ -48,6 +52,9 @@ __all__ = [
     "VanillaEnsemble",
     "latin_hypercube",
     "layer_statistics",
+    "load",
     "metrics",
+    "plots",
+    "reference",
     "train",
 ]

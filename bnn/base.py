@@ -9,9 +9,11 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnn.chunk import Objective
+from bnn.data import BoundsScaler
 from bnn.networks import INITIALISATIONS, Architecture
 from bnn.noise import noise_covariance
 from bnn.settings import Convergence, TrainingSettings
+from bnn.storage import write
 from bnn.training import DivergenceError, DivergenceWarning, TrainingResult, train
 
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
@@ -33,8 +35,51 @@ def check_integer(name: str, value, smallest: int) -> None:
         raise ValueError(f"{name} = {value!r}: must be an integer >= {smallest}")
 
 
+def scaler_of(name: str, bounds, values: np.ndarray | None, n: int) -> BoundsScaler:
+    """Build the scaler that a bounds parameter asks for.
+
+    Args:
+        name: Of the parameter.
+        bounds: None (no scaling), "data" or (low, high).
+        values: The data, (N, n), for "data".
+        n: Number of columns.
+
+    Returns:
+        The scaler.
+
+    Raises:
+        ValueError: If the bounds are not admissible, or "data" is asked for without data.
+    """
+    if bounds is None:
+        return BoundsScaler.identity(n)
+    if isinstance(bounds, str):
+        check_option(name, bounds, ("data",))
+        if values is None:
+            raise ValueError(f"{name} = 'data': pretrain has no data, give (low, high) or call fit")
+        return BoundsScaler.fit(values)
+    if np.size(bounds, 0) != 2:
+        raise ValueError(f"{name} = {bounds}: must be None, 'data' or (low, high)")
+    scaler = BoundsScaler(*(np.broadcast_to(b, (n,)) if np.ndim(b) == 0 else b for b in bounds))
+    if len(scaler.low) != n:
+        raise ValueError(f"{name} has {len(scaler.low)} columns: must be {n}")
+    return scaler
+
+
+class ConstantInputWarning(UserWarning):
+    """An input does not vary in the data."""
+
+
 class EnsembleRegressor(RegressorMixin, BaseEstimator):
     """Base of the ensembles."""
+
+    # Fitted attributes that save writes, where they exist.
+    _stored = ("weights_", "losses_", "epochs_", "diverged_", "noise_covariance_")
+
+    def __sklearn_tags__(self):
+        """Tell scikit-learn that several outputs are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def _architecture(self, n_inputs: int, n_outputs: int) -> Architecture:
         return Architecture((n_inputs, *self.hidden, n_outputs), self.activation)
@@ -62,8 +107,24 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
         )
         self.y_ndim_ = y.ndim
         y = y.reshape(len(y), -1).astype(float)
+        constant = np.flatnonzero(X.min(axis=0) == X.max(axis=0))
+        if constant.size:
+            warnings.warn(
+                f"input {constant[0]} is constant in the data: nothing is learnt about it",
+                ConstantInputWarning,
+                stacklevel=3,
+            )
         self.noise_covariance_ = noise_covariance(self.noise, y.shape[1])
         return X, y
+
+    def _fit_scalers(self, X: np.ndarray | None, y: np.ndarray | None, shape: tuple) -> None:
+        """Set the maps to the networks' units from the bounds, or the data."""
+        self.input_scaler_ = scaler_of("input_bounds", self.input_bounds, X, shape[0])
+        self.output_scaler_ = scaler_of("output_bounds", self.output_bounds, y, shape[1])
+
+    def _precision(self) -> np.ndarray:
+        scaled = self.output_scaler_.transform_covariance(self.noise_covariance_)
+        return np.linalg.inv(scaled)
 
     def _run(
         self,
@@ -122,7 +183,9 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
         return self._evaluate(self.weights_, X)
 
     def _evaluate(self, weights: np.ndarray, X: np.ndarray) -> np.ndarray:
-        return self.architecture_.forward(weights, X.astype(np.float32)).astype(float)
+        X = self.input_scaler_.transform(X).astype(np.float32)
+        outputs = self.architecture_.forward(weights, X)
+        return self.output_scaler_.inverse_transform(outputs)
 
     def predict(self, X, return_std: bool = False, return_cov: bool = False, total: bool = False):
         """Return the predictive mean, and its uncertainty on request.
@@ -158,3 +221,56 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self.y_ndim_ == 1 else values
+
+    def save(self, path) -> None:
+        """Write the fitted or pre-trained ensemble to one .npz file, without pickle.
+
+        Args:
+            path: Where. A functional prior is not stored, only its pre-trained networks are.
+
+        Raises:
+            NotFittedError: Before fit or pretrain.
+        """
+        check_is_fitted(self, "architecture_")
+        arrays = {n: np.asarray(getattr(self, n)) for n in self._stored if hasattr(self, n)}
+        for name in ("input_scaler_", "output_scaler_"):
+            scaler = getattr(self, name)
+            arrays[name] = np.stack([scaler.low, scaler.high])
+        header = {
+            "class": type(self).__name__,
+            "parameters": self.get_params(deep=False),
+            "widths": self.architecture_.widths,
+            "y_ndim": getattr(self, "y_ndim_", None),
+            "feature_names": getattr(self, "feature_names_in_", None),
+        }
+        write(path, arrays, header)
+
+    @classmethod
+    def from_stored(cls, arrays: dict[str, np.ndarray], header: dict) -> EnsembleRegressor:
+        """Rebuild an ensemble from what save wrote, see bnn.load."""
+        ensemble = cls(**{k: _restored(v) for k, v in header["parameters"].items()})
+        ensemble.architecture_ = Architecture(tuple(header["widths"]), ensemble.activation)
+        for name in ("input_scaler_", "output_scaler_"):
+            setattr(ensemble, name, BoundsScaler(*arrays.pop(name)))
+        for name, values in arrays.items():
+            setattr(ensemble, name, tuple(values.tolist()) if "diverged" in name else values)
+        if header["y_ndim"] is not None:
+            ensemble.y_ndim_ = header["y_ndim"]
+            ensemble.n_features_in_ = ensemble.architecture_.n_inputs
+        if header["feature_names"] is not None:
+            ensemble.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+        ensemble._restore()
+        return ensemble
+
+    def _restore(self) -> None:
+        """Rebuild what follows from stored attributes."""
+
+
+def _restored(value):
+    if isinstance(value, list):
+        return np.array(value) if np.ndim(value) == 2 else tuple(value)
+    if isinstance(value, dict):
+        if "not_stored" in value:
+            return None
+        return Convergence(**{k: v for k, v in value.items() if k != "dataclass"})
+    return value

@@ -17,12 +17,14 @@ from bnn.base import (
     EnsembleRegressor,
     check_integer,
     check_option,
+    scaler_of,
 )
 from bnn.chunk import Objective
 from bnn.networks import Architecture
 from bnn.noise import resample
 from bnn.priors import GaussianProcessPrior, draw_realisations, latin_hypercube
 from bnn.seeding import derived, member_generators, member_seeds, seed_sequence
+from bnn.storage import plain, read
 from bnn.weight_priors import WEIGHT_PRIORS
 
 REGULARISERS = (*WEIGHT_PRIORS, "none")
@@ -39,6 +41,9 @@ class VanillaEnsemble(EnsembleRegressor):
         resampling: "bootstrap", "likelihood" or "none".
         epochs: Training epochs.
         batch_size: Points a step; None takes all.
+        input_bounds: (low, high) of the inputs, which the networks see scaled to [-1, 1]; "data"
+            takes the range of the data; None scales nothing.
+        output_bounds: The same for the outputs.
         learning_rate: Of Adam.
         bias_correction: Adam proper; False as in the published Table 1.
         init: "glorot" or "he".
@@ -58,6 +63,8 @@ class VanillaEnsemble(EnsembleRegressor):
         resampling="likelihood",
         epochs=400,
         batch_size=32,
+        input_bounds=None,
+        output_bounds=None,
         learning_rate=1e-3,
         bias_correction=True,
         init="glorot",
@@ -73,6 +80,8 @@ class VanillaEnsemble(EnsembleRegressor):
         self.resampling = resampling
         self.epochs = epochs
         self.batch_size = batch_size
+        self.input_bounds = input_bounds
+        self.output_bounds = output_bounds
         self.learning_rate = learning_rate
         self.bias_correction = bias_correction
         self.init = init
@@ -98,6 +107,7 @@ class VanillaEnsemble(EnsembleRegressor):
         self._check_parameters()
         X, y = self._check_data(X, y)
         self.architecture_ = self._architecture(X.shape[1], y.shape[1])
+        self._fit_scalers(X, y, (X.shape[1], y.shape[1]))
         seeds = seed_sequence(self.random_state)
         starts = [
             self.architecture_.initial_weights(1, rng, self.init)
@@ -107,12 +117,12 @@ class VanillaEnsemble(EnsembleRegressor):
         inputs, targets = resample(X, y, self.resampling, self.noise_covariance_, generators)
         result = self._run(
             np.concatenate(starts),
-            inputs,
-            targets,
+            self.input_scaler_.transform(inputs),
+            self.output_scaler_.transform(targets),
             self._settings(self.epochs),
             member_seeds(derived(seeds, SEED_TRAINING), self.n_members),
             "training",
-            Objective(precision=np.linalg.inv(self.noise_covariance_)),
+            Objective(self._precision()),
         )
         self._keep(result)
         return self
@@ -137,6 +147,9 @@ class AnchoredEnsemble(EnsembleRegressor):
         convergence: A bnn.Convergence that ends pre-training early; None runs all epochs.
         epochs: Training epochs.
         batch_size: Points a step; None takes all.
+        input_bounds: (low, high) of the inputs, which the networks see scaled to [-1, 1]; "data"
+            takes the range of the data; None scales nothing.
+        output_bounds: The same for the outputs.
         learning_rate: Of Adam.
         bias_correction: Adam proper; False as in the published Table 1.
         init: "glorot" or "he", of the common start.
@@ -146,6 +159,17 @@ class AnchoredEnsemble(EnsembleRegressor):
         progress: Whether to show progress bars.
         random_state: Seed.
     """
+
+    _stored = (
+        *EnsembleRegressor._stored,
+        "pretrained_weights_",
+        "prior_inputs_",
+        "prior_realisations_",
+        "pretrain_losses_",
+        "pretrain_epochs_",
+        "pretrain_diverged_",
+        "anchors_",
+    )
 
     def __init__(
         self,
@@ -164,6 +188,8 @@ class AnchoredEnsemble(EnsembleRegressor):
         convergence=None,
         epochs=600,
         batch_size=32,
+        input_bounds=None,
+        output_bounds=None,
         learning_rate=1e-3,
         bias_correction=True,
         init="glorot",
@@ -187,6 +213,8 @@ class AnchoredEnsemble(EnsembleRegressor):
         self.convergence = convergence
         self.epochs = epochs
         self.batch_size = batch_size
+        self.input_bounds = input_bounds
+        self.output_bounds = output_bounds
         self.learning_rate = learning_rate
         self.bias_correction = bias_correction
         self.init = init
@@ -213,15 +241,23 @@ class AnchoredEnsemble(EnsembleRegressor):
             DivergenceError: If fewer than two members stayed finite.
         """
         self._check_parameters()
+        return self._pretrain(X, n_features, None, None)
+
+    def _pretrain(self, X, n_features: int | None, data_X, data_y) -> AnchoredEnsemble:
         seeds = seed_sequence(self.random_state)
-        prior = GaussianProcessPrior() if self.prior is None else self.prior
-        X = self._prior_inputs(X, prior, n_features, derived(seeds, SEED_INPUTS))
+        prior = self.prior
+        if prior is None:
+            prior = GaussianProcessPrior(n_outputs=1 if data_y is None else data_y.shape[1])
+        X = self._prior_inputs(X, prior, n_features, data_X, derived(seeds, SEED_INPUTS))
         targets = draw_realisations(prior, X, self.n_pretrained, derived(seeds, SEED_PRIOR))
-        self.architecture_ = self._architecture(X.shape[1], targets.shape[2])
+        shape = (X.shape[1], targets.shape[2])
+        self._check_shape(shape, data_X, data_y)
+        self._fit_scalers(data_X, data_y, shape)
+        self.architecture_ = self._architecture(*shape)
         result = self._run(
             self._perturbed_starts(self.architecture_, seeds),
-            X,
-            targets,
+            self.input_scaler_.transform(X),
+            self.output_scaler_.transform(targets),
             self._settings(self.pretrain_epochs, self.convergence),
             member_seeds(derived(seeds, SEED_PRETRAINING), self.n_pretrained),
             "pre-training",
@@ -249,13 +285,16 @@ class AnchoredEnsemble(EnsembleRegressor):
             raise ValueError(f"perturbation = {self.perturbation}: must be >= 0")
         self._settings(self.pretrain_epochs, self.convergence)
 
-    def _prior_inputs(self, X, prior, n_features: int | None, seeds) -> np.ndarray:
+    def _prior_inputs(self, X, prior, n_features: int | None, data_X, seeds) -> np.ndarray:
         if X is None:
             X = getattr(prior, "points", None)
         if X is None:
             if n_features is None:
                 raise ValueError("n_features = None: must be given where X is not")
-            X = latin_hypercube(self.prior_points, n_features, seeds)
+            check_integer("n_features", n_features, 1)
+            scaler = scaler_of("input_bounds", self.input_bounds, data_X, n_features)
+            scaled = latin_hypercube(self.prior_points, n_features, seeds)
+            X = scaler.inverse_transform(scaled)
         X = np.asarray(X, dtype=float)
         if X.ndim != 2 or len(X) < 2 or not np.isfinite(X).all():
             raise ValueError(f"X has shape {X.shape}: must be (M >= 2, n_in) and finite")
@@ -271,6 +310,12 @@ class AnchoredEnsemble(EnsembleRegressor):
         after = {"regulariser", "anchors", "n_members", "noise", "resampling", "epochs",
                  "chunk_size", "device", "progress"}
         return {k: v for k, v in self.get_params(deep=False).items() if k not in after}
+
+    def _same_pretraining(self, known: dict) -> bool:
+        return all(
+            value is known[name] or (name != "prior" and plain(value) == plain(known[name]))
+            for name, value in self._pretraining_parameters().items()
+        )
 
     def fit(self, X, y) -> AnchoredEnsemble:
         """Train the members to data (Algorithm 3), after pre-training where that is missing.
@@ -289,7 +334,7 @@ class AnchoredEnsemble(EnsembleRegressor):
         """
         self._check_parameters()
         X, y = self._check_data(X, y)
-        self._ensure_pretrained(X.shape[1], y.shape[1])
+        self._ensure_pretrained(X, y)
         seeds = seed_sequence(self.random_state)
         anchors = self._learn_weight_prior(seeds)
         generators = member_generators(derived(seeds, SEED_RESAMPLING), len(anchors))
@@ -297,41 +342,53 @@ class AnchoredEnsemble(EnsembleRegressor):
         term = None if self.weight_prior_ is None else self.weight_prior_.regulariser()
         result = self._run(
             anchors,
-            inputs,
-            targets,
+            self.input_scaler_.transform(inputs),
+            self.output_scaler_.transform(targets),
             self._settings(self.epochs),
             member_seeds(derived(seeds, SEED_TRAINING), len(anchors)),
             "training",
-            Objective(np.linalg.inv(self.noise_covariance_), term, anchors),
+            Objective(self._precision(), term, anchors),
         )
         self._keep(result)
         self.anchors_ = np.delete(anchors, result.diverged, axis=0)
         return self
 
-    def _ensure_pretrained(self, n_inputs: int, n_outputs: int) -> None:
+    def _ensure_pretrained(self, X: np.ndarray, y: np.ndarray) -> None:
+        from_data = any(isinstance(b, str) for b in (self.input_bounds, self.output_bounds))
         known = getattr(self, "_pretrained_with", None)
-        if known is None or known != self._pretraining_parameters():
-            self.pretrain(n_features=n_inputs)
-        shape = (self.architecture_.n_inputs, self.architecture_.n_outputs)
-        if shape != (n_inputs, n_outputs):
+        if from_data or known is None or not self._same_pretraining(known):
+            self._pretrain(None, X.shape[1], X, y)
+        self._check_shape((self.architecture_.n_inputs, self.architecture_.n_outputs), X, y)
+
+    @staticmethod
+    def _check_shape(shape: tuple[int, int], X, y) -> None:
+        if X is not None and shape != (X.shape[1], y.shape[1]):
             raise ValueError(
-                f"the data have {n_inputs} inputs and {n_outputs} outputs, the prior has "
+                f"the data have {X.shape[1]} inputs and {y.shape[1]} outputs, the prior has "
                 f"{shape[0]} and {shape[1]}"
             )
 
     def _learn_weight_prior(self, seeds) -> np.ndarray:
         """Fit p0(ω) and return the anchors, (K, d) float32."""
         n = min(self.n_members, len(self.pretrained_weights_))
-        self.weight_prior_ = None
-        if self.regulariser != "none":
-            kind = WEIGHT_PRIORS[self.regulariser]
-            self.weight_prior_ = kind.fit(self.pretrained_weights_, self.architecture_)
+        self.weight_prior_ = self._weight_prior()
         if self.anchors == "sampled":
             density = self.weight_prior_
             if density is None:
                 raise ValueError("anchors = 'sampled': needs a regulariser other than 'none'")
             return density.sample(n, derived(seeds, SEED_ANCHORS)).astype(np.float32)
         return self.pretrained_weights_[:n]
+
+    def _weight_prior(self):
+        if self.regulariser == "none":
+            return None
+        return WEIGHT_PRIORS[self.regulariser].fit(self.pretrained_weights_, self.architecture_)
+
+    def _restore(self) -> None:
+        if hasattr(self, "pretrained_weights_"):
+            self._pretrained_with = self._pretraining_parameters()
+            if hasattr(self, "weights_"):
+                self.weight_prior_ = self._weight_prior()
 
     def sample_prior(self, X) -> np.ndarray:
         """Evaluate the pre-trained networks.
@@ -354,3 +411,27 @@ class AnchoredEnsemble(EnsembleRegressor):
         if self.weight_prior_ is None:
             return np.zeros(len(self.weights_))
         return self.weight_prior_.penalty(self.weights_, self.anchors_)
+
+
+ENSEMBLES = {kind.__name__: kind for kind in (VanillaEnsemble, AnchoredEnsemble)}
+
+
+def load(path) -> EnsembleRegressor:
+    """Load an ensemble of either kind.
+
+    Args:
+        path: What save wrote.
+
+    Returns:
+        The ensemble. A functional prior is not stored: prior is None, and the pre-trained
+        networks that stand for it are there.
+
+    Raises:
+        FileNotFoundError: If there is no file.
+        ValueError: If the file is damaged, foreign or of another version.
+    """
+    arrays, header = read(path)
+    kind = ENSEMBLES.get(header["class"])
+    if kind is None:
+        raise ValueError(f"{path}: holds a {header['class']}, must be one of {', '.join(ENSEMBLES)}")
+    return kind.from_stored(arrays, header)

@@ -1,0 +1,190 @@
+"""Exact posteriors, against which ensembles can be judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import block_diag, cho_factor, cho_solve
+from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
+
+from bnn.kernels import Kernel, Stationary
+from bnn.noise import noise_covariance
+from bnn.priors import GaussianProcessPrior, covariance_root
+from bnn.seeding import RandomState, generator
+
+
+@dataclass(frozen=True)
+class LinearGaussianPosterior:
+    """Posterior of weights w in y = Φ w + ε, w ~ N(μ, Σ), ε ~ N(0, σ² I).
+
+    Attributes:
+        mean: (d,).
+        covariance: (d, d).
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+    @classmethod
+    def condition(
+        cls,
+        features: np.ndarray,
+        y: np.ndarray,
+        noise: float,
+        prior_mean: np.ndarray,
+        prior_covariance: np.ndarray,
+    ) -> LinearGaussianPosterior:
+        """Condition on data.
+
+        Args:
+            features: Φ, (N, d).
+            y: (N,).
+            noise: σ.
+            prior_mean: μ, (d,).
+            prior_covariance: Σ, (d, d), singular ones too.
+
+        Returns:
+            The posterior.
+        """
+        cross = prior_covariance @ features.T
+        gain = np.linalg.solve(features @ cross + noise**2 * np.eye(len(y)), cross.T).T
+        mean = prior_mean + gain @ (y - features @ prior_mean)
+        return cls(mean, prior_covariance - gain @ cross.T)
+
+    def predict(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean (n,) and covariance (n, n) of Φ w at features (n, d)."""
+        return features @ self.mean, features @ self.covariance @ features.T
+
+
+class GaussianProcessPosterior:
+    """Exact posterior of a Gaussian process prior with independent outputs.
+
+    Bounds of the prior are not part of the posterior.
+
+    Args:
+        prior: The prior; its mean must not be random.
+        X: (N, n_in).
+        y: (N,) or (N, n_out).
+        noise: Standard deviations, or Σ_noise, see bnn.noise.
+
+    Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
+    """
+
+    def __init__(self, prior: GaussianProcessPrior, X: np.ndarray, y: np.ndarray, noise) -> None:
+        self.prior, self.X = prior, np.asarray(X, dtype=float)
+        y = np.reshape(np.asarray(y, dtype=float), (len(self.X), -1))
+        if y.shape[1] != prior.n_outputs:
+            raise ValueError(f"y has {y.shape[1]} outputs: must be {prior.n_outputs}")
+        self.noise_covariance = noise_covariance(noise, prior.n_outputs)
+        # Output by output: entry j N + i is point i of output j.
+        prior_blocks = [prior.covariance(self.X, self.X, j) for j in range(prior.n_outputs)]
+        K = block_diag(*prior_blocks) + np.kron(self.noise_covariance, np.eye(len(y)))
+        self._factor = cho_factor(K, lower=True)
+        self._residual = (y - prior.mean_values(self.X)).T.ravel()
+        self._solution = cho_solve(self._factor, self._residual)
+
+    def _cross(self, X: np.ndarray) -> np.ndarray:
+        outputs = range(self.prior.n_outputs)
+        return block_diag(*[self.prior.covariance(X, self.X, j) for j in outputs])
+
+    def moments(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the joint posterior of f at X.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            Mean, (n, n_out), and covariance, (n_out n, n_out n), entry j n + i being point i of
+            output j.
+        """
+        X = np.asarray(X, dtype=float)
+        cross = self._cross(X)
+        mean = self.prior.mean_values(X) + (cross @ self._solution).reshape(-1, len(X)).T
+        outputs = range(self.prior.n_outputs)
+        own = block_diag(*[self.prior.covariance(X, X, j) for j in outputs])
+        return mean, own - cross @ cho_solve(self._factor, cross.T)
+
+    def predict(self, X: np.ndarray, return_std: bool = False, total: bool = False):
+        """Return the mean, and the standard deviation on request.
+
+        Args:
+            X: (n, n_in).
+            return_std: Whether to return it.
+            total: Whether it includes the noise.
+
+        Returns:
+            Mean, (n, n_out); with return_std also the standard deviation, (n, n_out).
+        """
+        mean, covariance = self.moments(X)
+        if not return_std:
+            return mean
+        variance = np.maximum(np.diag(covariance), 0.0).reshape(-1, len(X)).T
+        return mean, np.sqrt(variance + total * np.diag(self.noise_covariance))
+
+    def sample(self, X: np.ndarray, n_samples: int, random_state: RandomState = None) -> np.ndarray:
+        """Draw functions from the posterior, (n_samples, n, n_out)."""
+        mean, covariance = self.moments(X)
+        root = covariance_root(covariance)
+        noise = generator(random_state).standard_normal((n_samples, len(root)))
+        return mean + (noise @ root.T).reshape(n_samples, -1, len(X)).transpose(0, 2, 1)
+
+    def elppd(self, X: np.ndarray, y: np.ndarray) -> float:
+        """Return Σ_i log p(y_i | x_i, D), joint over the outputs, noise included."""
+        mean, covariance = self.moments(X)
+        n = len(X)
+        y = np.reshape(np.asarray(y, dtype=float), (n, -1))
+        total = 0.0
+        for i in range(n):
+            at = np.arange(y.shape[1]) * n + i
+            local = covariance[np.ix_(at, at)] + self.noise_covariance
+            total += multivariate_normal.logpdf(y[i], mean[i], local)
+        return float(total)
+
+    def log_evidence(self) -> float:
+        """Return log p(y | X)."""
+        log_determinant = 2.0 * np.log(np.diag(self._factor[0])).sum()
+        quadratic = self._residual @ self._solution
+        return -0.5 * float(quadratic + log_determinant + self._residual.size * np.log(2 * np.pi))
+
+
+def fit_lengthscales(
+    prior: GaussianProcessPrior, X: np.ndarray, y: np.ndarray, noise
+) -> GaussianProcessPrior:
+    """Choose one length scale for each input and output by the evidence.
+
+    Args:
+        prior: Its kernels must be stationary; their length scales are the start.
+        X: (N, n_in).
+        y: (N,) or (N, n_out).
+        noise: Standard deviations; correlations between outputs are ignored here.
+
+    Returns:
+        The prior with these length scales, each within [0.05, 50].
+    """
+    y = np.reshape(np.asarray(y, dtype=float), (len(X), -1))
+    covariance = noise_covariance(noise, prior.n_outputs)
+    residual = y - prior.mean_values(np.asarray(X, dtype=float))
+    kernels = []
+    for j in range(prior.n_outputs):
+        kernel = prior.kernel if isinstance(prior.kernel, Kernel) else prior.kernel[j]
+        if not isinstance(kernel, Stationary):
+            raise ValueError(f"kernel = {kernel}: must be stationary")
+        chosen = np.asarray(X, dtype=float)[:, prior.features_of(j, np.shape(X)[1])]
+        kernels.append(_best_lengthscales(kernel, chosen, residual[:, j], covariance[j, j]))
+    return replace(prior, kernel=kernels)
+
+
+def _best_lengthscales(
+    kernel: Stationary, X: np.ndarray, residual: np.ndarray, noise_variance: float
+) -> Stationary:
+    def negative_log_evidence(log_scales: np.ndarray) -> float:
+        K = replace(kernel, lengthscale=tuple(np.exp(log_scales)))(X, X)
+        factor = cho_factor(K + noise_variance * np.eye(len(X)), lower=True)
+        return float(0.5 * residual @ cho_solve(factor, residual) + np.log(np.diag(factor[0])).sum())
+
+    start = np.log(np.broadcast_to(kernel.lengthscale, (X.shape[1],)))
+    bounds = [(np.log(0.05), np.log(50.0))] * X.shape[1]
+    best = minimize(negative_log_evidence, start, bounds=bounds, method="L-BFGS-B")
+    return replace(kernel, lengthscale=tuple(np.exp(best.x)))

@@ -1,0 +1,78 @@
+"""Ensembles on disk: NumPy arrays and JSON in one .npz file, no pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+
+import numpy as np
+import sklearn
+import torch
+
+FORMAT = "bnn-ensemble"
+VERSION = 1
+
+
+def plain(value):
+    """Turn a hyper-parameter into JSON types; what has none becomes its name."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"dataclass": type(value).__name__, **plain(asdict(value))}
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, tuple | list):
+        return [plain(v) for v in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return {"not_stored": type(value).__name__}
+
+
+def write(path: str | os.PathLike, arrays: dict[str, np.ndarray], header: dict) -> None:
+    """Write a file; a crash leaves the old one or the new one.
+
+    Args:
+        path: Where.
+        arrays: Name → array.
+        header: JSON types, or what plain makes of them.
+    """
+    versions = {"numpy": np.__version__, "torch": torch.__version__, "sklearn": sklearn.__version__}
+    header = {"format": FORMAT, "version": VERSION, "packages": versions, **plain(header)}
+    path = Path(path)
+    part = path.with_name(path.name + ".part")
+    with part.open("wb") as file:
+        np.savez(file, header=np.array(json.dumps(header)), **arrays)
+    part.replace(path)
+
+
+def read(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict]:
+    """Read a file.
+
+    Args:
+        path: Where.
+
+    Returns:
+        Arrays and header.
+
+    Raises:
+        FileNotFoundError: If there is no file.
+        ValueError: If the file is damaged, foreign or of another version.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        header = json.loads(str(arrays.pop("header")))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: no such file") from None
+    except (zipfile.BadZipFile, OSError, ValueError, KeyError, EOFError, AttributeError) as error:
+        raise ValueError(f"{path}: not a saved ensemble, or damaged ({error})") from None
+    if header.get("format") != FORMAT:
+        raise ValueError(f"{path}: not a saved ensemble")
+    if header.get("version") != VERSION:
+        raise ValueError(
+            f"{path}: format version {header.get('version')}, this bnn reads version {VERSION}"
+        )
+    return arrays, header
