@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from bnn import RBF, GaussianProcessPrior, LinearMean
+from bnn.data import BoundsScaler
 from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
 from fe_data.table import load_table
 from figures.tables import table_path
@@ -32,35 +33,8 @@ LABELS = {
 }
 
 
-@dataclass(frozen=True)
-class Scaling:
-    """Affine map of columns from their bounds to [-1, 1] and back."""
-
-    low: np.ndarray  # (n_columns,) physical value at -1
-    high: np.ndarray  # (n_columns,) physical value at 1
-
-    @classmethod
-    def from_bounds(cls, bounds: dict[str, tuple[float, float]]) -> "Scaling":
-        """Scaling of the columns that the dictionary names, in its order."""
-        low, high = np.array(list(bounds.values())).T
-        return cls(low, high)
-
-    @property
-    def half_range(self) -> np.ndarray:
-        """Physical length of one scaled unit, (n_columns,)."""
-        return (self.high - self.low) / 2
-
-    def scale(self, values: np.ndarray) -> np.ndarray:
-        """Physical (..., n_columns) to scaled."""
-        return (values - self.low) / self.half_range - 1
-
-    def unscale(self, values: np.ndarray) -> np.ndarray:
-        """Scaled (..., n_columns) to physical."""
-        return (values + 1) * self.half_range + self.low
-
-
-INPUT_SCALING = Scaling.from_bounds(INPUT_BOUNDS)
-OUTPUT_SCALING = Scaling.from_bounds(OUTPUT_BOUNDS)
+INPUT_SCALING = BoundsScaler(*np.transpose(list(INPUT_BOUNDS.values())))
+OUTPUT_SCALING = BoundsScaler(*np.transpose(list(OUTPUT_BOUNDS.values())))
 
 
 @dataclass(frozen=True)
@@ -77,7 +51,7 @@ class Samples:
     @property
     def outputs(self) -> np.ndarray:
         """Physical outputs, (n, 5)."""
-        return OUTPUT_SCALING.unscale(self.y)
+        return OUTPUT_SCALING.inverse_transform(self.y)
 
     def head(self, count: int) -> "Samples":
         """The first samples of the table."""
@@ -104,14 +78,13 @@ def load_samples(data_dir: Path | str, design: str) -> Samples:
             f"no table of {design!r} in {data_dir}: {design}/dataset.csv or {design}.csv is needed"
         )
     table = load_table(path)
-    X, y = INPUT_SCALING.scale(table.inputs), OUTPUT_SCALING.scale(table.outputs)
+    X, y = INPUT_SCALING.transform(table.inputs), OUTPUT_SCALING.transform(table.outputs)
     return Samples(X, y, len(table.failed))
 
 
 def noise_std() -> np.ndarray:
     """Scaled noise standard deviations, (5,): the square roots of the diagonal of Σ_noise."""
-    middle = (OUTPUT_SCALING.low + OUTPUT_SCALING.high) / 2
-    return np.array(NOISE_COV) * middle / OUTPUT_SCALING.half_range
+    return np.array(NOISE_COV) * OUTPUT_SCALING.centre / OUTPUT_SCALING.half_range
 
 
 def fit_theta(samples: Samples) -> np.ndarray:
@@ -134,5 +107,5 @@ def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
         kernel=KERNEL,
         n_outputs=len(OUTPUT_NAMES),
         features=FEATURES,
-        bounds=(OUTPUT_SCALING.scale(np.full(len(OUTPUT_NAMES), LOWEST_OUTPUT)), None),
+        bounds=(OUTPUT_SCALING.transform(np.full(len(OUTPUT_NAMES), LOWEST_OUTPUT)), None),
     )

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from fe_data.settings import OUTPUT_NAMES
+from bnn.plots import plot_calibration, plot_parity
 from figures.materials import LABELS, OUTPUT_SCALING
 from figures.surrogate import Prediction
 
@@ -26,16 +26,13 @@ def parity(prediction: Prediction, limits: np.ndarray | None = None) -> Figure:
     Returns:
         One panel an output.
     """
-    truth, mean = (OUTPUT_SCALING.unscale(v) for v in (prediction.observed, prediction.mean))
-    spread = BAND * prediction.std * OUTPUT_SCALING.half_range
+    truth, mean = map(OUTPUT_SCALING.inverse_transform, (prediction.observed, prediction.mean))
+    figure = plot_parity(
+        truth, mean, prediction.std * OUTPUT_SCALING.half_range, list(LABELS.values())
+    )
     limits = parity_limits([prediction]) if limits is None else limits
-    figure, axes = _row()
-    for j, (axis, name) in enumerate(zip(axes, OUTPUT_NAMES, strict=True)):
-        axis.errorbar(truth[:, j], mean[:, j], spread[:, j], fmt="o", elinewidth=0.8, capsize=1.5)
-        axis.plot(limits[:, j], limits[:, j], color="0.6", linewidth=0.8, zorder=0)
-        axis.set(title=LABELS[name], xlabel="simulated", xlim=limits[:, j], ylim=limits[:, j])
-        axis.set_aspect("equal")
-    axes[0].set_ylabel("predicted mean ± 2 std")
+    for axes, (low, high) in zip(figure.axes, limits.T, strict=True):
+        axes.set(xlabel="simulated", xlim=(low, high), ylim=(low, high), aspect="equal")
     return figure
 
 
@@ -46,7 +43,7 @@ def parity_limits(predictions: Iterable[Prediction]) -> np.ndarray:
     ]
     low, high = np.min(values, axis=(0, 1)), np.max(values, axis=(0, 1))
     margin = 0.05 * (high - low)
-    return OUTPUT_SCALING.unscale(np.array([low - margin, high + margin]))
+    return OUTPUT_SCALING.inverse_transform(np.array([low - margin, high + margin]))
 
 
 @plt.style.context(STYLE)
@@ -54,22 +51,18 @@ def calibration(predictions: Mapping[str, Prediction]) -> Figure:
     """Observed against expected cumulative probability, one panel an output.
 
     Args:
-        predictions: legend entry and prediction.
+        predictions: legend entry and prediction, all of the same test set.
 
     Returns:
         The figure; a well calibrated prediction lies on the diagonal.
     """
-    figure, axes = _row()
-    for style, (label, prediction) in zip(("-", "--", "-."), predictions.items(), strict=False):
-        expected, observed = prediction.calibration()
-        for axis, column in zip(axes, observed.T, strict=True):
-            axis.plot(expected, column, style, label=label)
-    for axis, name in zip(axes, OUTPUT_NAMES, strict=True):
-        axis.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, zorder=0)
-        axis.set(title=LABELS[name], xlabel="expected probability", xlim=(0, 1), ylim=(0, 1))
-        axis.set_aspect("equal")
-    axes[0].set_ylabel("observed probability")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figure, panels = plt.subplots(1, len(LABELS), figsize=(13.4, 3.4))
+    observed = next(iter(predictions.values())).observed
+    for j, (axes, label) in enumerate(zip(panels, LABELS.values(), strict=True)):
+        columns = {name: (p.mean[:, j], p.std[:, j]) for name, p in predictions.items()}
+        plot_calibration(observed[:, j], columns, axes=axes)
+        axes.set(title=label, ylabel="observed proportion" if j == 0 else "")
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
     return figure
 
 
@@ -77,7 +70,3 @@ def calibration(predictions: Mapping[str, Prediction]) -> Figure:
 def save(figure: Figure, path: Path) -> None:
     """Write a figure in the common style; equal figures give equal files."""
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
-
-
-def _row() -> tuple[Figure, np.ndarray]:
-    return plt.subplots(1, len(OUTPUT_NAMES), figsize=(11, 2.7))

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from bnn import AnchoredEnsemble, VanillaEnsemble
-from bnn.metrics import calibration_curve, elppd, miscalibration_area, rmse
+from bnn.metrics import elppd, miscalibration_area, rmse
 from figures.materials import OUTPUT_SCALING, Samples, functional_prior, noise_std
 from figures.profiles import Surrogate
 
@@ -42,7 +42,7 @@ class Prediction:
 
     def elppd(self) -> float:
         """Joint over the outputs, in physical units, summed over the test points."""
-        unscale, noise = OUTPUT_SCALING.unscale, noise_std() * OUTPUT_SCALING.half_range
+        unscale, noise = OUTPUT_SCALING.inverse_transform, noise_std() * OUTPUT_SCALING.half_range
         return elppd(unscale(self.observed), unscale(self.samples), noise)
 
     def rmse_by_output(self) -> np.ndarray:
@@ -52,10 +52,6 @@ class Prediction:
     def miscalibration_by_output(self) -> np.ndarray:
         """Miscalibration area of each output, (5,), epistemic uncertainty only as published."""
         return miscalibration_area(self.observed, self.mean, self.std, per_output=True)
-
-    def calibration(self) -> tuple[np.ndarray, np.ndarray]:
-        """Expected probabilities (m,) and the observed ones of each output, (m, 5)."""
-        return calibration_curve(self.observed, self.mean, self.std)
 
 
 def seeds_of(seed: int, repeats: int) -> list[int]:

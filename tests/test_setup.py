@@ -1,4 +1,4 @@
-"""setup.sh and make as a user meets them, in a copy of the recipe with a PATH of chosen programs."""
+"""setup.sh and make as a user meets them, in a copy of the recipe with chosen programs only."""
 
 import os
 import shutil

@@ -18,7 +18,7 @@ def write_table(path, count, seed):
     y = 0.6 * np.column_stack(
         [X[:, 0] + 0.4 * X[:, 2], X[:, 3] - 0.3 * X[:, 0], X[:, 0], -X[:, 0], X.mean(axis=1)]
     )
-    values = np.hstack([low + unit * (high - low), OUTPUT_SCALING.unscale(y)])
+    values = np.hstack([low + unit * (high - low), OUTPUT_SCALING.inverse_transform(y)])
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["index", "seed", "group", *INPUT_NAMES, *OUTPUT_NAMES, "status"])

@@ -15,13 +15,15 @@ from figures.materials import (
 
 
 def test_scaling_maps_the_bounds_to_plus_and_minus_one():
-    np.testing.assert_allclose(INPUT_SCALING.scale(INPUT_SCALING.low), -1)
-    np.testing.assert_allclose(OUTPUT_SCALING.scale(OUTPUT_SCALING.high), 1)
+    np.testing.assert_allclose(INPUT_SCALING.transform(INPUT_SCALING.low), -1)
+    np.testing.assert_allclose(OUTPUT_SCALING.transform(OUTPUT_SCALING.high), 1)
 
 
-def test_unscale_inverts_scale():
+def test_inverse_transform_inverts_transform():
     values = np.random.default_rng(0).normal(size=(7, 3, 5))
-    np.testing.assert_allclose(OUTPUT_SCALING.scale(OUTPUT_SCALING.unscale(values)), values)
+    np.testing.assert_allclose(
+        OUTPUT_SCALING.transform(OUTPUT_SCALING.inverse_transform(values)), values
+    )
 
 
 def test_noise_is_the_published_coefficient_of_variation_of_the_middle_of_each_range():
@@ -55,7 +57,7 @@ def test_prior_of_an_output_ignores_inputs_outside_its_influential_subset():
 def test_prior_samples_are_positive_in_physical_units():
     X = np.random.default_rng(2).uniform(-1, 1, (30, 4))
     values = functional_prior(np.full(5, -3.0)).sample(X, 20, 0)
-    assert OUTPUT_SCALING.unscale(values).min() >= 0.01 - 1e-12
+    assert OUTPUT_SCALING.inverse_transform(values).min() >= 0.01 - 1e-12
 
 
 def test_prior_has_the_published_variance_and_mean():
