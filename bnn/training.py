@@ -22,6 +22,10 @@ class DivergenceError(RuntimeError):
     """Fewer than two members stayed finite."""
 
 
+# Weights a chunk; with gradients and moments four times as many numbers are in use.
+_CHUNK_WEIGHTS = 400_000
+
+
 @dataclass(frozen=True)
 class TrainingResult:
     """What came out of training K networks.
@@ -40,31 +44,32 @@ class TrainingResult:
 
 
 def default_chunk(architecture: Architecture, device: torch.device) -> int:
-    """Return how many members are trained together: about 16 MB of weights and moments."""
+    """Return how many members are trained together: what fits the cache, all on a GPU."""
     if device.type != "cpu":
         return 2**31
-    return max(8, 2**20 // architecture.n_weights)
+    return max(CACHE_LINE, _CHUNK_WEIGHTS // architecture.n_weights)
 
 
 def member_chunks(n_members: int, size: int) -> list[np.ndarray]:
-    """Split members 0..K-1 into chunks of equal size, the last one smaller.
+    """Split members 0..K-1 into chunks of about equal size.
 
-    A chunk has a multiple of 16 members, so that a member's matrices have the same alignment in
-    any chunking, and at least two, since products of single matrices take another path: so the
-    last bit of the results does not depend on the chunks.
+    A chunk starts at a multiple of 16 members, so that a member's matrices have the same alignment
+    in any chunking, and has at least two, since products of single matrices take another path: so
+    the last bit of the results does not depend on the chunks.
 
     Args:
         n_members: K.
-        size: Members a chunk, rounded up to a multiple of 16.
+        size: Members a chunk, roughly.
 
     Returns:
         The members of each chunk; a last chunk of one member holds it twice.
     """
-    size = -(-size // CACHE_LINE) * CACHE_LINE
-    chunks = [np.arange(s, min(s + size, n_members)) for s in range(0, n_members, size)]
+    n = min(max(round(n_members / size), 1), -(-n_members // CACHE_LINE))
+    starts = np.unique([CACHE_LINE * round(n_members * i / n / CACHE_LINE) for i in range(n)])
+    chunks = np.split(np.arange(n_members), starts[1:])
     if len(chunks[-1]) == 1:
         chunks[-1] = chunks[-1].repeat(2)
-    return chunks
+    return [chunk for chunk in chunks if len(chunk)]
 
 
 class ConvergenceMonitor:
