@@ -25,8 +25,9 @@ from figures.tables import table_path
 
 DOIT_CONFIG = {"reporter": Reporter}
 
+GIVEN_PROFILE = os.environ.get("PROFILE") or "quick"  # name or file
 try:
-    PROFILE = load_profile(os.environ.get("PROFILE") or "quick")
+    PROFILE = load_profile(GIVEN_PROFILE)
     JOBS = available_jobs(os.environ.get("JOBS", ""))
     SEED = positive_integer("SEED", os.environ.get("SEED") or str(PROFILE.seed), 0)
 except ValueError as error:
@@ -37,12 +38,13 @@ OWN_DATA = ROOT / "data" / PROFILE.name
 DATA = Path(os.environ["DATA"]).resolve() if os.environ.get("DATA") else OWN_DATA
 OUT = ROOT / "figures" / PROFILE.name
 STYLE_FILES = [ROOT / "figures" / "paper.mplstyle"]
+PRESENTATION = ("plots.py", "progress.py")  # a sample does not depend on these
 Path(ROOT, ".doit").mkdir(exist_ok=True)
 
 
 def task_dataset():
     """Simulate the designs of the profile."""
-    files = sources(["fe_data.generate", "fe_data.__main__"])
+    files = [f for f in sources(["fe_data.generate"]) if f.name not in PRESENTATION]
     for design, count in PROFILE.datasets.items():
         folder = OWN_DATA / design
         arguments = [design, "--count", str(count), "--seed", str(PROFILE.seed)]
@@ -59,7 +61,7 @@ def task_dataset():
 
 def task_cell():
     """Simulate and draw the single cells of the profile."""
-    files = sources(["fe_data.rve", "fe_data.__main__"])
+    files = sources(["fe_data.rve"])
     for cell in PROFILE.cells:
         folder = OWN_DATA / "cells" / cell.name
         values = {"vf": cell.vf, "E-f": cell.E_f, "b-m": cell.b_m, "c-m": cell.c_m}
@@ -78,10 +80,9 @@ def task_cell():
 
 def task_notebook():
     """Execute the notebooks of the profile."""
-    profile_name = os.environ.get("PROFILE") or "quick"
     for name, designs in PROFILE.notebooks.items():
         parameters = {
-            "profile": profile_name,
+            "profile": GIVEN_PROFILE,
             "seed": SEED,
             "data_dir": str(DATA),
             "out_dir": str(OUT),
@@ -95,7 +96,9 @@ def task_notebook():
             "title": title,
             "actions": [(run_program, [["-m", "figures.run_notebook", name, *options]])],
             "file_dep": sorted({*code, *(table_path(DATA, design) for design in designs)}),
-            "uptodate": [config_changed({"parameters": parameters, "settings": repr(PROFILE)})],
+            "uptodate": [
+                config_changed({"parameters": parameters, "settings": repr(PROFILE.surrogate)})
+            ],
             "targets": [OUT / f"{name}.json", OUT / "notebooks" / f"{name}.html"],
         }
 
@@ -104,7 +107,7 @@ def task_report():
     """Write the page of the profile."""
     metrics = [OUT / f"{name}.json" for name in PROFILE.notebooks]
     pictures = [OWN_DATA / "cells" / cell.name / "rve.png" for cell in PROFILE.cells]
-    command = ["-m", "figures.report", PROFILE.name]
+    command = ["-m", "figures.report", GIVEN_PROFILE]
     code = sources(["figures.report"])
     data = [ROOT / "figures" / name for name in ("report.html", "published.yaml")]
     return {
