@@ -7,10 +7,9 @@ import sys
 import typing
 from pathlib import Path
 
-from fe_data import dataset
 from fe_data.settings import Inputs, Settings
 
-OK, INCOMPLETE, REFUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+OK, INCOMPLETE, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
 
 def main(arguments: list[str] | None = None, *, simulator=None) -> int:
@@ -20,25 +19,19 @@ def main(arguments: list[str] | None = None, *, simulator=None) -> int:
         arguments: of the command line; None takes those of this process.
         simulator: replaces the finite-element cell in `generate`.
     """
-    from fe_data.generate import Interrupted, Stopped, describe
-
     try:
         options = parser().parse_args(arguments)
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    options.simulator = simulator
-    try:
+        options.simulator = simulator
         return options.command(options)
-    except Interrupted as interrupt:
-        return _say(interrupt, INTERRUPTED)
-    except KeyboardInterrupt:
-        return _say("interrupted", INTERRUPTED)
-    except (ValueError, dataset.FolderInUse) as error:
+    except SystemExit as stop:  # argparse, after --help or a refusal
+        return int(stop.code or 0)
+    except KeyboardInterrupt as interrupt:
+        return _say(str(interrupt) or "interrupted", INTERRUPTED)
+    except ValueError as error:
         return _say(error, REFUSED)
-    except Stopped as error:
-        return _say(error, INCOMPLETE)
     except OSError as error:
-        return _say(describe(error), INCOMPLETE)
+        reason = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+        return _say(reason, INCOMPLETE)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -148,7 +141,9 @@ def _add_settings(command) -> None:
 
 
 def _generate(options) -> int:
-    from fe_data import design, generate, scheduling
+    from fe_data import design, scheduling
+    from fe_data.dataset import FolderInUse
+    from fe_data.generate import Stopped, generate
 
     settings = _settings(options)
     if (options.name is None) == (options.inputs is None):
@@ -168,20 +163,25 @@ def _generate(options) -> int:
     if options.dask is not None and options.jobs is not None:
         raise ValueError("--jobs counts local processes: it does not go with --dask")
     signal.signal(signal.SIGTERM, _raise_terminated)
-    summary = generate.generate(
-        chosen,
-        settings,
-        options.out,
-        jobs=scheduling.available_cores() if options.jobs is None else options.jobs,
-        shard=options.shard,
-        dask=options.dask,
-        simulator=options.simulator,
-        retry_failed=options.retry_failed,
-    )
+    try:
+        summary = generate(
+            chosen,
+            settings,
+            options.out,
+            jobs=scheduling.available_cores() if options.jobs is None else options.jobs,
+            shard=options.shard,
+            dask=options.dask,
+            simulator=options.simulator,
+            retry_failed=options.retry_failed,
+        )
+    except (FolderInUse, Stopped) as error:
+        return _say(error, INCOMPLETE)
     return _report(summary, options.out)
 
 
 def _report(summary, out: Path) -> int:
+    from fe_data import dataset
+
     counts = ", ".join(f"{number} {status}" for status, number in summary.counts.items() if number)
     print(f"{out}: {counts}; {summary.simulated} simulated in this run")
     if summary.table_written:

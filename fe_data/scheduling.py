@@ -8,14 +8,18 @@ import contextlib
 import logging
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from multiprocessing import resource_tracker
 from typing import Any
 
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 CONNECT_SECONDS = 10.0
+IDLE_SECONDS = 60  # before a worker without work ends
 # One thread a worker: cores are used by cells, and threaded sums differ in their last bits.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -60,8 +64,16 @@ def local_workers(jobs: int) -> Iterator[Runner]:
     """
 
     def run(function: Callable, tasks: Sequence) -> Iterator[Any]:
-        environment = dict.fromkeys(THREAD_VARIABLES, "1")
-        executor = get_reusable_executor(max_workers=jobs, env=environment, timeout=60)
+        # Python's own helper process unblocks signals when it starts: it must not do so later.
+        resource_tracker.ensure_running()
+        with _interrupts_blocked():
+            executor = get_reusable_executor(
+                max_workers=jobs,
+                env=dict.fromkeys(THREAD_VARIABLES, "1"),
+                initializer=_end_with_parent,
+                initargs=(os.getpid(),),
+                timeout=IDLE_SECONDS,
+            )
         try:
             yield from _results(executor, function, tasks, width=jobs)
         except WorkerDied:
@@ -105,6 +117,17 @@ def dask_workers(address: str) -> Iterator[Runner]:
         yield run
 
 
+def _end_with_parent(parent: int) -> None:
+    """Let a worker process end soon after the process that started it was killed."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def _results(executor: Executor, function: Callable, tasks: Sequence, width: int) -> Iterator[Any]:
     """Results in the order in which they are ready, with at most `width` tasks under way."""
     waiting = iter(tasks)
@@ -146,7 +169,8 @@ def _take(tasks: Iterator, count: int) -> Iterator:
 @contextlib.contextmanager
 def _interrupts_blocked() -> Iterator[None]:
     """Block Ctrl-C where worker processes may start: they inherit that, their parent reacts."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    signals = {signal.SIGINT, signal.SIGTERM}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield
     finally:
