@@ -137,7 +137,13 @@ def _add_import(commands) -> None:
 def _add_settings(command) -> None:
     group = command.add_argument_group("settings of the cell")
     for name, kind, default in _setting_fields():
-        group.add_argument(_flag(name), dest=name, type=kind, metavar="X", help=f"({default})")
+        group.add_argument(
+            _flag(name),
+            dest=name,
+            type=kind,
+            metavar="X",
+            help=f"({'automatic' if default is None else default})",
+        )
 
 
 def _generate(options) -> int:
@@ -209,7 +215,12 @@ def _rve(options) -> int:
 
 
 def _setting_fields() -> list[tuple[str, typing.Callable, object]]:
-    kinds: dict[type, typing.Callable] = {int: _integer, float: _number, str: str}
+    kinds: dict[object, typing.Callable] = {
+        int: _integer,
+        float: _number,
+        float | None: _number,
+        str: str,
+    }
     types = typing.get_type_hints(Settings)
     return [
         (f.name, kinds[types[f.name]], f.default)

@@ -17,12 +17,16 @@ INPUT_NAMES = tuple(INPUT_BOUNDS)
 OUTPUT_NAMES = ("b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma")
 
 
-def require_between(name: str, value: float, low: float, high: float, *, open_low: bool = False) -> None:
+def require_between(
+    name: str, value: float, low: float, high: float, *, open_low: bool = False
+) -> None:
     """Raise a ValueError that names the field, the value and the allowed range."""
     inside = (low < value if open_low else low <= value) and value <= high
     if not (isinstance(value, int | float) and math.isfinite(value) and inside):
         bracket = "(" if open_low else "["
-        raise ValueError(f"{name} = {value!r} is out of range: allowed is {bracket}{low:g}, {high:g}]")
+        raise ValueError(
+            f"{name} = {value!r} is out of range: allowed is {bracket}{low:g}, {high:g}]"
+        )
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,12 @@ class Settings:
 
     n_fibres: int = 30
     min_spacing: float = 1.14  # least centre distance, in fibre diameters [-]
-    resolution: float = 3.0  # elements per fibre diameter [-]
+    # Elements per fibre diameter [-]. None: elements of 1/7.3 of the mean fibre distance whatever the
+    # volume fraction: 2.2 per diameter at vf 0.07, 4.0 at 0.23 and 5.2 at 0.39.
+    resolution: float | None = None
     increments: int = 50  # equal load increments
     strain: float = 0.05  # final mean strain eps_xx [-]
-    tolerance: float = 1e-6  # relative Newton residual [-]
+    tolerance: float = 1e-5  # relative Newton residual [-]
     E_m_GPa: float = 100.0  # matrix Young's modulus [GPa]
     nu_m: float = 0.3  # matrix Poisson ratio [-]
     nu_f: float = 0.25  # fibre Poisson ratio [-]
@@ -61,7 +67,6 @@ class Settings:
         for name, low, high in (
             ("n_fibres", 1, 1000),
             ("min_spacing", 1.0, 3.0),
-            ("resolution", 1.0, 50.0),
             ("increments", 4, 10000),
             ("strain", 1e-4, 0.5),
             ("tolerance", 1e-12, 1e-3),
@@ -72,6 +77,8 @@ class Settings:
             ("fibre_stress_MPa", 1e-3, 1e6),
         ):
             require_between(name, getattr(self, name), low, high)
+        if self.resolution is not None:
+            require_between("resolution", self.resolution, 1.0, 50.0)
         for name in ("n_fibres", "increments"):
             if not isinstance(getattr(self, name), int):
                 raise ValueError(f"{name} = {getattr(self, name)!r} must be an integer")

@@ -1,0 +1,174 @@
+"""From a mesh to arrays that kernels loop over (the only dolfinx import).
+
+Displacements are quadratic on quadratic geometry, with three integration points. In the matrix the
+dilatation is averaged over each element (B-bar, the pair P2/P0), which keeps nearly incompressible
+plastic flow from locking. Fibres stay elastic and take plain P2.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import basix
+import dolfinx
+import dolfinx.io
+import numpy as np
+import ufl
+from mpi4py import MPI
+
+from fe_data.mesh import MATRIX, Mesh
+
+
+# Functions over an element that the dilatation is projected onto: the constant, or all linears, which
+# is all that three integration points can tell apart.
+VOLUMETRIC_MODES = {"P2/P0": 1, "P2": 3}
+_DEGREE = 2  # of the quadrature rule
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Integration data of m cells: q points, r volumetric modes."""
+
+    dofs: np.ndarray  # (m, 12) int32, 2 * node + component, periodic images merged
+    gradients: np.ndarray  # (m, q, 6, 2) dN/dx
+    weights: np.ndarray  # (m, q) integration weights; they sum to the area
+    dilatation: np.ndarray  # (m, r, 12) integral of each mode times each divergence
+    root_area: np.ndarray  # (m,) integral of mode 0, which is constant; the others have none
+    modes: np.ndarray  # (m, q, r) orthonormal functions that the dilatation is projected onto
+
+
+@dataclass(frozen=True)
+class Discretisation:
+    """A mesh ordered by dolfinx, with merged periodic nodes and integration data."""
+
+    points: np.ndarray  # (n, 2) nodes
+    cells: np.ndarray  # (m, 6)
+    material: np.ndarray  # (m,) MATRIX or the fibre's index
+    merged: np.ndarray  # (n,) number of each node after periodic images are merged
+    n_nodes: int  # merged nodes
+    matrix: Elements
+    fibres: tuple[Elements, ...]
+    domain: object  # the dolfinx mesh
+
+
+def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
+    """Order a mesh for locality, merge periodic nodes and tabulate strains.
+
+    Args:
+        mesh: Curved, periodic, six-node triangles.
+        element: Kind of triangle in the matrix, a key of `VOLUMETRIC_MODES`.
+    """
+    domain = create_domain(mesh)
+    material = mesh.material[np.asarray(domain.topology.original_cell_index)]
+    nodes = np.asarray(domain.geometry.input_global_indices)
+    points = np.ascontiguousarray(domain.geometry.x[:, :2])
+    cells = _cell_nodes(domain)
+    position = np.empty(len(nodes), dtype=np.int64)
+    position[nodes] = np.arange(len(nodes))
+    image_of = position[mesh.image_of[nodes]]
+    while not np.array_equal(image_of, image_of[image_of]):  # a corner is an image of an image
+        image_of = image_of[image_of]
+    masters, merged = np.unique(image_of, return_inverse=True)
+
+    def part(index: int, kind: str) -> Elements:
+        chosen = cells[material == index]
+        return tabulate(points[chosen], merged[chosen], VOLUMETRIC_MODES[kind])
+
+    fibres = tuple(part(i, "P2") for i in range(material.max() + 1))
+    matrix = part(MATRIX, element)
+    return Discretisation(points, cells, material, merged, len(masters), matrix, fibres, domain)
+
+
+def create_domain(mesh: Mesh):
+    """The dolfinx mesh: quadratic geometry, one process."""
+    args = (MPI.COMM_SELF, mesh.cells.astype(np.int64), mesh.points)
+    version = tuple(int(part) for part in dolfinx.__version__.split(".")[:2])
+    if version < (0, 7):
+        element = ufl.VectorElement("Lagrange", ufl.Cell("triangle", geometric_dimension=2), 2)
+        return dolfinx.mesh.create_mesh(*args, ufl.Mesh(element))
+    import basix.ufl
+
+    element = basix.ufl.element("Lagrange", "triangle", 2, shape=(2,))
+    if version < (0, 10):
+        return dolfinx.mesh.create_mesh(*args, element)
+    return dolfinx.mesh.create_mesh(args[0], args[1], element, args[2])
+
+
+def _cell_nodes(domain) -> np.ndarray:
+    """Geometry nodes of each cell, (m, 6)."""
+    dofmap = domain.geometry.dofmap
+    return np.asarray(getattr(dofmap, "array", dofmap)).reshape(-1, 6)
+
+
+def tabulate(nodes: np.ndarray, merged_cells: np.ndarray, n_modes: int) -> Elements:
+    """Gradients, weights and projected dilatations of isoparametric six-node triangles.
+
+    Args:
+        nodes: (m, 6, 2) node positions.
+        merged_cells: (m, 6) node numbers after the periodic merge.
+        n_modes: Number of functions that the dilatation is projected onto, 1 or 3.
+    """
+    points, rule = basix.make_quadrature(basix.CellType.triangle, _DEGREE)
+    variant = basix.LagrangeVariant.equispaced
+    element = basix.create_element(basix.ElementFamily.P, basix.CellType.triangle, 2, variant)
+    reference = element.tabulate(1, points)[1:, :, :, 0]  # (2, q, 6) dN/d(reference)
+    jacobian = np.einsum("sqi,mid->mqds", reference, nodes)  # dx_d/ds
+    a, b, c, d = (jacobian[..., i, j] for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)))
+    det = a * d - b * c
+    inverse = np.stack([np.stack([d, -b], -1), np.stack([-c, a], -1)], -2) / det[..., None, None]
+    gradients = np.einsum("sqi,mqsd->mqid", reference, inverse)
+    weights = rule * det
+    modes = _orthonormal_modes(points, weights, n_modes)
+    divergence = gradients.reshape(*weights.shape, 12)  # of dof 2 i + d
+    dilatation = np.einsum("mq,mqr,mqk->mrk", weights, modes, divergence)
+    dofs = (2 * merged_cells[:, :, None] + np.arange(2)).reshape(-1, 12).astype(np.int32)
+    data = (gradients, weights, dilatation, np.sqrt(weights.sum(axis=1)), modes)
+    return Elements(dofs, *map(np.ascontiguousarray, data))
+
+
+def _orthonormal_modes(points: np.ndarray, weights: np.ndarray, count: int) -> np.ndarray:
+    """Orthonormal functions 1, s, t over each cell at its integration points, (m, q, count)."""
+    raw = np.column_stack([np.ones(len(points)), points])[:, :count]
+    gram = np.einsum("mq,qi,qj->mij", weights, raw, raw)
+    lower = np.linalg.inv(np.linalg.cholesky(gram))
+    return np.einsum("mij,qj->mqi", lower, raw)
+
+
+def write_xdmf(
+    d: Discretisation, path: Path, displacement: np.ndarray, cell_values: dict[str, np.ndarray]
+) -> None:
+    """Write a displacement and cell-wise fields as XDMF, which ParaView opens.
+
+    Args:
+        path: File name; the data go beside it as .h5.
+        displacement: (n, 2) at the nodes.
+        cell_values: Scalars (m,) by name.
+    """
+    new_space = getattr(dolfinx.fem, "functionspace", None)
+    if new_space:
+        vector, scalar = new_space(d.domain, ("Lagrange", 2, (2,))), new_space(d.domain, ("DG", 0))
+    else:
+        vector = dolfinx.fem.VectorFunctionSpace(d.domain, ("Lagrange", 2))
+        scalar = dolfinx.fem.FunctionSpace(d.domain, ("DG", 0))
+    functions = [_function(vector, "displacement")]
+    # Geometry and displacement have the same basis, so they number a cell's nodes alike.
+    dofs = _dofs(vector).reshape(-1, 6)
+    functions[0].x.array.reshape(-1, 2)[dofs] = displacement[d.cells]
+    for name, values in cell_values.items():
+        functions.append(_function(scalar, name))
+        functions[-1].x.array[_dofs(scalar)] = values
+    with dolfinx.io.XDMFFile(MPI.COMM_SELF, str(path), "w") as file:
+        file.write_mesh(d.domain)
+        for function in functions:
+            file.write_function(function)
+
+
+def _function(space, name: str):
+    function = dolfinx.fem.Function(space)
+    function.name = name
+    return function
+
+
+def _dofs(space) -> np.ndarray:
+    """Cell dofs of a space, flat."""
+    dofs = space.dofmap.list
+    return np.asarray(getattr(dofs, "array", dofs)).ravel()

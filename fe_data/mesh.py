@@ -1,0 +1,373 @@
+"""Periodic, curved, quadratic triangle meshes of a fibre arrangement (the only gmsh import).
+
+The outline of every fibre and the cell's edges are cut into single-element segments here, on the
+torus, so that opposite edges carry the same nodes by construction. gmsh fills the faces with
+straight triangles; mid-side nodes are added afterwards.
+"""
+
+import math
+from dataclasses import dataclass
+
+import gmsh
+import numpy as np
+
+from fe_data.errors import MeshError
+from fe_data.microstructure import Microstructure, periodic_distances
+
+MATRIX = -1  # material tag; fibres carry their index
+_DIGITS = 9  # coordinates that agree to this many digits are one point
+_SMALLEST_OUTLINE = 8  # segments around a fibre, at least
+_DEFAULT_SIZE = 0.137  # element size at the fibres, in mean fibre distances 1 / sqrt(n)
+_COARSEST = 0.35  # largest element size, likewise
+_GROWTH = 0.6  # growth of the element size per unit distance from the nearest fibre
+_LIGAMENT = 1.1  # largest element size at a ligament, in widths of the ligament
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Six-node triangles on the unit square; nodes 3, 4, 5 face vertices 0, 1, 2."""
+
+    points: np.ndarray  # (n, 2)
+    cells: np.ndarray  # (m, 6)
+    material: np.ndarray  # (m,) MATRIX or the fibre's index
+    image_of: np.ndarray  # (n,) node that each node is a periodic image of; itself inside
+
+
+def generate_mesh(microstructure: Microstructure, resolution: float | None = None) -> Mesh:
+    """Mesh a cell with curved fibre outlines and matching opposite edges.
+
+    Mid-side nodes on the outlines are placed so that each parabolic segment encloses exactly the
+    area of its circular segment: the meshed volume fraction is exact at any resolution.
+
+    Args:
+        microstructure: Fibre arrangement.
+        resolution: Elements per fibre diameter on the outlines [-]; None takes the default, a fixed
+            fraction of the mean fibre distance.
+
+    Raises:
+        MeshError: If gmsh fails, an element is inverted or an edge node has no partner.
+    """
+    outline = _Outline(microstructure, resolution)
+    points, triangles, material = _fill(outline)
+    points, cells = _quadratic(points, triangles, outline)
+    if (smallest := smallest_jacobian(points[cells])) <= 0:
+        raise MeshError(f"an element of the mesh is inverted: smallest Jacobian {smallest:.3g}")
+    points, image_of = _match_edges(points)
+    return Mesh(points, cells, material, image_of)
+
+
+class _Outline:
+    """Fibre outlines and cell edges as directed single-element segments between shared points."""
+
+    def __init__(self, micro: Microstructure, resolution: float | None):
+        self.micro = micro
+        n_fibres = len(micro.centres)
+        spacing = 1 / math.sqrt(max(n_fibres, 1))
+        diameter = 2 * micro.radius if n_fibres else spacing
+        self.size = diameter / resolution if resolution else _DEFAULT_SIZE * spacing
+        # Refinement refines everywhere.
+        self.coarsest = self.size * max(1.0, _COARSEST / _DEFAULT_SIZE)
+        self.points: list[tuple[float, float]] = []
+        self._index: dict[tuple[float, float], int] = {}
+        self.arcs: list[tuple[int, int, int]] = []  # start, end, fibre; the fibre on the left
+        crossings: tuple[list[float], list[float]] = ([], [])
+        for fibre in range(n_fibres):
+            self._cut_fibre(fibre, crossings)
+        self.edges = self._cut_edges(crossings)  # start, end; the cell on the left
+
+    def _cut_fibre(self, fibre: int, crossings) -> None:
+        """Cut one outline where it leaves the cell, then into segments of the local size."""
+        (x, y), r = self.micro.centres[fibre], self.micro.radius
+        splits = _axis_crossings(x, y, r)
+        for angle, axis in splits:
+            crossings[axis].append(
+                (y + r * math.sin(angle) if axis == 0 else x + r * math.cos(angle)) % 1
+            )
+        angles = sorted(a for a, _ in splits) or [0.0]
+        for start, end in zip(angles, [*angles[1:], angles[0] + 2 * math.pi], strict=True):
+            for a, b in self._segments(fibre, start, end):
+                mid = (a + b) / 2
+                shift = math.floor(x + r * math.cos(mid)), math.floor(y + r * math.sin(mid))
+                ends = [
+                    self._point(x + r * math.cos(t) - shift[0], y + r * math.sin(t) - shift[1])
+                    for t in (a, b)
+                ]
+                self.arcs.append((*ends, fibre))
+
+    def size_at(self, xy: np.ndarray) -> np.ndarray:
+        """Element size (k,) at points (k, 2): it grows with the distance from the nearest fibre."""
+        if not len(self.micro.centres):
+            return np.full(len(xy), self.size)
+        distance = periodic_distances(xy, self.micro.centres).min(axis=1) - self.micro.radius
+        return np.minimum(self.size + _GROWTH * np.maximum(distance, 0.0), self.coarsest)
+
+    def _segments(self, fibre: int, start: float, end: float) -> list[tuple[float, float]]:
+        """Divide an arc so that segments follow the local size: small where a neighbour is near."""
+        r = self.micro.radius
+        samples = np.linspace(start, end, 2 * math.ceil((end - start) * 16) + 1)
+        sizes = np.minimum(self._local_size(fibre, samples), 2 * math.pi * r / _SMALLEST_OUTLINE)
+        cuts = _equidistribute(samples, sizes / r)
+        return list(zip(cuts[:-1], cuts[1:], strict=True))
+
+    def _local_size(self, fibre: int, angles: np.ndarray) -> np.ndarray:
+        """Element size on an outline: refined where the gap to the nearest other fibre is thin."""
+        centres, r = self.micro.centres, self.micro.radius
+        x = centres[fibre] + r * np.column_stack([np.cos(angles), np.sin(angles)])
+        distance = periodic_distances(x, centres)
+        distance[:, fibre] = 1.0 if len(centres) > 1 else np.inf
+        gap = np.maximum(distance.min(axis=1) - r, 1e-3 * r)
+        return np.minimum(self.size, np.maximum(gap * _LIGAMENT, self.size / 8))
+
+    def _cut_edges(self, crossings) -> list[tuple[int, int]]:
+        """Cut the four edges counter-clockwise, opposite edges alike."""
+        sides = []
+        for axis in range(2):
+            marks = [0.0, *sorted(crossings[axis]), 1.0]
+            cuts = [0.0]
+            for a, b in zip(marks[:-1], marks[1:], strict=True):
+                along = np.linspace(a, b, 2 * math.ceil((b - a) / self.size) + 1)
+                xy = np.column_stack([0 * along, along] if axis == 0 else [along, 0 * along])
+                cuts += _equidistribute(along, self.size_at(xy)).tolist()[1:]
+            sides.append(cuts)
+        along_y, along_x = sides
+        loop = [(t, 0.0) for t in along_x] + [(1.0, t) for t in along_y[1:]]
+        loop += [(t, 1.0) for t in along_x[-2::-1]] + [(0.0, t) for t in along_y[-2::-1]]
+        nodes = [self._point(*p) for p in loop]
+        return list(zip(nodes[:-1], nodes[1:], strict=True))
+
+    def _point(self, x: float, y: float) -> int:
+        """Index of a point, shared by all segments that meet there."""
+        x, y = (0.0 if abs(v) < 1e-12 else 1.0 if abs(v - 1) < 1e-12 else v for v in (x, y))
+        key = (round(x, _DIGITS) + 0.0, round(y, _DIGITS) + 0.0)
+        if key not in self._index:
+            self._index[key] = len(self.points)
+            self.points.append((x, y))
+        return self._index[key]
+
+    def edge_material(self) -> list[int]:
+        """Material on the inner side of each edge segment."""
+        if not len(self.micro.centres):
+            return [MATRIX] * len(self.edges)
+        xy = np.array(self.points)[np.array(self.edges)].mean(axis=1)
+        distance = periodic_distances(xy, self.micro.centres)
+        nearest = distance.argmin(axis=1)
+        inside = distance[np.arange(len(xy)), nearest] < self.micro.radius
+        return np.where(inside, nearest, MATRIX).tolist()
+
+
+def _equidistribute(samples: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Cut an interval, sampled at points with wanted element sizes, into whole elements."""
+    density = 1 / sizes
+    steps = (density[1:] + density[:-1]) / 2 * np.diff(samples)
+    cumulative = np.concatenate([[0.0], np.cumsum(steps)])
+    n = max(1, math.ceil(cumulative[-1] - 1e-9))
+    cuts = np.interp(np.linspace(0, cumulative[-1], n + 1), cumulative, samples)
+    cuts[0], cuts[-1] = samples[0], samples[-1]
+    return cuts
+
+
+def _axis_crossings(x: float, y: float, r: float) -> list[tuple[float, int]]:
+    """Angles at which a circle crosses a line x = integer (axis 0) or y = integer (axis 1)."""
+    found = []
+    for line in range(math.ceil(x - r), math.floor(x + r) + 1):
+        a = math.acos(max(-1.0, min(1.0, (line - x) / r)))
+        found += [(a, 0), (2 * math.pi - a, 0)]
+    for line in range(math.ceil(y - r), math.floor(y + r) + 1):
+        a = math.asin(max(-1.0, min(1.0, (line - y) / r)))
+        found += [(a % (2 * math.pi), 1), ((math.pi - a) % (2 * math.pi), 1)]
+    return found
+
+
+def _closed_loops(segments: dict[int, tuple[int, int]]) -> list[list[int]]:
+    """Chain directed segments {start: (end, curve)} into closed loops of curves."""
+    loops = []
+    while segments:
+        first = node = next(iter(segments))
+        loop = []
+        while True:
+            if node not in segments:
+                raise MeshError("an outline of the fibre arrangement does not close")
+            node, curve = segments.pop(node)
+            loop.append(curve)
+            if node == first:
+                break
+        loops.append(loop)
+    return loops
+
+
+def _faces(outline: _Outline) -> dict[int, list[list[int]]]:
+    """Closed loops of signed segment numbers around each material; arcs first, then edges."""
+    chains: dict[int, dict[int, tuple[int, int]]] = {MATRIX: {}}
+    for number, (a, b, fibre) in enumerate(outline.arcs, start=1):
+        chains.setdefault(fibre, {})[a] = (b, number)
+        chains[MATRIX][b] = (a, -number)
+    first_edge = len(outline.arcs) + 1
+    edges = zip(outline.edges, outline.edge_material(), strict=True)
+    for number, ((a, b), material) in enumerate(edges, start=first_edge):
+        chains[material][a] = (b, number)
+    return {material: _closed_loops(chain) for material, chain in chains.items()}
+
+
+def _fill(outline: _Outline) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Let gmsh fill the faces with straight triangles: points (n, 2), triangles (m, 3), material."""
+    if not gmsh.isInitialized():
+        # worker threads and Dask workers may not install signal handlers
+        gmsh.initialize(readConfigFiles=False, interruptible=False)
+    try:
+        gmsh.option.setNumber("General.Verbosity", 1)
+        gmsh.model.add("cell")
+        surfaces = _add_faces(outline)
+        _set_sizes(outline)
+        gmsh.model.mesh.generate(2)
+        return _collect(surfaces)
+    except MeshError:
+        raise
+    except Exception as error:  # gmsh raises bare Exception
+        raise MeshError(f"gmsh could not mesh the cell: {error}") from error
+    finally:
+        gmsh.model.remove()
+
+
+def _add_faces(outline: _Outline) -> dict[int, int]:
+    """Add points, segments and faces to gmsh's model; the material of each surface."""
+    geo = gmsh.model.geo
+    for tag, (x, y) in enumerate(outline.points, start=1):
+        geo.addPoint(x, y, 0.0, outline.size, tag)
+    segments = [(a, b) for a, b, _ in outline.arcs] + outline.edges
+    for tag, (a, b) in enumerate(segments, start=1):
+        geo.addLine(a + 1, b + 1, tag)
+        geo.mesh.setTransfiniteCurve(tag, 2)
+    xy = np.array(outline.points)
+    surfaces = {}
+    for material, loops in _faces(outline).items():
+        outer, holes = [], []
+        for loop in loops:
+            start = [segments[c - 1][0] if c > 0 else segments[-c - 1][1] for c in loop]
+            polygon = xy[start]
+            x, y = polygon.T
+            area = 0.5 * np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)
+            (outer if area > 0 else holes).append((abs(area), geo.addCurveLoop(loop)))
+        outer.sort(reverse=True)
+        # Pieces of matrix that fibres cut off at a corner hold no fibre: holes are the largest's.
+        for i, (_, loop) in enumerate(outer):
+            tag = geo.addPlaneSurface([loop] + ([h for _, h in holes] if i == 0 else []))
+            surfaces[tag] = material
+    geo.synchronize()
+    return surfaces
+
+
+def _set_sizes(outline: _Outline) -> None:
+    """Elements grow with the distance from the nearest fibre, up to a bound."""
+    option, field = gmsh.option.setNumber, gmsh.model.mesh.field
+    option("Mesh.Algorithm", 6)
+    option("Mesh.MeshSizeExtendFromBoundary", 1)
+    option("Mesh.MeshSizeFromPoints", 0)
+    option("Mesh.MeshSizeMax", outline.coarsest)
+    centres = outline.micro.centres
+    if not len(centres):
+        return
+    r, geo = outline.micro.radius, gmsh.model.geo
+    images = [c + (i, j) for c in centres for i in (-1, 0, 1) for j in (-1, 0, 1)]
+    tags = [geo.addPoint(x, y, 0.0) for x, y in images if -r < x < 1 + r and -r < y < 1 + r]
+    geo.synchronize()
+    distance = field.add("Distance")
+    field.setNumbers(distance, "PointsList", tags)
+    size = field.add("Threshold")
+    for name, value in (
+        ("InField", distance),
+        ("SizeMin", outline.size),
+        ("SizeMax", outline.coarsest),
+        ("DistMin", r),
+        ("DistMax", r + (outline.coarsest - outline.size) / _GROWTH),
+    ):
+        field.setNumber(size, name, value)
+    field.setAsBackgroundMesh(size)
+
+
+def _collect(surfaces: dict[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Read points, triangles and materials back, without points that no triangle uses."""
+    tags, xyz, _ = gmsh.model.mesh.getNodes()
+    triangles, material = [], []
+    for surface, tag in surfaces.items():
+        _, _, nodes = gmsh.model.mesh.getElements(2, surface)
+        if len(nodes) != 1:
+            raise MeshError(f"gmsh left the face of material {tag} without triangles")
+        triangles.append(np.asarray(nodes[0], dtype=np.int64).reshape(-1, 3))
+        material.append(np.full(len(triangles[-1]), tag))
+    position = np.zeros(int(tags.max()) + 1, dtype=np.int64)
+    position[tags] = np.arange(len(tags))
+    used, cells = np.unique(position[np.concatenate(triangles)], return_inverse=True)
+    points = xyz.reshape(-1, 3)[used, :2]
+    cells = cells.reshape(-1, 3)
+    a, b, c = (points[cells[:, i]] for i in range(3))
+    clockwise = (b - a)[:, 0] * (c - a)[:, 1] < (b - a)[:, 1] * (c - a)[:, 0]
+    cells[clockwise] = cells[clockwise][:, [0, 2, 1]]
+    return points, cells, np.concatenate(material)
+
+
+def _quadratic(points, triangles, outline: _Outline) -> tuple[np.ndarray, np.ndarray]:
+    """Add mid-side nodes; on outlines so that the parabola encloses the circular segment's area."""
+    sides = triangles[:, [[1, 2], [2, 0], [0, 1]]].reshape(-1, 2)
+    ends, inverse = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True)
+    mid = points[ends].mean(axis=1)
+    if outline.arcs:
+        _bulge(points, ends, mid, outline)
+    cells = np.column_stack([triangles, len(points) + inverse.reshape(-1, 3)])
+    return np.concatenate([points, mid]), cells
+
+
+def _bulge(points, ends, mid, outline: _Outline) -> None:
+    """Move the middles of outline segments outwards, in place."""
+    index = {
+        (round(x, _DIGITS) + 0.0, round(y, _DIGITS) + 0.0): i for i, (x, y) in enumerate(points)
+    }
+    node = [index[key] for key in outline._index]
+    number = {tuple(pair): i for i, pair in enumerate(ends.tolist())}
+    arcs = np.array(outline.arcs)
+    a, b = np.array(node)[arcs[:, 0]], np.array(node)[arcs[:, 1]]
+    side = [number[min(i, j), max(i, j)] for i, j in zip(a.tolist(), b.tolist(), strict=True)]
+    along = points[b] - points[a]
+    chord = np.hypot(*along.T)
+    r = outline.micro.radius
+    half = np.arcsin(chord / (2 * r))
+    sagitta = 1.5 * r**2 * (half - np.sin(half) * np.cos(half)) / chord
+    outward = np.column_stack([along[:, 1], -along[:, 0]]) / chord[:, None]
+    mid[side] += sagitta[:, None] * outward
+
+
+def smallest_jacobian(nodes: np.ndarray) -> float:
+    """Lower bound of the Jacobian over quadratic triangles (m, 6, 2), relative to the mean.
+
+    The Jacobian is a quadratic polynomial; the smallest of its Bernstein coefficients bounds it.
+    """
+    value = np.stack(
+        [_jacobian(nodes, *p) for p in ((0, 0), (1, 0), (0, 1), (0.5, 0.5), (0, 0.5), (0.5, 0))]
+    )
+    v, middle = value[:3], value[3:]
+    coefficient = np.stack(
+        [2 * middle[i] - (v[(i + 1) % 3] + v[(i + 2) % 3]) / 2 for i in range(3)]
+    )
+    return float(np.minimum(v.min(axis=0), coefficient.min(axis=0)).min() / value.mean())
+
+
+def _jacobian(nodes: np.ndarray, s: float, t: float) -> np.ndarray:
+    """Jacobian determinants (m,) of the quadratic map at reference point (s, t)."""
+    u = 1 - s - t
+    ds = np.array([1 - 4 * u, 4 * s - 1, 0.0, 4 * t, -4 * t, 4 * (u - s)])
+    dt = np.array([1 - 4 * u, 0.0, 4 * t - 1, 4 * s, 4 * (u - t), -4 * s])
+    xs, xt = np.einsum("i,mij->mj", ds, nodes), np.einsum("i,mij->mj", dt, nodes)
+    return xs[:, 0] * xt[:, 1] - xs[:, 1] * xt[:, 0]
+
+
+def _match_edges(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pair nodes of opposite edges and give partners the same coordinate to the last bit."""
+    points, image_of = points.copy(), np.arange(len(points))
+    for axis, other in ((0, 1), (1, 0)):
+        low = np.flatnonzero(points[:, axis] == 0.0)
+        high = np.flatnonzero(points[:, axis] == 1.0)
+        low, high = (side[np.argsort(points[side, other])] for side in (low, high))
+        if len(low) != len(high) or np.abs(points[low, other] - points[high, other]).max() > 1e-10:
+            raise MeshError(f"nodes on the edges normal to {'xy'[axis]} do not match")
+        points[high, other] = points[low, other]
+        image_of[high] = image_of[low]
+    return points, image_of

@@ -1,0 +1,220 @@
+"""J2 plasticity with power-law hardening, sigma_y = a + b p^c, over integration points.
+
+Compiled loops over cells: return map, internal forces, consistent tangent. Small strain, plane
+strain; stresses in MPa. Tensors have the components xx, yy, xy (the plastic strain is traceless,
+zz = -xx - yy); the dilatation is constant in an element (B-bar).
+"""
+
+import math
+
+import numba
+import numpy as np
+
+_MAX_ITERATIONS = 60
+_TOLERANCE = 1e-13  # of the yield function, relative to the trial stress
+
+
+@numba.njit(cache=True, error_model="numpy")
+def plastic_increment(q_trial, p_old, mu, a, b, c):
+    """Solve q_trial - 3 mu dp = a + b (p_old + dp)^c for the plastic increment dp > 0.
+
+    The left side minus the right is convex and decreasing in dp, so Newton's method started left
+    of the root approaches it from the left without overshooting. The start splits the excess
+    stress f in halves: neither elastic relief 3 mu dp nor hardening uses more than f / 2 there. It is
+    positive, so the infinite slope of the hardening at p = 0 (c < 1) is never met.
+
+    Returns:
+        dp [-] and the hardening slope b c p^(c-1) at the end [MPa].
+    """
+    hardening_old = b * p_old**c if p_old > 0.0 else 0.0
+    f = q_trial - a - hardening_old
+    if b == 0.0:
+        return f / (3.0 * mu), 0.0
+    dp = f / (6.0 * mu)
+    if p_old > 0.0:
+        dp_hardening = ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old
+        first = f / (3.0 * mu + c * hardening_old / p_old)
+        dp = max(min(dp, dp_hardening), first)
+    else:
+        dp = min(dp, (0.5 * f / b) ** (1.0 / c))
+    dp = max(dp, 1e-300)
+    slope = 0.0
+    for _ in range(_MAX_ITERATIONS):
+        p = p_old + dp
+        hardening = b * p**c
+        slope = c * hardening / p
+        excess = q_trial - 3.0 * mu * dp - a - hardening
+        step = excess / (3.0 * mu + slope)
+        dp += step
+        if excess <= _TOLERANCE * q_trial or step <= 1e-15 * dp:
+            break
+    return dp, slope
+
+
+@numba.njit(cache=True, error_model="numpy")
+def update(
+    u, macro, dofs, gradients, weights, dilatation, root_area, averaged,
+    law, ep_old, p_old, ep, p, tangent, force, sums,
+):  # fmt: skip
+    """Return map and internal force of all cells.
+
+    Args:
+        u: (n_dofs,) periodic displacement fluctuation.
+        macro: (3,) macro strain xx, yy, engineering xy.
+        dofs, gradients, weights, dilatation, root_area: See `discretisation.Elements`.
+        averaged: (m,) whether the dilatation is averaged over the cell (B-bar).
+        law: mu, kappa, a, b, c [MPa, -].
+        ep_old, p_old: (m, q, 3) plastic strain xx, yy, xy and (m, q) equivalent, at the start.
+        ep, p: The same at the end (output).
+        tangent: (m, q, 6) in-plane deviatoric tangent 00, 01, 02, 11, 12, 22 (output) [MPa].
+        force: (n_dofs,) internal force (added to).
+        sums: (8,) integrals of stress xx, yy, zz, xy, of plastic strain xx, yy, xy and of the
+            yielded volume (added to).
+    """
+    mu, kappa, a, b, c = law
+    x = np.empty(12)
+    f = np.empty(12)
+    root = math.sqrt(1.5)
+    for m in range(dofs.shape[0]):
+        for i in range(12):
+            x[i] = u[dofs[m, i]]
+        f[:] = 0.0
+        for r in range(1 if averaged[m] else dilatation.shape[1]):
+            theta = root_area[m] * (macro[0] + macro[1]) if r == 0 else 0.0
+            for i in range(12):
+                theta += dilatation[m, r, i] * x[i]
+            for i in range(12):
+                f[i] += kappa * theta * dilatation[m, r, i]
+            if r == 0:
+                volumetric = kappa * theta * root_area[m]
+                sums[0] += volumetric
+                sums[1] += volumetric
+                sums[2] += volumetric
+        for q in range(weights.shape[1]):
+            w = weights[m, q]
+            exx, eyy, gxy = macro[0], macro[1], macro[2]
+            for i in range(6):
+                gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
+                exx += gx * x[2 * i]
+                eyy += gy * x[2 * i + 1]
+                gxy += gy * x[2 * i] + gx * x[2 * i + 1]
+            third = (exx + eyy) / 3.0
+            sxx = 2.0 * mu * (exx - third - ep_old[m, q, 0])
+            syy = 2.0 * mu * (eyy - third - ep_old[m, q, 1])
+            sxy = 2.0 * mu * (0.5 * gxy - ep_old[m, q, 2])
+            norm = math.sqrt(2.0 * (sxx * sxx + syy * syy + sxx * syy + sxy * sxy))
+            q_trial = root * norm
+            p_start = p_old[m, q]
+            strength = a + (b * p_start**c if p_start > 0.0 else 0.0)
+            scale, drop = 1.0, 0.0
+            nxx = nyy = nxy = 0.0
+            dp = 0.0
+            if q_trial > strength:
+                dp, slope = plastic_increment(q_trial, p_start, mu, a, b, c)
+                scale = 1.0 - 3.0 * mu * dp / q_trial
+                drop = 3.0 * mu / (3.0 * mu + slope) - (1.0 - scale)
+                nxx, nyy, nxy = sxx / norm, syy / norm, sxy / norm
+            ep[m, q, 0] = ep_old[m, q, 0] + root * dp * nxx
+            ep[m, q, 1] = ep_old[m, q, 1] + root * dp * nyy
+            ep[m, q, 2] = ep_old[m, q, 2] + root * dp * nxy
+            p[m, q] = p_start + dp
+            elastic, plastic = 2.0 * mu * scale, 2.0 * mu * drop
+            tangent[m, q, 0] = elastic * (2.0 / 3.0) - plastic * nxx * nxx
+            tangent[m, q, 1] = -elastic / 3.0 - plastic * nxx * nyy
+            tangent[m, q, 2] = -plastic * nxx * nxy
+            tangent[m, q, 3] = elastic * (2.0 / 3.0) - plastic * nyy * nyy
+            tangent[m, q, 4] = -plastic * nyy * nxy
+            tangent[m, q, 5] = elastic * 0.5 - plastic * nxy * nxy
+            sxx, syy, sxy = w * scale * sxx, w * scale * syy, w * scale * sxy
+            for i in range(6):
+                gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
+                f[2 * i] += gx * sxx + gy * sxy
+                f[2 * i + 1] += gy * syy + gx * sxy
+            sums[0] += sxx
+            sums[1] += syy
+            sums[2] -= sxx + syy
+            sums[3] += sxy
+            sums[4] += w * ep[m, q, 0]
+            sums[5] += w * ep[m, q, 1]
+            sums[6] += w * ep[m, q, 2]
+            if p[m, q] > 0.0:
+                sums[7] += w
+        for i in range(12):
+            force[dofs[m, i]] += f[i]
+
+
+@numba.njit(cache=True, error_model="numpy")
+def stiffness(
+    dofs, gradients, weights, dilatation, root_area, averaged, kappa, tangent,
+    slots, values, border, macro_stiffness,
+):  # fmt: skip
+    """Assemble the consistent stiffness of all cells, bordered by the macro strain.
+
+    Args:
+        dofs, gradients, weights, dilatation, root_area: See `discretisation.Elements`.
+        averaged: (m,) whether the dilatation is averaged over the cell (B-bar).
+        kappa: Bulk modulus [MPa].
+        tangent: (m, q, 6) in-plane deviatoric tangent [MPa].
+        slots: (m, 78) positions in `values` of each cell's upper triangle, row by row.
+        values: Stored entries of the sparse stiffness (added to).
+        border: (n_dofs, 3) derivative of the force by the macro strain (added to).
+        macro_stiffness: (3, 3) derivative of the macro stress by the macro strain (added to).
+    """
+    n = 12
+    k = np.empty((15, 15))  # upper triangle; dofs, then macro strain xx, yy, xy
+    db = np.empty((12, 3))
+    for m in range(dofs.shape[0]):
+        for i in range(n + 3):
+            for j in range(i, n + 3):
+                k[i, j] = 0.0
+        for r in range(1 if averaged[m] else dilatation.shape[1]):
+            for i in range(n):
+                gi = kappa * dilatation[m, r, i]
+                for j in range(i, n):
+                    k[i, j] += gi * dilatation[m, r, j]
+                if r == 0:
+                    k[i, n] += gi * root_area[m]
+                    k[i, n + 1] += gi * root_area[m]
+        bulk = kappa * root_area[m] * root_area[m]
+        k[n, n] += bulk
+        k[n, n + 1] += bulk
+        k[n + 1, n + 1] += bulk
+        for q in range(weights.shape[1]):
+            w = weights[m, q]
+            d00, d01, d02 = w * tangent[m, q, 0], w * tangent[m, q, 1], w * tangent[m, q, 2]
+            d11, d12, d22 = w * tangent[m, q, 3], w * tangent[m, q, 4], w * tangent[m, q, 5]
+            for i in range(6):
+                gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
+                db[2 * i, 0] = d00 * gx + d02 * gy
+                db[2 * i, 1] = d01 * gx + d12 * gy
+                db[2 * i, 2] = d02 * gx + d22 * gy
+                db[2 * i + 1, 0] = d01 * gy + d02 * gx
+                db[2 * i + 1, 1] = d11 * gy + d12 * gx
+                db[2 * i + 1, 2] = d12 * gy + d22 * gx
+            for i in range(6):
+                gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
+                for j in range(2 * i, n):
+                    k[2 * i, j] += gx * db[j, 0] + gy * db[j, 2]
+                    k[2 * i + 1, j] += gy * db[j, 1] + gx * db[j, 2]
+            for i in range(n):
+                k[i, n] += db[i, 0]
+                k[i, n + 1] += db[i, 1]
+                k[i, n + 2] += db[i, 2]
+            k[n, n] += d00
+            k[n, n + 1] += d01
+            k[n, n + 2] += d02
+            k[n + 1, n + 1] += d11
+            k[n + 1, n + 2] += d12
+            k[n + 2, n + 2] += d22
+        slot = 0
+        for i in range(12):
+            for j in range(i, 12):
+                values[slots[m, slot]] += k[i, j]
+                slot += 1
+            for j in range(3):
+                border[dofs[m, i], j] += k[i, n + j]
+        for i in range(3):
+            macro_stiffness[i, i] += k[n + i, n + i]
+            for j in range(i + 1, 3):
+                macro_stiffness[i, j] += k[n + i, n + j]
+                macro_stiffness[j, i] += k[n + i, n + j]

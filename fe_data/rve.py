@@ -1,0 +1,190 @@
+"""One representative volume element, from its inputs to its effective properties."""
+
+import dataclasses
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fe_data.cell import PeriodicCell
+from fe_data.discretisation import Discretisation, discretise, write_xdmf
+from fe_data.effective import Effective, extract, von_mises
+from fe_data.fields import Fields, fields, overstressed_fraction
+from fe_data.homogenisation import Loading, Solution, solve
+from fe_data.mesh import MATRIX, generate_mesh
+from fe_data.microstructure import Microstructure, random_microstructure
+from fe_data.provenance import provenance
+from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What a record keeps of one cell."""
+
+    effective: dict[str, float]  # by OUTPUT_NAMES
+    history: dict[
+        str, np.ndarray
+    ]  # strain, stress [MPa], plastic_strain (n + 1, 4); yielded_fraction
+    fibre_centres: np.ndarray  # (n_fibres, 2)
+    info: dict[str, float | int | str]
+
+
+@dataclass(frozen=True)
+class SolvedCell:
+    """One cell with its fields, for pictures and further study."""
+
+    microstructure: Microstructure
+    discretisation: Discretisation
+    cell: PeriodicCell
+    solution: Solution
+    fields: Fields
+    effective: Effective
+    p_sigma: float
+    seconds: dict[str, float]
+
+    def result(self) -> CellResult:
+        """The averages and properties, without the fields."""
+        fit = dataclasses.asdict(self.effective)
+        values = fit | {"p_sigma": self.p_sigma}
+        return CellResult(
+            effective={name: values[name] for name in OUTPUT_NAMES},
+            history=self.solution.history,
+            fibre_centres=self.microstructure.centres,
+            info={
+                "radius": self.microstructure.radius,
+                "n_dofs": 2 * self.discretisation.n_nodes,
+                "n_elements": len(self.discretisation.cells),
+                **self.solution.counts,
+                **{k: fit[k] for k in ("hardening_residual", "elastic_spread", "warning")},
+                **{f"seconds_{k}": v for k, v in self.seconds.items()},
+            },
+        )
+
+
+def uniaxial(strain: float) -> Loading:
+    """The paper's loading: mean strain xx prescribed, mean stresses yy and xy zero."""
+    return Loading(strain=(strain, None, None))
+
+
+def simulate(inputs: Inputs, seed: int, settings: Settings) -> CellResult:
+    """Simulate one cell with random fibres.
+
+    Args:
+        inputs: The four inputs.
+        seed: Seed of the fibre arrangement.
+        settings: Everything else.
+
+    Raises:
+        ValueError: If the volume fraction cannot be packed.
+        SimulationError: If the cell cannot be meshed, solved or fitted.
+    """
+    return solve_cell(inputs, seed, settings).result()
+
+
+def solve_cell(
+    inputs: Inputs, seed: int, settings: Settings, loading: Loading | None = None
+) -> SolvedCell:
+    """Simulate one cell with random fibres and keep its fields; see `simulate`."""
+    start = time.perf_counter()
+    microstructure = random_microstructure(inputs.vf, seed, settings.n_fibres, settings.min_spacing)
+    seconds = {"microstructure": time.perf_counter() - start}
+    return solve_microstructure(microstructure, inputs, settings, loading, seconds)
+
+
+def solve_microstructure(
+    microstructure: Microstructure,
+    inputs: Inputs,
+    settings: Settings,
+    loading: Loading | None = None,
+    seconds: dict[str, float] | None = None,
+    element: str = "P2/P0",
+) -> SolvedCell:
+    """Simulate one cell with a given fibre arrangement, which takes the place of `inputs.vf`."""
+    clock = _Clock(seconds or {})
+    mesh = clock("mesh", generate_mesh, microstructure, settings.resolution)
+    d = clock("discretisation", discretise, mesh, element)
+    cell = clock("assembly", PeriodicCell, d, inputs, settings)
+    loading = loading or uniaxial(settings.strain)
+    solution = clock("solution", solve, cell, loading, settings.increments, settings.tolerance)
+    local = clock("fields", fields, d, cell, solution)
+    effective = clock("extraction", extract, solution.history, settings.a_MPa)
+    p_sigma = overstressed_fraction(d, local.fibre_stress, settings.fibre_stress_MPa)
+    return SolvedCell(microstructure, d, cell, solution, local, effective, p_sigma, clock.seconds)
+
+
+class _Clock:
+    """Times each stage of a simulation."""
+
+    def __init__(self, seconds: dict[str, float]):
+        self.seconds = dict(seconds)
+
+    def __call__(self, name: str, function, *args):
+        start = time.perf_counter()
+        value = function(*args)
+        self.seconds[name] = time.perf_counter() - start
+        return value
+
+
+def run_rve(
+    inputs: Inputs, seed: int, settings: Settings, out_dir, vtx: bool = False
+) -> CellResult:
+    """Simulate one cell into a folder: result.json, rve.png and, on request, fields for ParaView.
+
+    Args:
+        out_dir: Folder, made when missing.
+        vtx: Also write fields.xdmf, which ParaView opens.
+
+    Raises:
+        ValueError, SimulationError: See `simulate`.
+    """
+    from fe_data.plots import plot_rve, save
+
+    out = Path(out_dir)
+    out.mkdir(parents=True, exist_ok=True)
+    cell = solve_cell(inputs, seed, settings)
+    result = cell.result()
+    summary = {
+        "inputs": dataclasses.asdict(inputs),
+        "seed": seed,
+        "settings": settings.to_dict(),
+        "effective": result.effective,
+        "info": result.info,
+        "provenance": provenance(),
+        "history": {name: values.tolist() for name, values in result.history.items()},
+    }
+    (out / "result.json").write_text(json.dumps(summary, indent=1) + "\n")
+    heading = (
+        f"vf = {inputs.vf:g}, $E_f$ = {inputs.E_f_GPa:g} GPa, $b_m$ = {inputs.b_m_MPa:g} MPa, "
+        f"$c_m$ = {inputs.c_m:g}, seed {seed}"
+    )
+    save(plot_rve(cell, heading), out / "rve.png")
+    if vtx:
+        write_fields(cell, out / "fields.xdmf")
+    return result
+
+
+def write_fields(cell: SolvedCell, path: Path) -> None:
+    """Write displacement, mean von Mises stress, plastic strain and material of each triangle."""
+    d = cell.discretisation
+    fluctuation = cell.cell.displacement(cell.solution.x).reshape(-1, 2)[d.merged]
+    exx, eyy, gxy = cell.solution.x[-3:]
+    displacement = fluctuation + d.points @ np.array([[exx, gxy / 2], [gxy / 2, eyy]])
+    mises, plastic = np.empty(len(d.cells)), np.zeros(len(d.cells))
+    parts = [(MATRIX, d.matrix, cell.fields.matrix_stress)]
+    parts += [
+        (i, *part) for i, part in enumerate(zip(d.fibres, cell.fields.fibre_stress, strict=True))
+    ]
+    for material, elements, stress in parts:
+        mises[d.material == material] = np.average(
+            von_mises(stress), axis=1, weights=elements.weights
+        )
+    weights = d.matrix.weights
+    plastic[d.material == MATRIX] = np.average(cell.fields.plastic_strain, axis=1, weights=weights)
+    values = {
+        "von_mises_MPa": mises,
+        "plastic_strain": plastic,
+        "material": d.material.astype(float),
+    }
+    write_xdmf(d, path, displacement, values)
