@@ -110,7 +110,8 @@ def task_report():
     command = ["-m", "figures.report", GIVEN_PROFILE]
     code = sources(["figures.report"])
     data = [ROOT / "figures" / name for name in ("report.html", "published.yaml")]
-    return {
+    yield {
+        "name": PROFILE.name,
         "doc": f"write figures/{PROFILE.name}/index.html",
         "title": title,
         "actions": [(run_program, [command])],
