@@ -1,8 +1,8 @@
 """Batched forward and backward passes, written out, in preallocated buffers.
 
-Weights are kept layer by layer: block l is (k, (n_in + 1) n_out), the matrices [W; b] of k networks.
-The bias is the kernel's last row, met by a constant 1 behind each activation, so that a layer costs
-one batched product forward and two backward.
+Weights are kept layer by layer: block l is (k, (n_in + 1) n_out), the matrices [W; b] of k
+networks. The bias is the kernel's last row, met by a constant 1 behind each activation, so that a
+layer costs one batched product forward and two backward.
 """
 
 from __future__ import annotations
@@ -93,10 +93,10 @@ class Pass:
         """
         self.inputs[0] = X
         last = len(self.z) - 1
-        for l, (z, matrix) in enumerate(zip(self.z, weights.matrices, strict=True)):
-            torch.bmm(matrix.transpose(1, 2), self.inputs[l], out=z)
-            if l < last:
-                self.activation.forward(z, self.inputs[l + 1][:, :-1])
+        for index, (z, matrix) in enumerate(zip(self.z, weights.matrices, strict=True)):
+            torch.bmm(matrix.transpose(1, 2), self.inputs[index], out=z)
+            if index < last:
+                self.activation.forward(z, self.inputs[index + 1][:, :-1])
         return self.z[-1]
 
     def backward(self, weights: LayerBlocks, gradients: LayerBlocks) -> None:
@@ -106,9 +106,9 @@ class Pass:
             weights: Those of the last forward pass.
             gradients: Overwritten.
         """
-        for l in range(len(self.z) - 1, -1, -1):
-            delta = self.delta[l]
-            torch.bmm(self.inputs[l], delta.transpose(1, 2), out=gradients.matrices[l])
-            if l > 0:
-                torch.bmm(weights.matrices[l][:, :-1], delta, out=self.delta[l - 1])
-                self.activation.backward(self.delta[l - 1], self.z[l - 1])
+        for index in range(len(self.z) - 1, -1, -1):
+            delta = self.delta[index]
+            torch.bmm(self.inputs[index], delta.transpose(1, 2), out=gradients.matrices[index])
+            if index > 0:
+                torch.bmm(weights.matrices[index][:, :-1], delta, out=self.delta[index - 1])
+                self.activation.backward(self.delta[index - 1], self.z[index - 1])

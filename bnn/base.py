@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import torch
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -65,6 +66,14 @@ def scaler_of(name: str, bounds, values: np.ndarray | None, n: int) -> BoundsSca
     return scaler
 
 
+def check_device(device: str) -> None:
+    """Raise ValueError unless device is "cpu", or "cuda" where that is available."""
+    if device != "cpu" and not str(device).startswith("cuda"):
+        raise ValueError(f"device = {device!r}: must be 'cpu' or 'cuda'")
+    if device != "cpu" and not torch.cuda.is_available():
+        raise ValueError(f"device = {device!r}: this PyTorch sees no CUDA device, use 'cpu'")
+
+
 class ConstantInputWarning(UserWarning):
     """An input does not vary in the data."""
 
@@ -73,7 +82,7 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
     """Base of the ensembles."""
 
     # Fitted attributes that save writes, where they exist.
-    _stored = ("weights_", "losses_", "epochs_", "diverged_", "noise_covariance_")
+    _stored: tuple[str, ...] = ("weights_", "losses_", "epochs_", "diverged_", "noise_covariance_")
 
     def __sklearn_tags__(self):
         """Tell scikit-learn that several outputs are welcome."""
@@ -98,6 +107,7 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
         check_option("init", self.init, INITIALISATIONS)
         check_option("resampling", self.resampling, RESAMPLINGS)
         check_integer("n_members", self.n_members, 2)
+        check_device(self.device)
         self._settings(self.epochs)
 
     def _check_data(self, X, y) -> tuple[np.ndarray, np.ndarray]:
@@ -270,7 +280,5 @@ def _restored(value):
     if isinstance(value, list):
         return np.array(value) if np.ndim(value) == 2 else tuple(value)
     if isinstance(value, dict):
-        if "not_stored" in value:
-            return None
-        return Convergence(**{k: v for k, v in value.items() if k != "dataclass"})
+        return Convergence(**value["convergence"]) if "convergence" in value else None
     return value

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.optim.adam import adam
 
 from bnn.backprop import LayerBlocks, Pass, with_ones
+from bnn.graphs import capture
 from bnn.networks import Architecture
 from bnn.regularisers import Regulariser
 from bnn.settings import TrainingSettings
@@ -40,6 +41,10 @@ class Objective:
         return Objective(self.precision, self.regulariser, anchors)
 
 
+def _float32(values: np.ndarray, device: torch.device) -> Tensor:
+    return torch.as_tensor(np.ascontiguousarray(values), dtype=torch.float32, device=device)
+
+
 class MemberData:
     """The data of k members in the shuffled order of the current epoch.
 
@@ -55,13 +60,17 @@ class MemberData:
         self, X: np.ndarray, y: np.ndarray, seeds: np.ndarray, shuffled: bool, device: torch.device
     ) -> None:
         k, n = y.shape[:2]
-        X = with_ones(torch.as_tensor(np.ascontiguousarray(X), dtype=torch.float32, device=device))
-        y = torch.as_tensor(np.ascontiguousarray(y), dtype=torch.float32, device=device)
+        inputs = with_ones(_float32(X, device))
+        targets = _float32(y, device)
         self._offset = n * torch.arange(k, device=device)[:, None]
-        self._shared = X.ndim == 2
-        self.X = X.expand(k, -1, -1).clone(memory_format=torch.contiguous_format)
-        self.y = y.clone()
-        self._X, self._y = X.reshape(-1, X.shape[-1]), y.reshape(-1, y.shape[-1])
+        self._shared = inputs.ndim == 2
+        shape = (k, n, inputs.shape[-1])
+        self.X = inputs.expand(shape).clone(memory_format=torch.contiguous_format)
+        self.y = targets.clone()
+        self._X, self._y = (
+            inputs.reshape(-1, inputs.shape[-1]),
+            targets.reshape(-1, targets.shape[-1]),
+        )
         self._shuffler = Shuffler(seeds, n, device) if shuffled else None
 
     def shuffle(self, epoch: int) -> None:
@@ -89,7 +98,7 @@ class Adam:
         self._moments = torch.zeros_like(weights), torch.zeros_like(weights)
         self._first = 0.0 if settings.bias_correction else _STEP_WITHOUT_CORRECTION
         self._count = torch.tensor(self._first, device=weights.device)
-        self._constants = {
+        self._constants: dict[str, Any] = {
             "lr": settings.learning_rate,
             "beta1": settings.beta1,
             "beta2": settings.beta2,
@@ -159,10 +168,10 @@ class Chunk:
         self.record = torch.full((settings.epochs, k), torch.nan, device=device)
         self._precision = None
         if objective.precision is not None:
-            P = torch.as_tensor(objective.precision, dtype=torch.float32, device=device)
-            self._precision = P.repeat(k, 1, 1)
+            self._precision = _float32(objective.precision, device).repeat(k, 1, 1)
         self._set_regulariser(objective, architecture, device)
-        self._steps = self._capture() if device.type == "cuda" else self.steps
+        self._start = self.weights.flat.clone()
+        self._steps = capture(self.steps, self._restart) if device.type == "cuda" else self.steps
 
     def _set_regulariser(
         self, objective: Objective, architecture: Architecture, device: torch.device
@@ -208,20 +217,6 @@ class Chunk:
         self.loss.add_(residual.mul_(delta).sum(dim=(1, 2)))
         delta.mul_(2.0 / y.shape[2])
 
-    def _capture(self) -> Callable[[], object]:
-        """Record the steps of an epoch as one CUDA graph and return its replay."""
-        start = self.weights.flat.clone()
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(2):
-                self.steps()
-        torch.cuda.current_stream().wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            self.steps()
-        # Warming up has trained: go back to the start.
-        self.weights.flat.copy_(start)
+    def _restart(self) -> None:
+        self.weights.flat.copy_(self._start)
         self.adam.reset()
-        self._graph = graph
-        return graph.replay

@@ -72,7 +72,7 @@ class Stationary(Kernel):
         _check_positive("variance", self.variance)
         _check_positive("lengthscale", self.lengthscale)
         if np.ndim(self.lengthscale):
-            object.__setattr__(self, "lengthscale", tuple(float(v) for v in self.lengthscale))
+            object.__setattr__(self, "lengthscale", tuple(np.asarray(self.lengthscale).tolist()))
 
     def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Evaluate, see Kernel."""

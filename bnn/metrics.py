@@ -30,6 +30,15 @@ def _standardised(y, mean, std, noise) -> np.ndarray:
     return (y - mean) / std
 
 
+def _with_samples(y, samples) -> tuple[np.ndarray, np.ndarray]:
+    y, samples = _columns(y), np.asarray(samples, dtype=float)
+    if samples.ndim != 3 or samples.shape[1:] != y.shape:
+        raise ValueError(
+            f"samples have shape {samples.shape}: must be (K, {y.shape[0]}, {y.shape[1]})"
+        )
+    return y, samples
+
+
 def rmse(y, mean, per_output: bool = False):
     """Return the root of the mean squared error.
 
@@ -41,7 +50,10 @@ def rmse(y, mean, per_output: bool = False):
     Returns:
         RMSE, a number or (n_out,).
     """
-    squared = (_columns(y) - _columns(mean)) ** 2
+    y, mean = _columns(y), _columns(mean)
+    if y.shape != mean.shape:
+        raise ValueError(f"shapes differ: y {y.shape}, mean {mean.shape}")
+    squared = (y - mean) ** 2
     return np.sqrt(squared.mean(axis=0)) if per_output else float(np.sqrt(squared.mean()))
 
 
@@ -105,10 +117,7 @@ def elppd(y, samples, noise) -> float:
 
     Source: Gelman et al. (2014); the equation for ELPPD in the paper.
     """
-    y, samples = _columns(y), np.asarray(samples, dtype=float)
-    if samples.ndim != 3 or samples.shape[1:] != y.shape:
-        raise ValueError(f"samples have shape {samples.shape}: must be (K, {y.shape[0]}, "
-                         f"{y.shape[1]})")
+    y, samples = _with_samples(y, samples)
     root = np.linalg.cholesky(noise_covariance(noise, y.shape[1]))
     residuals = (y - samples).reshape(-1, y.shape[1]).T
     squares = np.sum(solve_triangular(root, residuals, lower=True) ** 2, axis=0)
@@ -130,8 +139,8 @@ def crps(y, samples, per_output: bool = False):
 
     Source: Gneiting & Raftery (2007).
     """
-    y, samples = _columns(y), np.sort(np.asarray(samples, dtype=float), axis=0)
-    K = len(samples)
+    y, samples = _with_samples(y, samples)
+    samples, K = np.sort(samples, axis=0), len(samples)
     weights = (2.0 * np.arange(1, K + 1) - K - 1.0) / K**2
     spread = np.tensordot(weights, samples, axes=1)
     score = (np.abs(samples - y).mean(axis=0) - spread).mean(axis=0)

@@ -180,14 +180,13 @@ class Architecture:
 
     def _batched(self, weights: Tensor, X) -> Tensor:
         X = torch.as_tensor(X, dtype=weights.dtype, device=weights.device)
-        if X.ndim == 2:
-            X = X.expand(len(weights), *X.shape)
-        if X.ndim != 3 or X.shape[0] != len(weights) or X.shape[2] != self.n_inputs:
+        own = X.ndim == 3 and X.shape[0] == len(weights)
+        if not (own or X.ndim == 2) or X.shape[-1] != self.n_inputs:
             raise ValueError(
                 f"X has shape {tuple(X.shape)}: must be (n, {self.n_inputs}) or "
                 f"({len(weights)}, n, {self.n_inputs})"
             )
-        return X
+        return X if own else X.expand(len(weights), -1, -1)
 
     def _check(self, weights) -> None:
         if weights.ndim != 2 or weights.shape[1] != self.n_weights:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -18,9 +18,7 @@ from bnn.seeding import RandomState, derived, generator, member_generators, seed
 class FunctionalPrior(Protocol):
     """Anything that draws realisations g^[k] of a function."""
 
-    def sample(
-        self, X: np.ndarray, n_samples: int, random_state: RandomState = None
-    ) -> np.ndarray:
+    def sample(self, X: np.ndarray, n_samples: int, random_state: RandomState = None) -> np.ndarray:
         """Draw realisations at X (n, n_in): (n_samples, n, n_out)."""
         ...
 
@@ -147,7 +145,7 @@ class GaussianProcessPrior:
     """
 
     mean: float | Callable | RandomMean = 0.0
-    kernel: Kernel | Sequence[Kernel] = RBF()
+    kernel: Kernel | Sequence[Kernel] = field(default_factory=RBF)
     n_outputs: int = 1
     features: Sequence | None = None
     bounds: tuple = (None, None)
@@ -162,16 +160,16 @@ class GaussianProcessPrior:
             raise ValueError(f"n_outputs = {self.n_outputs}: must be >= 1")
         if not isinstance(self.kernel, Kernel) and len(self.kernel) != self.n_outputs:
             raise ValueError(f"kernel has {len(self.kernel)} entries: must be {self.n_outputs}")
-        if self._features_per_output and len(self.features) != self.n_outputs:
+        if self.features is not None and self._per_output and len(self.features) != self.n_outputs:
             raise ValueError(f"features has {len(self.features)} lists: must be {self.n_outputs}")
         if len(self.bounds) != 2:
             raise ValueError(f"bounds = {self.bounds}: must be (low, high)")
 
     @property
-    def _features_per_output(self) -> bool:
-        return self.features is not None and len(self.features) > 0 and np.ndim(
-            self.features[0]
-        ) > 0
+    def _per_output(self) -> bool:
+        return (
+            self.features is not None and len(self.features) > 0 and np.ndim(self.features[0]) > 0
+        )
 
     def features_of(self, output: int, n_features: int) -> list[int]:
         """Return the inputs that the kernel of one output sees.
@@ -188,7 +186,7 @@ class GaussianProcessPrior:
         """
         if self.features is None:
             return list(range(n_features))
-        chosen = list(self.features[output] if self._features_per_output else self.features)
+        chosen = list(self.features[output] if self._per_output else self.features)
         if not chosen or min(chosen) < 0 or max(chosen) >= n_features:
             raise ValueError(f"features = {chosen}: must be among 0 to {n_features - 1}")
         return chosen
@@ -208,9 +206,7 @@ class GaussianProcessPrior:
         chosen = self.features_of(output, A.shape[1])
         return kernel(A[:, chosen], B[:, chosen])
 
-    def mean_values(
-        self, X: np.ndarray, rng: np.random.Generator | None = None
-    ) -> np.ndarray:
+    def mean_values(self, X: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
         """Evaluate the mean.
 
         Args:
@@ -237,9 +233,7 @@ class GaussianProcessPrior:
             )
         return np.broadcast_to(values, (len(X), self.n_outputs))
 
-    def sample(
-        self, X: np.ndarray, n_samples: int, random_state: RandomState = None
-    ) -> np.ndarray:
+    def sample(self, X: np.ndarray, n_samples: int, random_state: RandomState = None) -> np.ndarray:
         """Draw realisations.
 
         Args:
@@ -303,9 +297,7 @@ class SamplerPrior:
     function: Callable[..., np.ndarray]
     parameters: Mapping | None = None
 
-    def sample(
-        self, X: np.ndarray, n_samples: int, random_state: RandomState = None
-    ) -> np.ndarray:
+    def sample(self, X: np.ndarray, n_samples: int, random_state: RandomState = None) -> np.ndarray:
         """Draw realisations.
 
         Args:
@@ -369,9 +361,7 @@ class TablePrior:
         if interpolation not in (None, "linear", "nearest"):
             raise ValueError(f"interpolation = {interpolation!r}: must be None, linear or nearest")
 
-    def sample(
-        self, X: np.ndarray, n_samples: int, random_state: RandomState = None
-    ) -> np.ndarray:
+    def sample(self, X: np.ndarray, n_samples: int, random_state: RandomState = None) -> np.ndarray:
         """Draw rows of the table, without repetition while there are enough.
 
         Args:

@@ -182,7 +182,9 @@ def _best_lengthscales(
     def negative_log_evidence(log_scales: np.ndarray) -> float:
         K = replace(kernel, lengthscale=tuple(np.exp(log_scales)))(X, X)
         factor = cho_factor(K + noise_variance * np.eye(len(X)), lower=True)
-        return float(0.5 * residual @ cho_solve(factor, residual) + np.log(np.diag(factor[0])).sum())
+        return float(
+            0.5 * residual @ cho_solve(factor, residual) + np.log(np.diag(factor[0])).sum()
+        )
 
     start = np.log(np.broadcast_to(kernel.lengthscale, (X.shape[1],)))
     bounds = [(np.log(0.05), np.log(50.0))] * X.shape[1]

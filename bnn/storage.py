@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import sklearn
 import torch
+
+from bnn.settings import Convergence
 
 FORMAT = "bnn-ensemble"
 VERSION = 1
@@ -18,8 +20,8 @@ VERSION = 1
 
 def plain(value):
     """Turn a hyper-parameter into JSON types; what has none becomes its name."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {"dataclass": type(value).__name__, **plain(asdict(value))}
+    if isinstance(value, Convergence):
+        return {"convergence": asdict(value)}
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, np.ndarray | np.generic):
@@ -62,7 +64,7 @@ def read(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict]:
         ValueError: If the file is damaged, foreign or of another version.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         header = json.loads(str(arrays.pop("header")))
     except FileNotFoundError:

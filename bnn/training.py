@@ -88,7 +88,7 @@ class ConvergenceMonitor:
         self._done = torch.zeros(len(variances), dtype=torch.bool, device=device)
         self._previous = torch.full_like(self._targets, torch.inf)
         self._epochs = torch.zeros(len(variances), dtype=torch.long, device=device)
-        self._weights = chunk.weights.export() if criterion else None
+        self._weights = chunk.weights.export()
 
     def all_done(self, epoch: int) -> bool:
         """Look at the losses after an epoch; keep the weights of members that have ended."""
@@ -108,8 +108,7 @@ class ConvergenceMonitor:
     def results(self, epochs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return weights (k, d), losses (epochs, k) and the epochs of each member (k,)."""
         weights = self._chunk.weights.export()
-        if self._weights is not None:
-            weights = torch.where(self._done[:, None], self._weights, weights)
+        weights = torch.where(self._done[:, None], self._weights, weights)
         ran = torch.where(self._done, self._epochs, epochs).cpu().numpy()
         losses = self._chunk.record[:epochs].cpu().numpy().copy()
         losses[np.arange(epochs)[:, None] >= ran] = np.nan
@@ -151,15 +150,21 @@ def train(
     Source: Algorithms 1 to 3 of the paper; Kingma & Ba (2015) for Adam.
     """
     place, objective = torch.device(device), objective or Objective()
-    chunks = member_chunks(
-        len(weights), settings.chunk_size or default_chunk(architecture, place)
-    )
+    chunks = member_chunks(len(weights), settings.chunk_size or default_chunk(architecture, place))
     total, parts = settings.epochs * len(chunks), []
     with tqdm(total=total, desc=progress, disable=progress is None, unit="epoch") as bar:
         for number, members in enumerate(chunks):
             inputs = X if np.ndim(X) == 2 else X[members]
-            chunk = Chunk(architecture, weights[members], inputs, y[members], settings,
-                          seeds[members], objective.of(members), place)
+            chunk = Chunk(
+                architecture,
+                weights[members],
+                inputs,
+                y[members],
+                settings,
+                seeds[members],
+                objective.of(members),
+                place,
+            )
             parts.append(_train_chunk(chunk, y[members], settings, bar))
             bar.n = (number + 1) * settings.epochs
     return _joined(parts, settings.epochs, len(weights))

@@ -322,7 +322,9 @@ class LowRankGaussian:
         return LowRankRegulariser(self.directions / self.deviations)
 
 
-WEIGHT_PRIORS = {
+WeightPrior = IsotropicGaussian | FactorisedGaussian | FactorisedGeneralisedNormal | LowRankGaussian
+
+WEIGHT_PRIORS: dict[str, type[WeightPrior]] = {
     "low_rank": LowRankGaussian,
     "factorised": FactorisedGaussian,
     "generalised_normal": FactorisedGeneralisedNormal,

@@ -10,7 +10,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bnn import AnchoredEnsemble, VanillaEnsemble
 
-SMALL = dict(hidden=(16,), n_members=3, learning_rate=0.02, batch_size=64, random_state=0)
+SMALL = {
+    "hidden": (16,),
+    "n_members": 3,
+    "learning_rate": 0.02,
+    "batch_size": 64,
+    "random_state": 0,
+}
 ESTIMATORS = [
     VanillaEnsemble(epochs=60, **SMALL),
     AnchoredEnsemble(n_pretrained=3, prior_points=32, pretrain_epochs=10, epochs=60, **SMALL),
@@ -41,9 +47,9 @@ def test_clone_has_parameters_but_no_networks(small_anchored):
 def test_raw_units_equal_scaled_units(line_data):
     """Bounds do inside what a user would do outside."""
     X, y = line_data
-    settings = dict(n_members=4, hidden=(10,), epochs=30, random_state=0)
+    settings = {"n_members": 4, "hidden": (10,), "epochs": 30, "random_state": 0}
     scaled = VanillaEnsemble(noise=0.1, **settings).fit(X, y / 2.5)
-    bounds = dict(input_bounds=(200.0, 600.0), output_bounds=(-250.0, 250.0))
+    bounds = {"input_bounds": (200.0, 600.0), "output_bounds": (-250.0, 250.0)}
     raw = VanillaEnsemble(noise=25.0, **bounds, **settings).fit(400.0 + 200.0 * X, 100.0 * y)
     mean, std = raw.predict(400.0 + 200.0 * X, return_std=True)
     expected_mean, expected_std = scaled.predict(X, return_std=True)

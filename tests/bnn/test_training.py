@@ -144,7 +144,8 @@ def test_convergence_ends_each_member_by_itself():
     chunked = run(
         weights, X, y, seeds, epochs=400, convergence=rule, learning_rate=5e-3, chunk_size=16
     )
-    assert len(np.unique(result.epochs)) > 1 and result.epochs.min() < 400
+    assert len(np.unique(result.epochs)) > 1
+    assert result.epochs.min() < 400
     np.testing.assert_array_equal(chunked.epochs, result.epochs)
     np.testing.assert_allclose(chunked.weights, result.weights, atol=1e-6)
     for k in (0, 1):

@@ -1,0 +1,108 @@
+"""Vanilla ensemble, Algorithm 1 of the paper."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bnn.base import SEED_RESAMPLING, SEED_START, SEED_TRAINING, EnsembleRegressor
+from bnn.chunk import Objective
+from bnn.noise import resample
+from bnn.seeding import derived, member_generators, member_seeds, seed_sequence
+
+
+class VanillaEnsemble(EnsembleRegressor):
+    """Deep ensemble with resampled data and independent random starts (Algorithm 1).
+
+    Args:
+        hidden: Widths of the hidden layers.
+        activation: Of the hidden layers, see bnn.activations.
+        n_members: K.
+        noise: Standard deviation of the noise, one or one an output, or Σ_noise, in units of y.
+        resampling: "bootstrap", "likelihood" or "none".
+        epochs: Training epochs.
+        batch_size: Points a step; None takes all.
+        input_bounds: (low, high) of the inputs, which the networks see scaled to [-1, 1]; "data"
+            takes the range of the data; None scales nothing.
+        output_bounds: The same for the outputs.
+        learning_rate: Of Adam.
+        bias_correction: Adam proper; False as in the published Table 1.
+        init: "glorot" or "he".
+        chunk_size: Members trained together; None chooses.
+        device: "cpu" or "cuda".
+        progress: Whether to show a progress bar.
+        random_state: Seed.
+    """
+
+    def __init__(
+        self,
+        *,
+        hidden=(20, 20, 20, 20),
+        activation="leaky_relu",
+        n_members=30,
+        noise=0.1,
+        resampling="likelihood",
+        epochs=400,
+        batch_size=32,
+        input_bounds=None,
+        output_bounds=None,
+        learning_rate=1e-3,
+        bias_correction=True,
+        init="glorot",
+        chunk_size=None,
+        device="cpu",
+        progress=False,
+        random_state=None,
+    ):
+        self.hidden = hidden
+        self.activation = activation
+        self.n_members = n_members
+        self.noise = noise
+        self.resampling = resampling
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.input_bounds = input_bounds
+        self.output_bounds = output_bounds
+        self.learning_rate = learning_rate
+        self.bias_correction = bias_correction
+        self.init = init
+        self.chunk_size = chunk_size
+        self.device = device
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(self, X, y) -> VanillaEnsemble:
+        """Train the members.
+
+        Args:
+            X: Inputs, (N, n_in).
+            y: Outputs, (N,) or (N, n_out).
+
+        Returns:
+            self.
+
+        Raises:
+            ValueError: If the data or a hyper-parameter is not admissible.
+            DivergenceError: If fewer than two members stayed finite.
+        """
+        self._check_parameters()
+        X, y = self._check_data(X, y)
+        self.architecture_ = self._architecture(X.shape[1], y.shape[1])
+        self._fit_scalers(X, y, (X.shape[1], y.shape[1]))
+        seeds = seed_sequence(self.random_state)
+        starts = [
+            self.architecture_.initial_weights(1, rng, self.init)
+            for rng in member_generators(derived(seeds, SEED_START), self.n_members)
+        ]
+        generators = member_generators(derived(seeds, SEED_RESAMPLING), self.n_members)
+        inputs, targets = resample(X, y, self.resampling, self.noise_covariance_, generators)
+        result = self._run(
+            np.concatenate(starts),
+            self.input_scaler_.transform(inputs),
+            self.output_scaler_.transform(targets),
+            self._settings(self.epochs),
+            member_seeds(derived(seeds, SEED_TRAINING), self.n_members),
+            "training",
+            Objective(self._precision()),
+        )
+        self._keep(result)
+        return self

@@ -1,0 +1,125 @@
+"""Metrics against other packages, closed forms and hand calculation."""
+
+import numpy as np
+import pytest
+import scoringrules
+from scipy import stats
+from uncertainty_toolbox.metrics_accuracy import prediction_error_metrics
+from uncertainty_toolbox.metrics_calibration import get_proportion_under_quantile
+
+from bnn import metrics
+
+
+@pytest.fixture(scope="module")
+def case():
+    """Truth, mean, std, (60, 3), and samples, (25, 60, 3)."""
+    rng = np.random.default_rng(0)
+    y, mean = rng.standard_normal((2, 60, 3))
+    std = rng.uniform(0.5, 1.5, (60, 3))
+    return y, mean, std, mean + std * rng.standard_normal((25, 60, 3))
+
+
+def test_rmse(case):
+    """Root of the mean over all residuals, or over those of an output."""
+    y, mean, _, _ = case
+    assert metrics.rmse(y, mean) == pytest.approx(np.sqrt(np.mean((y - mean) ** 2)))
+    for j, value in enumerate(metrics.rmse(y, mean, per_output=True)):
+        theirs = prediction_error_metrics(mean[:, j], y[:, j])["rmse"]
+        assert value == pytest.approx(theirs)
+
+
+def test_calibration_curve_against_uncertainty_toolbox(case):
+    """Proportions agree at every level; their residuals have the opposite sign."""
+    y, mean, std, _ = case
+    levels, observed = metrics.calibration_curve(y, mean, std)
+    theirs = [
+        1.0 - get_proportion_under_quantile(mean[:, 0], std[:, 0], y[:, 0], 1.0 - p) for p in levels
+    ]
+    np.testing.assert_allclose(observed[:, 0], theirs)
+
+
+def test_miscalibration_area_by_hand():
+    """Overconfident to the end, z = ±∞ in halves: |0.5 - p| integrates to 1/4."""
+    y = np.array([1e9, -1e9])
+    assert metrics.miscalibration_area(y, np.zeros(2), np.ones(2)) == pytest.approx(0.25, abs=1e-3)
+    biased = metrics.miscalibration_area(np.full(2, 1e9), np.zeros(2), np.ones(2))
+    assert biased == pytest.approx(0.5, abs=1e-3)
+
+
+def test_calibrated_predictions_have_small_area():
+    """Of n Gaussian z, the expected area is ∫ sqrt(2 p (1-p) / (π n)) dp = 0.313 / sqrt(n)."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((200, 300))
+    area = metrics.miscalibration_area(z, np.zeros_like(z), np.ones_like(z))
+    expected = np.sqrt(2.0 / np.pi) * np.pi / 8.0 / np.sqrt(200)
+    assert area == pytest.approx(expected, rel=0.15)
+
+
+def test_elppd_of_one_member_is_the_gaussian_density(case):
+    """K = 1: the sum of multivariate normal log-densities, with full Σ_noise."""
+    y, mean, _, _ = case
+    root = np.array([[0.5, 0.0, 0.0], [0.2, 0.7, 0.0], [0.1, -0.3, 0.4]])
+    expected = stats.multivariate_normal(np.zeros(3), root @ root.T).logpdf(y - mean).sum()
+    assert metrics.elppd(y, mean[None], root @ root.T) == pytest.approx(expected)
+
+
+def test_elppd_is_a_mixture(case):
+    """Log of the average density, finite where all densities underflow."""
+    y, _, _, samples = case
+    density = np.prod(stats.norm(samples, 0.8).pdf(y), axis=2).mean(axis=0)
+    assert metrics.elppd(y, samples, 0.8) == pytest.approx(np.log(density).sum())
+    assert np.isfinite(metrics.elppd(y + 1e4, samples, 0.8))
+
+
+def test_elppd_changes_with_units_by_the_jacobian(case):
+    """Scaling y by s adds -n log s for each output."""
+    y, _, _, samples = case
+    s = np.array([10.0, 0.1, 3.0])
+    scaled = metrics.elppd(y * s, samples * s, 0.8 * s)
+    assert scaled == pytest.approx(metrics.elppd(y, samples, 0.8) - 60 * np.log(s).sum())
+
+
+def test_crps_against_scoringrules(case):
+    """Ensemble (energy form) and Gaussian scores."""
+    y, mean, std, samples = case
+    theirs = scoringrules.crps_ensemble(y, samples, m_axis=0, estimator="nrg").mean(axis=0)
+    np.testing.assert_allclose(metrics.crps(y, samples, per_output=True), theirs)
+    theirs = scoringrules.crps_normal(y, mean, std).mean(axis=0)
+    np.testing.assert_allclose(metrics.crps_gaussian(y, mean, std, per_output=True), theirs)
+
+
+def test_noise_widens(case):
+    """Adding noise equals handing over the total standard deviation."""
+    y, mean, std, _ = case
+    noise = np.array([0.3, 0.5, 1.0])
+    total = np.sqrt(std**2 + noise**2)
+    for metric in (metrics.miscalibration_area, metrics.crps_gaussian, metrics.coverage):
+        expected = metric(y, mean, total)
+        assert metric(y, mean, std, noise=noise) == pytest.approx(expected)
+        assert metric(y, mean, std, noise=np.diag(noise**2)) == pytest.approx(expected)
+
+
+def test_coverage():
+    """The central interval holds its nominal share, within five standard errors."""
+    z = np.random.default_rng(0).standard_normal(20_000)
+    for level in (0.5, 0.95):
+        share = metrics.coverage(z, np.zeros_like(z), np.ones_like(z), level)
+        assert share == pytest.approx(level, abs=5 * np.sqrt(level * (1 - level) / 20_000))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: metrics.coverage([1.0], [1.0], [0.0]), "std: must be > 0"),
+        (lambda: metrics.coverage([1.0], [1.0], [1.0], 1.5), "level = 1.5"),
+        (lambda: metrics.crps_gaussian([1.0, 2.0], [1.0], [1.0]), "shapes differ"),
+        (lambda: metrics.elppd([1.0], np.zeros((3, 2, 1)), 0.1), r"samples have shape \(3, 2, 1\)"),
+        (lambda: metrics.elppd([1.0], np.zeros((3, 1, 1)), 0.0), "noise = 0.0"),
+        (lambda: metrics.rmse([1.0, 2.0], [1.0]), "shapes differ"),
+        (lambda: metrics.crps([1.0, 2.0], np.zeros((3, 1, 1))), "samples have shape"),
+    ],
+)
+def test_refusals(call, message):
+    """Each refusal says what is wrong."""
+    with pytest.raises(ValueError, match=message):
+        call()
