@@ -1,1 +1,1 @@
-"""Representative volume elements of a fibre composite: from four inputs to five effective properties."""
+"""Representative volume elements of a fibre composite: four inputs, five effective properties."""

@@ -208,6 +208,9 @@ def _report(summary, out: Path) -> int:
 def _rve(options) -> int:
     inputs = Inputs(**{name: getattr(options, name) for name in _input_flags()})
     settings = _settings(options)
+    from fe_data.design import MAX_SEED, require_integer
+
+    require_integer("seed", options.seed, 0, MAX_SEED)
     from fe_data.rve import run_rve
 
     run_rve(inputs, options.seed, settings, options.out, options.vtx)

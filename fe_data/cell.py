@@ -112,9 +112,8 @@ class PeriodicCell:
         mu, kappa = self.fibre_moduli
         exx, eyy, gxy = x[self.n :]
         # Plane strain in an elastic phase: zz follows from xx + yy, pointwise and on average.
-        zz = sums[2] + (kappa - 2 * mu / 3) / (2 * kappa + 2 * mu / 3) * (
-            in_fibres[0] + in_fibres[1]
-        )
+        ratio = (kappa - 2 * mu / 3) / (2 * kappa + 2 * mu / 3)
+        zz = sums[2] + ratio * (in_fibres[0] + in_fibres[1])
         return {
             "strain": np.array([exx, eyy, 0.0, gxy / 2]),
             "stress": np.array(
@@ -139,12 +138,13 @@ class PeriodicCell:
         self.border[:] = self.constant_border
         self.macro_stiffness[:] = self.constant_macro
         stiffness(
-            self.dofs, e.gradients, e.weights, e.dilatation, e.root_area, state.averaged, self.moduli[1],
-            state.tangent, self.slots, self.solver.values, self.border, self.macro_stiffness,
+            self.dofs, e.gradients, e.weights, e.dilatation, e.root_area, state.averaged,
+            self.moduli[1], state.tangent, self.slots, self.solver.values, self.border,
+            self.macro_stiffness,
         )  # fmt: skip
 
     def factorise(self, free: np.ndarray) -> None:
-        """Renew the preconditioner from the current stiffness; `free` are the free macro strains."""
+        """Renew the preconditioner at the current stiffness, for some free macro strains."""
         self.solver.factorise()
         self.factor_free = free
         self.factor_border = self.border[:, free].copy()
@@ -184,13 +184,17 @@ class PeriodicCell:
             rhs: (n + len(free),) out-of-balance forces.
             free: Macro strains that are unknown; the others do not change.
             accuracy: Relative residual that may be left.
+
+        Returns:
+            (n + len(free),) step; not a number where the stiffness is not positive definite.
         """
         if self.factor_schur is None or not np.array_equal(free, self.factor_free):
             self.factorise(free)
-        solution, done = self._conjugate_gradients(rhs, free, accuracy)
-        if not done:
-            self.factorise(free)
+        with np.errstate(over="ignore", invalid="ignore"):
             solution, done = self._conjugate_gradients(rhs, free, accuracy)
+            if not done:
+                self.factorise(free)
+                solution, _ = self._conjugate_gradients(rhs, free, accuracy)
         return solution
 
     def _conjugate_gradients(self, rhs, free, rtol) -> tuple[np.ndarray, bool]:
@@ -200,7 +204,10 @@ class PeriodicCell:
         stop = rtol * np.linalg.norm(rhs)
         for _ in range(_CG_ITERATIONS):
             ap = self._apply(p, free)
-            alpha = rz / (p @ ap)
+            curvature = p @ ap
+            if not 0.0 < curvature < np.inf:  # a limit load: no stable equilibrium
+                return np.full_like(rhs, np.nan), True
+            alpha = rz / curvature
             x += alpha * p
             r -= alpha * ap
             self.counts["cg_iterations"] += 1

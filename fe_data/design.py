@@ -112,9 +112,9 @@ def named_design(
     spec = NAMED_DESIGNS[name]
     count = spec.count if count is None else count
     repeats = spec.microstructures if microstructures is None else microstructures
-    _require_integer("seed", seed, 0, MAX_SEED)
-    _require_integer("count", count, 1, MAX_SAMPLES)
-    _require_integer("microstructures", repeats, 1, MAX_SAMPLES // count)
+    require_integer("seed", seed, 0, MAX_SEED)
+    require_integer("count", count, 1, MAX_SAMPLES)
+    require_integer("microstructures", repeats, 1, MAX_SAMPLES // count)
     unit = _latin_hypercube(count, np.random.SeedSequence(_entropy(name, seed)))
     if spec.distribution == "beta":
         a, b = np.transpose(BETA_SHAPES)
@@ -133,11 +133,11 @@ def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> 
     Raises:
         ValueError: names every bad row by line number, column and value.
     """
-    _require_integer("seed", seed, 0, MAX_SEED)
+    require_integer("seed", seed, 0, MAX_SEED)
     points, groups = table.load_inputs(path)
     if len(points) > MAX_SAMPLES:
         raise ValueError(f"{path}: {len(points)} rows are too many: allowed are {MAX_SAMPLES}")
-    _require_integer("microstructures", microstructures, 1, MAX_SAMPLES // len(points))
+    require_integer("microstructures", microstructures, 1, MAX_SAMPLES // len(points))
     return _replicated(FILE_DESIGN, seed, points, groups, microstructures)
 
 
@@ -162,7 +162,8 @@ def _draw_seed(sequence: np.random.SeedSequence) -> int:
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-def _require_integer(name: str, value: int, low: int, high: int) -> None:
+def require_integer(name: str, value: int, low: int, high: int) -> None:
+    """Raise a ValueError that names the field, the value and the allowed range."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise ValueError(
             f"{name} = {value!r} is out of range: allowed are integers in [{low}, {high}]"

@@ -17,9 +17,8 @@ from mpi4py import MPI
 
 from fe_data.mesh import MATRIX, Mesh
 
-
-# Functions over an element that the dilatation is projected onto: the constant, or all linears, which
-# is all that three integration points can tell apart.
+# Functions over an element that the dilatation is projected onto: the constant, or all linears,
+# which is all that three integration points can tell apart.
 VOLUMETRIC_MODES = {"P2/P0": 1, "P2": 3}
 _DEGREE = 2  # of the quadrature rule
 
@@ -139,6 +138,7 @@ def write_xdmf(
     """Write a displacement and cell-wise fields as XDMF, which ParaView opens.
 
     Args:
+        d: The discretised cell.
         path: File name; the data go beside it as .h5.
         displacement: (n, 2) at the nodes.
         cell_values: Scalars (m,) by name.

@@ -49,6 +49,7 @@ def overstressed_fraction(
     """p_sigma: area fraction of the fibres with a von Mises stress above a threshold (paper, 3.2).
 
     Args:
+        d: The discretised cell.
         stress: One (m, q, 4) a fibre [MPa].
         threshold: [MPa].
     """

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fe_data import dataset, record, scheduling
-from fe_data.design import Design, Sample
+from fe_data.design import Design, Sample, require_integer
 from fe_data.progress import Progress
 from fe_data.scheduling import WorkerDied
 from fe_data.settings import Settings
@@ -71,9 +71,9 @@ def generate(
         Stopped: disk full, scheduler lost, package missing; run it again to finish.
         Interrupted: by the user; run it again to finish.
     """
-    _require_range("jobs", jobs, 1, MAX_JOBS)
-    _require_range("shard", shard[1], 1, MAX_SHARDS)
-    _require_range("shard", shard[0], 1, shard[1])
+    require_integer("jobs", jobs, 1, MAX_JOBS)
+    require_integer("shard", shard[1], 1, MAX_SHARDS)
+    require_integer("shard", shard[0], 1, shard[1])
     config = dataset.configuration(design, settings)
     job = Job(settings, config["digest"], simulator)
     indices = range(shard[0] - 1, len(design), shard[1])
@@ -172,10 +172,3 @@ def describe(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}" + (f" ({error.filename})" if error.filename else "")
     return " ".join(str(error).split()) or type(error).__name__
-
-
-def _require_range(name: str, value: int, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(
-            f"{name} = {value!r} is out of range: allowed are integers in [{low}, {high}]"
-        )

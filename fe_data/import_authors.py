@@ -127,7 +127,7 @@ def describe(content: Any, depth: int = 2) -> str:
         return type(content).__name__
     text = f"a {type(content).__name__} of {len(content)}"
     if isinstance(content, dict):
-        parts = [f"{str(key):.30}: {describe(item, depth - 1)}" for key, item in content.items()]
+        parts = [f"{key!s:.30}: {describe(item, depth - 1)}" for key, item in content.items()]
     else:
         parts = [describe(item, depth - 1) for item in content[:MAX_PARTS]]
     return f"{text} ({', '.join(parts[:MAX_PARTS])})" if parts and depth else text

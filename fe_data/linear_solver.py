@@ -1,4 +1,4 @@
-"""Symmetric positive definite systems whose matrix changes slowly: sparse Cholesky as preconditioner.
+"""Positive definite systems whose matrix changes slowly: sparse Cholesky as preconditioner.
 
 A factorisation costs as much as ten solves. An old factor is kept as the preconditioner of
 conjugate gradients on the current stiffness, and renewed only when it has aged too much.
@@ -11,7 +11,7 @@ from petsc4py import PETSc
 
 @numba.njit(cache=True)
 def symmetric_product(indptr, indices, values, x, y):
-    """y = A x from the upper triangle of A."""
+    """Write A x to y, from the upper triangle of A."""
     y[:] = 0.0
     for i in range(len(indptr) - 1):
         total = 0.0
@@ -55,4 +55,7 @@ class CholeskySolver:
             self._b.setArray(rhs)
             self._ksp.solve(self._b, self._x)
             return self._x.getArray().copy()
-        return np.column_stack([self.solve(np.ascontiguousarray(column)) for column in rhs.T])
+        solution = np.empty_like(rhs)
+        for i, column in enumerate(rhs.T):
+            solution[:, i] = self.solve(np.ascontiguousarray(column))
+        return solution

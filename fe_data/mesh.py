@@ -5,6 +5,7 @@ torus, so that opposite edges carry the same nodes by construction. gmsh fills t
 straight triangles; mid-side nodes are added afterwards.
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -107,7 +108,7 @@ class _Outline:
         samples = np.linspace(start, end, 2 * math.ceil((end - start) * 16) + 1)
         sizes = np.minimum(self._local_size(fibre, samples), 2 * math.pi * r / _SMALLEST_OUTLINE)
         cuts = _equidistribute(samples, sizes / r)
-        return list(zip(cuts[:-1], cuts[1:], strict=True))
+        return list(itertools.pairwise(cuts))
 
     def _local_size(self, fibre: int, angles: np.ndarray) -> np.ndarray:
         """Element size on an outline: refined where the gap to the nearest other fibre is thin."""
@@ -124,7 +125,7 @@ class _Outline:
         for axis in range(2):
             marks = [0.0, *sorted(crossings[axis]), 1.0]
             cuts = [0.0]
-            for a, b in zip(marks[:-1], marks[1:], strict=True):
+            for a, b in itertools.pairwise(marks):
                 along = np.linspace(a, b, 2 * math.ceil((b - a) / self.size) + 1)
                 xy = np.column_stack([0 * along, along] if axis == 0 else [along, 0 * along])
                 cuts += _equidistribute(along, self.size_at(xy)).tolist()[1:]
@@ -133,7 +134,7 @@ class _Outline:
         loop = [(t, 0.0) for t in along_x] + [(1.0, t) for t in along_y[1:]]
         loop += [(t, 1.0) for t in along_x[-2::-1]] + [(0.0, t) for t in along_y[-2::-1]]
         nodes = [self._point(*p) for p in loop]
-        return list(zip(nodes[:-1], nodes[1:], strict=True))
+        return list(itertools.pairwise(nodes))
 
     def _point(self, x: float, y: float) -> int:
         """Index of a point, shared by all segments that meet there."""
@@ -209,7 +210,7 @@ def _faces(outline: _Outline) -> dict[int, list[list[int]]]:
 
 
 def _fill(outline: _Outline) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Let gmsh fill the faces with straight triangles: points (n, 2), triangles (m, 3), material."""
+    """Let gmsh fill the faces: points (n, 2), straight triangles (m, 3) and their material."""
     if not gmsh.isInitialized():
         # worker threads and Dask workers may not install signal handlers
         gmsh.initialize(readConfigFiles=False, interruptible=False)
@@ -267,7 +268,8 @@ def _set_sizes(outline: _Outline) -> None:
     if not len(centres):
         return
     r, geo = outline.micro.radius, gmsh.model.geo
-    images = [c + (i, j) for c in centres for i in (-1, 0, 1) for j in (-1, 0, 1)]
+    shifts = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
+    images = (centres[:, None] + shifts).reshape(-1, 2)
     tags = [geo.addPoint(x, y, 0.0) for x, y in images if -r < x < 1 + r and -r < y < 1 + r]
     geo.synchronize()
     distance = field.add("Distance")

@@ -69,8 +69,8 @@ def random_microstructure(
     limit = largest_volume_fraction(n_fibres, min_spacing)
     if vf > limit:
         raise ValueError(
-            f"vf = {vf!r} is out of range: {n_fibres} fibres at least {min_spacing:g} diameters apart "
-            f"are limited to vf <= {limit:.4f}"
+            f"vf = {vf!r} is out of range: {n_fibres} fibres at least {min_spacing:g} diameters "
+            f"apart are limited to vf <= {limit:.4f}"
         )
     require_between("vf", vf, 0.0, 1.0)
     if vf == 0.0:
@@ -85,7 +85,7 @@ def random_microstructure(
 
 
 def _sequential_addition(rng, n: int, distance: float) -> np.ndarray | None:
-    """Add points one by one at random, each at least `distance` from all before; None when jammed."""
+    """Add random points, each at least `distance` from all before; None when jammed."""
     placed = np.empty((0, 2))
     for _ in range(_RSA_BATCHES):
         candidates = rng.random((_RSA_CANDIDATES, 2))

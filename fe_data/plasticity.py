@@ -11,6 +11,7 @@ import numba
 import numpy as np
 
 _MAX_ITERATIONS = 60
+_SMALLEST_INCREMENT = 1e-290  # below it hardening alone takes up the excess stress
 _TOLERANCE = 1e-13  # of the yield function, relative to the trial stress
 
 
@@ -20,8 +21,8 @@ def plastic_increment(q_trial, p_old, mu, a, b, c):
 
     The left side minus the right is convex and decreasing in dp, so Newton's method started left
     of the root approaches it from the left without overshooting. The start splits the excess
-    stress f in halves: neither elastic relief 3 mu dp nor hardening uses more than f / 2 there. It is
-    positive, so the infinite slope of the hardening at p = 0 (c < 1) is never met.
+    stress f in halves: neither elastic relief 3 mu dp nor hardening uses more than f / 2 there. It
+    is positive, so the infinite slope of the hardening at p = 0 (c < 1) is never met.
 
     Returns:
         dp [-] and the hardening slope b c p^(c-1) at the end [MPa].
@@ -37,18 +38,18 @@ def plastic_increment(q_trial, p_old, mu, a, b, c):
         dp = max(min(dp, dp_hardening), first)
     else:
         dp = min(dp, (0.5 * f / b) ** (1.0 / c))
-    dp = max(dp, 1e-300)
-    slope = 0.0
+    if dp < _SMALLEST_INCREMENT:
+        return 0.0, np.inf
     for _ in range(_MAX_ITERATIONS):
         p = p_old + dp
         hardening = b * p**c
-        slope = c * hardening / p
         excess = q_trial - 3.0 * mu * dp - a - hardening
-        step = excess / (3.0 * mu + slope)
+        step = excess / (3.0 * mu + c * hardening / p)
         dp += step
         if excess <= _TOLERANCE * q_trial or step <= 1e-15 * dp:
             break
-    return dp, slope
+    p = p_old + dp
+    return dp, b * c * p ** (c - 1.0)
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -61,11 +62,17 @@ def update(
     Args:
         u: (n_dofs,) periodic displacement fluctuation.
         macro: (3,) macro strain xx, yy, engineering xy.
-        dofs, gradients, weights, dilatation, root_area: See `discretisation.Elements`.
+        dofs: (m, 12), see `discretisation.Elements` for this and the next four.
+        gradients: (m, q, 6, 2).
+        weights: (m, q).
+        dilatation: (m, r, 12).
+        root_area: (m,).
         averaged: (m,) whether the dilatation is averaged over the cell (B-bar).
         law: mu, kappa, a, b, c [MPa, -].
-        ep_old, p_old: (m, q, 3) plastic strain xx, yy, xy and (m, q) equivalent, at the start.
-        ep, p: The same at the end (output).
+        ep_old: (m, q, 3) plastic strain xx, yy, xy at the start of the step [-].
+        p_old: (m, q) its equivalent, accumulated [-].
+        ep: The plastic strain at the end (output).
+        p: Its equivalent at the end (output).
         tangent: (m, q, 6) in-plane deviatoric tangent 00, 01, 02, 11, 12, 22 (output) [MPa].
         force: (n_dofs,) internal force (added to).
         sums: (8,) integrals of stress xx, yy, zz, xy, of plastic strain xx, yy, xy and of the
@@ -151,7 +158,11 @@ def stiffness(
     """Assemble the consistent stiffness of all cells, bordered by the macro strain.
 
     Args:
-        dofs, gradients, weights, dilatation, root_area: See `discretisation.Elements`.
+        dofs: (m, 12), see `discretisation.Elements` for this and the next four.
+        gradients: (m, q, 6, 2).
+        weights: (m, q).
+        dilatation: (m, r, 12).
+        root_area: (m,).
         averaged: (m,) whether the dilatation is averaged over the cell (B-bar).
         kappa: Bulk modulus [MPa].
         tangent: (m, q, 6) in-plane deviatoric tangent [MPa].

@@ -14,20 +14,20 @@ _TO_CORNERS = np.array([[5, -1, -1], [-1, 5, -1], [-1, -1, 5]]) / 3
 
 
 def plot_rve(cell: SolvedCell, title: str = "") -> Figure:
-    """Six panels: arrangement, mesh, von Mises stress, plastic strain, averaged curve, properties.
+    """Six panels: arrangement, mesh, von Mises stress, averaged curve, properties, plastic strain.
 
     Args:
         cell: A solved cell.
         title: Heading, for instance the inputs.
     """
-    figure = Figure(figsize=(13, 8.2), layout="constrained")
-    axes = figure.subplots(2, 3)
+    figure = Figure(figsize=(14.5, 8.6), layout="constrained")
+    axes = figure.subplots(2, 3, width_ratios=[1.0, 1.0, 1.12])
     draw_arrangement(axes[0, 0], cell)
     draw_mesh(axes[0, 1], cell)
     draw_mises(axes[0, 2], cell)
-    draw_plastic_strain(axes[1, 0], cell)
-    draw_curve(axes[1, 1], cell)
-    _write_properties(axes[1, 2], cell)
+    draw_curve(axes[1, 0], cell)
+    _write_properties(axes[1, 1], cell)
+    draw_plastic_strain(axes[1, 2], cell)
     if title:
         figure.suptitle(title)
     return figure
@@ -77,7 +77,7 @@ def draw_curve(ax, cell: SolvedCell, a: float = 400.0) -> None:
     p, stress = equivalent_strain(history["plastic_strain"]), von_mises(history["stress"])
     ax.plot(p, stress, "o", ms=3.5, color="#1f3a5f", label="simulated averages")
     smooth = np.linspace(0, p.max(), 300)
-    label = rf"$a + b_\mathrm{{eff}}\,p^{{\,c_\mathrm{{eff}}}}$, $b$ = {e.b_eff_MPa:.0f} MPa, $c$ = {e.c_eff:.3f}"
+    label = rf"$a + b\,p^c$ with $b$ = {e.b_eff_MPa:.0f} MPa, $c$ = {e.c_eff:.3f}"
     ax.plot(smooth, a + e.b_eff_MPa * smooth**e.c_eff, color="#d1663a", lw=1.6, label=label)
     ax.axhline(a, color="grey", lw=0.8, ls=":")
     ax.set(
@@ -134,27 +134,32 @@ def _by_material(cell: SolvedCell, matrix: np.ndarray, fibres: list[np.ndarray])
 
 
 def _field(ax, cell: SolvedCell, values: np.ndarray, label: str, colours: str) -> None:
-    """Draw a field that is linear in each triangle, discontinuous between them."""
+    """Draw a field, averaged at the nodes within each material as contour plots usually are."""
     d = cell.discretisation
     corners = values @ _TO_CORNERS.T
-    nodes = d.points[d.cells]
-    # Four straight sub-triangles follow the curved sides.
     middle = (corners[:, [1, 2, 0]] + corners[:, [2, 0, 1]]) / 2
-    at_nodes = np.concatenate([corners, middle], axis=1)
+    at_nodes = _nodal_means(cell, np.concatenate([corners, middle], axis=1))
+    # Four straight sub-triangles follow the curved sides.
     parts = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2], [3, 4, 5]])
-    xy, z = nodes[:, parts].reshape(-1, 2), at_nodes[:, parts].reshape(-1)
+    xy, z = d.points[d.cells][:, parts].reshape(-1, 2), at_nodes[:, parts].reshape(-1)
     triangles = np.arange(len(xy)).reshape(-1, 3)
     low, high = np.quantile(values, [0.0, 0.998])
     drawn = ax.tripcolor(*xy.T, triangles, z, shading="gouraud", cmap=colours, vmin=low, vmax=high)
     drawn.set_rasterized(True)
-    outline = [
-        _circle(centre + (i, j), cell.microstructure.radius)
-        for centre in cell.microstructure.centres
-        for i in (-1, 0, 1)
-        for j in (-1, 0, 1)
-    ]
+    shifts = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
+    centres = (cell.microstructure.centres[:, None] + shifts).reshape(-1, 2)
+    outline = [_circle(centre, cell.microstructure.radius) for centre in centres]
     ax.add_collection(LineCollection(outline, colors="white", lw=0.5))
-    ax.figure.colorbar(drawn, ax=ax, label=label, extend="max", shrink=0.9)
+    ax.figure.colorbar(drawn, ax=ax, label=label, extend="max", fraction=0.05, pad=0.02)
+
+
+def _nodal_means(cell: SolvedCell, at_nodes: np.ndarray) -> np.ndarray:
+    """Mean over the cells of one phase that meet in a node, (m, 6)."""
+    d = cell.discretisation
+    key = 2 * d.merged[d.cells] + (d.material == MATRIX)[:, None]
+    total = np.bincount(key.ravel(), at_nodes.ravel())
+    count = np.bincount(key.ravel())
+    return total[key] / count[key]
 
 
 def _circle(centre, radius: float) -> np.ndarray:

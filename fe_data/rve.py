@@ -40,7 +40,7 @@ class SolvedCell:
     cell: PeriodicCell
     solution: Solution
     fields: Fields
-    effective: Effective
+    effective: Effective | None  # None when no properties were asked for
     p_sigma: float
     seconds: dict[str, float]
 
@@ -84,13 +84,29 @@ def simulate(inputs: Inputs, seed: int, settings: Settings) -> CellResult:
 
 
 def solve_cell(
-    inputs: Inputs, seed: int, settings: Settings, loading: Loading | None = None
+    inputs: Inputs,
+    seed: int,
+    settings: Settings,
+    loading: Loading | None = None,
+    *,
+    fit: bool = True,
 ) -> SolvedCell:
-    """Simulate one cell with random fibres and keep its fields; see `simulate`."""
+    """Simulate one cell with random fibres and keep its fields.
+
+    Args:
+        inputs: The four inputs.
+        seed: Seed of the fibre arrangement.
+        settings: Everything else.
+        loading: Instead of the paper's uniaxial loading.
+        fit: Whether to extract effective properties, which are defined for uniaxial loading in x.
+
+    Raises:
+        ValueError, SimulationError: See `simulate`.
+    """
     start = time.perf_counter()
     microstructure = random_microstructure(inputs.vf, seed, settings.n_fibres, settings.min_spacing)
     seconds = {"microstructure": time.perf_counter() - start}
-    return solve_microstructure(microstructure, inputs, settings, loading, seconds)
+    return solve_microstructure(microstructure, inputs, settings, loading, fit=fit, seconds=seconds)
 
 
 def solve_microstructure(
@@ -98,8 +114,10 @@ def solve_microstructure(
     inputs: Inputs,
     settings: Settings,
     loading: Loading | None = None,
-    seconds: dict[str, float] | None = None,
+    *,
+    fit: bool = True,
     element: str = "P2/P0",
+    seconds: dict[str, float] | None = None,
 ) -> SolvedCell:
     """Simulate one cell with a given fibre arrangement, which takes the place of `inputs.vf`."""
     clock = _Clock(seconds or {})
@@ -109,7 +127,7 @@ def solve_microstructure(
     loading = loading or uniaxial(settings.strain)
     solution = clock("solution", solve, cell, loading, settings.increments, settings.tolerance)
     local = clock("fields", fields, d, cell, solution)
-    effective = clock("extraction", extract, solution.history, settings.a_MPa)
+    effective = clock("extraction", extract, solution.history, settings.a_MPa) if fit else None
     p_sigma = overstressed_fraction(d, local.fibre_stress, settings.fibre_stress_MPa)
     return SolvedCell(microstructure, d, cell, solution, local, effective, p_sigma, clock.seconds)
 
@@ -133,6 +151,9 @@ def run_rve(
     """Simulate one cell into a folder: result.json, rve.png and, on request, fields for ParaView.
 
     Args:
+        inputs: The four inputs.
+        seed: Seed of the fibre arrangement.
+        settings: Everything else.
         out_dir: Folder, made when missing.
         vtx: Also write fields.xdmf, which ParaView opens.
 

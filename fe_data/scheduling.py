@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from multiprocessing import resource_tracker
 from typing import Any
@@ -74,12 +74,15 @@ def local_workers(jobs: int) -> Iterator[Runner]:
                 initargs=(os.getpid(),),
                 timeout=IDLE_SECONDS,
             )
+        running: dict[Future, Any] = {}
         try:
-            yield from _results(executor, function, tasks, width=jobs)
+            yield from _results(executor, function, tasks, jobs, running)
         except WorkerDied:
             raise
         except BaseException:
-            executor.shutdown(wait=False, kill_workers=True)
+            with _interrupts_blocked():
+                _wait_for_start(running)
+                executor.shutdown(wait=False, kill_workers=True)
             raise
 
     yield run
@@ -110,7 +113,7 @@ def dask_workers(address: str) -> Iterator[Runner]:
             executor = client.get_executor(pure=False)
             try:
                 # Twice as many as cores: the next cell waits at its worker already.
-                yield from _results(executor, function, tasks, width=2 * cores)
+                yield from _results(executor, function, tasks, 2 * cores, {})
             finally:
                 executor.shutdown(wait=False)
 
@@ -128,10 +131,22 @@ def _end_with_parent(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _results(executor: Executor, function: Callable, tasks: Sequence, width: int) -> Iterator[Any]:
-    """Results in the order in which they are ready, with at most `width` tasks under way."""
+def _wait_for_start(futures: Iterable[Future]) -> None:
+    """Wait until tasks have reached their workers; loky cannot kill workers cleanly before."""
+    limit = time.monotonic() + 1.0
+    while time.monotonic() < limit and not all(f.running() or f.done() for f in futures):
+        time.sleep(0.005)
+
+
+def _results(
+    executor: Executor,
+    function: Callable,
+    tasks: Sequence,
+    width: int,
+    running: dict[Future, Any],
+) -> Iterator[Any]:
+    """Results in the order in which they are ready, with at most `width` tasks in `running`."""
     waiting = iter(tasks)
-    running: dict[Future, Any] = {}
     try:
         while True:
             with _interrupts_blocked():

@@ -1,4 +1,4 @@
-"""What a user may choose: the inputs of one cell and the settings of a simulation, validated on construction."""
+"""What a user may choose: inputs of a cell and settings of a simulation, validated when made."""
 
 import dataclasses
 import hashlib
@@ -51,8 +51,8 @@ class Settings:
 
     n_fibres: int = 30
     min_spacing: float = 1.14  # least centre distance, in fibre diameters [-]
-    # Elements per fibre diameter [-]. None: elements of 1/7.3 of the mean fibre distance whatever the
-    # volume fraction: 2.2 per diameter at vf 0.07, 4.0 at 0.23 and 5.2 at 0.39.
+    # Elements per fibre diameter [-]. None: elements of 1/7.3 of the mean fibre distance whatever
+    # the volume fraction: 2.2 per diameter at vf 0.07, 4.0 at 0.23 and 5.2 at 0.39.
     resolution: float | None = None
     increments: int = 50  # equal load increments
     strain: float = 0.05  # final mean strain eps_xx [-]
@@ -88,5 +88,5 @@ class Settings:
         return dataclasses.asdict(self)
 
     def digest(self) -> str:
-        """Hexadecimal SHA-256 of the settings: two folders with the same digest hold comparable samples."""
+        """SHA-256 of the settings: folders with the same digest hold comparable samples."""
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()

@@ -29,7 +29,9 @@ def dense_stiffness(elements: Elements, mu: float, kappa: float) -> tuple[np.nda
     """Elastic stiffness of some cells as a dense matrix.
 
     Args:
-        mu, kappa: Shear and bulk modulus [MPa].
+        elements: The cells.
+        mu: Shear modulus [MPa].
+        kappa: Bulk modulus [MPa].
 
     Returns:
         The dofs (n,) and the matrix (n + 3, n + 3), bordered by the macro strain.
@@ -40,10 +42,10 @@ def dense_stiffness(elements: Elements, mu: float, kappa: float) -> tuple[np.nda
     tangent = np.broadcast_to(elastic_tangent(mu, kappa), (*elements.weights.shape, 6))
     slots = local[:, _UPPER[0]] * n + local[:, _UPPER[1]]
     values, border, macro = np.zeros(n * n), np.zeros((n, 3)), np.zeros((3, 3))
-    e = elements
+    e, plain = elements, np.zeros(len(local), dtype=bool)
     stiffness(
-        local, e.gradients, e.weights, e.dilatation[:, :0], e.root_area, np.zeros(len(local), dtype=bool), 0.0, tangent,
-        slots, values, border, macro,
+        local, e.gradients, e.weights, e.dilatation[:, :0], e.root_area, plain, 0.0,
+        tangent, slots, values, border, macro,
     )  # fmt: skip
     # An entry above the diagonal of a cell's matrix may lie below that of the whole.
     upper = values.reshape(n, n)
@@ -69,7 +71,8 @@ def condense(elements: Elements, on_outline: np.ndarray, mu: float, kappa: float
     Args:
         elements: The fibre's cells.
         on_outline: (n_dofs,) whether a dof also belongs to the matrix.
-        mu, kappa: Shear and bulk modulus of the fibre [MPa].
+        mu: Shear modulus of the fibre [MPa].
+        kappa: Bulk modulus of the fibre [MPa].
     """
     dofs, k = dense_stiffness(elements, mu, kappa)
     keep = np.append(on_outline[dofs], [True] * 3)
