@@ -204,17 +204,17 @@ use_apt() {
     case $missing in *python3-venv*) apt_install python3-venv ;; esac
   fi
   make_venv
+  say "fetching Python packages"
+  install_requirements "$python" download --dest "$wheels" >>"$log" 2>&1 &
+  download=$!
   if [ -n "$missing" ]; then
-    say "installing dolfinx with apt, and fetching Python packages meanwhile (about a minute)"
-    install_requirements "$python" download --dest "$wheels" >/dev/null 2>&1 &
-    download=$!
+    say "installing dolfinx with apt meanwhile (about a minute)"
     apt_install $missing
-    wait "$download" || true # what it could not fetch is fetched below
-    download=
   fi
-  say "installing Python packages into $venv (about half a minute)"
-  mkdir -p "$wheels"
-  install_requirements "$python" install --find-links "$wheels" >>"$log" 2>&1 ||
+  wait "$download" || { tail -n 5 "$log"; die "pip could not fetch the Python packages (see above)"; }
+  download=
+  say "installing Python packages into $venv"
+  install_requirements "$python" install --no-index --no-compile --find-links "$wheels" >>"$log" 2>&1 ||
     { tail -n 5 "$log"; die "pip could not install the Python packages (see above)"; }
   rm -rf "$wheels" "$log"
   finish "$python"
