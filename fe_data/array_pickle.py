@@ -242,7 +242,9 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "numpy.core.multiarray.scalar": _scalar,
     "numpy.core.numeric._frombuffer": _frombuffer,
     "numpy.dtype": lambda code, *_: _DType(code),
-    "_codecs.encode": _encode,  # bytes in the oldest protocols
+    # Bytes in the oldest protocols; their only argument is none, for no bytes.
+    "_codecs.encode": _encode,
+    "__builtin__.bytes": lambda: b"",
 }
 _NUMBERS = {"INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"}
 _TEXTS = {"STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE"}
