@@ -64,51 +64,66 @@ class Pass:
     """Forward and backward pass of k networks on batches of one size.
 
     Arrays are (k, features, batch): the batch, a multiple of the vector length, is the fast axis.
+    All views are made once, since making them costs as much time as small products.
 
     Args:
         architecture: The networks.
-        k: Number of networks.
+        weights: Their weights.
+        gradients: Overwritten by backward().
         batch: Points a network and pass.
-        device: Where the buffers lie.
     """
 
     def __init__(
-        self, architecture: Architecture, k: int, batch: int, device: torch.device
+        self,
+        architecture: Architecture,
+        weights: LayerBlocks,
+        gradients: LayerBlocks,
+        batch: int,
     ) -> None:
-        self.activation = ACTIVATIONS[architecture.activation]
-        widths = architecture.widths
-        self.z = [torch.empty(k, n, batch, device=device) for n in widths[1:]]
-        self.delta = [torch.empty_like(z) for z in self.z]
-        self.inputs = [torch.ones(k, n + 1, batch, device=device) for n in widths[:-1]]
+        self._activation = ACTIVATIONS[architecture.activation]
+        k, device, widths = len(weights.blocks[0]), weights.flat.device, architecture.widths
+        self._z = [torch.empty(k, n, batch, device=device) for n in widths[1:]]
+        self._deltas = [torch.empty_like(z) for z in self._z]
+        self._hidden = [torch.ones(k, n + 1, batch, device=device) for n in widths[1:-1]]
+        self._outlets = [hidden[:, :-1] for hidden in self._hidden]
+        self._forward = [matrix.transpose(1, 2) for matrix in weights.matrices]
+        self._kernels = [matrix[:, :-1] for matrix in weights.matrices]
+        self._deltas_transposed = [delta.transpose(1, 2) for delta in self._deltas]
+        self._gradients = gradients.matrices
 
-    def forward(self, X: Tensor, weights: LayerBlocks) -> Tensor:
+    @property
+    def delta(self) -> Tensor:
+        """Where ∂loss/∂f goes before backward(), (k, n_out, batch)."""
+        return self._deltas[-1]
+
+    def forward(self, X: Tensor) -> Tensor:
         """Evaluate the networks.
 
         Args:
             X: Inputs with ones appended, (k, n_in + 1, batch).
-            weights: The weights.
 
         Returns:
             Outputs, (k, n_out, batch), a buffer of this object.
         """
-        self.inputs[0] = X
-        last = len(self.z) - 1
-        for index, (z, matrix) in enumerate(zip(self.z, weights.matrices, strict=True)):
-            torch.bmm(matrix.transpose(1, 2), self.inputs[index], out=z)
-            if index < last:
-                self.activation.forward(z, self.inputs[index + 1][:, :-1])
-        return self.z[-1]
+        inputs = X
+        for kernel, z, hidden, outlet in zip(
+            self._forward, self._z, self._hidden, self._outlets, strict=False
+        ):
+            torch.bmm(kernel, inputs, out=z)
+            self._activation.forward(z, outlet)
+            inputs = hidden
+        return torch.bmm(self._forward[-1], inputs, out=self._z[-1])
 
-    def backward(self, weights: LayerBlocks, gradients: LayerBlocks) -> None:
-        """Write ∂loss/∂ω to the gradients, given ∂loss/∂f in self.delta[-1].
+    def backward(self, X: Tensor) -> None:
+        """Write ∂loss/∂ω to the gradients, given ∂loss/∂f in self.delta.
 
         Args:
-            weights: Those of the last forward pass.
-            gradients: Overwritten.
+            X: As in the forward pass before.
         """
-        for index in range(len(self.z) - 1, -1, -1):
-            delta = self.delta[index]
-            torch.bmm(self.inputs[index], delta.transpose(1, 2), out=gradients.matrices[index])
-            if index > 0:
-                torch.bmm(weights.matrices[index][:, :-1], delta, out=self.delta[index - 1])
-                self.activation.backward(self.delta[index - 1], self.z[index - 1])
+        for index in range(len(self._z) - 1, 0, -1):
+            below = self._deltas[index - 1]
+            transposed = self._deltas_transposed[index]
+            torch.bmm(self._hidden[index - 1], transposed, out=self._gradients[index])
+            torch.bmm(self._kernels[index], self._deltas[index], out=below)
+            self._activation.backward(below, self._z[index - 1])
+        torch.bmm(X, self._deltas_transposed[0], out=self._gradients[0])

@@ -160,10 +160,8 @@ class Chunk:
         self.weights = LayerBlocks(architecture, k, device).load(torch.as_tensor(weights))
         self.gradients = LayerBlocks(architecture, k, device)
         self.adam = Adam(self.weights.flat, self.gradients.flat, settings)
-        self.starts = range(0, n, batch)
-        sizes = {min(batch, n - start) for start in self.starts}
-        self.passes = {size: Pass(architecture, k, size, device) for size in sizes}
-        self.batch, self.n = batch, n
+        self._batches = self._views(architecture, batch, n)
+        self.n = n
         self.loss = torch.zeros(k, device=device)
         self.record = torch.full((settings.epochs, k), torch.nan, device=device)
         self._precision = None
@@ -176,13 +174,26 @@ class Chunk:
     def _set_regulariser(
         self, objective: Objective, architecture: Architecture, device: torch.device
     ) -> None:
-        self._regulariser = objective.regulariser
-        if self._regulariser is not None:
+        self._add_penalty = None
+        if objective.regulariser is not None:
             k = len(self.loss)
-            self._regulariser.prepare(self.weights.slices, device)
+            self._add_penalty = objective.regulariser.on(self.weights.slices, device)
             self._differences = LayerBlocks(architecture, k, device)
             self._anchors = LayerBlocks(architecture, k, device)
             self._anchors.load(torch.as_tensor(objective.anchors))
+
+    def _views(self, architecture: Architecture, batch: int, n: int) -> list:
+        slices = [slice(start, min(start + batch, n)) for start in range(0, n, batch)]
+        sizes = {points.stop - points.start for points in slices}
+        passes = {size: Pass(architecture, self.weights, self.gradients, size) for size in sizes}
+        return [
+            (
+                passes[points.stop - points.start],
+                self.data.X[:, points].transpose(1, 2),
+                self.data.y[:, points].transpose(1, 2),
+            )
+            for points in slices
+        ]
 
     def run_epoch(self, epoch: int) -> None:
         """Train through the data once and record the losses."""
@@ -193,20 +204,11 @@ class Chunk:
     def steps(self) -> None:
         """Take the optimisation steps of one epoch; the same calls on the same buffers always."""
         self.loss.zero_()
-        for start in self.starts:
-            self._step(slice(start, min(start + self.batch, self.n)))
-
-    def _step(self, points: slice) -> None:
-        run = self.passes[points.stop - points.start]
-        X, y = self.data.X[:, points].transpose(1, 2), self.data.y[:, points].transpose(1, 2)
-        self._data_gradient(run.forward(X, self.weights), y, run.delta[-1])
-        run.backward(self.weights, self.gradients)
-        if self._regulariser is not None:
-            torch.sub(self.weights.flat, self._anchors.flat, out=self._differences.flat)
-            self._regulariser.add_gradient(
-                self._differences.blocks, self.gradients.blocks, 1.0 / self.n
-            )
-        self.adam.step()
+        for run, X, y in self._batches:
+            self._data_gradient(run.forward(X), y, run.delta)
+            run.backward(X)
+            self._penalty_gradient()
+            self.adam.step()
 
     def _data_gradient(self, outputs: Tensor, y: Tensor, delta: Tensor) -> None:
         residual = outputs.sub_(y)
@@ -216,6 +218,11 @@ class Chunk:
             torch.bmm(self._precision, residual, out=delta)
         self.loss.add_(residual.mul_(delta).sum(dim=(1, 2)))
         delta.mul_(2.0 / y.shape[2])
+
+    def _penalty_gradient(self) -> None:
+        if self._add_penalty is not None:
+            torch.sub(self.weights.flat, self._anchors.flat, out=self._differences.flat)
+            self._add_penalty(self._differences.blocks, self.gradients.blocks, 1.0 / self.n)
 
     def _restart(self) -> None:
         self.weights.flat.copy_(self._start)

@@ -6,7 +6,7 @@ constant, so that they stand beside the data term (y - f)ᵀ Σ_noise⁻¹ (y - 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -14,16 +14,23 @@ import torch
 from torch import Tensor
 
 Blocks = Sequence[Tensor]
+AddGradient = Callable[[Blocks, Blocks, float], None]
 
 
 class Regulariser(Protocol):
     """A penalty on the distance of the weights from their anchors."""
 
-    def prepare(self, slices: Sequence[slice], device: torch.device) -> None:
-        """Lay the constants out for the given layer slices on a device."""
+    def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
+        """Lay the constants out by layers on a device.
 
-    def add_gradient(self, differences: Blocks, gradients: Blocks, scale: float) -> None:
-        """Add scale · ∂penalty/∂ω to the gradients; differences = ω - ω0."""
+        Args:
+            slices: Columns of each layer.
+            device: Where the blocks lie.
+
+        Returns:
+            (differences ω - ω0, gradients, scale) → adds scale · ∂penalty/∂ω to the gradients.
+        """
+        ...
 
 
 class QuadraticRegulariser:
@@ -36,15 +43,16 @@ class QuadraticRegulariser:
     def __init__(self, precision: np.ndarray) -> None:
         self.precision = np.asarray(precision, dtype=float)
 
-    def prepare(self, slices: Sequence[slice], device: torch.device) -> None:
+    def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
         """See Regulariser."""
         whole = torch.as_tensor(self.precision, dtype=torch.float32, device=device)
-        self._rows = [whole[s] for s in slices]
+        rows = [whole[s] for s in slices]
 
-    def add_gradient(self, differences: Blocks, gradients: Blocks, scale: float) -> None:
-        """See Regulariser."""
-        for difference, gradient, row in zip(differences, gradients, self._rows, strict=True):
-            gradient.addcmul_(difference, row, value=2.0 * scale)
+        def add_gradient(differences: Blocks, gradients: Blocks, scale: float) -> None:
+            for difference, gradient, row in zip(differences, gradients, rows, strict=True):
+                gradient.addcmul_(difference, row, value=2.0 * scale)
+
+        return add_gradient
 
 
 class PowerRegulariser:
@@ -63,21 +71,22 @@ class PowerRegulariser:
         self.alpha = np.asarray(alpha, dtype=float)
         self.beta = np.asarray(beta, dtype=float)
 
-    def prepare(self, slices: Sequence[slice], device: torch.device) -> None:
+    def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
         """See Regulariser."""
         alpha = torch.as_tensor(self.alpha, dtype=torch.float32, device=device)
         beta = torch.as_tensor(self.beta, dtype=torch.float32, device=device)
-        self._rows = [(alpha[s], beta[s]) for s in slices]
+        rows = [(alpha[s], beta[s]) for s in slices]
 
-    def add_gradient(self, differences: Blocks, gradients: Blocks, scale: float) -> None:
-        """See Regulariser."""
-        for difference, gradient, (alpha, beta) in zip(
-            differences, gradients, self._rows, strict=True
-        ):
-            ratio = difference / alpha
-            size = ratio.abs().clamp_min_(self.SMALLEST).pow_(beta - 1.0)
-            size.mul_(torch.sign(ratio) * (ratio.abs() >= self.SMALLEST))
-            gradient.addcmul_(size, beta / alpha, value=2.0 * scale)
+        def add_gradient(differences: Blocks, gradients: Blocks, scale: float) -> None:
+            for difference, gradient, (alpha, beta) in zip(
+                differences, gradients, rows, strict=True
+            ):
+                ratio = difference / alpha
+                size = ratio.abs().clamp_min_(self.SMALLEST).pow_(beta - 1.0)
+                size.mul_(torch.sign(ratio) * (ratio.abs() >= self.SMALLEST))
+                gradient.addcmul_(size, beta / alpha, value=2.0 * scale)
+
+        return add_gradient
 
 
 class LowRankRegulariser:
@@ -90,17 +99,18 @@ class LowRankRegulariser:
     def __init__(self, factor: np.ndarray) -> None:
         self.factor = np.asarray(factor, dtype=float)
 
-    def prepare(self, slices: Sequence[slice], device: torch.device) -> None:
+    def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
         """See Regulariser."""
         # float64: the order of summation, which varies with the number of members, then leaves
         # no trace in the float32 gradient.
         whole = torch.as_tensor(self.factor, dtype=torch.float64, device=device)
-        self._factors = [whole[s].contiguous() for s in slices]
+        factors = [whole[s].contiguous() for s in slices]
 
-    def add_gradient(self, differences: Blocks, gradients: Blocks, scale: float) -> None:
-        """See Regulariser."""
-        projection = differences[0].double() @ self._factors[0]
-        for difference, factor in zip(differences[1:], self._factors[1:], strict=True):
-            projection.addmm_(difference.double(), factor)
-        for gradient, factor in zip(gradients, self._factors, strict=True):
-            gradient.add_(projection @ factor.T, alpha=2.0 * scale)
+        def add_gradient(differences: Blocks, gradients: Blocks, scale: float) -> None:
+            projection = differences[0].double() @ factors[0]
+            for difference, factor in zip(differences[1:], factors[1:], strict=True):
+                projection.addmm_(difference.double(), factor)
+            for gradient, factor in zip(gradients, factors, strict=True):
+                gradient.add_(projection @ factor.T, alpha=2.0 * scale)
+
+        return add_gradient

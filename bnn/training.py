@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from tqdm.auto import tqdm
 from bnn.backprop import CACHE_LINE
 from bnn.chunk import Chunk, Objective
 from bnn.networks import Architecture
+from bnn.parallel import run_chunks
 from bnn.settings import Convergence, TrainingSettings
 
 
@@ -23,7 +25,7 @@ class DivergenceError(RuntimeError):
 
 
 # Weights a chunk; with gradients and moments four times as many numbers are in use.
-_CHUNK_WEIGHTS = 400_000
+_CHUNK_WEIGHTS = 300_000
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def default_chunk(architecture: Architecture, device: torch.device) -> int:
     return max(CACHE_LINE, _CHUNK_WEIGHTS // architecture.n_weights)
 
 
-def member_chunks(n_members: int, size: int) -> list[np.ndarray]:
+def member_chunks(n_members: int, size: int, workers: int = 1) -> list[np.ndarray]:
     """Split members 0..K-1 into chunks of about equal size.
 
     A chunk starts at a multiple of 16 members, so that a member's matrices have the same alignment
@@ -60,11 +62,13 @@ def member_chunks(n_members: int, size: int) -> list[np.ndarray]:
     Args:
         n_members: K.
         size: Members a chunk, roughly.
+        workers: There are at least as many chunks, and a multiple, where members suffice.
 
     Returns:
         The members of each chunk; a last chunk of one member holds it twice.
     """
-    n = min(max(round(n_members / size), 1), -(-n_members // CACHE_LINE))
+    n = -(-max(round(n_members / size), 1) // workers) * workers
+    n = min(n, -(-n_members // CACHE_LINE))
     starts = np.unique([CACHE_LINE * round(n_members * i / n / CACHE_LINE) for i in range(n)])
     chunks = np.split(np.arange(n_members), starts[1:])
     if len(chunks[-1]) == 1:
@@ -115,7 +119,6 @@ class ConvergenceMonitor:
         return weights.cpu().numpy(), losses, ran
 
 
-@torch.no_grad()
 def train(
     architecture: Architecture,
     weights: np.ndarray,
@@ -150,35 +153,42 @@ def train(
     Source: Algorithms 1 to 3 of the paper; Kingma & Ba (2015) for Adam.
     """
     place, objective = torch.device(device), objective or Objective()
-    chunks = member_chunks(len(weights), settings.chunk_size or default_chunk(architecture, place))
-    total, parts = settings.epochs * len(chunks), []
+    workers = torch.get_num_threads() if place.type == "cpu" else 1
+    size = settings.chunk_size or default_chunk(architecture, place)
+    chunks = member_chunks(len(weights), size, workers)
+    total = settings.epochs * len(chunks)
     with tqdm(total=total, desc=progress, disable=progress is None, unit="epoch") as bar:
-        for number, members in enumerate(chunks):
-            inputs = X if np.ndim(X) == 2 else X[members]
+
+        def run(members: np.ndarray, stop: threading.Event) -> tuple:
             chunk = Chunk(
                 architecture,
                 weights[members],
-                inputs,
+                X if np.ndim(X) == 2 else X[members],
                 y[members],
                 settings,
                 seeds[members],
                 objective.of(members),
                 place,
             )
-            parts.append(_train_chunk(chunk, y[members], settings, bar))
-            bar.n = (number + 1) * settings.epochs
+            return _train_chunk(chunk, y[members], settings, bar, stop)
+
+        parts = run_chunks(run, chunks, workers)
     return _joined(parts, settings.epochs, len(weights))
 
 
-def _train_chunk(chunk: Chunk, y: np.ndarray, settings: TrainingSettings, bar: tqdm):
-    variances = y.reshape(len(y), -1, y.shape[-1]).var(axis=1).sum(axis=1)
+@torch.no_grad()
+def _train_chunk(
+    chunk: Chunk, y: np.ndarray, settings: TrainingSettings, bar: tqdm, stop: threading.Event
+) -> tuple:
+    variances = y.var(axis=1).sum(axis=1)
     monitor = ConvergenceMonitor(settings.convergence, variances, chunk)
     epoch = 0
     for epoch in range(settings.epochs):
         chunk.run_epoch(epoch)
         bar.update()
-        if monitor.all_done(epoch):
+        if stop.is_set() or monitor.all_done(epoch):
             break
+    bar.update(settings.epochs - epoch - 1)
     return monitor.results(epoch + 1)
 
 

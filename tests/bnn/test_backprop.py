@@ -19,10 +19,11 @@ def test_gradient_equals_autograd(activation):
 
     blocks = LayerBlocks(architecture, 4, torch.device("cpu")).load(weights)
     gradients = LayerBlocks(architecture, 4, torch.device("cpu"))
-    run = Pass(architecture, 4, 6, torch.device("cpu"))
-    outputs = run.forward(with_ones(X).transpose(1, 2), blocks).transpose(1, 2).clone()
-    run.delta[-1].copy_(direction.transpose(1, 2))
-    run.backward(blocks, gradients)
+    run = Pass(architecture, blocks, gradients, 6)
+    inputs = with_ones(X).transpose(1, 2)
+    outputs = run.forward(inputs).transpose(1, 2).clone()
+    run.delta.copy_(direction.transpose(1, 2))
+    run.backward(inputs)
 
     leaf = weights.clone().requires_grad_()
     values = X

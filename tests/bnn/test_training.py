@@ -1,11 +1,14 @@
 """The batched loop: Adam, independence of the members, end and failure."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
 
 from bnn import Architecture, Convergence, TrainingSettings, train
 from bnn.chunk import Objective
+from bnn.parallel import run_chunks
 from bnn.seeding import member_seeds, seed_sequence
 from bnn.shuffling import Shuffler
 from bnn.training import member_chunks
@@ -69,12 +72,29 @@ def test_chunks_and_threads_change_nothing(with_prior):
 
 @pytest.mark.parametrize("n_members", [2, 15, 16, 17, 33, 100, 200])
 @pytest.mark.parametrize("size", [1, 16, 48, 300])
-def test_chunks_cover_every_member_once(n_members, size):
+@pytest.mark.parametrize("workers", [1, 2, 7])
+def test_chunks_cover_every_member_once(n_members, size, workers):
     """Chunks are a partition, start at multiples of 16 and have at least two members."""
-    chunks = member_chunks(n_members, size)
+    chunks = member_chunks(n_members, size, workers)
     members = np.concatenate([np.unique(chunk) for chunk in chunks])
     assert np.array_equal(members, np.arange(n_members))
     assert all(chunk[0] % 16 == 0 and len(chunk) >= 2 for chunk in chunks)
+
+
+def test_thread_settings_are_left_alone():
+    """Training changes PyTorch's thread count for nobody, an error in a chunk included."""
+    threads = torch.get_num_threads()
+    weights, X, y, seeds = problem()
+    run(weights, X, y, seeds, epochs=1)
+    assert torch.get_num_threads() == threads
+
+    def fail(chunk, _):
+        raise RuntimeError(f"chunk {chunk}")
+
+    with pytest.raises(RuntimeError, match="chunk 0"):
+        run_chunks(fail, [0, 1], 2)
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(torch.get_num_threads).result() == threads
 
 
 @pytest.mark.parametrize("bias_correction", [True, False])

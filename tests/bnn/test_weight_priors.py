@@ -122,9 +122,8 @@ def test_regulariser_is_the_gradient_of_the_penalty(prior, ensemble):
     cpu = torch.device("cpu")
     differences, gradients = (LayerBlocks(ARCHITECTURE, 3, cpu) for _ in range(2))
     differences.load(torch.as_tensor(weights - anchors))
-    term = prior.regulariser()
-    term.prepare(differences.slices, cpu)
-    term.add_gradient(differences.blocks, gradients.blocks, 0.5)
+    add_gradient = prior.regulariser().on(differences.slices, cpu)
+    add_gradient(differences.blocks, gradients.blocks, 0.5)
     numeric = np.empty((3, D))
     for j in range(D):
         step = 1e-5 * (np.arange(D) == j)
@@ -138,9 +137,8 @@ def test_power_gradient_is_finite_at_the_anchor():
     prior = FactorisedGeneralisedNormal(np.zeros(D), np.ones(D), np.full(D, 0.5))
     cpu = torch.device("cpu")
     differences, gradients = (LayerBlocks(ARCHITECTURE, 2, cpu) for _ in range(2))
-    term = prior.regulariser()
-    term.prepare(differences.slices, cpu)
-    term.add_gradient(differences.blocks, gradients.blocks, 1.0)
+    add_gradient = prior.regulariser().on(differences.slices, cpu)
+    add_gradient(differences.blocks, gradients.blocks, 1.0)
     assert not gradients.export().any()
 
 

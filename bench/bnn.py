@@ -1,0 +1,197 @@
+"""Speed of bnn: python -m bench.bnn prints the table, --full runs every epoch of it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from bnn import (
+    RBF,
+    Architecture,
+    GaussianProcessPrior,
+    LinearMean,
+    RandomMean,
+    TrainingSettings,
+    latin_hypercube,
+    train,
+)
+from bnn.seeding import member_seeds, seed_sequence
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A pre-training problem of the paper.
+
+    Attributes:
+        widths: Of the networks.
+        prior: Functional prior.
+        n_members: K.
+        n_points: M.
+        epochs: As published.
+    """
+
+    widths: tuple[int, ...]
+    prior: GaussianProcessPrior
+    n_members: int
+    n_points: int
+    epochs: int
+
+    def data(self, n_members: int) -> tuple:
+        """Return architecture, start, inputs, targets and seeds for n_members."""
+        architecture = Architecture(self.widths)
+        X = latin_hypercube(self.n_points, self.widths[0], 0)
+        y = self.prior.sample(X, n_members, 0)
+        noise = np.random.default_rng(0).standard_normal((n_members, architecture.n_weights))
+        start = (architecture.initial_weights(1, 0) + 0.01 * noise).astype(np.float32)
+        return architecture, start, X, y, member_seeds(seed_sequence(0), n_members)
+
+
+def line(X: np.ndarray) -> np.ndarray:
+    return 2.0 * X[:, 0]
+
+
+def cubic(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return 5.0 * rng.uniform(-1.0, 1.0) * X[:, 0] ** 3
+
+
+STUDY_WIDTHS = (1, 50, 50, 50, 50, 1)
+STUDY = {
+    "A": Workload(STUDY_WIDTHS, GaussianProcessPrior(line, RBF(0.6, 0.8)), 100, 400, 100),
+    "B": Workload(STUDY_WIDTHS, GaussianProcessPrior(line, RBF(0.6, 0.2)), 100, 400, 200),
+    "C": Workload(STUDY_WIDTHS, GaussianProcessPrior(line, RBF(0.6, 0.05)), 100, 400, 2000),
+    "D": Workload(
+        STUDY_WIDTHS, GaussianProcessPrior(RandomMean(cubic), RBF(0.1, 0.2)), 100, 400, 250
+    ),
+}
+MATERIALS = Workload(
+    (4, 20, 20, 20, 20, 5),
+    GaussianProcessPrior(
+        LinearMean([0.656, -0.191, 0.933, -0.876, 1.195]),
+        RBF(0.2, 0.8),
+        5,
+        [[0, 1, 2], [0, 2, 3], [0, 1], [0], [0, 1, 2, 3]],
+    ),
+    50,
+    500,
+    1000,
+)
+
+
+def batched_seconds(work: Workload, n_members: int, epochs: int, device: str = "cpu") -> float:
+    """Return the seconds of `epochs` epochs of n_members networks with bnn.train."""
+    architecture, start, X, y, seeds = work.data(n_members)
+    begin = time.perf_counter()
+    train(architecture, start, X, y, TrainingSettings(epochs=epochs), seeds=seeds, device=device)
+    if device != "cpu":
+        torch.cuda.synchronize()
+    return time.perf_counter() - begin
+
+
+def loop_seconds(work: Workload, epochs: int) -> float:
+    """Return the seconds of `epochs` epochs of one network in a usual PyTorch loop."""
+    _, _, X, y, _ = work.data(2)
+    layers: list[torch.nn.Module] = []
+    for n_in, n_out in zip(work.widths, work.widths[1:], strict=False):
+        layers += [torch.nn.Linear(n_in, n_out), torch.nn.LeakyReLU(0.01)]
+    network = torch.nn.Sequential(*layers[:-1])
+    data = torch.utils.data.TensorDataset(
+        torch.as_tensor(X, dtype=torch.float32), torch.as_tensor(y[0], dtype=torch.float32)
+    )
+    loader = torch.utils.data.DataLoader(data, batch_size=32, shuffle=True)
+    optimiser = torch.optim.Adam(network.parameters(), lr=1e-3, eps=1e-7)
+    begin = time.perf_counter()
+    for _ in range(epochs):
+        for inputs, targets in loader:
+            optimiser.zero_grad()
+            torch.nn.functional.mse_loss(network(inputs), targets).backward()
+            optimiser.step()
+    return time.perf_counter() - begin
+
+
+def compare(name: str, work: Workload, share: float, repeats: int) -> dict:
+    """Time a workload and a loop beside it, alternately; the best of each counts.
+
+    Args:
+        name: Of the workload.
+        work: The workload.
+        share: Fraction of its epochs to run; the time is scaled up.
+        repeats: How often.
+
+    Returns:
+        Seconds of the whole workload and of a member-by-member loop, and their ratio.
+    """
+    epochs = max(int(share * work.epochs), 2)
+    batched_seconds(work, work.n_members, 2)
+    loop_seconds(work, 1)
+    batched, loop = [], []
+    for _ in range(repeats):
+        batched.append(batched_seconds(work, work.n_members, epochs))
+        loop.append(loop_seconds(work, max(epochs // 50, 2)) / max(epochs // 50, 2))
+    seconds = min(batched) * work.epochs / epochs
+    member = min(loop)
+    return {
+        "workload": name,
+        "seconds": seconds,
+        "loop_seconds": member * work.epochs * work.n_members,
+        "ratio": member * work.epochs * work.n_members / seconds,
+        "loop_ms_per_epoch_and_member": 1e3 * member,
+    }
+
+
+def scaling(work: Workload, epochs: int, counts: tuple[int, ...]) -> dict[int, float]:
+    """Return milliseconds an epoch and member for several K."""
+    return {k: 1e3 * batched_seconds(work, k, epochs) / epochs / k for k in counts}
+
+
+def gpu_rows() -> list[str]:
+    """Time prior C, and all four priors with ten seeds, on a GPU; nothing where there is none."""
+    if not torch.cuda.is_available():
+        return ["GPU: none here, not measured"]
+    seconds = batched_seconds(STUDY["C"], 100, 2000, "cuda")
+    stacked = sum(batched_seconds(w, 10 * w.n_members, w.epochs, "cuda") for w in STUDY.values())
+    return [
+        f"GPU: prior C {seconds:.1f} s (goal 4)",
+        f"GPU: four priors, ten seeds each {stacked:.1f} s (goal 60)",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="run all epochs, not a share of them")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--json", help="also write the figures to this file")
+    arguments = parser.parse_args()
+    share = 1.0 if arguments.full else 0.02
+    print(f"{torch.get_num_threads()} threads, load {os.getloadavg()[0]:.1f}, torch", end=" ")
+    print(torch.__version__)
+    rows = [
+        compare("prior C, K = 100, 2000 epochs", STUDY["C"], share, arguments.repeats),
+        compare("materials, K = 50, 1000 epochs", MATERIALS, share, arguments.repeats),
+    ]
+    goals = {0: "goal 40 s, 60 x", 1: "goal 12 s"}
+    print(f"{'workload':34}{'s':>8}{'loop s':>10}{'ratio':>8}")
+    for number, row in enumerate(rows):
+        print(
+            f"{row['workload']:34}{row['seconds']:8.1f}{row['loop_seconds']:10.0f}"
+            f"{row['ratio']:8.0f}   {goals[number]}"
+        )
+    counts = scaling(STUDY["C"], 10, (50, 100, 200, 500, 1000))
+    print("prior C, ms an epoch and member:", {k: round(v, 3) for k, v in counts.items()})
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"peak memory {memory:.0f} MB (goal 1000)")
+    print("\n".join(gpu_rows()))
+    if arguments.json:
+        record = {"rows": rows, "scaling": counts, "peak_memory_mb": memory}
+        Path(arguments.json).write_text(json.dumps(record, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
