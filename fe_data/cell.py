@@ -3,7 +3,7 @@
 import numpy as np
 
 from fe_data.discretisation import Discretisation
-from fe_data.linear_solver import CholeskySolver, symmetric_product
+from fe_data.linear_solver import cholesky_solver, symmetric_product
 from fe_data.plasticity import stiffness, update
 from fe_data.settings import Inputs, Settings
 from fe_data.substructure import condense, moduli
@@ -51,7 +51,7 @@ class PeriodicCell:
         self.dofs = number[self.matrix.dofs].astype(np.int32)
         self.outlines = [number[f.outline] for f in self.fibres]
         self._build_pattern()
-        self.solver = CholeskySolver(self.indptr, self.indices)
+        self.solver = cholesky_solver(self.indptr, self.indices)
         self.border = np.zeros((self.n, 3))
         self.macro_stiffness = np.zeros((3, 3))
         self.factor_border: np.ndarray | None = None

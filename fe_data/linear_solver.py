@@ -8,6 +8,9 @@ import numba
 import numpy as np
 from petsc4py import PETSc
 
+from fe_data.pardiso import PardisoSolver
+from fe_data.pardiso import library as pardiso_library
+
 
 @numba.njit(cache=True)
 def symmetric_product(indptr, indices, values, x, y):
@@ -24,11 +27,19 @@ def symmetric_product(indptr, indices, values, x, y):
         y[i] += total
 
 
-class CholeskySolver:
-    """PETSc's interface to MUMPS for one sparsity pattern; the symbolic phase is done once.
+def cholesky_solver(indptr: np.ndarray, indices: np.ndarray):
+    """Return the fastest solver here for a pattern: Pardiso where it is installed, else MUMPS."""
+    kind = PardisoSolver if pardiso_library() is not None else MumpsSolver
+    return kind(indptr, indices)
 
-    Change `values` in place, call `factorise`, then `solve`.
+
+class MumpsSolver:
+    """PETSc's interface to MUMPS for one sparsity pattern, of which the upper triangle is stored.
+
+    Change `values` in place, call `factorise`, then `solve`. The symbolic phase is done once.
     """
+
+    name = "mumps"
 
     def __init__(self, indptr: np.ndarray, indices: np.ndarray):
         n = len(indptr) - 1

@@ -56,6 +56,7 @@ class SolvedCell:
                 "radius": self.microstructure.radius,
                 "n_dofs": 2 * self.discretisation.n_nodes,
                 "n_elements": len(self.discretisation.cells),
+                "linear_solver": self.cell.solver.name,
                 **self.solution.counts,
                 **{k: fit[k] for k in ("hardening_residual", "elastic_spread", "warning")},
                 **{f"seconds_{k}": v for k, v in self.seconds.items()},

@@ -6,8 +6,10 @@ or when the workers cannot import this package.
 
 import contextlib
 import logging
+import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -60,8 +62,13 @@ def available_cores() -> int:
 def local_workers(jobs: int) -> Iterator[Runner]:
     """Give a function that runs tasks in `jobs` processes of this machine.
 
-    A crash in a task ends a worker, never this process: that holds for one job, too.
+    A crash in a task ends a worker, never this process: that holds for one job, too. Only where
+    the system has no room for semaphores (/dev/shm in some containers), tasks run in this process.
     """
+    if not _semaphores_work():
+        print("no room in /dev/shm: one cell at a time, in this process", file=sys.stderr)
+        yield map
+        return
 
     def run(function: Callable, tasks: Sequence) -> Iterator[Any]:
         # Python's own helper process unblocks signals when it starts: it must not do so later.
@@ -118,6 +125,14 @@ def dask_workers(address: str) -> Iterator[Runner]:
                 executor.shutdown(wait=False)
 
         yield run
+
+
+def _semaphores_work() -> bool:
+    try:
+        multiprocessing.Lock()
+    except OSError:
+        return False
+    return True
 
 
 def _end_with_parent(parent: int) -> None:
