@@ -68,7 +68,8 @@ install_requirements() {
 import tomllib
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
-print(*project["dependencies"], *project["optional-dependencies"]["dev"], sep="\n")
+extras = project["optional-dependencies"]
+print(*project["dependencies"], *extras["dev"], *extras["dask"], sep="\n")
 PY
   "$python" -m pip "$@" --quiet --disable-pip-version-check --constraint constraints.txt \
     --requirement "$venv/requirements.txt"
@@ -122,7 +123,8 @@ def is_met(requirement):
 
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
-wanted = map(Requirement, project["dependencies"] + project["optional-dependencies"]["dev"])
+extras = project["optional-dependencies"]
+wanted = map(Requirement, project["dependencies"] + extras["dev"] + extras["dask"])
 missing = [r for r in wanted if not is_met(r)]
 replaced = {canonical(r.name) for r in missing}
 with open("constraints.txt") as file:

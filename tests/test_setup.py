@@ -1,14 +1,18 @@
 """setup.sh and make as a user meets them, in a copy of the recipe with chosen programs only."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from figures.dependencies import imported_names
 
 ROOT = Path(__file__).resolve().parent.parent
 RECIPE = ("setup.sh", "environment.yml", "pyproject.toml", "constraints.txt")
@@ -141,7 +145,7 @@ def test_an_interrupted_setup_leaves_nothing_that_counts_and_the_next_one_finish
         text=True,
         start_new_session=True,
     )
-    wait_for(conda / "calls")
+    wait_for(conda / ".venv" / "bin")
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=20)
     assert process.returncode != 0
@@ -194,6 +198,42 @@ def make(*arguments, **environment):
         timeout=60,
         check=False,
     )
+
+
+# Import names that differ from the names of their packages, and what the distribution provides.
+PACKAGE_OF = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
+FROM_DISTRIBUTION = {"basix", "dolfinx", "mpi4py", "petsc4py", "ufl"}
+
+
+def imported_packages(folders):
+    """Packages from outside that the source files of the folders import."""
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    names = {name.split(".")[0] for path in paths for name in imported_names(path.read_text())}
+    own = {path.name for path in ROOT.iterdir()} | {"tests", "bench"}
+    foreign = names - own - set(sys.stdlib_module_names) - FROM_DISTRIBUTION - {""}
+    return {PACKAGE_OF.get(name, name.replace("_", "-")) for name in foreign}
+
+
+def declared_packages(*extras):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    optional = project["optional-dependencies"]
+    lines = project["dependencies"] + [line for extra in extras for line in optional[extra]]
+    return {re.match(r"[\w-]+", line)[0] for line in lines}
+
+
+def test_every_imported_package_is_declared():
+    extras = ("dask", "pardiso")
+    assert imported_packages(["bnn", "fe_data", "figures"]) <= declared_packages(*extras)
+    assert imported_packages(["tests"]) <= declared_packages("dev", *extras)
+
+
+def test_both_lists_of_versions_name_every_declared_package():
+    declared = declared_packages("dev", "dask")
+    pinned = set(re.findall(r"(?m)^([\w.-]+)==", (ROOT / "constraints.txt").read_text().lower()))
+    assert declared <= pinned
+    conda_names = {"torch": "pytorch-cpu", "matplotlib": "matplotlib-base", "dask": "dask-core"}
+    listed = set(re.findall(r"(?m)^ *- ([\w-]+)=", (ROOT / "environment.yml").read_text()))
+    assert {conda_names.get(name, name) for name in declared} <= listed
 
 
 def test_make_alone_lists_every_target():
