@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,8 +26,19 @@ from fe_data.table import COLUMNS, format_row
 
 TABLE = "dataset.csv"
 FAILURES = "failures.csv"
+PROVENANCE = "provenance.json"
 CONFIG = "config.json"
 RECORDS = "records"
+HEADER_ENTRIES = {
+    "seed",
+    "group",
+    "status",
+    "inputs",
+    "outputs",
+    "attempts",
+    "seconds",
+    "provenance",
+}
 FAILURE_COLUMNS = ("index", "attempt", "seed", "status", "reason")
 
 
@@ -42,6 +54,8 @@ class Collection:
     failures: list[tuple] = field(default_factory=list)  # FAILURE_COLUMNS of each failed attempt
     counts: dict[str, int] = field(default_factory=lambda: {"ok": 0, "retried": 0, "failed": 0})
     problems: dict[int, str] = field(default_factory=dict)  # samples without a usable record
+    made_by: Counter[str] = field(default_factory=Counter)  # JSON text of provenance: records
+    seconds: float = 0.0  # of all cells together
 
 
 def configuration(design: Design, settings: Settings) -> dict:
@@ -146,6 +160,8 @@ def read_header(folder: Path, index: int, config_digest: str) -> dict:
         raise DamagedRecord("record of another configuration")
     if header.get("index") != index:
         raise DamagedRecord(f"record of sample {header.get('index')}")
+    if not header.keys() >= HEADER_ENTRIES:
+        raise DamagedRecord("incomplete header")
     return header
 
 
@@ -170,6 +186,8 @@ def collect(folder: Path, config: dict, indices: Iterable[int]) -> Collection:
             continue
         found.rows.append(row)
         found.counts[header["status"]] += 1
+        found.made_by[json.dumps(header["provenance"])] += 1
+        found.seconds += header["seconds"]
         found.failures.extend(_failed_attempts(header))
     return found
 
@@ -192,13 +210,29 @@ def table_row(header: dict) -> str:
     return row
 
 
-def write_table(folder: Path, found: Collection) -> None:
-    """Write dataset.csv, and failures.csv where an attempt failed."""
-    record.write_atomic(folder / TABLE, table_text(found).encode())
+def write_table(folder: Path, config: dict, found: Collection) -> None:
+    """Write dataset.csv, its provenance, and failures.csv where an attempt failed."""
+    text = table_text(found)
+    record.write_atomic(folder / PROVENANCE, _provenance_text(config, found, text).encode())
+    record.write_atomic(folder / TABLE, text.encode())
     if found.failures:
         record.write_atomic(folder / FAILURES, failures_text(found).encode())
     else:
         (folder / FAILURES).unlink(missing_ok=True)
+
+
+def _provenance_text(config: dict, found: Collection, table: str) -> str:
+    makers = [{**json.loads(text), "records": count} for text, count in found.made_by.items()]
+    content = {
+        "config_sha256": config["digest"],
+        "inputs_sha256": config["inputs_sha256"],
+        "table_sha256": hashlib.sha256(table.encode()).hexdigest(),
+        "seed": config["seed"],
+        "samples": found.counts,
+        "cell_seconds": round(found.seconds, 3),
+        "made_by": makers,
+    }
+    return json.dumps(content, indent=2) + "\n"
 
 
 def table_text(found: Collection) -> str:

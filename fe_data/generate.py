@@ -88,7 +88,7 @@ def generate(
         _Run(design, folder, job, jobs, dask, len(indices), silent).finish(pending)
         found = dataset.collect(folder, config, range(len(design)))
         if not found.problems:
-            dataset.write_table(folder, found)
+            dataset.write_table(folder, config, found)
     return _summary(len(pending), found, indices)
 
 

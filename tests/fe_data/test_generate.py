@@ -1,6 +1,8 @@
 """A dataset is a function of its design, settings and seed, whatever happens while it is made."""
 
 import errno
+import hashlib
+import json
 import subprocess
 import sys
 import time
@@ -60,6 +62,14 @@ def test_record_keeps_histories_and_provenance(tmp_path):
     assert header["info"] == {"n_dofs": 10, "warning": "", "residual": 1e-3}
     assert {"commit", "numpy", "python", "machine"} <= set(header["provenance"])
     assert header["config"] == dataset.configuration(DESIGN, SETTINGS)["digest"]
+
+
+def test_provenance_of_the_table(tmp_path):
+    make(tmp_path)
+    content = json.loads((tmp_path / dataset.PROVENANCE).read_text())
+    assert content["table_sha256"] == hashlib.sha256(table(tmp_path)).hexdigest()
+    assert content["inputs_sha256"] == DESIGN.inputs_digest
+    assert [maker["records"] for maker in content["made_by"]] == [8]
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -225,7 +235,7 @@ def test_a_folder_of_another_configuration_is_refused(tmp_path, design, settings
 
 
 @pytest.mark.parametrize("content", [None, "", "{", "[]", '{"digest": "0"}'])
-def test_a_lost_configuration_is_restored_only_for_its_own_records(tmp_path, content, undisturbed):
+def test_a_lost_configuration_is_restored_only_for_its_own_records(tmp_path, content):
     make(tmp_path)
     config = tmp_path / dataset.CONFIG
     config.unlink() if content is None else config.write_text(content)
@@ -276,7 +286,7 @@ def test_a_full_disk_stops_in_one_sentence_and_the_folder_stays_usable(
         write(path, data)
 
     monkeypatch.setattr(record, "write_atomic", full_after_three)
-    with pytest.raises(Stopped, match="No space left on device.*3 of 8 samples are in"):
+    with pytest.raises(Stopped, match=r"No space left on device.*3 of 8 samples are in"):
         make(tmp_path)
     monkeypatch.undo()
     assert make(tmp_path).simulated == 5
