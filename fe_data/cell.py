@@ -19,13 +19,10 @@ class State:
         self.ep, self.p = np.zeros((m, q, 3)), np.zeros((m, q))  # plastic strain, its equivalent
         self.tangent = np.zeros((m, q, 6))  # [MPa]
 
-        self.averaged = np.zeros(m, dtype=bool)  # cells that have yielded (B-bar)
-
     def accept(self) -> None:
         """Make the trial end the start of the next step."""
         self.ep_old, self.ep = self.ep, self.ep_old
         self.p_old, self.p = self.p, self.p_old
-        self.averaged |= self.p_old.max(axis=1) > 0.0
 
 
 class PeriodicCell:
@@ -97,7 +94,7 @@ class PeriodicCell:
         force += self.constant_border @ macro
         e = self.matrix
         update(
-            u, macro, self.dofs, e.gradients, e.weights, e.dilatation, e.root_area, state.averaged,
+            u, macro, self.dofs, e.gradients, e.weights, e.dilatation, e.root_area,
             self.law, state.ep_old, state.p_old, state.ep, state.p, state.tangent, force, sums,
         )  # fmt: skip
         in_fibres = self.constant_border.T @ u + self.constant_macro @ macro
@@ -138,7 +135,7 @@ class PeriodicCell:
         self.border[:] = self.constant_border
         self.macro_stiffness[:] = self.constant_macro
         stiffness(
-            self.dofs, e.gradients, e.weights, e.dilatation, e.root_area, state.averaged,
+            self.dofs, e.gradients, e.weights, e.dilatation, e.root_area,
             self.moduli[1], state.tangent, self.slots, self.solver.values, self.border,
             self.macro_stiffness,
         )  # fmt: skip

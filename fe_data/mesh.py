@@ -57,15 +57,19 @@ def generate_mesh(microstructure: Microstructure, resolution: float | None = Non
     return Mesh(points, cells, material, image_of)
 
 
+def default_size(n_fibres: int) -> float:
+    """Element size at the fibres that is taken when no resolution is given."""
+    return _DEFAULT_SIZE / math.sqrt(max(n_fibres, 1))
+
+
 class _Outline:
     """Fibre outlines and cell edges as directed single-element segments between shared points."""
 
     def __init__(self, micro: Microstructure, resolution: float | None):
         self.micro = micro
         n_fibres = len(micro.centres)
-        spacing = 1 / math.sqrt(max(n_fibres, 1))
-        diameter = 2 * micro.radius if n_fibres else spacing
-        self.size = diameter / resolution if resolution else _DEFAULT_SIZE * spacing
+        diameter = 2 * micro.radius if n_fibres else 1.0
+        self.size = diameter / resolution if resolution else default_size(n_fibres)
         # Refinement refines everywhere.
         self.coarsest = self.size * max(1.0, _COARSEST / _DEFAULT_SIZE)
         self.points: list[tuple[float, float]] = []

@@ -54,7 +54,7 @@ def plastic_increment(q_trial, p_old, mu, a, b, c):
 
 @numba.njit(cache=True, error_model="numpy")
 def update(
-    u, macro, dofs, gradients, weights, dilatation, root_area, averaged,
+    u, macro, dofs, gradients, weights, dilatation, root_area,
     law, ep_old, p_old, ep, p, tangent, force, sums,
 ):  # fmt: skip
     """Return map and internal force of all cells.
@@ -67,7 +67,6 @@ def update(
         weights: (m, q).
         dilatation: (m, r, 12).
         root_area: (m,).
-        averaged: (m,) whether the dilatation is averaged over the cell (B-bar).
         law: mu, kappa, a, b, c [MPa, -].
         ep_old: (m, q, 3) plastic strain xx, yy, xy at the start of the step [-].
         p_old: (m, q) its equivalent, accumulated [-].
@@ -86,7 +85,7 @@ def update(
         for i in range(12):
             x[i] = u[dofs[m, i]]
         f[:] = 0.0
-        for r in range(1 if averaged[m] else dilatation.shape[1]):
+        for r in range(dilatation.shape[1]):
             theta = root_area[m] * (macro[0] + macro[1]) if r == 0 else 0.0
             for i in range(12):
                 theta += dilatation[m, r, i] * x[i]
@@ -152,7 +151,7 @@ def update(
 
 @numba.njit(cache=True, error_model="numpy")
 def stiffness(
-    dofs, gradients, weights, dilatation, root_area, averaged, kappa, tangent,
+    dofs, gradients, weights, dilatation, root_area, kappa, tangent,
     slots, values, border, macro_stiffness,
 ):  # fmt: skip
     """Assemble the consistent stiffness of all cells, bordered by the macro strain.
@@ -163,7 +162,6 @@ def stiffness(
         weights: (m, q).
         dilatation: (m, r, 12).
         root_area: (m,).
-        averaged: (m,) whether the dilatation is averaged over the cell (B-bar).
         kappa: Bulk modulus [MPa].
         tangent: (m, q, 6) in-plane deviatoric tangent [MPa].
         slots: (m, 78) positions in `values` of each cell's upper triangle, row by row.
@@ -178,7 +176,7 @@ def stiffness(
         for i in range(n + 3):
             for j in range(i, n + 3):
                 k[i, j] = 0.0
-        for r in range(1 if averaged[m] else dilatation.shape[1]):
+        for r in range(dilatation.shape[1]):
             for i in range(n):
                 gi = kappa * dilatation[m, r, i]
                 for j in range(i, n):

@@ -42,9 +42,9 @@ def dense_stiffness(elements: Elements, mu: float, kappa: float) -> tuple[np.nda
     tangent = np.broadcast_to(elastic_tangent(mu, kappa), (*elements.weights.shape, 6))
     slots = local[:, _UPPER[0]] * n + local[:, _UPPER[1]]
     values, border, macro = np.zeros(n * n), np.zeros((n, 3)), np.zeros((3, 3))
-    e, plain = elements, np.zeros(len(local), dtype=bool)
+    e = elements
     stiffness(
-        local, e.gradients, e.weights, e.dilatation[:, :0], e.root_area, plain, 0.0,
+        local, e.gradients, e.weights, e.dilatation[:, :0], e.root_area, 0.0,
         tangent, slots, values, border, macro,
     )  # fmt: skip
     # An entry above the diagonal of a cell's matrix may lie below that of the whole.
