@@ -1,10 +1,13 @@
 """Command line: python -m fe_data generate | rve | compare | verify | import-authors."""
 
 import argparse
+import contextlib
 import dataclasses
 import signal
 import sys
+import threading
 import typing
+from collections.abc import Iterator
 from pathlib import Path
 
 from fe_data.settings import Inputs, Settings
@@ -168,18 +171,18 @@ def _generate(options) -> int:
         )
     if options.dask is not None and options.jobs is not None:
         raise ValueError("--jobs counts local processes: it does not go with --dask")
-    signal.signal(signal.SIGTERM, _raise_terminated)
     try:
-        summary = generate(
-            chosen,
-            settings,
-            options.out,
-            jobs=scheduling.available_cores() if options.jobs is None else options.jobs,
-            shard=options.shard,
-            dask=options.dask,
-            simulator=options.simulator,
-            retry_failed=options.retry_failed,
-        )
+        with _terminated_like_interrupted():
+            summary = generate(
+                chosen,
+                settings,
+                options.out,
+                jobs=scheduling.available_cores() if options.jobs is None else options.jobs,
+                shard=options.shard,
+                dask=options.dask,
+                simulator=options.simulator,
+                retry_failed=options.retry_failed,
+            )
     except (FolderInUse, Stopped) as error:
         return _say(error, INCOMPLETE)
     return _report(summary, options.out)
@@ -269,8 +272,17 @@ def _shard(text: str) -> tuple[int, int]:
     return number, total
 
 
-def _raise_terminated(*_) -> typing.NoReturn:
-    raise KeyboardInterrupt
+@contextlib.contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """A batch system ends a job with SIGTERM: finish as after Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _say(message: object, code: int) -> int:

@@ -8,6 +8,7 @@ DIR/failures.csv                    every failed attempt with its reason; absent
 
 import contextlib
 import csv
+import errno
 import fcntl
 import hashlib
 import io
@@ -29,6 +30,8 @@ FAILURES = "failures.csv"
 PROVENANCE = "provenance.json"
 CONFIG = "config.json"
 RECORDS = "records"
+# Some network file systems have no locks; writing there is safe all the same, since it is atomic.
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
 HEADER_ENTRIES = {
     "seed",
     "group",
@@ -274,6 +277,9 @@ def _lock(file, folder: Path, kind: int) -> None:
             f"{folder} is in use by another `generate` of the same samples: "
             "wait for it, or choose another --out"
         ) from None
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
 
 
 def _refuse_foreign_records(folder: Path, config: dict) -> None:

@@ -188,7 +188,8 @@ def _result(future: Future, running: dict[Future, Any]) -> Any:
     except Exception as error:
         if type(error).__name__ == "KilledWorker":
             raise WorkerDied([running[future]]) from None
-        raise ClusterError(f"a worker cannot run a cell: {_short(error)}") from error
+        reason = _short(error.__cause__ or error)
+        raise ClusterError(f"a worker cannot run a cell: {reason}") from error
 
 
 def _take(tasks: Iterator, count: int) -> Iterator:
