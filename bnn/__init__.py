@@ -21,8 +21,8 @@ from bnn.weight_priors import (
     FactorisedGeneralisedNormal,
     IsotropicGaussian,
     LowRankGaussian,
-    layer_statistics,
 )
+from bnn.weight_statistics import layer_statistics
 
 __all__ = [
     "RBF",

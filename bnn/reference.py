@@ -9,9 +9,9 @@ from scipy.linalg import block_diag, cho_factor, cho_solve
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
+from bnn.gaussian_processes import GaussianProcessPrior, covariance_root
 from bnn.kernels import Kernel, Stationary
 from bnn.noise import noise_covariance
-from bnn.priors import GaussianProcessPrior, covariance_root
 from bnn.seeding import RandomState, generator
 
 

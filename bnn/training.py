@@ -150,8 +150,12 @@ def train(
     Returns:
         The result, in which members that diverged are named.
 
+    Raises:
+        ValueError: If a shape does not fit the others.
+
     Source: Algorithms 1 to 3 of the paper; Kingma & Ba (2015) for Adam.
     """
+    _check_shapes(architecture, weights, X, y, seeds)
     place, objective = torch.device(device), objective or Objective()
     workers = torch.get_num_threads() if place.type == "cpu" else 1
     size = settings.chunk_size or default_chunk(architecture, place)
@@ -174,6 +178,19 @@ def train(
 
         parts = run_chunks(run, chunks, workers)
     return _joined(parts, settings.epochs, len(weights))
+
+
+def _check_shapes(architecture: Architecture, weights, X, y, seeds) -> None:
+    K, n = len(weights), np.shape(X)[-2]
+    for name, values, shapes in (
+        ("weights", weights, [(K, architecture.n_weights)]),
+        ("X", X, [(n, architecture.n_inputs), (K, n, architecture.n_inputs)]),
+        ("y", y, [(K, n, architecture.n_outputs)]),
+        ("seeds", seeds, [(K,)]),
+    ):
+        if np.shape(values) not in shapes:
+            allowed = " or ".join(map(str, shapes))
+            raise ValueError(f"{name} has shape {np.shape(values)}: must be {allowed}")
 
 
 @torch.no_grad()

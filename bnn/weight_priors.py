@@ -7,9 +7,8 @@ Penalties are -2 log p0 up to a constant, as in the loss of Algorithm 3.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import gamma, gammaln
-from scipy.stats import gennorm, kurtosis
+from scipy.stats import gennorm
 
 from bnn.networks import Architecture
 from bnn.regularisers import (
@@ -19,83 +18,12 @@ from bnn.regularisers import (
     Regulariser,
 )
 from bnn.seeding import RandomState, generator
-
-# Below this a weight does not vary: the density would be degenerate.
-SMALLEST_VARIANCE = 1e-12
-
-
-def _ensemble(weights: np.ndarray, architecture: Architecture) -> np.ndarray:
-    weights = np.asarray(weights, dtype=float)
-    if weights.ndim != 2 or weights.shape[1] != architecture.n_weights:
-        raise ValueError(
-            f"weights have shape {weights.shape}: must be (K, {architecture.n_weights})"
-        )
-    if len(weights) < 2:
-        raise ValueError(f"K = {len(weights)}: a weight prior needs at least 2 networks")
-    if not np.isfinite(weights).all():
-        raise ValueError("weights hold values that are not finite")
-    return weights
-
-
-def layer_statistics(weights: np.ndarray, architecture: Architecture) -> dict[str, dict]:
-    """Describe the demeaned weights of each kernel and bias.
-
-    Args:
-        weights: ω0^[k], (K, d).
-        architecture: Their layout.
-
-    Returns:
-        Group (W0, b0, ..., and all) → variance, excess kurtosis, and α0, β0 of the generalised
-        normal fit.
-
-    Source: Table 1 and the histograms of the weights in the paper.
-    """
-    weights = _ensemble(weights, architecture)
-    centred = weights - weights.mean(axis=0)
-    statistics = {}
-    for name, columns in {**architecture.groups, "all": slice(None)}.items():
-        values = centred[:, columns]
-        alpha, beta = fit_generalised_normal(values.ravel(), _unbiased(values))
-        statistics[name] = {
-            "variance": float(_unbiased(values)),
-            "excess_kurtosis": float(kurtosis(values.ravel())),
-            "alpha": alpha,
-            "beta": beta,
-        }
-    return statistics
-
-
-def _unbiased(centred: np.ndarray) -> float:
-    return max(float((centred**2).sum() / ((len(centred) - 1) * centred.shape[1])), 0.0)
-
-
-def fit_generalised_normal(values: np.ndarray, variance: float) -> tuple[float, float]:
-    """Fit α, β of p ∝ exp(-(|w| / α)^β) by maximum likelihood, at zero mean.
-
-    Args:
-        values: Centred values, (n,).
-        variance: Their variance; a variance of zero gives a narrow Gaussian.
-
-    Returns:
-        α and β, the latter in [0.2, 10].
-    """
-    if variance < SMALLEST_VARIANCE:
-        return float(np.sqrt(2.0 * SMALLEST_VARIANCE)), 2.0
-    size = np.abs(values) / np.sqrt(variance)
-
-    def alpha_of(beta: float) -> float:
-        return float((beta * np.mean(size**beta)) ** (1.0 / beta))
-
-    def negative_log_likelihood(log_beta: float) -> float:
-        beta = np.exp(log_beta)
-        # At the best α, the mean of (|w| / α)^β is 1 / β.
-        return np.log(2.0 * alpha_of(beta) / beta) + gammaln(1.0 / beta) + 1.0 / beta
-
-    best = minimize_scalar(
-        negative_log_likelihood, bounds=(np.log(0.2), np.log(10.0)), method="bounded"
-    )
-    beta = float(np.exp(best.x))
-    return alpha_of(beta) * float(np.sqrt(variance)), beta
+from bnn.weight_statistics import (
+    SMALLEST_VARIANCE,
+    checked_ensemble,
+    fit_generalised_normal,
+    unbiased_variance,
+)
 
 
 class IsotropicGaussian:
@@ -113,8 +41,8 @@ class IsotropicGaussian:
     @classmethod
     def fit(cls, weights: np.ndarray, architecture: Architecture) -> IsotropicGaussian:
         """Take σ0² as the variance over all demeaned weights (K, d)."""
-        weights = _ensemble(weights, architecture)
-        variance = _unbiased(weights - weights.mean(axis=0))
+        weights = checked_ensemble(weights, architecture)
+        variance = unbiased_variance(weights - weights.mean(axis=0))
         return cls(max(variance, SMALLEST_VARIANCE), architecture.n_weights)
 
     def sample(self, n: int, random_state: RandomState = None) -> np.ndarray:
@@ -151,11 +79,11 @@ class FactorisedGaussian:
     @classmethod
     def fit(cls, weights: np.ndarray, architecture: Architecture) -> FactorisedGaussian:
         """Take μ0 and the variance of each group from an ensemble (K, d)."""
-        weights = _ensemble(weights, architecture)
+        weights = checked_ensemble(weights, architecture)
         centred = weights - weights.mean(axis=0)
         variance = np.empty(architecture.n_weights)
         for columns in architecture.groups.values():
-            variance[columns] = max(_unbiased(centred[:, columns]), SMALLEST_VARIANCE)
+            variance[columns] = max(unbiased_variance(centred[:, columns]), SMALLEST_VARIANCE)
         return cls(weights.mean(axis=0), variance)
 
     def sample(self, n: int, random_state: RandomState = None) -> np.ndarray:
@@ -194,13 +122,13 @@ class FactorisedGeneralisedNormal:
     @classmethod
     def fit(cls, weights: np.ndarray, architecture: Architecture) -> FactorisedGeneralisedNormal:
         """Take μ0, and α0, β0 of each group by maximum likelihood, from an ensemble (K, d)."""
-        weights = _ensemble(weights, architecture)
+        weights = checked_ensemble(weights, architecture)
         centred = weights - weights.mean(axis=0)
         alpha, beta = np.empty((2, architecture.n_weights))
         for columns in architecture.groups.values():
             values = centred[:, columns]
             alpha[columns], beta[columns] = fit_generalised_normal(
-                values.ravel(), _unbiased(values)
+                values.ravel(), unbiased_variance(values)
             )
         return cls(weights.mean(axis=0), alpha, beta)
 
@@ -264,7 +192,7 @@ class LowRankGaussian:
 
         Centring makes singular value number K zero; it is dropped.
         """
-        weights = _ensemble(weights, architecture)
+        weights = checked_ensemble(weights, architecture)
         mean = weights.mean(axis=0)
         _, s, vt = np.linalg.svd(weights - mean, full_matrices=False)
         kept = s[: len(weights) - 1] > cls.RELATIVE_CUTOFF * s[0]

@@ -224,3 +224,20 @@ def test_bad_convergence_names_field_and_value(field, value):
     """Each refusal names the field and shows the value."""
     with pytest.raises(ValueError, match=f"{field} = {value}"):
         Convergence(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"X": np.zeros((N, 3))}, r"X has shape \(50, 3\): must be \(50, 2\) or \(35, 50, 2\)"),
+        ({"y": np.zeros((K, N, 2))}, r"y has shape \(35, 50, 2\): must be \(35, 50, 3\)"),
+        ({"y": np.zeros((N, 3))}, r"y has shape \(50, 3\): must be \(35, 50, 3\)"),
+        ({"weights": np.zeros((K, 7))}, r"weights has shape \(35, 7\): must be \(35, 543\)"),
+        ({"seeds": np.zeros(3)}, r"seeds has shape \(3,\): must be \(35,\)"),
+    ],
+)
+def test_bad_shapes(changes, message):
+    """Each refusal shows the shape and the one expected."""
+    arguments = dict(zip(("weights", "X", "y", "seeds"), problem(), strict=True))
+    with pytest.raises(ValueError, match=message):
+        run(**{**arguments, **changes}, epochs=1)

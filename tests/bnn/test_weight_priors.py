@@ -13,8 +13,8 @@ from bnn.weight_priors import (
     FactorisedGeneralisedNormal,
     IsotropicGaussian,
     LowRankGaussian,
-    fit_generalised_normal,
 )
+from bnn.weight_statistics import fit_generalised_normal
 
 ARCHITECTURE = Architecture((2, 6, 3))
 D = ARCHITECTURE.n_weights
