@@ -8,7 +8,9 @@ from fe_data.plasticity import stiffness, update
 from fe_data.settings import Inputs, Settings
 from fe_data.substructure import condense, moduli
 
-_CG_ITERATIONS = 8  # about the cost of a new factorisation
+# A factorisation costs about twelve iterations of conjugate gradients.
+_CG_ITERATIONS = 12  # in one solve, at most
+_REFACTORISE_AFTER = 14  # iterations beyond those of a fresh factor
 
 
 class State:
@@ -51,8 +53,8 @@ class PeriodicCell:
         self.solver = cholesky_solver(self.indptr, self.indices)
         self.border = np.zeros((self.n, 3))
         self.macro_stiffness = np.zeros((3, 3))
-        self.factor_border: np.ndarray | None = None
-        self.factor_schur: np.ndarray | None = None
+        self.factor_free: np.ndarray | None = None
+        self._age = 0  # iterations spent beyond those of a fresh factor
         self.counts = dict.fromkeys(("factorisations", "cg_iterations", "updates"), 0)
         # Nodal forces that a unit stress exerts within the cells: the scale of a residual.
         unit = self.matrix.root_area[:, None] * np.abs(self.matrix.dilatation[:, 0, :12])
@@ -149,6 +151,7 @@ class PeriodicCell:
         self.factor_schur = (
             self.macro_stiffness[np.ix_(free, free)] - self.factor_border.T @ self.factor_solution
         )
+        self._age = 0
         self.counts["factorisations"] += 1
 
     def _precondition(self, r: np.ndarray) -> np.ndarray:
@@ -185,35 +188,39 @@ class PeriodicCell:
         Returns:
             (n + len(free),) step; not a number where the stiffness is not positive definite.
         """
-        if self.factor_schur is None or not np.array_equal(free, self.factor_free):
+        if self._age > _REFACTORISE_AFTER or not self._has_factor(free):
             self.factorise(free)
         with np.errstate(over="ignore", invalid="ignore"):
-            solution, done = self._conjugate_gradients(rhs, free, accuracy)
-            if not done:
+            solution, iterations = self._conjugate_gradients(rhs, free, accuracy)
+            if iterations > _CG_ITERATIONS:
                 self.factorise(free)
-                solution, _ = self._conjugate_gradients(rhs, free, accuracy)
+                solution, iterations = self._conjugate_gradients(rhs, free, accuracy)
+        self._age += iterations - 1
         return solution
 
-    def _conjugate_gradients(self, rhs, free, rtol) -> tuple[np.ndarray, bool]:
+    def _has_factor(self, free: np.ndarray) -> bool:
+        return self.factor_free is not None and np.array_equal(free, self.factor_free)
+
+    def _conjugate_gradients(self, rhs, free, rtol) -> tuple[np.ndarray, int]:
         x, r = np.zeros_like(rhs), rhs.copy()
         z = self._precondition(r)
         p, rz = z, r @ z
         stop = rtol * np.linalg.norm(rhs)
-        for _ in range(_CG_ITERATIONS):
+        for iteration in range(1, _CG_ITERATIONS + 1):
             ap = self._apply(p, free)
             curvature = p @ ap
             if not 0.0 < curvature < np.inf:  # a limit load: no stable equilibrium
-                return np.full_like(rhs, np.nan), True
+                return np.full_like(rhs, np.nan), iteration
             alpha = rz / curvature
             x += alpha * p
             r -= alpha * ap
             self.counts["cg_iterations"] += 1
             if np.linalg.norm(r) <= stop:
-                return x, True
+                return x, iteration
             z = self._precondition(r)
             rz, old = r @ z, rz
             p = z + (rz / old) * p
-        return x, False
+        return x, _CG_ITERATIONS + 1
 
 
 def _pair_keys(dofs: np.ndarray, n: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fe_data import dataset, record, scheduling
+from fe_data import collection, dataset, record, scheduling
 from fe_data.design import Design, Sample, require_integer
 from fe_data.progress import Progress
 from fe_data.scheduling import WorkerDied
@@ -83,16 +83,16 @@ def generate(
         pending = [
             i
             for i in indices
-            if not dataset.is_done(folder, i, job.config, retry_failed=retry_failed)
+            if not collection.is_done(folder, i, job.config, retry_failed=retry_failed)
         ]
         _Run(design, folder, job, jobs, dask, len(indices), silent).finish(pending)
-        found = dataset.collect(folder, config, range(len(design)))
+        found = collection.collect(folder, config, range(len(design)))
         if not found.problems:
-            dataset.write_table(folder, config, found)
+            collection.write_table(folder, config, found)
     return _summary(len(pending), found, indices)
 
 
-def _summary(simulated: int, found: dataset.Collection, indices: range) -> Summary:
+def _summary(simulated: int, found: collection.Collection, indices: range) -> Summary:
     ours = {index: why for index, why in found.problems.items() if index in indices}
     others = {index: why for index, why in found.problems.items() if index not in indices}
     return Summary(simulated, found.counts, others, ours, not found.problems)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fe_data import dataset
-from fe_data.dataset import Collection
+from fe_data import collection, dataset
+from fe_data.collection import Collection
 from fe_data.design import digest_inputs, retry_seed, seed_of
 from fe_data.settings import INPUT_NAMES
 
@@ -34,14 +34,14 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
         config = dataset.load_config(folder)
     except ValueError as error:
         return [str(error)], {}
-    found = dataset.collect(folder, config, range(config["samples"]))
+    found = collection.collect(folder, config, range(config["samples"]))
     problems = [f"sample {index}: {text}" for index, text in found.problems.items()]
     problems += _strangers(folder, config["samples"])
     if not found.problems:
         problems += _check_design(config, found)
-    problems += _check_text(folder / dataset.TABLE, dataset.table_text(found), bool(problems))
+    problems += _check_text(folder / dataset.TABLE, collection.table_text(found), bool(problems))
     if found.failures:
-        text = dataset.failures_text(found)
+        text = collection.failures_text(found)
         problems += _check_text(folder / dataset.FAILURES, text, bool(problems))
     return problems, found.counts
 
