@@ -5,67 +5,16 @@ them, and keeps its own stack: numbers, texts, lists, tuples, dictionaries and t
 rebuild an array are understood, everything else is refused.
 """
 
-import math
 import pickletools
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from fe_data.array_stand_ins import CALLS, MAX_BYTES, Array, DType, Global, UnsafePickle
 
 MAX_DEPTH = 6
-MAX_ITEMS = 1_000_000
-MAX_DIMENSIONS = 8
-MAX_BYTES = 500_000_000
-
-
-class UnsafePickle(ValueError):
-    """The file asks for something else than numeric arrays."""
-
-
-@dataclass(frozen=True)
-class _Global:
-    name: str
-
-
-class _DType:
-    """Stands for numpy.dtype while it is rebuilt."""
-
-    def __init__(self, code: str):
-        self.code, self.order = code, "="
-
-    def build(self, state: Any) -> None:
-        # (version, byte order, subarray, names, fields, size, alignment, flags[, metadata])
-        if not isinstance(state, tuple) or len(state) < 5 or state[2:5] != (None, None, None):
-            raise UnsafePickle("structured arrays are not admitted")
-        self.order = state[1]
-
-    def dtype(self) -> np.dtype:
-        # Only texts are hashed or printed: nested tuples that share their parts take for ever.
-        if not isinstance(self.code, str) or not isinstance(self.order, str):
-            raise UnsafePickle("not a type of a NumPy array")
-        if self.code not in _NUMERIC or self.order not in _ORDERS:
-            raise UnsafePickle(f"arrays of type {self.code!r:.40} are not admitted")
-        return np.dtype(_ORDERS[self.order] + self.code)
-
-
-class _Array:
-    """Stands for numpy.ndarray while it is rebuilt."""
-
-    def __init__(self):
-        self.values: np.ndarray | None = None
-
-    def build(self, state: Any) -> None:
-        # (version, shape, dtype, whether in Fortran order, data)
-        if not isinstance(state, tuple) or len(state) != 5:
-            raise UnsafePickle("not a state of a NumPy array")
-        _, shape, dtype, fortran, data = state
-        self.values = _array(data, dtype, shape, "F" if fortran else "C")
-
-
-_NUMERIC = {f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)} | {"f2", "f4", "f8"}
-_ORDERS = {"<": "<", ">": ">", "|": "=", "=": "="}
+MAX_ITEMS = 1_000_000  # in all containers
+MAX_NUMBERS = 50_000_000  # in all arrays, shared ones counted each time
 
 
 def load_arrays(path: Path) -> Any:
@@ -79,7 +28,7 @@ def load_arrays(path: Path) -> Any:
     if size > MAX_BYTES:
         raise UnsafePickle(f"{path} has {size} bytes: at most {MAX_BYTES} are read")
     try:
-        return _plain(_Reader().read(path.read_bytes()), [MAX_ITEMS])
+        return _plain(_Reader().read(path.read_bytes()), [MAX_ITEMS, MAX_NUMBERS])
     except UnsafePickle as error:
         raise UnsafePickle(f"{path}: {error}") from None
     except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError) as error:
@@ -182,70 +131,24 @@ class _Reader:
 
     def _push_global(self, name: str) -> None:
         known = name.replace("numpy._core.", "numpy.core.", 1)
-        if known not in _CALLS and known != "numpy.ndarray":
+        if known not in CALLS and known != "numpy.ndarray":
             raise UnsafePickle(f"{name!r:.80} is not admitted: only numeric NumPy arrays are")
-        self.stack.append(_Global(known))
+        self.stack.append(Global(known))
 
     def _reduce(self, _: Any) -> None:
         arguments, function = self.stack.pop(), self.stack.pop()
-        if not isinstance(function, _Global) or function.name not in _CALLS:
+        if not isinstance(function, Global) or function.name not in CALLS:
             raise UnsafePickle("a call of something else than NumPy's array functions")
-        self.stack.append(_CALLS[function.name](*arguments))
+        self.stack.append(CALLS[function.name](*arguments))
 
     def _build(self, _: Any) -> None:
         state = self.stack.pop()
         target = self.stack[-1]
-        if not isinstance(target, _DType | _Array):
+        if not isinstance(target, DType | Array):
             raise UnsafePickle("a state for something else than a NumPy array")
         target.build(state)
 
 
-def _reconstruct(kind: Any, *_: Any) -> _Array:
-    if kind != _Global("numpy.ndarray"):
-        raise UnsafePickle("subclasses of NumPy's array are not admitted")
-    return _Array()
-
-
-def _frombuffer(data: Any, dtype: Any, shape: Any, order: Any = "C") -> _Array:
-    array = _Array()
-    array.values = _array(data, dtype, shape, order)
-    return array
-
-
-def _scalar(dtype: Any, data: Any) -> float | int:
-    return _array(data, dtype, (), "C").item()
-
-
-def _array(data: Any, dtype: Any, shape: Any, order: Any) -> np.ndarray:
-    if not isinstance(dtype, _DType):
-        raise UnsafePickle("an array without a type")
-    if not isinstance(shape, tuple) or len(shape) > MAX_DIMENSIONS:
-        raise UnsafePickle("an array without a shape")
-    if not all(type(n) is int and 0 <= n <= MAX_BYTES for n in shape):
-        raise UnsafePickle("an array without a shape")
-    if isinstance(data, str):  # Python 2
-        data = data.encode("latin-1")
-    kind = dtype.dtype()
-    if not isinstance(data, bytes | bytearray) or len(data) != math.prod(shape) * kind.itemsize:
-        raise UnsafePickle("an array whose data do not fill its shape")
-    return np.frombuffer(bytes(data), kind).reshape(shape, order="F" if order == "F" else "C")
-
-
-def _encode(text: Any, encoding: Any = "") -> bytes:
-    if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
-        raise UnsafePickle("a text in an unknown encoding")
-    return text.encode("latin-1")
-
-
-_CALLS: dict[str, Callable[..., Any]] = {
-    "numpy.core.multiarray._reconstruct": _reconstruct,
-    "numpy.core.multiarray.scalar": _scalar,
-    "numpy.core.numeric._frombuffer": _frombuffer,
-    "numpy.dtype": lambda code, *_: _DType(code),
-    # Bytes in the oldest protocols; their only argument is none, for no bytes.
-    "_codecs.encode": _encode,
-    "__builtin__.bytes": lambda: b"",
-}
 _NUMBERS = {"INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"}
 _TEXTS = {"STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE"}
 _LONG_TEXTS = {"SHORT_BINUNICODE", "BINUNICODE8"}
@@ -289,14 +192,17 @@ def _plain(value: Any, budget: list[int], depth: int = 0) -> Any:
     budget[0] -= 1
     if depth > MAX_DEPTH or budget[0] < 0:
         raise UnsafePickle("containers are nested too deeply or hold too much")
-    if isinstance(value, _Array):
+    if isinstance(value, Array):
         if value.values is None:
             raise UnsafePickle("an array without data")
+        budget[1] -= value.values.size
+        if budget[1] < 0:
+            raise UnsafePickle(f"arrays of more than {MAX_NUMBERS} numbers in all")
         return value.values
     if isinstance(value, list | tuple):
         return type(value)(_plain(item, budget, depth + 1) for item in value)
     if isinstance(value, dict):
         return {key: _plain(item, budget, depth + 1) for key, item in value.items()}
-    if isinstance(value, _Global | _DType):
+    if isinstance(value, Global | DType):
         raise UnsafePickle("a bare type in place of an array")
     return value

@@ -4,6 +4,7 @@ DIR/config.json                     what the samples are a function of, with its
 DIR/records/0012/0012345.npz        one record a sample, a thousand a folder
 DIR/dataset.csv                     the table: written when every record is there
 DIR/failures.csv                    every failed attempt with its reason; absent when none failed
+DIR/provenance.json                 checksums, versions and machines behind the table
 """
 
 import contextlib
@@ -24,6 +25,7 @@ FAILURES = "failures.csv"
 PROVENANCE = "provenance.json"
 CONFIG = "config.json"
 RECORDS = "records"
+CONFIG_ENTRIES = {"design", "samples", "seed", "inputs_sha256", "settings"}
 # Some network file systems have no locks; writing there is safe all the same, since it is atomic.
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
 
@@ -94,6 +96,8 @@ def load_config(folder: Path) -> dict:
         raise ValueError(f"{path} is damaged: it is not JSON") from None
     if not isinstance(config, dict) or config.get("digest") != digest(config):
         raise ValueError(f"{path} is damaged: its digest does not match its content")
+    if config.get("format") != record.FORMAT or not config.keys() >= CONFIG_ENTRIES:
+        raise ValueError(f"{path} is not a configuration of format {record.FORMAT}")
     return config
 
 

@@ -184,6 +184,10 @@ BAD_COMMANDS = [
         "generate --inputs {}/bad.csv --count 3 --out {}/new",
         "fe_data: --count sizes a named design",
     ),
+    (
+        "generate --inputs {}/good.csv --microstructures 0 --out {}/new",
+        f"fe_data: microstructures = 0 is out of range: {INTEGERS} [1, 1000000]",
+    ),
     ("generate noise --out {}/bad.csv", "fe_data: File exists: {}/bad.csv"),
     ("generate noise --out {}/bad.csv/sub", "fe_data: Not a directory: {}/bad.csv/sub"),
     (
@@ -234,6 +238,7 @@ BAD_COMMANDS = [
 @pytest.mark.parametrize(("command", "message"), BAD_COMMANDS)
 def test_bad_commands_get_one_sentence_and_change_nothing(tmp_path, capsys, command, message):
     (tmp_path / "bad.csv").write_text("vf,E_f_GPa,b_m_MPa,c_m\nx,400,350,0.4\n")
+    (tmp_path / "good.csv").write_text("vf,E_f_GPa,b_m_MPa,c_m\n0.2,400,350,0.4\n")
     outputs = "b_eff_MPa,c_eff,E_eff_GPa,nu_eff,p_sigma"
     failed = f"vf,E_f_GPa,b_m_MPa,c_m,{outputs},status\n0.2,400,350,0.4,,,,,,failed\n"
     (tmp_path / "failed.csv").write_text(failed)

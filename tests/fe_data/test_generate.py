@@ -234,7 +234,10 @@ def test_a_folder_of_another_configuration_is_refused(tmp_path, design, settings
     assert table(tmp_path) == before
 
 
-@pytest.mark.parametrize("content", [None, "", "{", "[]", '{"digest": "0"}'])
+EMPTY = f'{{"digest": "{dataset.digest({})}"}}'
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "[]", '{"digest": "0"}', EMPTY])
 def test_a_lost_configuration_is_restored_only_for_its_own_records(tmp_path, content):
     make(tmp_path)
     config = tmp_path / dataset.CONFIG

@@ -185,6 +185,12 @@ def test_anything_but_arrays_is_refused_at_once(tmp_path, capsys, content, messa
     assert message is None or message in err
 
 
+def test_an_array_cannot_be_repeated_without_end(tmp_path):
+    content = [np.zeros((100_000, 9))] * 100
+    with pytest.raises(UnsafePickle, match="arrays of more than 50000000 numbers in all"):
+        load_arrays(write(tmp_path / "a.pkl", content))
+
+
 def test_an_array_cannot_claim_more_than_its_data(tmp_path):
     data = pickle.dumps(np.arange(4.0), 2)
     for wrong in (5, 2**31 - 1):
