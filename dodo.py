@@ -78,6 +78,11 @@ def task_cell():
         }
 
 
+def _own_datasets(designs):
+    """The dataset tasks that a notebook waits for, in their order; none with tables from DATA."""
+    return [f"dataset:{PROFILE.name}:{design}" for design in designs] if DATA == OWN_DATA else []
+
+
 def task_notebook():
     """Execute the notebooks of the profile."""
     for name, designs in PROFILE.notebooks.items():
@@ -93,6 +98,7 @@ def task_notebook():
         yield {
             "name": f"{PROFILE.name}:{name}",
             "doc": f"execute notebook {name}",
+            "task_dep": _own_datasets(designs),
             "title": title,
             "actions": [(run_program, [["-m", "figures.run_notebook", name, *options]])],
             "file_dep": sorted({*code, *(table_path(DATA, design) for design in designs)}),
@@ -113,6 +119,7 @@ def task_report():
     yield {
         "name": PROFILE.name,
         "doc": f"write figures/{PROFILE.name}/index.html",
+        "task_dep": [f"cell:{PROFILE.name}:{cell.name}" for cell in PROFILE.cells],
         "title": title,
         "actions": [(run_program, [command])],
         "file_dep": [*metrics, *pictures, *code, *data],
