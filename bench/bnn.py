@@ -96,7 +96,12 @@ def batched_seconds(work: Workload, n_members: int, epochs: int, device: str = "
 
 
 def loop_seconds(work: Workload, epochs: int) -> float:
-    """Return the seconds of `epochs` epochs of one network in a usual PyTorch loop."""
+    """Return the seconds of `epochs` epochs of one network in a usual PyTorch loop, one thread.
+
+    Products of this size gain nothing from a second thread.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     _, _, X, y, _ = work.data(2)
     layers: list[torch.nn.Module] = []
     for n_in, n_out in zip(work.widths, work.widths[1:], strict=False):
@@ -113,7 +118,9 @@ def loop_seconds(work: Workload, epochs: int) -> float:
             optimiser.zero_grad()
             torch.nn.functional.mse_loss(network(inputs), targets).backward()
             optimiser.step()
-    return time.perf_counter() - begin
+    seconds = time.perf_counter() - begin
+    torch.set_num_threads(threads)
+    return seconds
 
 
 def compare(name: str, work: Workload, share: float, repeats: int) -> dict:
