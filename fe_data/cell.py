@@ -19,6 +19,7 @@ class State:
     def __init__(self, m: int, q: int):
         self.ep_old, self.p_old = np.zeros((m, q, 3)), np.zeros((m, q))
         self.ep, self.p = np.zeros((m, q, 3)), np.zeros((m, q))  # plastic strain, its equivalent
+        self.increment = np.zeros((m, q))  # last increment of p
         self.tangent = np.zeros((m, q, 6))  # [MPa]
 
     def accept(self) -> None:
@@ -97,7 +98,8 @@ class PeriodicCell:
         e = self.matrix
         update(
             u, macro, self.dofs, e.gradients, e.weights, e.dilatation, e.root_area,
-            self.law, state.ep_old, state.p_old, state.ep, state.p, state.tangent, force, sums,
+            self.law, state.ep_old, state.p_old, state.ep, state.p, state.increment,
+            state.tangent, force, sums,
         )  # fmt: skip
         in_fibres = self.constant_border.T @ u + self.constant_macro @ macro
         out[n:] = in_fibres + sums[[0, 1, 3]]

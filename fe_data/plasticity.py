@@ -16,46 +16,63 @@ _TOLERANCE = 1e-13  # of the yield function, relative to the trial stress
 
 
 @numba.njit(cache=True, error_model="numpy")
-def plastic_increment(q_trial, p_old, mu, a, b, c):
+def plastic_increment(q_trial, p_old, hardening_old, guess, mu, a, b, c):
     """Solve q_trial - 3 mu dp = a + b (p_old + dp)^c for the plastic increment dp > 0.
 
-    The left side minus the right is convex and decreasing in dp, so Newton's method started left
-    of the root approaches it from the left without overshooting. The start splits the excess
-    stress f in halves: neither elastic relief 3 mu dp nor hardening uses more than f / 2 there. It
-    is positive, so the infinite slope of the hardening at p = 0 (c < 1) is never met.
+    The left side minus the right is convex and decreasing in dp. So Newton's method lands left of
+    the root from anywhere, and from there approaches it without overshooting. It is slow near the
+    infinite slope at p = 0 (c < 1): `_left_of_root` takes the place of a step that is far left.
+
+    Args:
+        q_trial: Trial von Mises stress, above the yield stress [MPa].
+        p_old: Equivalent plastic strain before the increment [-].
+        hardening_old: b p_old^c [MPa].
+        guess: Where to start; 0 when unknown [-].
+        mu: Shear modulus [MPa].
+        a: Initial yield stress [MPa].
+        b: Hardening coefficient [MPa].
+        c: Hardening exponent [-].
 
     Returns:
         dp [-] and the hardening slope b c p^(c-1) at the end [MPa].
     """
-    hardening_old = b * p_old**c if p_old > 0.0 else 0.0
     f = q_trial - a - hardening_old
     if b == 0.0:
         return f / (3.0 * mu), 0.0
-    dp = f / (6.0 * mu)
-    if p_old > 0.0:
-        dp_hardening = ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old
-        first = f / (3.0 * mu + c * hardening_old / p_old)
-        dp = max(min(dp, dp_hardening), first)
-    else:
-        dp = min(dp, (0.5 * f / b) ** (1.0 / c))
-    if dp < _SMALLEST_INCREMENT:
-        return 0.0, np.inf
+    dp = guess if guess > 0.0 else _left_of_root(f, p_old, hardening_old, mu, b, c)
     for _ in range(_MAX_ITERATIONS):
+        if dp < _SMALLEST_INCREMENT:
+            return 0.0, np.inf
         p = p_old + dp
         hardening = b * p**c
         excess = q_trial - 3.0 * mu * dp - a - hardening
-        step = excess / (3.0 * mu + c * hardening / p)
-        dp += step
-        if excess <= _TOLERANCE * q_trial or step <= 1e-15 * dp:
+        before, slope = dp, c * hardening / p
+        dp += excess / (3.0 * mu + slope)
+        if abs(excess) <= _TOLERANCE * q_trial or abs(dp - before) <= 1e-15 * dp:
             break
-    p = p_old + dp
-    return dp, b * c * p ** (c - 1.0)
+        if not 0.25 * before < dp < 4.0 * before:
+            dp = max(dp, _left_of_root(f, p_old, hardening_old, mu, b, c))
+    return dp, slope
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _left_of_root(f, p_old, hardening_old, mu, b, c):
+    """Return an increment below the root: it splits the excess stress f in halves.
+
+    Neither elastic relief 3 mu dp nor hardening uses more than f / 2 there.
+    """
+    relief = f / (6.0 * mu)
+    if p_old == 0.0:
+        return min(relief, (0.5 * f / b) ** (1.0 / c))
+    by_hardening = ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old
+    first = f / (3.0 * mu + c * hardening_old / p_old)
+    return max(min(relief, by_hardening), first)
 
 
 @numba.njit(cache=True, error_model="numpy")
 def update(
     u, macro, dofs, gradients, weights, dilatation, root_area,
-    law, ep_old, p_old, ep, p, tangent, force, sums,
+    law, ep_old, p_old, ep, p, increment, tangent, force, sums,
 ):  # fmt: skip
     """Return map and internal force of all cells.
 
@@ -72,6 +89,7 @@ def update(
         p_old: (m, q) its equivalent, accumulated [-].
         ep: The plastic strain at the end (output).
         p: Its equivalent at the end (output).
+        increment: (m, q) last plastic increment, where the next return map starts (in and out).
         tangent: (m, q, 6) in-plane deviatoric tangent 00, 01, 02, 11, 12, 22 (output) [MPa].
         force: (n_dofs,) internal force (added to).
         sums: (8,) integrals of stress xx, yy, zz, xy, of plastic strain xx, yy, xy and of the
@@ -111,12 +129,15 @@ def update(
             norm = math.sqrt(2.0 * (sxx * sxx + syy * syy + sxx * syy + sxy * sxy))
             q_trial = root * norm
             p_start = p_old[m, q]
-            strength = a + (b * p_start**c if p_start > 0.0 else 0.0)
+            hardening = b * p_start**c if p_start > 0.0 else 0.0
             scale, drop = 1.0, 0.0
             nxx = nyy = nxy = 0.0
             dp = 0.0
-            if q_trial > strength:
-                dp, slope = plastic_increment(q_trial, p_start, mu, a, b, c)
+            if q_trial > a + hardening:
+                dp, slope = plastic_increment(
+                    q_trial, p_start, hardening, increment[m, q], mu, a, b, c
+                )
+                increment[m, q] = dp
                 scale = 1.0 - 3.0 * mu * dp / q_trial
                 drop = 3.0 * mu / (3.0 * mu + slope) - (1.0 - scale)
                 nxx, nyy, nxy = sxx / norm, syy / norm, sxy / norm
