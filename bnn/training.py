@@ -25,7 +25,7 @@ class DivergenceError(RuntimeError):
 
 
 # Weights a chunk; with gradients and moments four times as many numbers are in use.
-_CHUNK_WEIGHTS = 300_000
+_CHUNK_WEIGHTS = 400_000
 
 
 @dataclass(frozen=True)

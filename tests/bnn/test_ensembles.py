@@ -71,6 +71,22 @@ def test_linear_gaussian_posterior(n_members):
     assert np.abs(prior.mean - [1.0, 0.5]).max() < error
 
 
+def test_sampled_anchors_give_the_same_posterior():
+    """Anchors drawn from the learnt prior instead of the pre-trained weights: same moments."""
+    X, n = np.array([[-0.5], [0.1], [0.8]]), 800
+    y = 2.0 * X[:, 0]
+    ensemble = linear_ensemble(n, 4).set_params(anchors="sampled").fit(X, y)
+    prior = ensemble.weight_prior_
+    design = np.column_stack([X, np.ones(3)])
+    exact = LinearGaussianPosterior.condition(design, y, 0.3, prior.mean, prior.covariance())
+    mean, covariance = exact.predict(DESIGN)
+    samples = ensemble.sample(X_TEST)[:, :, 0]
+    deviations = np.sqrt(np.diag(covariance))
+    assert np.all(np.abs(samples.mean(axis=0) - mean) < 4 * deviations / np.sqrt(n))
+    assert np.all(np.abs(samples.std(axis=0) / deviations - 1.0) < 4 / np.sqrt(2 * n))
+    assert np.abs(ensemble.anchors_ - ensemble.pretrained_weights_).max() > 0.1
+
+
 def test_isotropic_anchoring_has_its_own_closed_form():
     """Mean of the members is the ridge solution about the mean anchor, λ = 1 / σ0²."""
     rng = np.random.default_rng(0)
@@ -344,6 +360,31 @@ def test_prediction_refuses_other_inputs(small_anchored, line_data):
         ensemble.predict(np.zeros((3, 2)))
     with pytest.raises(ValueError, match="Input X contains NaN"):
         ensemble.predict([[np.nan]])
+
+
+def test_bounds_from_data_are_the_range_of_the_data(line_data):
+    """ "data" is short for the range, for pre-training too, and follows new data."""
+    X, y = line_data
+    kind = dict(ANCHORED, prior=SamplerPrior(lambda X, rng: rng.normal() * X[:, 0]))
+    named = AnchoredEnsemble(input_bounds="data", output_bounds="data", random_state=0, **kind)
+    given = AnchoredEnsemble(
+        input_bounds=(X.min(), X.max()), output_bounds=(y.min(), y.max()), random_state=0, **kind
+    )
+    np.testing.assert_allclose(named.fit(X, y).predict(X), given.fit(X, y).predict(X))
+    named.fit(10.0 * X, y)
+    np.testing.assert_allclose(named.input_scaler_.high, 10.0 * X.max())
+    assert np.abs(named.prior_inputs_).max() > 2.0 * np.abs(given.prior_inputs_).max()
+
+
+@pytest.mark.parametrize("progress", [False, True])
+def test_progress_bars_can_be_silenced(progress, line_data, capsys):
+    """A bar for each stage on standard error, or nothing at all."""
+    AnchoredEnsemble(progress=progress, random_state=0, **ANCHORED).fit(*line_data)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert ("pre-training" in printed.err) == progress
+    assert ("training: 100%" in printed.err) == progress
+    assert progress or printed.err == ""
 
 
 def test_noise_forms_agree():
