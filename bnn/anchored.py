@@ -127,7 +127,7 @@ class AnchoredEnsemble(EnsembleRegressor):
         self.random_state = random_state
 
     def pretrain(self, X=None, *, n_features: int | None = None) -> AnchoredEnsemble:
-        """Fit the networks to realisations of the prior (Algorithm 2); keep them for every fit.
+        """Fit the networks to realisations of the prior (Algorithm 3); keep them for every fit.
 
         Args:
             X: Points at which the prior is fitted, (M, n_in); None takes those of a TablePrior,
@@ -231,7 +231,7 @@ class AnchoredEnsemble(EnsembleRegressor):
         )
 
     def fit(self, X, y) -> AnchoredEnsemble:
-        """Train the members to data (Algorithm 3), after pre-training where that is missing.
+        """Train the members to data (Algorithm 2), after pre-training where that is missing.
 
         Args:
             X: Inputs, (N, n_in).

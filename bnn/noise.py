@@ -58,7 +58,7 @@ def resample(
     Returns:
         Inputs, (N, n_in) or (K, N, n_in), and targets, (K, N, n_out).
 
-    Source: "resample" of Algorithms 1 and 3.
+    Source: "resample" of Algorithms 1 and 2.
     """
     if resampling == "bootstrap":
         rows = np.stack([rng.integers(len(y), size=len(y)) for rng in generators])

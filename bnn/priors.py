@@ -48,7 +48,7 @@ def latin_hypercube(
     Returns:
         Points, (n, n_features) in [-bound, bound].
 
-    Source: Algorithm "ensemble pre-training" of the paper.
+    Source: Algorithm 3 of the paper.
     """
     uniform = qmc.LatinHypercube(n_features, seed=generator(random_state)).random(n)
     return truncnorm.ppf(uniform, -bound, bound)

@@ -1,4 +1,4 @@
-"""The regularisation term of Algorithm 3 and its gradient, layer by layer.
+"""The regularisation term of Algorithm 2 and its gradient, layer by layer.
 
 A block is the (k, s) matrix of one layer's weights of k networks. All terms are -2 log p0 up to a
 constant, so that they stand beside the data term (y - f)ᵀ Σ_noise⁻¹ (y - f) as printed.

@@ -1,7 +1,7 @@
 """Densities p0(ω) over the weights, learnt from a pre-trained ensemble.
 
 Every density has the mean μ0 of the ensemble, except the isotropic one, whose mean is zero.
-Penalties are -2 log p0 up to a constant, as in the loss of Algorithm 3.
+Penalties are -2 log p0 up to a constant, as in the loss of Algorithm 2.
 """
 
 from __future__ import annotations
