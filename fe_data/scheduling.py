@@ -73,7 +73,7 @@ def local_workers(jobs: int) -> Iterator[Runner]:
     def run(function: Callable, tasks: Sequence) -> Iterator[Any]:
         # Python's own helper process unblocks signals when it starts: it must not do so later.
         resource_tracker.ensure_running()
-        with _interrupts_blocked():
+        with _interrupts_blocked(), _quiet_helper():
             executor = get_reusable_executor(
                 max_workers=jobs,
                 env=dict.fromkeys(THREAD_VARIABLES, "1"),
@@ -206,6 +206,21 @@ def _interrupts_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _quiet_helper() -> Iterator[None]:
+    """Let joblib's helper process, if it starts now, clean up a killed run without comments."""
+    before = os.environ.get("PYTHONWARNINGS")
+    ignored = "ignore:resource_tracker:UserWarning"
+    os.environ["PYTHONWARNINGS"] = f"{before},{ignored}" if before else ignored
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 @contextlib.contextmanager

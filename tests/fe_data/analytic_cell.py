@@ -1,4 +1,4 @@
-"""A closed-form stand-in for the finite-element cell: cheap, and able to fail in every way a cell can."""
+"""A closed-form stand-in for the finite-element cell, able to fail in every way a cell can."""
 
 import os
 import signal
