@@ -148,6 +148,8 @@ class AnchoredEnsemble(EnsembleRegressor):
     def _pretrain(self, X, n_features: int | None, data_X, data_y) -> AnchoredEnsemble:
         seeds = seed_sequence(self.random_state)
         prior = self.prior
+        if prior is None and getattr(self, "_prior_not_stored", False):
+            raise ValueError("prior = None: it was not stored with the ensemble, set it again")
         if prior is None:
             prior = GaussianProcessPrior(n_outputs=1 if data_y is None else data_y.shape[1])
         X = self._prior_inputs(X, prior, n_features, data_X, derived(seeds, SEED_INPUTS))
@@ -232,6 +234,8 @@ class AnchoredEnsemble(EnsembleRegressor):
 
     def fit(self, X, y) -> AnchoredEnsemble:
         """Train the members to data (Algorithm 2), after pre-training where that is missing.
+
+        Hyper-parameters that shape the pre-training, changed since, make it run again.
 
         Args:
             X: Inputs, (N, n_in).

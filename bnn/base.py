@@ -259,6 +259,7 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
     def from_stored(cls, arrays: dict[str, np.ndarray], header: dict) -> EnsembleRegressor:
         """Rebuild an ensemble from what save wrote, see bnn.load."""
         ensemble = cls(**{k: _restored(v) for k, v in header["parameters"].items()})
+        ensemble._prior_not_stored = "not_stored" in (header["parameters"].get("prior") or {})
         ensemble.architecture_ = Architecture(tuple(header["widths"]), ensemble.activation)
         for name in ("input_scaler_", "output_scaler_"):
             setattr(ensemble, name, BoundsScaler(*arrays.pop(name)))

@@ -31,6 +31,16 @@ def test_anchored_round_trip(small_anchored, line_data, tmp_path):
     np.testing.assert_array_equal(refitted, ensemble.fit(X, y + 1.0).predict(X_TEST))
 
 
+def test_lost_prior_is_never_replaced_in_silence(small_anchored, line_data, tmp_path):
+    """Pre-training again after loading needs the prior, which no file holds."""
+    small_anchored.save(tmp_path / "a.npz")
+    loaded = load(tmp_path / "a.npz").set_params(batch_size=16)
+    with pytest.raises(ValueError, match="prior = None: it was not stored with the ensemble"):
+        loaded.fit(*line_data)
+    loaded.set_params(prior=small_anchored.prior, pretrain_epochs=2).fit(*line_data)
+    assert len(loaded.pretrain_losses_) == 2
+
+
 def test_pretrained_only_round_trip(small_anchored, line_data, tmp_path):
     """An ensemble without data can be saved and fitted elsewhere."""
     small_anchored.save(tmp_path / "a.npz")
