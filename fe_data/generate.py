@@ -142,8 +142,9 @@ class _Run:
         self._save(index, data)
 
     def _save(self, index: int, data: bytes) -> None:
-        record.write_atomic(dataset.record_path(self.folder, index), data)
-        del self.remaining[index]
+        with scheduling.interrupts_blocked():
+            record.write_atomic(dataset.record_path(self.folder, index), data)
+            del self.remaining[index]
         self.progress.advance()
 
     def _workers(self) -> contextlib.AbstractContextManager[scheduling.Runner]:

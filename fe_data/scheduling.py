@@ -73,7 +73,7 @@ def local_workers(jobs: int) -> Iterator[Runner]:
     def run(function: Callable, tasks: Sequence) -> Iterator[Any]:
         # Python's own helper process unblocks signals when it starts: it must not do so later.
         resource_tracker.ensure_running()
-        with _interrupts_blocked(), _quiet_helper():
+        with interrupts_blocked(), _quiet_helper():
             executor = get_reusable_executor(
                 max_workers=jobs,
                 env=dict.fromkeys(THREAD_VARIABLES, "1"),
@@ -87,7 +87,7 @@ def local_workers(jobs: int) -> Iterator[Runner]:
         except WorkerDied:
             raise
         except BaseException:
-            with _interrupts_blocked():
+            with interrupts_blocked():
                 _wait_for_start(running)
                 executor.shutdown(wait=False, kill_workers=True)
             raise
@@ -164,7 +164,7 @@ def _results(
     waiting = iter(tasks)
     try:
         while True:
-            with _interrupts_blocked():
+            with interrupts_blocked():
                 for task in _take(waiting, width - len(running)):
                     running[executor.submit(function, task)] = task
             if not running:
@@ -198,8 +198,8 @@ def _take(tasks: Iterator, count: int) -> Iterator:
 
 
 @contextlib.contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Block Ctrl-C where worker processes may start: they inherit that, their parent reacts."""
+def interrupts_blocked() -> Iterator[None]:
+    """Put off Ctrl-C and SIGTERM. Workers that start inside never see them: their parent reacts."""
     signals = {signal.SIGINT, signal.SIGTERM}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
