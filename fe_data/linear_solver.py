@@ -4,6 +4,8 @@ A factorisation costs as much as ten solves. An old factor is kept as the precon
 conjugate gradients on the current stiffness, and renewed only when it has aged too much.
 """
 
+import weakref
+
 import numba
 import numpy as np
 from petsc4py import PETSc
@@ -33,6 +35,11 @@ def cholesky_solver(indptr: np.ndarray, indices: np.ndarray):
     return kind(indptr, indices)
 
 
+def _destroy(*objects) -> None:
+    for item in objects:
+        item.destroy()
+
+
 class MumpsSolver:
     """PETSc's interface to MUMPS for one sparsity pattern, of which the upper triangle is stored.
 
@@ -52,6 +59,8 @@ class MumpsSolver:
         self._ksp.getPC().setType("cholesky")
         self._ksp.getPC().setFactorSolverType("mumps")
         self._b, self._x = self._matrix.createVecs()
+        # Left to themselves these objects outlive this one, and MUMPS keeps its factors.
+        weakref.finalize(self, _destroy, self._ksp, self._matrix, self._b, self._x).atexit = False
 
     def factorise(self) -> None:
         """Factorise the current values."""
