@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import joblib
 import numpy as np
-import torch
 
 from bnn import AnchoredEnsemble, VanillaEnsemble
 from bnn.metrics import elppd, miscalibration_area, rmse
@@ -110,13 +108,6 @@ def repeat_training(
     settings: Surrogate,
     seed: int,
 ) -> list[dict[str, Prediction]]:
-    """Train `settings.repeats` times, side by side on the available cores; see `train`."""
-    jobs = min(settings.repeats, joblib.cpu_count())
-    run = joblib.delayed(_train_on_one_core if jobs > 1 else train)
+    """Train `settings.repeats` times with independent seeds; see `train`."""
     seeds = seeds_of(seed, settings.repeats)
-    return joblib.Parallel(n_jobs=jobs)(run(cases, test_set, theta, settings, s) for s in seeds)
-
-
-def _train_on_one_core(*arguments) -> dict[str, Prediction]:
-    torch.set_num_threads(1)  # two networks' trainings share cores better than one training does
-    return train(*arguments)
+    return [train(cases, test_set, theta, settings, s) for s in seeds]
