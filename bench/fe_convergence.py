@@ -14,7 +14,7 @@ from fe_data.rve import SolvedCell, solve_microstructure
 from fe_data.settings import Inputs, Settings
 
 VOLUME_FRACTIONS = (0.07, 0.23, 0.39)
-FINENESS = (0.5, 1.0, 1.4, 2.0)  # element sizes of the default mesh over those of this one
+FINENESS = (0.5, 1.0, 1.5, 2.2)  # element sizes of the default mesh over those of this one
 SEED = 3
 COLUMNS = ("vf", "element", "dofs", "seconds", "b [%]", "c [%]", "E [%]", "p_sigma")
 

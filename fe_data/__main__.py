@@ -127,6 +127,8 @@ def _say(message: object, code: int) -> int:
 def _compare(options) -> int:
     from fe_data import compare
 
+    if options.tolerance is not None:
+        return compare.run_check(options.dataset, options.reference, options.tolerance)
     return compare.run(options.dataset, options.reference, options.json)
 
 

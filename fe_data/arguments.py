@@ -105,6 +105,12 @@ def _add_compare(commands) -> None:
     command.add_argument(
         "--json", type=Path, metavar="FILE", help="also write the comparison there"
     )
+    command.add_argument(
+        "--tolerance",
+        type=_number,
+        metavar="T",
+        help="instead, fail unless the rows agree one by one to T (relative; p_sigma: absolute)",
+    )
     command.set_defaults(command="compare")
 
 

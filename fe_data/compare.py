@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from fe_data import dataset, record
-from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
+from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES, require_between
 from fe_data.table import Table, load_table
 
 ABSOLUTE = ("p_sigma",)  # a fraction that may be 0: its differences are not divided by it
@@ -72,6 +72,45 @@ def run(ours: Path, reference: Path, json_path: Path | None = None) -> int:
         text = json.dumps(asdict(comparison), indent=1, allow_nan=False) + "\n"
         record.write_atomic(json_path, text.encode())
     return 0
+
+
+def run_check(ours: Path, reference: Path, tolerance: float) -> int:
+    """Print whether two tables are the same row by row, to a tolerance; 1 when they are not."""
+    require_between("tolerance", tolerance, 0.0, 1.0)
+    path = ours / dataset.TABLE if ours.is_dir() else ours
+    largest, differing = check(load_table(path), load_table(reference), tolerance)
+    if not differing:
+        print(f"{path}: all rows agree with {reference}, the largest difference is {largest:.1e}")
+        return 0
+    rows = ", ".join(map(str, differing[:10])) + (", ..." if len(differing) > 10 else "")
+    print(
+        f"{path}: {len(differing)} rows differ from {reference} by more than {tolerance:g} "
+        f"(largest {largest:.1e}): rows {rows}"
+    )
+    return 1
+
+
+def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[int]]:
+    """Compare two tables row by row.
+
+    Args:
+        ours: a table.
+        reference: another with the same inputs in the same order.
+        tolerance: largest difference of an output: relative, but absolute for p_sigma.
+
+    Returns:
+        The largest difference and the numbers of the rows that differ by more.
+
+    Raises:
+        ValueError: the tables do not hold the same inputs.
+    """
+    same_shape = ours.inputs.shape == reference.inputs.shape
+    if not same_shape or not np.allclose(ours.inputs, reference.inputs, rtol=1e-12, atol=0):
+        raise ValueError("the tables do not hold the same inputs in the same order")
+    scale = np.abs(reference.outputs)
+    scale[:, [OUTPUT_NAMES.index(name) for name in ABSOLUTE]] = 1.0
+    difference = (np.abs(ours.outputs - reference.outputs) / scale).max(axis=1)
+    return float(difference.max()), np.flatnonzero(~(difference <= tolerance)).tolist()
 
 
 def compare(ours: Table, reference: Table) -> Comparison:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fe_data.__main__ import main
-from fe_data.compare import compare, format_comparison
+from fe_data.compare import check, compare, format_comparison
 from fe_data.design import named_design
 from fe_data.table import Table, load_table
 
@@ -118,3 +118,33 @@ def test_published_replicates_are_ten_groups_of_equal_inputs():
     assert sum(pair["replicates"][0] for pair in comparison.pairs) == 91
     youngs_modulus = comparison.outputs[2]
     assert 0.002 < youngs_modulus.scatter < 0.005
+
+
+def test_rows_are_checked_one_by_one():
+    ours = table()
+    changed = dataclasses.replace(ours, outputs=ours.outputs.copy())
+    assert check(ours, changed, 0.0) == (0.0, [])
+    changed.outputs[3, 0] *= 1 + 3e-6
+    changed.outputs[7, 4] += 3e-6  # p_sigma: absolute
+    largest, rows = check(changed, ours, 1e-6)
+    assert rows == [3, 7]
+    assert largest == pytest.approx(3e-6, rel=1e-3)
+    assert check(changed, ours, 1e-5)[1] == []
+
+
+def test_other_inputs_are_not_checked():
+    with pytest.raises(ValueError, match="do not hold the same inputs"):
+        check(table(), table(groups=19), 1e-6)
+
+
+def test_the_command_fails_where_rows_differ(tmp_path, capsys):
+    header = "vf,E_f_GPa,b_m_MPa,c_m,b_eff_MPa,c_eff,E_eff_GPa,nu_eff,p_sigma\n"
+    for name, b in (("a", 500.0), ("b", 500.001)):
+        (tmp_path / f"{name}.csv").write_text(f"{header}0.2,400,400,0.4,{b},0.3,120,0.28,0.1\n")
+    files = [str(tmp_path / f"{name}.csv") for name in "ab"]
+    assert main(["compare", *files, "--tolerance", "1e-5"]) == 0
+    assert "all rows agree" in capsys.readouterr().out
+    assert main(["compare", *files, "--tolerance", "1e-6"]) == 1
+    assert "1 rows differ" in capsys.readouterr().out
+    assert main(["compare", *files, "--tolerance", "-1"]) == 2
+    assert "tolerance = -1.0 is out of range" in capsys.readouterr().err
