@@ -180,7 +180,7 @@ def test_biaxial_and_shear_loading(loading):
 
 
 def test_steps_are_cut_back_and_grow_again(plastic_cell, monkeypatch):
-    """With too few Newton iterations allowed, steps are divided; the end of the path is the same."""
+    """With too few Newton iterations allowed, steps are divided; the path ends the same."""
     monkeypatch.setattr(homogenisation, "_NEWTON_ITERATIONS", 3)
     settings = dataclasses.replace(SMALL, increments=10)
     loading = Loading((settings.strain, None, None))
