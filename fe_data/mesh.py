@@ -18,7 +18,7 @@ from fe_data.microstructure import Microstructure, periodic_distances
 MATRIX = -1  # material tag; fibres carry their index
 _DIGITS = 9  # coordinates that agree to this many digits are one point
 _SMALLEST_OUTLINE = 8  # segments around a fibre, at least
-_DEFAULT_SIZE = 0.137  # element size at the fibres, in mean fibre distances 1 / sqrt(n)
+_DEFAULT_SIZE = 0.127  # element size at the fibres, in mean fibre distances 1 / sqrt(n)
 _COARSEST = 0.35  # largest element size, likewise
 _GROWTH = 0.6  # growth of the element size per unit distance from the nearest fibre
 _LIGAMENT = 1.1  # largest element size at a ligament, in widths of the ligament
