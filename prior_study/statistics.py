@@ -1,0 +1,135 @@
+"""What the weights of a pre-trained ensemble look like: Table 1, Figs. 2, 3 and 5 of the paper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnn import Architecture, LowRankGaussian, layer_statistics
+
+BOOTSTRAPS = 400
+HISTOGRAM_BINS = 60
+HISTOGRAM_WIDTH = 4.0  # standard deviations on either side of zero
+SHOWN_WEIGHTS = 50  # weights of a kernel in the picture of its correlations
+COUNTED_WEIGHTS = 400  # weights of a kernel behind the mean size of its correlations
+
+
+@dataclass(frozen=True)
+class WeightStatistics:
+    """Statistics of demeaned weights ω - μ0; entries go with `groups` or with the kernels W0..WL.
+
+    Attributes:
+        groups: "all", every weight and bias together, then the kernels.
+        variance: σ0² of each group, (G,).
+        variance_error: Its bootstrap standard error over the K networks, (G,).
+        excess_kurtosis: Of each group, (G,); zero for a Gaussian.
+        alpha: α0 of the generalised normal fit of each group, (G,).
+        beta: β0 of it, (G,); 2 is Gaussian, 1 Laplace.
+        bin_edges: Of the histogram of each kernel, (L+1, bins+1).
+        density: Heights of these histograms, (L+1, bins).
+        correlation: Between some weights of each kernel, (L+1, n, n).
+        mean_correlation: Mean |r| between different weights of each kernel, (L+1,).
+        singular_values: Of the centred weight matrix W0, (K-1,).
+    """
+
+    groups: np.ndarray
+    variance: np.ndarray
+    variance_error: np.ndarray
+    excess_kurtosis: np.ndarray
+    alpha: np.ndarray
+    beta: np.ndarray
+    bin_edges: np.ndarray
+    density: np.ndarray
+    correlation: np.ndarray
+    mean_correlation: np.ndarray
+    singular_values: np.ndarray
+
+
+def weight_statistics(
+    weights: np.ndarray, architecture: Architecture, seed: int = 0
+) -> WeightStatistics:
+    """Describe the weights of an ensemble.
+
+    Args:
+        weights: ω0^[k], (K, d).
+        architecture: Their layout.
+        seed: Of the bootstrap.
+
+    Returns:
+        The statistics.
+    """
+    weights = np.asarray(weights, dtype=float)
+    centred = weights - weights.mean(axis=0)
+    kernels = [centred[:, layer.kernel] for layer in architecture.layers]
+    names = ["all", *(f"W{layer.index}" for layer in architecture.layers)]
+    described = layer_statistics(weights, architecture)
+    columns = {key: np.array([described[name][key] for name in names])
+               for key in ("variance", "excess_kurtosis", "alpha", "beta")}  # fmt: skip
+    histograms = [histogram(kernel) for kernel in kernels]
+    return WeightStatistics(
+        groups=np.array(names),
+        variance_error=np.array([variance_error(g, seed) for g in (centred, *kernels)]),
+        bin_edges=np.array([edges for edges, _ in histograms]),
+        density=np.array([heights for _, heights in histograms]),
+        correlation=np.array([correlation(kernel, SHOWN_WEIGHTS) for kernel in kernels]),
+        mean_correlation=np.array([mean_correlation(kernel) for kernel in kernels]),
+        singular_values=LowRankGaussian.fit(weights, architecture).singular_values,
+        **columns,
+    )
+
+
+def variance_error(centred: np.ndarray, seed: int = 0) -> float:
+    """Standard error of the variance of a group by drawing networks anew.
+
+    Args:
+        centred: Demeaned weights of the group, (K, n).
+        seed: Of the draws.
+
+    Returns:
+        Standard deviation of the variance over the bootstrap.
+    """
+    K, n = centred.shape
+    gram = centred @ centred.T
+    draws = np.random.default_rng(seed).multinomial(K, np.full(K, 1.0 / K), BOOTSTRAPS)
+    about_mean = draws @ np.diag(gram) - np.einsum("bk,kl,bl->b", draws, gram, draws) / K
+    return float(np.std(about_mean / ((K - 1) * n)))
+
+
+def histogram(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Histogram over ± 4 standard deviations; what lies beyond counts in the total.
+
+    Args:
+        centred: Demeaned weights, (K, n).
+
+    Returns:
+        Bin edges (bins+1,) and densities (bins,).
+    """
+    half = HISTOGRAM_WIDTH * centred.std()
+    counts, edges = np.histogram(centred, bins=HISTOGRAM_BINS, range=(-half, half))
+    return edges, counts / (centred.size * np.diff(edges))
+
+
+def correlation(centred: np.ndarray, count: int) -> np.ndarray:
+    """Correlations over the networks between weights spread evenly over a kernel.
+
+    Args:
+        centred: Demeaned weights, (K, n).
+        count: How many weights, at most n.
+
+    Returns:
+        Matrix (m, m) with m = min(count, n).
+    """
+    chosen = np.linspace(0, centred.shape[1] - 1, min(count, centred.shape[1])).astype(int)
+    return np.corrcoef(centred[:, chosen], rowvar=False)
+
+
+def mean_correlation(centred: np.ndarray) -> float:
+    """Mean |r| between different weights of a kernel."""
+    matrix = np.abs(correlation(centred, COUNTED_WEIGHTS))
+    return float((matrix.sum() - np.trace(matrix)) / (matrix.size - len(matrix)))
+
+
+def independent_correlation(members: int) -> float:
+    """Mean |r| that independent Gaussian weights show over K networks, √(2 / (π (K-1)))."""
+    return float(np.sqrt(2.0 / (np.pi * (members - 1))))

@@ -1,0 +1,206 @@
+"""Pre-train, describe the weights, reconstruct the functions; one .npz file holds it all."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from bnn import AnchoredEnsemble
+from prior_study.config import ARCHITECTURE, BIAS_CORRECTION, HIDDEN, StudyConfig
+from prior_study.priors import STUDY_PRIORS
+from prior_study.reconstruction import (
+    WEIGHT_PRIOR_NAMES,
+    Distance,
+    Moments,
+    distance,
+    sampled_functions,
+)
+from prior_study.statistics import WeightStatistics, weight_statistics
+
+FORMAT = 1
+KEPT_FUNCTIONS = 100  # functions of each reconstruction that are kept for pictures
+# What is compared with the functional prior: K of its own realisations (the error of K draws),
+# the networks fitted to them, and functions of networks drawn from each weight prior.
+SOURCES = ("realisations", "pretrained", *WEIGHT_PRIOR_NAMES)
+
+
+@dataclass(frozen=True)
+class PriorResult:
+    """What the study finds for one functional prior.
+
+    Attributes:
+        weights: Pre-trained weights ω0^[k], (K, d) float32.
+        inputs: Points that the networks were fitted at, (M,) increasing.
+        realisations: g^[k] there, (K, M).
+        fitted: f^[k] there, (K, M).
+        statistics: Of the weights.
+        functions: Some functions of each of SOURCES on the grid, (6, n_kept, n).
+        moments: Mean and standard deviation of each of SOURCES on the grid, (6, 2, n).
+        exact: Mean and standard deviation of the functional prior on the grid, (2, n).
+        distances: Mean, covariance and Wasserstein distance of each of SOURCES, (6, 3).
+    """
+
+    weights: np.ndarray
+    inputs: np.ndarray
+    realisations: np.ndarray
+    fitted: np.ndarray
+    statistics: WeightStatistics
+    functions: np.ndarray
+    moments: np.ndarray
+    exact: np.ndarray
+    distances: np.ndarray
+
+    @property
+    def unexplained(self) -> float:
+        """Fraction of the realisations' variance that their networks leave unexplained."""
+        residual = np.mean((self.fitted - self.realisations) ** 2)
+        return float(residual / np.mean(np.var(self.realisations, axis=1)))
+
+    def distance(self, source: str) -> Distance:
+        """Distance of one of SOURCES from the functional prior."""
+        return Distance(*self.distances[SOURCES.index(source)].tolist())
+
+
+@dataclass(frozen=True)
+class Study:
+    """Results by prior, with the settings that they come from."""
+
+    config: StudyConfig
+    results: dict[str, PriorResult]
+
+
+def run(config: StudyConfig, progress: bool = False) -> Study:
+    """Run the study.
+
+    Args:
+        config: Settings.
+        progress: Whether to show progress bars.
+
+    Returns:
+        The study; it is a function of config alone.
+    """
+    return Study(config, {name: _study_prior(name, config, progress) for name in config.priors})
+
+
+def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
+    ensemble = pretrain(name, config, progress)
+    weights = ensemble.pretrained_weights_
+    order = np.argsort(ensemble.prior_inputs_[:, 0])
+    inputs = ensemble.prior_inputs_[order]
+    exact = exact_moments(name, config.grid)
+    functions = source_functions(name, weights, config)
+    moments = {source: Moments.of(values) for source, values in functions.items()}
+    distances = [distance(found, exact) for found in moments.values()]
+    kept = min(KEPT_FUNCTIONS, len(weights), config.functions)
+    return PriorResult(
+        weights=weights,
+        inputs=inputs[:, 0],
+        realisations=ensemble.prior_realisations_[:, order, 0],
+        fitted=ARCHITECTURE.forward(weights, inputs)[:, :, 0],
+        statistics=weight_statistics(weights, ARCHITECTURE, config.seed),
+        functions=np.stack([values[:kept] for values in functions.values()]).astype(np.float32),
+        moments=np.array([(found.mean, found.std) for found in moments.values()]),
+        exact=np.array([exact.mean, exact.std]),
+        distances=np.array([(d.mean, d.covariance, d.wasserstein) for d in distances]),
+    )
+
+
+def pretrain(name: str, config: StudyConfig, progress: bool = False) -> AnchoredEnsemble:
+    """Fit networks to realisations of a functional prior (appendix A of the paper).
+
+    Args:
+        name: Of the prior.
+        config: Settings.
+        progress: Whether to show a progress bar.
+
+    Returns:
+        The pre-trained ensemble.
+    """
+    ensemble = AnchoredEnsemble(
+        STUDY_PRIORS[name].process,
+        hidden=HIDDEN,
+        n_pretrained=config.members,
+        n_members=config.members,
+        prior_points=config.prior_points,
+        pretrain_epochs=config.epochs(name),
+        bias_correction=BIAS_CORRECTION[config.optimiser],
+        device=config.device,
+        progress=progress,
+        random_state=config.seed,
+    )
+    return ensemble.pretrain(n_features=1)
+
+
+def exact_moments(name: str, grid: np.ndarray) -> Moments:
+    """Exact mean and covariance of a functional prior at grid (n, 1)."""
+    prior = STUDY_PRIORS[name]
+    return Moments(prior.mean(grid), prior.covariance(grid))
+
+
+def source_functions(name: str, weights: np.ndarray, config: StudyConfig) -> dict[str, np.ndarray]:
+    """Functions of each of SOURCES on the grid.
+
+    Args:
+        name: Of the functional prior.
+        weights: Pre-trained weights, (K, d).
+        config: Settings.
+
+    Returns:
+        Source → (K or config.functions, n).
+    """
+    grid, process = config.grid, STUDY_PRIORS[name].process
+    drawn = {
+        kind: sampled_functions(kind, weights, ARCHITECTURE, grid, config.functions, config.seed)
+        for kind in WEIGHT_PRIOR_NAMES
+    }
+    # Other draws than those that the networks were fitted to.
+    realisations = process.sample(grid, len(weights), config.seed + 1)[:, :, 0]
+    pretrained = ARCHITECTURE.forward(weights, grid)[:, :, 0]
+    return {"realisations": realisations, "pretrained": pretrained, **drawn}
+
+
+def save(study: Study, path: Path) -> None:
+    """Write a study as one .npz file of plain arrays.
+
+    Args:
+        study: What to write.
+        path: The file; its folder must exist.
+    """
+    arrays = {"format": np.array(FORMAT), "config": np.array(json.dumps(asdict(study.config)))}
+    for name, result in study.results.items():
+        for part in fields(result):
+            value = getattr(result, part.name)
+            entries = asdict(value) if isinstance(value, WeightStatistics) else {part.name: value}
+            arrays |= {f"{name}.{key}": array for key, array in entries.items()}
+    with Path(path).open("wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+def load(path: Path) -> Study:
+    """Read a study.
+
+    Args:
+        path: A file that `save` wrote.
+
+    Returns:
+        The study.
+
+    Raises:
+        ValueError: If the file is no study or one of another format.
+    """
+    with np.load(path, allow_pickle=False) as arrays:
+        if "format" not in arrays or int(arrays["format"]) != FORMAT:
+            raise ValueError(f"{path} is not a study of format {FORMAT}")
+        config = StudyConfig(**json.loads(str(arrays["config"])))
+        return Study(config, {name: _result(arrays, name) for name in config.priors})
+
+
+def _result(arrays, name: str) -> PriorResult:
+    statistics = WeightStatistics(
+        **{part.name: arrays[f"{name}.{part.name}"] for part in fields(WeightStatistics)}
+    )
+    own = [part.name for part in fields(PriorResult) if part.name != "statistics"]
+    return PriorResult(statistics=statistics, **{key: arrays[f"{name}.{key}"] for key in own})
