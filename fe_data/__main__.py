@@ -100,9 +100,14 @@ def _rve(options) -> int:
     from fe_data.design import MAX_SEED, require_integer
 
     require_integer("seed", options.seed, 0, MAX_SEED)
+    from fe_data.homogenisation import Loading
     from fe_data.rve import run_rve
 
-    run_rve(inputs, options.seed, settings, options.out, options.vtx)
+    loading = Loading(*options.loading) if options.loading else None
+    try:
+        run_rve(inputs, options.seed, settings, options.out, loading=loading, xdmf=options.xdmf)
+    except SimulationError as error:
+        return _say(error, INCOMPLETE)
     return OK
 
 

@@ -90,7 +90,14 @@ def _add_rve(commands) -> None:
     )
     command.add_argument("--out", type=Path, metavar="DIR", required=True)
     command.add_argument(
-        "--vtx", "--xdmf", action="store_true", help="also write fields for ParaView"
+        "--xdmf", action="store_true", help="also write fields.xdmf, which ParaView opens"
+    )
+    command.add_argument(
+        "--loading",
+        type=_loading,
+        metavar="XX,YY,XY",
+        help="final mean strains, xy as engineering shear; 'free' is a free strain under zero mean "
+        "stress, 'free:100' under 100 MPa; without it 0.05,free,free and effective properties",
     )
     _add_settings(command)
     command.set_defaults(command="rve")
@@ -165,6 +172,17 @@ def _integer(text: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not an integer") from None
+
+
+def _loading(text: str) -> tuple[tuple[float | None, ...], tuple[float, ...]]:
+    """Read XX,YY,XY: strains, or `free` with a stress."""
+    strain: list[float | None] = []
+    stress = []
+    for part in text.split(","):
+        word, _, value = part.strip().partition(":")
+        strain.append(None if word == "free" else _number(word))
+        stress.append(_number(value) if value else 0.0)
+    return tuple(strain), tuple(stress)
 
 
 def _number(text: str) -> float:

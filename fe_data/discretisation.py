@@ -11,6 +11,7 @@ from pathlib import Path
 import basix
 import dolfinx
 import dolfinx.io
+import dolfinx.mesh
 import numpy as np
 import ufl
 from mpi4py import MPI
@@ -46,7 +47,7 @@ class Discretisation:
     n_nodes: int  # merged nodes
     matrix: Elements
     fibres: tuple[Elements, ...]
-    domain: object  # the dolfinx mesh
+    domain: dolfinx.mesh.Mesh
 
 
 def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
@@ -77,7 +78,7 @@ def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
     return Discretisation(points, cells, material, merged, len(masters), matrix, fibres, domain)
 
 
-def create_domain(mesh: Mesh):
+def create_domain(mesh: Mesh) -> dolfinx.mesh.Mesh:
     """The dolfinx mesh: quadratic geometry, one process."""
     args = (MPI.COMM_SELF, mesh.cells.astype(np.int64), mesh.points)
     version = tuple(int(part) for part in dolfinx.__version__.split(".")[:2])

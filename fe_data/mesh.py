@@ -93,11 +93,11 @@ class _Outline:
             for a, b in self._segments(fibre, start, end):
                 mid = (a + b) / 2
                 shift = math.floor(x + r * math.cos(mid)), math.floor(y + r * math.sin(mid))
-                ends = [
+                start_point, end_point = (
                     self._point(x + r * math.cos(t) - shift[0], y + r * math.sin(t) - shift[1])
                     for t in (a, b)
-                ]
-                self.arcs.append((*ends, fibre))
+                )
+                self.arcs.append((start_point, end_point, fibre))
 
     def size_at(self, xy: np.ndarray) -> np.ndarray:
         """Element size (k,) at points (k, 2): it grows with the distance from the nearest fibre."""
@@ -245,7 +245,8 @@ def _add_faces(outline: _Outline) -> dict[int, int]:
     xy = np.array(outline.points)
     surfaces = {}
     for material, loops in _faces(outline).items():
-        outer, holes = [], []
+        outer: list[tuple[float, int]] = []
+        holes: list[tuple[float, int]] = []
         for loop in loops:
             start = [segments[c - 1][0] if c > 0 else segments[-c - 1][1] for c in loop]
             polygon = xy[start]
@@ -254,8 +255,8 @@ def _add_faces(outline: _Outline) -> dict[int, int]:
             (outer if area > 0 else holes).append((abs(area), geo.addCurveLoop(loop)))
         outer.sort(reverse=True)
         # Pieces of matrix that fibres cut off at a corner hold no fibre: holes are the largest's.
-        for i, (_, loop) in enumerate(outer):
-            tag = geo.addPlaneSurface([loop] + ([h for _, h in holes] if i == 0 else []))
+        for i, (_, outline_loop) in enumerate(outer):
+            tag = geo.addPlaneSurface([outline_loop] + ([h for _, h in holes] if i == 0 else []))
             surfaces[tag] = material
     geo.synchronize()
     return surfaces

@@ -37,7 +37,7 @@ def draw_arrangement(ax, cell: SolvedCell) -> None:
     """Fibres and matrix."""
     colours = np.where(cell.discretisation.material == MATRIX, _MATRIX_COLOUR, _FIBRE_COLOUR)
     ax.add_collection(
-        PolyCollection(_outlines(cell), facecolors=colours, edgecolors="face", lw=0.3)
+        PolyCollection(list(_outlines(cell)), facecolors=colours, edgecolors="face", lw=0.3)
     )
     vf = cell.microstructure.volume_fraction
     n = len(cell.microstructure.centres)
@@ -48,7 +48,7 @@ def draw_mesh(ax, cell: SolvedCell) -> None:
     """Curved quadratic triangles."""
     colours = np.where(cell.discretisation.material == MATRIX, _MATRIX_COLOUR, "#b9c8dc")
     ax.add_collection(
-        PolyCollection(_outlines(cell), facecolors=colours, edgecolors="#2b3a4d", lw=0.25)
+        PolyCollection(list(_outlines(cell)), facecolors=colours, edgecolors="#2b3a4d", lw=0.25)
     )
     d = cell.discretisation
     _frame(ax, f"Mesh: {len(d.cells)} triangles, {2 * d.n_nodes} degrees of freedom")
@@ -60,7 +60,7 @@ def draw_mises(ax, cell: SolvedCell) -> None:
     fibres = [von_mises(stress) for stress in cell.fields.fibre_stress]
     values = _by_material(cell, matrix, fibres)
     _field(ax, cell, values, "von Mises stress [MPa]", "viridis")
-    _frame(ax, f"Von Mises stress at {cell.solution.history['strain'][-1, 0]:.1%} strain")
+    _frame(ax, "Von Mises stress at the end of loading")
 
 
 def draw_plastic_strain(ax, cell: SolvedCell) -> None:
@@ -71,19 +71,21 @@ def draw_plastic_strain(ax, cell: SolvedCell) -> None:
     _frame(ax, "Equivalent plastic strain")
 
 
-def draw_curve(ax, cell: SolvedCell, a: float = 400.0) -> None:
+def draw_curve(ax, cell: SolvedCell) -> None:
     """Averaged von Mises stress over averaged plastic strain, with the fitted power law."""
     history, e = cell.solution.history, cell.effective
     p, stress = equivalent_strain(history["plastic_strain"]), von_mises(history["stress"])
     ax.plot(p, stress, "o", ms=3.5, color="#1f3a5f", label="simulated averages")
-    smooth = np.linspace(0, p.max(), 300)
-    label = rf"$a + b\,p^c$ with $b$ = {e.b_eff_MPa:.0f} MPa, $c$ = {e.c_eff:.3f}"
-    ax.plot(smooth, a + e.b_eff_MPa * smooth**e.c_eff, color="#d1663a", lw=1.6, label=label)
-    ax.axhline(a, color="grey", lw=0.8, ls=":")
+    if e:
+        a = cell.cell.law[2]
+        smooth = np.linspace(0, p.max(), 300)
+        label = rf"$a + b\,p^c$ with $b$ = {e.b_eff_MPa:.0f} MPa, $c$ = {e.c_eff:.3f}"
+        ax.plot(smooth, a + e.b_eff_MPa * smooth**e.c_eff, color="#d1663a", lw=1.6, label=label)
+        ax.axhline(a, color="grey", lw=0.8, ls=":")
     ax.set(
         xlabel="equivalent of the mean plastic strain [-]",
         ylabel="von Mises of the mean stress [MPa]",
-        title="Averaged curve and power law",
+        title="Averaged curve and power law" if e else "Averaged curve",
         xlim=(0, None),
         ylim=(0, None),
     )
@@ -93,23 +95,37 @@ def draw_curve(ax, cell: SolvedCell, a: float = 400.0) -> None:
 def _write_properties(ax, cell: SolvedCell) -> None:
     ax.axis("off")
     e, counts = cell.effective, cell.solution.counts
+    strain, stress = (cell.solution.history[name][-1] for name in ("strain", "stress"))
     rows = [
-        ("$b_\\mathrm{eff}$", f"{e.b_eff_MPa:.1f} MPa"),
-        ("$c_\\mathrm{eff}$", f"{e.c_eff:.4f}"),
-        ("$E_\\mathrm{eff}$", f"{e.E_eff_GPa:.2f} GPa"),
-        ("$\\nu_\\mathrm{eff}$", f"{e.nu_eff:.4f}"),
-        ("$p_\\sigma$", f"{cell.p_sigma:.4f}"),
-        ("fit residual", f"{e.hardening_residual:.2%}"),
+        (f"mean {name}", f"strain {e_i:+.4f}, stress {s_i:+.1f} MPa")
+        for name, e_i, s_i in zip(("xx", "yy", "zz", "xy"), strain, stress, strict=True)
+    ]
+    if e:
+        rows = [
+            ("$b_\\mathrm{eff}$", f"{e.b_eff_MPa:.1f} MPa"),
+            ("$c_\\mathrm{eff}$", f"{e.c_eff:.4f}"),
+            ("$E_\\mathrm{eff}$", f"{e.E_eff_GPa:.2f} GPa"),
+            ("$\\nu_\\mathrm{eff}$", f"{e.nu_eff:.4f}"),
+            ("$p_\\sigma$", f"{cell.p_sigma:.4f}"),
+            ("fit residual", f"{e.hardening_residual:.2%}"),
+        ]
+    rows += [
         ("Newton iterations", f"{counts['newton_iterations']}"),
         ("factorisations", f"{counts['factorisations']}"),
         ("seconds", f"{sum(cell.seconds.values()):.2f}"),
     ]
     table = ax.table(
-        [[name, value] for name, value in rows], loc="center", cellLoc="left", edges="horizontal"
+        [[name, value] for name, value in rows],
+        loc="center",
+        cellLoc="left",
+        edges="horizontal",
+        colWidths=[0.36, 0.64],
     )
-    table.set_fontsize(11)
+    table.auto_set_font_size(False)
+    table.set_fontsize(10)
     table.scale(1.0, 1.7)
-    ax.set_title("Effective properties" + (f"\n({e.warning})" if e.warning else ""))
+    warning = f"\n({e.warning})" if e and e.warning else ""
+    ax.set_title(("Effective properties" if e else "At the end of loading") + warning)
 
 
 def _outlines(cell: SolvedCell) -> np.ndarray:

@@ -46,6 +46,8 @@ class SolvedCell:
 
     def result(self) -> CellResult:
         """The averages and properties, without the fields."""
+        if self.effective is None:
+            raise ValueError("no effective properties were extracted from this cell")
         fit = dataclasses.asdict(self.effective)
         values = fit | {"p_sigma": self.p_sigma}
         return CellResult(
@@ -147,8 +149,14 @@ class _Clock:
 
 
 def run_rve(
-    inputs: Inputs, seed: int, settings: Settings, out_dir, vtx: bool = False
-) -> CellResult:
+    inputs: Inputs,
+    seed: int,
+    settings: Settings,
+    out_dir: Path,
+    *,
+    loading: Loading | None = None,
+    xdmf: bool = False,
+) -> SolvedCell:
     """Simulate one cell into a folder: result.json, rve.png and, on request, fields for ParaView.
 
     Args:
@@ -156,35 +164,37 @@ def run_rve(
         seed: Seed of the fibre arrangement.
         settings: Everything else.
         out_dir: Folder, made when missing.
-        vtx: Also write fields.xdmf, which ParaView opens.
+        loading: Instead of the paper's; effective properties are not extracted then.
+        xdmf: Also write fields.xdmf.
 
     Raises:
         ValueError, SimulationError: See `simulate`.
     """
     from fe_data.plots import plot_rve, save
 
-    out = Path(out_dir)
-    out.mkdir(parents=True, exist_ok=True)
-    cell = solve_cell(inputs, seed, settings)
-    result = cell.result()
+    out_dir.mkdir(parents=True, exist_ok=True)
+    cell = solve_cell(inputs, seed, settings, loading, fit=loading is None)
     summary = {
         "inputs": dataclasses.asdict(inputs),
         "seed": seed,
         "settings": settings.to_dict(),
-        "effective": result.effective,
-        "info": result.info,
+        "loading": dataclasses.asdict(loading or uniaxial(settings.strain)),
         "provenance": provenance(),
-        "history": {name: values.tolist() for name, values in result.history.items()},
+        "history": {name: values.tolist() for name, values in cell.solution.history.items()},
     }
-    (out / "result.json").write_text(json.dumps(summary, indent=1) + "\n")
+    if loading is None:
+        result = cell.result()
+        summary |= {"effective": result.effective, "info": result.info}
+    text = json.dumps(summary, indent=1) + "\n"
+    (out_dir / "result.json").write_text(text, encoding="utf-8")
     heading = (
         f"vf = {inputs.vf:g}, $E_f$ = {inputs.E_f_GPa:g} GPa, $b_m$ = {inputs.b_m_MPa:g} MPa, "
         f"$c_m$ = {inputs.c_m:g}, seed {seed}"
     )
-    save(plot_rve(cell, heading), out / "rve.png")
-    if vtx:
-        write_fields(cell, out / "fields.xdmf")
-    return result
+    save(plot_rve(cell, heading), out_dir / "rve.png")
+    if xdmf:
+        write_fields(cell, out_dir / "fields.xdmf")
+    return cell
 
 
 def write_fields(cell: SolvedCell, path: Path) -> None:

@@ -17,7 +17,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from multiprocessing import resource_tracker
 from typing import Any
 
-from joblib.externals.loky import get_reusable_executor
+from joblib.executor import get_memmapping_executor
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 CONNECT_SECONDS = 10.0
@@ -74,8 +74,9 @@ def local_workers(jobs: int) -> Iterator[Runner]:
         # Python's own helper process unblocks signals when it starts: it must not do so later.
         resource_tracker.ensure_running()
         with interrupts_blocked(), _quiet_helper():
-            executor = get_reusable_executor(
-                max_workers=jobs,
+            # The pool that joblib.Parallel would take: later calls, ours or joblib's, find it warm.
+            executor = get_memmapping_executor(
+                jobs,
                 env=dict.fromkeys(THREAD_VARIABLES, "1"),
                 initializer=_end_with_parent,
                 initargs=(os.getpid(),),

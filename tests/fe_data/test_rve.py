@@ -1,0 +1,73 @@
+"""One real cell from the command line, and real cells through the generator."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fe_data.__main__ import main
+from fe_data.design import named_design
+from fe_data.generate import generate
+from fe_data.rve import simulate
+from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
+from fe_data.table import load_table
+
+CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fibres", "5"]
+SMALL = Settings(n_fibres=5, increments=30)
+
+
+def test_rve_writes_result_picture_and_fields(tmp_path):
+    assert main(["rve", *CELL, "--out", str(tmp_path / "cell"), "--xdmf"]) == 0
+    result = json.loads((tmp_path / "cell" / "result.json").read_text())
+    assert set(result["effective"]) == set(OUTPUT_NAMES)
+    assert 400 < result["effective"]["b_eff_MPa"] < 700
+    assert result["info"]["warning"] == ""
+    assert len(result["history"]["stress"]) == 51
+    assert (tmp_path / "cell" / "rve.png").read_bytes().startswith(b"\x89PNG")
+    text = (tmp_path / "cell" / "fields.xdmf").read_text()
+    for name in ("displacement", "von_mises_MPa", "plastic_strain", "material"):
+        assert f'Name="{name}"' in text
+    assert (tmp_path / "cell" / "fields.h5").stat().st_size > 10_000
+
+
+def test_rve_under_another_loading(tmp_path):
+    options = ["--loading", "free,free:30,0.02", "--increments", "10"]
+    assert main(["rve", *CELL, "--out", str(tmp_path), *options]) == 0
+    result = json.loads((tmp_path / "result.json").read_text())
+    stress = np.array(result["history"]["stress"][-1])
+    assert stress[:2] == pytest.approx([0.0, 30.0], abs=0.1)
+    assert "effective" not in result
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--strain", "0.5", "--increments", "4"], 1, "no increment has less than 1%"),
+        (["--vf", "0.45", "--min-spacing", "1.4"], 2, "5 fibres at least 1.4 diameters apart"),
+        (["--loading", "0.1"], 2, "loading needs three components"),
+        (["--loading", "0,0,0"], 2, "loading is zero in every component"),
+        (["--loading", "0.1,0.1,free:x"], 2, "'x' is not a number"),
+    ],
+)
+def test_rve_refuses_in_one_sentence(tmp_path, capsys, options, code, message):
+    assert main(["rve", *CELL, "--out", str(tmp_path / "new"), *options]) == code
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_generated_rows_are_the_cells(tmp_path):
+    design = named_design("train_beta", 5, count=2)
+    summary = generate(design, SMALL, tmp_path, jobs=2, silent=True)
+    assert summary.counts == {"ok": 2, "retried": 0, "failed": 0}
+    table = load_table(tmp_path / "dataset.csv")
+    for i in range(2):
+        sample = design.sample(i)
+        alone = simulate(sample.inputs, sample.seed, SMALL)
+        assert table.outputs[i].tolist() == [alone.effective[name] for name in OUTPUT_NAMES]
+
+
+def test_the_same_seed_gives_the_same_cell():
+    a, b, c = (simulate(Inputs(0.2, 300.0, 400.0, 0.3), seed, SMALL) for seed in (1, 1, 2))
+    assert a.effective == b.effective
+    assert a.effective != c.effective
