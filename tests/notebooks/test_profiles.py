@@ -17,7 +17,7 @@ def test_both_profiles_train_the_published_networks():
 
 def test_full_profile_has_the_published_sizes():
     assert load_profile("full").datasets == {
-        "train_beta": 50, "test_uniform": 50, "train_uniform": 100,
+        "train_beta": 50, "test_uniform": 50, "train_uniform": 100, "replicates": 10, "noise": 20,
     }  # fmt: skip
 
 
