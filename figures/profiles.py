@@ -1,6 +1,7 @@
 """Profiles: what a run simulates and trains. Quick and full differ in these numbers alone."""
 
 import dataclasses
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,12 @@ def require_integer(name: str, value: object, low: int) -> None:
     """Raise a ProfileError that names the field, the value and the allowed range."""
     if isinstance(value, bool) or not isinstance(value, int) or value < low:
         raise ProfileError(f"{name} = {value!r} is not allowed: an integer of at least {low} is")
+
+
+def require_positive(name: str, value: object) -> None:
+    """Raise a ProfileError that names the field and the value unless it is a positive number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ProfileError(f"{name} = {value!r} is not allowed: a number above 0 is")
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,41 @@ class Surrogate:
 
 
 @dataclass(frozen=True)
+class PriorStudy:
+    """Sizes of the study of functional priors; the defaults are the paper's."""
+
+    members: int = 100  # networks a prior
+    epochs_scale: float = 1.0  # factor on the published epochs
+    functions: int = 1000  # functions drawn from each weight prior
+
+    def __post_init__(self):
+        require_integer("prior_study.members", self.members, 3)
+        require_integer("prior_study.functions", self.functions, 3)
+        require_positive("prior_study.epochs_scale", self.epochs_scale)
+
+
+@dataclass(frozen=True)
+class Example1D:
+    """Sizes of the one-dimensional example; the defaults are the paper's."""
+
+    n_pretrained: int = 100  # networks fitted to the functional prior
+    n_members: int = 40  # of these, networks fitted to data
+    prior_points: int = 500
+    pretrain_epochs_scale: float = 1.0  # factor on the published epochs of pre-training
+    bias_correction: bool = False  # the published runs trained without it
+
+    def __post_init__(self):
+        for name in ("n_pretrained", "n_members", "prior_points"):
+            require_integer(f"example_1d.{name}", getattr(self, name), 2)
+        require_positive("example_1d.pretrain_epochs_scale", self.pretrain_epochs_scale)
+        if self.n_members > self.n_pretrained:
+            raise ProfileError(
+                f"example_1d.n_members = {self.n_members} is not allowed: "
+                f"at most n_pretrained = {self.n_pretrained} is"
+            )
+
+
+@dataclass(frozen=True)
 class Profile:
     """A validated profile file."""
 
@@ -75,6 +117,8 @@ class Profile:
     seed: int
     datasets: dict[str, int]  # design → number of simulated inputs
     surrogate: Surrogate
+    prior_study: PriorStudy = PriorStudy()
+    example_1d: Example1D = Example1D()
     cells: tuple[Cell, ...] = ()
     notebooks: dict[str, list[str]] = field(default_factory=dict)  # notebook → designs it reads
 
@@ -100,6 +144,12 @@ class Profile:
                 raise ProfileError(
                     f"notebooks.{notebook} reads {absent[0]!r}, which datasets does not list"
                 )
+
+    def settings_of(self, notebook: str) -> Surrogate | PriorStudy | Example1D:
+        """The settings that a notebook reads."""
+        if notebook == "01_prior_study":
+            return self.prior_study
+        return self.example_1d if notebook == "02_example_1d" else self.surrogate
 
 
 def load_profile(profile: str | Path) -> Profile:
@@ -135,6 +185,8 @@ def _from_dict(name: str, content: object) -> Profile:
         surrogate = dict(content["surrogate"])
         cases = {name: Case(**case) for name, case in surrogate.pop("cases").items()}
         content["surrogate"] = Surrogate(cases=cases, **surrogate)
+        content["prior_study"] = PriorStudy(**content.get("prior_study") or {})
+        content["example_1d"] = Example1D(**content.get("example_1d") or {})
         return Profile(name=name, **content)
     except KeyError as error:
         raise ProfileError(f"profile {name!r}: field {error} is missing") from None

@@ -53,10 +53,15 @@ def variance_lines(study: Study) -> list[str]:
 
 
 def distance_lines(study: Study) -> list[str]:
-    """2-Wasserstein distances of reconstructed functions from the functional prior."""
-    lines = ["distance        " + "".join(f"{source:>20}" for source in SOURCES)]
+    """Distance of each source of functions from the functional prior: two tables."""
+    heading = "".join(f"{source:>20}" for source in SOURCES)
+    lines = ["Wasserstein     " + heading]
     for name, result in study.results.items():
         values = "".join(f"{result.distance(source).wasserstein:20.3f}" for source in SOURCES)
+        lines.append(f"prior {name:<10}" + values)
+    lines.append("error of widths " + heading)
+    for name, result in study.results.items():
+        values = "".join(f"{result.width_error(source):20.3f}" for source in SOURCES)
         lines.append(f"prior {name:<10}" + values)
     return lines
 

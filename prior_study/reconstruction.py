@@ -8,12 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import norm
 
 from bnn import Architecture
 from bnn.gaussian_processes import covariance_root
 from bnn.seeding import derived, seed_sequence
 from bnn.weight_priors import WEIGHT_PRIORS
 
+CENTRAL = norm.cdf([-1.0, 1.0])  # of a Gaussian this holds mean ± one standard deviation
 # In the order of Fig. 4 a-d.
 WEIGHT_PRIOR_NAMES = ("isotropic", "factorised", "generalised_normal", "low_rank")
 
@@ -86,6 +88,29 @@ def _bures(found: Moments, true: Moments) -> float:
     roots = covariance_root(true.covariance).T @ covariance_root(found.covariance)
     fidelity = np.linalg.svd(roots, compute_uv=False).sum()
     return max(np.trace(found.covariance) + np.trace(true.covariance) - 2.0 * fidelity, 0.0)
+
+
+def half_widths(functions: np.ndarray) -> np.ndarray:
+    """Half the width of the central 68.3 % of functions (K, n) at each point, (n,).
+
+    It is the standard deviation of Gaussian functions and blind to a few that are far out.
+    """
+    low, high = np.quantile(functions, CENTRAL, axis=0)
+    return 0.5 * (high - low)
+
+
+def width_error(found: np.ndarray, true: np.ndarray) -> float:
+    """Root mean square over the grid of log(w / w0), of half widths w of functions.
+
+    Args:
+        found: Functions, (K, n).
+        true: Half widths w0 of the functional prior, (n,).
+
+    Returns:
+        Zero for equal widths, log 2 = 0.69 for widths twice or half of the true ones.
+    """
+    ratio = np.log(half_widths(found) / true)
+    return float(np.sqrt(np.mean(ratio**2)))
 
 
 def sampled_functions(

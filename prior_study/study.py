@@ -16,12 +16,15 @@ from prior_study.reconstruction import (
     Distance,
     Moments,
     distance,
+    half_widths,
     sampled_functions,
+    width_error,
 )
 from prior_study.statistics import WeightStatistics, weight_statistics
 
 FORMAT = 1
 KEPT_FUNCTIONS = 100  # functions of each reconstruction that are kept for pictures
+TRUE_FUNCTIONS = 4000  # realisations behind the widths of a functional prior
 # What is compared with the functional prior: K of its own realisations (the error of K draws),
 # the networks fitted to them, and functions of networks drawn from each weight prior.
 SOURCES = ("realisations", "pretrained", *WEIGHT_PRIOR_NAMES)
@@ -41,6 +44,7 @@ class PriorResult:
         moments: Mean and standard deviation of each of SOURCES on the grid, (6, 2, n).
         exact: Mean and standard deviation of the functional prior on the grid, (2, n).
         distances: Mean, covariance and Wasserstein distance of each of SOURCES, (6, 3).
+        width_errors: Of each of SOURCES, (6,); see `reconstruction.width_error`.
     """
 
     weights: np.ndarray
@@ -52,6 +56,7 @@ class PriorResult:
     moments: np.ndarray
     exact: np.ndarray
     distances: np.ndarray
+    width_errors: np.ndarray
 
     @property
     def unexplained(self) -> float:
@@ -62,6 +67,10 @@ class PriorResult:
     def distance(self, source: str) -> Distance:
         """Distance of one of SOURCES from the functional prior."""
         return Distance(*self.distances[SOURCES.index(source)].tolist())
+
+    def width_error(self, source: str) -> float:
+        """Error of the width of the bulk of functions of one of SOURCES."""
+        return float(self.width_errors[SOURCES.index(source)])
 
 
 @dataclass(frozen=True)
@@ -94,6 +103,8 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
     functions = source_functions(name, weights, config)
     moments = {source: Moments.of(values) for source, values in functions.items()}
     distances = [distance(found, exact) for found in moments.values()]
+    many = STUDY_PRIORS[name].process.sample(config.grid, TRUE_FUNCTIONS, config.seed + 2)
+    widths = half_widths(many[:, :, 0])
     kept = min(KEPT_FUNCTIONS, len(weights), config.functions)
     return PriorResult(
         weights=weights,
@@ -105,6 +116,7 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
         moments=np.array([(found.mean, found.std) for found in moments.values()]),
         exact=np.array([exact.mean, exact.std]),
         distances=np.array([(d.mean, d.covariance, d.wasserstein) for d in distances]),
+        width_errors=np.array([width_error(values, widths) for values in functions.values()]),
     )
 
 
