@@ -30,9 +30,14 @@ def symmetric_product(indptr, indices, values, x, y):
 
 
 def cholesky_solver(indptr: np.ndarray, indices: np.ndarray):
-    """Return the fastest solver here for a pattern: Pardiso where it is installed, else MUMPS."""
-    kind = PardisoSolver if pardiso_library() is not None else MumpsSolver
-    return kind(indptr, indices)
+    """Return the fastest solver here for a pattern: Pardiso where it is installed, else CHOLMOD."""
+    if pardiso_library() is not None:
+        return PardisoSolver(indptr, indices)
+    return PetscSolver(indptr, indices, "cholmod" if _has("suitesparse") else "mumps")
+
+
+def _has(package: str) -> bool:
+    return PETSc.Sys.hasExternalPackage(package)
 
 
 def _destroy(*objects) -> None:
@@ -40,16 +45,15 @@ def _destroy(*objects) -> None:
         item.destroy()
 
 
-class MumpsSolver:
-    """PETSc's interface to MUMPS for one sparsity pattern, of which the upper triangle is stored.
+class PetscSolver:
+    """CHOLMOD or MUMPS through PETSc, for one sparsity pattern; the upper triangle is stored.
 
     Change `values` in place, call `factorise`, then `solve`. The symbolic phase is done once.
     """
 
-    name = "mumps"
-
-    def __init__(self, indptr: np.ndarray, indices: np.ndarray):
+    def __init__(self, indptr: np.ndarray, indices: np.ndarray, name: str):
         n = len(indptr) - 1
+        self.name = name
         self.values = np.zeros(len(indices))
         csr = (indptr.astype(np.int32), indices.astype(np.int32), self.values)
         self._matrix = PETSc.Mat().createAIJWithArrays((n, n), csr, comm=PETSc.COMM_SELF)
@@ -57,9 +61,9 @@ class MumpsSolver:
         self._ksp = PETSc.KSP().create(PETSc.COMM_SELF)
         self._ksp.setType("preonly")
         self._ksp.getPC().setType("cholesky")
-        self._ksp.getPC().setFactorSolverType("mumps")
+        self._ksp.getPC().setFactorSolverType(name)
         self._b, self._x = self._matrix.createVecs()
-        # Left to themselves these objects outlive this one, and MUMPS keeps its factors.
+        # Left to themselves these objects outlive this one, and so do the factors.
         weakref.finalize(self, _destroy, self._ksp, self._matrix, self._b, self._x).atexit = False
 
     def factorise(self) -> None:

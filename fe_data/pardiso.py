@@ -1,4 +1,4 @@
-"""Intel MKL's Pardiso, where its library is installed: an alternative to MUMPS for x86 machines."""
+"""Intel MKL's Pardiso, where its library is installed: an alternative to CHOLMOD on x86 machines."""
 
 import ctypes
 import ctypes.util
@@ -19,9 +19,9 @@ _NOT_POSITIVE_DEFINITE = -4
 def library() -> ctypes.CDLL | None:
     """MKL's runtime library, from this environment or the system; None where there is none.
 
-    The environment variable FE_DATA_SOLVER=mumps leaves it aside.
+    The environment variable FE_DATA_SOLVER=petsc leaves it aside.
     """
-    if os.environ.get("FE_DATA_SOLVER", "").lower() == "mumps":
+    if os.environ.get("FE_DATA_SOLVER", "").lower() == "petsc":
         return None
     folders = [Path(sys.prefix) / "lib", Path(sys.prefix) / "Library" / "bin"]
     candidates = [str(path) for folder in folders for path in sorted(folder.glob("*mkl_rt*"))]
@@ -42,7 +42,7 @@ def library() -> ctypes.CDLL | None:
 class PardisoSolver:
     """Sparse Cholesky for one sparsity pattern, of which the upper triangle is stored.
 
-    Same use as `linear_solver.MumpsSolver`.
+    Same use as `linear_solver.PetscSolver`.
     """
 
     name = "pardiso"
