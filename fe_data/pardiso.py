@@ -1,4 +1,4 @@
-"""Intel MKL's Pardiso, where its library is installed: an alternative to CHOLMOD on x86 machines."""
+"""Intel MKL's Pardiso, where its library is installed: an alternative to CHOLMOD on x86."""
 
 import ctypes
 import ctypes.util
