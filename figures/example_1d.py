@@ -213,3 +213,9 @@ def run(
         found[f"published {scale:g}"] = train_as_published(ensemble)
         found[f"exact {scale:g}"] = exact_posterior(scale)
     return found
+
+
+def repeat(settings: Example1D, seed: int) -> list[dict[str, Prediction]]:
+    """Run `settings.repeats` times with independent seeds; see `run`."""
+    seeds = np.random.SeedSequence(seed).generate_state(settings.repeats)
+    return [run(settings, int(s)) for s in seeds]

@@ -1,17 +1,20 @@
 """Numbers of the one-dimensional example: what section 3.1 of the paper says in words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.stats import t
 
 from bnn.metrics import rmse
 from figures.example_1d import GRID, LENGTHSCALES, SLOPE, Prediction, load_data
+from figures.metrics import spread
 from prior_study.reconstruction import Moments, distance
 
 # Data lie in [-0.6, 0.1] and [0.6, 0.65].
 REGIONS = {"left": (-1.0, -0.6), "gap": (0.1, 0.6), "right": (0.65, 1.0)}
 EDGE = (0.9, 1.0)  # "values of x close to 1"
+CONFIDENCE = 0.95  # that a comparison has the sign that is reported
 
 
 def inside(bounds: tuple[float, float]) -> np.ndarray:
@@ -30,7 +33,8 @@ def row(prediction: Prediction, exact: Prediction | None = None) -> dict[str, An
     Returns:
         RMSE at the data; mean and standard deviation averaged over interpolation ("gap") and
         extrapolation regions; mean minus prior mean near x = 1; distances from the exact
-        posterior, see `prior_study.distance`.
+        posterior on GRID: root mean squares of mean and standard deviation, and that of
+        `prior_study.distance`.
     """
     _, y = load_data()
     drift = prediction.mean - SLOPE * GRID[:, 0]
@@ -41,11 +45,10 @@ def row(prediction: Prediction, exact: Prediction | None = None) -> dict[str, An
         "drift": float(drift[inside(EDGE)].mean()),
     }
     if exact is not None:
-        found = distance(_moments(prediction), _moments(exact))
         numbers["to_exact"] = {
             "mean": float(np.sqrt(np.mean((prediction.mean - exact.mean) ** 2))),
             "std": float(np.sqrt(np.mean((prediction.std - exact.std) ** 2))),
-            "wasserstein": found.wasserstein,
+            "wasserstein": distance(_moments(prediction), _moments(exact)).wasserstein,
         }
     return numbers
 
@@ -54,8 +57,12 @@ def _moments(prediction: Prediction) -> Moments:
     return Moments(prediction.mean, prediction.covariance)
 
 
-def rows(found: Mapping[str, Prediction]) -> dict[str, dict[str, Any]]:
-    """Numbers of every method; see `row`."""
+def rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, dict[str, Any]]:
+    """Numbers of every method, see `row`, each as its spread over repeats."""
+    return {name: _spreads([_rows(found)[name] for found in repeats]) for name in repeats[0]}
+
+
+def _rows(found: Mapping[str, Prediction]) -> dict[str, dict[str, Any]]:
     table = {}
     for name, prediction in found.items():
         method, _, scale = name.partition(" ")
@@ -64,60 +71,82 @@ def rows(found: Mapping[str, Prediction]) -> dict[str, dict[str, Any]]:
     return table
 
 
+def _spreads(numbers: Sequence[Any]) -> dict[str, Any]:
+    """Spread of equal nested mappings of numbers, entry by entry."""
+    if not isinstance(numbers[0], Mapping):
+        return spread(numbers)
+    return {key: _spreads([each[key] for each in numbers]) for key in numbers[0]}
+
+
 def claims(table: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """What section 3.1 says in words, with our numbers.
+    """What section 3.1 says in words, as comparisons of two numbers.
 
     Args:
         table: From `rows`.
 
     Returns:
-        Each claim with its numbers and whether they bear it out.
+        Each claim with both numbers and whether the first is smaller; None where repeats leave
+        that open.
     """
     flexible, constrained = (f"{scale:g}" for scale in LENGTHSCALES)
-    stds = {name: numbers["std"] for name, numbers in table.items()}
-    chosen = [f"anchored {flexible}", f"anchored {constrained}"]
-    smaller = all(
-        stds["vanilla"][region] < stds[name][region] for name in chosen for region in REGIONS
-    )
-    gap = {name: stds[name]["gap"] for name in chosen}
+    compared = [
+        _claim(f"Vanilla predicts less uncertainty than anchored with L = {scale} ({region})",
+               table, ("vanilla", f"anchored {scale}"), "std", region)
+        for scale in (flexible, constrained) for region in REGIONS
+    ]  # fmt: skip
+    compared.append(
+        _claim(
+            "The constrained prior leaves less uncertainty between the data than the flexible one",
+            table, (f"anchored {constrained}", f"anchored {flexible}"), "std", "gap",
+        )
+    )  # fmt: skip
+    for kind in ("factorised", "published"):
+        compared += _factorised_claims(table, kind, flexible, constrained)
+    return compared
+
+
+def _factorised_claims(table, kind: str, flexible: str, constrained: str) -> list[dict[str, Any]]:
+    how = {"factorised": "own anchors", "published": "anchored to the first layer"}[kind]
+
+    def pair(scale: str) -> tuple[str, str]:
+        return f"anchored {scale}", f"{kind} {scale}"
+
+    forgets = f"The factorised prior ({how}) forgets the prior mean near x = 1, L = "
     return [
-        _claim(
-            "The vanilla ensemble predicts less uncertainty than either anchored ensemble, in "
-            "interpolation and in extrapolation",
-            {name: stds[name] for name in ("vanilla", *chosen)},
-            smaller,
-        ),
-        _claim(
-            "The flexible prior leaves more uncertainty between the data than the constrained one",
-            gap,
-            gap[chosen[0]] > gap[chosen[1]],
-        ),
-        *(_factorised_claims(table, kind, flexible, constrained)
-          for kind in ("factorised", "published")),
+        _claim(f"The factorised prior ({how}) fits the data worse, L = {constrained}",
+               table, pair(constrained), "rmse"),
+        _claim(f"The factorised prior ({how}) under-estimates uncertainty between the data, "
+               f"L = {flexible}", table, pair(flexible)[::-1], "std", "gap"),
+        _claim(forgets + flexible, table, pair(flexible), "drift"),
+        _claim(forgets + constrained, table, pair(constrained), "drift"),
     ]  # fmt: skip
 
 
-def _factorised_claims(table, kind: str, flexible: str, constrained: str) -> dict[str, Any]:
-    how = {"factorised": "anchored correctly", "published": "anchored to the first layer"}[kind]
-    pairs = {
-        "rmse, constrained prior": ("rmse", constrained),
-        "std between the data, flexible prior": ("std", flexible),
-        "drift from the prior mean near x = 1, flexible prior": ("drift", flexible),
-        "drift from the prior mean near x = 1, constrained prior": ("drift", constrained),
-    }
-    ours, parts = {}, {}
-    for text, (measure, scale) in pairs.items():
-        values = [table[f"{name} {scale}"][measure] for name in (kind, "anchored")]
-        values = [value["gap"] if measure == "std" else value for value in values]
-        ours[text] = {kind: values[0], "anchored": values[1]}
-        smaller = abs(values[0]) < abs(values[1])
-        parts[text] = smaller if measure == "std" else not smaller
-    text = (
-        f"The factorised prior ({how}) fits the data worse, under-estimates uncertainty and "
-        "forgets the prior mean, beside the correlated one"
-    )
-    return _claim(text, ours, all(parts.values())) | {"parts": parts}
+def _claim(
+    text: str, table, methods: tuple[str, str], measure: str, region: str | None = None
+) -> dict[str, Any]:
+    """The claim that a number, by size, is smaller for the first of two methods."""
+    cells = [table[name][measure] for name in methods]
+    cells = cells if region is None else [cell[region] for cell in cells]
+    first, second = (np.abs(cell["values"]) for cell in cells)
+    ours = dict(zip(methods, cells, strict=True))
+    return {"claim": text, "measure": measure, "ours": ours, "holds": is_smaller(first, second)}
 
 
-def _claim(text: str, ours: Mapping[str, Any], holds: bool) -> dict[str, Any]:
-    return {"claim": text, "ours": dict(ours), "holds": bool(holds)}
+def is_smaller(first: np.ndarray, second: np.ndarray) -> bool | None:
+    """Whether the first of paired values is smaller on average.
+
+    Args:
+        first: One value a repeat, (n,).
+        second: The same repeats, (n,).
+
+    Returns:
+        None where the t-test of the differences leaves the sign open; a single repeat decides.
+    """
+    difference = np.asarray(second) - np.asarray(first)
+    n = len(difference)
+    if n > 1:
+        error = difference.std(ddof=1) / np.sqrt(n)
+        if abs(difference.mean()) <= t.ppf(0.5 + 0.5 * CONFIDENCE, n - 1) * error:
+            return None
+    return bool(difference.mean() > 0)

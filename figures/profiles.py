@@ -92,6 +92,7 @@ class PriorStudy:
 class Example1D:
     """Sizes of the one-dimensional example; the defaults are the paper's."""
 
+    repeats: int = 3  # trainings with seeds of their own
     n_pretrained: int = 100  # networks fitted to the functional prior
     n_members: int = 40  # of these, networks fitted to data
     prior_points: int = 500
@@ -99,6 +100,7 @@ class Example1D:
     bias_correction: bool = False  # the published runs trained without it
 
     def __post_init__(self):
+        require_integer("example_1d.repeats", self.repeats, 1)
         for name in ("n_pretrained", "n_members", "prior_points"):
             require_integer(f"example_1d.{name}", getattr(self, name), 2)
         require_positive("example_1d.pretrain_epochs_scale", self.pretrain_epochs_scale)
