@@ -67,12 +67,13 @@ def weight_statistics(
     columns = {key: np.array([described[name][key] for name in names])
                for key in ("variance", "excess_kurtosis", "alpha", "beta")}  # fmt: skip
     histograms = [histogram(kernel) for kernel in kernels]
+    shown = min(SHOWN_WEIGHTS, *(kernel.shape[1] for kernel in kernels))
     return WeightStatistics(
         groups=np.array(names),
         variance_error=np.array([variance_error(g, seed) for g in (centred, *kernels)]),
         bin_edges=np.array([edges for edges, _ in histograms]),
         density=np.array([heights for _, heights in histograms]),
-        correlation=np.array([correlation(kernel, SHOWN_WEIGHTS) for kernel in kernels]),
+        correlation=np.array([correlation(kernel, shown) for kernel in kernels]),
         mean_correlation=np.array([mean_correlation(kernel) for kernel in kernels]),
         singular_values=LowRankGaussian.fit(weights, architecture).singular_values,
         **columns,

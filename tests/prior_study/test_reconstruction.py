@@ -1,0 +1,59 @@
+"""Distances between random functions."""
+
+import numpy as np
+import pytest
+
+from prior_study import Moments, distance
+from prior_study.reconstruction import half_widths, width_error
+
+N = 25
+X = np.linspace(-1, 1, N)
+TRUE = Moments(2 * X, 0.6 * np.exp(-0.5 * (X[:, None] - X) ** 2 / 0.2**2))
+
+
+def test_equal_moments_have_no_distance():
+    found = distance(TRUE, TRUE)
+    assert (found.mean, found.covariance) == (0, 0)
+    assert found.wasserstein == pytest.approx(0, abs=1e-6)
+
+
+def test_a_shift_is_its_own_wasserstein_distance():
+    found = distance(Moments(TRUE.mean + 0.3, TRUE.covariance), TRUE)
+    assert found.wasserstein == pytest.approx(0.3, rel=1e-6)
+    assert found.covariance == 0
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.5, 3.0])
+def test_scaled_functions_have_the_closed_form_distance(factor):
+    # W² = tr((a C^½ - C^½)²) = (a - 1)² tr C, for covariances that commute
+    found = distance(Moments(TRUE.mean, factor**2 * TRUE.covariance), TRUE)
+    assert found.wasserstein == pytest.approx(abs(factor - 1) * np.sqrt(0.6), rel=1e-6)
+    assert found.covariance == pytest.approx(abs(factor**2 - 1))
+
+
+def test_wasserstein_distance_is_symmetric():
+    other = Moments(np.zeros(N), np.diag(0.5 + X**2))
+    assert distance(TRUE, other).wasserstein == pytest.approx(distance(other, TRUE).wasserstein)
+
+
+def test_sample_moments_converge_to_the_true_ones():
+    rng = np.random.default_rng(0)
+    found = [
+        distance(Moments.of(rng.multivariate_normal(TRUE.mean, TRUE.covariance, count)), TRUE)
+        for count in (100, 10_000)
+    ]
+    assert found[1].covariance < 0.2 * found[0].covariance
+    assert found[1].wasserstein < 0.2 * found[0].wasserstein
+
+
+def test_half_width_of_gaussian_functions_is_their_standard_deviation():
+    values = 0.7 * np.random.default_rng(1).standard_normal((20_000, 3))
+    np.testing.assert_allclose(half_widths(values), 0.7, rtol=0.03)
+
+
+def test_error_of_the_width_is_blind_to_shifts_and_outliers():
+    values = np.random.default_rng(2).standard_normal((1000, N))
+    widths = half_widths(values)
+    assert width_error(values + 5.0, widths) == pytest.approx(0, abs=1e-12)
+    assert width_error(2 * values, widths) == pytest.approx(np.log(2))
+    assert width_error(np.vstack([values, np.full((3, N), 1e6)]), widths) < 0.02

@@ -1,0 +1,76 @@
+"""Statistics of weights whose distribution is known."""
+
+import numpy as np
+import pytest
+
+from bnn import Architecture
+from prior_study.statistics import (
+    correlation,
+    histogram,
+    independent_correlation,
+    mean_correlation,
+    variance_error,
+    weight_statistics,
+)
+
+K = 60
+SCALES = (1.0, 2.0, 0.5)  # standard deviations of the weights of each layer
+
+
+@pytest.fixture(scope="module")
+def architecture():
+    return Architecture((1, 30, 30, 1))
+
+
+@pytest.fixture(scope="module")
+def gaussian(architecture):
+    """Independent Gaussian weights."""
+    weights = np.random.default_rng(0).standard_normal((K, architecture.n_weights))
+    for layer, scale in zip(architecture.layers, SCALES, strict=True):
+        weights[:, layer.start : layer.stop] *= scale
+    return weights
+
+
+def test_gaussian_weights_are_described_as_such(gaussian, architecture):
+    found = weight_statistics(gaussian + 7.0, architecture)
+    assert found.groups.tolist() == ["all", "W0", "W1", "W2"]
+    variance = np.array(SCALES) ** 2
+    np.testing.assert_allclose(found.variance[1:], variance, rtol=0.15)
+    beta = found.beta[2]  # of the kernel with 900 weights
+    assert beta == pytest.approx(2.0, abs=0.1)
+    assert len(found.singular_values) == K - 1
+
+
+def test_total_variance_is_the_sum_of_squared_singular_values(gaussian, architecture):
+    found = weight_statistics(gaussian, architecture)
+    total = np.sum(found.singular_values**2) / (K - 1)
+    assert total == pytest.approx(found.variance[0] * architecture.n_weights)
+
+
+def test_error_of_the_variance_meets_its_expectation():
+    K, n = 200, 50
+    values = np.random.default_rng(1).standard_normal((K, n))
+    expected = np.sqrt(2.0 / (n * (K - 1)))  # of n independent Gaussian variances
+    assert variance_error(values - values.mean(axis=0)) == pytest.approx(expected, rel=0.25)
+
+
+def test_weights_that_move_together_leave_the_variance_uncertain():
+    values = np.random.default_rng(2).standard_normal((200, 1)) * np.ones(50)
+    assert variance_error(values - values.mean(axis=0)) == pytest.approx(
+        np.sqrt(2.0 / 199), rel=0.25
+    )
+
+
+def test_histogram_holds_what_lies_within_four_standard_deviations(gaussian):
+    edges, density = histogram(gaussian[:, :30])
+    assert np.sum(density * np.diff(edges)) == pytest.approx(1.0, abs=2e-3)
+
+
+def test_independent_weights_correlate_by_chance_alone(gaussian, architecture):
+    kernel = gaussian[:, architecture.layers[1].kernel]
+    assert mean_correlation(kernel) == pytest.approx(independent_correlation(K), rel=0.05)
+
+
+def test_proportional_weights_correlate_fully():
+    values = np.random.default_rng(3).standard_normal((K, 1)) * np.array([1.0, -2.0, 3.0])
+    np.testing.assert_allclose(np.abs(correlation(values, 50)), 1.0)

@@ -1,0 +1,74 @@
+"""A short study has the properties that the paper reports, and survives its file."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from prior_study import load, run, save
+from prior_study.config import ARCHITECTURE
+from prior_study.study import SOURCES
+
+
+def test_networks_are_those_of_the_paper():
+    assert ARCHITECTURE.n_weights == 7801
+
+
+def test_flexible_priors_spread_the_weights_further(study):
+    variance = [study.results[name].statistics.variance[0] for name in "ABC"]
+    assert variance[0] < variance[1] < variance[2]
+
+
+@pytest.mark.parametrize("name", "AB")
+def test_multivariate_weights_come_closer_to_the_prior_than_isotropic_ones(study, name):
+    result = study.results[name]
+    multivariate, isotropic = (result.distance(kind) for kind in ("low_rank", "isotropic"))
+    assert multivariate.wasserstein < 0.5 * isotropic.wasserstein
+    assert multivariate.mean < 0.5 * isotropic.mean
+    assert result.width_error("low_rank") < 0.5 * result.width_error("isotropic")
+
+
+def test_pretrained_networks_follow_their_realisations(study):
+    assert study.results["A"].unexplained < 0.05
+    assert study.results["D"].unexplained < 0.05
+
+
+def test_the_file_holds_plain_arrays_and_the_same_study(study, tmp_path):
+    save(study, tmp_path / "study.npz")
+    with np.load(tmp_path / "study.npz", allow_pickle=False) as arrays:
+        assert all(arrays[name].dtype != object for name in arrays.files)
+    again = load(tmp_path / "study.npz")
+    assert again.config == study.config
+    for name, result in study.results.items():
+        np.testing.assert_array_equal(again.results[name].weights, result.weights)
+        np.testing.assert_array_equal(
+            again.results[name].statistics.density, result.statistics.density
+        )
+        assert again.results[name].distance("low_rank") == result.distance("low_rank")
+
+
+def test_another_file_is_refused(tmp_path):
+    np.savez(tmp_path / "other.npz", x=np.zeros(3))
+    with pytest.raises(ValueError, match="is not a study of format 1"):
+        load(tmp_path / "other.npz")
+
+
+def test_a_network_depends_on_the_seed_and_not_on_the_other_networks(config, study):
+    fewer = replace(config, priors=("A",), members=4)
+    weights = run(fewer).results["A"].weights
+    np.testing.assert_allclose(weights, study.results["A"].weights[:4], atol=1e-6)
+    other = run(replace(fewer, seed=4)).results["A"].weights
+    assert np.abs(other - weights).max() > 0.1
+
+
+def test_optimisers_differ(config, study):
+    proper = run(replace(config, priors=("A",), optimiser="proper")).results["A"]
+    # Without the correction of its bias Adam takes larger steps.
+    assert proper.statistics.variance[0] < study.results["A"].statistics.variance[0]
+
+
+def test_every_source_of_functions_is_compared(study):
+    for result in study.results.values():
+        assert result.distances.shape == (len(SOURCES), 3)
+        assert result.functions.shape == (len(SOURCES), 16, 41)
+        assert np.isfinite(result.distances).all()
