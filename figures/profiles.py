@@ -104,6 +104,9 @@ class Example1D:
         for name in ("n_pretrained", "n_members", "prior_points"):
             require_integer(f"example_1d.{name}", getattr(self, name), 2)
         require_positive("example_1d.pretrain_epochs_scale", self.pretrain_epochs_scale)
+        if not isinstance(self.bias_correction, bool):
+            value = self.bias_correction
+            raise ProfileError(f"example_1d.bias_correction = {value!r} is not allowed: a bool is")
         if self.n_members > self.n_pretrained:
             raise ProfileError(
                 f"example_1d.n_members = {self.n_members} is not allowed: "
