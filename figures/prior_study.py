@@ -122,13 +122,10 @@ def _reconstruction_claims(study: Study) -> list[dict[str, Any]]:
             width["D"]["low_rank"] < 0.5 * width["D"]["factorised"],
         ),
         _claim(
-            "The generalised normal leads to the same conclusions as the Gaussian: Wasserstein "
-            "distances within 15 %",
+            "Correlations matter more than tails: a generalised normal instead of the factorised "
+            "Gaussian changes the Wasserstein distance less than the multivariate Gaussian does",
             wasserstein,
-            all(
-                abs(row["generalised_normal"] / row["factorised"] - 1) < 0.15
-                for row in wasserstein.values()
-            ),
+            all(_tails_matter_less(row) for row in wasserstein.values()),
         ),
         *(
             _claim(
@@ -140,6 +137,11 @@ def _reconstruction_claims(study: Study) -> list[dict[str, Any]]:
             for name, row in wasserstein.items()
         ),
     ]
+
+
+def _tails_matter_less(row: Mapping[str, float]) -> bool:
+    reference = row["factorised"]
+    return abs(row["generalised_normal"] - reference) < abs(row["low_rank"] - reference)
 
 
 def _values(result: PriorResult, measure: str) -> dict[str, float]:

@@ -47,7 +47,7 @@ def _realisations(axes: Axes, result: PriorResult) -> None:
     axes.plot(x, values.T, color="0.8", lw=0.5, rasterized=True, label="realisations")
     for member, colour in ((0, "C0"), (1, "C1")):
         axes.plot(x, result.fitted[member, inside], color=colour, label=f"network {member + 1}")
-        axes.plot(x, values[member], color="k", lw=0.8, ls=":", label="realisation behind it")
+    axes.plot(x, values[:2].T, color="k", lw=0.8, ls=":", label="their realisations")
 
 
 def _unique_legend(axes: Axes) -> tuple[list, list]:
@@ -144,7 +144,7 @@ def distances(study: Study) -> Figure:
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.grid(axis="y", lw=0.4)
-    panels[0].legend(loc="lower right")
+    figure.legend(*_unique_legend(panels[0]), loc="outside lower center", ncols=4)
     return figure
 
 
