@@ -42,17 +42,19 @@ def test_a_shipped_row_is_simulated_again():
     assert values == pytest.approx(table.outputs[17].tolist(), rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="the published tables are not here")
 def test_bias_against_the_published_tables(tmp_path):
-    """Three cells an input: the means agree although the arrangements are others."""
-    reference = load_table(REFERENCE / "replicates_10.csv")
-    first = [np.flatnonzero(reference.group == group)[0] for group in np.unique(reference.group)]
-    lines = (REFERENCE / "replicates_10.csv").read_text().splitlines()
-    inputs = tmp_path / "inputs.csv"
-    inputs.write_text("\n".join([lines[0], *(lines[row + 1] for row in first)]) + "\n")
-    design = design_from_file(inputs, seed=2, microstructures=3)
-    generate(design, Settings(), tmp_path / "cells", jobs=2, silent=True)
-    comparison = compare(load_table(tmp_path / "cells" / "dataset.csv"), reference)
-    assert len(comparison.pairs) == len(first)
+    """As many cells an input as were published: the means agree although the fibres lie elsewhere.
+
+    With the published scatter, the standard error of a mean bias over 91 pairs of cells is 0.2 % of
+    b and of c, 0.04 % of E and 0.015 % of nu.
+    """
+    path = REFERENCE / "replicates_10.csv"
+    generate(design_from_file(path), Settings(), tmp_path / "cells", jobs=2, silent=True)
+    comparison = compare(load_table(tmp_path / "cells" / "dataset.csv"), load_table(path))
     for output in comparison.outputs:
         assert abs(output.bias) < LIMITS[output.output], output
+        if output.output != "p_sigma":
+            ratio = output.scatter / output.reference_scatter
+            assert 1 / 1.5 < ratio < 1.5, output
