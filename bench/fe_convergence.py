@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from fe_data.microstructure import random_microstructure
+from fe_data.outline import default_size
 from fe_data.rve import SolvedCell, solve_microstructure
 from fe_data.settings import Inputs, Settings
 
@@ -21,8 +22,6 @@ COLUMNS = ("vf", "element", "dofs", "seconds", "b [%]", "c [%]", "E [%]", "p_sig
 
 def default_resolution(vf: float) -> float:
     """Elements per fibre diameter of the default mesh."""
-    from fe_data.mesh import default_size
-
     return 2 * random_microstructure(vf, SEED).radius / default_size(Settings().n_fibres)
 
 

@@ -8,7 +8,7 @@ from fe_data.plasticity import stiffness, update
 from fe_data.settings import Inputs, Settings
 from fe_data.substructure import condense, moduli
 
-# A factorisation costs about twelve iterations of conjugate gradients.
+# A factorisation costs a dozen iterations of conjugate gradients or more.
 _CG_ITERATIONS = 12  # in one solve, at most
 _REFACTORISE_AFTER = 14  # iterations beyond those of a fresh factor
 
