@@ -78,8 +78,8 @@ def anchored(found: Mapping[str, Prediction], lengthscales: Sequence[float]) -> 
 def factorised(found: Mapping[str, Prediction], lengthscales: Sequence[float]) -> Figure:
     """Fig. 7: ensembles anchored by a factorised Gaussian, correctly and as published."""
     rows = {
-        "factorised": "each weight to its own",
-        "published": "hidden kernels to the first layer",
+        "factorised": "own anchors",
+        "published": "hidden kernels anchored to the first",
     }
     figure, panels = plt.subplots(len(rows), len(lengthscales), figsize=(7.6, 6.2))
     for row, (name, how) in zip(panels, rows.items(), strict=True):
