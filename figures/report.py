@@ -21,6 +21,7 @@ from figures.published import compare_improvements, compare_scores
 TEMPLATE = Path(__file__).with_name("report.html")
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
 SURROGATE = "04_materials_surrogate"
+VERDICTS = {True: "holds here", False: "does not hold here", None: "open"}
 SCORES = {  # label, decimals
     "rmse": ("RMSE", 2),
     "miscalibration": ("Miscalibration", 2),
@@ -90,6 +91,26 @@ def notebook_pictures(metrics: Mapping[str, Any], out_dir: Path) -> list[Picture
     return [Picture(inline(out_dir / name), text) for name, text in metrics["figures"].items()]
 
 
+def studies(profile: Profile, out_dir: Path) -> list[dict[str, Any]]:
+    """Title, pictures and checked claims of the profile's other notebooks."""
+    found = []
+    for name in profile.notebooks:
+        path = out_dir / f"{name}.json"
+        if name == SURROGATE or not path.is_file():
+            continue
+        metrics = read_json(path)
+        found.append(
+            {
+                "title": metrics["title"],
+                "pictures": notebook_pictures(metrics, out_dir),
+                "claims": [
+                    (claim["claim"], VERDICTS[claim["holds"]]) for claim in metrics["claims"]
+                ],
+            }
+        )
+    return found
+
+
 def number(value: float, decimals: int) -> str:
     """A number with a fixed number of decimals and a real minus sign."""
     return f"{value:.{decimals}f}".replace("-", "−")
@@ -124,6 +145,7 @@ def render(profile: Profile, data_dir: Path, out_dir: Path) -> str:
         cells=cell_pictures(profile, data_dir),
         pictures=notebook_pictures(metrics, out_dir),
         metrics=metrics,
+        studies=studies(profile, out_dir),
         scores=SCORES,
         outputs=OUTPUTS,
         comparisons=compare_scores(metrics),
