@@ -76,10 +76,10 @@ def test_newton_converges_quadratically():
         cell.factorise(free)
         x[unknown] += cell.solve(residual, free, 1e-13)
     e = np.array(errors) / errors[0]
-    late = [i for i in range(len(e) - 1) if 1e-5 < e[i] < 0.05]
-    assert late
-    assert e[-1] < 1e-9
-    assert all(np.log(e[i + 1]) < 1.6 * np.log(e[i]) for i in late)
+    # e -> C e^2 with one C; steps of a linear rate 0.03 would need C = 3e4 at e = 1e-6.
+    late = [i for i in range(len(e) - 1) if 1e-7 < e[i] < 1e-2]
+    assert len(late) >= 2
+    assert all(e[i + 1] < 300 * e[i] ** 2 + 1e-12 for i in late)
 
 
 def _one_point(inputs: Inputs, settings: Settings):
