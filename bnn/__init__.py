@@ -1,6 +1,6 @@
 """Bayesian neural networks as anchored ensembles with functional priors."""
 
-from bnn import metrics, plots, reference
+from bnn import evidence, metrics, plots, reference
 from bnn.base import ConstantInputWarning
 from bnn.data import BoundsScaler
 from bnn.ensembles import AnchoredEnsemble, VanillaEnsemble, load
@@ -50,6 +50,7 @@ __all__ = [
     "TablePrior",
     "TrainingSettings",
     "VanillaEnsemble",
+    "evidence",
     "latin_hypercube",
     "layer_statistics",
     "load",

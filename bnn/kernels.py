@@ -156,22 +156,35 @@ class Periodic(Stationary):
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """Linear functions through the origin, k0 x·x'.
+    """Linear functions with Gaussian coefficients, Σ_i k0_i x_i x'_i + offset.
 
     Attributes:
-        variance: k0, of the slopes.
+        variance: k0, of the slopes, one or one for each (used) input; 0 leaves an input out.
+        offset: Variance of the value at the origin.
     """
 
-    variance: float = 1.0
+    variance: float | tuple[float, ...] = 1.0
+    offset: float = 0.0
 
     def __post_init__(self) -> None:
         """Validate.
 
         Raises:
-            ValueError: If the variance is not positive.
+            ValueError: If a variance is negative, or all are zero.
         """
-        _check_positive("variance", self.variance)
+        values = np.append(np.asarray(self.variance, dtype=float), self.offset)
+        if not np.all(np.isfinite(values) & (values >= 0)) or not values.any():
+            raise ValueError(
+                f"variance = {self.variance}, offset = {self.offset}: must be >= 0, not all 0"
+            )
+        if np.ndim(self.variance):
+            object.__setattr__(self, "variance", tuple(np.asarray(self.variance).tolist()))
 
     def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Evaluate, see Kernel."""
-        return self.variance * A @ B.T
+        variance = np.asarray(self.variance)
+        if variance.ndim and variance.size != A.shape[1]:
+            raise ValueError(
+                f"variance has {variance.size} entries: must be one, or {A.shape[1]} as the inputs"
+            )
+        return (A * variance) @ B.T + self.offset

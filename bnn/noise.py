@@ -39,6 +39,37 @@ def noise_covariance(noise, n_outputs: int) -> np.ndarray:
     return values
 
 
+def replicate_covariance(y: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Estimate Σ_noise from repeated runs: the covariance within groups, pooled over groups.
+
+    Args:
+        y: Outputs, (N,) or (N, n_out).
+        groups: Number of the input of each row, (N,); rows with equal numbers are replicates.
+
+    Returns:
+        Σ_noise, (n_out, n_out), unbiased: divided by N less the number of groups.
+
+    Raises:
+        ValueError: If the lengths differ, or there are too few replicates for a covariance that
+            is positive definite.
+    """
+    y = np.asarray(y, dtype=float).reshape(len(y), -1)
+    if np.shape(groups) != (len(y),):
+        raise ValueError(f"groups has shape {np.shape(groups)}: must be ({len(y)},), one a row")
+    _, group = np.unique(groups, return_inverse=True)
+    counts = np.bincount(group)
+    sums = np.zeros((len(counts), y.shape[1]))
+    np.add.at(sums, group, y)
+    within = y - (sums / counts[:, None])[group]
+    freedom = len(y) - len(counts)
+    if freedom < y.shape[1]:
+        raise ValueError(
+            f"groups: {len(y)} rows in {len(counts)} groups leave {freedom} degrees of freedom, "
+            f"{y.shape[1]} outputs need as many"
+        )
+    return noise_covariance(within.T @ within / freedom, y.shape[1])
+
+
 def resample(
     X: np.ndarray,
     y: np.ndarray,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve
-from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
 from bnn.gaussian_processes import GaussianProcessPrior, covariance_root
-from bnn.kernels import Kernel, Stationary
 from bnn.noise import noise_covariance
 from bnn.seeding import RandomState, generator
 
@@ -147,46 +145,3 @@ class GaussianProcessPosterior:
         log_determinant = 2.0 * np.log(np.diag(self._factor[0])).sum()
         quadratic = self._residual @ self._solution
         return -0.5 * float(quadratic + log_determinant + self._residual.size * np.log(2 * np.pi))
-
-
-def fit_lengthscales(
-    prior: GaussianProcessPrior, X: np.ndarray, y: np.ndarray, noise
-) -> GaussianProcessPrior:
-    """Choose one length scale for each input and output by the evidence.
-
-    Args:
-        prior: Its kernels must be stationary; their length scales are the start.
-        X: (N, n_in).
-        y: (N,) or (N, n_out).
-        noise: Standard deviations; correlations between outputs are ignored here.
-
-    Returns:
-        The prior with these length scales, each within [0.05, 50].
-    """
-    y = np.reshape(np.asarray(y, dtype=float), (len(X), -1))
-    covariance = noise_covariance(noise, prior.n_outputs)
-    residual = y - prior.mean_values(np.asarray(X, dtype=float))
-    kernels = []
-    for j in range(prior.n_outputs):
-        kernel = prior.kernel if isinstance(prior.kernel, Kernel) else prior.kernel[j]
-        if not isinstance(kernel, Stationary):
-            raise ValueError(f"kernel = {kernel}: must be stationary")
-        chosen = np.asarray(X, dtype=float)[:, prior.features_of(j, np.shape(X)[1])]
-        kernels.append(_best_lengthscales(kernel, chosen, residual[:, j], covariance[j, j]))
-    return replace(prior, kernel=kernels)
-
-
-def _best_lengthscales(
-    kernel: Stationary, X: np.ndarray, residual: np.ndarray, noise_variance: float
-) -> Stationary:
-    def negative_log_evidence(log_scales: np.ndarray) -> float:
-        K = replace(kernel, lengthscale=tuple(np.exp(log_scales)))(X, X)
-        factor = cho_factor(K + noise_variance * np.eye(len(X)), lower=True)
-        return float(
-            0.5 * residual @ cho_solve(factor, residual) + np.log(np.diag(factor[0])).sum()
-        )
-
-    start = np.log(np.broadcast_to(kernel.lengthscale, (X.shape[1],)))
-    bounds = [(np.log(0.05), np.log(50.0))] * X.shape[1]
-    best = minimize(negative_log_evidence, start, bounds=bounds, method="L-BFGS-B")
-    return replace(kernel, lengthscale=tuple(np.exp(best.x)))

@@ -31,6 +31,7 @@ KERNELS = [
     RationalQuadratic(1.0, 0.5, alpha=2.0),
     Periodic(1.0, 1.0, period=0.7),
     Linear(2.0),
+    Linear((2.0,), offset=0.5),
     RBF(0.5, 0.3) + Linear(1.0),
     RBF(0.5, 2.0) * Linear(1.0),
 ]

@@ -1,0 +1,38 @@
+"""The noise covariance from replicates."""
+
+import numpy as np
+import pytest
+
+from bnn.noise import replicate_covariance
+
+RNG = np.random.default_rng(2)
+TRUE = np.array([[0.04, 0.03], [0.03, 0.09]])
+
+
+def replicates(counts):
+    groups = np.repeat(np.arange(len(counts)), counts)
+    noise = RNG.standard_normal((len(groups), 2)) @ np.linalg.cholesky(TRUE).T
+    return 10.0 * RNG.standard_normal((len(counts), 2))[groups] + noise, groups
+
+
+def test_covariance_is_found_under_large_differences_between_groups():
+    """2000 degrees of freedom: within 5 standard errors, groups of unequal size in any order."""
+    y, groups = replicates([3, 7, 12] * 105)
+    order = RNG.permutation(len(y))
+    freedom = len(y) - 315
+    error = np.sqrt((TRUE**2 + np.outer(np.diag(TRUE), np.diag(TRUE))) / freedom)
+    assert np.all(np.abs(replicate_covariance(y[order], groups[order]) - TRUE) < 5 * error)
+
+
+def test_one_group_is_the_sample_covariance():
+    y, groups = replicates([9])
+    np.testing.assert_allclose(replicate_covariance(y, groups), np.cov(y.T))
+
+
+def test_too_few_replicates_are_refused():
+    y, groups = replicates([1, 2])
+    message = "3 rows in 2 groups leave 1 degrees of freedom, 2 outputs need as many"
+    with pytest.raises(ValueError, match=message):
+        replicate_covariance(y, groups)
+    with pytest.raises(ValueError, match=r"groups has shape \(2,\): must be \(3,\), one a row"):
+        replicate_covariance(y, groups[:2])
