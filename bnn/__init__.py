@@ -14,7 +14,7 @@ from bnn.priors import (
     TablePrior,
     latin_hypercube,
 )
-from bnn.settings import Convergence, TrainingSettings
+from bnn.settings import Convergence, FunctionAnchoring, TrainingSettings
 from bnn.training import DivergenceError, DivergenceWarning, train
 from bnn.weight_priors import (
     FactorisedGaussian,
@@ -35,6 +35,7 @@ __all__ = [
     "DivergenceWarning",
     "FactorisedGaussian",
     "FactorisedGeneralisedNormal",
+    "FunctionAnchoring",
     "GaussianProcessPrior",
     "IsotropicGaussian",
     "Linear",

@@ -7,35 +7,49 @@ from sklearn.utils.validation import check_is_fitted
 
 from bnn.base import (
     SEED_ANCHORS,
-    SEED_INPUTS,
-    SEED_PERTURBATION,
-    SEED_PRETRAINING,
-    SEED_PRIOR,
+    SEED_COVARIANCE,
+    SEED_MEASUREMENT,
     SEED_RESAMPLING,
-    SEED_START,
     SEED_TRAINING,
-    EnsembleRegressor,
-    check_integer,
     check_option,
-    scaler_of,
 )
 from bnn.chunk import Objective
-from bnn.networks import Architecture
+from bnn.function_space import (
+    Conditioning,
+    prior_covariance,
+    sample_covariance,
+    squared_distance,
+    uniform_points,
+)
+from bnn.gauss_newton import fit_functions
 from bnn.noise import resample
-from bnn.priors import GaussianProcessPrior, draw_realisations, latin_hypercube
-from bnn.seeding import derived, member_generators, member_seeds, seed_sequence
-from bnn.storage import plain
-from bnn.weight_priors import WEIGHT_PRIORS
+from bnn.pretraining import PretrainedEnsemble
+from bnn.priors import TablePrior
+from bnn.seeding import derived, generator, member_generators, member_seeds, seed_sequence
+from bnn.settings import FunctionAnchoring
+from bnn.weight_priors import WEIGHT_PRIORS, WeightPrior
 
 REGULARISERS = (*WEIGHT_PRIORS, "none")
+ANCHORINGS = ("weights", "function")
 
 
-class AnchoredEnsemble(EnsembleRegressor):
-    """Ensemble pre-trained to a functional prior and anchored to it (Algorithms 2 and 3).
+class AnchoredEnsemble(PretrainedEnsemble):
+    """Ensemble pre-trained to a functional prior and anchored to it.
+
+    With anchoring="weights" every member is held near its pre-trained weights by a prior over the
+    weights (Algorithms 2 and 3 of the paper). With anchoring="function" it is held near its
+    pre-trained *function* g: it minimises
+
+        Σ_i (ỹ_i - f(x_i))ᵀ Σ_noise⁻¹ (ỹ_i - f(x_i)) + (f - g)(X)ᵀ C⁺ (f - g)(X)
+
+    with its own perturbed data ỹ, measurement points X that hold the training inputs too, and the
+    prior's covariance C. For a Gaussian process and networks wide enough, the members are draws
+    from the exact posterior (randomise-then-optimise in function space).
 
     Args:
         prior: Functional prior p(g), see bnn.priors; None is a zero-mean GP with RBF kernel, k0 = 1
             and L = 1.
+        anchoring: "weights" or "function", or a bnn.FunctionAnchoring with other settings.
         regulariser: "low_rank", "factorised", "generalised_normal", "isotropic" or "none".
         anchors: "pretrained" (ω0^[k] themselves) or "sampled" (drawn from the weight prior).
         hidden: Widths of the hidden layers.
@@ -62,21 +76,14 @@ class AnchoredEnsemble(EnsembleRegressor):
         random_state: Seed.
     """
 
-    _stored = (
-        *EnsembleRegressor._stored,
-        "pretrained_weights_",
-        "prior_inputs_",
-        "prior_realisations_",
-        "pretrain_losses_",
-        "pretrain_epochs_",
-        "pretrain_diverged_",
-        "anchors_",
-    )
+    _stored = (*PretrainedEnsemble._stored, "anchors_", "measurement_inputs_", "penalties_")
+    weight_prior_: WeightPrior | None
 
     def __init__(
         self,
         prior=None,
         *,
+        anchoring="weights",
         regulariser="low_rank",
         anchors="pretrained",
         hidden=(20, 20, 20, 20),
@@ -102,6 +109,7 @@ class AnchoredEnsemble(EnsembleRegressor):
         random_state=None,
     ):
         self.prior = prior
+        self.anchoring = anchoring
         self.regulariser = regulariser
         self.anchors = anchors
         self.hidden = hidden
@@ -126,111 +134,12 @@ class AnchoredEnsemble(EnsembleRegressor):
         self.progress = progress
         self.random_state = random_state
 
-    def pretrain(self, X=None, *, n_features: int | None = None) -> AnchoredEnsemble:
-        """Fit the networks to realisations of the prior (Algorithm 3); keep them for every fit.
-
-        Args:
-            X: Points at which the prior is fitted, (M, n_in); None takes those of a TablePrior,
-                else a Latin hypercube of `prior_points` points.
-            n_features: Number of inputs, where X is None.
-
-        Returns:
-            self, with pretrained_weights_ (K, d), prior_inputs_, prior_realisations_,
-            pretrain_losses_, pretrain_epochs_ and pretrain_diverged_.
-
-        Raises:
-            ValueError: If a hyper-parameter is not admissible or the prior misbehaves.
-            DivergenceError: If fewer than two members stayed finite.
-        """
-        self._check_parameters()
-        return self._pretrain(X, n_features, None, None)
-
-    def _pretrain(self, X, n_features: int | None, data_X, data_y) -> AnchoredEnsemble:
-        seeds = seed_sequence(self.random_state)
-        prior = self.prior
-        if prior is None and getattr(self, "_prior_not_stored", False):
-            raise ValueError("prior = None: it was not stored with the ensemble, set it again")
-        if prior is None:
-            prior = GaussianProcessPrior(n_outputs=1 if data_y is None else data_y.shape[1])
-        X = self._prior_inputs(X, prior, n_features, data_X, derived(seeds, SEED_INPUTS))
-        targets = draw_realisations(prior, X, self.n_pretrained, derived(seeds, SEED_PRIOR))
-        shape = (X.shape[1], targets.shape[2])
-        self._check_shape(shape, data_X, data_y)
-        self._fit_scalers(data_X, data_y, shape)
-        self.architecture_ = self._architecture(*shape)
-        result = self._run(
-            self._perturbed_starts(self.architecture_, seeds),
-            self.input_scaler_.transform(X),
-            self.output_scaler_.transform(targets),
-            self._settings(self.pretrain_epochs, self.convergence),
-            member_seeds(derived(seeds, SEED_PRETRAINING), self.n_pretrained),
-            "pre-training",
-        )
-        self.prior_inputs_ = X
-        self.prior_realisations_ = np.delete(targets, result.diverged, axis=0)
-        self.pretrained_weights_ = np.delete(result.weights, result.diverged, axis=0)
-        self.pretrain_losses_ = result.losses
-        self.pretrain_epochs_ = result.epochs
-        self.pretrain_diverged_ = result.diverged
-        self._pretrained_with = self._pretraining_parameters()
-        return self
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_option("regulariser", self.regulariser, REGULARISERS)
         check_option("anchors", self.anchors, ("pretrained", "sampled"))
-        check_integer("n_pretrained", self.n_pretrained, 2)
-        check_integer("prior_points", self.prior_points, 2)
-        if self.n_members > self.n_pretrained:
-            raise ValueError(
-                f"n_members = {self.n_members}: must be <= n_pretrained = {self.n_pretrained}"
-            )
-        if self.prior is not None and not hasattr(self.prior, "sample"):
-            raise ValueError(f"prior = {self.prior!r}: must have a method sample, see bnn.priors")
-        if not 0.0 <= self.perturbation < np.inf:
-            raise ValueError(f"perturbation = {self.perturbation}: must be >= 0")
-        self._settings(self.pretrain_epochs, self.convergence)
-
-    def _prior_inputs(self, X, prior, n_features: int | None, data_X, seeds) -> np.ndarray:
-        if X is None:
-            X = getattr(prior, "points", None)
-        if X is None:
-            if n_features is None:
-                raise ValueError("n_features = None: must be given where X is not")
-            check_integer("n_features", n_features, 1)
-            scaler = scaler_of("input_bounds", self.input_bounds, data_X, n_features)
-            scaled = latin_hypercube(self.prior_points, n_features, seeds)
-            X = scaler.inverse_transform(scaled)
-        X = np.asarray(X, dtype=float)
-        if X.ndim != 2 or len(X) < 2 or not np.isfinite(X).all():
-            raise ValueError(f"X has shape {X.shape}: must be (M >= 2, n_in) and finite")
-        return X
-
-    def _perturbed_starts(self, architecture: Architecture, seeds) -> np.ndarray:
-        start = architecture.initial_weights(1, derived(seeds, SEED_START), self.init)
-        generators = member_generators(derived(seeds, SEED_PERTURBATION), self.n_pretrained)
-        noise = np.stack([rng.standard_normal(start.shape[1]) for rng in generators])
-        return (start + self.perturbation * noise).astype(np.float32)
-
-    def _pretraining_parameters(self) -> dict:
-        after = {
-            "regulariser",
-            "anchors",
-            "n_members",
-            "noise",
-            "resampling",
-            "epochs",
-            "chunk_size",
-            "device",
-            "progress",
-        }
-        return {k: v for k, v in self.get_params(deep=False).items() if k not in after}
-
-    def _same_pretraining(self, known: dict) -> bool:
-        return all(
-            value is known[name] or (name != "prior" and plain(value) == plain(known[name]))
-            for name, value in self._pretraining_parameters().items()
-        )
+        if not isinstance(self.anchoring, FunctionAnchoring):
+            check_option("anchoring", self.anchoring, ANCHORINGS)
 
     def fit(self, X, y) -> AnchoredEnsemble:
         """Train the members to data (Algorithm 2), after pre-training where that is missing.
@@ -252,6 +161,12 @@ class AnchoredEnsemble(EnsembleRegressor):
         self._check_parameters()
         X, y = self._check_data(X, y)
         self._ensure_pretrained(X, y)
+        if self.anchoring == "weights":
+            return self._fit_weights(X, y)
+        settings = FunctionAnchoring() if self.anchoring == "function" else self.anchoring
+        return self._fit_functions(X, y, settings)
+
+    def _fit_weights(self, X: np.ndarray, y: np.ndarray) -> AnchoredEnsemble:
         seeds = seed_sequence(self.random_state)
         anchors = self._learn_weight_prior(seeds)
         generators = member_generators(derived(seeds, SEED_RESAMPLING), len(anchors))
@@ -270,20 +185,59 @@ class AnchoredEnsemble(EnsembleRegressor):
         self.anchors_ = np.delete(anchors, result.diverged, axis=0)
         return self
 
-    def _ensure_pretrained(self, X: np.ndarray, y: np.ndarray) -> None:
-        from_data = any(isinstance(b, str) for b in (self.input_bounds, self.output_bounds))
-        known = getattr(self, "_pretrained_with", None)
-        if from_data or known is None or not self._same_pretraining(known):
-            self._pretrain(None, X.shape[1], X, y)
-        self._check_shape((self.architecture_.n_inputs, self.architecture_.n_outputs), X, y)
+    def _fit_functions(
+        self, X: np.ndarray, y: np.ndarray, settings: FunctionAnchoring
+    ) -> AnchoredEnsemble:
+        seeds = seed_sequence(self.random_state)
+        anchors = self.pretrained_weights_[: self.n_members]
+        points = np.concatenate([X, self._measurement_points(settings, seeds)])
+        scale = 1.0 / np.repeat(self.output_scaler_.half_range, len(points))
+        covariance = self._prior_covariance(points, y.shape[1], settings, seeds)
+        blocks = scale.reshape(len(covariance), -1)
+        covariance = covariance * blocks[:, :, None] * blocks[:, None, :]
+        noise = self.output_scaler_.transform_covariance(self.noise_covariance_)
+        posterior = Conditioning.of(covariance, noise, len(X))
+        generators = member_generators(derived(seeds, SEED_RESAMPLING), len(anchors))
+        _, targets = resample(X, y, "likelihood", self.noise_covariance_, generators)
+        prior_values = self.output_scaler_.transform(self._evaluate(anchors, points))
+        scaled = self.output_scaler_.transform(targets)
+        nugget = settings.nugget**2 * np.eye(covariance.shape[1])
+        result = fit_functions(
+            self.architecture_,
+            anchors,
+            self.input_scaler_.transform(points),
+            posterior.apply(prior_values, scaled),
+            posterior.covariance,
+            nugget=settings.nugget,
+            iterations=settings.iterations,
+            closeness=settings.closeness,
+            device=self.device,
+            progress="training" if self.progress else None,
+        )
+        self.weights_, self.losses_, self.epochs_ = result.weights, result.losses, result.iterations
+        self.diverged_, self.anchors_ = (), anchors
+        self.weight_prior_ = None
+        self.measurement_inputs_ = points
+        values = self.output_scaler_.transform(self._evaluate(self.weights_, points))
+        self.penalties_ = squared_distance(values - prior_values, covariance + nugget)
+        return self
 
-    @staticmethod
-    def _check_shape(shape: tuple[int, int], X, y) -> None:
-        if X is not None and shape != (X.shape[1], y.shape[1]):
-            raise ValueError(
-                f"the data have {X.shape[1]} inputs and {y.shape[1]} outputs, the prior has "
-                f"{shape[0]} and {shape[1]}"
-            )
+    def _measurement_points(self, settings: FunctionAnchoring, seeds) -> np.ndarray:
+        seeds = derived(seeds, SEED_MEASUREMENT)
+        given = self.prior_inputs_
+        if self.prior_inputs_given_:
+            return given[generator(seeds).permutation(len(given))[: settings.points]]
+        n_features = given.shape[1]
+        return self.input_scaler_.inverse_transform(
+            uniform_points(settings.points, n_features, seeds)
+        )
+
+    def _prior_covariance(self, X: np.ndarray, n_out: int, settings, seeds) -> np.ndarray:
+        prior = self._functional_prior(n_out)
+        if isinstance(prior, TablePrior) and prior.interpolation is None:
+            # The table does not say what happens at the training inputs; its networks do.
+            return sample_covariance(self._evaluate(self.pretrained_weights_, X))
+        return prior_covariance(prior, X, settings.realisations, derived(seeds, SEED_COVARIANCE))
 
     def _learn_weight_prior(self, seeds) -> np.ndarray:
         """Fit p0(ω) and return the anchors, (K, d) float32."""
@@ -305,26 +259,16 @@ class AnchoredEnsemble(EnsembleRegressor):
         if hasattr(self, "pretrained_weights_"):
             self._pretrained_with = self._pretraining_parameters()
             if hasattr(self, "weights_"):
-                self.weight_prior_ = self._weight_prior()
-
-    def sample_prior(self, X) -> np.ndarray:
-        """Evaluate the pre-trained networks.
-
-        Args:
-            X: (n, n_in).
-
-        Returns:
-            f of every pre-trained network, (K, n, n_out) float64.
-
-        Raises:
-            NotFittedError: Before pretrain or fit.
-        """
-        check_is_fitted(self, "pretrained_weights_")
-        return self._evaluate(self.pretrained_weights_, np.asarray(X, dtype=float))
+                self.weight_prior_ = self._weight_prior() if self.anchoring == "weights" else None
 
     def penalty(self) -> np.ndarray:
-        """Return the regularisation term of each trained member, (K,)."""
+        """Return the regularisation term of each trained member, (K,).
+
+        In function space it is (f - g)(X)ᵀ (C + δ² I)⁻¹ (f - g)(X), with the nugget δ.
+        """
         check_is_fitted(self, "weights_")
+        if self.anchoring != "weights":
+            return self.penalties_
         if self.weight_prior_ is None:
             return np.zeros(len(self.weights_))
         return self.weight_prior_.penalty(self.weights_, self.anchors_)

@@ -13,7 +13,7 @@ from bnn.chunk import Objective
 from bnn.data import BoundsScaler
 from bnn.networks import INITIALISATIONS, Architecture
 from bnn.noise import noise_covariance
-from bnn.settings import Convergence, TrainingSettings
+from bnn.settings import Convergence, FunctionAnchoring, TrainingSettings
 from bnn.storage import write
 from bnn.training import DivergenceError, DivergenceWarning, TrainingResult, train
 
@@ -21,7 +21,7 @@ RESAMPLINGS = ("bootstrap", "likelihood", "none")
 
 # Addresses of the independent seeds below random_state.
 SEED_START, SEED_PERTURBATION, SEED_PRIOR, SEED_INPUTS, SEED_RESAMPLING = range(5)
-SEED_PRETRAINING, SEED_TRAINING, SEED_ANCHORS = range(5, 8)
+SEED_PRETRAINING, SEED_TRAINING, SEED_ANCHORS, SEED_MEASUREMENT, SEED_COVARIANCE = range(5, 10)
 
 
 def check_option(name: str, value, options) -> None:
@@ -281,5 +281,6 @@ def _restored(value):
     if isinstance(value, list):
         return np.array(value) if np.ndim(value) == 2 else tuple(value)
     if isinstance(value, dict):
-        return Convergence(**value["convergence"]) if "convergence" in value else None
+        kinds = {"convergence": Convergence, "function_anchoring": FunctionAnchoring}
+        return next((kinds[k](**v) for k, v in value.items() if k in kinds), None)
     return value

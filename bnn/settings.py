@@ -78,3 +78,38 @@ class TrainingSettings:
         for name in ("beta1", "beta2"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ValueError(f"{name} = {getattr(self, name)!r}: must be in [0, 1)")
+
+
+@dataclass(frozen=True)
+class FunctionAnchoring:
+    """How an ensemble is anchored in function space, see AnchoredEnsemble.
+
+    Attributes:
+        points: Measurement points beside the training inputs: a number of them, in a Latin
+            hypercube of the input bounds.
+        nugget: Standard deviation δ of what a network may miss everywhere, in the networks' units.
+        closeness: A member ends when its mean squared distance to the posterior realisation is
+            below this fraction of the posterior variance, direction by direction.
+        iterations: Budget of Gauss-Newton iterations a member.
+        realisations: Drawn for the covariance of a prior without a kernel.
+    """
+
+    points: int = 200
+    nugget: float = 0.01
+    closeness: float = 0.02
+    iterations: int = 20
+    realisations: int = 1000
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ValueError: If a field is out of range.
+        """
+        for name, least in (("points", 1), ("iterations", 1), ("realisations", 2)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise ValueError(f"{name} = {value!r}: must be an integer >= {least}")
+        for name in ("nugget", "closeness"):
+            if not 0.0 < getattr(self, name) < np.inf:
+                raise ValueError(f"{name} = {getattr(self, name)!r}: must be > 0")

@@ -12,7 +12,7 @@ import numpy as np
 import sklearn
 import torch
 
-from bnn.settings import Convergence
+from bnn.settings import Convergence, FunctionAnchoring
 
 FORMAT = "bnn-ensemble"
 VERSION = 1
@@ -22,6 +22,8 @@ def plain(value):
     """Turn a hyper-parameter into JSON types; what has none becomes its name."""
     if isinstance(value, Convergence):
         return {"convergence": asdict(value)}
+    if isinstance(value, FunctionAnchoring):
+        return {"function_anchoring": asdict(value)}
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, np.ndarray | np.generic):
