@@ -138,32 +138,6 @@ def lengthscales(prior: GaussianProcessPrior) -> np.ndarray:
     return np.array([_rbf(prior, j).lengthscale for j in range(prior.n_outputs)])
 
 
-def influence(prior: GaussianProcessPrior, width) -> np.ndarray:
-    """Return how much each input changes each output, a priori.
-
-    Args:
-        prior: From `fit_prior`.
-        width: How far the input moves, one number or (n_in,).
-
-    Returns:
-        Standard deviation of f(x + w e_i) - f(x), linear mean included, (n_out, n_in); next to
-        nothing for an input that does not matter.
-    """
-    X = np.zeros((1, lengthscales(prior).shape[1]))
-    moved = np.diag(np.broadcast_to(np.asarray(width, dtype=float), X.shape[1]))
-    variance = [
-        [_variance_of_change(prior, X, step[None], j) for step in moved]
-        for j in range(prior.n_outputs)
-    ]
-    return np.sqrt(np.maximum(variance, 0.0))
-
-
-def _variance_of_change(prior, X: np.ndarray, moved: np.ndarray, output: int) -> float:
-    pair = np.concatenate([X, moved])
-    (own, cross), (_, other) = prior.covariance(pair, pair, output)
-    return own + other - 2.0 * cross
-
-
 def _rbf(prior: GaussianProcessPrior, output: int) -> RBF:
     kernel = prior.kernel if isinstance(prior.kernel, Kernel) else prior.kernel[output]
     kernel = kernel.first if isinstance(kernel, Combination) else kernel
