@@ -10,7 +10,8 @@ DATA ?=
 SEED ?=
 JOBS ?=
 ARGS ?=
-settable := PROFILE DATA SEED JOBS ARGS
+SUITE ?= trixie
+settable := PROFILE DATA SEED JOBS ARGS SUITE
 
 given := $(foreach v,$(.VARIABLES),$(if $(findstring command line,$(origin $v)),$v))
 unknown := $(filter-out $(settable) MAKEFLAGS MFLAGS -%,$(given))
@@ -22,12 +23,13 @@ export PROFILE DATA SEED JOBS
 PYTHON = "$$(sed -n 2p .environment)"
 DOIT = $(PYTHON) -m doit
 
-.PHONY: help environment python reproduce quick datasets notebooks report test lint bench clean
+.PHONY: help environment python reproduce quick datasets notebooks report test test-dolfinx lint bench clean
 
 help: ## this list
 	@echo 'make quick      simulate a few cells, train on them, write figures/quick/index.html'
 	@echo 'make reproduce  the same at the size of the paper, into figures/full/index.html'
 	@echo 'make test       run the tests (ARGS="-k mesh" to choose)'
+	@echo 'make test-dolfinx  the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)'
 	@echo 'make lint       check style and types'
 	@echo 'make bench      measure the speed of simulation and training'
 	@echo 'make datasets   simulate the designs of the paper and compare with the shipped tables (JOBS=2)'
@@ -56,6 +58,9 @@ notebooks: environment
 
 test: environment
 	@$(PYTHON) -m pytest $(ARGS)
+
+test-dolfinx: environment
+	@$(PYTHON) tests/lanes/debian.py $(SUITE) $(ARGS)
 
 lint: environment
 	@$(PYTHON) -m ruff check .

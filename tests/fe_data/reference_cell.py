@@ -1,0 +1,44 @@
+"""A stored mesh and what its cell averages to: the same on every dolfinx.
+
+`python -m tests.fe_data.reference_cell` stores both again, with the dolfinx in use.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from fe_data import rve
+from fe_data.mesh import Mesh, generate_mesh
+from fe_data.microstructure import random_microstructure
+from fe_data.settings import Inputs, Settings
+
+MESH = Path(__file__).with_name("reference_mesh.npz")
+AVERAGES = Path(__file__).with_name("reference_averages.json")
+INPUTS = Inputs(0.3, 400.0, 400.0, 0.4)
+# Converged far beyond the default: what is left of the order of the elements is rounding.
+SETTINGS = Settings(n_fibres=5, resolution=3.0, increments=50, tolerance=1e-12)
+MICROSTRUCTURE = random_microstructure(INPUTS.vf, 1, SETTINGS.n_fibres)
+
+
+def stored_mesh() -> Mesh:
+    """The mesh as gmsh made it once."""
+    with np.load(MESH, allow_pickle=False) as arrays:
+        return Mesh(**arrays)
+
+
+def averages(cell: rve.SolvedCell) -> dict[str, np.ndarray]:
+    """Every averaged quantity of a cell by name: histories (51, 4) and (51,), properties."""
+    return {**cell.solution.history, **{k: np.array(v) for k, v in cell.result().effective.items()}}
+
+
+def _store() -> None:
+    mesh = generate_mesh(MICROSTRUCTURE, SETTINGS.resolution)
+    np.savez_compressed(MESH, **vars(mesh))
+    cell = rve.solve_microstructure(MICROSTRUCTURE, INPUTS, SETTINGS)
+    content = {name: values.tolist() for name, values in averages(cell).items()}
+    AVERAGES.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _store()

@@ -1,0 +1,42 @@
+"""The same mesh gives the same averages whatever the version of dolfinx."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fe_data import rve
+from fe_data.settings import OUTPUT_NAMES
+from tests.fe_data.reference_cell import (
+    AVERAGES,
+    INPUTS,
+    MICROSTRUCTURE,
+    SETTINGS,
+    averages,
+    stored_mesh,
+)
+
+ACCURACY = 1e-8  # of the largest value of each component's history
+
+
+@pytest.fixture(scope="module")
+def here():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rve, "generate_mesh", lambda *_: stored_mesh())
+        return averages(rve.solve_microstructure(MICROSTRUCTURE, INPUTS, SETTINGS))
+
+
+NAMES = ["strain", "stress", "plastic_strain", "yielded_fraction", *OUTPUT_NAMES]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_averages_do_not_depend_on_the_version(here, name):
+    stored = np.array(json.loads(AVERAGES.read_text(encoding="utf-8"))[name])
+    assert here[name].shape == stored.shape
+    # Components that the loading keeps at zero are rounding: they are compared with the largest.
+    scale = np.abs(stored).max()
+    assert np.abs(here[name] - stored).max() <= ACCURACY * scale
+
+
+def test_every_averaged_quantity_is_compared(here):
+    assert sorted(here) == sorted(json.loads(AVERAGES.read_text(encoding="utf-8"))) == sorted(NAMES)
