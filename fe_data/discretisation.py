@@ -57,11 +57,11 @@ def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
         mesh: Curved, periodic, six-node triangles.
         element: Kind of triangle in the matrix, a key of `VOLUMETRIC_MODES`.
     """
-    domain = create_domain(mesh)
+    domain = _create_domain(mesh)
     material = mesh.material[np.asarray(domain.topology.original_cell_index)]
     nodes = np.asarray(domain.geometry.input_global_indices)
     points = np.ascontiguousarray(domain.geometry.x[:, :2])
-    cells = _cell_nodes(domain)
+    cells = _geometry_dofs(domain).reshape(-1, 6)
     position = np.empty(len(nodes), dtype=np.int64)
     position[nodes] = np.arange(len(nodes))
     image_of = position[mesh.image_of[nodes]]
@@ -76,27 +76,6 @@ def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
     fibres = tuple(part(i, "P2") for i in range(material.max() + 1))
     matrix = part(MATRIX, element)
     return Discretisation(points, cells, material, merged, len(masters), matrix, fibres, domain)
-
-
-def create_domain(mesh: Mesh) -> dolfinx.mesh.Mesh:
-    """The dolfinx mesh: quadratic geometry, one process."""
-    args = (MPI.COMM_SELF, mesh.cells.astype(np.int64), mesh.points)
-    version = tuple(int(part) for part in dolfinx.__version__.split(".")[:2])
-    if version < (0, 7):
-        element = ufl.VectorElement("Lagrange", ufl.Cell("triangle", geometric_dimension=2), 2)
-        return dolfinx.mesh.create_mesh(*args, ufl.Mesh(element))
-    import basix.ufl
-
-    element = basix.ufl.element("Lagrange", "triangle", 2, shape=(2,))
-    if version < (0, 10):
-        return dolfinx.mesh.create_mesh(*args, element)
-    return dolfinx.mesh.create_mesh(args[0], args[1], element, args[2])
-
-
-def _cell_nodes(domain) -> np.ndarray:
-    """Geometry nodes of each cell, (m, 6)."""
-    dofmap = domain.geometry.dofmap
-    return np.asarray(getattr(dofmap, "array", dofmap)).reshape(-1, 6)
 
 
 def tabulate(nodes: np.ndarray, merged_cells: np.ndarray, n_modes: int) -> Elements:
@@ -144,12 +123,7 @@ def write_xdmf(
         displacement: (n, 2) at the nodes.
         cell_values: Scalars (m,) by name.
     """
-    new_space = getattr(dolfinx.fem, "functionspace", None)
-    if new_space:
-        vector, scalar = new_space(d.domain, ("Lagrange", 2, (2,))), new_space(d.domain, ("DG", 0))
-    else:
-        vector = dolfinx.fem.VectorFunctionSpace(d.domain, ("Lagrange", 2))
-        scalar = dolfinx.fem.FunctionSpace(d.domain, ("DG", 0))
+    vector, scalar = _space(d.domain, "Lagrange", 2, (2,)), _space(d.domain, "DG", 0)
     functions = [_function(vector, "displacement")]
     # Geometry and displacement have the same basis, so they number a cell's nodes alike.
     dofs = _dofs(vector).reshape(-1, 6)
@@ -169,7 +143,48 @@ def _function(space, name: str):
     return function
 
 
+# What differs between versions of dolfinx, all of it below:
+#
+#                  0.5, 0.6                  0.7 to 0.9           0.10                 0.11
+# element          ufl.VectorElement         basix.ufl.element    =                    =
+# create_mesh      cells, points, element    =                    cells, element, points  =
+# geometry.dofmap  adjacency list            array                =                    dofmaps[0]
+# dofs of a space  adjacency list            array                =                    =
+# space            (Vector)FunctionSpace     functionspace        =                    =
+_VERSION = tuple(int(part) for part in dolfinx.__version__.split(".")[:2])
+
+
+def _create_domain(mesh: Mesh) -> dolfinx.mesh.Mesh:
+    """The dolfinx mesh: quadratic geometry, one process."""
+    cells, points = mesh.cells.astype(np.int64), mesh.points
+    if _VERSION < (0, 7):
+        element = ufl.VectorElement("Lagrange", ufl.Cell("triangle", geometric_dimension=2), 2)
+        return dolfinx.mesh.create_mesh(MPI.COMM_SELF, cells, points, ufl.Mesh(element))
+    import basix.ufl
+
+    element = basix.ufl.element("Lagrange", "triangle", 2, shape=(2,))
+    arguments = (cells, points, element) if _VERSION < (0, 10) else (cells, element, points)
+    return dolfinx.mesh.create_mesh(MPI.COMM_SELF, *arguments)
+
+
+def _geometry_dofs(domain: dolfinx.mesh.Mesh) -> np.ndarray:
+    """Geometry nodes of all cells, flat."""
+    geometry = domain.geometry
+    return _flat(geometry.dofmap if _VERSION < (0, 11) else geometry.dofmaps[0])
+
+
 def _dofs(space) -> np.ndarray:
-    """Cell dofs of a space, flat."""
-    dofs = space.dofmap.list
-    return np.asarray(getattr(dofs, "array", dofs)).ravel()
+    """Dofs of all cells in a function space, flat."""
+    return _flat(space.dofmap.list)
+
+
+def _flat(dofmap) -> np.ndarray:
+    return np.asarray(dofmap.array if _VERSION < (0, 7) else dofmap).ravel()
+
+
+def _space(domain: dolfinx.mesh.Mesh, family: str, degree: int, shape: tuple[int, ...] = ()):
+    """Function space of scalars, or of vectors where a shape is given."""
+    if _VERSION < (0, 7):
+        kind = dolfinx.fem.VectorFunctionSpace if shape else dolfinx.fem.FunctionSpace
+        return kind(domain, (family, degree))
+    return dolfinx.fem.functionspace(domain, (family, degree, shape))
