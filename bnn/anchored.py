@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import qmc
 from sklearn.utils.validation import check_is_fitted
 
 from bnn.base import (
@@ -14,17 +15,17 @@ from bnn.base import (
     check_option,
 )
 from bnn.chunk import Objective
-from bnn.function_space import (
-    Conditioning,
-    prior_covariance,
-    sample_covariance,
-    squared_distance,
-    uniform_points,
-)
-from bnn.gauss_newton import fit_functions
+from bnn.function_fit import fit_functions
+from bnn.function_space import Conditioning, squared_distance
+from bnn.levenberg_marquardt import StoppingRule
 from bnn.noise import resample
 from bnn.pretraining import PretrainedEnsemble
-from bnn.priors import TablePrior
+from bnn.prior_moments import (
+    Realisations,
+    only_tabulated,
+    prior_covariance,
+    sample_covariance,
+)
 from bnn.seeding import derived, generator, member_generators, member_seeds, seed_sequence
 from bnn.settings import FunctionAnchoring
 from bnn.weight_priors import WEIGHT_PRIORS, WeightPrior
@@ -188,56 +189,63 @@ class AnchoredEnsemble(PretrainedEnsemble):
     def _fit_functions(
         self, X: np.ndarray, y: np.ndarray, settings: FunctionAnchoring
     ) -> AnchoredEnsemble:
-        seeds = seed_sequence(self.random_state)
+        seeds, scaler = seed_sequence(self.random_state), self.output_scaler_
         anchors = self.pretrained_weights_[: self.n_members]
         points = np.concatenate([X, self._measurement_points(settings, seeds)])
-        scale = 1.0 / np.repeat(self.output_scaler_.half_range, len(points))
-        covariance = self._prior_covariance(points, y.shape[1], settings, seeds)
-        blocks = scale.reshape(len(covariance), -1)
-        covariance = covariance * blocks[:, :, None] * blocks[:, None, :]
-        noise = self.output_scaler_.transform_covariance(self.noise_covariance_)
+        g = scaler.transform(self._prior_values(points, settings))
+        covariance = self._prior_covariance(points, settings, seeds)
+        noise = scaler.transform_covariance(self.noise_covariance_)
         posterior = Conditioning.of(covariance, noise, len(X))
         generators = member_generators(derived(seeds, SEED_RESAMPLING), len(anchors))
         _, targets = resample(X, y, "likelihood", self.noise_covariance_, generators)
-        prior_values = self.output_scaler_.transform(self._evaluate(anchors, points))
-        scaled = self.output_scaler_.transform(targets)
-        nugget = settings.nugget**2 * np.eye(covariance.shape[1])
+        if settings.centred:
+            targets += y - targets.mean(axis=0)
         result = fit_functions(
             self.architecture_,
             anchors,
             self.input_scaler_.transform(points),
-            posterior.apply(prior_values, scaled),
+            posterior.apply(g, scaler.transform(targets)),
             posterior.covariance,
-            nugget=settings.nugget,
-            iterations=settings.iterations,
-            closeness=settings.closeness,
-            device=self.device,
-            progress="training" if self.progress else None,
+            settings.nugget,
+            StoppingRule(settings.iterations, loss=settings.closeness),
+            self.device,
+            "training" if self.progress else None,
         )
         self.weights_, self.losses_, self.epochs_ = result.weights, result.losses, result.iterations
-        self.diverged_, self.anchors_ = (), anchors
+        self.diverged_, self.anchors_, self.measurement_inputs_ = (), anchors, points
         self.weight_prior_ = None
-        self.measurement_inputs_ = points
-        values = self.output_scaler_.transform(self._evaluate(self.weights_, points))
-        self.penalties_ = squared_distance(values - prior_values, covariance + nugget)
+        moved = scaler.transform(self._evaluate(self.weights_, points)) - g
+        nugget = settings.nugget**2 * np.eye(covariance.shape[1])
+        self.penalties_ = squared_distance(moved, covariance + nugget)
         return self
 
     def _measurement_points(self, settings: FunctionAnchoring, seeds) -> np.ndarray:
-        seeds = derived(seeds, SEED_MEASUREMENT)
-        given = self.prior_inputs_
+        rng, given = generator(derived(seeds, SEED_MEASUREMENT)), self.prior_inputs_
         if self.prior_inputs_given_:
-            return given[generator(seeds).permutation(len(given))[: settings.points]]
-        n_features = given.shape[1]
-        return self.input_scaler_.inverse_transform(
-            uniform_points(settings.points, n_features, seeds)
-        )
+            return given[rng.permutation(len(given))[: settings.points]]
+        uniform = qmc.LatinHypercube(given.shape[1], seed=rng).random(settings.points)
+        return self.input_scaler_.inverse_transform(2.0 * uniform - 1.0)
 
-    def _prior_covariance(self, X: np.ndarray, n_out: int, settings, seeds) -> np.ndarray:
-        prior = self._functional_prior(n_out)
-        if isinstance(prior, TablePrior) and prior.interpolation is None:
+    def _prior_values(self, X: np.ndarray, settings: FunctionAnchoring) -> np.ndarray:
+        """Return g of the members at X, (K, n, n_out)."""
+        prior = self._functional_prior(self.architecture_.n_outputs)
+        if only_tabulated(prior):
+            return self._evaluate(self.pretrained_weights_[: self.n_members], X)
+        kept = np.delete(np.arange(self.n_pretrained), self.pretrain_diverged_)
+        drawn = Realisations(prior, self.prior_inputs_, self.n_pretrained, self._prior_seeds)
+        return drawn.at(X, kept[: self.n_members], settings.centred)
+
+    def _prior_covariance(self, X: np.ndarray, settings: FunctionAnchoring, seeds) -> np.ndarray:
+        """Return C at X by blocks, in the networks' units."""
+        prior = self._functional_prior(self.architecture_.n_outputs)
+        if only_tabulated(prior):
             # The table does not say what happens at the training inputs; its networks do.
-            return sample_covariance(self._evaluate(self.pretrained_weights_, X))
-        return prior_covariance(prior, X, settings.realisations, derived(seeds, SEED_COVARIANCE))
+            blocks = sample_covariance(self._evaluate(self.pretrained_weights_, X))
+        else:
+            seeds = derived(seeds, SEED_COVARIANCE)
+            blocks = prior_covariance(prior, X, settings.realisations, seeds)
+        scales = np.repeat(self.output_scaler_.half_range, len(X)).reshape(len(blocks), -1)
+        return blocks / (scales[:, :, None] * scales[:, None, :])
 
     def _learn_weight_prior(self, seeds) -> np.ndarray:
         """Fit p0(ω) and return the anchors, (K, d) float32."""

@@ -18,17 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve, solve_triangular
-from scipy.stats import qmc
-from sklearn.covariance import ledoit_wolf
-
-from bnn.gaussian_processes import GaussianProcessPrior, RandomMean
-from bnn.priors import FunctionalPrior, draw_realisations
-from bnn.seeding import RandomState, derived, generator, member_generators, seed_sequence
-
-
-def uniform_points(n: int, n_features: int, random_state: RandomState = None) -> np.ndarray:
-    """Draw a Latin hypercube in [-1, 1]^n_features, (n, n_features)."""
-    return 2.0 * qmc.LatinHypercube(n_features, seed=generator(random_state)).random(n) - 1.0
 
 
 def output_vectors(values: np.ndarray) -> np.ndarray:
@@ -36,57 +25,16 @@ def output_vectors(values: np.ndarray) -> np.ndarray:
     return np.swapaxes(values, 1, 2).reshape(len(values), -1)
 
 
-def sample_covariance(values: np.ndarray) -> np.ndarray:
-    """Estimate the covariance of realisations (R, n, n_out), shrunk towards a multiple of I.
-
-    Returns:
-        One block, (1, n_out n, n_out n).
-
-    Source: Ledoit & Wolf (2004).
-    """
-    return ledoit_wolf(output_vectors(values))[0][None]
-
-
-def prior_covariance(
-    prior: FunctionalPrior, X: np.ndarray, n_realisations: int, random_state: RandomState = None
-) -> np.ndarray:
-    """Return the covariance C of a functional prior at some points.
-
-    Args:
-        prior: A Gaussian process has its kernels', plus the sample covariance of a random mean;
-            its bounds are left out. Any other prior is sampled.
-        X: (n, n_in).
-        n_realisations: Drawn where there is no closed form.
-        random_state: Seed of these.
-
-    Returns:
-        Diagonal blocks of C, (n_out, n, n), or one block (1, n_out n, n_out n).
-    """
-    seeds = seed_sequence(random_state)
-    if not isinstance(prior, GaussianProcessPrior):
-        return sample_covariance(draw_realisations(prior, X, n_realisations, seeds))
-    blocks = np.stack([prior.covariance(X, X, j) for j in range(prior.n_outputs)])
-    if not isinstance(prior.mean, RandomMean):
-        return blocks
-    generators = member_generators(derived(seeds, 0), n_realisations)
-    means = output_vectors(np.stack([prior.mean_values(X, rng) for rng in generators]))
-    return (block_diag(*blocks) + np.cov(means, rowvar=False))[None]
-
-
 def squared_distance(differences: np.ndarray, blocks: np.ndarray) -> np.ndarray:
-    """Return vᵀ C⁻¹ v of differences v (K, n, n_out), (K,).
+    """Return vᵀ C⁻¹ v of differences, (K,).
 
     Args:
-        differences: (K, n, n_out).
+        differences: v, (K, n, n_out).
         blocks: Diagonal blocks of C, (B, m, m), positive definite.
     """
     vectors = output_vectors(differences).reshape(len(differences), len(blocks), -1)
-    roots = np.linalg.cholesky(blocks)
-    whitened = [
-        solve_triangular(R, v.T, lower=True)
-        for R, v in zip(roots, vectors.swapaxes(0, 1), strict=True)
-    ]
-    return np.square(whitened).sum(axis=(0, 1))
+    pairs = zip(np.linalg.cholesky(blocks), vectors.swapaxes(0, 1), strict=True)
+    return np.square([solve_triangular(R, v.T, lower=True) for R, v in pairs]).sum(axis=(0, 1))
 
 
 @dataclass(frozen=True)

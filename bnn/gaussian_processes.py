@@ -6,9 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from bnn.kernels import RBF, Kernel
 from bnn.seeding import RandomState, derived, generator, member_generators, seed_sequence
+
+# Relative to the variance: what keeps conditioning on neighbouring points solvable.
+JITTER = 1e-8
 
 
 @dataclass(frozen=True)
@@ -181,16 +185,53 @@ class GaussianProcessPrior:
         """
         X = np.asarray(X, dtype=float)
         seeds = seed_sequence(random_state)
+        return self.clip(self._means(X, n_samples, seeds) + self._fluctuations(X, n_samples, seeds))
+
+    def extend(
+        self, X: np.ndarray, known: np.ndarray, n_samples: int, random_state: RandomState
+    ) -> np.ndarray:
+        """Continue realisations to other points.
+
+        Args:
+            X: Where, (n, n_in).
+            known: Where sample has drawn them, (m, n_in).
+            n_samples: As there.
+            random_state: The seed used there.
+
+        Returns:
+            The same realisations at X, (n_samples, n, n_out), drawn given what sample drew.
+        """
+        X, known = np.asarray(X, dtype=float), np.asarray(known, dtype=float)
+        seeds = seed_sequence(random_state)
+        drawn = self._fluctuations(known, n_samples, seeds)
+        values = np.empty((n_samples, len(X), self.n_outputs))
+        for j in range(self.n_outputs):
+            own, cross = self.covariance(X, X, j), self.covariance(known, X, j)
+            jitter = JITTER * np.diag(own).mean()
+            factor = cho_factor(self.covariance(known, known, j) + jitter * np.eye(len(known)))
+            gain = cho_solve(factor, cross)
+            eigenvalues, vectors = np.linalg.eigh(own - cross.T @ gain)
+            noise = generator(derived(seeds, 2, j)).standard_normal((n_samples, len(X)))
+            root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
+            values[:, :, j] = drawn[:, :, j] @ gain + noise @ root.T
+        return self.clip(values + self._means(X, n_samples, seeds))
+
+    def _fluctuations(
+        self, X: np.ndarray, n_samples: int, seeds: np.random.SeedSequence
+    ) -> np.ndarray:
+        """Draw realisations without mean and bounds, (n_samples, n, n_out)."""
         values = np.empty((n_samples, len(X), self.n_outputs))
         for j in range(self.n_outputs):
             noise = generator(derived(seeds, 1, j)).standard_normal((n_samples, len(X)))
             values[:, :, j] = noise @ covariance_root(self.covariance(X, X, j)).T
-        if isinstance(self.mean, RandomMean):
-            for k, rng in enumerate(member_generators(derived(seeds, 0), n_samples)):
-                values[k] += self.mean_values(X, rng)
-        else:
-            values += self.mean_values(X)
-        return self.clip(values)
+        return values
+
+    def _means(self, X: np.ndarray, n_samples: int, seeds: np.random.SeedSequence) -> np.ndarray:
+        """Evaluate the mean of every realisation, (n_samples or 1, n, n_out)."""
+        if not isinstance(self.mean, RandomMean):
+            return self.mean_values(X)[None]
+        generators = member_generators(derived(seeds, 0), n_samples)
+        return np.stack([self.mean_values(X, rng) for rng in generators])
 
     def clip(self, values: np.ndarray) -> np.ndarray:
         """Map values (..., n_out) back to the admissible region."""

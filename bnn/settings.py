@@ -92,6 +92,9 @@ class FunctionAnchoring:
             below this fraction of the posterior variance, direction by direction.
         iterations: Budget of Gauss-Newton iterations a member.
         realisations: Drawn for the covariance of a prior without a kernel.
+        centred: Whether a Gaussian process's realisations and the perturbations of the data are
+            shifted to have, over the members, their exact means. The mean of the ensemble then has
+            no sampling error; the covariance (with K-1) stays unbiased.
     """
 
     points: int = 200
@@ -99,6 +102,7 @@ class FunctionAnchoring:
     closeness: float = 0.02
     iterations: int = 20
     realisations: int = 1000
+    centred: bool = True
 
     def __post_init__(self) -> None:
         """Validate.

@@ -1,0 +1,96 @@
+"""Covariance of a functional prior at some points, and its realisations continued to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import block_diag
+from sklearn.covariance import ledoit_wolf
+
+from bnn.function_space import output_vectors
+from bnn.gaussian_processes import GaussianProcessPrior, RandomMean
+from bnn.priors import FunctionalPrior, TablePrior, draw_realisations
+from bnn.seeding import RandomState, derived, member_generators, seed_sequence
+
+
+def sample_covariance(values: np.ndarray) -> np.ndarray:
+    """Estimate the covariance of realisations (R, n, n_out), shrunk towards a multiple of I.
+
+    Returns:
+        One block, (1, n_out n, n_out n).
+
+    Source: Ledoit & Wolf (2004).
+    """
+    return ledoit_wolf(output_vectors(values))[0][None]
+
+
+def prior_covariance(
+    prior: FunctionalPrior, X: np.ndarray, n_realisations: int, random_state: RandomState = None
+) -> np.ndarray:
+    """Return the covariance C of a functional prior at some points.
+
+    Args:
+        prior: A Gaussian process has its kernels', plus the sample covariance of a random mean;
+            its bounds are left out. Any other prior is sampled.
+        X: (n, n_in).
+        n_realisations: Drawn where there is no closed form.
+        random_state: Seed of these.
+
+    Returns:
+        Diagonal blocks of C, (n_out, n, n), or one block (1, n_out n, n_out n).
+    """
+    seeds = seed_sequence(random_state)
+    if not isinstance(prior, GaussianProcessPrior):
+        return sample_covariance(draw_realisations(prior, X, n_realisations, seeds))
+    blocks = np.stack([prior.covariance(X, X, j) for j in range(prior.n_outputs)])
+    if not isinstance(prior.mean, RandomMean):
+        return blocks
+    generators = member_generators(derived(seeds, 0), n_realisations)
+    means = output_vectors(np.stack([prior.mean_values(X, rng) for rng in generators]))
+    return (block_diag(*blocks) + np.cov(means, rowvar=False))[None]
+
+
+def only_tabulated(prior: FunctionalPrior) -> bool:
+    """Tell whether a prior cannot be evaluated but at its own points."""
+    return isinstance(prior, TablePrior) and prior.interpolation is None
+
+
+@dataclass(frozen=True)
+class Realisations:
+    """Prior realisations that were drawn for pre-training.
+
+    Attributes:
+        prior: Where from.
+        X: Points where they were drawn, (m, n_in).
+        n_samples: How many.
+        seeds: The seed they were drawn with.
+    """
+
+    prior: FunctionalPrior
+    X: np.ndarray
+    n_samples: int
+    seeds: np.random.SeedSequence
+
+    def at(self, X: np.ndarray, members: np.ndarray, centred: bool) -> np.ndarray:
+        """Continue some of them to other points.
+
+        A Gaussian process is conditioned on what was drawn. Any other prior is drawn with the
+        same seed: the same realisation where its random parameters do not depend on the points,
+        and an independent one elsewhere, which costs iterations but no correctness.
+
+        Args:
+            X: (n, n_in).
+            members: Which ones, by number.
+            centred: Whether those of a Gaussian process with a fixed mean are shifted to have it.
+
+        Returns:
+            Realisations, (len(members), n, n_out).
+        """
+        if not isinstance(self.prior, GaussianProcessPrior):
+            return draw_realisations(self.prior, X, self.n_samples, self.seeds)[members]
+        unbounded = replace(self.prior, bounds=(None, None))
+        values = unbounded.extend(X, self.X, self.n_samples, self.seeds)[members]
+        if centred and not isinstance(self.prior.mean, RandomMean):
+            values += self.prior.mean_values(X) - values.mean(axis=0)
+        return self.prior.clip(values)
