@@ -1,24 +1,24 @@
 """Sparse solvers on the stiffness of a cell: python -m bench.fe_solvers prints the table.
 
 Milliseconds of the symbolic phase, of a numeric factorisation and of one solve, one thread, at the
-default mesh; medians of several. Pardiso is measured where MKL is installed.
+default mesh; medians of several. Pardiso is measured where pypardiso is installed.
 """
 
+import importlib.util
 import statistics
 import time
 from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
+from petsc4py import PETSc
 from scipy.sparse.linalg import splu
 
 from fe_data.cell import PeriodicCell
 from fe_data.discretisation import discretise
 from fe_data.homogenisation import solve
-from fe_data.linear_solver import PetscSolver
 from fe_data.mesh import generate_mesh
 from fe_data.microstructure import random_microstructure
-from fe_data.pardiso import PardisoSolver, library
 from fe_data.rve import uniaxial
 from fe_data.settings import Inputs, Settings
 
@@ -33,6 +33,58 @@ def plastic_stiffness() -> PeriodicCell:
     )
     cell.linearise(solve(cell, uniaxial(0.01), 10, 1e-4).state)
     return cell
+
+
+class PetscSolver:
+    """CHOLMOD or MUMPS through PETSc, Cholesky, double precision; the upper triangle is given."""
+
+    def __init__(self, indptr: np.ndarray, indices: np.ndarray, name: str):
+        n = len(indptr) - 1
+        self.values = np.zeros(len(indices))
+        csr = (indptr.astype(np.int32), indices.astype(np.int32), self.values)
+        self._matrix = PETSc.Mat().createAIJWithArrays((n, n), csr, comm=PETSc.COMM_SELF)
+        self._matrix.setOption(PETSc.Mat.Option.SPD, True)
+        self._ksp = PETSc.KSP().create(PETSc.COMM_SELF)
+        self._ksp.setType("preonly")
+        self._ksp.getPC().setType("cholesky")
+        self._ksp.getPC().setFactorSolverType(name)
+        self._b, self._x = self._matrix.createVecs()
+
+    def factorise(self) -> None:
+        """Factorise the current values; the symbolic phase is done once."""
+        self._matrix.assemble()
+        self._matrix.stateIncrease()
+        self._ksp.setOperators(self._matrix)
+        self._ksp.setUp()
+
+    def solve(self, rhs: np.ndarray) -> np.ndarray:
+        """Solve right-hand sides (n,) or (n, k)."""
+        columns = []
+        for column in rhs.reshape(len(rhs), -1).T:
+            self._b.setArray(column)
+            self._ksp.solve(self._b, self._x)
+            columns.append(self._x.getArray().copy())
+        return np.reshape(np.transpose(columns), rhs.shape)
+
+
+class Pardiso:
+    """MKL's Pardiso, Cholesky, double precision."""
+
+    def __init__(self, upper: sp.csr_matrix):
+        from pypardiso import PyPardisoSolver
+
+        self.matrix, self._solver = upper, PyPardisoSolver(mtype=2)
+        self._solver.set_phase(12)
+
+    def factorise(self) -> None:
+        """Factorise; the symbolic phase is done at the first call."""
+        self._solver._call_pardiso(self.matrix, np.zeros((self.matrix.shape[0], 1)))
+        self._solver.set_phase(22)
+
+    def solve(self, rhs: np.ndarray) -> np.ndarray:
+        """Solve one right-hand side."""
+        self._solver.set_phase(33)
+        return self._solver._call_pardiso(self.matrix, rhs[:, None])[:, 0]
 
 
 class SuperLU:
@@ -70,12 +122,13 @@ def main() -> None:
     upper = sp.csr_matrix((values, cell.indices, cell.indptr), shape=(n, n))
     full = (upper + sp.triu(upper, 1).T).tocsr()
     solvers = {
+        "own multifrontal": cell.solver,
         "CHOLMOD (PETSc)": PetscSolver(cell.indptr, cell.indices, "cholmod"),
         "MUMPS (PETSc)": PetscSolver(cell.indptr, cell.indices, "mumps"),
         "SuperLU (SciPy)": SuperLU(full),
     }
-    if library() is not None:
-        solvers["Pardiso (MKL)"] = PardisoSolver(cell.indptr, cell.indices)
+    if importlib.util.find_spec("pypardiso"):
+        solvers["Pardiso (MKL)"] = Pardiso(upper)
     rhs = np.random.default_rng(0).standard_normal(n)
     print(f"{n} unknowns, {full.nnz} entries")
     titles = ("first [ms]", "factor [ms]", "solve [ms]", "residual")

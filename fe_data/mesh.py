@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import gmsh
 import numpy as np
+from scipy.spatial import cKDTree
 
 from fe_data.errors import MeshError
 from fe_data.microstructure import Microstructure
-from fe_data.outline import GROWTH, MATRIX, Outline, point_key
+from fe_data.outline import GROWTH, MATRIX, Outline
 
 
 @dataclass(frozen=True)
@@ -178,23 +179,25 @@ def _collect(surfaces: dict[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 def _quadratic(points, triangles, outline: Outline) -> tuple[np.ndarray, np.ndarray]:
     """Add mid-side nodes; on outlines so that the parabola encloses the circular segment's area."""
-    sides = triangles[:, [[1, 2], [2, 0], [0, 1]]].reshape(-1, 2)
-    ends, inverse = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True)
-    mid = points[ends].mean(axis=1)
+    a, b = triangles[:, [[1, 2], [2, 0], [0, 1]]].reshape(-1, 2).T
+    keys, inverse = np.unique(_side_keys(a, b, len(points)), return_inverse=True)
+    mid = (points[keys // len(points)] + points[keys % len(points)]) / 2
     if outline.arcs:
-        _bulge(points, ends, mid, outline)
+        _bulge(points, keys, mid, outline)
     cells = np.column_stack([triangles, len(points) + inverse.reshape(-1, 3)])
     return np.concatenate([points, mid]), cells
 
 
-def _bulge(points, ends, mid, outline: Outline) -> None:
-    """Move the middles of outline segments outwards, in place."""
-    index = {point_key(x, y): i for i, (x, y) in enumerate(points)}
-    node = [index[point_key(x, y)] for x, y in outline.points]
-    number = {tuple(pair): i for i, pair in enumerate(ends.tolist())}
-    arcs = np.array(outline.arcs)
-    a, b = np.array(node)[arcs[:, 0]], np.array(node)[arcs[:, 1]]
-    side = [number[min(i, j), max(i, j)] for i, j in zip(a.tolist(), b.tolist(), strict=True)]
+def _side_keys(a: np.ndarray, b: np.ndarray, n: int) -> np.ndarray:
+    """Number the side between nodes a and b of n, whichever comes first."""
+    return np.minimum(a, b) * n + np.maximum(a, b)
+
+
+def _bulge(points, keys, mid, outline: Outline) -> None:
+    """Move the middles of outline segments outwards, in place; sides are known by sorted keys."""
+    node = cKDTree(points).query(np.array(outline.points))[1]
+    a, b = node[np.array(outline.arcs)[:, :2]].T
+    side = np.searchsorted(keys, _side_keys(a, b, len(points)))
     along = points[b] - points[a]
     chord = np.hypot(*along.T)
     r = outline.micro.radius

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from fe_data.cell import PeriodicCell
 from fe_data.discretisation import Discretisation, discretise, write_xdmf
@@ -112,6 +113,8 @@ def solve_cell(
     return solve_microstructure(microstructure, inputs, settings, loading, fit=fit, seconds=seconds)
 
 
+# The last bits of a threaded sum depend on the number of threads.
+@threadpool_limits.wrap(limits=1)
 def solve_microstructure(
     microstructure: Microstructure,
     inputs: Inputs,

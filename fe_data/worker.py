@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from fe_data import record
 from fe_data.design import Sample, retry_seed
@@ -53,8 +52,7 @@ class Job:
         than of the sample (OSError, MemoryError, ImportError) are not recorded but raised.
         """
         simulator = self.simulator or _finite_element_cell()
-        # The last bits of a threaded sum depend on the number of threads.
-        with _one_cell_at_a_time, threadpool_limits(limits=1):
+        with _one_cell_at_a_time:
             attempts = list(task.failed)
             result, started = None, time.perf_counter()
             while result is None and len(attempts) < MAX_ATTEMPTS:

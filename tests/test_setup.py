@@ -222,7 +222,7 @@ def declared_packages(*extras):
 
 
 def test_every_imported_package_is_declared():
-    extras = ("dask", "pardiso")
+    extras = ("dask",)
     assert imported_packages(["bnn", "fe_data", "figures"]) <= declared_packages(*extras)
     assert imported_packages(["tests"]) <= declared_packages("dev", *extras)
 
