@@ -91,7 +91,8 @@ def minimise(
         after = problem.loss(moved, members)
         better = after < before
         weights[members] = torch.where(better[:, None], moved, weights[members])
-        factor = torch.where(better, 0.1, 10.0).to(damping.dtype)
+        # Down by how much the step helped, up by a factor that does not lead back to the same.
+        factor = torch.where(better, (after / before).clamp(0.1, 0.5), 4.0)
         damping[members] = (damping[members] * factor).clamp(_LEAST_DAMPING, _MOST_DAMPING)
         after = torch.where(better, after, before)
         record[iteration, members] = after

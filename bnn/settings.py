@@ -100,7 +100,7 @@ class FunctionAnchoring:
     points: int = 200
     nugget: float = 0.01
     closeness: float = 0.02
-    iterations: int = 20
+    iterations: int = 100
     realisations: int = 1000
     centred: bool = True
 
