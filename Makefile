@@ -23,17 +23,19 @@ export PROFILE DATA SEED JOBS
 PYTHON = "$$(sed -n 2p .environment)"
 DOIT = $(PYTHON) -m doit
 
-.PHONY: help environment python reproduce quick datasets notebooks report test test-dolfinx lint bench clean
+.PHONY: help environment python reproduce quick beyond datasets notebooks report test test-dolfinx test-python lint bench clean
 
 help: ## this list
 	@echo 'make quick      simulate a few cells, train on them, write figures/quick/index.html'
 	@echo 'make reproduce  the same at the size of the paper, into figures/full/index.html'
+	@echo 'make beyond     the comparison with other methods, at the size of the paper, added to that page'
 	@echo 'make test       run the tests (ARGS="-k mesh" to choose)'
 	@echo 'make test-dolfinx  the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)'
+	@echo 'make test-python   the tests of bnn on other Pythons and PyTorches (ARGS=list names them)'
 	@echo 'make lint       check style and types'
 	@echo 'make bench      measure the speed of simulation and training'
 	@echo 'make datasets   simulate the designs of the paper and compare with the shipped tables (JOBS=2)'
-	@echo 'make notebooks  and the notebooks on them (DATA=folder of tables, SEED=3)'
+	@echo 'make notebooks  the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)'
 	@echo 'make report     and the page'
 	@echo 'make python     print the interpreter in use'
 	@echo 'make clean      remove what was computed, keep the environment'
@@ -49,6 +51,11 @@ reproduce: export PROFILE = full
 quick reproduce report: environment
 	@$(DOIT) report
 
+beyond: export PROFILE = full
+beyond: environment
+	@$(DOIT) notebook:$(if $(DATA),full-$(notdir $(DATA:/=)),full):05_beyond_the_paper
+	@$(DOIT) report
+
 datasets: export PROFILE = full
 datasets: environment
 	@$(DOIT) dataset shipped
@@ -62,6 +69,9 @@ test: environment
 test-dolfinx: environment
 	@$(PYTHON) tests/lanes/debian.py $(SUITE) $(ARGS)
 
+test-python: environment
+	@$(PYTHON) tests/lanes/pythons.py $(ARGS)
+
 lint: environment
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m mypy
@@ -70,4 +80,4 @@ bench: environment
 	@for file in bench/[a-z]*.py; do $(PYTHON) -m "bench.$$(basename "$$file" .py)"; done
 
 clean:
-	rm -rf data figures/quick figures/full/*.html figures/full/notebooks .doit
+	rm -rf data figures/quick* figures/full*/*.html figures/full*/*.svg figures/full*/*.png figures/full*/notebooks .doit

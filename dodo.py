@@ -1,4 +1,4 @@
-"""The tasks behind `make`: datasets and cells → notebooks → report, for one profile.
+"""The tasks behind `make`: datasets → notebooks → report, for one profile.
 
 Each task names the source files, parameters and tables it depends on; doit compares their
 contents and runs what is out of date. PROFILE, DATA, SEED and JOBS come from the environment.
@@ -21,7 +21,8 @@ from figures.pipeline import (
     title,
 )
 from figures.profiles import load_profile
-from figures.tables import table_path
+from figures.provenance import file_digest
+from figures.tables import run_name, table_path
 
 DOIT_CONFIG = {"reporter": Reporter}
 
@@ -36,7 +37,8 @@ except ValueError as error:
 NOTEBOOKS = ROOT / "notebooks"
 OWN_DATA = ROOT / "data" / PROFILE.name
 DATA = Path(os.environ["DATA"]).resolve() if os.environ.get("DATA") else OWN_DATA
-OUT = ROOT / "figures" / PROFILE.name
+RUN = run_name(PROFILE.name, DATA if DATA != OWN_DATA else None)
+OUT = ROOT / "figures" / RUN
 STYLE_FILES = [ROOT / "figures" / "paper.mplstyle"]
 SHIPPED_TOLERANCE = "1e-6"  # relative, on the dolfinx that the shipped tables were made with
 PRESENTATION = ("plots.py", "progress.py")  # a sample does not depend on these
@@ -77,28 +79,15 @@ def task_shipped():
         }
 
 
-def task_cell():
-    """Simulate and draw the single cells of the profile."""
-    files = sources(["fe_data.rve"])
-    for cell in PROFILE.cells:
-        folder = OWN_DATA / "cells" / cell.name
-        values = {"vf": cell.vf, "E-f": cell.E_f, "b-m": cell.b_m, "c-m": cell.c_m}
-        options = [text for name, value in values.items() for text in (f"--{name}", str(value))]
-        command = ["-m", "fe_data", "rve", *options, "--seed", str(cell.seed), "--out", str(folder)]
-        yield {
-            "name": f"{PROFILE.name}:{cell.name}",
-            "doc": f"simulate and draw one cell, vf = {cell.vf:g}",
-            "title": title,
-            "actions": [(run_program, [command])],
-            "file_dep": files,
-            "uptodate": [config_changed({"command": command})],
-            "targets": [folder / "rve.png", folder / "result.json"],
-        }
-
-
 def _own_datasets(designs):
     """The dataset tasks that a notebook waits for, in their order; none with tables from DATA."""
     return [f"dataset:{PROFILE.name}:{design}" for design in designs] if DATA == OWN_DATA else []
+
+
+def _tables(designs):
+    """Tables that a notebook reads: all of our own, of a folder in DATA those that are there."""
+    tables = [table_path(DATA, design) for design in designs]
+    return tables if DATA == OWN_DATA else [table for table in tables if table.is_file()]
 
 
 def task_notebook():
@@ -115,12 +104,12 @@ def task_notebook():
         own = (NOTEBOOKS / "data").glob(f"{name}.csv")
         code = [path, *own, *notebook_sources(path), *sources(["figures.run_notebook"])]
         yield {
-            "name": f"{PROFILE.name}:{name}",
+            "name": f"{RUN}:{name}",
             "doc": f"execute notebook {name}",
             "task_dep": _own_datasets(designs),
             "title": title,
             "actions": [(run_program, [["-m", "figures.run_notebook", name, *options]])],
-            "file_dep": sorted({*code, *STYLE_FILES, *(table_path(DATA, d) for d in designs)}),
+            "file_dep": sorted({*code, *STYLE_FILES, *_tables(designs)}),
             "uptodate": [
                 config_changed(
                     {"parameters": parameters, "settings": repr(PROFILE.settings_of(name))}
@@ -132,18 +121,16 @@ def task_notebook():
 
 def task_report():
     """Write the page of the profile."""
-    metrics = [OUT / f"{name}.json" for name in PROFILE.notebooks]
-    pictures = [OWN_DATA / "cells" / cell.name / "rve.png" for cell in PROFILE.cells]
-    command = ["-m", "figures.report", GIVEN_PROFILE]
+    metrics = [OUT / f"{name}.json" for name in PROFILE.at_once]
+    apart = [OUT / f"{name}.json" for name in PROFILE.apart]
     code = sources(["figures.report"])
     data = [ROOT / "figures" / name for name in ("report.html", "published.yaml")]
     yield {
-        "name": PROFILE.name,
-        "doc": f"write figures/{PROFILE.name}/index.html",
-        "task_dep": [f"cell:{PROFILE.name}:{cell.name}" for cell in PROFILE.cells],
+        "name": RUN,
+        "doc": f"write figures/{RUN}/index.html",
         "title": title,
-        "actions": [(run_program, [command])],
-        "file_dep": [*metrics, *pictures, *code, *data],
-        "uptodate": [config_changed({"cells": repr(PROFILE.cells)})],
+        "actions": [(run_program, [["-m", "figures.report", GIVEN_PROFILE, str(OUT)]])],
+        "file_dep": [*metrics, *code, *data],
+        "uptodate": [config_changed({p.name: file_digest(p) for p in apart if p.is_file()})],
         "targets": [OUT / "index.html"],
     }

@@ -14,6 +14,7 @@ from bnn.reference import GaussianProcessPosterior
 from bnn.seeding import derived, member_generators, member_seeds, seed_sequence
 from bnn.settings import TrainingSettings
 from figures.dependencies import ROOT
+from figures.processes import side_by_side
 from figures.profiles import Example1D
 
 DATA = ROOT / "notebooks" / "data" / "02_example_1d.csv"
@@ -169,7 +170,10 @@ def train_as_published(ensemble: AnchoredEnsemble) -> Prediction:
     covariance = ensemble.noise_covariance_
     _, targets = resample(X, y[:, None], "likelihood", covariance, generators)
     anchors = first_layer_anchors(start, architecture)
-    objective = Objective(np.linalg.inv(covariance), ensemble.weight_prior_.regulariser(), anchors)
+    prior = ensemble.weight_prior_
+    if prior is None:
+        raise ValueError("the ensemble has no weight prior: fit it with regulariser='factorised'")
+    objective = Objective(np.linalg.inv(covariance), prior.regulariser(), anchors)
     result = train(
         architecture,
         start,
@@ -218,4 +222,4 @@ def run(
 def repeat(settings: Example1D, seed: int) -> list[dict[str, Prediction]]:
     """Run `settings.repeats` times with independent seeds; see `run`."""
     seeds = np.random.SeedSequence(seed).generate_state(settings.repeats)
-    return [run(settings, int(s)) for s in seeds]
+    return side_by_side(run, [(settings, int(s)) for s in seeds])

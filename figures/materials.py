@@ -24,6 +24,12 @@ NOISE_COV = (0.03, 0.02, 0.005, 0.002, 0.25)  # std / mid-range of each output (
 FEATURES = ((0, 1, 2), (0, 2, 3), (0, 1), (0,), (0, 1, 2, 3))
 KERNEL = RBF(variance=0.2, lengthscale=0.8)
 LOWEST_OUTPUT = 0.01  # physical; the prior's samples are clipped there, so that y > 0
+INPUT_LABELS = {
+    "vf": r"$v_f$ [–]",
+    "E_f_GPa": r"$E_f$ [GPa]",
+    "b_m_MPa": r"$b_m$ [MPa]",
+    "c_m": r"$c_m$ [–]",
+}
 LABELS = {
     "b_eff_MPa": r"$b_\mathrm{eff}$ [MPa]",
     "c_eff": r"$c_\mathrm{eff}$ [–]",
@@ -56,6 +62,11 @@ class Samples:
     def head(self, count: int) -> "Samples":
         """The first samples of the table."""
         return Samples(self.X[:count], self.y[:count], self.n_failed)
+
+
+def available(data_dir: Path | str, design: str) -> bool:
+    """Whether a folder has the table of a design."""
+    return table_path(Path(data_dir), design).is_file()
 
 
 def load_samples(data_dir: Path | str, design: str) -> Samples:

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import t
 
 from fe_data.settings import OUTPUT_NAMES
 from figures.surrogate import Prediction
 
+CONFIDENCE = 0.95  # that a comparison has the sign that is reported
 
-def spread(values: Sequence[float]) -> dict[str, Any]:
+
+def spread(values: Sequence[float] | np.ndarray) -> dict[str, Any]:
     """Mean, standard deviation (None for a single value) and the values themselves."""
     deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
     return {"mean": float(np.mean(values)), "std": deviation, "values": [float(v) for v in values]}
@@ -46,19 +49,43 @@ def _scores(predictions: list[Prediction]) -> dict[str, Any]:
     return row
 
 
-def improvements(rows: Mapping[str, Any], case: str) -> dict[str, dict[str, float]]:
-    """Gain from vanilla to anchored, (vanilla - anchored) / vanilla, by score and output.
+def improvements(rows: Mapping[str, Any], case: str) -> dict[str, dict[str, Any]]:
+    """Gain from vanilla to anchored, (vanilla - anchored) / vanilla: score → output → spread.
 
     Source: Table 4 of the paper.
     """
     vanilla, anchored = (rows[f"{case}_{m}"]["by_output"] for m in ("vanilla", "anchored"))
     return {
         score: {
-            name: 1 - anchored[score][name]["mean"] / vanilla[score][name]["mean"]
+            name: spread(1 - values_of(anchored[score][name]) / values_of(vanilla[score][name]))
             for name in OUTPUT_NAMES
         }
         for score in vanilla
     }
+
+
+def values_of(cell: Mapping[str, Any]) -> np.ndarray:
+    """The values behind a spread, one a repeat."""
+    return np.array(cell["values"])
+
+
+def is_smaller(first: np.ndarray, second: np.ndarray) -> bool | None:
+    """Whether the first of paired values is smaller on average.
+
+    Args:
+        first: One value a repeat, (n,).
+        second: The same repeats, (n,).
+
+    Returns:
+        None where the t-test of the differences leaves the sign open; a single repeat decides.
+    """
+    difference = np.asarray(second) - np.asarray(first)
+    n = len(difference)
+    if n > 1:
+        error = difference.std(ddof=1) / np.sqrt(n)
+        if abs(difference.mean()) <= t.ppf(0.5 + 0.5 * CONFIDENCE, n - 1) * error:
+            return None
+    return bool(difference.mean() > 0)
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -15,6 +14,7 @@ from doit.exceptions import TaskFailed
 from doit.reporter import ConsoleReporter
 
 from figures.dependencies import ROOT
+from figures.processes import available_cores
 
 
 class Reporter(ConsoleReporter):
@@ -119,11 +119,7 @@ def available_jobs(text: str) -> int:
         ValueError: the text is no positive integer.
     """
     if not text:
-        return (
-            len(os.sched_getaffinity(0))
-            if hasattr(os, "sched_getaffinity")
-            else os.cpu_count() or 1
-        )
+        return available_cores()
     return positive_integer("JOBS", text, 1)
 
 

@@ -4,10 +4,18 @@ import dataclasses
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 PROFILE_DIR = Path(__file__).resolve().parent.parent / "notebooks" / "profiles"
+SETTINGS = {  # notebook → field of the profile
+    "01_prior_study": "prior_study",
+    "02_example_1d": "example_1d",
+    "03_materials_data": "materials_data",
+    "04_materials_surrogate": "surrogate",
+    "05_beyond_the_paper": "beyond",
+}
 DESIGNS = ("test_uniform", "train_uniform", "train_beta", "replicates", "noise")
 
 
@@ -29,18 +37,13 @@ def require_positive(name: str, value: object) -> None:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell that is simulated for its picture."""
+    """The cell that Fig. 8 is drawn from."""
 
-    vf: float  # fibre volume fraction [-]
-    E_f: float  # Young's modulus of the fibres [GPa]
-    b_m: float  # hardening coefficient of the matrix [MPa]
-    c_m: float  # hardening exponent of the matrix [-]
+    vf: float = 0.35  # fibre volume fraction [-]
+    E_f: float = 400  # Young's modulus of the fibres [GPa]
+    b_m: float = 400  # hardening coefficient of the matrix [MPa]
+    c_m: float = 0.40  # hardening exponent of the matrix [-]
     seed: int = 1
-
-    @property
-    def name(self) -> str:
-        """Folder of the cell's files."""
-        return f"vf{self.vf:.2f}_seed{self.seed}"
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,11 @@ class Surrogate:
                 f"at most n_pretrained = {self.n_pretrained} is"
             )
 
+    @property
+    def at_paper_size(self) -> bool:
+        """Whether all but the number of repeats is as in the paper."""
+        return self == Surrogate(self.cases, self.repeats)
+
 
 @dataclass(frozen=True)
 class PriorStudy:
@@ -86,6 +94,11 @@ class PriorStudy:
         require_integer("prior_study.members", self.members, 3)
         require_integer("prior_study.functions", self.functions, 3)
         require_positive("prior_study.epochs_scale", self.epochs_scale)
+
+    @property
+    def at_paper_size(self) -> bool:
+        """Whether everything is as in the paper."""
+        return self == PriorStudy()
 
 
 @dataclass(frozen=True)
@@ -113,6 +126,22 @@ class Example1D:
                 f"at most n_pretrained = {self.n_pretrained} is"
             )
 
+    @property
+    def at_paper_size(self) -> bool:
+        """Whether all but the number of repeats is as in the paper."""
+        return self == Example1D(self.repeats)
+
+
+@dataclass(frozen=True)
+class MaterialsData:
+    """How the materials data are described."""
+
+    cell: Cell = Cell()
+    shuffles: int = 400  # of the outputs, for the mutual information of independent pairs
+
+    def __post_init__(self):
+        require_integer("materials_data.shuffles", self.shuffles, 20)
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -124,8 +153,10 @@ class Profile:
     surrogate: Surrogate
     prior_study: PriorStudy = PriorStudy()
     example_1d: Example1D = Example1D()
-    cells: tuple[Cell, ...] = ()
+    materials_data: MaterialsData = MaterialsData()
+    beyond: dict[str, Any] = field(default_factory=dict)  # checked by the notebook's own module
     notebooks: dict[str, list[str]] = field(default_factory=dict)  # notebook → designs it reads
+    apart: tuple[str, ...] = ()  # notebooks that are run on request only
 
     def __post_init__(self):
         require_integer("seed", self.seed, 0)
@@ -149,12 +180,18 @@ class Profile:
                 raise ProfileError(
                     f"notebooks.{notebook} reads {absent[0]!r}, which datasets does not list"
                 )
+        unknown = [name for name in self.apart if name not in self.notebooks]
+        if unknown:
+            raise ProfileError(f"apart: {unknown[0]!r} is not among the notebooks")
 
-    def settings_of(self, notebook: str) -> Surrogate | PriorStudy | Example1D:
+    @property
+    def at_once(self) -> list[str]:
+        """Notebooks that a run of the whole profile executes."""
+        return [name for name in self.notebooks if name not in self.apart]
+
+    def settings_of(self, notebook: str) -> Any:
         """The settings that a notebook reads."""
-        if notebook == "01_prior_study":
-            return self.prior_study
-        return self.example_1d if notebook == "02_example_1d" else self.surrogate
+        return getattr(self, SETTINGS.get(notebook, "surrogate"))
 
 
 def load_profile(profile: str | Path) -> Profile:
@@ -186,12 +223,15 @@ def _from_dict(name: str, content: object) -> Profile:
         raise ProfileError(f"profile {name!r} must be a mapping of fields")
     content = dict(content)
     try:
-        content["cells"] = tuple(Cell(**cell) for cell in content.get("cells") or ())
         surrogate = dict(content["surrogate"])
         cases = {name: Case(**case) for name, case in surrogate.pop("cases").items()}
         content["surrogate"] = Surrogate(cases=cases, **surrogate)
         content["prior_study"] = PriorStudy(**content.get("prior_study") or {})
         content["example_1d"] = Example1D(**content.get("example_1d") or {})
+        materials = dict(content.get("materials_data") or {})
+        cell = Cell(**materials.pop("cell", None) or {})
+        content["materials_data"] = MaterialsData(cell=cell, **materials)
+        content["apart"] = tuple(content.get("apart") or ())
         return Profile(name=name, **content)
     except KeyError as error:
         raise ProfileError(f"profile {name!r}: field {error} is missing") from None

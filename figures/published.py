@@ -1,23 +1,100 @@
-"""The paper's numbers beside ours."""
+"""The paper's numbers and claims beside ours, and the verdict on each.
 
-from collections.abc import Mapping
+published.yaml holds what the paper prints; metrics files of the notebooks hold ours. A number is
+reproduced when ours, a mean over repeats, lies within the tolerance; a claim in words when our
+numbers bear it out. Neither is judged where a run is smaller than the paper's.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
+from fe_data.table import load_table
+from figures.tables import table_path
+
 PUBLISHED = Path(__file__).with_name("published.yaml")
+REPRODUCED, FAILED, NOT_COMPARABLE = "reproduced", "not reproduced", "not comparable"
+NOT_JUDGED = ""  # shown beside, without a published counterpart of its own
+SAME_MEAN = 1e-4  # relative difference of column means up to which a table is the published one
+
+PRIOR_STUDY, EXAMPLE, DATA, SURROGATE = (
+    "01_prior_study",
+    "02_example_1d",
+    "03_materials_data",
+    "04_materials_surrogate",
+)
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """One published value beside ours."""
+class Check:
+    """One published number beside ours.
 
+    Attributes:
+        place: Figure or table.
+        row, column: Where in it.
+        published, ours: The numbers, in the unit of the paper.
+        deviation: Standard deviation of ours, over repeats unless the table says otherwise.
+        tolerance: Allowed distance; None where the number is not judged.
+        verdict: One of the verdicts.
+    """
+
+    place: str
+    row: str
+    column: str
     published: float
     ours: float
-    deviation: float | None  # standard deviation over our repeats
-    verdict: str  # reproduced, not reproduced, not comparable, or empty where no verdict is given
+    deviation: float | None
+    tolerance: float | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of the paper in words, with our numbers."""
+
+    place: str
+    text: str
+    ours: Mapping[str, Any]
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Item:
+    """A figure or table of the paper with everything that is checked in it."""
+
+    place: str
+    section: str
+    title: str
+    notebook: str
+    pictures: Mapping[str, str]  # file → caption
+    checks: list[Check]
+    claims: list[Claim]
+    note: str
+    present: bool  # whether the run has it
+
+    @property
+    def verdicts(self) -> list[str]:
+        """Of the numbers and claims that are judged."""
+        found = [check.verdict for check in self.checks] + [each.verdict for each in self.claims]
+        return [verdict for verdict in found if verdict]
+
+    @property
+    def verdict(self) -> str:
+        """Reproduced when everything that could be compared is."""
+        judged = [v for v in self.verdicts if v != NOT_COMPARABLE]
+        if not judged or not self.present:
+            return NOT_COMPARABLE
+        return FAILED if FAILED in judged else REPRODUCED
+
+    @property
+    def count(self) -> str:
+        """How many of the comparisons are reproduced."""
+        judged = [v for v in self.verdicts if v != NOT_COMPARABLE]
+        return f"{judged.count(REPRODUCED)} of {len(judged)}" if judged and self.present else ""
 
 
 def load_published() -> dict[str, Any]:
@@ -25,50 +102,176 @@ def load_published() -> dict[str, Any]:
     return yaml.safe_load(PUBLISHED.read_text())
 
 
-def verdict(published: float, ours: float, tolerance: float | None, comparable: bool) -> str:
-    """Whether ours is within the tolerance of the published value.
+def published_tables(data_dir: Path | str, designs: Iterable[str]) -> list[str]:
+    """Those designs whose table in a folder is the one that the authors published.
+
+    They are told by the means of their columns, which every file format keeps.
+    """
+    known = load_published()["tables"]
+    found = []
+    for design in designs:
+        path = table_path(Path(data_dir), design)
+        if design in known and path.is_file():
+            table = load_table(path)
+            means = np.hstack([table.inputs, table.outputs]).mean(axis=0)
+            if np.allclose(means, known[design]["means"], rtol=SAME_MEAN, atol=0):
+                found.append(design)
+    return found
+
+
+def judge(published: float, ours: float, tolerance: float | None, comparable: bool) -> str:
+    """The verdict on one number.
 
     Args:
         published: value in the paper.
         ours: mean over repeats.
-        tolerance: allowed distance; None where none has been argued for.
+        tolerance: allowed distance; None where the number is not judged.
         comparable: whether ours was computed at the paper's size.
     """
-    if not comparable:
-        return "not comparable"
     if tolerance is None:
-        return ""
-    return "reproduced" if abs(ours - published) <= tolerance else "not reproduced"
+        return NOT_JUDGED
+    if not comparable:
+        return NOT_COMPARABLE
+    return REPRODUCED if abs(ours - published) <= tolerance else FAILED
 
 
-def compare_scores(metrics: Mapping[str, Any]) -> dict[str, dict[str, Comparison]]:
-    """Table 3 beside a metrics file of the materials surrogates.
+def compare(metrics: Mapping[str, Mapping[str, Any]]) -> list[Item]:
+    """Every figure and table of the paper beside the metrics files of a run.
 
     Args:
-        metrics: content of the file.
+        metrics: notebook → content of its metrics file.
 
     Returns:
-        Label of each row that both have → score → comparison. The ELPPD, a sum over test cells,
-        is divided by their number, so that test sets of different sizes can be compared.
+        The items in the paper's order; those whose notebook did not run are marked absent.
     """
-    table = load_published()["table_3"]
-    return {
-        row["label"]: {
-            score: _compare(table, row, score, metrics, name) for score in table["columns"]
-        }
-        for name, row in table["rows"].items()
-        if name in metrics["rows"]
+    content = load_published()
+    checks = _checks(content, metrics)
+    return [_item(entry, checks, metrics.get(entry["notebook"], {})) for entry in content["items"]]
+
+
+def _item(entry: Mapping[str, Any], checks: list[Check], metrics: Mapping[str, Any]) -> Item:
+    place = entry["place"]
+    figures = metrics.get("figures", {})
+    pictures = {
+        name: text for name, text in figures.items() if name.startswith(tuple(entry["pictures"]))
     }
+    own = [check for check in checks if check.place == place]
+    claims = claims_about(place, metrics)
+    return Item(
+        place=place,
+        section=entry["section"],
+        title=entry["title"],
+        notebook=entry["notebook"],
+        pictures=pictures,
+        checks=own,
+        claims=claims,
+        note=entry.get("note", ""),
+        present=bool(pictures or own or claims),
+    )
 
 
-def _compare(table, row, score: str, metrics, name: str) -> Comparison:
-    ours = metrics["rows"][name][score]
-    tolerance = row.get("tolerance", {}).get(score)
-    comparable = _same_size(table, name, row, metrics)
-    judged = verdict(row[score], ours["mean"], tolerance, comparable)
-    scales = (table["n_test"], metrics["n_test"]) if score == "elppd" else (1, 1)
-    deviation = None if ours["std"] is None else ours["std"] / scales[1]
-    return Comparison(row[score] / scales[0], ours["mean"] / scales[1], deviation, judged)
+def claims_about(place: str, metrics: Mapping[str, Any]) -> list[Claim]:
+    """The claims of a metrics file about one figure or table, with their verdicts."""
+    comparable = metrics.get("paper_size", False)
+    return [
+        Claim(place, claim["claim"], claim["ours"], _claim_verdict(claim["holds"], comparable))
+        for claim in metrics.get("claims", [])
+        if claim["about"] == place
+    ]
+
+
+def _claim_verdict(holds: bool | None, comparable: bool) -> str:
+    if not comparable:
+        return NOT_COMPARABLE
+    return REPRODUCED if holds else FAILED
+
+
+def _checks(content: Mapping[str, Any], metrics: Mapping[str, Mapping[str, Any]]) -> list[Check]:
+    found: list[Check] = []
+    if PRIOR_STUDY in metrics:
+        found += variance_checks(content["table_1"], metrics[PRIOR_STUDY])
+    if DATA in metrics:
+        found += noise_checks(content["fig_10"], metrics[DATA])
+        found += information_checks(content["table_2"], metrics[DATA])
+    if SURROGATE in metrics:
+        found += score_checks(content["table_3"], metrics[SURROGATE])
+        found += improvement_checks(content["table_4"], metrics[SURROGATE])
+    return found
+
+
+def variance_checks(table: Mapping[str, Any], metrics: Mapping[str, Any]) -> list[Check]:
+    """Table 1: variance of the weights, with the published optimiser and with Adam proper."""
+    found = []
+    for prior, row in table["rows"].items():
+        for optimiser, label in table["optimisers"].items():
+            for i, group in enumerate(table["columns"]):
+                cell = metrics["table_1"][optimiser][prior][group]
+                value, error = (cell[name] / table["unit"] for name in ("value", "error"))
+                tolerance = row["tolerance"][i] if optimiser == "published" else None
+                published = row["variance"][i]
+                verdict = judge(published, value, tolerance, metrics["paper_size"])
+                name = f"{row['label']}, {label}"
+                found.append(
+                    Check(table["place"], name, group, published, value, error, tolerance, verdict)
+                )
+    return found
+
+
+def noise_checks(table: Mapping[str, Any], metrics: Mapping[str, Any]) -> list[Check]:
+    """Fig. 10: assumed noise beside the scatter of the replicates, both in % of mid-range."""
+    found = []
+    for design, label in table["designs"].items():
+        scatter = metrics["noise_percent"].get(design, {})
+        for name, published, tolerance in zip(
+            table["columns"], table["percent"], table["tolerance"], strict=True
+        ):
+            if name in scatter:
+                ours, verdict = scatter[name], NOT_JUDGED
+                verdict = judge(published, ours["mean"], tolerance, metrics["paper_size"])
+                found.append(
+                    Check(
+                        table["place"], label, name, published, ours["mean"], ours["std"],
+                        tolerance, verdict,
+                    )
+                )  # fmt: skip
+    return found
+
+
+def information_checks(table: Mapping[str, Any], metrics: Mapping[str, Any]) -> list[Check]:
+    """Table 2: mutual information of each input with each output."""
+    same = table["design"] in metrics["published_tables"]
+    found = []
+    for i, name in enumerate(table["rows"]):
+        for j, output in enumerate(table["columns"]):
+            published = table["nats"][i][j]
+            tolerance = table["tolerance"]["same_tables" if same else "other"][i][j]
+            ours = metrics["table_2"]["value"][output][name]
+            verdict = judge(published, ours, tolerance, metrics["paper_size"])
+            found.append(
+                Check(table["place"], name, output, published, ours, None, tolerance, verdict)
+            )
+    return found
+
+
+def score_checks(table: Mapping[str, Any], metrics: Mapping[str, Any]) -> list[Check]:
+    """Table 3: RMSE, miscalibration and ELPPD of each training set and method."""
+    found = []
+    for name, row in table["rows"].items():
+        if name not in metrics["rows"]:
+            continue
+        kind = "same_tables" if set(row["tables"]) <= set(metrics["published_tables"]) else "other"
+        comparable = metrics["paper_size"] and _same_size(table, name, row, metrics)
+        for score in table["columns"]:
+            ours = metrics["rows"][name][score]
+            tolerance = row["tolerance"][kind][score]
+            verdict = judge(row[score], ours["mean"], tolerance, comparable)
+            found.append(
+                Check(
+                    table["place"], row["label"], score, row[score], ours["mean"], ours["std"],
+                    tolerance, verdict,
+                )
+            )  # fmt: skip
+    return found
 
 
 def _same_size(table, name: str, row, metrics) -> bool:
@@ -78,13 +281,21 @@ def _same_size(table, name: str, row, metrics) -> bool:
     return metrics["n_test"] == table["n_test"] and same_training
 
 
-def compare_improvements(metrics: Mapping[str, Any]) -> dict[str, dict[str, tuple[float, float]]]:
-    """Table 4 beside a metrics file: score → output → (published, ours)."""
-    table = load_published()["table_4"]
-    return {
-        score: {
-            name: (published, metrics["improvement"][score][name])
-            for name, published in zip(table["outputs"], table[f"{score}_improvement"], strict=True)
-        }
-        for score in ("rmse", "miscalibration")
-    }
+def improvement_checks(table: Mapping[str, Any], metrics: Mapping[str, Any]) -> list[Check]:
+    """Table 4: relative gain from vanilla to anchored of each output."""
+    same = set(table["tables"]) <= set(metrics["published_tables"])
+    comparable = metrics["paper_size"] and metrics["n_train"]["outd"] == table["n_train"]
+    found = []
+    for score, row in table["rows"].items():
+        for i, output in enumerate(table["columns"]):
+            ours = metrics["improvement"][score][output]
+            published = row["gain"][i]
+            tolerance = row["tolerance"]["same_tables" if same else "other"][i]
+            verdict = judge(published, ours["mean"], tolerance, comparable)
+            found.append(
+                Check(
+                    table["place"], row["label"], output, published, ours["mean"], ours["std"],
+                    tolerance, verdict,
+                )
+            )  # fmt: skip
+    return found

@@ -1,13 +1,14 @@
-"""Write the page of a profile: python -m figures.report quick.
+"""Write the page of a run: python -m figures.report quick figures/quick.
 
-The page is one file: pictures are inlined, so that it can be sent and printed.
+The page is one file: pictures are inlined, so that it can be sent and printed; the executed
+notebooks lie beside it.
 """
 
 import argparse
 import base64
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,23 +17,24 @@ import jinja2
 
 from figures.dependencies import ROOT
 from figures.profiles import Profile, load_profile
-from figures.published import compare_improvements, compare_scores
+from figures.published import Check, Claim, Item, compare
 
 TEMPLATE = Path(__file__).with_name("report.html")
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
-SURROGATE = "04_materials_surrogate"
-VERDICTS = {True: "holds here", False: "does not hold here", None: "open"}
-SCORES = {  # label, decimals
-    "rmse": ("RMSE", 2),
-    "miscalibration": ("Miscalibration", 2),
-    "elppd": ("ELPPD per test cell", 1),
-}
-OUTPUTS = {
-    "b_eff_MPa": "b_eff [MPa]",
+VERDICTS = {True: "holds", False: "does not hold", None: "open"}  # of a notebook's own claims
+COLUMNS = {
+    "vf": "v_f",
+    "E_f_GPa": "E_f",
+    "b_m_MPa": "b_m",
+    "c_m": "c_m",
+    "b_eff_MPa": "b_eff",
     "c_eff": "c_eff",
-    "E_eff_GPa": "E_eff [GPa]",
+    "E_eff_GPa": "E_eff",
     "nu_eff": "ν_eff",
     "p_sigma": "p_σ",
+    "rmse": "RMSE",
+    "miscalibration": "Miscalibration",
+    "elppd": "ELPPD",
 }
 
 
@@ -46,6 +48,28 @@ class Picture:
 
     source: str  # data URI
     caption: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Checks of one item as a table."""
+
+    columns: list[str]
+    rows: dict[str, list[Check | None]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One figure or table on the page."""
+
+    item: Item
+    pictures: list[Picture]
+    grid: Grid | None
+
+    @property
+    def anchor(self) -> str:
+        """Name that links on the page lead to."""
+        return self.item.place.lower().replace(".", "").replace(" ", "-")
 
 
 def inline(path: Path) -> str:
@@ -71,63 +95,94 @@ def read_json(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text())
 
 
-def cell_pictures(profile: Profile, data_dir: Path) -> list[Picture]:
-    """Pictures of the profile's single cells, with their effective properties."""
-    pictures = []
-    for cell in profile.cells:
-        folder = data_dir / "cells" / cell.name
-        effective = read_json(folder / "result.json")["effective"]
-        values = ", ".join(f"{OUTPUTS[name]} = {effective[name]:.4g}" for name in OUTPUTS)
-        caption = (
-            f"Cell with volume fraction {cell.vf:g}, E_f = {cell.E_f:g} GPa, "
-            f"b_m = {cell.b_m:g} MPa, c_m = {cell.c_m:g}: {values}"
-        )
-        pictures.append(Picture(inline(folder / "rve.png"), caption))
-    return pictures
+def read_metrics(profile: Profile, out_dir: Path) -> dict[str, dict[str, Any]]:
+    """Metrics files of a run: of every notebook, and of those apart that have run.
+
+    Raises:
+        ReportError: one is missing.
+    """
+    apart = [name for name in profile.apart if (out_dir / f"{name}.json").is_file()]
+    return {name: read_json(out_dir / f"{name}.json") for name in [*profile.at_once, *apart]}
 
 
-def notebook_pictures(metrics: Mapping[str, Any], out_dir: Path) -> list[Picture]:
-    """Pictures that a notebook lists in its metrics file."""
-    return [Picture(inline(out_dir / name), text) for name, text in metrics["figures"].items()]
+def pictures_of(figures: Mapping[str, str], out_dir: Path) -> list[Picture]:
+    """Inlined pictures with their captions."""
+    return [Picture(inline(out_dir / name), caption) for name, caption in figures.items()]
 
 
-def studies(profile: Profile, out_dir: Path) -> list[dict[str, Any]]:
-    """Title, pictures and checked claims of the profile's other notebooks."""
-    found = []
-    for name in profile.notebooks:
-        path = out_dir / f"{name}.json"
-        if name == SURROGATE or not path.is_file():
-            continue
-        metrics = read_json(path)
-        found.append(
-            {
-                "title": metrics["title"],
-                "pictures": notebook_pictures(metrics, out_dir),
-                "claims": [
-                    (claim["claim"], VERDICTS[claim["holds"]]) for claim in metrics["claims"]
-                ],
-            }
-        )
-    return found
+def require_figures(items: Sequence[Item], metrics: Mapping[str, Any]) -> None:
+    """Refuse a run that lacks a figure, unless its notebook says that it was left out.
+
+    Raises:
+        ReportError: naming the figure.
+    """
+    for item in items:
+        needed = item.place.startswith("Fig.") and item.notebook in metrics
+        left_out = metrics.get(item.notebook, {}).get("left_out", [])
+        if needed and not item.pictures and item.place not in left_out:
+            raise ReportError(f"{item.place} is missing: {item.notebook} lists no picture")
 
 
-def number(value: float, decimals: int) -> str:
-    """A number with a fixed number of decimals and a real minus sign."""
+def grid_of(checks: Sequence[Check]) -> Grid | None:
+    """Checks as rows and columns, in their order; None when there are none."""
+    if not checks:
+        return None
+    columns = list(dict.fromkeys(check.column for check in checks))
+    cells = {(check.row, check.column): check for check in checks}
+    rows = dict.fromkeys(check.row for check in checks)
+    return Grid(
+        [COLUMNS.get(name, name) for name in columns],
+        {COLUMNS.get(row, row): [cells.get((row, column)) for column in columns] for row in rows},
+    )
+
+
+def sections(metrics: Mapping[str, Any], places: set[str], out_dir: Path) -> list[dict[str, Any]]:
+    """Sections that notebooks bring themselves, beyond the figures and tables of the paper.
+
+    A metrics file with a "section" gets one: its paragraphs and tables, the notebook's figures,
+    and those of its claims that are about nothing in the paper.
+    """
+    return [
+        {
+            "name": name,
+            "title": content["title"],
+            "paragraphs": content["section"].get("paragraphs", []),
+            "tables": content["section"].get("tables", []),
+            "pictures": pictures_of(content["figures"], out_dir),
+            "claims": [
+                Claim(claim["about"], claim["claim"], claim["ours"], VERDICTS[claim["holds"]])
+                for claim in content.get("claims", [])
+                if claim["about"] not in places
+            ],
+        }
+        for name, content in metrics.items()
+        if "section" in content
+    ]
+
+
+def with_digits_of(value: float, published: float) -> str:
+    """A number with as many decimals as the published one calls for, and a real minus sign."""
+    size = abs(published)
+    decimals = 0 if size >= 30 else 1 if size >= 5 else 2
     return f"{value:.{decimals}f}".replace("-", "−")
 
 
-def plus_minus(mean: float, deviation: float | None, decimals: int) -> str:
-    """Mean ± standard deviation."""
-    text = number(mean, decimals)
-    return text if deviation is None else f"{text} ± {number(deviation, decimals)}"
+def brief(values: Any) -> str:
+    """Our numbers behind a claim, in one line."""
+    if isinstance(values, Mapping):
+        if "mean" in values and "values" in values:
+            return brief(values["mean"])
+        return ", ".join(f"{COLUMNS.get(k, k)} {brief(v)}" for k, v in values.items())
+    if isinstance(values, float):
+        return f"{values:.3g}".replace("-", "−")
+    return str(values)
 
 
-def render(profile: Profile, data_dir: Path, out_dir: Path) -> str:
-    """The page of a profile.
+def render(profile: Profile, out_dir: Path) -> str:
+    """The page of a run.
 
     Args:
         profile: of the run.
-        data_dir: folder with the single cells.
         out_dir: folder with the metrics and pictures of the notebooks.
 
     Returns:
@@ -136,21 +191,20 @@ def render(profile: Profile, data_dir: Path, out_dir: Path) -> str:
     Raises:
         ReportError: a picture or a metrics file is missing.
     """
-    metrics = read_json(out_dir / f"{SURROGATE}.json")
+    metrics = read_metrics(profile, out_dir)
+    items = compare(metrics)
+    require_figures(items, metrics)
+    entries = [
+        Entry(item, pictures_of(item.pictures, out_dir), grid_of(item.checks)) for item in items
+    ]
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    environment.filters |= {"number": number}
-    environment.globals |= {"plus_minus": plus_minus}
+    environment.filters |= {"figures": with_digits_of, "brief": brief}
     return environment.from_string(TEMPLATE.read_text()).render(
-        profile=profile,
-        cells=cell_pictures(profile, data_dir),
-        pictures=notebook_pictures(metrics, out_dir),
+        run=out_dir.name,
+        at_paper_size=all(metrics[name].get("paper_size", True) for name in metrics),
+        entries=entries,
         metrics=metrics,
-        studies=studies(profile, out_dir),
-        scores=SCORES,
-        outputs=OUTPUTS,
-        comparisons=compare_scores(metrics),
-        improvements=compare_improvements(metrics),
-        notebooks=sorted(p.name for p in (out_dir / "notebooks").glob("*.html")),
+        sections=sections(metrics, {entry.item.place for entry in entries}, out_dir),
     )
 
 
@@ -158,11 +212,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m figures.report", description=__doc__)
     parser.add_argument("profile")
+    parser.add_argument("out_dir", type=Path, nargs="?", help="default: figures/PROFILE")
     options = parser.parse_args(arguments)
     try:
         profile = load_profile(options.profile)
-        out_dir = ROOT / "figures" / profile.name
-        text = render(profile, ROOT / "data" / profile.name, out_dir)
+        out_dir = options.out_dir or ROOT / "figures" / profile.name
+        text = render(profile, out_dir)
     except (ReportError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -40,8 +40,11 @@ def profile_content():
     return {
         "seed": 3,
         "datasets": {"train_beta": 10, "test_uniform": 6},
-        "cells": [{"vf": 0.2, "E_f": 400, "b_m": 400, "c_m": 0.4}],
-        "notebooks": {"04_materials_surrogate": ["train_beta", "test_uniform"]},
+        "materials_data": {"cell": {"vf": 0.2}, "shuffles": 20},
+        "notebooks": {
+            "03_materials_data": ["train_beta", "test_uniform"],
+            "04_materials_surrogate": ["train_beta", "test_uniform"],
+        },
         "surrogate": {
             "cases": {"outd": {"design": "train_beta", "count": 10}},
             "repeats": 2,
@@ -64,7 +67,7 @@ def profile_file(tmp_path_factory, profile_content):
 
 @pytest.fixture(scope="session")
 def executed(tmp_path_factory, tables, profile_file):
-    """Folder with the results of the notebook, run once on the small world."""
+    """Folder with the results of the materials notebooks, run once on the small world."""
     from figures.run_notebook import execute, find_notebook
 
     out = tmp_path_factory.mktemp("out")
@@ -74,5 +77,6 @@ def executed(tmp_path_factory, tables, profile_file):
         "data_dir": str(tables),
         "out_dir": str(out),
     }
-    execute(find_notebook("04_materials_surrogate"), parameters)
+    for name in ("03_materials_data", "04_materials_surrogate"):
+        execute(find_notebook(name), parameters)
     return out

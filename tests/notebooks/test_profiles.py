@@ -21,6 +21,21 @@ def test_full_profile_has_the_published_sizes():
     }  # fmt: skip
 
 
+def test_a_profile_at_the_size_of_the_paper_is_told_from_a_smaller_one():
+    quick, full = load_profile("quick"), load_profile("full")
+    assert full.prior_study.at_paper_size
+    assert full.example_1d.at_paper_size
+    assert full.surrogate.at_paper_size
+    assert not quick.prior_study.at_paper_size
+    assert not quick.example_1d.at_paper_size
+
+
+def test_every_notebook_of_a_profile_has_settings_and_some_may_run_apart():
+    full = load_profile("full")
+    assert full.settings_of("03_materials_data") is full.materials_data
+    assert set(full.at_once) == set(full.notebooks) - set(full.apart)
+
+
 def test_unknown_profile_lists_those_that_exist():
     with pytest.raises(ProfileError, match="unknown profile 'fast': full, quick exist"):
         load_profile("fast")
@@ -40,6 +55,9 @@ CHANGES = [
         "surrogate.n_members = 9 is not allowed: at most n_pretrained = 4",
     ),
     ({"surrogate.width": 5}, "unknown field 'width'"),
+    ({"materials_data.shuffles": 3}, "materials_data.shuffles = 3 is not allowed: an integer of"),
+    ({"materials_data.cell": {"vg": 0.1}}, "unknown field 'vg'"),
+    ({"apart": ["06_more"]}, "apart: '06_more' is not among the notebooks"),
     ({"surrogate.cases": {"outd": {"design": "train_beta", "count": 99}}}, "datasets holds 10"),
     (
         {"surrogate.cases": {"outd": {"design": "train_beta", "count": 1}}},

@@ -1,6 +1,5 @@
-"""The page of a profile."""
+"""The page of a run."""
 
-import base64
 import dataclasses
 import json
 import re
@@ -9,12 +8,9 @@ import shutil
 import pytest
 
 from figures.profiles import load_profile
-from figures.published import compare_scores, load_published, verdict
-from figures.report import OUTPUTS, ReportError, number, plus_minus, render
+from figures.report import ReportError, brief, main, render, with_digits_of
 
-PIXEL = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
+SURROGATE = "04_materials_surrogate"
 
 
 @pytest.fixture
@@ -23,82 +19,113 @@ def profile(profile_file):
 
 
 @pytest.fixture
-def data_dir(tmp_path, profile):
-    folder = tmp_path / "data" / "cells" / profile.cells[0].name
-    folder.mkdir(parents=True)
-    (folder / "rve.png").write_bytes(PIXEL)
-    (folder / "result.json").write_text(json.dumps({"effective": dict.fromkeys(OUTPUTS, 0.5)}))
-    return tmp_path / "data"
-
-
-@pytest.fixture
 def out_dir(tmp_path, executed):
     return shutil.copytree(executed, tmp_path / "out")
 
 
-def test_page_holds_every_picture_and_refers_to_no_other_file(profile, data_dir, out_dir):
-    page = render(profile, data_dir, out_dir)
+def change(out_dir, name, **content):
+    path = out_dir / f"{name}.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | content))
+
+
+def test_page_holds_every_picture_and_refers_to_no_other_file(profile, out_dir):
+    page = render(profile, out_dir)
     sources = re.findall(r'<img src="([^"]{0,40})', page)
-    listed = json.loads((out_dir / "04_materials_surrogate.json").read_text())["figures"]
-    assert len(sources) == len(profile.cells) + len(listed)
+    listed = [json.loads((out_dir / f"{n}.json").read_text())["figures"] for n in profile.notebooks]
+    assert len(sources) == sum(map(len, listed))
     assert all(source.startswith("data:image/") for source in sources)
     assert "http" not in re.sub(r'src="data:[^"]*"', "", page)
 
 
-def test_page_shows_paper_and_ours_and_the_provenance(profile, data_dir, out_dir):
-    page = render(profile, data_dir, out_dir)
+def test_page_has_every_figure_and_table_of_the_paper_under_its_number(profile, out_dir):
+    headings = re.findall(r"<h2 id=\"[^\"]*\">((?:Fig\.|Table) \d+):", render(profile, out_dir))
+    figures, tables = ([h for h in headings if h.startswith(kind)] for kind in ("Fig.", "Table"))
+    assert figures == [f"Fig. {n}" for n in range(1, 15)]
+    assert tables == [f"Table {n}" for n in range(1, 5)]
+
+
+def test_links_lead_to_places_on_the_page_and_to_executed_notebooks(profile, out_dir):
+    page = render(profile, out_dir)
+    anchors = set(re.findall(r'id="([^"]*)"', page))
+    for link in re.findall(r'href="([^"]*)"', page):
+        if link.startswith("#"):
+            assert link[1:] in anchors
+        elif link != "data:,":
+            assert (out_dir / link).is_file()
+
+
+def test_page_shows_paper_and_ours_and_the_provenance(profile, out_dir):
+    page = render(profile, out_dir)
     assert "OutD (N = 50), anchored" in page
-    assert "not comparable" in page
+    assert "paper 0.16" in page
     assert "config sha256" in page
 
 
+def test_a_small_run_gets_no_verdicts(profile, out_dir):
+    page = render(profile, out_dir)
+    assert "✓" not in page
+    assert "✗" not in page
+    assert "This run is smaller than the paper" in page
+
+
 @pytest.mark.parametrize("content", [None, b""], ids=["missing", "empty"])
-def test_a_missing_or_empty_picture_is_refused(profile, data_dir, out_dir, content):
-    (out_dir / "calibration.svg").unlink()
+def test_a_missing_or_empty_picture_is_refused(profile, out_dir, content):
+    (out_dir / "fig14_calibration.svg").unlink()
     if content is not None:
-        (out_dir / "calibration.svg").write_bytes(content)
-    with pytest.raises(ReportError, match=r"calibration\.svg is missing or empty"):
-        render(profile, data_dir, out_dir)
+        (out_dir / "fig14_calibration.svg").write_bytes(content)
+    with pytest.raises(ReportError, match=r"fig14_calibration\.svg is missing or empty"):
+        render(profile, out_dir)
 
 
-def test_missing_metrics_are_refused(profile, data_dir, tmp_path):
+def test_a_figure_that_no_notebook_lists_is_refused(profile, out_dir):
+    figures = json.loads((out_dir / f"{SURROGATE}.json").read_text())["figures"]
+    rest = {name: text for name, text in figures.items() if not name.startswith("fig13")}
+    change(out_dir, SURROGATE, figures=rest)
+    with pytest.raises(ReportError, match=r"Fig\. 13 is missing: 04_materials_surrogate lists no"):
+        render(profile, out_dir)
+
+
+def test_a_figure_may_be_left_out_when_the_notebook_says_so(profile, out_dir):
+    assert json.loads((out_dir / "03_materials_data.json").read_text())["left_out"] == ["Fig. 10"]
+    change(out_dir, "03_materials_data", left_out=[])
+    with pytest.raises(ReportError, match=r"Fig\. 10 is missing"):
+        render(profile, out_dir)
+
+
+def test_missing_metrics_are_refused(profile, tmp_path, capsys):
     with pytest.raises(ReportError, match="run the notebooks first"):
-        render(profile, data_dir, tmp_path)
+        render(profile, tmp_path)
+    assert main(["quick", str(tmp_path)]) == 1
+    assert "is missing: run the notebooks first" in capsys.readouterr().err
 
 
-def test_verdict_needs_equal_sizes_and_a_tolerance():
-    assert verdict(0.16, 0.17, 0.02, comparable=True) == "reproduced"
-    assert verdict(0.16, 0.19, 0.02, comparable=True) == "not reproduced"
-    assert verdict(0.16, 0.16, 0.02, comparable=False) == "not comparable"
-    assert verdict(0.16, 0.16, None, comparable=True) == ""
+def test_a_notebook_apart_is_shown_once_it_has_run(profile, out_dir):
+    name = "05_beyond_the_paper"
+    profile = dataclasses.replace(profile, notebooks={**profile.notebooks, name: []}, apart=(name,))
+    assert "Other methods" not in render(profile, out_dir)
+    content = {
+        "title": "Other methods",
+        "figures": {},
+        "provenance": {"seed": 3},
+        "claims": [{"about": "Beyond", "claim": "It is so", "ours": {"a": 0.5}, "holds": None}],
+        "section": {
+            "paragraphs": ["First < second"],
+            "tables": [{"caption": "Scores", "header": ["method"], "rows": [["exact"]]}],
+        },
+    }
+    (out_dir / f"{name}.json").write_text(json.dumps(content))
+    page = render(profile, out_dir)
+    for text in ("Other methods", "First &lt; second", "<td>exact</td>", "It is so", "open"):
+        assert text in page
 
 
-def test_elppd_is_compared_per_test_cell(executed):
-    metrics = json.loads((executed / "04_materials_surrogate.json").read_text())
-    row = compare_scores(metrics)["OutD (N = 50), vanilla"]["elppd"]
-    assert row.published == pytest.approx(-459 / 50)
-    assert row.ours == pytest.approx(metrics["rows"]["outd_vanilla"]["elppd"]["mean"] / 6)
+def test_numbers_have_the_digits_of_the_published_ones():
+    assert with_digits_of(-221.4, -114) == "−221"
+    assert with_digits_of(0.1612, 0.16) == "0.16"
+    assert with_digits_of(8.123, 8.7) == "8.1"
 
 
-def test_published_rows_are_complete():
-    table = load_published()["table_3"]
-    assert all(set(table["columns"]) <= set(row) for row in table["rows"].values())
-
-
-def test_a_run_of_the_published_size_gets_a_verdict(executed):
-    metrics = json.loads((executed / "04_materials_surrogate.json").read_text())
-    metrics |= {"n_train": {"outd": 50}, "n_test": 50}
-    rows = compare_scores(metrics)
-    assert rows["OutD (N = 50), anchored"]["rmse"].verdict == "not reproduced"
-    assert rows["OutD (N = 50), anchored"]["elppd"].verdict == ""
-
-
-def test_numbers_have_a_minus_sign_and_fixed_decimals():
-    assert number(-2.283, 1) == "−2.3"
-    assert plus_minus(0.1666, 0.01, 3) == "0.167 ± 0.010"
-    assert plus_minus(0.1666, None, 3) == "0.167"
-
-
-def test_a_profile_without_cells_has_no_cell_pictures(profile, out_dir, tmp_path):
-    page = render(dataclasses.replace(profile, cells=()), tmp_path, out_dir)
-    assert "Cell with volume fraction" not in page
+def test_numbers_behind_a_claim_are_one_line():
+    assert brief({"nu_eff": 0.9468, "p_sigma": {"mean": 2.0, "values": [2.0]}}) == (
+        "ν_eff 0.947, p_σ 2"
+    )

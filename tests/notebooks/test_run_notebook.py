@@ -54,7 +54,7 @@ def test_materials_notebook_says_where_its_numbers_come_from(executed):
 
 def test_executed_notebook_is_a_page(executed):
     page = (executed / "notebooks" / "04_materials_surrogate.html").read_text()
-    assert "Predictions for the test cells" in page
+    assert "Out of distribution (Fig. 13)" in page
 
 
 def test_unknown_parameter_is_refused(capsys):

@@ -42,7 +42,13 @@ def test_tables_of_the_study_are_plain_values(study):
 
 
 def test_claim_of_growing_variance_is_borne_out(study):
-    assert study_claims(study)[0]["holds"]
+    (claim,) = [each for each in study_claims(study) if each["about"] == "Table 1"]
+    assert claim["holds"]
+
+
+def test_every_figure_and_table_of_the_study_has_a_claim(study):
+    places = {each["about"] for each in study_claims(study)}
+    assert places == {"Fig. 1", "Fig. 2", "Fig. 3", "Fig. 4", "Fig. 5", "Table 1"}
 
 
 def test_directions_that_hold_most_of_the_variance_are_counted():

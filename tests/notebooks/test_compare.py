@@ -1,0 +1,89 @@
+"""Verdicts on published numbers and claims."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from figures.published import (
+    FAILED,
+    NOT_COMPARABLE,
+    NOT_JUDGED,
+    REPRODUCED,
+    Item,
+    claims_about,
+    compare,
+    judge,
+    load_published,
+    published_tables,
+    score_checks,
+)
+
+SURROGATE = "04_materials_surrogate"
+
+
+@pytest.fixture
+def metrics(executed):
+    return json.loads((executed / f"{SURROGATE}.json").read_text())
+
+
+def test_verdict_needs_equal_sizes_and_a_tolerance():
+    assert judge(0.16, 0.17, 0.02, comparable=True) == REPRODUCED
+    assert judge(0.16, 0.19, 0.02, comparable=True) == FAILED
+    assert judge(0.16, 0.16, 0.02, comparable=False) == NOT_COMPARABLE
+    assert judge(0.16, 0.16, None, comparable=True) == NOT_JUDGED
+
+
+def test_a_small_run_is_not_compared(metrics):
+    items = {item.place: item for item in compare({SURROGATE: metrics})}
+    assert items["Table 3"].verdict == NOT_COMPARABLE
+    assert items["Table 3"].present
+    assert not items["Fig. 1"].present
+
+
+def test_a_run_of_the_published_size_is(metrics):
+    metrics |= {"n_train": {"outd": 50}, "n_test": 50, "paper_size": True}
+    table = copy.deepcopy(load_published()["table_3"])
+    table["rows"]["outd_anchored"]["tolerance"]["other"]["rmse"] = 0.02
+    metrics["rows"]["outd_anchored"]["rmse"]["mean"] = 0.30
+    checks = {(c.row, c.column): c for c in score_checks(table, metrics)}
+    assert checks["OutD (N = 50), anchored", "rmse"].verdict == FAILED
+    metrics["rows"]["outd_anchored"]["rmse"]["mean"] = 0.17
+    checks = {(c.row, c.column): c for c in score_checks(table, metrics)}
+    assert checks["OutD (N = 50), anchored", "rmse"].verdict == REPRODUCED
+
+
+def test_the_published_tables_have_a_tolerance_of_their_own(metrics):
+    table = load_published()["table_3"]
+    metrics |= {"published_tables": ["train_beta", "test_uniform"]}
+    other = score_checks(table, metrics | {"published_tables": []})
+    same = score_checks(table, metrics)
+    assert any(a.tolerance != b.tolerance for a, b in zip(same, other, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("holds", "comparable", "expected"),
+    [(True, True, REPRODUCED), (False, True, FAILED), (None, True, FAILED),
+     (True, False, NOT_COMPARABLE)],
+)  # fmt: skip
+def test_a_claim_is_reproduced_only_when_our_numbers_bear_it_out(holds, comparable, expected):
+    content = {"claim": "so", "ours": {}, "about": "Fig. 1", "holds": holds}
+    (claim,) = claims_about("Fig. 1", {"claims": [content], "paper_size": comparable})
+    assert claim.verdict == expected
+    assert not claims_about("Fig. 2", {"claims": [content], "paper_size": comparable})
+
+
+def test_one_failure_is_a_failure_of_the_whole_item(metrics):
+    item = next(i for i in compare({SURROGATE: metrics}) if i.place == "Table 3")
+    assert isinstance(item, Item)
+
+
+def test_published_tables_are_told_by_their_means(tmp_path, tables):
+    assert published_tables(tables, ["train_beta", "test_uniform"]) == []
+    means = load_published()["tables"]["train_beta"]["means"]
+    rows = np.array(means) * (1 + np.array([[1e-3], [-1e-3]]))
+    header = ",".join([*INPUT_NAMES, *OUTPUT_NAMES])
+    np.savetxt(tmp_path / "train_beta.csv", rows, delimiter=",", header=header, comments="")
+    assert published_tables(tmp_path, ["train_beta", "test_uniform"]) == ["train_beta"]
