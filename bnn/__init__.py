@@ -14,6 +14,7 @@ from bnn.priors import (
     TablePrior,
     latin_hypercube,
 )
+from bnn.probabilistic_pca import ProbabilisticPCA
 from bnn.settings import Convergence, FunctionAnchoring, TrainingSettings
 from bnn.training import DivergenceError, DivergenceWarning, train
 from bnn.weight_priors import (
@@ -45,6 +46,7 @@ __all__ = [
     "Matern32",
     "Matern52",
     "Periodic",
+    "ProbabilisticPCA",
     "RandomMean",
     "RationalQuadratic",
     "SamplerPrior",

@@ -17,7 +17,7 @@ from bnn.base import (
 from bnn.chunk import Objective
 from bnn.function_fit import fit_functions
 from bnn.function_space import Conditioning, squared_distance
-from bnn.levenberg_marquardt import StoppingRule
+from bnn.levenberg_marquardt import Fit, StoppingRule
 from bnn.noise import resample
 from bnn.pretraining import PretrainedEnsemble
 from bnn.prior_moments import (
@@ -28,9 +28,15 @@ from bnn.prior_moments import (
 )
 from bnn.seeding import derived, generator, member_generators, member_seeds, seed_sequence
 from bnn.settings import FunctionAnchoring
-from bnn.weight_priors import WEIGHT_PRIORS, WeightPrior
+from bnn.weight_fit import fit_weights
+from bnn.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
 
 REGULARISERS = (*WEIGHT_PRIORS, "none")
+# Proper Gaussians, whose optimum Gauss-Newton finds.
+PROPER = [name for name, kind in WEIGHT_PRIORS.items() if issubclass(kind, ProperGaussian)]
+# A step that lowers the objective by less than this fraction has arrived.
+OPTIMUM = StoppingRule(iterations=200, decrease=1e-6)
+OPTIMISERS = ("adam", "gauss_newton")
 ANCHORINGS = ("weights", "function")
 
 
@@ -51,8 +57,11 @@ class AnchoredEnsemble(PretrainedEnsemble):
         prior: Functional prior p(g), see bnn.priors; None is a zero-mean GP with RBF kernel, k0 = 1
             and L = 1.
         anchoring: "weights" or "function", or a bnn.FunctionAnchoring with other settings.
-        regulariser: "low_rank", "factorised", "generalised_normal", "isotropic" or "none".
+        regulariser: "low_rank", "probabilistic_pca", "factorised", "generalised_normal",
+            "isotropic" or "none".
         anchors: "pretrained" (ω0^[k] themselves) or "sampled" (drawn from the weight prior).
+        optimiser: "adam" for `epochs`, as published, or "gauss_newton", which goes to the optimum;
+            the latter needs a proper Gaussian: "probabilistic_pca", "factorised" or "isotropic".
         hidden: Widths of the hidden layers.
         activation: Of the hidden layers, see bnn.activations.
         n_pretrained: Networks pre-trained, from which the weight prior is learnt.
@@ -87,6 +96,7 @@ class AnchoredEnsemble(PretrainedEnsemble):
         anchoring="weights",
         regulariser="low_rank",
         anchors="pretrained",
+        optimiser="adam",
         hidden=(20, 20, 20, 20),
         activation="leaky_relu",
         n_pretrained=50,
@@ -113,6 +123,7 @@ class AnchoredEnsemble(PretrainedEnsemble):
         self.anchoring = anchoring
         self.regulariser = regulariser
         self.anchors = anchors
+        self.optimiser = optimiser
         self.hidden = hidden
         self.activation = activation
         self.n_pretrained = n_pretrained
@@ -139,6 +150,12 @@ class AnchoredEnsemble(PretrainedEnsemble):
         super()._check_parameters()
         check_option("regulariser", self.regulariser, REGULARISERS)
         check_option("anchors", self.anchors, ("pretrained", "sampled"))
+        check_option("optimiser", self.optimiser, OPTIMISERS)
+        if self.optimiser == "gauss_newton" and self.regulariser not in PROPER:
+            raise ValueError(
+                f"regulariser = {self.regulariser!r}: optimiser = 'gauss_newton' needs a proper "
+                f"Gaussian, {', '.join(PROPER)}"
+            )
         if not isinstance(self.anchoring, FunctionAnchoring):
             check_option("anchoring", self.anchoring, ANCHORINGS)
 
@@ -172,19 +189,48 @@ class AnchoredEnsemble(PretrainedEnsemble):
         anchors = self._learn_weight_prior(seeds)
         generators = member_generators(derived(seeds, SEED_RESAMPLING), len(anchors))
         inputs, targets = resample(X, y, self.resampling, self.noise_covariance_, generators)
+        inputs, targets = (
+            self.input_scaler_.transform(inputs),
+            self.output_scaler_.transform(targets),
+        )
+        if self.optimiser == "gauss_newton":
+            self._find_optimum(inputs, targets, anchors)
+        else:
+            self._run_adam(inputs, targets, anchors, derived(seeds, SEED_TRAINING))
+        return self
+
+    def _run_adam(self, X: np.ndarray, y: np.ndarray, anchors: np.ndarray, seeds) -> None:
         term = None if self.weight_prior_ is None else self.weight_prior_.regulariser()
         result = self._run(
             anchors,
-            self.input_scaler_.transform(inputs),
-            self.output_scaler_.transform(targets),
+            X,
+            y,
             self._settings(self.epochs),
-            member_seeds(derived(seeds, SEED_TRAINING), len(anchors)),
+            member_seeds(seeds, len(anchors)),
             "training",
             Objective(self._precision(), term, anchors),
         )
         self._keep(result)
         self.anchors_ = np.delete(anchors, result.diverged, axis=0)
-        return self
+
+    def _find_optimum(self, X: np.ndarray, y: np.ndarray, anchors: np.ndarray) -> None:
+        assert isinstance(self.weight_prior_, ProperGaussian)
+        result = fit_weights(
+            self.architecture_,
+            anchors,
+            X,
+            y,
+            self.output_scaler_.transform_covariance(self.noise_covariance_),
+            self.weight_prior_.covariance_parts(),
+            OPTIMUM,
+            self.device,
+            "training" if self.progress else None,
+        )
+        self._keep_fit(result, anchors)
+
+    def _keep_fit(self, result: Fit, anchors: np.ndarray) -> None:
+        self.weights_, self.losses_, self.epochs_ = result.weights, result.losses, result.iterations
+        self.diverged_, self.anchors_ = (), anchors
 
     def _fit_functions(
         self, X: np.ndarray, y: np.ndarray, settings: FunctionAnchoring
@@ -211,9 +257,8 @@ class AnchoredEnsemble(PretrainedEnsemble):
             self.device,
             "training" if self.progress else None,
         )
-        self.weights_, self.losses_, self.epochs_ = result.weights, result.losses, result.iterations
-        self.diverged_, self.anchors_, self.measurement_inputs_ = (), anchors, points
-        self.weight_prior_ = None
+        self._keep_fit(result, anchors)
+        self.measurement_inputs_, self.weight_prior_ = points, None
         moved = scaler.transform(self._evaluate(self.weights_, points)) - g
         nugget = settings.nugget**2 * np.eye(covariance.shape[1])
         self.penalties_ = squared_distance(moved, covariance + nugget)

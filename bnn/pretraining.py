@@ -25,6 +25,7 @@ _AFTER_PRETRAINING = {
     "anchoring",
     "regulariser",
     "anchors",
+    "optimiser",
     "n_members",
     "noise",
     "resampling",

@@ -114,3 +114,27 @@ class LowRankRegulariser:
                 gradient.add_(projection @ factor.T, alpha=2.0 * scale)
 
         return add_gradient
+
+
+class IsotropicMinusLowRank:
+    """λ |ω - ω0|² - |Fᵀ (ω - ω0)|², the inverse of an isotropic plus low-rank covariance.
+
+    Args:
+        precision: λ.
+        factor: F, (d, r), with F Fᵀ <= λ I.
+    """
+
+    def __init__(self, precision: float, factor: np.ndarray) -> None:
+        self.precision = float(precision)
+        self.factor = np.asarray(factor, dtype=float)
+
+    def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
+        """See Regulariser."""
+        subtract = LowRankRegulariser(self.factor).on(slices, device)
+
+        def add_gradient(differences: Blocks, gradients: Blocks, scale: float) -> None:
+            for difference, gradient in zip(differences, gradients, strict=True):
+                gradient.add_(difference, alpha=2.0 * scale * self.precision)
+            subtract(differences, gradients, -scale)
+
+        return add_gradient

@@ -11,6 +11,7 @@ from scipy.special import gamma, gammaln
 from scipy.stats import gennorm
 
 from bnn.networks import Architecture
+from bnn.probabilistic_pca import ProbabilisticPCA
 from bnn.regularisers import (
     LowRankRegulariser,
     PowerRegulariser,
@@ -22,6 +23,7 @@ from bnn.weight_statistics import (
     SMALLEST_VARIANCE,
     checked_ensemble,
     fit_generalised_normal,
+    principal_directions,
     unbiased_variance,
 )
 
@@ -44,6 +46,10 @@ class IsotropicGaussian:
         weights = checked_ensemble(weights, architecture)
         variance = unbiased_variance(weights - weights.mean(axis=0))
         return cls(max(variance, SMALLEST_VARIANCE), architecture.n_weights)
+
+    def covariance_parts(self) -> tuple[np.ndarray, None]:
+        """Return the diagonal of the covariance, (d,); there is no low-rank part."""
+        return np.full(self.mean.size, self.variance), None
 
     def sample(self, n: int, random_state: RandomState = None) -> np.ndarray:
         """Draw weights, (n, d)."""
@@ -85,6 +91,10 @@ class FactorisedGaussian:
         for columns in architecture.groups.values():
             variance[columns] = max(unbiased_variance(centred[:, columns]), SMALLEST_VARIANCE)
         return cls(weights.mean(axis=0), variance)
+
+    def covariance_parts(self) -> tuple[np.ndarray, None]:
+        """Return the diagonal of the covariance, (d,); there is no low-rank part."""
+        return self.variance, None
 
     def sample(self, n: int, random_state: RandomState = None) -> np.ndarray:
         """Draw weights, (n, d)."""
@@ -171,9 +181,6 @@ class LowRankGaussian:
         n_networks: K.
     """
 
-    # Singular values below this fraction of the largest are rounding errors of float32 weights.
-    RELATIVE_CUTOFF = 1e-6
-
     def __init__(
         self,
         mean: np.ndarray,
@@ -193,13 +200,7 @@ class LowRankGaussian:
         Centring makes singular value number K zero; it is dropped.
         """
         weights = checked_ensemble(weights, architecture)
-        mean = weights.mean(axis=0)
-        _, s, vt = np.linalg.svd(weights - mean, full_matrices=False)
-        kept = s[: len(weights) - 1] > cls.RELATIVE_CUTOFF * s[0]
-        rank = int(kept.sum())
-        if rank == 0:
-            raise ValueError("weights: all networks are equal, there is no covariance to learn")
-        return cls(mean, s[:rank], vt[:rank].T, len(weights))
+        return cls(weights.mean(axis=0), *principal_directions(weights), len(weights))
 
     @property
     def rank(self) -> int:
@@ -250,10 +251,20 @@ class LowRankGaussian:
         return LowRankRegulariser(self.directions / self.deviations)
 
 
-WeightPrior = IsotropicGaussian | FactorisedGaussian | FactorisedGeneralisedNormal | LowRankGaussian
+WeightPrior = (
+    IsotropicGaussian
+    | FactorisedGaussian
+    | FactorisedGeneralisedNormal
+    | LowRankGaussian
+    | ProbabilisticPCA
+)
+
+# Those with a covariance that has an inverse.
+ProperGaussian = (IsotropicGaussian, FactorisedGaussian, ProbabilisticPCA)
 
 WEIGHT_PRIORS: dict[str, type[WeightPrior]] = {
     "low_rank": LowRankGaussian,
+    "probabilistic_pca": ProbabilisticPCA,
     "factorised": FactorisedGaussian,
     "generalised_normal": FactorisedGeneralisedNormal,
     "isotropic": IsotropicGaussian,

@@ -11,6 +11,8 @@ from bnn.networks import Architecture
 
 # Below this a weight does not vary: the density would be degenerate.
 SMALLEST_VARIANCE = 1e-12
+# Singular values below this fraction of the largest are rounding errors of float32 weights.
+RELATIVE_CUTOFF = 1e-6
 
 
 def checked_ensemble(weights: np.ndarray, architecture: Architecture) -> np.ndarray:
@@ -36,6 +38,20 @@ def checked_ensemble(weights: np.ndarray, architecture: Architecture) -> np.ndar
     if not np.isfinite(weights).all():
         raise ValueError("weights hold values that are not finite")
     return weights
+
+
+def principal_directions(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return singular values S (r,) and directions V (d, r) of centred weights (K, d), r <= K-1.
+
+    Raises:
+        ValueError: If all networks are equal.
+    """
+    _, s, vt = np.linalg.svd(weights - weights.mean(axis=0), full_matrices=False)
+    # Centring makes singular value number K zero, up to rounding errors of float32 weights.
+    rank = int(np.sum(s[: len(weights) - 1] > RELATIVE_CUTOFF * s[0]))
+    if rank == 0:
+        raise ValueError("weights: all networks are equal, there is no covariance to learn")
+    return s[:rank], vt[:rank].T
 
 
 def layer_statistics(weights: np.ndarray, architecture: Architecture) -> dict[str, dict]:
