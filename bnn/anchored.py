@@ -16,16 +16,11 @@ from bnn.base import (
 )
 from bnn.chunk import Objective
 from bnn.function_fit import fit_functions
-from bnn.function_space import Conditioning, squared_distance
+from bnn.function_space import Conditioning, scaled_blocks, squared_distance
 from bnn.levenberg_marquardt import Fit, StoppingRule
 from bnn.noise import resample
 from bnn.pretraining import PretrainedEnsemble
-from bnn.prior_moments import (
-    Realisations,
-    only_tabulated,
-    prior_covariance,
-    sample_covariance,
-)
+from bnn.prior_moments import DrawnPrior
 from bnn.seeding import derived, generator, member_generators, member_seeds, seed_sequence
 from bnn.settings import FunctionAnchoring
 from bnn.weight_fit import fit_weights
@@ -86,7 +81,13 @@ class AnchoredEnsemble(PretrainedEnsemble):
         random_state: Seed.
     """
 
-    _stored = (*PretrainedEnsemble._stored, "anchors_", "measurement_inputs_", "penalties_")
+    _stored = (
+        *PretrainedEnsemble._stored,
+        "anchors_",
+        "measurement_inputs_",
+        "penalties_",
+        "bounds_",
+    )
     weight_prior_: WeightPrior | None
 
     def __init__(
@@ -179,6 +180,8 @@ class AnchoredEnsemble(PretrainedEnsemble):
         self._check_parameters()
         X, y = self._check_data(X, y)
         self._ensure_pretrained(X, y)
+        for name in self._of_functions:
+            vars(self).pop(name, None)
         if self.anchoring == "weights":
             return self._fit_weights(X, y)
         settings = FunctionAnchoring() if self.anchoring == "function" else self.anchoring
@@ -236,12 +239,14 @@ class AnchoredEnsemble(PretrainedEnsemble):
         self, X: np.ndarray, y: np.ndarray, settings: FunctionAnchoring
     ) -> AnchoredEnsemble:
         seeds, scaler = seed_sequence(self.random_state), self.output_scaler_
-        anchors = self.pretrained_weights_[: self.n_members]
+        anchors, prior = self.pretrained_weights_[: self.n_members], self._drawn_prior()
         points = np.concatenate([X, self._measurement_points(settings, seeds)])
-        g = scaler.transform(self._prior_values(points, settings))
-        covariance = self._prior_covariance(points, settings, seeds)
+        kept = np.delete(np.arange(self.n_pretrained), self.pretrain_diverged_)
+        g = scaler.transform(prior.at(points, kept[: len(anchors)], settings.centred))
+        seed = derived(seeds, SEED_COVARIANCE)
+        C = scaled_blocks(prior.covariance(points, settings.realisations, seed), scaler.half_range)
         noise = scaler.transform_covariance(self.noise_covariance_)
-        posterior = Conditioning.of(covariance, noise, len(X))
+        posterior = Conditioning.of(C, noise, len(X))
         generators = member_generators(derived(seeds, SEED_RESAMPLING), len(anchors))
         _, targets = resample(X, y, "likelihood", self.noise_covariance_, generators)
         if settings.centred:
@@ -258,11 +263,19 @@ class AnchoredEnsemble(PretrainedEnsemble):
             "training" if self.progress else None,
         )
         self._keep_fit(result, anchors)
-        self.measurement_inputs_, self.weight_prior_ = points, None
+        self.measurement_inputs_, self.bounds_, self.weight_prior_ = points, prior.bounds, None
         moved = scaler.transform(self._evaluate(self.weights_, points)) - g
-        nugget = settings.nugget**2 * np.eye(covariance.shape[1])
-        self.penalties_ = squared_distance(moved, covariance + nugget)
+        self.penalties_ = squared_distance(moved, C + settings.nugget**2 * np.eye(C.shape[1]))
         return self
+
+    def _drawn_prior(self) -> DrawnPrior:
+        return DrawnPrior(
+            self._functional_prior(self.architecture_.n_outputs),
+            self.prior_inputs_,
+            self.n_pretrained,
+            self._prior_seeds,
+            self.sample_prior,
+        )
 
     def _measurement_points(self, settings: FunctionAnchoring, seeds) -> np.ndarray:
         rng, given = generator(derived(seeds, SEED_MEASUREMENT)), self.prior_inputs_
@@ -270,27 +283,6 @@ class AnchoredEnsemble(PretrainedEnsemble):
             return given[rng.permutation(len(given))[: settings.points]]
         uniform = qmc.LatinHypercube(given.shape[1], seed=rng).random(settings.points)
         return self.input_scaler_.inverse_transform(2.0 * uniform - 1.0)
-
-    def _prior_values(self, X: np.ndarray, settings: FunctionAnchoring) -> np.ndarray:
-        """Return g of the members at X, (K, n, n_out)."""
-        prior = self._functional_prior(self.architecture_.n_outputs)
-        if only_tabulated(prior):
-            return self._evaluate(self.pretrained_weights_[: self.n_members], X)
-        kept = np.delete(np.arange(self.n_pretrained), self.pretrain_diverged_)
-        drawn = Realisations(prior, self.prior_inputs_, self.n_pretrained, self._prior_seeds)
-        return drawn.at(X, kept[: self.n_members], settings.centred)
-
-    def _prior_covariance(self, X: np.ndarray, settings: FunctionAnchoring, seeds) -> np.ndarray:
-        """Return C at X by blocks, in the networks' units."""
-        prior = self._functional_prior(self.architecture_.n_outputs)
-        if only_tabulated(prior):
-            # The table does not say what happens at the training inputs; its networks do.
-            blocks = sample_covariance(self._evaluate(self.pretrained_weights_, X))
-        else:
-            seeds = derived(seeds, SEED_COVARIANCE)
-            blocks = prior_covariance(prior, X, settings.realisations, seeds)
-        scales = np.repeat(self.output_scaler_.half_range, len(X)).reshape(len(blocks), -1)
-        return blocks / (scales[:, :, None] * scales[:, None, :])
 
     def _learn_weight_prior(self, seeds) -> np.ndarray:
         """Fit p0(ω) and return the anchors, (K, d) float32."""
@@ -314,13 +306,17 @@ class AnchoredEnsemble(PretrainedEnsemble):
             if hasattr(self, "weights_"):
                 self.weight_prior_ = self._weight_prior() if self.anchoring == "weights" else None
 
+    def _evaluate_members(self, X: np.ndarray) -> np.ndarray:
+        values = super()._evaluate_members(X)
+        return np.clip(values, *self.bounds_) if hasattr(self, "bounds_") else values
+
     def penalty(self) -> np.ndarray:
         """Return the regularisation term of each trained member, (K,).
 
         In function space it is (f - g)(X)ᵀ (C + δ² I)⁻¹ (f - g)(X), with the nugget δ.
         """
         check_is_fitted(self, "weights_")
-        if self.anchoring != "weights":
+        if hasattr(self, "penalties_"):
             return self.penalties_
         if self.weight_prior_ is None:
             return np.zeros(len(self.weights_))

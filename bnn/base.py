@@ -190,6 +190,9 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self, "weights_")
         X = validate_data(self, X, reset=False, dtype=float)
+        return self._evaluate_members(X)
+
+    def _evaluate_members(self, X: np.ndarray) -> np.ndarray:
         return self._evaluate(self.weights_, X)
 
     def _evaluate(self, weights: np.ndarray, X: np.ndarray) -> np.ndarray:

@@ -25,6 +25,21 @@ def output_vectors(values: np.ndarray) -> np.ndarray:
     return np.swapaxes(values, 1, 2).reshape(len(values), -1)
 
 
+def scaled_blocks(blocks: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """Divide a covariance by the scales of the outputs.
+
+    Args:
+        blocks: Its diagonal blocks, (n_out, n, n) or (1, n_out n, n_out n).
+        scales: (n_out,).
+
+    Returns:
+        The blocks in scaled units.
+    """
+    size = blocks.shape[0] * blocks.shape[1]
+    factors = np.repeat(scales, size // len(scales)).reshape(len(blocks), -1)
+    return blocks / (factors[:, :, None] * factors[:, None, :])
+
+
 def squared_distance(differences: np.ndarray, blocks: np.ndarray) -> np.ndarray:
     """Return vᵀ C⁻¹ v of differences, (K,).
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,33 +52,45 @@ def prior_covariance(
     return (block_diag(*blocks) + np.cov(means, rowvar=False))[None]
 
 
-def only_tabulated(prior: FunctionalPrior) -> bool:
-    """Tell whether a prior cannot be evaluated but at its own points."""
-    return isinstance(prior, TablePrior) and prior.interpolation is None
-
-
 @dataclass(frozen=True)
-class Realisations:
-    """Prior realisations that were drawn for pre-training.
+class DrawnPrior:
+    """A functional prior of which some realisations were drawn for pre-training.
 
     Attributes:
-        prior: Where from.
+        prior: The prior.
         X: Points where they were drawn, (m, n_in).
         n_samples: How many.
         seeds: The seed they were drawn with.
+        networks: X (n, n_in) → what the pre-trained networks, that stayed finite, made of them,
+            (K, n, n_out). They stand in for a table without interpolation, which does not say what
+            happens between its points.
     """
 
     prior: FunctionalPrior
     X: np.ndarray
     n_samples: int
     seeds: np.random.SeedSequence
+    networks: Callable[[np.ndarray], np.ndarray]
+
+    @property
+    def only_tabulated(self) -> bool:
+        """Whether the prior cannot be evaluated but at its own points."""
+        return isinstance(self.prior, TablePrior) and self.prior.interpolation is None
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """Bounds of a Gaussian process, (2, 1 or n_out), infinite ones for any other prior."""
+        if not isinstance(self.prior, GaussianProcessPrior):
+            return np.array([[-np.inf], [np.inf]])
+        infinite = np.full((2, self.prior.n_outputs), [[-np.inf], [np.inf]])
+        return np.stack([self.prior.clip(infinite[0]), self.prior.clip(infinite[1])])
 
     def at(self, X: np.ndarray, members: np.ndarray, centred: bool) -> np.ndarray:
-        """Continue some of them to other points.
+        """Continue some of the realisations to other points.
 
-        A Gaussian process is conditioned on what was drawn. Any other prior is drawn with the
-        same seed: the same realisation where its random parameters do not depend on the points,
-        and an independent one elsewhere, which costs iterations but no correctness.
+        A Gaussian process is conditioned on what was drawn; bounds are left out. Any other prior
+        is drawn with the same seed: the same realisation where its random parameters do not depend
+        on the points, and an independent one elsewhere, which costs iterations but no correctness.
 
         Args:
             X: (n, n_in).
@@ -87,10 +100,20 @@ class Realisations:
         Returns:
             Realisations, (len(members), n, n_out).
         """
+        if self.only_tabulated:
+            return self.networks(X)[: len(members)]
         if not isinstance(self.prior, GaussianProcessPrior):
             return draw_realisations(self.prior, X, self.n_samples, self.seeds)[members]
         unbounded = replace(self.prior, bounds=(None, None))
         values = unbounded.extend(X, self.X, self.n_samples, self.seeds)[members]
         if centred and not isinstance(self.prior.mean, RandomMean):
             values += self.prior.mean_values(X) - values.mean(axis=0)
-        return self.prior.clip(values)
+        return values
+
+    def covariance(
+        self, X: np.ndarray, n_realisations: int, random_state: RandomState = None
+    ) -> np.ndarray:
+        """Return the blocks of C, see prior_covariance; a table has that of its networks."""
+        if self.only_tabulated:
+            return sample_covariance(self.networks(X))
+        return prior_covariance(self.prior, X, n_realisations, random_state)

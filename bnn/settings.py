@@ -99,7 +99,7 @@ class FunctionAnchoring:
 
     points: int = 200
     nugget: float = 0.01
-    closeness: float = 0.02
+    closeness: float = 0.1
     iterations: int = 100
     realisations: int = 1000
     centred: bool = True
