@@ -81,13 +81,9 @@ class AnchoredEnsemble(PretrainedEnsemble):
         random_state: Seed.
     """
 
-    _stored = (
-        *PretrainedEnsemble._stored,
-        "anchors_",
-        "measurement_inputs_",
-        "penalties_",
-        "bounds_",
-    )
+    # What only functional anchoring leaves behind.
+    _of_functions = ("measurement_inputs_", "penalties_", "bounds_")
+    _stored = (*PretrainedEnsemble._stored, "anchors_", *_of_functions)
     weight_prior_: WeightPrior | None
 
     def __init__(
@@ -181,7 +177,7 @@ class AnchoredEnsemble(PretrainedEnsemble):
         X, y = self._check_data(X, y)
         self._ensure_pretrained(X, y)
         for name in self._of_functions:
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if self.anchoring == "weights":
             return self._fit_weights(X, y)
         settings = FunctionAnchoring() if self.anchoring == "function" else self.anchoring
