@@ -22,7 +22,7 @@ from figures.pipeline import (
 )
 from figures.profiles import load_profile
 from figures.provenance import file_digest
-from figures.tables import run_name, table_path
+from figures.tables import require_tables, run_name, table_path
 
 DOIT_CONFIG = {"reporter": Reporter}
 
@@ -31,12 +31,14 @@ try:
     PROFILE = load_profile(GIVEN_PROFILE)
     JOBS = available_jobs(os.environ.get("JOBS", ""))
     SEED = positive_integer("SEED", os.environ.get("SEED") or str(PROFILE.seed), 0)
+    OWN_DATA = ROOT / "data" / PROFILE.name
+    DATA = Path(os.environ["DATA"]).resolve() if os.environ.get("DATA") else OWN_DATA
+    if DATA != OWN_DATA:
+        require_tables(DATA)
 except ValueError as error:
     sys.exit(f"make: {error}")
 
 NOTEBOOKS = ROOT / "notebooks"
-OWN_DATA = ROOT / "data" / PROFILE.name
-DATA = Path(os.environ["DATA"]).resolve() if os.environ.get("DATA") else OWN_DATA
 RUN = run_name(PROFILE.name, DATA if DATA != OWN_DATA else None)
 OUT = ROOT / "figures" / RUN
 STYLE_FILES = [ROOT / "figures" / "paper.mplstyle"]

@@ -16,6 +16,7 @@ SETTINGS = {  # notebook → field of the profile
     "04_materials_surrogate": "surrogate",
     "05_beyond_the_paper": "beyond",
 }
+PAPER_COUNTS = {"outd": 50, "ind25": 25, "ind50": 50, "ind100": 100}  # training cells
 DESIGNS = ("test_uniform", "train_uniform", "train_beta", "replicates", "noise")
 
 
@@ -79,7 +80,8 @@ class Surrogate:
     @property
     def at_paper_size(self) -> bool:
         """Whether all but the number of repeats is as in the paper."""
-        return self == Surrogate(self.cases, self.repeats)
+        counts = {name: case.count for name, case in self.cases.items()}
+        return self == Surrogate(self.cases, self.repeats) and counts == PAPER_COUNTS
 
 
 @dataclass(frozen=True)

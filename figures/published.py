@@ -5,21 +5,16 @@ reproduced when ours, a mean over repeats, lies within the tolerance; a claim in
 numbers bear it out. Neither is judged where a run is smaller than the paper's.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
-
-from fe_data.table import load_table
-from figures.tables import table_path
 
 PUBLISHED = Path(__file__).with_name("published.yaml")
 REPRODUCED, FAILED, NOT_COMPARABLE = "reproduced", "not reproduced", "not comparable"
 NOT_JUDGED = ""  # shown beside, without a published counterpart of its own
-SAME_MEAN = 1e-4  # relative difference of column means up to which a table is the published one
 
 PRIOR_STUDY, EXAMPLE, DATA, SURROGATE = (
     "01_prior_study",
@@ -38,7 +33,7 @@ class Check:
         row, column: Where in it.
         published, ours: The numbers, in the unit of the paper.
         deviation: Standard deviation of ours, over repeats unless the table says otherwise.
-        tolerance: Allowed distance; None where the number is not judged.
+        tolerance: Allowed distance, or why there is none; see `judge`.
         verdict: One of the verdicts.
     """
 
@@ -48,7 +43,7 @@ class Check:
     published: float
     ours: float
     deviation: float | None
-    tolerance: float | None
+    tolerance: float | str | None
     verdict: str
 
 
@@ -74,6 +69,7 @@ class Item:
     checks: list[Check]
     claims: list[Claim]
     note: str
+    reason: str  # why it is not reproduced on our tables; empty where it is
     present: bool  # whether the run has it
 
     @property
@@ -102,35 +98,19 @@ def load_published() -> dict[str, Any]:
     return yaml.safe_load(PUBLISHED.read_text())
 
 
-def published_tables(data_dir: Path | str, designs: Iterable[str]) -> list[str]:
-    """Those designs whose table in a folder is the one that the authors published.
-
-    They are told by the means of their columns, which every file format keeps.
-    """
-    known = load_published()["tables"]
-    found = []
-    for design in designs:
-        path = table_path(Path(data_dir), design)
-        if design in known and path.is_file():
-            table = load_table(path)
-            means = np.hstack([table.inputs, table.outputs]).mean(axis=0)
-            if np.allclose(means, known[design]["means"], rtol=SAME_MEAN, atol=0):
-                found.append(design)
-    return found
-
-
-def judge(published: float, ours: float, tolerance: float | None, comparable: bool) -> str:
+def judge(published: float, ours: float, tolerance: float | str | None, comparable: bool) -> str:
     """The verdict on one number.
 
     Args:
         published: value in the paper.
         ours: mean over repeats.
-        tolerance: allowed distance; None where the number is not judged.
+        tolerance: allowed distance; None where the number is not judged, "not comparable" where
+            its spread has been found larger than itself.
         comparable: whether ours was computed at the paper's size.
     """
     if tolerance is None:
         return NOT_JUDGED
-    if not comparable:
+    if isinstance(tolerance, str) or not comparable:
         return NOT_COMPARABLE
     return REPRODUCED if abs(ours - published) <= tolerance else FAILED
 
@@ -166,6 +146,7 @@ def _item(entry: Mapping[str, Any], checks: list[Check], metrics: Mapping[str, A
         checks=own,
         claims=claims,
         note=entry.get("note", ""),
+        reason=entry.get("reason", ""),
         present=bool(pictures or own or claims),
     )
 

@@ -12,14 +12,15 @@ from figures.published import (
     NOT_COMPARABLE,
     NOT_JUDGED,
     REPRODUCED,
+    Claim,
     Item,
     claims_about,
     compare,
     judge,
     load_published,
-    published_tables,
     score_checks,
 )
+from figures.published_tables import MEANS, published_tables
 
 SURROGATE = "04_materials_surrogate"
 
@@ -34,6 +35,7 @@ def test_verdict_needs_equal_sizes_and_a_tolerance():
     assert judge(0.16, 0.19, 0.02, comparable=True) == FAILED
     assert judge(0.16, 0.16, 0.02, comparable=False) == NOT_COMPARABLE
     assert judge(0.16, 0.16, None, comparable=True) == NOT_JUDGED
+    assert judge(0.16, 0.16, NOT_COMPARABLE, comparable=True) == NOT_COMPARABLE
 
 
 def test_a_small_run_is_not_compared(metrics):
@@ -75,15 +77,20 @@ def test_a_claim_is_reproduced_only_when_our_numbers_bear_it_out(holds, comparab
     assert not claims_about("Fig. 2", {"claims": [content], "paper_size": comparable})
 
 
-def test_one_failure_is_a_failure_of_the_whole_item(metrics):
-    item = next(i for i in compare({SURROGATE: metrics}) if i.place == "Table 3")
-    assert isinstance(item, Item)
+def test_one_failure_is_a_failure_of_the_whole_item():
+    def item(*verdicts):
+        claims = [Claim("Fig. 1", "so", {}, verdict) for verdict in verdicts]
+        return Item("Fig. 1", "2", "", "n", {}, [], claims, "", "", present=True)
+
+    assert item(REPRODUCED, NOT_COMPARABLE).verdict == REPRODUCED
+    assert item(REPRODUCED, FAILED, NOT_COMPARABLE).verdict == FAILED
+    assert item(REPRODUCED, FAILED, NOT_COMPARABLE).count == "1 of 2"
+    assert item(NOT_COMPARABLE).verdict == item().verdict == NOT_COMPARABLE
 
 
 def test_published_tables_are_told_by_their_means(tmp_path, tables):
     assert published_tables(tables, ["train_beta", "test_uniform"]) == []
-    means = load_published()["tables"]["train_beta"]["means"]
-    rows = np.array(means) * (1 + np.array([[1e-3], [-1e-3]]))
+    rows = np.array(MEANS["train_beta"]) * (1 + np.array([[1e-3], [-1e-3]]))
     header = ",".join([*INPUT_NAMES, *OUTPUT_NAMES])
     np.savetxt(tmp_path / "train_beta.csv", rows, delimiter=",", header=header, comments="")
     assert published_tables(tmp_path, ["train_beta", "test_uniform"]) == ["train_beta"]

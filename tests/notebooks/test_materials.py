@@ -12,6 +12,7 @@ from figures.materials import (
     load_samples,
     noise_std,
 )
+from figures.tables import require_tables, run_name
 
 
 def test_scaling_maps_the_bounds_to_plus_and_minus_one():
@@ -75,6 +76,18 @@ def test_table_of_a_generated_folder_and_a_single_file_are_both_found(tables, tm
     (tmp_path / "train_beta" / "dataset.csv").write_bytes((tables / "train_beta.csv").read_bytes())
     generated, single = load_samples(tmp_path, "train_beta"), load_samples(tables, "train_beta")
     np.testing.assert_array_equal(generated.X, single.X)
+
+
+def test_a_folder_without_a_needed_table_is_refused_before_any_work(tables, tmp_path):
+    require_tables(tables)
+    (tmp_path / "train_beta.csv").write_bytes((tables / "train_beta.csv").read_bytes())
+    with pytest.raises(ValueError, match=r"has no table of 'test_uniform': test_uniform\.csv or"):
+        require_tables(tmp_path)
+
+
+def test_results_on_other_tables_go_to_a_folder_of_their_own(tmp_path):
+    assert run_name("full") == "full"
+    assert run_name("full", tmp_path / "authors") == "full-authors"
 
 
 def test_missing_table_is_named(tmp_path):
