@@ -136,7 +136,8 @@ class Lane:
             target = shlex.quote(f"{self.root}{path}")
             make = "mkdir -p" if path.is_dir() else f"mkdir -p $(dirname {target}); touch"
             lines += [f"{make} {target}", f"mount --bind {shlex.quote(str(path))} {target}"]
-        inner = ["env", "--default-signal", "-i", *(f"{k}={v}" for k, v in {**FIXED, **settings}.items())]
+        variables = [f"{name}={value}" for name, value in {**FIXED, **settings}.items()]
+        inner = ["env", "--default-signal", "-i", *variables]
         # Not exec: the shell stays as the process that orphans in the namespace go to.
         lines += [f"chroot {root} {shlex.join([*inner, 'bash', '-c', script])}; exit $?"]
         return [*NAMESPACES, "bash", "-c", "\n".join(lines)]
