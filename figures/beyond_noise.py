@@ -1,0 +1,74 @@
+"""Effect of the noise covariance: the paper's diagonal against that of replicated cells."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from bnn.noise import noise_covariance
+from figures.beyond import (
+    Beyond,
+    Problem,
+    function_ensemble,
+    function_numbers,
+    pretrained_networks,
+    weight_numbers,
+)
+from figures.beyond_metrics import exact_scores, summarise
+from figures.beyond_priors import best_prior, priors_by_evidence
+from figures.beyond_weights import METHODS
+from figures.surrogate import seeds_of
+
+
+def correlation(covariance: np.ndarray) -> np.ndarray:
+    """Correlation matrix of a covariance."""
+    deviation = np.sqrt(np.diag(covariance))
+    return covariance / np.outer(deviation, deviation)
+
+
+def with_noise(problem: Problem, noise: np.ndarray) -> Problem:
+    """The same problem under another Σ_noise, its prior by evidence chosen anew."""
+    data = dataclasses.replace(problem.data, noise=noise)
+    priors = priors_by_evidence(data)
+    return dataclasses.replace(problem, data=data, evidence=priors[best_prior(priors, data)])
+
+
+def run_noise(
+    problem: Problem, replicates: np.ndarray, settings: Beyond, seed: int
+) -> dict[str, dict[str, Any]]:
+    """Exact posteriors and ensembles under three noise covariances.
+
+    Args:
+        problem: Training set, with the paper's noise.
+        replicates: Σ_noise from replicates, (5, 5) scaled.
+        settings: Sizes.
+        seed: Of everything random.
+
+    Returns:
+        Kind of Σ_noise → method → number → value (exact posteriors) or interval.
+    """
+    kinds = {
+        "of the paper": noise_covariance(problem.data.noise, len(replicates)),
+        "of replicates, diagonal": np.diag(np.diag(replicates)),
+        "of replicates": replicates,
+    }
+    seeds = seeds_of(seed, settings.noise_repeats)
+    networks = [pretrained_networks(problem, settings, settings.n_pretrained, s) for s in seeds]
+    found = {}
+    for kind, noise in kinds.items():
+        task = with_noise(problem, noise)
+        repeats = [
+            {
+                "low_rank": weight_numbers(METHODS["low_rank"], nets, task, settings, s),
+                "function_evidence": function_numbers(
+                    function_ensemble(task.evidence, settings, s), task, "exact_evidence"
+                ),
+            }
+            for nets, s in zip(networks, seeds, strict=True)
+        ]
+        exact = {
+            name: exact_scores(posterior, task.test.X, task.test.y)
+            for name, posterior in task.posteriors.items()
+        }
+        found[kind] = summarise(repeats) | exact
+    return found
