@@ -6,13 +6,15 @@ import numpy as np
 import torch
 
 from bnn import AnchoredEnsemble, Architecture, TrainingSettings, train
+from bnn.anchored import OPTIMUM
 from bnn.backprop import LayerBlocks, Pass, with_ones
 from bnn.base import SEED_RESAMPLING, SEED_START, SEED_TRAINING
 from bnn.chunk import Objective
 from bnn.noise import noise_covariance, resample
 from bnn.priors import FunctionalPrior
 from bnn.seeding import derived, member_generators, member_seeds, seed_sequence
-from bnn.weight_priors import WEIGHT_PRIORS, LowRankGaussian
+from bnn.weight_fit import fit_weights
+from bnn.weight_priors import WEIGHT_PRIORS, LowRankGaussian, ProperGaussian
 
 HIDDEN = (20, 20, 20, 20)
 
@@ -26,12 +28,14 @@ class Method:
         regulariser: Key of WEIGHT_PRIORS; None for no term at all.
         warm: Whether the networks start from pre-trained weights, else from random ones.
         converged: Whether they are trained on, after the published epochs.
+        optimum: Whether Gauss-Newton finds the optimum instead.
     """
 
     label: str
     regulariser: str | None = None
     warm: bool = True
     converged: bool = False
+    optimum: bool = False
 
 
 METHODS = {
@@ -44,6 +48,7 @@ METHODS = {
     "random_low_rank": Method("random start, low rank", "low_rank", warm=False),
     "none_converged": Method("no regulariser, to convergence", converged=True),
     "low_rank_converged": Method("low rank, to convergence", "low_rank", converged=True),
+    "proper": Method("proper prior Σ0 + τ²I, optimum", "probabilistic_pca", optimum=True),
 }
 CORE = ("vanilla", "none", "low_rank")  # trained on every training set
 
@@ -196,22 +201,28 @@ def train_weights(
     start = anchors if method.warm else random_starts(architecture, n_members, seed)
     generators = member_generators(derived(seeds, SEED_RESAMPLING), n_members)
     X, y = resample(data.X, data.y, resampling, data.covariance, generators)
-    precision, term = np.linalg.inv(data.covariance), None
+    density = None
     if method.regulariser is not None:
         density = WEIGHT_PRIORS[method.regulariser].fit(networks.pretrained, architecture)
-        term = density.regulariser()
-    result = train(
-        architecture,
-        start,
-        X,
-        y,
-        TrainingSettings(epochs=epochs),
-        seeds=member_seeds(derived(seeds, SEED_TRAINING), n_members),
-        objective=Objective(precision, term, anchors),
-    )
+    precision = np.linalg.inv(data.covariance)
+    if method.optimum:
+        assert isinstance(density, ProperGaussian)
+        parts = density.covariance_parts()
+        weights = fit_weights(architecture, start, X, y, data.covariance, parts, OPTIMUM).weights
+    else:
+        term = None if density is None else density.regulariser()
+        weights = train(
+            architecture,
+            start,
+            X,
+            y,
+            TrainingSettings(epochs=epochs),
+            seeds=member_seeds(derived(seeds, SEED_TRAINING), n_members),
+            objective=Objective(precision, term, anchors),
+        ).weights
     return Trained(
         architecture,
-        result.weights,
+        weights,
         start,
         anchors,
         LowRankGaussian.fit(networks.pretrained, architecture),

@@ -35,6 +35,15 @@ def test_warm_methods_are_the_anchored_ensembles(name, networks):
     np.testing.assert_allclose(trained.weights, ensemble.weights_, atol=1e-6)
 
 
+def test_the_proper_prior_is_the_anchored_ensemble_at_its_optimum(networks):
+    ensemble = AnchoredEnsemble(
+        PRIOR, n_pretrained=5, prior_points=20, pretrain_epochs=3, noise=NOISE,
+        regulariser="probabilistic_pca", optimiser="gauss_newton", random_state=7, **SIZES,
+    ).fit(X, Y)  # fmt: skip
+    trained = train_weights(METHODS["proper"], networks, Data(X, Y, NOISE), seed=7, **SIZES)
+    np.testing.assert_allclose(trained.weights, ensemble.weights_, atol=1e-5)
+
+
 def test_vanilla_is_the_vanilla_ensemble(networks):
     ensemble = VanillaEnsemble(noise=NOISE, resampling="bootstrap", random_state=7, **SIZES).fit(
         X, Y
