@@ -160,10 +160,16 @@ def sections(metrics: Mapping[str, Any], places: set[str], out_dir: Path) -> lis
     ]
 
 
-def with_digits_of(value: float, published: float) -> str:
-    """A number with as many decimals as the published one calls for, and a real minus sign."""
+def with_digits_of(value: float, published: float, more: int = 0) -> str:
+    """A number with as many decimals as the published one calls for, and a real minus sign.
+
+    Args:
+        value: the number.
+        published: the one that stands in the paper; small ones have two decimals.
+        more: further decimals for small ones.
+    """
     size = abs(published)
-    decimals = 0 if size >= 30 else 1 if size >= 5 else 2
+    decimals = 0 if size >= 30 else 1 if size >= 5 else 2 + more
     return f"{value:.{decimals}f}".replace("-", "−")
 
 

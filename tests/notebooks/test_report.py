@@ -122,6 +122,7 @@ def test_a_notebook_apart_is_shown_once_it_has_run(profile, out_dir):
 def test_numbers_have_the_digits_of_the_published_ones():
     assert with_digits_of(-221.4, -114) == "−221"
     assert with_digits_of(0.1612, 0.16) == "0.16"
+    assert with_digits_of(0.1612, 0.16, 1) == "0.161"
     assert with_digits_of(8.123, 8.7) == "8.1"
 
 

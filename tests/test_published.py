@@ -1,0 +1,143 @@
+"""The committed metrics of the full run beside the paper."""
+
+import json
+import re
+
+import pytest
+
+from figures.dependencies import ROOT
+from figures.published import FAILED, REPRODUCED, compare, load_published
+from figures.summary import README, RUNS, files_of, filled, heading, load_run
+
+PUBLISHED = load_published()
+PLACES = [item["place"] for item in PUBLISHED["items"]]
+NUMERIC = ("table_1", "fig_10", "table_2", "table_3", "table_4")
+
+
+@pytest.fixture(scope="module")
+def ours():
+    return {item.place: item for item in compare(load_run("full"))}
+
+
+@pytest.fixture(scope="module")
+def on_published_tables():
+    return {item.place: item for item in compare(load_run("full-authors"))}
+
+
+def test_the_paper_has_fourteen_figures_and_four_tables():
+    assert sorted(PLACES) == sorted(
+        [f"Fig. {n}" for n in range(1, 15)] + [f"Table {n}" for n in range(1, 5)]
+    )
+
+
+def test_every_tolerance_is_argued_for():
+    text = (ROOT / "figures" / "published.yaml").read_text()
+    for name in NUMERIC:
+        above = text[: text.index(f"\n{name}:")].splitlines()[-1]
+        assert above.startswith("#"), f"no argument above {name}"
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_full_run_has_every_figure_and_table(ours, place):
+    item = ours[place]
+    assert item.present
+    assert item.pictures or item.checks
+    assert item.verdicts or item.note, f"{place} is neither checked nor said to be a drawing"
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_not_reproduced_has_its_reason_and_nothing_else_has(ours, place):
+    reason = next(item for item in PUBLISHED["items"] if item["place"] == place).get("reason", "")
+    assert bool(reason) == (ours[place].verdict == FAILED), ours[place].verdict
+
+
+def test_the_full_run_is_at_the_size_of_the_paper():
+    for name, metrics in load_run("full").items():
+        if "paper_size" in metrics:
+            assert metrics["paper_size"], name
+    surrogate = load_run("full")["04_materials_surrogate"]
+    assert surrogate["repeats"] >= 20
+    assert surrogate["n_train"] == {"outd": 50, "ind25": 25, "ind50": 50, "ind100": 100}
+    assert surrogate["n_test"] == 50
+
+
+def test_all_metrics_come_from_one_seed_and_are_stamped():
+    for run in RUNS:
+        for metrics in load_run(run).values():
+            assert {"commit", "config_sha256", "inputs_sha256"} <= set(metrics["provenance"])
+
+
+@pytest.mark.parametrize("method", ["anchored", "vanilla"])
+@pytest.mark.parametrize("score", ["rmse", "miscalibration", "elppd"])
+def test_out_of_distribution_rows_are_met_on_the_published_tables(
+    on_published_tables, method, score
+):
+    label = PUBLISHED["table_3"]["rows"][f"outd_{method}"]["label"]
+    (check,) = [
+        c for c in on_published_tables["Table 3"].checks if (c.row, c.column) == (label, score)
+    ]
+    assert check.deviation is not None
+    assert abs(check.ours - check.published) <= check.tolerance
+    assert check.verdict == REPRODUCED
+
+
+def test_mutual_information_of_the_published_table_has_the_printed_digits(on_published_tables):
+    checks = on_published_tables["Table 2"].checks
+    assert len(checks) == 20
+    for check in checks:
+        assert check.ours == pytest.approx(check.published, abs=0.006)
+
+
+def test_the_slopes_of_the_prior_mean_are_the_published_ones():
+    theta = load_run("full-authors")["04_materials_surrogate"]["theta"]
+    assert theta == pytest.approx([0.656, -0.191, 0.933, -0.876, 1.195], abs=6e-4)
+
+
+def test_improvements_are_those_of_the_rows():
+    metrics = load_run("full")["04_materials_surrogate"]
+    rows = metrics["rows"]
+    for score, by_output in metrics["improvement"].items():
+        for name, gain in by_output.items():
+            vanilla, anchored = (
+                rows[f"outd_{m}"]["by_output"][score][name]["values"]
+                for m in ("vanilla", "anchored")
+            )
+            expected = [1 - a / v for a, v in zip(anchored, vanilla, strict=True)]
+            assert gain["values"] == pytest.approx(expected)
+
+
+def test_verdict_in_the_metrics_follows_from_the_values():
+    for run in RUNS:
+        for item in compare(load_run(run)):
+            for check in item.checks:
+                if check.verdict in (REPRODUCED, FAILED):
+                    near = abs(check.ours - check.published) <= check.tolerance
+                    assert (check.verdict == REPRODUCED) == near
+
+
+def test_every_figure_and_table_of_the_map_has_its_cell_and_file(ours):
+    for item in ours.values():
+        assert heading(item), f"{item.notebook} has no heading for {item.place}"
+        figures = json.loads((ROOT / "figures" / "full" / f"{item.notebook}.json").read_text())
+        for name in files_of(item):
+            assert name == f"{item.notebook}.json" or name in figures["figures"]
+
+
+def test_readme_shows_the_committed_metrics():
+    text = README.read_text()
+    assert filled(text) == text, "python -m figures.summary --write"
+
+
+def test_readme_names_files_and_targets_that_exist():
+    text = README.read_text()
+    for name in re.findall(r"\]\(((?:figures|fe_data|bnn|notebooks)[^)#]*)\)", text):
+        assert (ROOT / name).is_file(), name
+        assert (ROOT / name).stat().st_size
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"`make ([a-z]+)", text):
+        assert re.search(rf"^([a-z ]* )?{target}( [a-z ]*)?:", makefile, re.MULTILINE), target
+
+
+def test_readme_has_a_gallery_of_four_pictures():
+    pictures = re.findall(r"!\[[^\]]+\]\((figures/gallery/[^)]+)\)", README.read_text())
+    assert len(set(pictures)) == 4
