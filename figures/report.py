@@ -178,10 +178,16 @@ def brief(values: Any) -> str:
     if isinstance(values, Mapping):
         if "mean" in values and "values" in values:
             return brief(values["mean"])
-        return ", ".join(f"{COLUMNS.get(k, k)} {brief(v)}" for k, v in values.items())
+        shown = {COLUMNS.get(name, name): value for name, value in values.items()}
+        return ", ".join(f"{name} = {_nested(value)}" for name, value in shown.items())
     if isinstance(values, float):
         return f"{values:.3g}".replace("-", "−")
     return str(values)
+
+
+def _nested(value: Any) -> str:
+    text = brief(value)
+    return f"({text})" if "=" in text else text
 
 
 def render(profile: Profile, out_dir: Path) -> str:

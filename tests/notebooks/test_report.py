@@ -128,5 +128,6 @@ def test_numbers_have_the_digits_of_the_published_ones():
 
 def test_numbers_behind_a_claim_are_one_line():
     assert brief({"nu_eff": 0.9468, "p_sigma": {"mean": 2.0, "values": [2.0]}}) == (
-        "ν_eff 0.947, p_σ 2"
+        "ν_eff = 0.947, p_σ = 2"
     )
+    assert brief({"A": {"low_rank": 0.5}}) == "A = (low_rank = 0.5)"
