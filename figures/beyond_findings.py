@@ -67,8 +67,8 @@ def tables(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Tables of the report.
 
     Args:
-        results: "cases", "exact", "spans", "example", "relevance", "noise" and "sizes", as the
-            notebook puts them together.
+        results: "cases", "exact", "spans", "example", "relevance", "noise", "exact_noise" and
+            "sizes", as the notebook puts them together.
     """
     first = next(iter(results["cases"]))
     scores = ["rmse", "miscalibration", "elppd", "crps", "coverage"]
@@ -104,7 +104,7 @@ def tables(results: Mapping[str, Any]) -> list[dict[str, Any]]:
         for case, rows in results["relevance"].items()
     ]
     if results["noise"]:
-        found.append(_noise_table(results["noise"]))
+        found += _noise_tables(results)
     return found
 
 
@@ -143,14 +143,24 @@ def relevance_table(label: str, rows: Sequence[Relevance]) -> dict[str, Any]:
     }
 
 
-def _noise_table(noise: Mapping[str, Any]) -> dict[str, Any]:
-    rows = {
+def _noise_tables(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    scores = ["rmse", "miscalibration", "elppd", "crps", "coverage"]
+    ensembles = {
         f"{LABELS[method]}; Σ_noise {kind}": row
-        for method in next(iter(noise.values()))
-        for kind, row in ((kind, table[method]) for kind, table in noise.items())
+        for method in next(iter(results["noise"].values()))
+        for kind, row in ((kind, table[method]) for kind, table in results["noise"].items())
     }
-    caption = "What Σ_noise does; each ELPPD is that of the method's own predictive density."
-    return _table(caption, ["rmse", "miscalibration", "elppd", "crps", "coverage"], rows)
+    exact = {
+        f"{case_label(results, case)}; Σ_noise {kind}": table["exact_evidence"]
+        for case, kinds in results["exact_noise"].items()
+        for kind, table in kinds.items()
+    }
+    first = next(iter(results["cases"]))
+    caption = "What Σ_noise does, each ELPPD being that of the method's own predictive density:"
+    return [
+        _table(f"{caption} ensembles, {case_label(results, first)}.", scores, ensembles),
+        _table(f"{caption} {LABELS['exact_evidence']}.", scores, exact),
+    ]
 
 
 def _claim(claim: str, ours: Mapping[str, Any], holds: bool | None) -> dict[str, Any]:
@@ -183,7 +193,22 @@ def claims(results: Mapping[str, Any]) -> list[dict[str, Any]]:
         _compared(table, "function_evidence", "function", "rmse", -1),
         _compared(table, "function_evidence", "function", "elppd", 1),
     ]
+    if results["noise"]:
+        found.append(_noise_claim(results["exact_noise"]))
     return found + _targets(results)
+
+
+def _noise_claim(kinds: Mapping[str, Any]) -> dict[str, Any]:
+    gains = {
+        case: table["of replicates"]["exact_evidence"]["elppd"]
+        - table["of replicates, diagonal"]["exact_evidence"]["elppd"]
+        for case, table in kinds.items()
+    }
+    return _claim(
+        "Correlations of the noise raise the ELPPD of the exact posterior, prior by evidence",
+        gains,
+        all(gain > 0 for gain in gains.values()),
+    )
 
 
 def _targets(results: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Effect of the noise covariance: the paper's diagonal against that of replicated cells."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,13 @@ from bnn.noise import noise_covariance
 from figures.beyond import (
     Beyond,
     Problem,
+    exact_rows,
     function_ensemble,
     function_numbers,
     pretrained_networks,
     weight_numbers,
 )
-from figures.beyond_metrics import exact_scores, summarise
+from figures.beyond_metrics import summarise
 from figures.beyond_priors import best_prior, priors_by_evidence
 from figures.beyond_weights import METHODS
 from figures.surrogate import seeds_of
@@ -33,10 +35,37 @@ def with_noise(problem: Problem, noise: np.ndarray) -> Problem:
     return dataclasses.replace(problem, data=data, evidence=priors[best_prior(priors, data)])
 
 
+def covariances(paper: np.ndarray, replicates: np.ndarray) -> dict[str, np.ndarray]:
+    """Kinds of Σ_noise that are compared, (5, 5) each.
+
+    Args:
+        paper: The paper's standard deviations, (5,).
+        replicates: Σ_noise from replicates, (5, 5).
+    """
+    return {
+        "of the paper": noise_covariance(paper, len(replicates)),
+        "of replicates, diagonal": np.diag(np.diag(replicates)),
+        "of replicates": replicates,
+    }
+
+
+def exact_under_noise(
+    problems: Mapping[str, Problem], replicates: np.ndarray
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Scores of the exact posteriors: training set → kind of Σ_noise → posterior → score."""
+    return {
+        case: {
+            kind: exact_rows({case: with_noise(problem, noise)})[case]
+            for kind, noise in covariances(problem.data.noise, replicates).items()
+        }
+        for case, problem in problems.items()
+    }
+
+
 def run_noise(
     problem: Problem, replicates: np.ndarray, settings: Beyond, seed: int
 ) -> dict[str, dict[str, Any]]:
-    """Exact posteriors and ensembles under three noise covariances.
+    """Ensembles under each kind of Σ_noise.
 
     Args:
         problem: Training set, with the paper's noise.
@@ -45,17 +74,12 @@ def run_noise(
         seed: Of everything random.
 
     Returns:
-        Kind of Σ_noise → method → number → value (exact posteriors) or interval.
+        Kind of Σ_noise → method → number → interval.
     """
-    kinds = {
-        "of the paper": noise_covariance(problem.data.noise, len(replicates)),
-        "of replicates, diagonal": np.diag(np.diag(replicates)),
-        "of replicates": replicates,
-    }
     seeds = seeds_of(seed, settings.noise_repeats)
     networks = [pretrained_networks(problem, settings, settings.n_pretrained, s) for s in seeds]
     found = {}
-    for kind, noise in kinds.items():
+    for kind, noise in covariances(problem.data.noise, replicates).items():
         task = with_noise(problem, noise)
         repeats = [
             {
@@ -66,9 +90,5 @@ def run_noise(
             }
             for nets, s in zip(networks, seeds, strict=True)
         ]
-        exact = {
-            name: exact_scores(posterior, task.test.X, task.test.y)
-            for name, posterior in task.posteriors.items()
-        }
-        found[kind] = summarise(repeats) | exact
+        found[kind] = summarise(repeats)
     return found

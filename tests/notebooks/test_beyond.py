@@ -19,7 +19,7 @@ from figures.beyond import (
 from figures.beyond_1d import distances, run_example
 from figures.beyond_findings import LABELS, claims, noise_sentence, paragraphs, tables
 from figures.beyond_metrics import SCORES, interval, summarise
-from figures.beyond_noise import run_noise
+from figures.beyond_noise import exact_under_noise, run_noise
 from figures.beyond_priors import relevance
 from figures.beyond_weights import METHODS
 from figures.profiles import ProfileError, load_profile
@@ -56,6 +56,7 @@ def results(tables, settings):
         "example": {"L = 1": example},
         "relevance": {"outd": relevance(problems["outd"].evidence, "θ·vf")},
         "noise": {},
+        "exact_noise": {},
         "sizes": {"repeats": 2, "n_members": 3, "n_test": 6, "n_train": {"outd": 10}},
     }
 
@@ -140,6 +141,9 @@ def test_noise_study_runs_under_each_covariance(tables, settings):
     found = run_noise(problem, covariance, settings, seed=1)
     assert list(found) == ["of the paper", "of replicates, diagonal", "of replicates"]
     assert all(set(rows) == set(found["of the paper"]) for rows in found.values())
+    exact = exact_under_noise({"outd": problem}, covariance)["outd"]
+    assert list(exact) == list(found)
+    assert exact["of the paper"] == exact_rows({"outd": problem})["outd"]
     words = noise_sentence(np.eye(5) - 0.4 * np.eye(5)[::-1], 12)
     assert "12 degrees of freedom" in words
     assert "b_eff_MPa and p_sigma −0.40" in words
