@@ -113,7 +113,8 @@ def _labelled(rows: Mapping[str, Any]) -> dict[str, Any]:
     counts = {name: _count(row) for name, row in rows.items()}
     most = max(counts.values())
     return {
-        LABELS[name] + (f" ({counts[name]} seeds)" if 0 < counts[name] < most else ""): row
+        LABELS[name]
+        + (f" ({counts[name]} of {most} seeds)" if 0 < counts[name] < most else ""): row
         for name, row in rows.items()
     }
 
