@@ -1,6 +1,7 @@
 """The lane for other versions of dolfinx: what it refuses, reuses, passes on and remembers."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -190,3 +191,16 @@ def test_make_wants_a_known_suite():
     assert done.returncode == 2
     assert "'nonsense'" in done.stderr
     assert "trixie" in done.stderr
+
+
+def test_environment_yml_pins_what_the_lanes_ran_with():
+    root = Path(debian.__file__).parents[2]
+    text = (root / "fe_data" / "README.md").read_text(encoding="utf-8")
+    table = dict(re.findall(r"^\| (\w+) \| .* \| ([\d.]+ \| [\d.]+) \|$", text, re.M))
+    pins = dict(
+        re.findall(r"^  - ([\w-]+)=([\d.]+)$", (root / "environment.yml").read_text(), re.M)
+    )
+    trixie, sid = table["Python"].split(" | ")
+    assert any(version.startswith(f"{pins['python']}.") for version in (trixie, sid))
+    for name, pin in {"dolfinx": "fenics-dolfinx", "NumPy": "numpy", "SciPy": "scipy"}.items():
+        assert table[name].split(" | ")[1].startswith(pins[pin] + ".")

@@ -109,7 +109,6 @@ def test_csv(tmp_path, data):
 PROFILE = {
     "seed": 1,
     "datasets": {"train_beta": 10, "test_uniform": 6},
-    "cells": [{"vf": 0.2, "E_f": 400, "b_m": 400, "c_m": 0.4}],
     "notebooks": {"04_materials_surrogate": ["train_beta", "test_uniform"]},
     "surrogate": {"cases": {"outd": {"design": "train_beta", "count": 10}}, "repeats": 2},
 }
@@ -147,6 +146,14 @@ BOMB = b"a: &a [x,x,x,x,x,x,x,x,x]\n" + b"".join(
     f"{n}: &{n} [{','.join([f'*{p}'] * 9)}]\n".encode()
     for p, n in zip("abcdefgh", "bcdefghi", strict=True)
 )
+
+
+def test_the_profile_that_is_damaged_is_a_good_one(tmp_path):
+    path = tmp_path / "profile.yaml"
+    path.write_text(yaml.safe_dump(PROFILE))
+    assert load_profile(path).datasets == PROFILE["datasets"]
+
+
 not_yet = pytest.mark.xfail(reason=NOT_YET_REFUSED, strict=True)
 HOSTILE = [
     pytest.param(b"!!python/object/apply:os.system ['touch ran']", id="call"),

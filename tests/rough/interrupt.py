@@ -1,0 +1,172 @@
+"""Interrupt make at random moments, then see that the next run is right.
+
+    python tests/rough/interrupt.py [--times 20] [--seed 0] [target ...]
+
+In a copy of the checkout with a small profile, each target is first run undisturbed. Then it is
+started again and again from nothing or from what the interruption before left, and ended by Ctrl-C
+(the whole process group) or by a kill at a random moment of its usual duration. Every run that
+comes to its end, and the last one after all interruptions, must give the undisturbed results.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+PROFILE = {
+    "seed": 1,
+    "datasets": {"train_beta": 3, "test_uniform": 2},
+    "notebooks": {"04_materials_surrogate": ["train_beta", "test_uniform"]},
+    "surrogate": {
+        "cases": {"outd": {"design": "train_beta", "count": 3}},
+        "repeats": 2,
+        "n_pretrained": 4,
+        "n_members": 3,
+        "prior_points": 40,
+        "pretrain_epochs": 3,
+        "epochs": 3,
+    },
+}
+# Each with what it needs to be short, and what has to be the same afterwards.
+TARGETS = {
+    "report": (["report", "PROFILE=brief.yaml"], ("data/brief", "figures/brief")),
+    "notebooks": (["notebooks", "PROFILE=brief.yaml"], ("data/brief", "figures/brief")),
+    "environment": (["environment"], ()),
+    "test": (["test", "ARGS=tests/fe_data/test_effective.py -q"], ()),
+    "lint": (["lint"], ()),
+}
+# Where, when and with what a result was made differs from run to run.
+PASSING = re.compile("provenance|seconds|wall|time|commit|machine|made")
+
+
+def copy_checkout(folder: Path) -> dict[str, str]:
+    """Copy the checkout, give it an environment of its own; the variables to run make with."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True).stdout
+    for name in filter(None, names.decode().split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    (folder / "brief.yaml").write_text(yaml.safe_dump(PROFILE))
+    venv = folder.parent / "environment"
+    base = [sys.executable, "-m", "venv", "--system-site-packages", str(venv)]
+    subprocess.run(base, check=True)
+    packages = venv / "lib" / f"python{sysconfig.get_python_version()}" / "site-packages"
+    (packages / "outer.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    (venv / "share").symlink_to(Path(sys.prefix, "share"))  # Jupyter's templates and kernels
+    path = f"{venv / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONNOUSERSITE": "1"}
+
+
+def results(folder: Path, parts: tuple[str, ...]) -> dict[str, str]:
+    """Digests of tables, metrics without what passes, and the names of all other files."""
+    found = {}
+    for part in parts:
+        for path in sorted((folder / part).rglob("*")):
+            if path.is_dir() or path.name.startswith("."):
+                continue
+            name = str(path.relative_to(folder))
+            if path.name == "dataset.csv":
+                found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+            elif path.suffix == ".json" and part.startswith("figures"):
+                found[name] = json.dumps(lasting(json.loads(path.read_text())), sort_keys=True)
+            elif path.suffix in (".html", ".svg", ".png", ".npz"):
+                found[name] = "present" if path.stat().st_size else "empty"
+    return found
+
+
+def lasting(value):
+    """A value of JSON without the entries that differ from run to run."""
+    if isinstance(value, dict):
+        return {k: lasting(v) for k, v in value.items() if not PASSING.search(k)}
+    if isinstance(value, list):
+        return [lasting(v) for v in value]
+    return value
+
+
+def make(arguments, folder, environment, seconds=None, how=signal.SIGINT) -> int | None:
+    """Run make; its exit status, None when it was ended after some seconds."""
+    log = (folder.parent / "log").open("ab")
+    process = subprocess.Popen(
+        ["make", "-s", *arguments],
+        cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True,
+    )  # fmt: skip
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, how)
+        process.wait()
+        return None
+
+
+def disturb(name, folder, environment, times, draw) -> bool:
+    """Interrupt one target many times; whether every completed run was right."""
+    arguments, parts = TARGETS[name]
+
+    def clean():
+        for part in parts:
+            shutil.rmtree(folder / part, ignore_errors=True)
+        shutil.rmtree(folder / ".doit", ignore_errors=True)
+
+    clean()
+    start = time.monotonic()
+    if make(arguments, folder, environment):
+        print(f"{name}: the undisturbed run fails, see {folder.parent / 'log'}")
+        return False
+    usual, expected = time.monotonic() - start, results(folder, parts)
+    clean()
+    ended = completed = 0
+    while ended < times:
+        how = signal.SIGINT if ended % 2 else signal.SIGKILL
+        code = make(arguments, folder, environment, draw.uniform(0, usual), how)
+        if code is None:
+            ended += 1
+            continue
+        completed += 1
+        if code or results(folder, parts) != expected:
+            print(f"{name}: WRONG after {ended} interruptions, exit status {code}")
+            return False
+        clean()
+    code = make(arguments, folder, environment)
+    right = code == 0 and results(folder, parts) == expected
+    print(
+        f"{name}: {times} interruptions within {usual:.0f} s, {completed} runs came to their end "
+        f"between them, the last one {'right' if right else f'WRONG, exit status {code}'}",
+        flush=True,
+    )
+    return right
+
+
+def main() -> int:
+    """Run the command line; 0 when the next run was always right."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("targets", nargs="*", default=list(TARGETS))
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    draw = random.Random(options.seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "checkout"
+        folder.mkdir()
+        environment = copy_checkout(folder)
+        right = [disturb(t, folder, environment, options.times, draw) for t in options.targets]
+        if not all(right):
+            print((Path(name) / "log").read_text(errors="replace")[-3000:])
+    return 0 if all(right) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
