@@ -48,37 +48,26 @@ class AnchoredEnsemble(PretrainedEnsemble):
     prior's covariance C. For a Gaussian process and networks wide enough, the members are draws
     from the exact posterior (randomise-then-optimise in function space).
 
+    The parameters below come on top of those of EnsembleRegressor.
+
     Args:
         prior: Functional prior p(g), see bnn.priors; None is a zero-mean GP with RBF kernel, k0 = 1
             and L = 1.
-        anchoring: "weights" or "function", or a bnn.FunctionAnchoring with other settings.
+        anchoring: "weights" or "function", or a bnn.FunctionAnchoring with other settings. In
+            function space regulariser, anchors, optimiser, resampling and epochs are not used, and
+            batch_size is the pre-training's alone. The networks should be smooth ("silu") and wide
+            enough, such as (50, 50, 50).
         regulariser: "low_rank", "probabilistic_pca", "factorised", "generalised_normal",
             "isotropic" or "none".
         anchors: "pretrained" (ω0^[k] themselves) or "sampled" (drawn from the weight prior).
         optimiser: "adam" for `epochs`, as published, or "gauss_newton", which goes to the optimum;
             the latter needs a proper Gaussian: "probabilistic_pca", "factorised" or "isotropic".
-        hidden: Widths of the hidden layers.
-        activation: Of the hidden layers, see bnn.activations.
-        n_pretrained: Networks pre-trained, from which the weight prior is learnt.
-        n_members: Networks trained to data, the first ones of these.
-        noise: Standard deviation of the noise, one or one an output, or Σ_noise, in units of y.
-        resampling: "bootstrap", "likelihood" or "none".
+        n_pretrained: Networks pre-trained, from which the weight prior is learnt; the first
+            n_members of them are trained to data.
         prior_points: M, points at which the prior is fitted.
         pretrain_epochs: Epochs, or budget, of pre-training.
         convergence: A bnn.Convergence that ends pre-training early; None runs all epochs.
-        epochs: Training epochs.
-        batch_size: Points a step; None takes all.
-        input_bounds: (low, high) of the inputs, which the networks see scaled to [-1, 1]; "data"
-            takes the range of the data; None scales nothing.
-        output_bounds: The same for the outputs.
-        learning_rate: Of Adam.
-        bias_correction: Adam proper; False as in the published Table 1.
-        init: "glorot" or "he", of the common start.
         perturbation: Standard deviation of the members' perturbation of the common start.
-        chunk_size: Members trained together; None chooses.
-        device: "cpu" or "cuda".
-        progress: Whether to show progress bars.
-        random_state: Seed.
     """
 
     # What only functional anchoring leaves behind.

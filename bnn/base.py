@@ -79,7 +79,27 @@ class ConstantInputWarning(UserWarning):
 
 
 class EnsembleRegressor(RegressorMixin, BaseEstimator):
-    """Base of the ensembles."""
+    """Base of the ensembles, with the parameters that all of them have.
+
+    Args:
+        hidden: Widths of the hidden layers.
+        activation: Of the hidden layers, see bnn.activations.
+        n_members: Networks trained to data.
+        noise: Standard deviation of the noise, one or one an output, or Σ_noise, in units of y.
+        resampling: "bootstrap", "likelihood" or "none".
+        epochs: Training epochs.
+        batch_size: Points a step; None takes all.
+        input_bounds: (low, high) of the inputs, which the networks see scaled to [-1, 1]; "data"
+            takes the range of the data; None scales nothing.
+        output_bounds: The same for the outputs.
+        learning_rate: Of Adam.
+        bias_correction: Adam proper; False as in the published Table 1.
+        init: "glorot" or "he".
+        chunk_size: Members trained together; None chooses.
+        device: "cpu" or "cuda".
+        progress: Whether to show progress bars.
+        random_state: Seed.
+    """
 
     # Fitted attributes that save writes, where they exist.
     _stored: tuple[str, ...] = ("weights_", "losses_", "epochs_", "diverged_", "noise_covariance_")

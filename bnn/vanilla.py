@@ -13,24 +13,7 @@ from bnn.seeding import derived, member_generators, member_seeds, seed_sequence
 class VanillaEnsemble(EnsembleRegressor):
     """Deep ensemble with resampled data and independent random starts (Algorithm 1).
 
-    Args:
-        hidden: Widths of the hidden layers.
-        activation: Of the hidden layers, see bnn.activations.
-        n_members: K.
-        noise: Standard deviation of the noise, one or one an output, or Σ_noise, in units of y.
-        resampling: "bootstrap", "likelihood" or "none".
-        epochs: Training epochs.
-        batch_size: Points a step; None takes all.
-        input_bounds: (low, high) of the inputs, which the networks see scaled to [-1, 1]; "data"
-            takes the range of the data; None scales nothing.
-        output_bounds: The same for the outputs.
-        learning_rate: Of Adam.
-        bias_correction: Adam proper; False as in the published Table 1.
-        init: "glorot" or "he".
-        chunk_size: Members trained together; None chooses.
-        device: "cpu" or "cuda".
-        progress: Whether to show a progress bar.
-        random_state: Seed.
+    All parameters are those of EnsembleRegressor.
     """
 
     def __init__(
