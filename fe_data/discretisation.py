@@ -7,9 +7,11 @@ plastic flow from locking. Fibres stay elastic and take plain P2.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import basix
 import dolfinx
+import dolfinx.fem
 import dolfinx.io
 import dolfinx.mesh
 import numpy as np
@@ -151,6 +153,7 @@ def _function(space, name: str):
 # geometry.dofmap  adjacency list            array                =                    dofmaps[0]
 # dofs of a space  adjacency list            array                =                    =
 # space            (Vector)FunctionSpace     functionspace        =                    =
+_fem: Any = dolfinx.fem  # type checkers know the names of the version in use alone
 _VERSION = tuple(int(part) for part in dolfinx.__version__.split(".")[:2])
 
 
@@ -185,6 +188,6 @@ def _flat(dofmap) -> np.ndarray:
 def _space(domain: dolfinx.mesh.Mesh, family: str, degree: int, shape: tuple[int, ...] = ()):
     """Function space of scalars, or of vectors where a shape is given."""
     if _VERSION < (0, 7):
-        kind = dolfinx.fem.VectorFunctionSpace if shape else dolfinx.fem.FunctionSpace
+        kind = _fem.VectorFunctionSpace if shape else _fem.FunctionSpace
         return kind(domain, (family, degree))
-    return dolfinx.fem.functionspace(domain, (family, degree, shape))
+    return _fem.functionspace(domain, (family, degree, shape))
