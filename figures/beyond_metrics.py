@@ -11,6 +11,7 @@ from bnn.reference import GaussianProcessPosterior
 from figures.materials import OUTPUT_SCALING
 
 CONFIDENCE = 0.95  # of intervals, of paired differences and of the coverage
+SMALLEST_SPREAD = 1e-9  # scaled
 SCORES = ("rmse", "miscalibration", "elppd", "crps", "coverage")
 LOG_UNITS = float(np.log(OUTPUT_SCALING.half_range).sum())  # a test cell, scaled to physical
 
@@ -28,7 +29,8 @@ def scores(samples: np.ndarray, observed: np.ndarray, noise: np.ndarray) -> dict
         physical units), coverage of the central 95 % intervals. The CRPS and the coverage are
         those of Gaussians with the ensemble's moments and the noise.
     """
-    mean, std = samples.mean(axis=0), samples.std(axis=0)
+    # Members that all sit on a bound have no spread: any truth but theirs is infinitely far.
+    mean, std = samples.mean(axis=0), np.maximum(samples.std(axis=0), SMALLEST_SPREAD)
     found = _gaussian_scores(observed, mean, std, noise)
     return found | {"elppd": elppd(observed, samples, noise) - len(observed) * LOG_UNITS}
 

@@ -87,3 +87,17 @@ def test_a_method_may_be_in_the_first_repeats_only():
     assert table["b"]["rmse"]["values"] == [0, 2]
     assert paired(table, "b", "a", "rmse")["values"] == [0, 1]
     assert list(against(table, "a")) == ["b"]
+
+
+def test_members_that_agree_on_a_bound_are_infinitely_sure():
+    truth = RNG.uniform(-1, 1, (12, 5))
+    samples = truth + RNG.normal(0, 0.3, (8, 12, 5))
+    samples[:, :, 4] = -0.8
+    found = scores(samples, truth, NOISE)
+    narrow = scores(
+        np.where(samples == -0.8, -0.8 + RNG.normal(0, 1e-7, 8)[:, None, None], samples),
+        truth,
+        NOISE,
+    )
+    assert found["miscalibration"] == pytest.approx(narrow["miscalibration"], abs=1e-12)
+    assert all(np.isfinite(list(found.values())))
