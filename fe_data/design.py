@@ -1,7 +1,6 @@
 """Which cells are simulated: the paper's designs, design files, one independent seed a sample."""
 
 import hashlib
-import inspect
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
@@ -146,10 +145,9 @@ def _replicated(name, seed, points, groups, repeats) -> Design:
 
 
 def _latin_hypercube(count: int, sequence: np.random.SeedSequence) -> np.ndarray:
-    # SciPy 1.15 renamed the argument; both names take a Generator.
-    accepted = inspect.signature(qmc.LatinHypercube).parameters
-    keyword = "rng" if "rng" in accepted else "seed"
-    sampler = qmc.LatinHypercube(len(INPUT_NAMES), **{keyword: np.random.default_rng(sequence)})
+    sampler = qmc.LatinHypercube(len(INPUT_NAMES))
+    # Set, not passed: newer versions of SciPy draw from a child of a generator that is passed.
+    sampler.rng = np.random.default_rng(sequence)
     return sampler.random(count)
 
 

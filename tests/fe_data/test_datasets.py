@@ -1,12 +1,10 @@
 """The shipped tables: complete, of the named designs, and what this code simulates."""
 
-import inspect
 from pathlib import Path
 
 import dolfinx
 import numpy as np
 import pytest
-from scipy.stats import qmc
 
 from fe_data.compare import compare
 from fe_data.design import NAMED_DESIGNS, design_from_file, named_design
@@ -22,11 +20,6 @@ LIMITS = {  # bias against the published Abaqus tables
 }  # fmt: skip
 
 
-@pytest.mark.xfail(
-    "rng" in inspect.signature(qmc.LatinHypercube).parameters,
-    reason="this SciPy draws from a child of the generator that design.py gives it",
-    strict=True,
-)
 @pytest.mark.parametrize("name", NAMED_DESIGNS)
 def test_every_row_is_of_its_design(name):
     table, design = load_table(SHIPPED / f"{name}.csv"), named_design(name)
