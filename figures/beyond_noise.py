@@ -10,7 +10,6 @@ from bnn.noise import noise_covariance
 from figures.beyond import (
     Beyond,
     Problem,
-    exact_rows,
     function_ensemble,
     function_numbers,
     pretrained_networks,
@@ -49,38 +48,34 @@ def covariances(paper: np.ndarray, replicates: np.ndarray) -> dict[str, np.ndarr
     }
 
 
-def exact_under_noise(
+def problems_under_noise(
     problems: Mapping[str, Problem], replicates: np.ndarray
-) -> dict[str, dict[str, dict[str, Any]]]:
-    """Scores of the exact posteriors: training set → kind of Σ_noise → posterior → score."""
+) -> dict[str, dict[str, Problem]]:
+    """Training set → kind of Σ_noise → problem, each with a prior by evidence of its own."""
     return {
         case: {
-            kind: exact_rows({case: with_noise(problem, noise)})[case]
+            kind: with_noise(problem, noise)
             for kind, noise in covariances(problem.data.noise, replicates).items()
         }
         for case, problem in problems.items()
     }
 
 
-def run_noise(
-    problem: Problem, replicates: np.ndarray, settings: Beyond, seed: int
-) -> dict[str, dict[str, Any]]:
+def run_noise(tasks: Mapping[str, Problem], settings: Beyond, seed: int) -> dict[str, Any]:
     """Ensembles under each kind of Σ_noise.
 
     Args:
-        problem: Training set, with the paper's noise.
-        replicates: Σ_noise from replicates, (5, 5) scaled.
+        tasks: Kind of Σ_noise → problem, of one training set.
         settings: Sizes.
         seed: Of everything random.
 
     Returns:
         Kind of Σ_noise → method → number → interval.
     """
-    seeds = seeds_of(seed, settings.noise_repeats)
-    networks = [pretrained_networks(problem, settings, settings.n_pretrained, s) for s in seeds]
+    seeds, first = seeds_of(seed, settings.noise_repeats), next(iter(tasks.values()))
+    networks = [pretrained_networks(first, settings, settings.n_pretrained, s) for s in seeds]
     found = {}
-    for kind, noise in covariances(problem.data.noise, replicates).items():
-        task = with_noise(problem, noise)
+    for kind, task in tasks.items():
         repeats = [
             {
                 "low_rank": weight_numbers(METHODS["low_rank"], nets, task, settings, s),

@@ -19,7 +19,7 @@ from figures.beyond import (
 from figures.beyond_1d import distances, run_example
 from figures.beyond_findings import LABELS, claims, noise_sentence, paragraphs, tables
 from figures.beyond_metrics import SCORES, interval, summarise
-from figures.beyond_noise import exact_under_noise, run_noise
+from figures.beyond_noise import problems_under_noise, run_noise
 from figures.beyond_priors import relevance
 from figures.beyond_weights import METHODS
 from figures.profiles import ProfileError, load_profile
@@ -138,10 +138,11 @@ def test_targets_are_judged_at_their_sizes_only(results):
 def test_noise_study_runs_under_each_covariance(tables, settings):
     problem = load_problems(tables, settings)["outd"]
     covariance = problem.data.covariance + 0.001
-    found = run_noise(problem, covariance, settings, seed=1)
+    tasks = problems_under_noise({"outd": problem}, covariance)["outd"]
+    found = run_noise(tasks, settings, seed=1)
     assert list(found) == ["of the paper", "of replicates, diagonal", "of replicates"]
     assert all(set(rows) == set(found["of the paper"]) for rows in found.values())
-    exact = exact_under_noise({"outd": problem}, covariance)["outd"]
+    exact = exact_rows(tasks)
     assert list(exact) == list(found)
     assert exact["of the paper"] == exact_rows({"outd": problem})["outd"]
     words = noise_sentence(np.eye(5) - 0.4 * np.eye(5)[::-1], 12)
