@@ -17,6 +17,7 @@ from bnn.settings import Convergence, FunctionAnchoring, TrainingSettings
 from bnn.storage import write
 from bnn.training import DivergenceError, DivergenceWarning, TrainingResult, train
 
+SCALERS = ("input_scaler_", "output_scaler_")
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
 
 # Addresses of the independent seeds below random_state.
@@ -266,7 +267,7 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self, "architecture_")
         arrays = {n: np.asarray(getattr(self, n)) for n in self._stored if hasattr(self, n)}
-        for name in ("input_scaler_", "output_scaler_"):
+        for name in SCALERS:
             scaler = getattr(self, name)
             arrays[name] = np.stack([scaler.low, scaler.high])
         header = {
@@ -280,13 +281,29 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
 
     @classmethod
     def from_stored(cls, arrays: dict[str, np.ndarray], header: dict) -> EnsembleRegressor:
-        """Rebuild an ensemble from what save wrote, see bnn.load."""
-        ensemble = cls(**{k: _restored(v) for k, v in header["parameters"].items()})
-        ensemble._prior_not_stored = "not_stored" in (header["parameters"].get("prior") or {})
+        """Rebuild an ensemble from what save wrote, see bnn.load.
+
+        Args:
+            arrays: Name → array.
+            header: With storage.ENTRIES.
+
+        Returns:
+            The ensemble.
+
+        Raises:
+            ValueError, TypeError, KeyError, AttributeError: If an entry is not what save wrote.
+        """
+        parameters = header["parameters"]
+        if not isinstance(parameters, dict):
+            raise ValueError("the parameters are not a mapping")
+        ensemble = cls(**{k: _restored(v) for k, v in parameters.items()})
+        ensemble._prior_not_stored = "not_stored" in (parameters.get("prior") or {})
         ensemble.architecture_ = Architecture(tuple(header["widths"]), ensemble.activation)
-        for name in ("input_scaler_", "output_scaler_"):
-            setattr(ensemble, name, BoundsScaler(*arrays.pop(name)))
-        for name, values in arrays.items():
+        _check_stored(arrays, header, cls._stored, ensemble.architecture_)
+        for name in SCALERS:
+            setattr(ensemble, name, BoundsScaler(*arrays[name]))
+        for name in arrays.keys() - set(SCALERS):
+            values = arrays[name]
             setattr(ensemble, name, tuple(values.tolist()) if "diverged" in name else values)
         if header["y_ndim"] is not None:
             ensemble.y_ndim_ = header["y_ndim"]
@@ -307,3 +324,38 @@ def _restored(value):
         kinds = {"convergence": Convergence, "function_anchoring": FunctionAnchoring}
         return next((kinds[k](**v) for k, v in value.items() if k in kinds), None)
     return value
+
+
+def _check_stored(arrays: dict, header: dict, names: tuple, architecture: Architecture) -> None:
+    """Raise ValueError unless arrays and header fit the architecture and each other."""
+    n_in, n_out = architecture.n_inputs, architecture.n_outputs
+    unknown = sorted(arrays.keys() - {*names, *SCALERS})
+    if unknown:
+        raise ValueError(f"unknown array {unknown[0]!r}")
+    for name, values in arrays.items():
+        if values.dtype.kind not in "fiub":
+            raise ValueError(f"{name} holds {values.dtype}, not real numbers")
+    fitted = "weights_" in arrays
+    needed = {"input_scaler_": (2, n_in), "output_scaler_": (2, n_out)}
+    if fitted:
+        needed["noise_covariance_"] = (n_out, n_out)
+    for name, shape in needed.items():
+        if name not in arrays:
+            raise ValueError(f"there is no {name}")
+        if arrays[name].shape != shape:
+            raise ValueError(f"{name} has shape {arrays[name].shape}, not {shape}")
+    for name in sorted(arrays.keys() & {"weights_", "pretrained_weights_", "anchors_"}):
+        _check_weights(name, arrays[name], architecture.n_weights)
+    y_ndim, columns = header["y_ndim"], header["feature_names"]
+    if y_ndim not in ((1, 2) if fitted else (None, 1, 2)) or (y_ndim == 1 and n_out > 1):
+        raise ValueError(f"y_ndim = {y_ndim!r} does not fit {n_out} outputs")
+    named = isinstance(columns, list) and all(isinstance(c, str) for c in columns)
+    if columns is not None and not (named and len(columns) == n_in):
+        raise ValueError(f"feature_names = {columns!r} do not name {n_in} inputs")
+
+
+def _check_weights(name: str, weights: np.ndarray, n_weights: int) -> None:
+    if weights.ndim != 2 or len(weights) == 0 or weights.shape[1] != n_weights:
+        raise ValueError(f"{name} has shape {weights.shape}, not (K, {n_weights})")
+    if weights.dtype.kind != "f" or not np.isfinite(weights).all():
+        raise ValueError(f"{name} holds values that are not finite numbers")

@@ -6,7 +6,7 @@ import os
 
 from bnn.anchored import REGULARISERS, AnchoredEnsemble
 from bnn.base import EnsembleRegressor
-from bnn.storage import read
+from bnn.storage import damaged, read, shortened
 from bnn.vanilla import VanillaEnsemble
 
 __all__ = ["REGULARISERS", "AnchoredEnsemble", "VanillaEnsemble", "load"]
@@ -29,9 +29,12 @@ def load(path: str | os.PathLike) -> EnsembleRegressor:
         ValueError: If the file is damaged, foreign or of another version.
     """
     arrays, header = read(path)
-    kind = ENSEMBLES.get(header["class"])
-    if kind is None:
+    name = header["class"]
+    if not isinstance(name, str) or name not in ENSEMBLES:
         raise ValueError(
-            f"{path}: holds a {header['class']}, must be one of {', '.join(ENSEMBLES)}"
+            f"{path}: holds a {shortened(name)}, must be one of {', '.join(ENSEMBLES)}"
         )
-    return kind.from_stored(arrays, header)
+    try:
+        return ENSEMBLES[name].from_stored(arrays, header)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise damaged(path, error) from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from bnn.settings import Convergence, FunctionAnchoring
 
 FORMAT = "bnn-ensemble"
 VERSION = 1
+ENTRIES = ("class", "parameters", "widths", "y_ndim", "feature_names")  # of every header
 
 
 def plain(value):
@@ -52,6 +52,17 @@ def write(path: str | os.PathLike, arrays: dict[str, np.ndarray], header: dict) 
     part.replace(path)
 
 
+def shortened(value: object) -> str:
+    """Write a value on one line of at most 200 characters."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+def damaged(path: str | os.PathLike, reason: object) -> ValueError:
+    """Return the error of a file whose content is not what write wrote."""
+    return ValueError(f"{path}: not a saved ensemble, or damaged ({shortened(reason)})")
+
+
 def read(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict]:
     """Read a file.
 
@@ -71,12 +82,18 @@ def read(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict]:
         header = json.loads(str(arrays.pop("header")))
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such file") from None
-    except (zipfile.BadZipFile, OSError, ValueError, KeyError, EOFError, AttributeError) as error:
-        raise ValueError(f"{path}: not a saved ensemble, or damaged ({error})") from None
+    except Exception as error:  # no common base of what zipfile, zlib, NumPy and json raise
+        raise damaged(path, error) from None
+    if not isinstance(header, dict):
+        raise ValueError(f"{path}: not a saved ensemble")
     if header.get("format") != FORMAT:
         raise ValueError(f"{path}: not a saved ensemble")
     if header.get("version") != VERSION:
         raise ValueError(
-            f"{path}: format version {header.get('version')}, this bnn reads version {VERSION}"
+            f"{path}: format version {shortened(header.get('version'))}, "
+            f"this bnn reads version {VERSION}"
         )
+    absent = [name for name in ENTRIES if name not in header]
+    if absent:
+        raise damaged(path, f"the header has no {absent[0]!r}")
     return arrays, header

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import reprlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,16 +25,46 @@ class ProfileError(ValueError):
     """A profile that does not exist or holds a value that is not allowed."""
 
 
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxstring = 1, 60
+
+
+def shown(value: object) -> str:
+    """What a message repeats of a value: a line, whatever its size."""
+    try:
+        return _SHORT.repr(value)
+    except ValueError:  # Python writes no integers of more than 4300 digits
+        return "an integer of thousands of digits"
+
+
+def require_mapping(name: str, value: object) -> dict[str, Any]:
+    """Give a copy of a mapping of texts, or raise a ProfileError that names the field."""
+    if not isinstance(value, dict):
+        raise ProfileError(f"{name} = {shown(value)} is not allowed: a mapping is")
+    for key in value:
+        if not isinstance(key, str):
+            raise ProfileError(f"{name}: the key {shown(key)} is not allowed: a text is")
+    return dict(value)
+
+
+def require_texts(name: str, value: object) -> None:
+    """Raise a ProfileError that names the field and the value unless it is a list of texts."""
+    if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+        raise ProfileError(f"{name} = {shown(value)} is not allowed: a list of texts is")
+
+
 def require_integer(name: str, value: object, low: int) -> None:
     """Raise a ProfileError that names the field, the value and the allowed range."""
     if isinstance(value, bool) or not isinstance(value, int) or value < low:
-        raise ProfileError(f"{name} = {value!r} is not allowed: an integer of at least {low} is")
+        raise ProfileError(
+            f"{name} = {shown(value)} is not allowed: an integer of at least {low} is"
+        )
 
 
 def require_positive(name: str, value: object) -> None:
     """Raise a ProfileError that names the field and the value unless it is a positive number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise ProfileError(f"{name} = {value!r} is not allowed: a number above 0 is")
+        raise ProfileError(f"{name} = {shown(value)} is not allowed: a number above 0 is")
 
 
 @dataclass(frozen=True)
@@ -45,6 +76,11 @@ class Cell:
     b_m: float = 400  # hardening coefficient of the matrix [MPa]
     c_m: float = 0.40  # hardening exponent of the matrix [-]
     seed: int = 1
+
+    def __post_init__(self):
+        for name in ("vf", "E_f", "b_m", "c_m"):
+            require_positive(f"materials_data.cell.{name}", getattr(self, name))
+        require_integer("materials_data.cell.seed", self.seed, 0)
 
 
 @dataclass(frozen=True)
@@ -121,7 +157,9 @@ class Example1D:
         require_positive("example_1d.pretrain_epochs_scale", self.pretrain_epochs_scale)
         if not isinstance(self.bias_correction, bool):
             value = self.bias_correction
-            raise ProfileError(f"example_1d.bias_correction = {value!r} is not allowed: a bool is")
+            raise ProfileError(
+                f"example_1d.bias_correction = {shown(value)} is not allowed: a bool is"
+            )
         if self.n_members > self.n_pretrained:
             raise ProfileError(
                 f"example_1d.n_members = {self.n_members} is not allowed: "
@@ -162,29 +200,47 @@ class Profile:
 
     def __post_init__(self):
         require_integer("seed", self.seed, 0)
-        for design, count in self.datasets.items():
+        require_mapping("beyond", self.beyond)
+        self._check_datasets()
+        self._check_cases()
+        self._check_notebooks()
+
+    def _check_datasets(self) -> None:
+        for design, count in require_mapping("datasets", self.datasets).items():
             if design not in DESIGNS:
                 raise ProfileError(
-                    f"datasets: unknown design {design!r}: {', '.join(DESIGNS)} exist"
+                    f"datasets: unknown design {shown(design)}: {', '.join(DESIGNS)} exist"
                 )
             require_integer(f"datasets.{design}", count, 1)
+
+    def _check_cases(self) -> None:
         for name, case in self.surrogate.cases.items():
+            place = f"surrogate.cases.{name}"
+            if case.design not in DESIGNS:
+                raise ProfileError(
+                    f"{place}.design = {shown(case.design)} is not allowed: "
+                    f"one of {', '.join(DESIGNS)} is"
+                )
+            require_integer(f"{place}.count", case.count, 2)
             available = self.datasets.get(case.design, 0)
-            require_integer(f"surrogate.cases.{name}.count", case.count, 2)
             if case.count > available:
                 raise ProfileError(
-                    f"surrogate.cases.{name}.count = {case.count} is not allowed: "
-                    f"datasets holds {available} of {case.design!r}"
+                    f"{place}.count = {shown(case.count)} is not allowed: "
+                    f"datasets holds {shown(available)} of {case.design!r}"
                 )
-        for notebook, designs in self.notebooks.items():
+
+    def _check_notebooks(self) -> None:
+        for notebook, designs in require_mapping("notebooks", self.notebooks).items():
+            require_texts(f"notebooks.{notebook}", designs)
             absent = [design for design in designs if design not in self.datasets]
             if absent:
                 raise ProfileError(
-                    f"notebooks.{notebook} reads {absent[0]!r}, which datasets does not list"
+                    f"notebooks.{notebook} reads {shown(absent[0])}, which datasets does not list"
                 )
+        require_texts("apart", self.apart)
         unknown = [name for name in self.apart if name not in self.notebooks]
         if unknown:
-            raise ProfileError(f"apart: {unknown[0]!r} is not among the notebooks")
+            raise ProfileError(f"apart: {shown(unknown[0])} is not among the notebooks")
 
     @property
     def at_once(self) -> list[str]:
@@ -214,31 +270,54 @@ def load_profile(profile: str | Path) -> Profile:
         known = ", ".join(sorted(p.stem for p in PROFILE_DIR.glob("*.yaml")))
         raise ProfileError(f"unknown profile {text!r}: {known} exist, or give a .yaml file")
     try:
-        content = yaml.safe_load(path.read_text())
-    except yaml.YAMLError as error:
-        raise ProfileError(f"{path} is not valid YAML: {error}") from None
+        content = yaml.safe_load(path.read_bytes())
+    except OSError:
+        raise
+    except Exception as error:  # PyYAML lets through what int, float, date and the stack raise
+        detail = " ".join(str(error).split())[:300]
+        raise ProfileError(f"{path} is not valid YAML: {detail}") from None
     return _from_dict(path.stem, content)
 
 
 def _from_dict(name: str, content: object) -> Profile:
-    if not isinstance(content, dict):
-        raise ProfileError(f"profile {name!r} must be a mapping of fields")
-    content = dict(content)
-    try:
-        surrogate = dict(content["surrogate"])
-        cases = {name: Case(**case) for name, case in surrogate.pop("cases").items()}
-        content["surrogate"] = Surrogate(cases=cases, **surrogate)
-        content["prior_study"] = PriorStudy(**content.get("prior_study") or {})
-        content["example_1d"] = Example1D(**content.get("example_1d") or {})
-        materials = dict(content.get("materials_data") or {})
-        cell = Cell(**materials.pop("cell", None) or {})
-        content["materials_data"] = MaterialsData(cell=cell, **materials)
-        content["apart"] = tuple(content.get("apart") or ())
-        return Profile(name=name, **content)
-    except KeyError as error:
-        raise ProfileError(f"profile {name!r}: field {error} is missing") from None
-    except TypeError as error:  # says which field is unknown or missing
-        detail = str(error).replace(
-            "__init__() got an unexpected keyword argument", "unknown field"
-        )
-        raise ProfileError(f"profile {name!r}: {detail}") from None
+    given = require_mapping(f"profile {name!r}", content)
+    sections = {key: value for key, value in given.items() if value is not None}  # "beyond:"
+    fields = _fields(Profile, f"profile {name!r}", {"name": name, **sections})
+    if "name" in given:
+        raise ProfileError(f"profile {name!r}: unknown field 'name'")
+    fields["surrogate"] = _surrogate(fields["surrogate"])
+    for key, kind in (("prior_study", PriorStudy), ("example_1d", Example1D)):
+        fields[key] = kind(**_fields(kind, key, fields.get(key, {})))
+    fields["materials_data"] = _materials_data(fields.get("materials_data", {}))
+    require_texts("apart", fields.get("apart", ()))
+    return Profile(**{**fields, "apart": tuple(fields.get("apart", ()))})
+
+
+def _surrogate(content: object) -> Surrogate:
+    fields = _fields(Surrogate, "surrogate", content)
+    cases = require_mapping("surrogate.cases", fields["cases"])
+    fields["cases"] = {
+        name: Case(**_fields(Case, f"surrogate.cases.{name}", case)) for name, case in cases.items()
+    }
+    return Surrogate(**fields)
+
+
+def _materials_data(content: object) -> MaterialsData:
+    fields = _fields(MaterialsData, "materials_data", content)
+    if "cell" in fields:
+        fields["cell"] = Cell(**_fields(Cell, "materials_data.cell", fields["cell"]))
+    return MaterialsData(**fields)
+
+
+def _fields(kind: type, place: str, content: object) -> dict[str, Any]:
+    """A mapping to the fields of a dataclass: known ones only, and all without a default."""
+    given = require_mapping(place, content)
+    known = {item.name: item for item in dataclasses.fields(kind)}
+    for key in given:
+        if key not in known:
+            raise ProfileError(f"{place}: unknown field {shown(key)}")
+    for key, item in known.items():
+        required = item.default is item.default_factory is dataclasses.MISSING
+        if required and key not in given:
+            raise ProfileError(f"{place}: field {key!r} is missing")
+    return given

@@ -120,12 +120,70 @@ def rewrite_header(path, **changes):
         ({"version": 99}, "format version 99, this bnn reads version 1"),
         ({"format": "other"}, "not a saved ensemble"),
         ({"class": "Forest"}, "holds a Forest, must be one of VanillaEnsemble, AnchoredEnsemble"),
+        ({"class": []}, r"holds a \[\], must be one of VanillaEnsemble, AnchoredEnsemble"),
+        ({"parameters": 3}, r"damaged \(the parameters are not a mapping\)"),
+        ({"parameters": {"colour": 1}}, "damaged .*unexpected keyword argument 'colour'"),
+        ({"widths": None}, "saved.npz: not a saved ensemble, or damaged"),
+        ({"widths": [1, 7, 1]}, r"weights_ has shape \(3, 19\), not \(K, 22\)"),
+        ({"y_ndim": None}, "y_ndim = None does not fit 1 outputs"),
+        ({"y_ndim": {}}, "y_ndim = {} does not fit 1 outputs"),
+        ({"feature_names": ["a", "b"]}, r"feature_names = \['a', 'b'\] do not name 1 inputs"),
     ],
 )
 def test_foreign_header(saved, changes, message):
     """Other versions, formats and classes are refused by name."""
     rewrite_header(saved, **changes)
     with pytest.raises(ValueError, match=message):
+        load(saved)
+
+
+def rewrite(path, drop=(), **arrays):
+    with np.load(path) as file:
+        kept = {name: values for name, values in file.items() if name not in drop}
+    np.savez(path, **{**kept, **arrays})
+
+
+@pytest.mark.parametrize("entry", ["class", "parameters", "widths", "y_ndim", "feature_names"])
+def test_header_with_a_missing_entry(saved, entry):
+    """The entry is named."""
+    with np.load(saved) as file:
+        header = json.loads(str(file["header"]))
+    rewrite(saved, header=np.array(json.dumps({k: v for k, v in header.items() if k != entry})))
+    with pytest.raises(ValueError, match=rf"damaged \(the header has no '{entry}'\)"):
+        load(saved)
+
+
+@pytest.mark.parametrize("changes", [{"version": "9" * 7000}, {"class": "x" * 7000}])
+def test_no_message_repeats_a_long_header(saved, changes):
+    """It stays a line that can be read."""
+    rewrite_header(saved, **changes)
+    with pytest.raises(ValueError, match=r"\.\.\.") as refusal:
+        load(saved)
+    assert len(str(refusal.value)) < 350 + len(str(saved))
+
+
+def test_header_that_is_no_mapping(saved):
+    """JSON, but a list."""
+    rewrite(saved, header=np.array("[1]"))
+    with pytest.raises(ValueError, match="not a saved ensemble"):
+        load(saved)
+
+
+@pytest.mark.parametrize(
+    ("drop", "arrays", "message"),
+    [
+        (["noise_covariance_"], {}, "there is no noise_covariance_"),
+        (["input_scaler_"], {}, "there is no input_scaler_"),
+        ([], {"output_scaler_": np.zeros((2, 3))}, r"output_scaler_ has shape \(2, 3\), not"),
+        ([], {"weights_": np.full((3, 19), np.nan)}, "weights_ holds values that are not finite"),
+        ([], {"losses_": np.array("text")}, "losses_ holds <U4, not real numbers"),
+        ([], {"predict": np.zeros(3)}, "unknown array 'predict'"),
+    ],
+)
+def test_arrays_that_do_not_fit(saved, drop, arrays, message):
+    """Each is refused by name."""
+    rewrite(saved, drop, **arrays)
+    with pytest.raises(ValueError, match=rf"damaged \({message}"):
         load(saved)
 
 

@@ -63,6 +63,28 @@ CHANGES = [
         {"surrogate.cases": {"outd": {"design": "train_beta", "count": 1}}},
         "count = 1 is not allowed",
     ),
+    ({"surrogate": 3}, "surrogate = 3 is not allowed: a mapping is"),
+    ({"surrogate.cases": None}, "surrogate.cases = None is not allowed: a mapping is"),
+    ({"surrogate.cases": {"outd": None}}, "surrogate.cases.outd = None is not allowed: a mapping"),
+    (
+        {"surrogate.cases": {"outd": {"count": 2}}},
+        "surrogate.cases.outd: field 'design' is missing",
+    ),
+    (
+        {"surrogate.cases": {"outd": {"design": [], "count": 2}}},
+        "surrogate.cases.outd.design = [] is not allowed: one of test_uniform, train_uniform",
+    ),
+    ({"seed": None}, "field 'seed' is missing"),
+    ({"name": "other"}, "unknown field 'name'"),
+    ({"datasets": ["train_beta"]}, "datasets = ['train_beta'] is not allowed: a mapping is"),
+    ({"datasets": {1: 2}}, "datasets: the key 1 is not allowed: a text is"),
+    ({"notebooks": {"04": "train_beta"}}, "notebooks.04 = 'train_beta' is not allowed: a list of"),
+    ({"apart": [["04"]]}, "apart = [[...]] is not allowed: a list of texts is"),
+    ({"beyond": "all"}, "beyond = 'all' is not allowed: a mapping is"),
+    (
+        {"materials_data.cell": {"vf": None}},
+        "materials_data.cell.vf = None is not allowed: a number",
+    ),
 ]
 
 
@@ -89,3 +111,19 @@ def test_a_missing_field_is_named(profile_content, tmp_path, name):
     path.write_text(yaml.safe_dump({k: v for k, v in profile_content.items() if k != name}))
     with pytest.raises(ProfileError, match=name):
         load_profile(path)
+
+
+def test_a_section_without_content_takes_the_defaults(profile_content, tmp_path):
+    path = tmp_path / "bare.yaml"
+    path.write_text(yaml.safe_dump({**profile_content, "beyond": None, "prior_study": None}))
+    assert load_profile(path).prior_study.at_paper_size
+    assert load_profile(path).beyond == {}
+
+
+@pytest.mark.parametrize("text", ["seed: " + "[" * 5000, "seed: 2001-99-99", "seed: " + "9" * 5000])
+def test_what_the_parser_fails_on_is_not_valid_yaml(tmp_path, text):
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    with pytest.raises(ProfileError, match="is not valid YAML: ") as refusal:
+        load_profile(path)
+    assert len(str(refusal.value)) < 600
