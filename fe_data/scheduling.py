@@ -65,7 +65,7 @@ def local_workers(jobs: int) -> Iterator[Runner]:
     A crash in a task ends a worker, never this process: that holds for one job, too. Only where
     the system has no room for semaphores (/dev/shm in some containers), tasks run in this process.
     """
-    if not _semaphores_work():
+    if not semaphores_work():
         print("no room in /dev/shm: one cell at a time, in this process", file=sys.stderr)
         yield map
         return
@@ -78,7 +78,7 @@ def local_workers(jobs: int) -> Iterator[Runner]:
             executor = get_memmapping_executor(
                 jobs,
                 env=dict.fromkeys(THREAD_VARIABLES, "1"),
-                initializer=_end_with_parent,
+                initializer=end_with_parent,
                 initargs=(os.getpid(),),
                 timeout=IDLE_SECONDS,
             )
@@ -128,7 +128,8 @@ def dask_workers(address: str) -> Iterator[Runner]:
         yield run
 
 
-def _semaphores_work() -> bool:
+def semaphores_work() -> bool:
+    """Whether processes can share semaphores, which pools of workers need."""
     try:
         multiprocessing.Lock()
     except OSError:
@@ -136,7 +137,7 @@ def _semaphores_work() -> bool:
     return True
 
 
-def _end_with_parent(parent: int) -> None:
+def end_with_parent(parent: int) -> None:
     """Let a worker process end soon after the process that started it was killed."""
 
     def watch() -> None:

@@ -13,8 +13,8 @@ from doit.dependency import SqliteDB
 from doit.exceptions import TaskFailed
 from doit.reporter import ConsoleReporter
 
+from fe_data.scheduling import available_cores
 from figures.dependencies import ROOT
-from figures.processes import available_cores
 
 
 class Reporter(ConsoleReporter):

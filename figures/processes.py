@@ -8,14 +8,15 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from joblib import Parallel, delayed, parallel_config
+from joblib.executor import get_memmapping_executor
 
-
-def available_cores() -> int:
-    """Cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+from fe_data.scheduling import (
+    IDLE_SECONDS,
+    THREAD_VARIABLES,
+    available_cores,
+    end_with_parent,
+    semaphores_work,
+)
 
 
 def side_by_side(function: Callable, calls: Iterable[tuple]) -> list[Any]:
@@ -26,11 +27,23 @@ def side_by_side(function: Callable, calls: Iterable[tuple]) -> list[Any]:
         calls: arguments of each call; a single one runs here, on all cores.
 
     Returns:
-        The results in the order of the calls.
+        The results in the order of the calls. Workers end soon after this process, even where
+        it was killed.
     """
     calls = list(calls)
     workers = min(available_cores(), len(calls))
-    if workers <= 1:
+    if workers <= 1 or not semaphores_work():
         return [function(*call) for call in calls]
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        return Parallel(n_jobs=workers)(delayed(function)(*call) for call in calls)
+    # joblib.Parallel's own pool; Parallel hands no initializer to it before joblib 1.5.
+    executor = get_memmapping_executor(
+        workers,
+        env=dict.fromkeys(THREAD_VARIABLES, "1"),
+        initializer=end_with_parent,
+        initargs=(os.getpid(),),
+        timeout=IDLE_SECONDS,
+    )
+    try:
+        return list(executor.map(function, *zip(*calls, strict=True)))
+    except BaseException:
+        executor.shutdown(wait=False, kill_workers=True)
+        raise

@@ -36,7 +36,7 @@ def measure(folder: Path, task: str, count: int) -> tuple[float, float]:
 
 def run_task(task: str, folder: Path, count: int) -> None:
     """Do one task and print its seconds and the peak memory of this process [MB]."""
-    scheduling._semaphores_work = lambda: False  # no pool: one process is measured
+    scheduling.semaphores_work = lambda: False  # no pool: one process is measured
     start = time.perf_counter()
     if task == "make":
         os.fsync = lambda _: None  # the disk is not measured
