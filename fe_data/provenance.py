@@ -29,15 +29,24 @@ def _version(package: str) -> str:
 
 
 def _commit() -> str:
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    """Commit of the code; -dirty when tracked files differ, but for the metrics of full runs."""
+    commit = _git("describe", "--always", "--abbrev=12", "--exclude=*")
+    if commit is None:
+        return "unknown"
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ":/", ":!/figures/full*")
+    return f"{commit}-dirty" if changed else commit
+
+
+def _git(*arguments: str) -> str | None:
+    """Output of a git command here; None where there is no repository."""
     folder = Path(__file__).parent
     try:
         done = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, timeout=10, check=True
+            ["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=10, check=True
         )
     except (OSError, subprocess.SubprocessError):
-        return "unknown"
-    return done.stdout.strip() or "unknown"
+        return None
+    return done.stdout.strip()
 
 
 def _machine() -> str:
