@@ -32,7 +32,15 @@ from figures.materials import (
     load_samples,
     noise_std,
 )
-from figures.profiles import Case, ProfileError, require_integer
+from figures.profiles import (
+    Case,
+    ProfileError,
+    fields_of,
+    require_integer,
+    require_mapping,
+    require_positive,
+    shown,
+)
 from figures.surrogate import seeds_of
 
 FUNCTION_HIDDEN = (50, 50, 50)  # smooth networks follow the prior's realisations more closely
@@ -72,11 +80,13 @@ class Beyond:
     example_epochs_scale: float = 1.0  # factor on the epochs of the one-dimensional example
 
     def __post_init__(self):
-        for item in dataclasses.fields(self)[1:]:
-            value = getattr(self, item.name)
-            if isinstance(value, int):
+        require_positive("beyond.example_epochs_scale", self.example_epochs_scale)
+        for k in self.spans:
+            require_integer("beyond.spans", k, 2)
+        for item in dataclasses.fields(self):
+            if item.name not in ("cases", "spans", "example_epochs_scale"):
                 low = 1 if "epochs" in item.name or "repeats" in item.name else 2
-                require_integer(f"beyond.{item.name}", value, low)
+                require_integer(f"beyond.{item.name}", getattr(self, item.name), low)
         if not self.cases:
             raise ProfileError("beyond.cases is empty: at least one training set is needed")
         if self.n_members > min(self.n_pretrained, *self.spans):
@@ -92,14 +102,15 @@ class Beyond:
         Raises:
             ProfileError: a field is unknown, missing or out of range.
         """
-        fields = dict(content)
-        try:
-            fields["cases"] = {n: Case(**case) for n, case in (fields.get("cases") or {}).items()}
-            fields["spans"] = tuple(fields.get("spans", cls.spans))
-            return cls(**fields)
-        except TypeError as error:
-            detail = str(error).replace("__init__() got an unexpected keyword argument", "unknown")
-            raise ProfileError(f"beyond: {detail}") from None
+        fields = fields_of(cls, "beyond", content)
+        cases = require_mapping("beyond.cases", fields.get("cases"))
+        fields["cases"] = {
+            n: Case(**fields_of(Case, f"beyond.cases.{n}", case)) for n, case in cases.items()
+        }
+        spans = fields.get("spans", cls.spans)
+        if not isinstance(spans, list | tuple):
+            raise ProfileError(f"beyond.spans = {shown(spans)} is not allowed: a list is")
+        return cls(**fields | {"spans": tuple(spans)})
 
 
 @dataclass(frozen=True)

@@ -282,34 +282,35 @@ def load_profile(profile: str | Path) -> Profile:
 def _from_dict(name: str, content: object) -> Profile:
     given = require_mapping(f"profile {name!r}", content)
     sections = {key: value for key, value in given.items() if value is not None}  # "beyond:"
-    fields = _fields(Profile, f"profile {name!r}", {"name": name, **sections})
+    fields = fields_of(Profile, f"profile {name!r}", {"name": name, **sections})
     if "name" in given:
         raise ProfileError(f"profile {name!r}: unknown field 'name'")
     fields["surrogate"] = _surrogate(fields["surrogate"])
     for key, kind in (("prior_study", PriorStudy), ("example_1d", Example1D)):
-        fields[key] = kind(**_fields(kind, key, fields.get(key, {})))
+        fields[key] = kind(**fields_of(kind, key, fields.get(key, {})))
     fields["materials_data"] = _materials_data(fields.get("materials_data", {}))
     require_texts("apart", fields.get("apart", ()))
     return Profile(**{**fields, "apart": tuple(fields.get("apart", ()))})
 
 
 def _surrogate(content: object) -> Surrogate:
-    fields = _fields(Surrogate, "surrogate", content)
+    fields = fields_of(Surrogate, "surrogate", content)
     cases = require_mapping("surrogate.cases", fields["cases"])
     fields["cases"] = {
-        name: Case(**_fields(Case, f"surrogate.cases.{name}", case)) for name, case in cases.items()
+        name: Case(**fields_of(Case, f"surrogate.cases.{name}", case))
+        for name, case in cases.items()
     }
     return Surrogate(**fields)
 
 
 def _materials_data(content: object) -> MaterialsData:
-    fields = _fields(MaterialsData, "materials_data", content)
+    fields = fields_of(MaterialsData, "materials_data", content)
     if "cell" in fields:
-        fields["cell"] = Cell(**_fields(Cell, "materials_data.cell", fields["cell"]))
+        fields["cell"] = Cell(**fields_of(Cell, "materials_data.cell", fields["cell"]))
     return MaterialsData(**fields)
 
 
-def _fields(kind: type, place: str, content: object) -> dict[str, Any]:
+def fields_of(kind: type, place: str, content: object) -> dict[str, Any]:
     """A mapping to the fields of a dataclass: known ones only, and all without a default."""
     given = require_mapping(place, content)
     known = {item.name: item for item in dataclasses.fields(kind)}

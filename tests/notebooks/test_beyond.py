@@ -156,7 +156,19 @@ def test_noise_study_runs_under_each_covariance(tables, settings):
         ({"repeats": 0}, "beyond.repeats = 0 is not allowed: an integer of at least 1 is"),
         ({"cases": {}}, "beyond.cases is empty: at least one training set is needed"),
         ({"n_members": 5}, "beyond.n_members = 5 is not allowed: at most 3 pre-trained networks"),
-        ({"wrong": 1}, "beyond: .*unknown.* 'wrong'"),
+        ({"wrong": 1}, "beyond: unknown field 'wrong'"),
+        ({"repeats": None}, "beyond.repeats = None is not allowed: an integer of at least 1 is"),
+        ({"spans": 3}, "beyond.spans = 3 is not allowed: a list is"),
+        ({"spans": [3, "x"]}, "beyond.spans = 'x' is not allowed: an integer of at least 2 is"),
+        ({"cases": [1]}, "beyond.cases"),
+        (
+            {"cases": {"outd": {"design": "train_beta"}}},
+            "beyond.cases.outd: field 'count' is missing",
+        ),
+        (
+            {"example_epochs_scale": 0},
+            "beyond.example_epochs_scale = 0 is not allowed: a number above 0",
+        ),
     ],
 )
 def test_settings_that_cannot_work_are_refused(change, message):
