@@ -7,11 +7,14 @@ layer costs one batched product forward and two backward.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from bnn.activations import ACTIVATIONS
 from bnn.networks import Architecture
+from bnn.products import products_on
 
 # In float32 numbers.
 CACHE_LINE = 16
@@ -82,48 +85,60 @@ class Pass:
     ) -> None:
         self._activation = ACTIVATIONS[architecture.activation]
         k, device, widths = len(weights.blocks[0]), weights.flat.device, architecture.widths
+        products = products_on(device)
+        operand, self._multiply = products.operand, products.multiply
         self._z = [torch.empty(k, n, batch, device=device) for n in widths[1:]]
         self._deltas = [torch.empty_like(z) for z in self._z]
-        self._hidden = [torch.ones(k, n + 1, batch, device=device) for n in widths[1:-1]]
-        self._outlets = [hidden[:, :-1] for hidden in self._hidden]
-        self._forward = [matrix.transpose(1, 2) for matrix in weights.matrices]
-        self._kernels = [matrix[:, :-1] for matrix in weights.matrices]
-        self._deltas_transposed = [delta.transpose(1, 2) for delta in self._deltas]
-        self._gradients = gradients.matrices
+        hidden = [torch.ones(k, n + 1, batch, device=device) for n in widths[1:-1]]
+        self._outlets = [values[:, :-1] for values in hidden]
+        self._operand = operand
+        self._hidden = [operand(values) for values in hidden]
+        self._products = [operand(z) for z in self._z]
+        self._forward = [operand(matrix.transpose(1, 2)) for matrix in weights.matrices]
+        self._kernels = [operand(matrix[:, :-1]) for matrix in weights.matrices]
+        self._errors = [operand(delta) for delta in self._deltas]
+        self._errors_transposed = [operand(delta.transpose(1, 2)) for delta in self._deltas]
+        self._gradients = [operand(matrix) for matrix in gradients.matrices]
 
     @property
     def delta(self) -> Tensor:
         """Where ∂loss/∂f goes before backward(), (k, n_out, batch)."""
         return self._deltas[-1]
 
-    def forward(self, X: Tensor) -> Tensor:
+    def inputs(self, X: Tensor) -> Any:
+        """Prepare inputs for forward() and backward(), as a view.
+
+        Args:
+            X: With ones appended, (k, batch, n_in + 1).
+        """
+        return self._operand(X.transpose(1, 2))
+
+    def forward(self, inputs: Any) -> Tensor:
         """Evaluate the networks.
 
         Args:
-            X: Inputs with ones appended, (k, n_in + 1, batch).
+            inputs: From inputs().
 
         Returns:
             Outputs, (k, n_out, batch), a buffer of this object.
         """
-        inputs = X
-        for kernel, z, hidden, outlet in zip(
-            self._forward, self._z, self._hidden, self._outlets, strict=False
-        ):
-            torch.bmm(kernel, inputs, out=z)
-            self._activation.forward(z, outlet)
-            inputs = hidden
-        return torch.bmm(self._forward[-1], inputs, out=self._z[-1])
+        for index, outlet in enumerate(self._outlets):
+            self._multiply(self._forward[index], inputs, self._products[index])
+            self._activation.forward(self._z[index], outlet)
+            inputs = self._hidden[index]
+        self._multiply(self._forward[-1], inputs, self._products[-1])
+        return self._z[-1]
 
-    def backward(self, X: Tensor) -> None:
+    def backward(self, inputs: Any) -> None:
         """Write ∂loss/∂ω to the gradients, given ∂loss/∂f in self.delta.
 
         Args:
-            X: As in the forward pass before.
+            inputs: As in the forward pass before.
         """
+        multiply, errors = self._multiply, self._errors
         for index in range(len(self._z) - 1, 0, -1):
-            below = self._deltas[index - 1]
-            transposed = self._deltas_transposed[index]
-            torch.bmm(self._hidden[index - 1], transposed, out=self._gradients[index])
-            torch.bmm(self._kernels[index], self._deltas[index], out=below)
-            self._activation.backward(below, self._z[index - 1])
-        torch.bmm(X, self._deltas_transposed[0], out=self._gradients[0])
+            below = index - 1
+            multiply(self._hidden[below], self._errors_transposed[index], self._gradients[index])
+            multiply(self._kernels[index], errors[index], errors[below])
+            self._activation.backward(self._deltas[below], self._z[below])
+        multiply(inputs, self._errors_transposed[0], self._gradients[0])

@@ -186,13 +186,10 @@ class Chunk:
         slices = [slice(start, min(start + batch, n)) for start in range(0, n, batch)]
         sizes = {points.stop - points.start for points in slices}
         passes = {size: Pass(architecture, self.weights, self.gradients, size) for size in sizes}
+        runs = [passes[points.stop - points.start] for points in slices]
         return [
-            (
-                passes[points.stop - points.start],
-                self.data.X[:, points].transpose(1, 2),
-                self.data.y[:, points].transpose(1, 2),
-            )
-            for points in slices
+            (run, run.inputs(self.data.X[:, points]), self.data.y[:, points].transpose(1, 2))
+            for run, points in zip(runs, slices, strict=True)
         ]
 
     def run_epoch(self, epoch: int) -> None:
@@ -204,9 +201,9 @@ class Chunk:
     def steps(self) -> None:
         """Take the optimisation steps of one epoch; the same calls on the same buffers always."""
         self.loss.zero_()
-        for run, X, y in self._batches:
-            self._data_gradient(run.forward(X), y, run.delta)
-            run.backward(X)
+        for run, inputs, y in self._batches:
+            self._data_gradient(run.forward(inputs), y, run.delta)
+            run.backward(inputs)
             self._penalty_gradient()
             self.adam.step()
 

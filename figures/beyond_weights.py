@@ -148,7 +148,7 @@ def data_gradient(
     blocks = LayerBlocks(architecture, K, torch.device("cpu")).load(torch.as_tensor(weights))
     gradients = LayerBlocks(architecture, K, torch.device("cpu"))
     run = Pass(architecture, blocks, gradients, n)
-    inputs = with_ones(torch.as_tensor(X, dtype=torch.float32)).expand(K, n, -1).transpose(1, 2)
+    inputs = run.inputs(with_ones(torch.as_tensor(X, dtype=torch.float32)).expand(K, n, -1))
     outputs = run.forward(inputs).transpose(1, 2).numpy()
     run.delta.copy_(torch.as_tensor(((outputs - y) @ precision).transpose(0, 2, 1)))
     run.backward(inputs)

@@ -20,7 +20,7 @@ def test_gradient_equals_autograd(activation):
     blocks = LayerBlocks(architecture, 4, torch.device("cpu")).load(weights)
     gradients = LayerBlocks(architecture, 4, torch.device("cpu"))
     run = Pass(architecture, blocks, gradients, 6)
-    inputs = with_ones(X).transpose(1, 2)
+    inputs = run.inputs(with_ones(X))
     outputs = run.forward(inputs).transpose(1, 2).clone()
     run.delta.copy_(direction.transpose(1, 2))
     run.backward(inputs)

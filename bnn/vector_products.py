@@ -1,0 +1,208 @@
+"""Batched products of small float32 matrices in 512-bit vectors, compiled by numba.
+
+The libraries behind PyTorch and NumPy use 256-bit vectors on processors that they do not know.
+The products of the training loop, about 50 x 50 by 50 x 32, fit the first-level cache, so that
+nothing needs to be packed: a tile of the result stays in registers while the rows of B pass by.
+Without AVX-512 the same code is right, but slow.
+
+Matrices are given to the tiles by the address of their first number and by strides in bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+LANES = 16
+_WIDTH = 2 * LANES  # columns of a tile; 10 rows of them fill 20 of the 32 vector registers
+_STAGES = (8, 4, 2, 1)  # of the transposition of 16 x 16 numbers
+
+_INT = ir.IntType(32)
+_FLOAT = ir.FloatType()
+_VECTOR = ir.VectorType(_FLOAT, LANES)
+_INDICES = ir.VectorType(_INT, LANES)
+_ZERO = ir.Constant(_VECTOR, [0.0] * LANES)
+_ALIGNMENT = ir.Constant(_INT, 4)
+
+
+class _Emitter:
+    """Writes vector instructions at the position of a builder."""
+
+    def __init__(self, builder: Any) -> None:
+        self.builder = builder
+
+    def address(self, start: ir.Value, count: int, stride: ir.Value | int) -> ir.Value:
+        """Return start + count stride."""
+        if isinstance(stride, int):
+            return self.builder.add(start, ir.Constant(start.type, count * stride))
+        return self.builder.add(start, self.builder.mul(stride, ir.Constant(start.type, count)))
+
+    def broadcast(self, value: ir.Value) -> ir.Value:
+        """Return a vector with the value in all lanes."""
+        kind = ir.VectorType(value.type, LANES)
+        empty = ir.Constant(kind, ir.Undefined)
+        one = self.builder.insert_element(empty, value, ir.Constant(_INT, 0))
+        return self.builder.shuffle_vector(one, empty, ir.Constant(_INDICES, [0] * LANES))
+
+    def number(self, address: ir.Value) -> ir.Value:
+        """Load one number."""
+        return self.builder.load(self.builder.inttoptr(address, _FLOAT.as_pointer()))
+
+    def first(self, count: ir.Value) -> ir.Value:
+        """Return the mask of the first lanes: none for count <= 0, all for count >= 16."""
+        lanes = ir.Constant(_INDICES, list(range(LANES)))
+        count = self.broadcast(self.builder.trunc(count, _INT))
+        return self.builder.icmp_signed("<", lanes, count)
+
+    def load(self, address: ir.Value, mask: ir.Value) -> ir.Value:
+        """Load the lanes of the mask; the others are zero, and their memory is not touched."""
+        pointer = self.builder.inttoptr(address, _VECTOR.as_pointer())
+        return self._call("llvm.masked.load", "p0", pointer, _ALIGNMENT, mask, _ZERO)
+
+    def store(self, value: ir.Value, address: ir.Value, mask: ir.Value) -> None:
+        """Store the lanes of the mask."""
+        pointer = self.builder.inttoptr(address, _VECTOR.as_pointer())
+        self._call("llvm.masked.store", "p0", value, pointer, _ALIGNMENT, mask)
+
+    def fma(self, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
+        """Return a b + c, rounded once."""
+        return self._call("llvm.fma", "", a, b, c)
+
+    def _call(self, name: str, suffix: str, *arguments: ir.Value) -> ir.Value:
+        result = ir.VoidType() if name.endswith("store") else _VECTOR
+        name = ".".join(filter(None, (name, f"v{LANES}f32", suffix)))
+        kind = ir.FunctionType(result, [a.type for a in arguments])
+        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return self.builder.call(function, arguments)
+
+    def exchange(self, rows: list[ir.Value], size: int) -> None:
+        """Exchange the off-diagonal size x size blocks: a stage of a transposition."""
+        lanes = range(LANES)
+        upper = [lane if not lane & size else LANES + lane - size for lane in lanes]
+        lower = [LANES + lane if lane & size else lane + size for lane in lanes]
+        for i in (lane for lane in lanes if not lane & size):
+            pair = rows[i], rows[i + size]
+            rows[i] = self.builder.shuffle_vector(*pair, ir.Constant(_INDICES, upper))
+            rows[i + size] = self.builder.shuffle_vector(*pair, ir.Constant(_INDICES, lower))
+
+
+def _tile(height: int) -> Any:
+    """Return a product of `height` rows of A with at most 32 columns of B."""
+
+    @intrinsic
+    def tile(_, a, a_row, a_column, b, b_row, c, c_row, n_inner, n_columns):  # noqa: ANN
+        def generate(context, builder, _, arguments):  # noqa: ANN
+            a, a_row, a_column, b, b_row, c, c_row, n_inner, n_columns = arguments
+            emit = _Emitter(builder)
+            masks = [emit.first(n_columns), emit.first(emit.address(n_columns, -LANES, 1))]
+            sums = [[cgutils.alloca_once_value(builder, _ZERO) for _ in masks] for _ in range(height)]
+            with cgutils.for_range(builder, n_inner) as loop:
+                row = builder.add(b, builder.mul(b_row, loop.index))
+                vectors = [emit.load(emit.address(row, v, 4 * LANES), m) for v, m in enumerate(masks)]
+                column = builder.add(a, builder.mul(a_column, loop.index))
+                for i, places in enumerate(sums):
+                    factor = emit.broadcast(emit.number(emit.address(column, i, a_row)))
+                    for vector, place in zip(vectors, places, strict=True):
+                        builder.store(emit.fma(factor, vector, builder.load(place)), place)
+            for i, places in enumerate(sums):
+                row = emit.address(c, i, c_row)
+                for v, (mask, place) in enumerate(zip(masks, places, strict=True)):
+                    emit.store(builder.load(place), emit.address(row, v, 4 * LANES), mask)
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 9), generate
+
+    return tile
+
+
+# Heights that divide the paper's layers, and what is left of others.
+_ten_rows, _five_rows, _two_rows, _one_row = map(_tile, (10, 5, 2, 1))
+
+
+@intrinsic
+def _transpose_block(_, b, b_column, n_columns, n_inner, t, t_row):  # noqa: ANN
+    """Write 16 x 16 numbers of B, contiguous along its columns, to the rows of T.
+
+    Of missing columns the first is repeated, missing rows are zero: T has room for both.
+    """
+
+    def generate(context, builder, _, arguments):  # noqa: ANN
+        b, b_column, n_columns, n_inner, t, t_row = arguments
+        emit = _Emitter(builder)
+        mask = emit.first(n_inner)
+        rows = []
+        for j in range(LANES):
+            there = builder.icmp_signed("<", ir.Constant(n_columns.type, j), n_columns)
+            address = builder.select(there, emit.address(b, j, b_column), b)
+            rows.append(emit.load(address, mask))
+        for size in _STAGES:
+            emit.exchange(rows, size)
+        everywhere = emit.first(ir.Constant(n_inner.type, LANES))
+        for p, row in enumerate(rows):
+            emit.store(row, emit.address(t, p, t_row), everywhere)
+        return context.get_dummy_value()
+
+    return types.void(*[types.intp] * 6), generate
+
+
+@numba.njit(nogil=True, cache=True)
+def _transpose(b, b_column, n_inner, n_columns, t, t_row):  # noqa: ANN
+    for j in range(0, n_columns, LANES):
+        for p in range(0, n_inner, LANES):
+            start = b + j * b_column + 4 * p
+            _transpose_block(
+                start, b_column, n_columns - j, n_inner - p, t + p * t_row + 4 * j, t_row
+            )
+
+
+@numba.njit(nogil=True, cache=True)
+def _multiply(a, a_row, a_column, b, b_row, c, c_row, n_rows, n_inner, n_columns):  # noqa: ANN
+    for j in range(0, n_columns, _WIDTH):
+        n, right, to, left, i = n_columns - j, b + 4 * j, c + 4 * j, a, n_rows
+        while i > 0:
+            if i >= 10:
+                _ten_rows(left, a_row, a_column, right, b_row, to, c_row, n_inner, n)
+                done = 10
+            elif i >= 5:
+                _five_rows(left, a_row, a_column, right, b_row, to, c_row, n_inner, n)
+                done = 5
+            elif i >= 2:
+                _two_rows(left, a_row, a_column, right, b_row, to, c_row, n_inner, n)
+                done = 2
+            else:
+                _one_row(left, a_row, a_column, right, b_row, to, c_row, n_inner, n)
+                done = 1
+            left, to, i = left + done * a_row, to + done * c_row, i - done
+
+
+_MATRICES = types.Array(types.float32, 3, "A")
+
+
+@numba.njit(types.void(_MATRICES, _MATRICES, _MATRICES), nogil=True, cache=True)
+def multiply(A: np.ndarray, B: np.ndarray, out: np.ndarray) -> None:
+    """Write A[k] B[k] to out[k]; the interpreter's lock is free meanwhile.
+
+    Args:
+        A: (k, m, n) float32, any strides.
+        B: (k, n, columns) float32; the last or the last but one axis contiguous.
+        out: (k, m, columns) float32, the last axis contiguous; overlaps neither A nor B.
+    """
+    n_rows, n_inner, n_columns = A.shape[1], A.shape[2], B.shape[2]
+    turned = B.strides[2] != 4 and n_columns > 1
+    room = (n_inner + LANES, n_columns + LANES) if turned else (0, 0)
+    T = np.empty(room, np.float32)
+    for k in range(len(A)):
+        b, b_row = B.ctypes.data + k * B.strides[0], B.strides[1]
+        if turned:
+            _transpose(b, B.strides[2], n_inner, n_columns, T.ctypes.data, T.strides[0])
+            b, b_row = T.ctypes.data, T.strides[0]
+        _multiply(
+            A.ctypes.data + k * A.strides[0], A.strides[1], A.strides[2], b, b_row,
+            out.ctypes.data + k * out.strides[0], out.strides[1], n_rows, n_inner, n_columns,
+        )  # fmt: skip
