@@ -96,15 +96,19 @@ def _tile(height: int) -> Any:
     """Return a product of `height` rows of A with at most 32 columns of B."""
 
     @intrinsic
-    def tile(_, a, a_row, a_column, b, b_row, c, c_row, n_inner, n_columns):  # noqa: ANN
-        def generate(context, builder, _, arguments):  # noqa: ANN
+    def tile(_, a, a_row, a_column, b, b_row, c, c_row, n_inner, n_columns):
+        def generate(context, builder, _, arguments):
             a, a_row, a_column, b, b_row, c, c_row, n_inner, n_columns = arguments
             emit = _Emitter(builder)
             masks = [emit.first(n_columns), emit.first(emit.address(n_columns, -LANES, 1))]
-            sums = [[cgutils.alloca_once_value(builder, _ZERO) for _ in masks] for _ in range(height)]
+            sums = [
+                [cgutils.alloca_once_value(builder, _ZERO) for _ in masks] for _ in range(height)
+            ]
             with cgutils.for_range(builder, n_inner) as loop:
                 row = builder.add(b, builder.mul(b_row, loop.index))
-                vectors = [emit.load(emit.address(row, v, 4 * LANES), m) for v, m in enumerate(masks)]
+                vectors = [
+                    emit.load(emit.address(row, v, 4 * LANES), m) for v, m in enumerate(masks)
+                ]
                 column = builder.add(a, builder.mul(a_column, loop.index))
                 for i, places in enumerate(sums):
                     factor = emit.broadcast(emit.number(emit.address(column, i, a_row)))
@@ -126,13 +130,13 @@ _ten_rows, _five_rows, _two_rows, _one_row = map(_tile, (10, 5, 2, 1))
 
 
 @intrinsic
-def _transpose_block(_, b, b_column, n_columns, n_inner, t, t_row):  # noqa: ANN
+def _transpose_block(_, b, b_column, n_columns, n_inner, t, t_row):
     """Write 16 x 16 numbers of B, contiguous along its columns, to the rows of T.
 
     Of missing columns the first is repeated, missing rows are zero: T has room for both.
     """
 
-    def generate(context, builder, _, arguments):  # noqa: ANN
+    def generate(context, builder, _, arguments):
         b, b_column, n_columns, n_inner, t, t_row = arguments
         emit = _Emitter(builder)
         mask = emit.first(n_inner)
@@ -152,17 +156,17 @@ def _transpose_block(_, b, b_column, n_columns, n_inner, t, t_row):  # noqa: ANN
 
 
 @numba.njit(nogil=True, cache=True)
-def _transpose(b, b_column, n_inner, n_columns, t, t_row):  # noqa: ANN
+def _transpose(b, b_column, n_inner, n_columns, t, t_row):
     for j in range(0, n_columns, LANES):
         for p in range(0, n_inner, LANES):
             start = b + j * b_column + 4 * p
-            _transpose_block(
+            _transpose_block(  # type: ignore[call-arg]  # the typing context is implied
                 start, b_column, n_columns - j, n_inner - p, t + p * t_row + 4 * j, t_row
             )
 
 
 @numba.njit(nogil=True, cache=True)
-def _multiply(a, a_row, a_column, b, b_row, c, c_row, n_rows, n_inner, n_columns):  # noqa: ANN
+def _multiply(a, a_row, a_column, b, b_row, c, c_row, n_rows, n_inner, n_columns):
     for j in range(0, n_columns, _WIDTH):
         n, right, to, left, i = n_columns - j, b + 4 * j, c + 4 * j, a, n_rows
         while i > 0:

@@ -19,7 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN_TIME = (
-    "joblib", "matplotlib", "numpy", "scikit-learn", "scipy", "threadpoolctl", "torch", "tqdm",
+    "joblib", "llvmlite", "matplotlib", "numba", "numpy", "scikit-learn", "scipy",
+    "threadpoolctl", "torch", "tqdm",
 )  # fmt: skip
 TESTS = ("hypothesis", "pandas", "pytest", "scoringrules", "uncertainty-toolbox")
 # PyTorch links against all of CUDA, but only torch.compile, which bnn does not use, needs Triton.
