@@ -18,7 +18,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from joblib.executor import get_memmapping_executor
-from joblib.externals.loky.process_executor import BrokenProcessPool
+from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 60  # before a worker without work ends
@@ -74,14 +74,7 @@ def local_workers(jobs: int) -> Iterator[Runner]:
         # Python's own helper process unblocks signals when it starts: it must not do so later.
         resource_tracker.ensure_running()
         with interrupts_blocked(), _quiet_helper():
-            # The pool that joblib.Parallel would take: later calls, ours or joblib's, find it warm.
-            executor = get_memmapping_executor(
-                jobs,
-                env=dict.fromkeys(THREAD_VARIABLES, "1"),
-                initializer=end_with_parent,
-                initargs=(os.getpid(),),
-                timeout=IDLE_SECONDS,
-            )
+            executor = process_pool(jobs)
         running: dict[Future, Any] = {}
         try:
             yield from _results(executor, function, tasks, jobs, running)
@@ -94,6 +87,20 @@ def local_workers(jobs: int) -> Iterator[Runner]:
             raise
 
     yield run
+
+
+def process_pool(workers: int) -> ProcessPoolExecutor:
+    """Processes with one thread each, which end soon after this process, even where it was killed.
+
+    It is the pool that `joblib.Parallel` would take: later calls, ours or joblib's, find it warm.
+    """
+    return get_memmapping_executor(
+        workers,
+        env=dict.fromkeys(THREAD_VARIABLES, "1"),
+        initializer=_end_with_parent,
+        initargs=(os.getpid(),),
+        timeout=IDLE_SECONDS,
+    )
 
 
 @contextlib.contextmanager
@@ -137,7 +144,7 @@ def semaphores_work() -> bool:
     return True
 
 
-def end_with_parent(parent: int) -> None:
+def _end_with_parent(parent: int) -> None:
     """Let a worker process end soon after the process that started it was killed."""
 
     def watch() -> None:

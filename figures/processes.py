@@ -4,19 +4,10 @@ The networks are small, so that threads of one process would wait for each other
 lock: on two cores twenty trainings take two thirds of the time in two processes.
 """
 
-import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from joblib.executor import get_memmapping_executor
-
-from fe_data.scheduling import (
-    IDLE_SECONDS,
-    THREAD_VARIABLES,
-    available_cores,
-    end_with_parent,
-    semaphores_work,
-)
+from fe_data.scheduling import available_cores, process_pool, semaphores_work
 
 
 def side_by_side(function: Callable, calls: Iterable[tuple]) -> list[Any]:
@@ -34,14 +25,7 @@ def side_by_side(function: Callable, calls: Iterable[tuple]) -> list[Any]:
     workers = min(available_cores(), len(calls))
     if workers <= 1 or not semaphores_work():
         return [function(*call) for call in calls]
-    # joblib.Parallel's own pool; Parallel hands no initializer to it before joblib 1.5.
-    executor = get_memmapping_executor(
-        workers,
-        env=dict.fromkeys(THREAD_VARIABLES, "1"),
-        initializer=end_with_parent,
-        initargs=(os.getpid(),),
-        timeout=IDLE_SECONDS,
-    )
+    executor = process_pool(workers)
     try:
         return list(executor.map(function, *zip(*calls, strict=True)))
     except BaseException:
