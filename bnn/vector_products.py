@@ -10,6 +10,7 @@ Matrices are given to the tiles by the address of their first number and by stri
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numba
@@ -29,6 +30,18 @@ _VECTOR = ir.VectorType(_FLOAT, LANES)
 _INDICES = ir.VectorType(_INT, LANES)
 _ZERO = ir.Constant(_VECTOR, [0.0] * LANES)
 _ALIGNMENT = ir.Constant(_INT, 4)
+
+
+def _can_keep() -> bool:
+    """Whether numba finds a folder to keep compiled functions in."""
+    try:
+        numba.njit(cache=True)(_can_keep)
+    except RuntimeError:
+        return False
+    return True
+
+
+_compiled = functools.partial(numba.njit, nogil=True, cache=_can_keep())
 
 
 class _Emitter:
@@ -155,7 +168,7 @@ def _transpose_block(_, b, b_column, n_columns, n_inner, t, t_row):
     return types.void(*[types.intp] * 6), generate
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled()
 def _transpose(b, b_column, n_inner, n_columns, t, t_row):
     for j in range(0, n_columns, LANES):
         for p in range(0, n_inner, LANES):
@@ -165,7 +178,7 @@ def _transpose(b, b_column, n_inner, n_columns, t, t_row):
             )
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled()
 def _multiply(a, a_row, a_column, b, b_row, c, c_row, n_rows, n_inner, n_columns):
     for j in range(0, n_columns, _WIDTH):
         n, right, to, left, i = n_columns - j, b + 4 * j, c + 4 * j, a, n_rows
@@ -188,7 +201,7 @@ def _multiply(a, a_row, a_column, b, b_row, c, c_row, n_rows, n_inner, n_columns
 _MATRICES = types.Array(types.float32, 3, "A")
 
 
-@numba.njit(types.void(_MATRICES, _MATRICES, _MATRICES), nogil=True, cache=True)
+@_compiled(types.void(_MATRICES, _MATRICES, _MATRICES))
 def multiply(A: np.ndarray, B: np.ndarray, out: np.ndarray) -> None:
     """Write A[k] B[k] to out[k]; the interpreter's lock is free meanwhile.
 

@@ -4,15 +4,16 @@ Nodes are halved along x or y, again and again; those that join the halves, the 
 eliminated after both. Source: George (1973); Heath & Raghavan (1995) for cuts by coordinates.
 """
 
-import numba
 import numpy as np
+
+from fe_data.compilation import compiled
 
 _LEFT, _RIGHT, _SEPARATOR = 0, 1, 2
 _LEAF = 12  # nodes that are not halved further
 _SMALLEST_SHARE = 0.2  # of the nodes, on either side of a cut
 
 
-@numba.njit(cache=True)
+@compiled()
 def nested_dissection(indptr, indices, coordinates):
     """Order the nodes of a graph.
 
@@ -59,7 +60,7 @@ def nested_dissection(indptr, indices, coordinates):
     return lists[0]
 
 
-@numba.njit(cache=True)
+@compiled()
 def _reach(indptr, indices, v, rank, part, number):
     """Lowest and highest rank of a node and its neighbours in the part."""
     low = high = rank[v]
@@ -70,7 +71,7 @@ def _reach(indptr, indices, v, rank, part, number):
     return low, high
 
 
-@numba.njit(cache=True)
+@compiled()
 def _best_cut(indptr, indices, nodes, rank, part, number):
     """Cut of sorted nodes with a small separator and even halves.
 
@@ -106,7 +107,7 @@ def _best_cut(indptr, indices, nodes, rank, part, number):
     return best, place, right_hand
 
 
-@numba.njit(cache=True)
+@compiled()
 def _label(indptr, indices, nodes, rank, part, number, cut, right_hand, label):
     """Mark each node as left, right or separator."""
     for i in range(len(nodes)):
@@ -119,7 +120,7 @@ def _label(indptr, indices, nodes, rank, part, number, cut, right_hand, label):
             label[v] = _SEPARATOR
 
 
-@numba.njit(cache=True)
+@compiled()
 def _split(nodes, label, scratch):
     """Sort nodes by label, in place, without changing their order otherwise."""
     counts, place = np.zeros(3, np.int64), 0

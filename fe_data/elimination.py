@@ -8,10 +8,10 @@ the amalgamation of small fronts.
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
+from fe_data.compilation import compiled
 from fe_data.dissection import nested_dissection
 
 
@@ -74,7 +74,7 @@ def plan_elimination(
     return Elimination(position, k, m, up, first, start, rows, in_parent, children, sibling)
 
 
-@numba.njit(cache=True)
+@compiled()
 def _elimination_tree(indptr, indices):
     """Parent of each column and number of entries of the factor's columns, diagonal included."""
     n = len(indptr) - 1
@@ -100,7 +100,7 @@ def _elimination_tree(indptr, indices):
     return parent, counts
 
 
-@numba.njit(cache=True)
+@compiled()
 def _children(parent):
     """First child of each node and next sibling of each; ascending, -1 for none."""
     first, sibling = np.full(len(parent), -1, np.int32), np.full(len(parent), -1, np.int32)
@@ -111,7 +111,7 @@ def _children(parent):
     return first, sibling
 
 
-@numba.njit(cache=True)
+@compiled()
 def _postorder(parent):
     """Nodes of a forest, each subtree one after the other, children first."""
     n = len(parent)
@@ -134,7 +134,7 @@ def _postorder(parent):
     return order
 
 
-@numba.njit(cache=True)
+@compiled()
 def _supernodes(parent, counts):
     """First columns of runs with the same rows, and the parent of each run."""
     n = len(parent)
@@ -154,13 +154,13 @@ def _supernodes(parent, counts):
     return first[: number + 2], up
 
 
-@numba.njit(cache=True)
+@compiled()
 def _worth_joining(k, share):
     """Whether a front that eliminates k may hold a share of zeros: few, large products are fast."""
     return k <= 4 or (k <= 16 and share < 0.8) or (k <= 48 and share < 0.1) or share < 0.05
 
 
-@numba.njit(cache=True)
+@compiled()
 def _amalgamate(first, up, counts):
     """Join small fronts to their parents.
 
@@ -192,7 +192,7 @@ def _amalgamate(first, up, counts):
     return number[into], k[kept], m[kept], parent
 
 
-@numba.njit(cache=True)
+@compiled()
 def _front_rows(indptr, indices, k, m, children, sibling):
     """Updated rows of each front: those of its columns and of its children's fronts."""
     nf, n = len(k), len(indptr) - 1
@@ -221,7 +221,7 @@ def _front_rows(indptr, indices, k, m, children, sibling):
     return first, start, rows, in_parent
 
 
-@numba.njit(cache=True)
+@compiled()
 def _add_row(row, end, f, mark, rows, count):
     if row >= end and mark[row] != f:
         mark[row] = f

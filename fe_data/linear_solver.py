@@ -5,17 +5,17 @@ of general libraries on the matrix of a cell, and accurate enough to preconditio
 gradients, which then need one or two iterations. `python -m bench.fe_solvers` compares.
 """
 
-import numba
 import numpy as np
 
 from fe_data.blas import sgemv, spotrf, ssyrk, strsm, strsv
+from fe_data.compilation import compiled
 from fe_data.elimination import Elimination, plan_elimination
 
 # Added to the diagonal, relatively, when rounding makes the factorisation fail.
 _SHIFTS = (0.0, 1e-6, 1e-4, 1e-2)
 
 
-@numba.njit(cache=True)
+@compiled()
 def symmetric_product(indptr, indices, values, x, y):
     """Write A x to y, from the upper triangle of A."""
     y[:] = 0.0
@@ -94,7 +94,7 @@ class MultifrontalCholesky:
         return x.T.reshape(rhs.shape)
 
 
-@numba.njit(cache=True)
+@compiled()
 def _entry_slots(indptr, indices, position, first, start, rows, k, m, panels):
     """Where each entry of the upper triangle goes in the panels of the factor."""
     owner = np.repeat(np.arange(len(k)), k)
@@ -112,7 +112,7 @@ def _entry_slots(indptr, indices, position, first, start, rows, k, m, panels):
     return slots
 
 
-@numba.njit(cache=True)
+@compiled()
 def _stack_places(k, m, parent):
     """Where updates wait for the parent's front: on two stacks, even and odd levels of the tree.
 
@@ -136,7 +136,7 @@ def _stack_places(k, m, parent):
     return level, place, depth
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _factorise(factor, k, m, start, panels, in_parent, children, sibling, stack, place, updates):
     """Factorise the panels in place, front by front.
 
@@ -181,7 +181,7 @@ def _factorise(factor, k, m, start, panels, in_parent, children, sibling, stack,
     return True
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _add_update(child, rows, panel, update, k, m):
     """Add a child's update, a lower triangle, to the panel and the update of its parent."""
     n, u = len(rows), m - k
@@ -194,7 +194,7 @@ def _add_update(child, rows, panel, update, k, m):
             column[top + rows[i]] += child[j * n + i]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _substitute_forward(factor, k, m, first, start, rows, panels, y, rest):
     """Solve L z = y in place; rest is scratch."""
     lower, plain = np.array([76], np.int8), np.array([78], np.int8)
@@ -216,7 +216,7 @@ def _substitute_forward(factor, k, m, first, start, rows, panels, y, rest):
                 y[updated[i]] -= rest[i]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _substitute_backward(factor, k, m, first, start, rows, panels, y, rest):
     """Solve Lᵀ z = y in place; rest is scratch."""
     lower, plain = np.array([76], np.int8), np.array([78], np.int8)

@@ -7,15 +7,16 @@ zz = -xx - yy); the dilatation is constant in an element (B-bar).
 
 import math
 
-import numba
 import numpy as np
+
+from fe_data.compilation import compiled
 
 _MAX_ITERATIONS = 60
 _SMALLEST_INCREMENT = 1e-290  # below it hardening alone takes up the excess stress
 _TOLERANCE = 1e-13  # of the yield function, relative to the trial stress
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def plastic_increment(q_trial, p_old, hardening_old, guess, mu, a, b, c):
     """Solve q_trial - 3 mu dp = a + b (p_old + dp)^c for the plastic increment dp > 0.
 
@@ -74,7 +75,7 @@ def plastic_increment(q_trial, p_old, hardening_old, guess, mu, a, b, c):
     return dp, slope
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _left_of_root(f, p_old, hardening_old, mu, b, c):
     """Return an increment below the root: it splits the excess stress f in halves.
 
@@ -88,7 +89,7 @@ def _left_of_root(f, p_old, hardening_old, mu, b, c):
     return max(min(relief, by_hardening), first)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def update(
     u, macro, dofs, gradients, weights, dilatation, root_area,
     law, ep_old, p_old, hardening_old, ep, p, hardening, increment, tangent, force, sums,
@@ -191,7 +192,7 @@ def update(
             force[dofs[m, i]] += f[i]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def stiffness(
     dofs, gradients, weights, dilatation, root_area, kappa, tangent,
     slots, values, border, macro_stiffness,

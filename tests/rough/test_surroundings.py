@@ -100,9 +100,7 @@ def test_another_user_in_a_read_only_checkout(public, cells, another_user, read_
     outside = public / f"Ergebnisse, {home}"
     outside.mkdir()
     outside.chmod(0o777)
-    options = {"HOME": str(outside)}
-    if home == "none":  # compiled code has to go somewhere: see fe_data/README.md
-        options = {"HOME": "/nonexistent", "NUMBA_CACHE_DIR": str(outside / "compiled")}
+    options = {"HOME": str(outside) if home == "own" else "/nonexistent"}
     common = {"cwd": read_only, "user": another_user, **options}
     run("-m", "fe_data", *CELLS, outside / "cells", **common)
     assert table(outside / "cells") == cells
