@@ -12,8 +12,8 @@ from bnn.base import (
     SEED_MEASUREMENT,
     SEED_RESAMPLING,
     SEED_TRAINING,
-    check_option,
 )
+from bnn.checks import check_option
 from bnn.chunk import Objective
 from bnn.function_fit import fit_functions
 from bnn.function_space import Conditioning, scaled_blocks, squared_distance

@@ -5,16 +5,16 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import torch
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bnn.checks import check_device, check_integer, check_option
 from bnn.chunk import Objective
-from bnn.data import BoundsScaler
+from bnn.data import BoundsScaler, scaler_of
 from bnn.networks import INITIALISATIONS, Architecture
 from bnn.noise import noise_covariance
-from bnn.settings import Convergence, FunctionAnchoring, TrainingSettings
-from bnn.storage import write
+from bnn.settings import Convergence, TrainingSettings
+from bnn.storage import check_stored, restored, write
 from bnn.training import DivergenceError, DivergenceWarning, TrainingResult, train
 
 SCALERS = ("input_scaler_", "output_scaler_")
@@ -23,56 +23,6 @@ RESAMPLINGS = ("bootstrap", "likelihood", "none")
 # Addresses of the independent seeds below random_state.
 SEED_START, SEED_PERTURBATION, SEED_PRIOR, SEED_INPUTS, SEED_RESAMPLING = range(5)
 SEED_PRETRAINING, SEED_TRAINING, SEED_ANCHORS, SEED_MEASUREMENT, SEED_COVARIANCE = range(5, 10)
-
-
-def check_option(name: str, value, options) -> None:
-    """Raise ValueError unless value is one of the options."""
-    if value not in options:
-        raise ValueError(f"{name} = {value!r}: must be one of {', '.join(options)}")
-
-
-def check_integer(name: str, value, smallest: int) -> None:
-    """Raise ValueError unless value is an integer >= smallest."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < smallest:
-        raise ValueError(f"{name} = {value!r}: must be an integer >= {smallest}")
-
-
-def scaler_of(name: str, bounds, values: np.ndarray | None, n: int) -> BoundsScaler:
-    """Build the scaler that a bounds parameter asks for.
-
-    Args:
-        name: Of the parameter.
-        bounds: None (no scaling), "data" or (low, high).
-        values: The data, (N, n), for "data".
-        n: Number of columns.
-
-    Returns:
-        The scaler.
-
-    Raises:
-        ValueError: If the bounds are not admissible, or "data" is asked for without data.
-    """
-    if bounds is None:
-        return BoundsScaler.identity(n)
-    if isinstance(bounds, str):
-        check_option(name, bounds, ("data",))
-        if values is None:
-            raise ValueError(f"{name} = 'data': pretrain has no data, give (low, high) or call fit")
-        return BoundsScaler.fit(values)
-    if np.size(bounds, 0) != 2:
-        raise ValueError(f"{name} = {bounds}: must be None, 'data' or (low, high)")
-    scaler = BoundsScaler(*(np.broadcast_to(b, (n,)) if np.ndim(b) == 0 else b for b in bounds))
-    if len(scaler.low) != n:
-        raise ValueError(f"{name} has {len(scaler.low)} columns: must be {n}")
-    return scaler
-
-
-def check_device(device: str) -> None:
-    """Raise ValueError unless device is "cpu", or "cuda" where that is available."""
-    if device != "cpu" and not str(device).startswith("cuda"):
-        raise ValueError(f"device = {device!r}: must be 'cpu' or 'cuda'")
-    if device != "cpu" and not torch.cuda.is_available():
-        raise ValueError(f"device = {device!r}: this PyTorch sees no CUDA device, use 'cpu'")
 
 
 class ConstantInputWarning(UserWarning):
@@ -296,10 +246,10 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
         parameters = header["parameters"]
         if not isinstance(parameters, dict):
             raise ValueError("the parameters are not a mapping")
-        ensemble = cls(**{k: _restored(v) for k, v in parameters.items()})
+        ensemble = cls(**{k: restored(v) for k, v in parameters.items()})
         ensemble._prior_not_stored = "not_stored" in (parameters.get("prior") or {})
         ensemble.architecture_ = Architecture(tuple(header["widths"]), ensemble.activation)
-        _check_stored(arrays, header, cls._stored, ensemble.architecture_)
+        check_stored(arrays, header, {*cls._stored, *SCALERS}, ensemble.architecture_)
         for name in SCALERS:
             setattr(ensemble, name, BoundsScaler(*arrays[name]))
         for name in arrays.keys() - set(SCALERS):
@@ -315,47 +265,3 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
 
     def _restore(self) -> None:
         """Rebuild what follows from stored attributes."""
-
-
-def _restored(value):
-    if isinstance(value, list):
-        return np.array(value) if np.ndim(value) == 2 else tuple(value)
-    if isinstance(value, dict):
-        kinds = {"convergence": Convergence, "function_anchoring": FunctionAnchoring}
-        return next((kinds[k](**v) for k, v in value.items() if k in kinds), None)
-    return value
-
-
-def _check_stored(arrays: dict, header: dict, names: tuple, architecture: Architecture) -> None:
-    """Raise ValueError unless arrays and header fit the architecture and each other."""
-    n_in, n_out = architecture.n_inputs, architecture.n_outputs
-    unknown = sorted(arrays.keys() - {*names, *SCALERS})
-    if unknown:
-        raise ValueError(f"unknown array {unknown[0]!r}")
-    for name, values in arrays.items():
-        if values.dtype.kind not in "fiub":
-            raise ValueError(f"{name} holds {values.dtype}, not real numbers")
-    fitted = "weights_" in arrays
-    needed = {"input_scaler_": (2, n_in), "output_scaler_": (2, n_out)}
-    if fitted:
-        needed["noise_covariance_"] = (n_out, n_out)
-    for name, shape in needed.items():
-        if name not in arrays:
-            raise ValueError(f"there is no {name}")
-        if arrays[name].shape != shape:
-            raise ValueError(f"{name} has shape {arrays[name].shape}, not {shape}")
-    for name in sorted(arrays.keys() & {"weights_", "pretrained_weights_", "anchors_"}):
-        _check_weights(name, arrays[name], architecture.n_weights)
-    y_ndim, columns = header["y_ndim"], header["feature_names"]
-    if y_ndim not in ((1, 2) if fitted else (None, 1, 2)) or (y_ndim == 1 and n_out > 1):
-        raise ValueError(f"y_ndim = {y_ndim!r} does not fit {n_out} outputs")
-    named = isinstance(columns, list) and all(isinstance(c, str) for c in columns)
-    if columns is not None and not (named and len(columns) == n_in):
-        raise ValueError(f"feature_names = {columns!r} do not name {n_in} inputs")
-
-
-def _check_weights(name: str, weights: np.ndarray, n_weights: int) -> None:
-    if weights.ndim != 2 or len(weights) == 0 or weights.shape[1] != n_weights:
-        raise ValueError(f"{name} has shape {weights.shape}, not (K, {n_weights})")
-    if weights.dtype.kind != "f" or not np.isfinite(weights).all():
-        raise ValueError(f"{name} holds values that are not finite numbers")

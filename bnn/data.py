@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnn.checks import check_option
+
 
 @dataclass(frozen=True)
 class BoundsScaler:
@@ -82,3 +84,33 @@ class BoundsScaler:
     def transform_covariance(self, covariance: np.ndarray) -> np.ndarray:
         """Scale a covariance (n, n)."""
         return covariance / np.outer(self.half_range, self.half_range)
+
+
+def scaler_of(name: str, bounds, values: np.ndarray | None, n: int) -> BoundsScaler:
+    """Build the scaler that a bounds parameter asks for.
+
+    Args:
+        name: Of the parameter.
+        bounds: None (no scaling), "data" or (low, high).
+        values: The data, (N, n), for "data".
+        n: Number of columns.
+
+    Returns:
+        The scaler.
+
+    Raises:
+        ValueError: If the bounds are not admissible, or "data" is asked for without data.
+    """
+    if bounds is None:
+        return BoundsScaler.identity(n)
+    if isinstance(bounds, str):
+        check_option(name, bounds, ("data",))
+        if values is None:
+            raise ValueError(f"{name} = 'data': pretrain has no data, give (low, high) or call fit")
+        return BoundsScaler.fit(values)
+    if np.size(bounds, 0) != 2:
+        raise ValueError(f"{name} = {bounds}: must be None, 'data' or (low, high)")
+    scaler = BoundsScaler(*(np.broadcast_to(b, (n,)) if np.ndim(b) == 0 else b for b in bounds))
+    if len(scaler.low) != n:
+        raise ValueError(f"{name} has {len(scaler.low)} columns: must be {n}")
+    return scaler

@@ -12,9 +12,9 @@ from bnn.base import (
     SEED_PRIOR,
     SEED_START,
     EnsembleRegressor,
-    check_integer,
-    scaler_of,
 )
+from bnn.checks import check_integer
+from bnn.data import scaler_of
 from bnn.networks import Architecture
 from bnn.priors import FunctionalPrior, GaussianProcessPrior, draw_realisations, latin_hypercube
 from bnn.seeding import derived, member_generators, member_seeds, seed_sequence

@@ -11,6 +11,7 @@ import numpy as np
 import sklearn
 import torch
 
+from bnn.networks import Architecture
 from bnn.settings import Convergence, FunctionAnchoring
 
 FORMAT = "bnn-ensemble"
@@ -33,6 +34,16 @@ def plain(value):
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return {"not_stored": type(value).__name__}
+
+
+def restored(value):
+    """Return the hyper-parameter that plain turned into JSON types."""
+    if isinstance(value, list):
+        return np.array(value) if np.ndim(value) == 2 else tuple(value)
+    if isinstance(value, dict):
+        kinds = {"convergence": Convergence, "function_anchoring": FunctionAnchoring}
+        return next((kinds[k](**v) for k, v in value.items() if k in kinds), None)
+    return value
 
 
 def write(path: str | os.PathLike, arrays: dict[str, np.ndarray], header: dict) -> None:
@@ -97,3 +108,48 @@ def read(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict]:
     if absent:
         raise damaged(path, f"the header has no {absent[0]!r}")
     return arrays, header
+
+
+def check_stored(arrays: dict, header: dict, names: set[str], architecture: Architecture) -> None:
+    """Check what was read.
+
+    Args:
+        arrays: Name → array.
+        header: With ENTRIES.
+        names: That arrays may have.
+        architecture: That they have to fit.
+
+    Raises:
+        ValueError: If arrays and header do not fit the architecture or each other.
+    """
+    n_in, n_out = architecture.n_inputs, architecture.n_outputs
+    unknown = sorted(arrays.keys() - names)
+    if unknown:
+        raise ValueError(f"unknown array {unknown[0]!r}")
+    for name, values in arrays.items():
+        if values.dtype.kind not in "fiub":
+            raise ValueError(f"{name} holds {values.dtype}, not real numbers")
+    fitted = "weights_" in arrays
+    needed = {"input_scaler_": (2, n_in), "output_scaler_": (2, n_out)}
+    if fitted:
+        needed["noise_covariance_"] = (n_out, n_out)
+    for name, shape in needed.items():
+        if name not in arrays:
+            raise ValueError(f"there is no {name}")
+        if arrays[name].shape != shape:
+            raise ValueError(f"{name} has shape {arrays[name].shape}, not {shape}")
+    for name in sorted(arrays.keys() & {"weights_", "pretrained_weights_", "anchors_"}):
+        _check_weights(name, arrays[name], architecture.n_weights)
+    y_ndim, columns = header["y_ndim"], header["feature_names"]
+    if y_ndim not in ((1, 2) if fitted else (None, 1, 2)) or (y_ndim == 1 and n_out > 1):
+        raise ValueError(f"y_ndim = {y_ndim!r} does not fit {n_out} outputs")
+    named = isinstance(columns, list) and all(isinstance(c, str) for c in columns)
+    if columns is not None and not (named and len(columns) == n_in):
+        raise ValueError(f"feature_names = {columns!r} do not name {n_in} inputs")
+
+
+def _check_weights(name: str, weights: np.ndarray, n_weights: int) -> None:
+    if weights.ndim != 2 or len(weights) == 0 or weights.shape[1] != n_weights:
+        raise ValueError(f"{name} has shape {weights.shape}, not (K, {n_weights})")
+    if weights.dtype.kind != "f" or not np.isfinite(weights).all():
+        raise ValueError(f"{name} holds values that are not finite numbers")
