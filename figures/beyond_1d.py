@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnn import AnchoredEnsemble, FunctionAnchoring
-from figures.beyond import FUNCTION_HIDDEN, Beyond
+from figures.beyond import FUNCTION_HIDDEN
 from figures.beyond_metrics import distance_to
+from figures.beyond_settings import Beyond
 from figures.beyond_weights import METHODS, Data, Method, pretrain, train_weights
 from figures.example_1d import (
     CORRELATED_EPOCHS,

@@ -8,7 +8,6 @@ import numpy as np
 
 from bnn.noise import noise_covariance
 from figures.beyond import (
-    Beyond,
     Problem,
     function_ensemble,
     function_numbers,
@@ -17,6 +16,7 @@ from figures.beyond import (
 )
 from figures.beyond_metrics import summarise
 from figures.beyond_priors import best_prior, priors_by_evidence
+from figures.beyond_settings import Beyond
 from figures.beyond_weights import METHODS
 from figures.surrogate import seeds_of
 

@@ -1,13 +1,21 @@
 """Profiles: what a run simulates and trains. Quick and full differ in these numbers alone."""
 
 import dataclasses
-import math
-import reprlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from figures.profile_fields import (
+    ProfileError,
+    fields_of,
+    require_integer,
+    require_mapping,
+    require_positive,
+    require_texts,
+    shown,
+)
 
 PROFILE_DIR = Path(__file__).resolve().parent.parent / "notebooks" / "profiles"
 SETTINGS = {  # notebook → field of the profile
@@ -19,52 +27,6 @@ SETTINGS = {  # notebook → field of the profile
 }
 PAPER_COUNTS = {"outd": 50, "ind25": 25, "ind50": 50, "ind100": 100}  # training cells
 DESIGNS = ("test_uniform", "train_uniform", "train_beta", "replicates", "noise")
-
-
-class ProfileError(ValueError):
-    """A profile that does not exist or holds a value that is not allowed."""
-
-
-_SHORT = reprlib.Repr()
-_SHORT.maxlevel, _SHORT.maxstring = 1, 60
-
-
-def shown(value: object) -> str:
-    """What a message repeats of a value: a line, whatever its size."""
-    try:
-        return _SHORT.repr(value)
-    except ValueError:  # Python writes no integers of more than 4300 digits
-        return "an integer of thousands of digits"
-
-
-def require_mapping(name: str, value: object) -> dict[str, Any]:
-    """Give a copy of a mapping of texts, or raise a ProfileError that names the field."""
-    if not isinstance(value, dict):
-        raise ProfileError(f"{name} = {shown(value)} is not allowed: a mapping is")
-    for key in value:
-        if not isinstance(key, str):
-            raise ProfileError(f"{name}: the key {shown(key)} is not allowed: a text is")
-    return dict(value)
-
-
-def require_texts(name: str, value: object) -> None:
-    """Raise a ProfileError that names the field and the value unless it is a list of texts."""
-    if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
-        raise ProfileError(f"{name} = {shown(value)} is not allowed: a list of texts is")
-
-
-def require_integer(name: str, value: object, low: int) -> None:
-    """Raise a ProfileError that names the field, the value and the allowed range."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < low:
-        raise ProfileError(
-            f"{name} = {shown(value)} is not allowed: an integer of at least {low} is"
-        )
-
-
-def require_positive(name: str, value: object) -> None:
-    """Raise a ProfileError that names the field and the value unless it is a positive number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise ProfileError(f"{name} = {shown(value)} is not allowed: a number above 0 is")
 
 
 @dataclass(frozen=True)
@@ -308,17 +270,3 @@ def _materials_data(content: object) -> MaterialsData:
     if "cell" in fields:
         fields["cell"] = Cell(**fields_of(Cell, "materials_data.cell", fields["cell"]))
     return MaterialsData(**fields)
-
-
-def fields_of(kind: type, place: str, content: object) -> dict[str, Any]:
-    """A mapping to the fields of a dataclass: known ones only, and all without a default."""
-    given = require_mapping(place, content)
-    known = {item.name: item for item in dataclasses.fields(kind)}
-    for key in given:
-        if key not in known:
-            raise ProfileError(f"{place}: unknown field {shown(key)}")
-    for key, item in known.items():
-        required = item.default is item.default_factory is dataclasses.MISSING
-        if required and key not in given:
-            raise ProfileError(f"{place}: field {key!r} is missing")
-    return given

@@ -10,7 +10,6 @@ import yaml
 from figures.beyond import (
     EXACT_LABELS,
     FUNCTION_LABELS,
-    Beyond,
     exact_rows,
     load_problems,
     run_repeats,
@@ -21,8 +20,10 @@ from figures.beyond_findings import LABELS, claims, noise_sentence, paragraphs, 
 from figures.beyond_metrics import SCORES, interval, summarise
 from figures.beyond_noise import problems_under_noise, run_noise
 from figures.beyond_priors import relevance
+from figures.beyond_settings import Beyond
 from figures.beyond_weights import METHODS
-from figures.profiles import ProfileError, load_profile
+from figures.profile_fields import ProfileError
+from figures.profiles import load_profile
 from figures.run_notebook import execute, find_notebook
 
 BRIEF = {

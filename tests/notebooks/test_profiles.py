@@ -5,7 +5,8 @@ import copy
 import pytest
 import yaml
 
-from figures.profiles import ProfileError, load_profile
+from figures.profile_fields import ProfileError
+from figures.profiles import load_profile
 
 
 def test_both_profiles_train_the_published_networks():

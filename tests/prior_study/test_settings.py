@@ -3,7 +3,8 @@
 import pytest
 import yaml
 
-from figures.profiles import Example1D, PriorStudy, ProfileError, load_profile
+from figures.profile_fields import ProfileError
+from figures.profiles import Example1D, PriorStudy, load_profile
 from figures.published import load_published
 
 BAD = [
