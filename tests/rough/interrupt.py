@@ -146,19 +146,23 @@ def disturb(name, folder, environment, times, draw) -> bool:
     print(f"{name}: undisturbed {usual:.0f} s, exit status {status}, {len(expected)} files")
     clean()
     ended = completed = 0
+    fresh = True  # whether nothing is left from an interrupted run
     while ended < times:
         how = signal.SIGINT if ended % 2 else signal.SIGKILL
         start = time.monotonic()
         code = make(arguments, folder, environment, draw.uniform(0, usual), how)
         if code is None:
             ended += 1
+            fresh = False
             continue
         completed += 1
         if code != status or results(folder, parts) != expected:
             print(f"{name}: WRONG after {ended} interruptions, exit status {code}")
             return False
-        usual = min(usual, time.monotonic() - start)  # on a machine that is less busy now
+        if fresh:
+            usual = min(usual, time.monotonic() - start)  # on a machine that is less busy now
         clean()
+        fresh = True
     code = make(arguments, folder, environment)
     right = code == status and results(folder, parts) == expected
     print(
