@@ -209,9 +209,17 @@ def multiply(A: np.ndarray, B: np.ndarray, out: np.ndarray) -> None:
         A: (k, m, n) float32, any strides.
         B: (k, n, columns) float32; the last or the last but one axis contiguous.
         out: (k, m, columns) float32, the last axis contiguous; overlaps neither A nor B.
+
+    Raises:
+        ValueError: If neither of B's last axes, or not the last one of out, is contiguous.
     """
     n_rows, n_inner, n_columns = A.shape[1], A.shape[2], B.shape[2]
+    if A.size == 0 or B.size == 0:
+        out[:] = 0.0
+        return
     turned = B.strides[2] != 4 and n_columns > 1
+    if (turned and B.strides[1] != 4 and n_inner > 1) or (out.strides[2] != 4 and n_columns > 1):
+        raise ValueError("B and out must be contiguous along an axis of their matrices")
     room = (n_inner + LANES, n_columns + LANES) if turned else (0, 0)
     T = np.empty(room, np.float32)
     for k in range(len(A)):

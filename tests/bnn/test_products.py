@@ -56,6 +56,15 @@ def test_empty_batch_of_members():
     multiply(np.empty((0, 5, 3), np.float32), np.empty((0, 3, 7), np.float32), out)
 
 
+def test_gaps_along_both_axes_are_refused():
+    """Every second number of B or of the result is not what the tiles read and write."""
+    A, B = np.ones((2, 4, 3), np.float32), np.ones((2, 6, 10), np.float32)
+    with pytest.raises(ValueError, match="contiguous"):
+        multiply(A, B[:, ::2, ::2], np.empty((2, 4, 5), np.float32))
+    with pytest.raises(ValueError, match="contiguous"):
+        multiply(A, B[:, :3], np.empty((2, 4, 20), np.float32)[:, :, ::2])
+
+
 @pytest.mark.parametrize("wide", [True, False])
 def test_both_products_agree(monkeypatch, wide):
     """The choice follows the processor; either gives the same product."""
