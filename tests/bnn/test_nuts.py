@@ -6,7 +6,7 @@ import torch
 
 from bnn import RBF, AnchoredEnsemble, GaussianProcessPrior
 
-pyro_mcmc = pytest.importorskip("pyro.infer.mcmc", reason="needs the extra [truth]")
+pyro_mcmc = pytest.importorskip("pyro.infer.mcmc", reason="needs pyro-ppl")
 
 pytestmark = pytest.mark.slow
 
