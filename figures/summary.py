@@ -1,6 +1,6 @@
-"""Tables of the README, made from a run's metrics files: python -m figures.summary --write.
+"""Tables of the READMEs, made from a run's metrics files: python -m figures.summary --write.
 
-The README holds them between comments, so that a test can tell when they are out of date.
+The READMEs hold them between comments, so that a test can tell when they are out of date.
 """
 
 import argparse
@@ -8,15 +8,18 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import nbformat
 
+from figures.beyond_summary import NOTEBOOK, cases_table, methods_table
 from figures.dependencies import ROOT
 from figures.published import NOT_COMPARABLE, REPRODUCED, Check, Item, compare
 from figures.report import COLUMNS, with_digits_of
 
 README = ROOT / "README.md"
+BNN_README = ROOT / "bnn" / "README.md"
 RUNS = {  # folder of results → what it was computed from
     "full": "our tables",
     "full-authors": "published tables",
@@ -98,20 +101,27 @@ def _cell(check: Check | None) -> str:
     return f"{text} {'✓' if check.verdict == REPRODUCED else '✗'}"
 
 
-def blocks() -> dict[str, str]:
-    """Name of each generated block of the README and its text."""
+def blocks() -> dict[Path, dict[str, str]]:
+    """README → name of each generated block in it → its text."""
     runs = {name: load_run(name) for name in RUNS}
     items = {name: compare(metrics) for name, metrics in runs.items()}
+    beyond = {words: runs[name][NOTEBOOK] for name, words in reversed(RUNS.items())}
     return {
-        "scores": score_table(items),
-        "map": map_table(items["full"]),
-        "runtime": runtime_table(runs["full"]),
+        README: {
+            "scores": score_table(items),
+            "map": map_table(items["full"]),
+            "runtime": runtime_table(runs["full"]),
+        },
+        BNN_README: {
+            "methods": methods_table(beyond),
+            "cases": cases_table(runs["full"][NOTEBOOK]),
+        },
     }
 
 
-def filled(text: str) -> str:
+def filled(text: str, current: Mapping[str, str]) -> str:
     """A text with every block between its comments replaced by the current one."""
-    for name, block in blocks().items():
+    for name, block in current.items():
         start, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
         before, _, rest = text.partition(start)
         _, _, after = rest.partition(end)
@@ -120,18 +130,22 @@ def filled(text: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Command line; returns 1 when the README is out of date and is not to be written."""
+    """Command line; returns 1 when a README is out of date and is not to be written."""
     parser = argparse.ArgumentParser(prog="python -m figures.summary", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="bring the README up to date")
+    parser.add_argument("--write", action="store_true", help="bring the READMEs up to date")
     options = parser.parse_args(arguments)
-    text = README.read_text()
-    current = filled(text)
-    if options.write:
-        README.write_text(current)
-    elif current != text:
-        print("error: README.md is out of date: python -m figures.summary --write", file=sys.stderr)
-        return 1
-    return 0
+    status = 0
+    for path, current in blocks().items():
+        text = path.read_text()
+        if options.write:
+            path.write_text(filled(text, current))
+        elif filled(text, current) != text:
+            name = path.relative_to(ROOT)
+            print(
+                f"error: {name} is out of date: python -m figures.summary --write", file=sys.stderr
+            )
+            status = 1
+    return status
 
 
 if __name__ == "__main__":

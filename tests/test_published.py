@@ -7,7 +7,7 @@ import pytest
 
 from figures.dependencies import ROOT
 from figures.published import FAILED, REPRODUCED, compare, load_published
-from figures.summary import README, RUNS, files_of, filled, heading, load_run
+from figures.summary import README, RUNS, blocks, files_of, filled, heading, load_run
 
 PUBLISHED = load_published()
 PLACES = [item["place"] for item in PUBLISHED["items"]]
@@ -67,8 +67,12 @@ def test_all_metrics_come_from_one_seed_and_are_stamped():
             assert {"commit", "config_sha256", "inputs_sha256"} <= set(metrics["provenance"])
 
 
-@pytest.mark.parametrize("method", ["anchored", "vanilla"])
-@pytest.mark.parametrize("score", ["rmse", "miscalibration", "elppd"])
+# The anchored ELPPD is missed, at 2.1 standard deviations of the seeds: see the next test.
+@pytest.mark.parametrize(
+    ("method", "score"),
+    [(m, s) for m in ("anchored", "vanilla") for s in ("rmse", "miscalibration")]
+    + [("vanilla", "elppd")],
+)
 def test_out_of_distribution_rows_are_met_on_the_published_tables(
     on_published_tables, method, score
 ):
@@ -79,6 +83,13 @@ def test_out_of_distribution_rows_are_met_on_the_published_tables(
     assert check.deviation is not None
     assert abs(check.ours - check.published) <= check.tolerance
     assert check.verdict == REPRODUCED
+
+
+def test_a_miss_on_the_published_tables_is_reported(on_published_tables):
+    table = on_published_tables["Table 3"]
+    missed = [(c.row, c.column) for c in table.checks if c.verdict == FAILED]
+    assert missed == [("OutD (N = 50), anchored", "elppd")]
+    assert table.verdict == FAILED
 
 
 def test_mutual_information_of_the_published_table_has_the_printed_digits(on_published_tables):
@@ -124,8 +135,9 @@ def test_every_figure_and_table_of_the_map_has_its_cell_and_file(ours):
 
 
 def test_readme_shows_the_committed_metrics():
-    text = README.read_text()
-    assert filled(text) == text, "python -m figures.summary --write"
+    for path, current in blocks().items():
+        text = path.read_text()
+        assert filled(text, current) == text, "python -m figures.summary --write"
 
 
 def test_readme_names_files_and_targets_that_exist():
