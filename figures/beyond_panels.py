@@ -73,7 +73,6 @@ def span(rows: Mapping[str, Any], spans: Mapping[str, Any]) -> Figure:
     left.plot(counts, random, "s--", color="0.45", label="random direction, $(K-1)/d$")
     left.set(xlabel="pre-trained networks $K$", ylabel="part in span($V$)", xscale="log",
              ylim=(0, 1))  # fmt: skip
-    left.legend()
     for count, row in zip(counts, spans.values(), strict=True):
         half = row["elppd"]["half_width"] or 0.0
         right.errorbar(count, row["elppd"]["mean"], yerr=half, fmt="o", color="C0", capsize=2)
@@ -83,8 +82,8 @@ def span(rows: Mapping[str, Any], spans: Mapping[str, Any]) -> Figure:
                   label="no regulariser")  # fmt: skip
     right.axhline(rows["vanilla"]["elppd"]["mean"], color="k", ls=":", lw=1, label="vanilla")
     right.set(xlabel="pre-trained networks $K$", ylabel="ELPPD", xscale="log")
-    right.legend()
     for axes in (left, right):
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)  # above the curves
         axes.set_xticks(counts, [str(count) for count in counts])
         axes.minorticks_off()
     return figure
