@@ -8,6 +8,7 @@ import json
 import os
 import resource
 import time
+import timeit
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from bnn import (
     latin_hypercube,
     train,
 )
+from bnn.products import TORCH, products_on
 from bnn.seeding import member_seeds, seed_sequence
 
 
@@ -217,6 +219,38 @@ def functional(n_data: int = 50, n_members: int = 30) -> dict:
     }
 
 
+def product_rates(k: int = 50, width: int = 50, batch: int = 32) -> dict[str, dict[str, float]]:
+    """Return GFLOP/s of one core in the three products of a hidden layer, for each product at hand.
+
+    Args:
+        k: Members.
+        width: Of the layer and the one below.
+        batch: Points.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    W, H = torch.rand(k, width + 1, width), torch.rand(k, width + 1, batch)
+    D, Z, G = torch.rand(k, width, batch), torch.rand(k, width, batch), torch.empty_like(W)
+    tasks = {
+        "forward": (W.mT, H, Z),
+        "weight gradient": (H, D.mT, G),
+        "layer below": (W[:, :-1], D, Z),
+    }
+    kinds = {"PyTorch's": TORCH, "ours": products_on(torch.device("cpu"))}
+    rates: dict[str, dict[str, float]] = {}
+    for kind, products in kinds.items():
+        rates[kind] = {}
+        for name, matrices in tasks.items():
+            operands = [products.operand(matrix) for matrix in matrices]
+            flops = 2 * matrices[0].numel() * matrices[1].shape[2]
+            seconds = min(
+                timeit.repeat(lambda p=products, o=operands: p.multiply(*o), number=100, repeat=5)
+            )
+            rates[kind][name] = 100 * flops / seconds / 1e9
+    torch.set_num_threads(threads)
+    return rates
+
+
 def scaling(work: Workload, epochs: int, counts: tuple[int, ...]) -> dict[int, float]:
     """Return milliseconds an epoch and member for several K."""
     return {k: 1e3 * batched_seconds(work, k, epochs) / epochs / k for k in counts}
@@ -258,6 +292,9 @@ def main() -> None:
     print("   ", *(f"{key} {value:.1f} " for key, value in anchored.items()))
     counts = scaling(STUDY["C"], 10, (50, 100, 200, 500, 1000))
     print("prior C, ms an epoch and member:", {k: round(v, 3) for k, v in counts.items()})
+    print("products of a hidden layer, GFLOP/s of a core")
+    for kind, rates in product_rates().items():
+        print(f"    {kind:10}", *(f"{name} {rate:.0f} " for name, rate in rates.items()))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory {memory:.0f} MB (goal 1000)")
     print("\n".join(gpu_rows()))

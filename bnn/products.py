@@ -33,6 +33,9 @@ def _bmm(A: Tensor, B: Tensor, out: Tensor) -> None:
     torch.bmm(A, B, out=out)
 
 
+TORCH = Products(_identity, _bmm)
+
+
 @functools.cache
 def _has_wide_vectors() -> bool:
     from llvmlite import binding
@@ -46,4 +49,4 @@ def products_on(device: torch.device) -> Products:
         from bnn.vector_products import multiply  # imports numba
 
         return Products(Tensor.numpy, multiply)
-    return Products(_identity, _bmm)
+    return TORCH
