@@ -22,7 +22,8 @@ RUN_TIME = (
     "joblib", "llvmlite", "matplotlib", "numba", "numpy", "scikit-learn", "scipy",
     "threadpoolctl", "torch", "tqdm",
 )  # fmt: skip
-TESTS = ("hypothesis", "pandas", "pytest", "scoringrules", "uncertainty-toolbox")
+# One test of bnn takes its problem from a notebook, whose profile is YAML.
+TESTS = ("hypothesis", "pandas", "pytest", "pyyaml", "scoringrules", "uncertainty-toolbox")
 # PyTorch links against all of CUDA, but only torch.compile, which bnn does not use, needs Triton.
 NOT_NEEDED = "triton"
 FREE_GB = 12.0
