@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from unittest import mock
 
 import numpy as np
@@ -61,10 +61,7 @@ class Task:
 
     def member(self, k: int) -> Task:
         """The problem of one member."""
-        return Task(
-            self.architecture, self.weights[k : k + 1], self.X, self.targets[k : k + 1],
-            self.covariance, self.nugget,
-        )  # fmt: skip
+        return replace(self, weights=self.weights[k : k + 1], targets=self.targets[k : k + 1])
 
 
 def make_task(n_members: int, activation: str, n_data: int = 50) -> Task:

@@ -81,7 +81,7 @@ def tables(results: Mapping[str, Any]) -> list[dict[str, Any]]:
             "Gradient in span(V): part of the squared gradient of the data term, before training, "
             "along the directions that the low-rank regulariser sees.",
             [*scores, "penalty", "gradient_in_span"],
-            _labelled(results["cases"][first] | results["exact"][first]),
+            labelled(results["cases"][first] | results["exact"][first]),
         ),
         _table(
             "Low-rank regulariser with more pre-trained networks behind it, all of one start.",
@@ -90,7 +90,7 @@ def tables(results: Mapping[str, Any]) -> list[dict[str, Any]]:
         ),
     ]
     for case in list(results["cases"])[1:]:
-        rows = _labelled(results["cases"][case] | results["exact"][case])
+        rows = labelled(results["cases"][case] | results["exact"][case])
         found.append(_table(f"The main methods, {case_label(results, case)}.", scores, rows))
     for case, rows in results["example"].items():
         found.append(
@@ -98,7 +98,7 @@ def tables(results: Mapping[str, Any]) -> list[dict[str, Any]]:
                 f"Distance to the exact posterior of the one-dimensional example, {case}, averaged "
                 "over [−1, 1].",
                 ["mean", "std"],
-                _labelled(rows),
+                labelled(rows),
             )
         )
     found += [
@@ -110,7 +110,7 @@ def tables(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _labelled(rows: Mapping[str, Any]) -> dict[str, Any]:
+def labelled(rows: Mapping[str, Any]) -> dict[str, Any]:
     """Rows by label, which says so when a method has fewer seeds than the first."""
     counts = {name: _count(row) for name, row in rows.items()}
     most = max(counts.values())

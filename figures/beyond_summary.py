@@ -3,32 +3,26 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from figures.beyond_findings import LABELS, MAIN, cell
+from figures.beyond_findings import MAIN, cell, labelled
+from figures.published import load_published
 
 NOTEBOOK = "05_beyond_the_paper"
-PUBLISHED = {"rmse": "0.16", "miscalibration": "0.09", "elppd": "−114"}  # Table 3, OutD, anchored
 
 
 def methods_table(metrics: Mapping[str, Mapping[str, Any]]) -> str:
-    """Every method on the first training set of each run.
+    """Every method on the first training set of each run, beside what the paper prints.
 
     Args:
-        metrics: Words for a run → its metrics.
+        metrics: Words for a run → its metrics; the paper's columns are those of the first.
 
     Returns:
         Markdown.
     """
-    firsts = {words: _rows(content, next(iter(content["rows"]))) for words, content in
-              metrics.items()}  # fmt: skip
-    heads = [f"{words}: {name}" for words in firsts for name in MAIN.values()]
-    lines = _head(["method", *heads])
-    paper = [PUBLISHED[n] for n in MAIN] + [""] * (len(heads) - len(MAIN))
-    lines.append(_line(["the paper prints", *paper]))
-    for method, label in LABELS.items():
-        if any(method in rows for rows in firsts.values()):
-            cells = [_cell(rows, method, n) for rows in firsts.values() for n in MAIN]
-            lines.append(_line([label, *cells]))
-    return "\n".join(lines)
+    rows = {words: _rows(run, next(iter(run["rows"]))) for words, run in metrics.items()}
+    paper = load_published()["table_3"]["rows"]["outd_anchored"]
+    printed = [str(paper[n]).replace("-", "−") for n in MAIN]
+    printed += [""] * (len(rows) - 1) * len(MAIN)
+    return _table(rows, list(MAIN), [["the paper prints", *printed]])
 
 
 def cases_table(content: Mapping[str, Any]) -> str:
@@ -40,28 +34,28 @@ def cases_table(content: Mapping[str, Any]) -> str:
     Returns:
         Markdown.
     """
-    cases = {case: _rows(content, case) for case in list(content["rows"])[1:]}
-    scores = ("rmse", "elppd")
     sizes = content["n_train"]
-    lines = _head(["method", *(f"{sizes[c]} cells: {MAIN[n]}" for c in cases for n in scores)])
-    for method, label in LABELS.items():
-        if any(method in rows for rows in cases.values()):
-            cells = [_cell(rows, method, n) for rows in cases.values() for n in scores]
-            lines.append(_line([label, *cells]))
-    return "\n".join(lines)
+    rows = {f"{sizes[case]} cells": _rows(content, case) for case in list(content["rows"])[1:]}
+    return _table(rows, ("rmse", "elppd"), [])
 
 
 def _rows(content: Mapping[str, Any], case: str) -> dict[str, Any]:
-    return content["rows"][case] | content["exact"][case]
+    return labelled(content["rows"][case] | content["exact"][case])
 
 
-def _cell(rows: Mapping[str, Any], method: str, number: str) -> str:
-    return cell(rows[method][number], number) if method in rows else ""
+def _table(
+    groups: Mapping[str, Mapping[str, Any]], numbers: Sequence[str], lines: Sequence[Sequence[str]]
+) -> str:
+    """Markdown: a row a method, a group of columns a run or training set, `lines` on top."""
+    titles = ["method", *(f"{group}: {MAIN[n]}" for group in groups for n in numbers)]
+    methods = dict.fromkeys(label for rows in groups.values() for label in rows)
+    found = [
+        [label, *(_cell(rows, label, n) for rows in groups.values() for n in numbers)]
+        for label in methods
+    ]
+    cells = [titles, ["---"] * len(titles), *lines, *found]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 
-def _head(titles: Sequence[str]) -> list[str]:
-    return [_line(titles), "|---" * len(titles) + "|"]
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _cell(rows: Mapping[str, Any], label: str, number: str) -> str:
+    return cell(rows[label][number], number) if label in rows else ""
