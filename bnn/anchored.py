@@ -29,8 +29,9 @@ from bnn.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
 REGULARISERS = (*WEIGHT_PRIORS, "none")
 # Proper Gaussians, whose optimum Gauss-Newton finds.
 PROPER = [name for name, kind in WEIGHT_PRIORS.items() if issubclass(kind, ProperGaussian)]
-# A step that lowers the objective by less than this fraction has arrived.
-OPTIMUM = StoppingRule(iterations=200, decrease=1e-6)
+# A step that lowers the objective by less than this fraction has arrived. Members creep along
+# narrow valleys: ended at 1e-6, some kept a gradient half as large as the data's.
+OPTIMUM = StoppingRule(iterations=2000, decrease=1e-9)
 OPTIMISERS = ("adam", "gauss_newton")
 ANCHORINGS = ("weights", "function")
 
@@ -47,6 +48,9 @@ class AnchoredEnsemble(PretrainedEnsemble):
     with its own perturbed data ỹ, measurement points X that hold the training inputs too, and the
     prior's covariance C. For a Gaussian process and networks wide enough, the members are draws
     from the exact posterior (randomise-then-optimise in function space).
+
+    A ConvergenceWarning says how many members Gauss-Newton (in function space, or the optimiser of
+    that name) did not bring to their end.
 
     The parameters below come on top of those of EnsembleRegressor.
 

@@ -19,6 +19,7 @@ from bnn.training import DivergenceError, DivergenceWarning, TrainingResult, tra
 
 SCALERS = ("input_scaler_", "output_scaler_")
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
+EVALUATED = 64  # members at a time: their weights are copied
 
 # Addresses of the independent seeds below random_state.
 SEED_START, SEED_PERTURBATION, SEED_PRIOR, SEED_INPUTS, SEED_RESAMPLING = range(5)
@@ -167,9 +168,11 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
         return self._evaluate(self.weights_, X)
 
     def _evaluate(self, weights: np.ndarray, X: np.ndarray) -> np.ndarray:
-        X = self.input_scaler_.transform(X).astype(np.float32)
-        outputs = self.architecture_.forward(weights, X)
-        return self.output_scaler_.inverse_transform(outputs)
+        """Evaluate in double precision: what a point gives must not depend on the others in X."""
+        X = self.input_scaler_.transform(X)
+        blocks = np.array_split(weights, -(-len(weights) // EVALUATED))
+        outputs = [self.architecture_.forward(block.astype(float), X) for block in blocks]
+        return self.output_scaler_.inverse_transform(np.concatenate(outputs))
 
     def predict(self, X, return_std: bool = False, return_cov: bool = False, total: bool = False):
         """Return the predictive mean, and its uncertainty on request.

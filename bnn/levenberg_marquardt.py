@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import torch
+from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 from tqdm.auto import tqdm
 
@@ -52,19 +54,21 @@ class Fit:
 
     Attributes:
         weights: (K, d) float32.
-        losses: Objective at the start and after each iteration, (iterations + 1, K); NaN after a
-            member ended.
+        losses: Objective at the start and after each iteration, (most iterations + 1, K); NaN
+            after a member ended.
         iterations: That each member took, (K,).
+        finished: Whether a member met the rule within its budget, or could not be improved, (K,).
     """
 
     weights: np.ndarray
     losses: np.ndarray
     iterations: np.ndarray
+    finished: np.ndarray
 
 
 def minimise(
     problem: Problem, weights: Tensor, rule: StoppingRule, stop: threading.Event
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Fit k members at once; an iteration tries one step a member and keeps it where it helps.
 
     Args:
@@ -74,7 +78,8 @@ def minimise(
         stop: Ends all once it is set.
 
     Returns:
-        Weights, (k, d), and the record of the objective, (iterations + 1, k).
+        Weights, (k, d), the record of the objective, (iterations + 1, k), and which members
+        finished, (k,).
 
     Source: Levenberg (1944), Marquardt (1963).
     """
@@ -99,7 +104,9 @@ def minimise(
         flat = better & (before - after <= rule.decrease * before)
         stuck = ~better & (damping[members] >= _MOST_DAMPING)
         members = members[~(flat | stuck | (after <= rule.loss))]
-    return weights, record
+    finished = torch.ones(len(weights), dtype=torch.bool, device=weights.device)
+    finished[members] = False
+    return weights, record, finished
 
 
 def fit_members(
@@ -122,13 +129,16 @@ def fit_members(
 
     Returns:
         The fitted networks.
+
+    Warns:
+        ConvergenceWarning: If the budget ended members.
     """
     place = torch.device(device)
     size = max(_CHUNK_ENTRIES // n_entries, 1)
     chunks = np.array_split(np.arange(len(weights)), -(-len(weights) // size))
     with tqdm(total=len(weights), desc=progress, disable=progress is None, unit="member") as bar:
 
-        def run(members: np.ndarray, stop: threading.Event) -> tuple[Tensor, Tensor]:
+        def run(members: np.ndarray, stop: threading.Event) -> tuple[Tensor, Tensor, Tensor]:
             with torch.no_grad():
                 start = torch.as_tensor(weights[members], dtype=torch.float64, device=place)
                 result = minimise(make_problem(members, place), start, rule, stop)
@@ -137,6 +147,16 @@ def fit_members(
 
         workers = torch.get_num_threads() if place.type == "cpu" else 1
         parts = run_chunks(run, chunks, workers)
-    losses = torch.cat([record for _, record in parts], dim=1).cpu().numpy()
-    fitted = torch.cat([w for w, _ in parts]).cpu().numpy().astype(np.float32)
-    return Fit(fitted, losses, np.isfinite(losses).sum(axis=0) - 1)
+    networks, records, ended = zip(*parts, strict=True)
+    losses = torch.cat(records, dim=1).cpu().numpy()
+    iterations = np.isfinite(losses).sum(axis=0) - 1
+    finished = torch.cat(ended).cpu().numpy()
+    if not finished.all():
+        warnings.warn(
+            f"{(~finished).sum()} of {len(weights)} members did not arrive within "
+            f"{rule.iterations} Gauss-Newton iterations",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    fitted = torch.cat(networks).cpu().numpy().astype(np.float32)
+    return Fit(fitted, losses[: iterations.max() + 1], iterations, finished)

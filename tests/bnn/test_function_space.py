@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from sklearn.exceptions import ConvergenceWarning
 
 from bnn import (
     RBF,
@@ -25,6 +26,7 @@ from bnn.reference import GaussianProcessPosterior, LinearGaussianPosterior
 
 X_TEST = np.array([[-0.9], [-0.3], [0.2], [0.8]])
 GRID = np.linspace(-1.0, 1.0, 41)[:, None]
+FAR = 10.0  # closeness that ten leaky units can reach
 SMOOTH = {"hidden": (30, 30), "activation": "silu", "prior_points": 100, "random_state": 0}
 
 
@@ -229,14 +231,15 @@ def test_one_pretraining_serves_both_anchorings(small_anchored, line_data):
     """Weights and functions start from the same networks, and leave them alone."""
     X, y = line_data
     weights = small_anchored.pretrained_weights_
-    small_anchored.set_params(anchoring="function").fit(X, y)
+    functions = FunctionAnchoring(closeness=FAR)
+    small_anchored.set_params(anchoring=functions).fit(X, y)
     np.testing.assert_array_equal(small_anchored.anchors_, weights[:8])
     again = small_anchored.weights_.copy()
     assert np.all(small_anchored.penalty() > 0)
     small_anchored.set_params(anchoring="weights").fit(X, y)
     assert small_anchored.pretrained_weights_ is weights
     assert not hasattr(small_anchored, "penalties_")
-    small_anchored.set_params(anchoring="function", n_members=5).fit(X, y)
+    small_anchored.set_params(anchoring=functions, n_members=5).fit(X, y)
     assert small_anchored.weights_.shape == (5, weights.shape[1])
     small_anchored.set_params(n_members=8).fit(X, y)
     np.testing.assert_array_equal(small_anchored.weights_, again)
@@ -245,7 +248,7 @@ def test_one_pretraining_serves_both_anchorings(small_anchored, line_data):
 
 def test_saved_and_loaded(small_anchored, line_data, tmp_path):
     """Predictions, penalties and settings come back; fitting again needs the prior."""
-    anchoring = FunctionAnchoring(points=30)
+    anchoring = FunctionAnchoring(points=30, closeness=FAR)
     ensemble = small_anchored.set_params(anchoring=anchoring).fit(*line_data)
     ensemble.save(tmp_path / "f.npz")
     loaded = load(tmp_path / "f.npz")
@@ -255,6 +258,25 @@ def test_saved_and_loaded(small_anchored, line_data, tmp_path):
     np.testing.assert_array_equal(loaded.penalty(), ensemble.penalties_)
     with pytest.raises(ValueError, match="prior = None: it was not stored"):
         loaded.fit(*line_data)
+
+
+def test_members_that_do_not_arrive_are_counted():
+    """Five units cannot follow a prior realisation that closely."""
+    prior = GaussianProcessPrior(0.0, RBF(0.2))
+    ensemble = AnchoredEnsemble(
+        prior,
+        anchoring=FunctionAnchoring(points=30, iterations=3, closeness=1e-6),
+        hidden=(5,),
+        activation="silu",
+        n_pretrained=4,
+        n_members=4,
+        prior_points=40,
+        pretrain_epochs=1,
+        random_state=0,
+    )
+    with pytest.warns(ConvergenceWarning, match="4 of 4 members did not arrive within 3"):
+        ensemble.fit(*few_data())
+    assert ensemble.losses_.shape == (4, 4)
 
 
 @pytest.mark.parametrize(
