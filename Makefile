@@ -67,10 +67,10 @@ test: environment
 	@$(PYTHON) -m pytest $(ARGS)
 
 test-dolfinx: environment
-	@$(PYTHON) tests/lanes/debian.py $(SUITE) $(ARGS)
+	@$(PYTHON) -m tests.lanes.debian $(SUITE) $(ARGS)
 
 test-python: environment
-	@$(PYTHON) tests/lanes/pythons.py $(ARGS)
+	@$(PYTHON) -m tests.lanes.pythons $(ARGS)
 
 lint: environment
 	@$(PYTHON) -m ruff check .

@@ -1,10 +1,12 @@
 """The lane for other Pythons: which versions it takes, and what it says it could not try."""
 
+import fcntl
 import subprocess
 
 import pytest
 
 from tests.lanes import pythons
+from tests.lanes.folder import locked
 from tests.lanes.pythons import ROWS, Row, Unavailable
 
 
@@ -60,3 +62,26 @@ def test_a_failed_row_fails_and_is_removed(tmp_path, monkeypatch, capsys):
     assert not pythons.run("newest", tmp_path / "row", keep=False)
     assert "lane: newest FAILED" in capsys.readouterr().out
     assert not (tmp_path / "row").exists()
+
+
+def test_arguments_after_two_dashes_are_for_pytest(tmp_path, monkeypatch):
+    monkeypatch.setenv("LANES", str(tmp_path))
+    monkeypatch.setattr(pythons, "make", lambda *_: "python")
+    calls = []
+
+    def call(command, **_):
+        calls.append(command)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", call)
+    assert pythons.main(["oldest", "newest", "--", "-k", "noise"]) == 0
+    assert [c[-2:] for c in calls if "pytest" in c] == [["-k", "noise"]] * 2
+
+
+def test_a_second_run_of_a_row_waits(tmp_path):
+    """Otherwise it would remove the environment that the first one uses."""
+    with locked(tmp_path, "row"), (tmp_path / "row.lock").open("w") as second:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with (tmp_path / "row.lock").open("w") as second:
+        fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,7 +1,7 @@
 """Run tests/fe_data on the dolfinx of another Debian release, in a folder made by debootstrap.
 
-    python tests/lanes/debian.py trixie [pytest arguments]
-    python tests/lanes/debian.py trixie --if-changed
+    python -m tests.lanes.debian trixie [pytest arguments]
+    python -m tests.lanes.debian trixie --if-changed
 
 The folder is kept in $LANES (default ~/.cache/composite-bnn/lanes) and used again; a stage that was
 interrupted is made again, and deleting the folder renews it. Mounts and processes live in
@@ -16,8 +16,6 @@ packages are checked all the same.
 
 import argparse
 import ast
-import contextlib
-import fcntl
 import hashlib
 import os
 import re
@@ -27,8 +25,9 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
+
+from tests.lanes.folder import lanes_folder, locked
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = ("trixie", "sid")
@@ -293,15 +292,6 @@ def tested_digest() -> str:
     return total.hexdigest()
 
 
-@contextlib.contextmanager
-def locked(folder: Path, suite: str) -> Iterator[None]:
-    """Let one process at a time use the folder of a release."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{suite}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
 def run_lane(lane: Lane, arguments: list[str], only_if_changed: bool) -> int:
     """Make the folder and run the tests; remember a green run of all of them."""
     digest = tested_digest()
@@ -327,8 +317,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--if-changed", action="store_true")
     parser.add_argument("--old-mirror", action="store_true")
     options, arguments = parser.parse_known_args(argv)
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(os.environ.get("LANES") or Path(home) / "composite-bnn" / "lanes").resolve()
+    folder = lanes_folder()
     lane = Lane(options.suite, folder, options.old_mirror)
     try:
         with locked(folder, options.suite):

@@ -1,7 +1,7 @@
 """Run tests/bnn on other Pythons, and on the oldest and newest PyTorch and NumPy that are allowed.
 
-    python tests/lanes/pythons.py [oldest|tested|newest ...] [--keep]
-    python tests/lanes/pythons.py list
+    python -m tests.lanes.pythons [oldest|tested|newest ...] [--keep] [-- pytest arguments]
+    python -m tests.lanes.pythons list
 
 Each row of ROWS is a virtual environment in $LANES (default ~/.cache/composite-bnn/lanes), removed
 after its run unless --keep is given: the CUDA builds of PyTorch that pip finds take 6 GB.
@@ -14,8 +14,11 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.lanes.folder import lanes_folder, locked
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN_TIME = (
@@ -130,12 +133,13 @@ print("lane: Python", platform.python_version(), "PyTorch", torch.__version__,
 """
 
 
-def run(name: str, folder: Path, keep: bool) -> bool:
+def run(name: str, folder: Path, keep: bool, arguments: Sequence[str] = ()) -> bool:
     """Run one row; whether it passed."""
     try:
         python = make(ROWS[name], folder)
         subprocess.run([python, "-c", VERSIONS], check=True)
-        tests = subprocess.run([python, "-m", "pytest", "-q", "tests/bnn"], cwd=ROOT)
+        call = [python, "-m", "pytest", "-q", *(arguments or ("tests/bnn",))]
+        tests = subprocess.run(call, cwd=ROOT)
     except Unavailable as error:
         print(f"lane: {name} not tried: {error}", flush=True)
         return False
@@ -151,15 +155,16 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("rows", nargs="*", default=list(ROWS), choices=[*ROWS, "list"])
     parser.add_argument("--keep", action="store_true")
-    options = parser.parse_args(argv)
+    end = argv.index("--") if "--" in argv else len(argv)
+    options = parser.parse_args(argv[:end])
     if "list" in options.rows:
         for name, row in ROWS.items():
             print(f"{name}: Python {row.python}, {row.versions} versions")
         return 0
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    lanes = Path(os.environ.get("LANES") or home / "composite-bnn" / "lanes").resolve()
-    lanes.mkdir(parents=True, exist_ok=True)
-    passed = [run(name, lanes / f"bnn-{name}", options.keep) for name in options.rows]
+    lanes, passed = lanes_folder(), []
+    for name in options.rows:
+        with locked(lanes, f"bnn-{name}"):
+            passed.append(run(name, lanes / f"bnn-{name}", options.keep, argv[end + 1 :]))
     return 0 if all(passed) else 1
 
 
