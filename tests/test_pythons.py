@@ -80,8 +80,8 @@ def test_arguments_after_two_dashes_are_for_pytest(tmp_path, monkeypatch):
 
 def test_a_second_run_of_a_row_waits(tmp_path):
     """Otherwise it would remove the environment that the first one uses."""
-    with locked(tmp_path, "row"), (tmp_path / "row.lock").open("w") as second:
-        with pytest.raises(BlockingIOError):
-            fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    with (tmp_path / "row.lock").open("w") as second:
+    lock = tmp_path / "row.lock"
+    with locked(tmp_path, "row"), lock.open() as second, pytest.raises(BlockingIOError):
+        fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with lock.open() as second:
         fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
