@@ -14,6 +14,10 @@ from fe_data.compilation import compiled
 _MAX_ITERATIONS = 60
 _SMALLEST_INCREMENT = 1e-290  # below it hardening alone takes up the excess stress
 _TOLERANCE = 1e-13  # of the yield function, relative to the trial stress
+_ROOT = math.sqrt(1.5)
+
+# For functions of arrays: to call them point by point would cost a quarter of the loops' time.
+_inlined = compiled(error_model="numpy", inline="always")
 
 
 @compiled(error_model="numpy")
@@ -120,22 +124,11 @@ def update(
     mu, kappa, a, b, c = law
     x = np.empty(12)
     f = np.empty(12)
-    root = math.sqrt(1.5)
     for m in range(dofs.shape[0]):
         for i in range(12):
             x[i] = u[dofs[m, i]]
         f[:] = 0.0
-        for r in range(dilatation.shape[1]):
-            theta = root_area[m] * (macro[0] + macro[1]) if r == 0 else 0.0
-            for i in range(12):
-                theta += dilatation[m, r, i] * x[i]
-            for i in range(12):
-                f[i] += kappa * theta * dilatation[m, r, i]
-            if r == 0:
-                volumetric = kappa * theta * root_area[m]
-                sums[0] += volumetric
-                sums[1] += volumetric
-                sums[2] += volumetric
+        _add_pressure(m, x, macro, dilatation, root_area, kappa, f, sums)
         for q in range(weights.shape[1]):
             w = weights[m, q]
             exx, eyy, gxy = macro[0], macro[1], macro[2]
@@ -148,32 +141,20 @@ def update(
             sxx = 2.0 * mu * (exx - third - ep_old[m, q, 0])
             syy = 2.0 * mu * (eyy - third - ep_old[m, q, 1])
             sxy = 2.0 * mu * (0.5 * gxy - ep_old[m, q, 2])
-            norm = math.sqrt(2.0 * (sxx * sxx + syy * syy + sxx * syy + sxy * sxy))
-            q_trial = root * norm
-            p_start = p_old[m, q]
-            end = start = hardening_old[m, q]
-            scale, drop = 1.0, 0.0
-            nxx = nyy = nxy = 0.0
-            dp = 0.0
-            if q_trial > a + start:
-                dp, slope = plastic_increment(q_trial, p_start, start, increment[m, q], mu, a, b, c)
+            p_start, start = p_old[m, q], hardening_old[m, q]
+            dp, end, scale, drop, nxx, nyy, nxy = _return_map(
+                sxx, syy, sxy, p_start, start, increment[m, q], mu, a, b, c
+            )
+            if dp > 0.0:
                 increment[m, q] = dp
-                end = q_trial - 3.0 * mu * dp - a
-                scale = 1.0 - 3.0 * mu * dp / q_trial
-                drop = 3.0 * mu / (3.0 * mu + slope) - (1.0 - scale)
-                nxx, nyy, nxy = sxx / norm, syy / norm, sxy / norm
-            ep[m, q, 0] = ep_old[m, q, 0] + root * dp * nxx
-            ep[m, q, 1] = ep_old[m, q, 1] + root * dp * nyy
-            ep[m, q, 2] = ep_old[m, q, 2] + root * dp * nxy
+            ep[m, q, 0] = ep_old[m, q, 0] + _ROOT * dp * nxx
+            ep[m, q, 1] = ep_old[m, q, 1] + _ROOT * dp * nyy
+            ep[m, q, 2] = ep_old[m, q, 2] + _ROOT * dp * nxy
             p[m, q] = p_start + dp
             hardening[m, q] = end
-            elastic, plastic = 2.0 * mu * scale, 2.0 * mu * drop
-            tangent[m, q, 0] = elastic * (2.0 / 3.0) - plastic * nxx * nxx
-            tangent[m, q, 1] = -elastic / 3.0 - plastic * nxx * nyy
-            tangent[m, q, 2] = -plastic * nxx * nxy
-            tangent[m, q, 3] = elastic * (2.0 / 3.0) - plastic * nyy * nyy
-            tangent[m, q, 4] = -plastic * nyy * nxy
-            tangent[m, q, 5] = elastic * 0.5 - plastic * nxy * nxy
+            entries = _tangent(2.0 * mu * scale, 2.0 * mu * drop, nxx, nyy, nxy)
+            for i in range(6):
+                tangent[m, q, i] = entries[i]
             sxx, syy, sxy = w * scale * sxx, w * scale * syy, w * scale * sxy
             for i in range(6):
                 gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
@@ -190,6 +171,53 @@ def update(
                 sums[7] += w
         for i in range(12):
             force[dofs[m, i]] += f[i]
+
+
+@_inlined
+def _add_pressure(m, x, macro, dilatation, root_area, kappa, f, sums):
+    """Add what the dilatation of cell m does to its force f and to the integrals."""
+    for r in range(dilatation.shape[1]):
+        theta = root_area[m] * (macro[0] + macro[1]) if r == 0 else 0.0
+        for i in range(12):
+            theta += dilatation[m, r, i] * x[i]
+        for i in range(12):
+            f[i] += kappa * theta * dilatation[m, r, i]
+        if r == 0:
+            volumetric = kappa * theta * root_area[m]
+            sums[0] += volumetric
+            sums[1] += volumetric
+            sums[2] += volumetric
+
+
+@compiled(error_model="numpy")
+def _return_map(sxx, syy, sxy, p_old, hardening_old, guess, mu, a, b, c):
+    """Bring the deviatoric trial stress xx, yy, xy of a point back to the yield surface.
+
+    The other arguments are those of `plastic_increment`. Returned are dp, b p^c, the factor on the
+    trial stress, the further drop of the tangent along the flow direction, over 2 mu, and that
+    direction xx, yy, xy, which is zero without yielding.
+    """
+    norm = math.sqrt(2.0 * (sxx * sxx + syy * syy + sxx * syy + sxy * sxy))
+    q_trial = _ROOT * norm
+    if not q_trial > a + hardening_old:  # NaN goes on as it is
+        return 0.0, hardening_old, 1.0, 0.0, 0.0, 0.0, 0.0
+    dp, slope = plastic_increment(q_trial, p_old, hardening_old, guess, mu, a, b, c)
+    scale = 1.0 - 3.0 * mu * dp / q_trial
+    drop = 3.0 * mu / (3.0 * mu + slope) - (1.0 - scale)
+    return dp, q_trial - 3.0 * mu * dp - a, scale, drop, sxx / norm, syy / norm, sxy / norm
+
+
+@compiled(error_model="numpy")
+def _tangent(elastic, plastic, nxx, nyy, nxy):
+    """Return elastic times the deviatoric projection minus plastic n n: 00, 01, 02, 11, 12, 22."""
+    return (
+        elastic * (2.0 / 3.0) - plastic * nxx * nxx,
+        -elastic / 3.0 - plastic * nxx * nyy,
+        -plastic * nxx * nxy,
+        elastic * (2.0 / 3.0) - plastic * nyy * nyy,
+        -plastic * nyy * nxy,
+        elastic * 0.5 - plastic * nxy * nxy,
+    )
 
 
 @compiled(error_model="numpy")
@@ -212,61 +240,74 @@ def stiffness(
         border: (n_dofs, 3) derivative of the force by the macro strain (added to).
         macro_stiffness: (3, 3) derivative of the macro stress by the macro strain (added to).
     """
-    n = 12
     k = np.empty((15, 15))  # upper triangle; dofs, then macro strain xx, yy, xy
     db = np.empty((12, 3))
     for m in range(dofs.shape[0]):
-        for i in range(n + 3):
-            for j in range(i, n + 3):
-                k[i, j] = 0.0
-        for r in range(dilatation.shape[1]):
-            for i in range(n):
-                gi = kappa * dilatation[m, r, i]
-                for j in range(i, n):
-                    k[i, j] += gi * dilatation[m, r, j]
-                if r == 0:
-                    k[i, n] += gi * root_area[m]
-                    k[i, n + 1] += gi * root_area[m]
-        bulk = kappa * root_area[m] * root_area[m]
-        k[n, n] += bulk
-        k[n, n + 1] += bulk
-        k[n + 1, n + 1] += bulk
+        k[:] = 0.0
+        _add_bulk(m, dilatation, root_area, kappa, k)
         for q in range(weights.shape[1]):
-            w = weights[m, q]
-            d00, d01, d02 = w * tangent[m, q, 0], w * tangent[m, q, 1], w * tangent[m, q, 2]
-            d11, d12, d22 = w * tangent[m, q, 3], w * tangent[m, q, 4], w * tangent[m, q, 5]
-            for i in range(6):
-                gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
-                db[2 * i, 0] = d00 * gx + d02 * gy
-                db[2 * i, 1] = d01 * gx + d12 * gy
-                db[2 * i, 2] = d02 * gx + d22 * gy
-                db[2 * i + 1, 0] = d01 * gy + d02 * gx
-                db[2 * i + 1, 1] = d11 * gy + d12 * gx
-                db[2 * i + 1, 2] = d12 * gy + d22 * gx
-            for i in range(6):
-                gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
-                for j in range(2 * i, n):
-                    k[2 * i, j] += gx * db[j, 0] + gy * db[j, 2]
-                    k[2 * i + 1, j] += gy * db[j, 1] + gx * db[j, 2]
-            for i in range(n):
-                k[i, n] += db[i, 0]
-                k[i, n + 1] += db[i, 1]
-                k[i, n + 2] += db[i, 2]
-            k[n, n] += d00
-            k[n, n + 1] += d01
-            k[n, n + 2] += d02
-            k[n + 1, n + 1] += d11
-            k[n + 1, n + 2] += d12
-            k[n + 2, n + 2] += d22
-        slot = 0
+            _add_shear(m, q, weights[m, q], gradients, tangent, db, k)
+        _scatter(m, k, dofs, slots, values, border, macro_stiffness)
+
+
+@_inlined
+def _add_bulk(m, dilatation, root_area, kappa, k):
+    """Add the volumetric part of cell m."""
+    for r in range(dilatation.shape[1]):
         for i in range(12):
+            gi = kappa * dilatation[m, r, i]
             for j in range(i, 12):
-                values[slots[m, slot]] += k[i, j]
-                slot += 1
-            for j in range(3):
-                border[dofs[m, i], j] += k[i, n + j]
-        for i in range(3):
-            macro_stiffness[i, i] += k[n + i, n + i]
-            for j in range(i + 1, 3):
-                macro_stiffness[i, j] += k[n + i, n + j]
-                macro_stiffness[j, i] += k[n + i, n + j]
+                k[i, j] += gi * dilatation[m, r, j]
+            if r == 0:
+                k[i, 12] += gi * root_area[m]
+                k[i, 13] += gi * root_area[m]
+    bulk = kappa * root_area[m] * root_area[m]
+    k[12, 12] += bulk
+    k[12, 13] += bulk
+    k[13, 13] += bulk
+
+
+@_inlined
+def _add_shear(m, q, w, gradients, tangent, db, k):
+    """Add the deviatoric part of one point; db is room for its tangent times gradients."""
+    d00, d01, d02 = w * tangent[m, q, 0], w * tangent[m, q, 1], w * tangent[m, q, 2]
+    d11, d12, d22 = w * tangent[m, q, 3], w * tangent[m, q, 4], w * tangent[m, q, 5]
+    for i in range(6):
+        gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
+        db[2 * i, 0] = d00 * gx + d02 * gy
+        db[2 * i, 1] = d01 * gx + d12 * gy
+        db[2 * i, 2] = d02 * gx + d22 * gy
+        db[2 * i + 1, 0] = d01 * gy + d02 * gx
+        db[2 * i + 1, 1] = d11 * gy + d12 * gx
+        db[2 * i + 1, 2] = d12 * gy + d22 * gx
+    for i in range(6):
+        gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
+        for j in range(2 * i, 12):
+            k[2 * i, j] += gx * db[j, 0] + gy * db[j, 2]
+            k[2 * i + 1, j] += gy * db[j, 1] + gx * db[j, 2]
+    for i in range(12):
+        for j in range(3):
+            k[i, 12 + j] += db[i, j]
+    k[12, 12] += d00
+    k[12, 13] += d01
+    k[12, 14] += d02
+    k[13, 13] += d11
+    k[13, 14] += d12
+    k[14, 14] += d22
+
+
+@_inlined
+def _scatter(m, k, dofs, slots, values, border, macro_stiffness):
+    """Add the matrix of cell m to those of the whole."""
+    slot = 0
+    for i in range(12):
+        for j in range(i, 12):
+            values[slots[m, slot]] += k[i, j]
+            slot += 1
+        for j in range(3):
+            border[dofs[m, i], j] += k[i, 12 + j]
+    for i in range(3):
+        macro_stiffness[i, i] += k[12 + i, 12 + i]
+        for j in range(i + 1, 3):
+            macro_stiffness[i, j] += k[12 + i, 12 + j]
+            macro_stiffness[j, i] += k[12 + i, 12 + j]
