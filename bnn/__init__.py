@@ -1,6 +1,8 @@
 """Bayesian neural networks as anchored ensembles with functional priors."""
 
-from bnn import evidence, metrics, plots, reference
+import importlib
+
+from bnn import evidence, metrics, reference
 from bnn.base import ConstantInputWarning
 from bnn.data import BoundsScaler
 from bnn.ensembles import AnchoredEnsemble, VanillaEnsemble, load
@@ -62,3 +64,10 @@ __all__ = [
     "reference",
     "train",
 ]
+
+
+def __getattr__(name: str):
+    """Import the pictures when they are asked for: pyplot takes a second."""
+    if name == "plots":
+        return importlib.import_module("bnn.plots")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

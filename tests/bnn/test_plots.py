@@ -1,5 +1,8 @@
 """Pictures show what they were given."""
 
+import subprocess
+import sys
+
 import matplotlib as mpl
 
 mpl.use("Agg")
@@ -7,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+import bnn
 from bnn.plots import plot_1d, plot_calibration, plot_parity, plot_singular_values
 
 
@@ -53,3 +57,11 @@ def test_plot_singular_values():
     """One falling line a prior."""
     axes = plot_singular_values({"A": np.array([3.0, 2.0, 1.0]), "B": np.array([1.0, 0.1])})
     assert [len(line.get_xdata()) for line in axes.lines] == [3, 2]
+
+
+def test_pictures_are_imported_when_asked_for():
+    """`import bnn` leaves pyplot alone, and bnn.plots is there all the same."""
+    code = "import sys, bnn; assert 'matplotlib' not in sys.modules; bnn.plots.plot_1d"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="module 'bnn' has no attribute 'plot'"):
+        _ = bnn.plot
