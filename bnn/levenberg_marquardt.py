@@ -57,7 +57,8 @@ class Fit:
         losses: Objective at the start and after each iteration, (most iterations + 1, K); NaN
             after a member ended.
         iterations: That each member took, (K,).
-        finished: Whether a member met the rule within its budget, or could not be improved, (K,).
+        finished: Whether a member met the rule within its budget, (K,). Where the rule has no loss
+            to reach, one that no step improves has met it too.
     """
 
     weights: np.ndarray
@@ -104,6 +105,8 @@ def minimise(
         flat = better & (before - after <= rule.decrease * before)
         stuck = ~better & (damping[members] >= _MOST_DAMPING)
         members = members[~(flat | stuck | (after <= rule.loss))]
+    if rule.loss > -np.inf:  # a minimum above it does not count
+        return weights, record, record.nan_to_num(torch.inf).amin(dim=0) <= rule.loss
     finished = torch.ones(len(weights), dtype=torch.bool, device=weights.device)
     finished[members] = False
     return weights, record, finished
