@@ -8,6 +8,7 @@ from bnn.data import BoundsScaler
 from bnn.ensembles import AnchoredEnsemble, VanillaEnsemble, load
 from bnn.kernels import RBF, Linear, Matern12, Matern32, Matern52, Periodic, RationalQuadratic
 from bnn.networks import Architecture
+from bnn.pretraining import PriorRangeWarning
 from bnn.priors import (
     GaussianProcessPrior,
     LinearMean,
@@ -48,6 +49,7 @@ __all__ = [
     "Matern32",
     "Matern52",
     "Periodic",
+    "PriorRangeWarning",
     "ProbabilisticPCA",
     "RandomMean",
     "RationalQuadratic",

@@ -77,6 +77,7 @@ class AnchoredEnsemble(PretrainedEnsemble):
     # What only functional anchoring leaves behind.
     _of_functions = ("measurement_inputs_", "penalties_", "bounds_")
     _stored = (*PretrainedEnsemble._stored, "anchors_", *_of_functions)
+    _of_training = (*PretrainedEnsemble._of_training, "anchors_", "weight_prior_", *_of_functions)
     weight_prior_: WeightPrior | None
 
     def __init__(
@@ -141,13 +142,23 @@ class AnchoredEnsemble(PretrainedEnsemble):
         check_option("regulariser", self.regulariser, REGULARISERS)
         check_option("anchors", self.anchors, ("pretrained", "sampled"))
         check_option("optimiser", self.optimiser, OPTIMISERS)
+        if not isinstance(self.anchoring, FunctionAnchoring):
+            check_option("anchoring", self.anchoring, ANCHORINGS)
+        if self.anchoring == "weights":
+            self._check_combination()
+
+    def _check_combination(self) -> None:
         if self.optimiser == "gauss_newton" and self.regulariser not in PROPER:
             raise ValueError(
                 f"regulariser = {self.regulariser!r}: optimiser = 'gauss_newton' needs a proper "
                 f"Gaussian, {', '.join(PROPER)}"
             )
-        if not isinstance(self.anchoring, FunctionAnchoring):
-            check_option("anchoring", self.anchoring, ANCHORINGS)
+        if self.anchors == "sampled" and self.regulariser == "none":
+            raise ValueError("anchors = 'sampled': needs a regulariser other than 'none'")
+        if self.regulariser == "probabilistic_pca" and self.n_pretrained < 3:
+            raise ValueError(
+                f"n_pretrained = {self.n_pretrained}: regulariser = 'probabilistic_pca' needs 3"
+            )
 
     def fit(self, X, y) -> AnchoredEnsemble:
         """Train the members to data (Algorithm 2), after pre-training where that is missing.
@@ -194,6 +205,7 @@ class AnchoredEnsemble(PretrainedEnsemble):
     def _run_adam(self, X: np.ndarray, y: np.ndarray, anchors: np.ndarray, seeds) -> None:
         term = None if self.weight_prior_ is None else self.weight_prior_.regulariser()
         result = self._run(
+            self.architecture_,
             anchors,
             X,
             y,
@@ -234,6 +246,7 @@ class AnchoredEnsemble(PretrainedEnsemble):
         g = scaler.transform(prior.at(points, kept[: len(anchors)], settings.centred))
         seed = derived(seeds, SEED_COVARIANCE)
         C = scaled_blocks(prior.covariance(points, settings.realisations, seed), scaler.half_range)
+        _check_nugget(settings.nugget, C, len(scaler.low))
         noise = scaler.transform_covariance(self.noise_covariance_)
         posterior = Conditioning.of(C, noise, len(X))
         generators = member_generators(derived(seeds, SEED_RESAMPLING), len(anchors))
@@ -276,24 +289,26 @@ class AnchoredEnsemble(PretrainedEnsemble):
     def _learn_weight_prior(self, seeds) -> np.ndarray:
         """Fit p0(ω) and return the anchors, (K, d) float32."""
         n = min(self.n_members, len(self.pretrained_weights_))
-        self.weight_prior_ = self._weight_prior()
+        self.weight_prior_ = self._weight_prior(self.regulariser)
         if self.anchors == "sampled":
-            density = self.weight_prior_
-            if density is None:
-                raise ValueError("anchors = 'sampled': needs a regulariser other than 'none'")
-            return density.sample(n, derived(seeds, SEED_ANCHORS)).astype(np.float32)
+            assert self.weight_prior_ is not None
+            return self.weight_prior_.sample(n, derived(seeds, SEED_ANCHORS)).astype(np.float32)
         return self.pretrained_weights_[:n]
 
-    def _weight_prior(self):
-        if self.regulariser == "none":
+    def _weight_prior(self, regulariser: str) -> WeightPrior | None:
+        if regulariser == "none":
             return None
-        return WEIGHT_PRIORS[self.regulariser].fit(self.pretrained_weights_, self.architecture_)
+        return WEIGHT_PRIORS[regulariser].fit(self.pretrained_weights_, self.architecture_)
 
-    def _restore(self) -> None:
-        if hasattr(self, "pretrained_weights_"):
-            self._pretrained_with = self._pretraining_parameters()
-            if hasattr(self, "weights_"):
-                self.weight_prior_ = self._weight_prior() if self.anchoring == "weights" else None
+    def _fitted_with(self) -> dict:
+        kind = type(getattr(self, "weight_prior_", None))
+        regulariser = next((k for k, v in WEIGHT_PRIORS.items() if v is kind), "none")
+        return super()._fitted_with() | {"regulariser": regulariser}
+
+    def _restore(self, fitted: dict) -> None:
+        super()._restore(fitted)
+        if hasattr(self, "weights_"):
+            self.weight_prior_ = self._weight_prior(fitted["regulariser"])
 
     def _evaluate_members(self, X: np.ndarray) -> np.ndarray:
         values = super()._evaluate_members(X)
@@ -310,3 +325,14 @@ class AnchoredEnsemble(PretrainedEnsemble):
         if self.weight_prior_ is None:
             return np.zeros(len(self.weights_))
         return self.weight_prior_.penalty(self.weights_, self.anchors_)
+
+
+def _check_nugget(nugget: float, blocks: np.ndarray, n_outputs: int) -> None:
+    """Refuse to call everything close: the prior of an output must be wider than the nugget."""
+    deviations = np.sqrt(np.diagonal(blocks, axis1=1, axis2=2).reshape(n_outputs, -1).mean(axis=1))
+    j = deviations.argmin()
+    if deviations[j] < 3.0 * nugget:
+        raise ValueError(
+            f"nugget = {nugget}: must be below a third of the prior's standard deviation, "
+            f"{deviations[j]:.2g} for output {j} in the networks' units; output_bounds scales these"
+        )

@@ -19,11 +19,15 @@ from bnn.training import DivergenceError, DivergenceWarning, TrainingResult, tra
 
 SCALERS = ("input_scaler_", "output_scaler_")
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
-EVALUATED = 64  # members at a time: their weights are copied
+EVALUATED = 64  # members at a time, and so many times 32 points, whatever is asked for
 
 # Addresses of the independent seeds below random_state.
 SEED_START, SEED_PERTURBATION, SEED_PRIOR, SEED_INPUTS, SEED_RESAMPLING = range(5)
 SEED_PRETRAINING, SEED_TRAINING, SEED_ANCHORS, SEED_MEASUREMENT, SEED_COVARIANCE = range(5, 10)
+
+
+def _parts(n: int, size: int) -> list[slice]:
+    return [slice(i, i + size) for i in range(0, n, size)]
 
 
 class ConstantInputWarning(UserWarning):
@@ -99,10 +103,12 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
         self.noise_covariance_ = noise_covariance(self.noise, y.shape[1])
         return X, y
 
-    def _fit_scalers(self, X: np.ndarray | None, y: np.ndarray | None, shape: tuple) -> None:
-        """Set the maps to the networks' units from the bounds, or the data."""
-        self.input_scaler_ = scaler_of("input_bounds", self.input_bounds, X, shape[0])
-        self.output_scaler_ = scaler_of("output_bounds", self.output_bounds, y, shape[1])
+    def _scalers(self, X, y, shape: tuple[int, int]) -> tuple[BoundsScaler, BoundsScaler]:
+        """Return the maps to the networks' units from the bounds, or the data."""
+        return (
+            scaler_of("input_bounds", self.input_bounds, X, shape[0]),
+            scaler_of("output_bounds", self.output_bounds, y, shape[1]),
+        )
 
     def _precision(self) -> np.ndarray:
         scaled = self.output_scaler_.transform_covariance(self.noise_covariance_)
@@ -110,6 +116,7 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
 
     def _run(
         self,
+        architecture: Architecture,
         weights: np.ndarray,
         X: np.ndarray,
         y: np.ndarray,
@@ -120,7 +127,7 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
     ) -> TrainingResult:
         """Train, and warn about members that diverged."""
         result = train(
-            self.architecture_,
+            architecture,
             weights,
             X,
             y,
@@ -170,9 +177,12 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
     def _evaluate(self, weights: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Evaluate in double precision: what a point gives must not depend on the others in X."""
         X = self.input_scaler_.transform(X)
-        blocks = np.array_split(weights, -(-len(weights) // EVALUATED))
-        outputs = [self.architecture_.forward(block.astype(float), X) for block in blocks]
-        return self.output_scaler_.inverse_transform(np.concatenate(outputs))
+        values = np.empty((len(weights), len(X), self.architecture_.n_outputs))
+        for members in _parts(len(weights), EVALUATED):
+            block = weights[members].astype(float)
+            for rows in _parts(len(X), 32 * EVALUATED):
+                values[members, rows] = self.architecture_.forward(block, X[rows])
+        return self.output_scaler_.inverse_transform(values)
 
     def predict(self, X, return_std: bool = False, return_cov: bool = False, total: bool = False):
         """Return the predictive mean, and its uncertainty on request.
@@ -213,7 +223,8 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
         """Write the fitted or pre-trained ensemble to one .npz file, without pickle.
 
         Args:
-            path: Where. A functional prior is not stored, only its pre-trained networks are.
+            path: Where. A functional prior is not stored, only its pre-trained networks are, nor is
+                a random_state that is a generator.
 
         Raises:
             NotFittedError: Before fit or pretrain.
@@ -227,10 +238,15 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
             "class": type(self).__name__,
             "parameters": self.get_params(deep=False),
             "widths": self.architecture_.widths,
+            "fitted": self._fitted_with(),
             "y_ndim": getattr(self, "y_ndim_", None),
             "feature_names": getattr(self, "feature_names_in_", None),
         }
         write(path, arrays, header)
+
+    def _fitted_with(self) -> dict:
+        """What the arrays depend on, whatever the hyper-parameters are by now."""
+        return {"activation": self.architecture_.activation}
 
     @classmethod
     def from_stored(cls, arrays: dict[str, np.ndarray], header: dict) -> EnsembleRegressor:
@@ -251,7 +267,8 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
             raise ValueError("the parameters are not a mapping")
         ensemble = cls(**{k: restored(v) for k, v in parameters.items()})
         ensemble._prior_not_stored = "not_stored" in (parameters.get("prior") or {})
-        ensemble.architecture_ = Architecture(tuple(header["widths"]), ensemble.activation)
+        fitted = header["fitted"]
+        ensemble.architecture_ = Architecture(tuple(header["widths"]), fitted["activation"])
         check_stored(arrays, header, {*cls._stored, *SCALERS}, ensemble.architecture_)
         for name in SCALERS:
             setattr(ensemble, name, BoundsScaler(*arrays[name]))
@@ -263,8 +280,8 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
             ensemble.n_features_in_ = ensemble.architecture_.n_inputs
         if header["feature_names"] is not None:
             ensemble.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-        ensemble._restore()
+        ensemble._restore(fitted)
         return ensemble
 
-    def _restore(self) -> None:
-        """Rebuild what follows from stored attributes."""
+    def _restore(self, fitted: dict) -> None:
+        """Rebuild what follows from stored attributes and from what _fitted_with wrote."""

@@ -18,6 +18,30 @@ def check_integer(name: str, value, smallest: int) -> None:
         raise ValueError(f"{name} = {value!r}: must be an integer >= {smallest}")
 
 
+def as_columns(name: str, values, n: int) -> np.ndarray:
+    """Return values of n points, (n,) or (n, n_out), as (n, n_out) float64.
+
+    Raises:
+        ValueError: If they have another shape.
+    """
+    array = np.asarray(values, dtype=float)
+    if array.ndim not in (1, 2) or len(array) != n:
+        raise ValueError(f"{name} has shape {array.shape}: must be ({n},) or ({n}, n_out)")
+    return array.reshape(n, -1)
+
+
+def as_points(name: str, X) -> np.ndarray:
+    """Return points as float64.
+
+    Raises:
+        ValueError: If they are not (n, n_in).
+    """
+    array = np.asarray(X, dtype=float)
+    if array.ndim != 2:
+        raise ValueError(f"{name} has shape {array.shape}: must be (n, n_in)")
+    return array
+
+
 def check_device(device: str) -> None:
     """Raise ValueError unless device is "cpu", or "cuda" where that is available."""
     if device != "cpu" and not str(device).startswith("cuda"):

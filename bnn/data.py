@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,7 +109,7 @@ def scaler_of(name: str, bounds, values: np.ndarray | None, n: int) -> BoundsSca
         if values is None:
             raise ValueError(f"{name} = 'data': pretrain has no data, give (low, high) or call fit")
         return BoundsScaler.fit(values)
-    if np.size(bounds, 0) != 2:
+    if not isinstance(bounds, Sequence | np.ndarray) or len(bounds) != 2:
         raise ValueError(f"{name} = {bounds}: must be None, 'data' or (low, high)")
     scaler = BoundsScaler(*(np.broadcast_to(b, (n,)) if np.ndim(b) == 0 else b for b in bounds))
     if len(scaler.low) != n:

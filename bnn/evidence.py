@@ -10,13 +10,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
-from bnn.gaussian_processes import GaussianProcessPrior
+from bnn.gaussian_processes import GaussianProcessPrior, LinearMean
 from bnn.kernels import RBF, Combination, Kernel, Linear
 from bnn.noise import noise_covariance
 
 # Bounds of the search: length scales in ranges of the input, variances in those of the output.
 LENGTHSCALES = (0.025, 25.0)
 VARIANCES = (1e-4, 1e2)
+WIDE = 10.0  # standard deviation of a mean's coefficients, in what the data's spread suggests
 
 
 class _Fixed(sk.Kernel):
@@ -46,16 +47,16 @@ def fit_prior(
     noise,
     *,
     mean_features: Sequence[int] | None = None,
-    intercept: bool = False,
-    coefficient_variance: float = 1.0,
+    intercept: bool = True,
+    coefficient_variance: float | None = None,
     restarts: int = 4,
     random_state: int | None = 0,
 ) -> GaussianProcessPrior:
     """Choose variance and length scales of an RBF prior, one for each input and output.
 
     Output j is θ_j·x + GP(0, k0_j exp(-½ Σ_i (x_i - x'_i)² / L_ji²)). The coefficients θ_j of the
-    mean are Gaussian and integrated out, so that they are part of the kernel; k0_j and L_ji
-    maximise the evidence.
+    mean, and its constant, are Gaussian and integrated out, so that they are part of the kernel;
+    k0_j and L_ji maximise the evidence.
 
     Args:
         X: (N, n_in).
@@ -63,7 +64,9 @@ def fit_prior(
         noise: Standard deviations or Σ_noise, known; correlations between outputs are ignored.
         mean_features: Inputs of the linear mean; None takes all, () none.
         intercept: Whether the mean has a constant too.
-        coefficient_variance: Of θ and the constant, in units of y² and x².
+        coefficient_variance: Of θ and the constant, in units of y² and x², around zero at x = 0.
+            None takes what is wide for the data, around their mean: units and origins then do not
+            matter.
         restarts: Random starts of the search beside the usual one.
         random_state: Seed of these starts.
 
@@ -74,18 +77,24 @@ def fit_prior(
         ValueError: If X and y have different lengths, an input is constant, or a mean feature is
             not an input.
 
+    Warns:
+        ConvergenceWarning: If the search did not end.
+
     Source: Rasmussen & Williams (2006), equations 2.30 and 2.40 to 2.42.
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     y = y.reshape(len(y), -1)
     _check(X, y)
+    chosen = _chosen(X.shape[1], mean_features)
     variances = np.diag(noise_covariance(noise, y.shape[1]))
-    linear = _linear(X.shape[1], mean_features, intercept, coefficient_variance)
-    kernels = [
-        _maximise(X, column, variance, linear, restarts, random_state)
-        for column, variance in zip(y.T, variances, strict=True)
-    ]
-    return GaussianProcessPrior(0.0, kernels, n_outputs=len(kernels))
+    kernels, means = [], np.zeros(y.shape[1])
+    if intercept and coefficient_variance is None:
+        means = y.mean(axis=0)
+    for column, variance in zip((y - means).T, variances, strict=True):
+        linear = _linear(X, column, chosen, intercept, coefficient_variance)
+        kernels.append(_maximise(X, column, variance, linear, restarts, random_state))
+    mean = LinearMean(np.zeros((y.shape[1], X.shape[1])), means) if means.any() else 0.0
+    return GaussianProcessPrior(mean, kernels, n_outputs=len(kernels))
 
 
 def _check(X: np.ndarray, y: np.ndarray) -> None:
@@ -97,14 +106,27 @@ def _check(X: np.ndarray, y: np.ndarray) -> None:
             raise ValueError(f"{name} {constant[0]} is constant: it says nothing about its scale")
 
 
-def _linear(n_inputs: int, features, intercept: bool, variance: float) -> Linear | None:
+def _chosen(n_inputs: int, features) -> list[int]:
     chosen = list(range(n_inputs) if features is None else features)
     if any(not 0 <= i < n_inputs for i in chosen):
         raise ValueError(f"mean_features = {chosen}: must be among 0 to {n_inputs - 1}")
+    return chosen
+
+
+def _linear(
+    X: np.ndarray, y: np.ndarray, chosen: list[int], intercept: bool, variance: float | None
+) -> Linear | None:
+    """The kernel of the mean, None without one."""
     if not chosen and not intercept:
         return None
-    slopes = tuple(variance if i in chosen else 0.0 for i in range(n_inputs))
-    return Linear(slopes, variance if intercept else 0.0)
+    slopes = np.zeros(X.shape[1])
+    if variance is not None:
+        slopes[chosen] = variance
+        return Linear(tuple(slopes), variance if intercept else 0.0)
+    slopes[chosen] = WIDE**2 * y.var() / X.var(axis=0)[chosen]
+    if not intercept:
+        return Linear(tuple(slopes))
+    return Linear(tuple(slopes), WIDE**2 * y.var(), tuple(X.mean(axis=0)))
 
 
 def _maximise(
@@ -126,7 +148,8 @@ def _maximise(
     )
     with warnings.catch_warnings():
         # A length scale at its bound is an answer: the input does not matter.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        close = ".*close to the specified (lower|upper) bound.*"
+        warnings.filterwarnings("ignore", close, ConvergenceWarning)
         regressor.fit(X, y)
     found = regressor.kernel_ if linear is None else regressor.kernel_.k1
     rbf = RBF(float(found.k1.constant_value), tuple(np.atleast_1d(found.k2.length_scale)))

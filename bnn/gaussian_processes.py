@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from bnn.checks import as_columns, as_points
 from bnn.kernels import RBF, Kernel
 from bnn.seeding import RandomState, derived, generator, member_generators, seed_sequence
 
@@ -51,7 +52,7 @@ class LinearMean:
         Returns:
             The mean.
         """
-        y = np.reshape(y, (len(X), -1))
+        y = as_columns("y", y, len(X))
         columns = [X[:, i] for i in features] + ([np.ones(len(X))] if intercept else [])
         solution = np.linalg.lstsq(np.column_stack(columns), y, rcond=None)[0]
         coefficients = np.zeros((y.shape[1], X.shape[1]))
@@ -103,6 +104,12 @@ class GaussianProcessPrior:
             raise ValueError(f"features has {len(self.features)} lists: must be {self.n_outputs}")
         if len(self.bounds) != 2:
             raise ValueError(f"bounds = {self.bounds}: must be (low, high)")
+        low, high = self._limits
+        for limit in (low, high):
+            if limit.shape not in {(), (self.n_outputs,)}:
+                raise ValueError(f"bounds = {self.bounds}: one a side, or {self.n_outputs}")
+        if not np.all(low < high):
+            raise ValueError(f"bounds = {self.bounds}: low must be below high")
 
     @property
     def _per_output(self) -> bool:
@@ -183,7 +190,7 @@ class GaussianProcessPrior:
         Returns:
             Realisations, (n_samples, n, n_out).
         """
-        X = np.asarray(X, dtype=float)
+        X = as_points("X", X)
         seeds = seed_sequence(random_state)
         return self.clip(self._means(X, n_samples, seeds) + self._fluctuations(X, n_samples, seeds))
 
@@ -201,7 +208,7 @@ class GaussianProcessPrior:
         Returns:
             The same realisations at X, (n_samples, n, n_out), drawn given what sample drew.
         """
-        X, known = np.asarray(X, dtype=float), np.asarray(known, dtype=float)
+        X, known = as_points("X", X), as_points("known", known)
         seeds = seed_sequence(random_state)
         drawn = self._fluctuations(known, n_samples, seeds)
         values = np.empty((n_samples, len(X), self.n_outputs))
@@ -235,18 +242,20 @@ class GaussianProcessPrior:
 
     def clip(self, values: np.ndarray) -> np.ndarray:
         """Map values (..., n_out) back to the admissible region."""
-        low, high = (
-            default if bound is None else np.asarray(bound, dtype=float)
-            for bound, default in zip(self.bounds, (-np.inf, np.inf), strict=True)
-        )
-        return np.clip(values, low, high)
+        return np.clip(values, *self._limits)
+
+    @property
+    def _limits(self) -> list[np.ndarray]:
+        pairs = zip(self.bounds, (-np.inf, np.inf), strict=True)
+        return [np.asarray(d if b is None else b, dtype=float) for b, d in pairs]
 
 
-def covariance_root(covariance: np.ndarray) -> np.ndarray:
+def covariance_root(covariance: np.ndarray, scale: float = 0.0) -> np.ndarray:
     """Return R with R Rᵀ = K for a semi-definite K, however close to singular.
 
     Args:
         covariance: K, (n, n).
+        scale: Of the numbers that K is a difference of, where these are larger than K.
 
     Returns:
         R, (n, n), from the eigenvalues with rounding errors below zero removed.
@@ -255,6 +264,6 @@ def covariance_root(covariance: np.ndarray) -> np.ndarray:
         ValueError: If an eigenvalue is negative beyond rounding.
     """
     values, vectors = np.linalg.eigh(covariance)
-    if values[0] < -1e-8 * max(values[-1], 0.0) or not np.isfinite(values).all():
+    if values[0] < -1e-8 * max(values[-1], scale) or not np.isfinite(values).all():
         raise ValueError(f"the covariance has eigenvalue {values[0]:.3g}: must be >= 0")
     return vectors * np.sqrt(np.maximum(values, 0.0))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnn.checks import as_columns, as_points
 from bnn.noise import noise_covariance
 from bnn.priors import FunctionalPrior, draw_realisations
 from bnn.seeding import RandomState
@@ -50,7 +51,8 @@ class WeightedRealisations:
 
         Source: importance sampling with the prior as proposal, Robert & Casella (2004), ch. 3.3.
         """
-        X, y = np.asarray(X, dtype=float), np.reshape(np.asarray(y, dtype=float), (len(X), -1))
+        X = as_points("X", X)
+        y = as_columns("y", y, len(X))
         points = np.concatenate([X, np.asarray(X_new, dtype=float)])
         values = draw_realisations(prior, points, n_realisations, random_state)
         residual = values[:, : len(X)] - y

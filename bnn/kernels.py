@@ -14,6 +14,11 @@ def _check_positive(name: str, value) -> None:
         raise ValueError(f"{name} = {value}: must be > 0")
 
 
+def _check_positive_number(name: str, value) -> None:
+    if np.ndim(value) or not 0.0 < value < np.inf:
+        raise ValueError(f"{name} = {value}: must be one number > 0")
+
+
 class Kernel:
     """A covariance function; kernels add and multiply."""
 
@@ -69,7 +74,7 @@ class Stationary(Kernel):
         Raises:
             ValueError: If the variance or a length scale is not positive.
         """
-        _check_positive("variance", self.variance)
+        _check_positive_number("variance", self.variance)
         _check_positive("lengthscale", self.lengthscale)
         if np.ndim(self.lengthscale):
             object.__setattr__(self, "lengthscale", tuple(np.asarray(self.lengthscale).tolist()))
@@ -132,6 +137,15 @@ class RationalQuadratic(Stationary):
 
     alpha: float = 1.0
 
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ValueError: If a field is not positive.
+        """
+        super().__post_init__()
+        _check_positive_number("alpha", self.alpha)
+
     def correlation(self, r: np.ndarray) -> np.ndarray:
         """Return φ(r)."""
         return (1.0 + r**2 / (2.0 * self.alpha)) ** -self.alpha
@@ -147,6 +161,15 @@ class Periodic(Stationary):
 
     period: float = 1.0
 
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ValueError: If a field is not positive.
+        """
+        super().__post_init__()
+        _check_positive_number("period", self.period)
+
     def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Evaluate, see Kernel."""
         difference = A[:, None, :] - B[None, :, :]
@@ -156,15 +179,17 @@ class Periodic(Stationary):
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """Linear functions with Gaussian coefficients, Σ_i k0_i x_i x'_i + offset.
+    """Linear functions with Gaussian coefficients, Σ_i k0_i (x_i - o_i) (x'_i - o_i) + offset.
 
     Attributes:
         variance: k0, of the slopes, one or one for each (used) input; 0 leaves an input out.
         offset: Variance of the value at the origin.
+        origin: o, one number or one for each (used) input.
     """
 
     variance: float | tuple[float, ...] = 1.0
     offset: float = 0.0
+    origin: float | tuple[float, ...] = 0.0
 
     def __post_init__(self) -> None:
         """Validate.
@@ -177,14 +202,20 @@ class Linear(Kernel):
             raise ValueError(
                 f"variance = {self.variance}, offset = {self.offset}: must be >= 0, not all 0"
             )
-        if np.ndim(self.variance):
-            object.__setattr__(self, "variance", tuple(np.asarray(self.variance).tolist()))
+        if not np.isfinite(np.asarray(self.origin, dtype=float)).all():
+            raise ValueError(f"origin = {self.origin}: must be finite")
+        for name in ("variance", "origin"):
+            value = getattr(self, name)
+            if np.ndim(value):
+                object.__setattr__(self, name, tuple(np.asarray(value).tolist()))
 
     def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Evaluate, see Kernel."""
-        variance = np.asarray(self.variance)
-        if variance.ndim and variance.size != A.shape[1]:
-            raise ValueError(
-                f"variance has {variance.size} entries: must be one, or {A.shape[1]} as the inputs"
-            )
-        return (A * variance) @ B.T + self.offset
+        for name in ("variance", "origin"):
+            size = np.size(getattr(self, name))
+            if size not in (1, A.shape[1]):
+                raise ValueError(
+                    f"{name} has {size} entries: must be one, or {A.shape[1]} as the inputs"
+                )
+        origin = np.asarray(self.origin)
+        return ((A - origin) * np.asarray(self.variance)) @ (B - origin).T + self.offset

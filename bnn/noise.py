@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from bnn.checks import as_columns
+
 
 def noise_covariance(noise, n_outputs: int) -> np.ndarray:
     """Return Σ_noise.
@@ -29,7 +31,9 @@ def noise_covariance(noise, n_outputs: int) -> np.ndarray:
         return np.diag(np.broadcast_to(values, (n_outputs,)) ** 2)
     if values.shape != (n_outputs, n_outputs):
         raise ValueError(f"noise has shape {values.shape}: must be ({n_outputs}, {n_outputs})")
-    if not np.isfinite(values).all() or not np.allclose(values, values.T):
+    if not np.isfinite(values).all() or not np.allclose(
+        values, values.T, atol=1e-8 * np.abs(values).max()
+    ):
         raise ValueError("noise: the covariance must be symmetric and finite")
     smallest = np.linalg.eigvalsh(values)[0]
     if smallest <= 0:
@@ -53,7 +57,7 @@ def replicate_covariance(y: np.ndarray, groups: np.ndarray) -> np.ndarray:
         ValueError: If the lengths differ, or there are too few replicates for a covariance that
             is positive definite.
     """
-    y = np.asarray(y, dtype=float).reshape(len(y), -1)
+    y = as_columns("y", y, len(y))
     if np.shape(groups) != (len(y),):
         raise ValueError(f"groups has shape {np.shape(groups)}: must be ({len(y)},), one a row")
     _, group = np.unique(groups, return_inverse=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +20,7 @@ from bnn.data import scaler_of
 from bnn.networks import Architecture
 from bnn.priors import FunctionalPrior, GaussianProcessPrior, draw_realisations, latin_hypercube
 from bnn.seeding import derived, member_generators, member_seeds, seed_sequence
-from bnn.storage import plain
+from bnn.storage import plain, restored
 
 # Parameters that may change between pre-training and fit.
 _AFTER_PRETRAINING = {
@@ -36,6 +38,16 @@ _AFTER_PRETRAINING = {
 }
 
 
+class PriorRangeWarning(UserWarning):
+    """Most of the data lie where the prior was not fitted."""
+
+
+def _equal_when_stored(value, known) -> bool:
+    """Whether two hyper-parameters are equal; those that cannot be stored count as different."""
+    value, known = plain(value), plain(known)
+    return value == known and not (isinstance(value, dict) and "not_stored" in value)
+
+
 class PretrainedEnsemble(EnsembleRegressor):
     """Base of ensembles whose networks are fitted to realisations of a prior first."""
 
@@ -49,6 +61,9 @@ class PretrainedEnsemble(EnsembleRegressor):
         "pretrain_epochs_",
         "pretrain_diverged_",
     )
+
+    # What training to data leaves behind.
+    _of_training: tuple[str, ...] = ("weights_", "losses_", "epochs_", "diverged_")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -67,9 +82,13 @@ class PretrainedEnsemble(EnsembleRegressor):
     def pretrain(self, X=None, *, n_features: int | None = None) -> PretrainedEnsemble:
         """Fit the networks to realisations of the prior (Algorithm 3); keep them for every fit.
 
+        Members trained before are gone.
+
         Args:
             X: Points at which the prior is fitted, (M, n_in); None takes those of a TablePrior,
-                else a Latin hypercube of `prior_points` points.
+                else a Latin hypercube of `prior_points` points, to twice the input bounds (to ±2
+                without these). Keep to X where the prior is defined nowhere else; clones do not
+                have it.
             n_features: Number of inputs, where X is None.
 
         Returns:
@@ -81,27 +100,34 @@ class PretrainedEnsemble(EnsembleRegressor):
             DivergenceError: If fewer than two members stayed finite.
         """
         self._check_parameters()
-        return self._pretrain(X, n_features, None, None)
+        self._pretrain(X, n_features, None, None)
+        for name in ("y_ndim_", "noise_covariance_", "n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        return self
 
-    def _pretrain(self, X, n_features: int | None, data_X, data_y) -> PretrainedEnsemble:
+    def _pretrain(self, X, n_features: int | None, data_X, data_y) -> None:
         seeds = seed_sequence(self.random_state)
         prior = self._functional_prior(1 if data_y is None else data_y.shape[1])
         given = X is not None or hasattr(prior, "points")
         X = self._prior_inputs(X, prior, n_features, data_X, derived(seeds, SEED_INPUTS))
-        self._prior_seeds = derived(seeds, SEED_PRIOR)
-        targets = draw_realisations(prior, X, self.n_pretrained, self._prior_seeds)
+        prior_seeds = derived(seeds, SEED_PRIOR)
+        targets = draw_realisations(prior, X, self.n_pretrained, prior_seeds)
         shape = (X.shape[1], targets.shape[2])
         self._check_shape(shape, data_X, data_y)
-        self._fit_scalers(data_X, data_y, shape)
-        self.architecture_ = self._architecture(*shape)
+        scalers, architecture = self._scalers(data_X, data_y, shape), self._architecture(*shape)
         result = self._run(
-            self._perturbed_starts(self.architecture_, seeds),
-            self.input_scaler_.transform(X),
-            self.output_scaler_.transform(targets),
+            architecture,
+            self._perturbed_starts(architecture, seeds),
+            scalers[0].transform(X),
+            scalers[1].transform(targets),
             self._settings(self.pretrain_epochs, self.convergence),
             member_seeds(derived(seeds, SEED_PRETRAINING), self.n_pretrained),
             "pre-training",
         )
+        for name in self._of_training:
+            self.__dict__.pop(name, None)
+        self.architecture_, self._prior_seeds = architecture, prior_seeds
+        self.input_scaler_, self.output_scaler_ = scalers
         self.prior_inputs_, self.prior_inputs_given_ = X, given
         self.prior_realisations_ = np.delete(targets, result.diverged, axis=0)
         self.pretrained_weights_ = np.delete(result.weights, result.diverged, axis=0)
@@ -109,7 +135,6 @@ class PretrainedEnsemble(EnsembleRegressor):
         self.pretrain_epochs_ = result.epochs
         self.pretrain_diverged_ = result.diverged
         self._pretrained_with = self._pretraining_parameters()
-        return self
 
     def _functional_prior(self, n_outputs: int) -> FunctionalPrior:
         if self.prior is None and getattr(self, "_prior_not_stored", False):
@@ -143,16 +168,61 @@ class PretrainedEnsemble(EnsembleRegressor):
 
     def _same_pretraining(self, known: dict) -> bool:
         return all(
-            value is known[name] or (name != "prior" and plain(value) == plain(known[name]))
+            value is known[name] or _equal_when_stored(value, known[name])
             for name, value in self._pretraining_parameters().items()
         )
 
     def _ensure_pretrained(self, X: np.ndarray, y: np.ndarray) -> None:
         from_data = any(isinstance(b, str) for b in (self.input_bounds, self.output_bounds))
         known = getattr(self, "_pretrained_with", None)
-        if from_data or known is None or not self._same_pretraining(known):
+        if known is None:
             self._pretrain(None, X.shape[1], X, y)
-        self._check_shape((self.architecture_.n_inputs, self.architecture_.n_outputs), X, y)
+        elif from_data or self._follows(X, y) or not self._same_pretraining(known):
+            self._pretrain(self._inputs_again(known["prior"]), X.shape[1], X, y)
+        self._check_shape(self._shape, X, y)
+        self._check_range(X)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.architecture_.n_inputs, self.architecture_.n_outputs
+
+    def _follows(self, X: np.ndarray, y: np.ndarray) -> bool:
+        """Whether the prior of nobody's choice takes the shape of other data."""
+        free = self.prior is None and not getattr(self, "_prior_not_stored", False)
+        return free and not self.prior_inputs_given_ and self._shape != (X.shape[1], y.shape[1])
+
+    def _inputs_again(self, known_prior) -> np.ndarray | None:
+        """The points that pretrain was given, which hold for pre-training again.
+
+        Those of a table do not: another table has its own.
+        """
+        tabulated = hasattr(known_prior, "points") or (
+            known_prior is None and hasattr(self.prior, "points")
+        )
+        return self.prior_inputs_ if self.prior_inputs_given_ and not tabulated else None
+
+    def _check_range(self, inputs: np.ndarray) -> None:
+        low, high = self.prior_inputs_.min(axis=0), self.prior_inputs_.max(axis=0)
+        outside = 1.0 - np.mean(np.all((inputs >= low) & (inputs <= high), axis=1))
+        if outside > 0.5:
+            warnings.warn(
+                f"{outside:.0%} of the data lie outside the points at which the prior was fitted, "
+                f"{low} to {high}: give input_bounds, or call pretrain(X)",
+                PriorRangeWarning,
+                stacklevel=4,
+            )
+
+    def _fitted_with(self) -> dict:
+        known = {"pretrained_with": self._pretrained_with, "prior_seeds": self._prior_seeds}
+        return super()._fitted_with() | known
+
+    def _restore(self, fitted: dict) -> None:
+        known = {name: restored(value) for name, value in fitted["pretrained_with"].items()}
+        if known.keys() != self._pretraining_parameters().keys():
+            raise ValueError("the parameters of the pre-training are not those there are")
+        self._pretrained_with, self._prior_seeds = known, restored(fitted["prior_seeds"])
+        if not isinstance(self._prior_seeds, np.random.SeedSequence):
+            raise ValueError("prior_seeds is not a seed")
 
     @staticmethod
     def _check_shape(shape: tuple[int, int], X, y) -> None:

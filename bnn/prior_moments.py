@@ -16,14 +16,21 @@ from bnn.seeding import RandomState, derived, member_generators, seed_sequence
 
 
 def sample_covariance(values: np.ndarray) -> np.ndarray:
-    """Estimate the covariance of realisations (R, n, n_out), shrunk towards a multiple of I.
+    """Estimate the covariance of realisations (R, n, n_out).
+
+    It is shrunk towards a diagonal matrix with one variance an output, which may differ by orders
+    of magnitude in the user's units.
 
     Returns:
         One block, (1, n_out n, n_out n).
 
     Source: Ledoit & Wolf (2004).
     """
-    return ledoit_wolf(output_vectors(values))[0][None]
+    scales = np.sqrt(values.var(axis=0).mean(axis=0))
+    scales[scales == 0.0] = 1.0
+    shrunk = ledoit_wolf(output_vectors(values / scales))[0]
+    factors = np.repeat(scales, values.shape[1])
+    return (shrunk * np.outer(factors, factors))[None]
 
 
 def prior_covariance(
@@ -35,13 +42,15 @@ def prior_covariance(
         prior: A Gaussian process has its kernels', plus the sample covariance of a random mean;
             its bounds are left out. Any other prior is sampled.
         X: (n, n_in).
-        n_realisations: Drawn where there is no closed form.
+        n_realisations: Drawn where there is no closed form; a table gives no more than it has.
         random_state: Seed of these.
 
     Returns:
         Diagonal blocks of C, (n_out, n, n), or one block (1, n_out n, n_out n).
     """
     seeds = seed_sequence(random_state)
+    if isinstance(prior, TablePrior):  # repeated rows would count as independent ones
+        n_realisations = min(n_realisations, len(prior.values))
     if not isinstance(prior, GaussianProcessPrior):
         return sample_covariance(draw_realisations(prior, X, n_realisations, seeds))
     blocks = np.stack([prior.covariance(X, X, j) for j in range(prior.n_outputs)])

@@ -60,7 +60,7 @@ def draw_realisations(
     """Draw from any prior and check what it returned.
 
     Args:
-        prior: The prior.
+        prior: The prior; one that is not of this package is given an integer seed.
         X: (n, n_in).
         n_samples: How many realisations.
         random_state: Seed.
@@ -71,6 +71,8 @@ def draw_realisations(
     Raises:
         ValueError: If the prior returned another shape or values that are not finite.
     """
+    if not isinstance(prior, OWN):  # a number is what every library takes
+        random_state = int(seed_sequence(random_state).generate_state(1)[0])
     values = np.asarray(prior.sample(X, n_samples, random_state), dtype=float)
     if values.ndim == 2:
         values = values[:, :, None]
@@ -198,3 +200,7 @@ class TablePrior:
         if outside.any():
             linear[outside] = NearestNDInterpolator(self.points, by_point)(X[outside])
         return np.moveaxis(linear, 0, 1)
+
+
+# Priors that take any random state.
+OWN = (GaussianProcessPrior, SamplerPrior, TablePrior)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve
 from scipy.stats import multivariate_normal
 
+from bnn.checks import as_columns, as_points
 from bnn.gaussian_processes import GaussianProcessPrior, covariance_root
 from bnn.noise import noise_covariance
 from bnn.seeding import RandomState, generator
@@ -71,8 +72,8 @@ class GaussianProcessPosterior:
     """
 
     def __init__(self, prior: GaussianProcessPrior, X: np.ndarray, y: np.ndarray, noise) -> None:
-        self.prior, self.X = prior, np.asarray(X, dtype=float)
-        y = np.reshape(np.asarray(y, dtype=float), (len(self.X), -1))
+        self.prior, self.X = prior, as_points("X", X)
+        y = as_columns("y", y, len(self.X))
         if y.shape[1] != prior.n_outputs:
             raise ValueError(f"y has {y.shape[1]} outputs: must be {prior.n_outputs}")
         self.noise_covariance = noise_covariance(noise, prior.n_outputs)
@@ -82,6 +83,10 @@ class GaussianProcessPosterior:
         self._factor = cho_factor(K, lower=True)
         self._residual = (y - prior.mean_values(self.X)).T.ravel()
         self._solution = cho_solve(self._factor, self._residual)
+
+    def _own(self, X: np.ndarray) -> np.ndarray:
+        outputs = range(self.prior.n_outputs)
+        return block_diag(*[self.prior.covariance(X, X, j) for j in outputs])
 
     def _cross(self, X: np.ndarray) -> np.ndarray:
         outputs = range(self.prior.n_outputs)
@@ -97,11 +102,10 @@ class GaussianProcessPosterior:
             Mean, (n, n_out), and covariance, (n_out n, n_out n), entry j n + i being point i of
             output j.
         """
-        X = np.asarray(X, dtype=float)
+        X = as_points("X", X)
         cross = self._cross(X)
         mean = self.prior.mean_values(X) + (cross @ self._solution).reshape(-1, len(X)).T
-        outputs = range(self.prior.n_outputs)
-        own = block_diag(*[self.prior.covariance(X, X, j) for j in outputs])
+        own = self._own(X)
         return mean, own - cross @ cho_solve(self._factor, cross.T)
 
     def predict(self, X: np.ndarray, return_std: bool = False, total: bool = False):
@@ -124,7 +128,7 @@ class GaussianProcessPosterior:
     def sample(self, X: np.ndarray, n_samples: int, random_state: RandomState = None) -> np.ndarray:
         """Draw functions from the posterior, (n_samples, n, n_out)."""
         mean, covariance = self.moments(X)
-        root = covariance_root(covariance)
+        root = covariance_root(covariance, scale=self._own(as_points("X", X)).max())
         noise = generator(random_state).standard_normal((n_samples, len(root)))
         return mean + (noise @ root.T).reshape(n_samples, -1, len(X)).transpose(0, 2, 1)
 
@@ -132,7 +136,7 @@ class GaussianProcessPosterior:
         """Return Σ_i log p(y_i | x_i, D), joint over the outputs, noise included."""
         mean, covariance = self.moments(X)
         n = len(X)
-        y = np.reshape(np.asarray(y, dtype=float), (n, -1))
+        y = as_columns("y", y, n)
         total = 0.0
         for i in range(n):
             at = np.arange(y.shape[1]) * n + i

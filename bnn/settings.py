@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnn.checks import check_integer
+
 
 @dataclass(frozen=True)
 class Convergence:
@@ -30,8 +32,7 @@ class Convergence:
         for name in ("unexplained", "improvement"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ValueError(f"{name} = {getattr(self, name)}: must be in [0, 1)")
-        if self.window < 1:
-            raise ValueError(f"window = {self.window}: must be >= 1")
+        check_integer("window", self.window, 1)
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,8 @@ class TrainingSettings:
             ValueError: If a field is out of range.
         """
         for name in ("epochs", "batch_size", "chunk_size"):
-            value = getattr(self, name)
-            if value is None and name != "epochs":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise ValueError(f"{name} = {value!r}: must be an integer >= 1")
+            if getattr(self, name) is not None or name == "epochs":
+                check_integer(name, getattr(self, name), 1)
         for name in ("learning_rate", "epsilon"):
             if not 0.0 < getattr(self, name) < np.inf:
                 raise ValueError(f"{name} = {getattr(self, name)!r}: must be > 0")
@@ -86,8 +84,10 @@ class FunctionAnchoring:
 
     Attributes:
         points: Measurement points beside the training inputs: a number of them, in a Latin
-            hypercube of the input bounds.
-        nugget: Standard deviation δ of what a network may miss everywhere, in the networks' units.
+            hypercube of the input bounds; where pretrain was given points, or the prior is a
+            table, at most so many of these.
+        nugget: Standard deviation δ of what a network may miss everywhere, in the networks' units;
+            less than a third of the prior's.
         closeness: A member ends when its mean squared distance to the posterior realisation is
             below this fraction of the posterior variance, direction by direction.
         iterations: Budget of Gauss-Newton iterations a member.
@@ -111,9 +111,7 @@ class FunctionAnchoring:
             ValueError: If a field is out of range.
         """
         for name, least in (("points", 1), ("iterations", 1), ("realisations", 2)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise ValueError(f"{name} = {value!r}: must be an integer >= {least}")
+            check_integer(name, getattr(self, name), least)
         for name in ("nugget", "closeness"):
             if not 0.0 < getattr(self, name) < np.inf:
                 raise ValueError(f"{name} = {getattr(self, name)!r}: must be > 0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,8 +16,21 @@ from bnn.networks import Architecture
 from bnn.settings import Convergence, FunctionAnchoring
 
 FORMAT = "bnn-ensemble"
-VERSION = 1
-ENTRIES = ("class", "parameters", "widths", "y_ndim", "feature_names")  # of every header
+VERSION = 2
+ENTRIES = ("class", "parameters", "widths", "fitted", "y_ndim", "feature_names")  # of headers
+
+
+def _seed(entropy, spawn_key, pool_size) -> np.random.SeedSequence:
+    if pool_size > 64:  # a file must not choose how much memory is taken
+        raise ValueError(f"pool_size = {pool_size}")
+    return np.random.SeedSequence(entropy, spawn_key=spawn_key, pool_size=pool_size)
+
+
+KINDS: dict[str, Callable] = {
+    "convergence": Convergence,
+    "function_anchoring": FunctionAnchoring,
+    "seed": _seed,
+}
 
 
 def plain(value):
@@ -25,6 +39,9 @@ def plain(value):
         return {"convergence": asdict(value)}
     if isinstance(value, FunctionAnchoring):
         return {"function_anchoring": asdict(value)}
+    if isinstance(value, np.random.SeedSequence):
+        fields = ("entropy", "spawn_key", "pool_size")
+        return {"seed": {name: plain(getattr(value, name)) for name in fields}}
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, np.ndarray | np.generic):
@@ -41,8 +58,7 @@ def restored(value):
     if isinstance(value, list):
         return np.array(value) if np.ndim(value) == 2 else tuple(value)
     if isinstance(value, dict):
-        kinds = {"convergence": Convergence, "function_anchoring": FunctionAnchoring}
-        return next((kinds[k](**v) for k, v in value.items() if k in kinds), None)
+        return next((KINDS[k](**v) for k, v in value.items() if k in KINDS), None)
     return value
 
 

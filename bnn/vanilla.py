@@ -69,8 +69,9 @@ class VanillaEnsemble(EnsembleRegressor):
         """
         self._check_parameters()
         X, y = self._check_data(X, y)
-        self.architecture_ = self._architecture(X.shape[1], y.shape[1])
-        self._fit_scalers(X, y, (X.shape[1], y.shape[1]))
+        shape = (X.shape[1], y.shape[1])
+        self.architecture_ = self._architecture(*shape)
+        self.input_scaler_, self.output_scaler_ = self._scalers(X, y, shape)
         seeds = seed_sequence(self.random_state)
         starts = [
             self.architecture_.initial_weights(1, rng, self.init)
@@ -79,6 +80,7 @@ class VanillaEnsemble(EnsembleRegressor):
         generators = member_generators(derived(seeds, SEED_RESAMPLING), self.n_members)
         inputs, targets = resample(X, y, self.resampling, self.noise_covariance_, generators)
         result = self._run(
+            self.architecture_,
             np.concatenate(starts),
             self.input_scaler_.transform(inputs),
             self.output_scaler_.transform(targets),

@@ -30,7 +30,14 @@ LONG = 10.0  # a length scale of five ranges of its input, over which the kernel
 def priors_by_evidence(data: Data) -> dict[str, GaussianProcessPrior]:
     """Priors with the best variances and length scales, one for each form of the mean."""
     return {
-        name: fit_prior(data.X, data.y, data.noise, mean_features=features, intercept=intercept)
+        name: fit_prior(
+            data.X,
+            data.y,
+            data.noise,
+            mean_features=features,
+            intercept=intercept,
+            coefficient_variance=1.0,
+        )
         for name, (features, intercept) in MEANS.items()
     }
 

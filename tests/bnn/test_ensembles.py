@@ -284,6 +284,8 @@ BAD = [
     (VanillaEnsemble, {"random_state": -1}, X, Y, "random_state = -1: must be >= 0"),
     (VanillaEnsemble, {"device": "tpu9"}, X, Y, "device = 'tpu9': must be 'cpu' or"),
     (VanillaEnsemble, {"input_bounds": (1.0, 0.0)}, X, Y, "bounds of column 0 are 1.0 and 0.0"),
+    (VanillaEnsemble, {"input_bounds": 5}, X, Y, "input_bounds = 5: must be None, 'data' or"),
+    (VanillaEnsemble, {"input_bounds": (0, [1, 1])}, X, Y, "bounds have shapes"),
     (VanillaEnsemble, {"input_bounds": "range"}, X, Y, "input_bounds = 'range': must be one of"),
     (VanillaEnsemble, {"input_bounds": ([0, 0], [1, 1])}, X, Y, "input_bounds has 2 columns"),
     (VanillaEnsemble, {"input_bounds": "data"}, 0 * X, Y, "column 0 is constant"),

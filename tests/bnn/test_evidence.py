@@ -23,7 +23,7 @@ def evidence(prior, y=Y):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return fit_prior(X, Y, NOISE, mean_features=())
+    return fit_prior(X, Y, NOISE, mean_features=(), intercept=False)
 
 
 def test_length_scales_of_a_known_process_are_found(fitted):
@@ -61,7 +61,7 @@ def test_coefficients_of_the_mean_are_integrated_out():
 def test_a_trend_is_left_to_the_mean():
     """A straight line in x0 needs no process: the data decide its slope, far from its prior."""
     y = 3.0 * X[:, 0] + NOISE * RNG.standard_normal(80)
-    prior = fit_prior(X, y, NOISE, mean_features=(0,))
+    prior = fit_prior(X, y, NOISE, mean_features=(0,), intercept=False)
     assert prior.kernel[0].first.variance < 0.01
     slope = np.diff(
         GaussianProcessPosterior(prior, X, y, NOISE).predict(np.eye(3)[:1] * [[0], [1]]), axis=0
@@ -75,10 +75,11 @@ def test_outputs_have_kernels_of_their_own():
     assert table.argmin(axis=1).tolist() == [0, 1]
 
 
-def test_units_do_not_matter():
-    """Inputs and outputs in other units: length scales scale with them, the search too."""
-    small = fit_prior(X, Y, NOISE, mean_features=())
-    large = fit_prior(1e3 * X, 50.0 * Y, 50.0 * NOISE, mean_features=())
+@pytest.mark.parametrize("features", [(), (0, 2)])
+def test_units_and_origin_do_not_matter(features):
+    """Inputs and outputs in other units and from other origins, the search included."""
+    small = fit_prior(X, Y, NOISE, mean_features=features)
+    large = fit_prior(1e3 * X + 4e3, 50.0 * Y + 2000.0, 50.0 * NOISE, mean_features=features)
     important = [0, 2]
     np.testing.assert_allclose(
         lengthscales(large)[0, important], 1e3 * lengthscales(small)[0, important], rtol=0.02

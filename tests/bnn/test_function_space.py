@@ -21,7 +21,7 @@ from bnn.function_space import Conditioning
 from bnn.importance import WeightedRealisations
 from bnn.linearisation import Linearisation
 from bnn.networks import Architecture
-from bnn.prior_moments import prior_covariance
+from bnn.prior_moments import prior_covariance, sample_covariance
 from bnn.reference import GaussianProcessPosterior, LinearGaussianPosterior
 
 X_TEST = np.array([[-0.9], [-0.3], [0.2], [0.8]])
@@ -166,6 +166,23 @@ def test_table_prior(interpolation, n):
     std = np.sqrt(np.diag(exact.covariance))
     assert np.mean(np.abs(ours - exact.mean)) < 0.3 * std.mean()
     assert spread.mean() / std.mean() == pytest.approx(1.0, abs=0.25)
+
+
+def test_sample_covariance_knows_the_units_of_the_outputs():
+    """Shrinking towards one variance for both would blow the small output up by 1e8."""
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((400, 3, 2)) * [1e3, 1e-2]
+    deviations = np.sqrt(np.diag(sample_covariance(values)[0]))
+    np.testing.assert_allclose(deviations, np.repeat([1e3, 1e-2], 3), rtol=0.1)
+
+
+def test_a_table_counts_its_rows_once():
+    """Repeated rows are no new information: as much shrinkage as for the rows themselves."""
+    points = np.linspace(-1.0, 1.0, 12)[:, None]
+    values = GaussianProcessPrior(0.0, RBF(0.5, 0.8)).sample(points, 5, 0)
+    table = TablePrior(points, values, "linear")
+    found = prior_covariance(table, points, 1000, 0)
+    np.testing.assert_allclose(found, sample_covariance(values), rtol=1e-10)
 
 
 def test_conditioning_minimises_the_printed_objective():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bnn.noise import replicate_covariance
+from bnn.noise import noise_covariance, replicate_covariance
 
 RNG = np.random.default_rng(2)
 TRUE = np.array([[0.04, 0.03], [0.03, 0.09]])
@@ -27,6 +27,12 @@ def test_covariance_is_found_under_large_differences_between_groups():
 def test_one_group_is_the_sample_covariance():
     y, groups = replicates([9])
     np.testing.assert_allclose(replicate_covariance(y, groups), np.cov(y.T))
+
+
+def test_a_small_matrix_has_to_be_symmetric_too():
+    """1e-10 is no rounding error where the entries are not larger."""
+    with pytest.raises(ValueError, match="must be symmetric"):
+        noise_covariance([[1e-10, 9e-11], [-9e-11, 1e-10]], 2)
 
 
 def test_too_few_replicates_are_refused():

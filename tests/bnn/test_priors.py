@@ -188,7 +188,7 @@ class Returning:
 def bad_prior_calls():
     gp = GaussianProcessPrior
     return [
-        (lambda: RBF(-1.0), "variance = -1.0: must be > 0"),
+        (lambda: RBF(-1.0), "variance = -1.0: must be one number > 0"),
         (lambda: Matern32(1.0, 0.0), "lengthscale = 0.0: must be > 0"),
         (lambda: RBF(1.0, (1.0, np.nan)), "lengthscale = .*: must be > 0"),
         (lambda: RBF(1.0, (1.0, 1.0))(X1, X1), "lengthscale has 2 entries: must be one, or 1"),
@@ -196,6 +196,14 @@ def bad_prior_calls():
         (lambda: gp(kernel=[RBF()], n_outputs=2), "kernel has 1 entries: must be 2"),
         (lambda: gp(features=[[0], [0]]), "features has 2 lists: must be 1"),
         (lambda: gp(features=[3]).sample(X1, 1), r"features = \[3\]: must be among 0 to 0"),
+        (lambda: RBF(np.ones(3)), "variance = .*: must be one number > 0"),
+        (lambda: RationalQuadratic(alpha=-1.0), "alpha = -1.0: must be one number > 0"),
+        (lambda: Periodic(period=0.0), "period = 0.0: must be one number > 0"),
+        (lambda: Linear(origin=np.nan), "origin = nan: must be finite"),
+        (lambda: Linear(origin=(1.0, 2.0))(X1, X1), "origin has 2 entries: must be one, or 1"),
+        (lambda: gp(bounds=(1.0, -1.0)), r"bounds = \(1.0, -1.0\): low must be below high"),
+        (lambda: gp(bounds=([0, 1, 2], None), n_outputs=2), "bounds = .*: one a side, or 2"),
+        (lambda: gp().sample(X1[:, 0], 1), r"X has shape \(9,\): must be \(n, n_in\)"),
         (lambda: gp(bounds=(1.0,)), r"bounds = .*: must be \(low, high\)"),
         (lambda: gp(lambda _: np.zeros(3)).sample(X1, 1), r"mean returned shape \(3, 1\)"),
         (lambda: gp(RandomMean(lambda *_: 0)).mean_values(X1), "random mean has no single"),

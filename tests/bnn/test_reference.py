@@ -72,6 +72,14 @@ def test_posterior_samples_have_its_moments():
     np.testing.assert_allclose(total**2, std**2 + 0.01)
 
 
+def test_samples_at_data_known_almost_exactly():
+    """The posterior is the difference of covariances 1e8 times larger."""
+    points = np.linspace(0.0, 1.0, 20)[:, None]
+    posterior = GaussianProcessPosterior(GaussianProcessPrior(), points, points[:, 0], 1e-4)
+    samples = posterior.sample(points, 20, 0)
+    np.testing.assert_allclose(samples[:, :, 0], np.tile(points[:, 0], (20, 1)), atol=1e-3)
+
+
 def test_linear_gaussian_in_two_ways():
     """The gain form equals the information form, and a linear-kernel GP."""
     design, y = np.column_stack([X, np.ones(15)]), Y[:, 0]
@@ -87,3 +95,9 @@ def test_refusals():
     """Another number of outputs, a random mean."""
     with pytest.raises(ValueError, match="y has 2 outputs: must be 1"):
         GaussianProcessPosterior(GaussianProcessPrior(), X, Y, 0.1)
+    with pytest.raises(
+        ValueError, match=r"y has shape \(2, 15\): must be \(15,\) or \(15, n_out\)"
+    ):
+        GaussianProcessPosterior(GaussianProcessPrior(n_outputs=2), X, Y.T, 0.1)
+    with pytest.raises(ValueError, match=r"X has shape \(15,\): must be \(n, n_in\)"):
+        GaussianProcessPosterior(GaussianProcessPrior(), X[:, 0], Y[:, 0], 0.1)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnn import Convergence, VanillaEnsemble, load
+from bnn import AnchoredEnsemble, Convergence, FunctionAnchoring, VanillaEnsemble, load
 
 X_TEST = np.linspace(-2.0, 2.0, 7)[:, None]
 
@@ -47,6 +47,39 @@ def test_pretrained_only_round_trip(small_anchored, line_data, tmp_path):
     loaded = load(tmp_path / "a.npz").fit(*line_data)
     np.testing.assert_array_equal(
         loaded.predict(X_TEST), small_anchored.fit(*line_data).predict(X_TEST)
+    )
+
+
+def test_what_was_fitted_is_stored_not_what_was_set_afterwards(line_data, tmp_path):
+    """Activation and regulariser of the networks, whatever the hyper-parameters say by now."""
+    ensemble = AnchoredEnsemble(
+        hidden=(4,), n_pretrained=4, n_members=3, pretrain_epochs=2, epochs=2, random_state=0
+    ).fit(*line_data)
+    ensemble.set_params(activation="tanh", regulariser="none").save(tmp_path / "a.npz")
+    loaded = load(tmp_path / "a.npz")
+    np.testing.assert_array_equal(loaded.predict(X_TEST), ensemble.predict(X_TEST))
+    np.testing.assert_array_equal(loaded.penalty(), ensemble.penalty())
+    assert ensemble.penalty().all()
+    np.testing.assert_array_equal(
+        loaded.fit(*line_data).predict(X_TEST), ensemble.fit(*line_data).predict(X_TEST)
+    )
+
+
+def test_function_space_goes_on_after_loading(line_data, tmp_path):
+    """The default prior is known: its realisations continue where they were."""
+    seed = np.random.SeedSequence(3, spawn_key=(1, 2))
+    ensemble = AnchoredEnsemble(
+        anchoring=FunctionAnchoring(points=10, closeness=100.0),
+        hidden=(8,),
+        n_pretrained=4,
+        n_members=3,
+        pretrain_epochs=2,
+        random_state=seed,
+    ).pretrain(n_features=1)
+    ensemble.save(tmp_path / "a.npz")
+    np.testing.assert_array_equal(
+        load(tmp_path / "a.npz").fit(*line_data).predict(X_TEST),
+        ensemble.fit(*line_data).predict(X_TEST),
     )
 
 
@@ -117,12 +150,13 @@ def rewrite_header(path, **changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 99}, "format version 99, this bnn reads version 1"),
+        ({"version": 99}, "format version 99, this bnn reads version 2"),
         ({"format": "other"}, "not a saved ensemble"),
         ({"class": "Forest"}, "holds a Forest, must be one of VanillaEnsemble, AnchoredEnsemble"),
         ({"class": []}, r"holds a \[\], must be one of VanillaEnsemble, AnchoredEnsemble"),
         ({"parameters": 3}, r"damaged \(the parameters are not a mapping\)"),
         ({"parameters": {"colour": 1}}, "damaged .*unexpected keyword argument 'colour'"),
+        ({"fitted": {"activation": "step"}}, "damaged .*activation = 'step'"),
         ({"widths": None}, "saved.npz: not a saved ensemble, or damaged"),
         ({"widths": [1, 7, 1]}, r"weights_ has shape \(3, 19\), not \(K, 22\)"),
         ({"y_ndim": None}, "y_ndim = None does not fit 1 outputs"),
