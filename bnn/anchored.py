@@ -16,7 +16,7 @@ from bnn.base import (
 from bnn.checks import check_option
 from bnn.chunk import Objective
 from bnn.function_fit import fit_functions
-from bnn.function_space import Conditioning, scaled_blocks, squared_distance
+from bnn.function_space import Conditioning, check_nugget, scaled_blocks, squared_distance
 from bnn.levenberg_marquardt import Fit, StoppingRule
 from bnn.noise import resample
 from bnn.pretraining import PretrainedEnsemble
@@ -246,7 +246,7 @@ class AnchoredEnsemble(PretrainedEnsemble):
         g = scaler.transform(prior.at(points, kept[: len(anchors)], settings.centred))
         seed = derived(seeds, SEED_COVARIANCE)
         C = scaled_blocks(prior.covariance(points, settings.realisations, seed), scaler.half_range)
-        _check_nugget(settings.nugget, C, len(scaler.low))
+        check_nugget(settings.nugget, C, len(scaler.low))
         noise = scaler.transform_covariance(self.noise_covariance_)
         posterior = Conditioning.of(C, noise, len(X))
         generators = member_generators(derived(seeds, SEED_RESAMPLING), len(anchors))
@@ -325,14 +325,3 @@ class AnchoredEnsemble(PretrainedEnsemble):
         if self.weight_prior_ is None:
             return np.zeros(len(self.weights_))
         return self.weight_prior_.penalty(self.weights_, self.anchors_)
-
-
-def _check_nugget(nugget: float, blocks: np.ndarray, n_outputs: int) -> None:
-    """Refuse to call everything close: the prior of an output must be wider than the nugget."""
-    deviations = np.sqrt(np.diagonal(blocks, axis1=1, axis2=2).reshape(n_outputs, -1).mean(axis=1))
-    j = deviations.argmin()
-    if deviations[j] < 3.0 * nugget:
-        raise ValueError(
-            f"nugget = {nugget}: must be below a third of the prior's standard deviation, "
-            f"{deviations[j]:.2g} for output {j} in the networks' units; output_bounds scales these"
-        )

@@ -52,6 +52,26 @@ def squared_distance(differences: np.ndarray, blocks: np.ndarray) -> np.ndarray:
     return np.square([solve_triangular(R, v.T, lower=True) for R, v in pairs]).sum(axis=(0, 1))
 
 
+def check_nugget(nugget: float, blocks: np.ndarray, n_outputs: int) -> None:
+    """Refuse a nugget beside which all functions of the prior are close to each other.
+
+    Args:
+        nugget: δ.
+        blocks: Diagonal blocks of C, see scaled_blocks.
+        n_outputs: Number of outputs.
+
+    Raises:
+        ValueError: If it is a third of the prior's standard deviation, or more, for some output.
+    """
+    deviations = np.sqrt(np.diagonal(blocks, axis1=1, axis2=2).reshape(n_outputs, -1).mean(axis=1))
+    j = deviations.argmin()
+    if deviations[j] < 3.0 * nugget:
+        raise ValueError(
+            f"nugget = {nugget}: must be below a third of the prior's standard deviation, "
+            f"{deviations[j]:.2g} for output {j} in the networks' units; output_bounds scales these"
+        )
+
+
 @dataclass(frozen=True)
 class Conditioning:
     """The affine map from prior realisations to posterior ones at the points X.

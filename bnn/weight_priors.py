@@ -28,48 +28,6 @@ from bnn.weight_statistics import (
 )
 
 
-class IsotropicGaussian:
-    """N(0, σ0² I), the traditional prior.
-
-    Args:
-        variance: σ0².
-        n_weights: d.
-    """
-
-    def __init__(self, variance: float, n_weights: int) -> None:
-        self.variance = float(variance)
-        self.mean = np.zeros(n_weights)
-
-    @classmethod
-    def fit(cls, weights: np.ndarray, architecture: Architecture) -> IsotropicGaussian:
-        """Take σ0² as the variance over all demeaned weights (K, d)."""
-        weights = checked_ensemble(weights, architecture)
-        variance = unbiased_variance(weights - weights.mean(axis=0))
-        return cls(max(variance, SMALLEST_VARIANCE), architecture.n_weights)
-
-    def covariance_parts(self) -> tuple[np.ndarray, None]:
-        """Return the diagonal of the covariance, (d,); there is no low-rank part."""
-        return np.full(self.mean.size, self.variance), None
-
-    def sample(self, n: int, random_state: RandomState = None) -> np.ndarray:
-        """Draw weights, (n, d)."""
-        noise = generator(random_state).standard_normal((n, self.mean.size))
-        return self.mean + np.sqrt(self.variance) * noise
-
-    def penalty(self, weights: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-        """Return |ω - ω0|² / σ0² of each network, (K,)."""
-        return np.sum((np.asarray(weights, float) - anchors) ** 2, axis=-1) / self.variance
-
-    def log_prob(self, weights: np.ndarray) -> np.ndarray:
-        """Return log p0(ω), (K,)."""
-        constant = self.mean.size * np.log(2.0 * np.pi * self.variance)
-        return -0.5 * (self.penalty(weights, self.mean) + constant)
-
-    def regulariser(self) -> Regulariser:
-        """Return the term for the training loop."""
-        return QuadraticRegulariser(np.full(self.mean.size, 1.0 / self.variance))
-
-
 class FactorisedGaussian:
     """∏_j N(μ0_j, σ0_j²), with one variance for each kernel and each bias.
 
@@ -113,6 +71,25 @@ class FactorisedGaussian:
     def regulariser(self) -> Regulariser:
         """Return the term for the training loop."""
         return QuadraticRegulariser(1.0 / self.variance)
+
+
+class IsotropicGaussian(FactorisedGaussian):
+    """N(0, σ0² I), the traditional prior.
+
+    Args:
+        variance: σ0².
+        n_weights: d.
+    """
+
+    def __init__(self, variance: float, n_weights: int) -> None:
+        super().__init__(np.zeros(n_weights), np.full(n_weights, float(variance)))
+
+    @classmethod
+    def fit(cls, weights: np.ndarray, architecture: Architecture) -> IsotropicGaussian:
+        """Take σ0² as the variance over all demeaned weights (K, d)."""
+        weights = checked_ensemble(weights, architecture)
+        variance = unbiased_variance(weights - weights.mean(axis=0))
+        return cls(max(variance, SMALLEST_VARIANCE), architecture.n_weights)
 
 
 class FactorisedGeneralisedNormal:
