@@ -57,7 +57,7 @@ class Lane:
     def __init__(self, suite: str, folder: Path, old_mirror: bool = False):
         self.suite, self.folder, self.old_mirror = suite, folder, old_mirror
         self.root = folder / suite
-        self.base = folder / f"{suite}.base"  # debootstrap has finished
+        self.base = folder / f"{suite}.base"  # the packages are whole: no step was broken off
         self.recipe = folder / f"{suite}.recipe"  # digest of the packages that are in
         self.green = folder / f"{suite}.green"  # digest of the files that passed
 
@@ -92,18 +92,23 @@ class Lane:
         network.write_text(apt_network() + expiry)
         (self.root / "requirements.txt").write_text("\n".join(requirements()) + "\n")
         shutil.copy2(ROOT / "constraints.txt", self.root)
-        steps = (
-            "dpkg --configure -a",
+        self.base.unlink()  # packages that dpkg was killed at cannot always be configured
+        self._steps(
             "apt-get update --quiet",
             "apt-get install --yes --quiet --no-install-recommends " + " ".join(apt_packages()),
             "apt-get clean",
+        )
+        self.base.touch()
+        self._steps(
             "rm -rf /venv",
             "python3 -m venv --system-site-packages /venv",
             "/venv/bin/python -m pip install --quiet --no-cache-dir --disable-pip-version-check "
             "--constraint /constraints.txt --requirement /requirements.txt",
         )
-        logged(self.command("set -e; export DEBIAN_FRONTEND=noninteractive; " + "; ".join(steps)),
-               self.log)  # fmt: skip
+
+    def _steps(self, *steps: str) -> None:
+        script = "; ".join(["set -e", "export DEBIAN_FRONTEND=noninteractive", *steps])
+        logged(self.command(script), self.log)
 
     def run(self, arguments: list[str]) -> int:
         """Copy the checkout in and run pytest on it; its exit status."""
@@ -181,7 +186,7 @@ def logged(command: list[str], log: Path) -> None:
     if code:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-12:])
         raise MakingFailed(
-            f"making the folder failed; the next run goes on from here. {log}:\n{tail}"
+            f"making the folder failed; the next run makes again what is missing. {log}:\n{tail}"
         )
 
 
