@@ -13,6 +13,7 @@ from doit.tools import config_changed
 from figures.dependencies import ROOT, notebook_sources, sources
 from figures.pipeline import (
     Reporter,
+    ResultsUnchanged,
     available_jobs,
     key_of,
     positive_integer,
@@ -21,7 +22,7 @@ from figures.pipeline import (
     title,
 )
 from figures.profiles import load_profile
-from figures.provenance import file_digest
+from figures.results import is_complete
 from figures.tables import require_tables, run_name, table_path
 
 DOIT_CONFIG = {"reporter": Reporter}
@@ -92,6 +93,11 @@ def _tables(designs):
     return tables if DATA == OWN_DATA else [table for table in tables if table.is_file()]
 
 
+def _has_pictures(task, values, metrics):  # noqa: ARG001, doit's signature
+    """Whether the pictures of a notebook are all there; doit itself looks at targets only."""
+    return is_complete(metrics)
+
+
 def task_notebook():
     """Execute the notebooks of the profile."""
     for name, designs in PROFILE.notebooks.items():
@@ -103,6 +109,7 @@ def task_notebook():
         }
         options = [text for key, value in parameters.items() for text in ("-p", key, str(value))]
         path = NOTEBOOKS / f"{name}.ipynb"
+        metrics = OUT / f"{name}.json"
         own = (NOTEBOOKS / "data").glob(f"{name}.csv")
         code = [path, *own, *notebook_sources(path), *sources(["figures.run_notebook"])]
         yield {
@@ -115,9 +122,10 @@ def task_notebook():
             "uptodate": [
                 config_changed(
                     {"parameters": parameters, "settings": repr(PROFILE.settings_of(name))}
-                )
+                ),
+                (_has_pictures, [metrics]),
             ],
-            "targets": [OUT / f"{name}.json", OUT / "notebooks" / f"{name}.html"],
+            "targets": [metrics, OUT / "notebooks" / f"{name}.html"],
         }
 
 
@@ -133,6 +141,6 @@ def task_report():
         "title": title,
         "actions": [(run_program, [["-m", "figures.report", GIVEN_PROFILE, str(OUT)]])],
         "file_dep": [*metrics, *code, *data],
-        "uptodate": [config_changed({p.name: file_digest(p) for p in apart if p.is_file()})],
+        "uptodate": [ResultsUnchanged(apart)],
         "targets": [OUT / "index.html"],
     }

@@ -12,9 +12,12 @@ from pathlib import Path
 from doit.dependency import SqliteDB
 from doit.exceptions import TaskFailed
 from doit.reporter import ConsoleReporter
+from doit.tools import config_changed
 
 from fe_data.scheduling import available_cores
 from figures.dependencies import ROOT
+from figures.provenance import file_digest
+from figures.results import is_complete
 
 
 class Reporter(ConsoleReporter):
@@ -46,6 +49,23 @@ class DurableState(SqliteDB):
             row = (task_id, self.codec.encode(self._cache[task_id]))
             self._conn.execute("insert or replace into doit values (?, ?)", row)
             self._conn.commit()
+
+
+class ResultsUnchanged(config_changed):
+    """Up to date while the same notebooks have run with the same metrics, as seen at its turn.
+
+    Args:
+        metrics: Metrics files; those whose notebook has not run here do not count.
+    """
+
+    def __init__(self, metrics: Iterable[Path]):
+        super().__init__({})
+        self.metrics = list(metrics)
+
+    def __call__(self, task, values) -> bool:
+        """Compare with the digests after the last success."""
+        self.config = {p.name: file_digest(p) for p in self.metrics if is_complete(p)}
+        return super().__call__(task, values)
 
 
 def title(task) -> str:

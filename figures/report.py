@@ -18,6 +18,7 @@ import jinja2
 from figures.dependencies import ROOT
 from figures.profiles import Profile, load_profile
 from figures.published import Check, Claim, Item, compare
+from figures.results import is_complete
 
 TEMPLATE = Path(__file__).with_name("report.html")
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
@@ -96,12 +97,12 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_metrics(profile: Profile, out_dir: Path) -> dict[str, dict[str, Any]]:
-    """Metrics files of a run: of every notebook, and of those apart that have run.
+    """Metrics files of a run: of every notebook, and of those apart that have run here.
 
     Raises:
         ReportError: one is missing.
     """
-    apart = [name for name in profile.apart if (out_dir / f"{name}.json").is_file()]
+    apart = [name for name in profile.apart if is_complete(out_dir / f"{name}.json")]
     return {name: read_json(out_dir / f"{name}.json") for name in [*profile.at_once, *apart]}
 
 

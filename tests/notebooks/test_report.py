@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from figures.dependencies import ROOT
 from figures.profiles import load_profile
 from figures.report import ReportError, brief, main, render, with_digits_of
 
@@ -117,6 +118,18 @@ def test_a_notebook_apart_is_shown_once_it_has_run(profile, out_dir):
     page = render(profile, out_dir)
     for text in ("Other methods", "First &lt; second", "<td>exact</td>", "It is so", "open"):
         assert text in page
+
+
+def test_a_notebook_apart_without_its_pictures_has_not_run(profile, out_dir):
+    """As in a fresh clone, where the metrics are committed and the pictures are not."""
+    name = "05_beyond_the_paper"
+    profile = dataclasses.replace(profile, notebooks={**profile.notebooks, name: []}, apart=(name,))
+    committed = ROOT / "figures" / "full" / f"{name}.json"
+    shutil.copy(committed, out_dir)
+    assert "Beyond the paper" not in render(profile, out_dir)
+    for picture in json.loads(committed.read_text())["figures"]:
+        (out_dir / picture).write_text("<svg/>")
+    assert "Beyond the paper" in render(profile, out_dir)
 
 
 def test_numbers_have_the_digits_of_the_published_ones():

@@ -98,14 +98,19 @@ TARGETS = {
 PASSING = re.compile("provenance|seconds|wall|time|commit|machine|made")
 
 
-def copy_checkout(folder: Path) -> dict[str, str]:
-    """Copy the checkout, give it an environment of its own; the variables to run make with."""
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+def copy_files(folder: Path, part: str) -> None:
+    """Copy a part of the checkout, what git ignores left out."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", part]
     names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True).stdout
     for name in filter(None, names.decode().split("\0")):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
+
+
+def copy_checkout(folder: Path) -> dict[str, str]:
+    """Copy the checkout, give it an environment of its own; the variables to run make with."""
+    copy_files(folder, ".")
     for name, more in PROFILES.items():
         path = folder / "notebooks" / "profiles" / f"{name}.yaml"
         path.write_text(yaml.safe_dump(PROFILE | more))
@@ -182,6 +187,8 @@ def disturb(name, folder, environment, times, draw) -> bool:
             return
         for part in (*parts, *target.removed):
             shutil.rmtree(folder / part, ignore_errors=True)
+        for part in parts:
+            copy_files(folder, part)  # a fresh clone has committed metrics, and no pictures
         shutil.rmtree(folder / ".doit", ignore_errors=True)
 
     clean()
