@@ -27,7 +27,7 @@ RUNS = {  # folder of results → what it was computed from
 
 
 def load_run(name: str) -> dict[str, dict[str, Any]]:
-    """Committed metrics files of a run, by notebook."""
+    """Metrics files of a run, by notebook."""
     return {
         p.stem: json.loads(p.read_text()) for p in sorted((ROOT / "figures" / name).glob("*.json"))
     }
@@ -101,9 +101,12 @@ def _cell(check: Check | None) -> str:
     return f"{text} {'✓' if check.verdict == REPRODUCED else '✗'}"
 
 
-def blocks() -> dict[Path, dict[str, str]]:
-    """README → name of each generated block in it → its text."""
-    runs = {name: load_run(name) for name in RUNS}
+def blocks(runs: Mapping[str, Mapping[str, Any]]) -> dict[Path, dict[str, str]]:
+    """README → name of each generated block in it → its text.
+
+    Args:
+        runs: Name of a run → notebook → content of its metrics file.
+    """
     items = {name: compare(metrics) for name, metrics in runs.items()}
     beyond = {words: runs[name][NOTEBOOK] for name, words in reversed(RUNS.items())}
     return {
@@ -135,7 +138,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="bring the READMEs up to date")
     options = parser.parse_args(arguments)
     status = 0
-    for path, current in blocks().items():
+    runs = {name: load_run(name) for name in RUNS}
+    for path, current in blocks(runs).items():
         text = path.read_text()
         if options.write:
             path.write_text(filled(text, current))

@@ -2,16 +2,23 @@
 
 import json
 import re
+import shutil
+import subprocess
 
 import pytest
 
 from figures.dependencies import ROOT
 from figures.published import FAILED, REPRODUCED, compare, load_published
-from figures.summary import README, RUNS, blocks, files_of, filled, heading, load_run
+from figures.summary import README, RUNS, blocks, files_of, filled, heading
+from tests.committed import committed_run
 
 PUBLISHED = load_published()
 PLACES = [item["place"] for item in PUBLISHED["items"]]
 NUMERIC = ("table_1", "fig_10", "table_2", "table_3", "table_4")
+
+
+def load_run(name):
+    return committed_run(name, ROOT)
 
 
 @pytest.fixture(scope="module")
@@ -129,13 +136,14 @@ def test_verdict_in_the_metrics_follows_from_the_values():
 def test_every_figure_and_table_of_the_map_has_its_cell_and_file(ours):
     for item in ours.values():
         assert heading(item), f"{item.notebook} has no heading for {item.place}"
-        figures = json.loads((ROOT / "figures" / "full" / f"{item.notebook}.json").read_text())
+        figures = load_run("full")[item.notebook]["figures"]
         for name in files_of(item):
-            assert name == f"{item.notebook}.json" or name in figures["figures"]
+            assert name == f"{item.notebook}.json" or name in figures
 
 
 def test_readme_shows_the_committed_metrics():
-    for path, current in blocks().items():
+    runs = {name: load_run(name) for name in RUNS}
+    for path, current in blocks(runs).items():
         text = path.read_text()
         assert filled(text, current) == text, "python -m figures.summary --write"
 
@@ -153,3 +161,18 @@ def test_readme_names_files_and_targets_that_exist():
 def test_readme_has_a_gallery_of_four_pictures():
     pictures = re.findall(r"!\[[^\]]+\]\((figures/gallery/[^)]+)\)", README.read_text())
     assert len(set(pictures)) == 4
+
+
+@pytest.mark.parametrize("repository", [True, False])
+def test_a_run_that_came_after_the_commit_changes_no_comparison(tmp_path, repository):
+    """Without a repository the files are all there is."""
+    if repository and not shutil.which("git"):
+        pytest.skip("no git here")
+    path = tmp_path / "figures" / "full" / "n.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"wall_time_s": 1}))
+    if repository:
+        for command in (["init", "-q"], ["add", "."]):
+            subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    path.write_text(json.dumps({"wall_time_s": 2}))
+    assert committed_run("full", tmp_path) == {"n": {"wall_time_s": 1 if repository else 2}}
