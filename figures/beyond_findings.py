@@ -266,7 +266,7 @@ def _reached(results: Mapping[str, Any], case: str, method: str, bounds) -> dict
 
 
 def paragraphs(results: Mapping[str, Any]) -> list[str]:
-    """What the paper claims, what was measured and what to use."""
+    """What the paper claims and what was measured."""
     first = next(iter(results["cases"]))
     table, exact = results["cases"][first], results["exact"][first]
     row = table["low_rank"]
@@ -307,9 +307,6 @@ def paragraphs(results: Mapping[str, Any]) -> list[str]:
         f"anchoring reaches RMSE {cell(table['function_evidence']['rmse'], 'rmse')} and ELPPD "
         f"{cell(table['function_evidence']['elppd'], 'elppd')}. "
         f"One dimension, mean and standard deviation: {closest}.",
-        "What to use: a prior chosen by the evidence (bnn.evidence.fit_prior) with functional "
-        'anchoring (anchoring="function") and smooth networks; the published route only to '
-        "reproduce the paper.",
     ]
 
 

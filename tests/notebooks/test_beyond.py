@@ -16,6 +16,7 @@ from figures.beyond import (
     run_spans,
 )
 from figures.beyond_1d import distances, run_example
+from figures.beyond_advice import RIVALS, advice
 from figures.beyond_findings import LABELS, claims, noise_sentence, paragraphs, tables
 from figures.beyond_metrics import SCORES, interval, summarise
 from figures.beyond_noise import problems_under_noise, run_noise
@@ -122,6 +123,38 @@ def test_words_follow_the_numbers(results):
     row["low_rank"]["rmse"] = row["none"]["rmse"]
     assert {c["claim"]: c["holds"] for c in claims(changed)}[alike] is True
     assert "1.050 ± " in paragraphs(changed)[0]
+
+
+def advised(results, exact_elppd=145.0, **elppd):
+    """The advice, where the rivals score alike but for the ELPPD that is given."""
+    changed = copy.deepcopy(results)
+    row = changed["cases"]["outd"]
+    for name in ("function_evidence", *RIVALS):
+        for number, value in (("rmse", 0.2), ("miscalibration", 0.1), ("elppd", 100.0)):
+            row[name][number] = interval([value, value])
+    row["function_evidence"]["rmse"] = interval([0.1, 0.1])
+    for name, value in elppd.items():
+        row[name]["elppd"] = interval([value, value])
+    changed["exact"]["outd"]["exact_evidence"]["elppd"] = exact_elppd
+    return advice(changed)
+
+
+def test_the_advice_says_where_it_loses(results):
+    words = advised(results)
+    assert words.startswith("What to use: ")
+    assert "in 3 of 9 comparisons" in words
+    assert words.endswith("the worse one in 0.")
+    words = advised(results, function_evidence=-301.0, low_rank=-186.0, vanilla=-84.0)
+    assert "the worse one in 3 (" in words
+    assert "ELPPD −301 ± 0 against −186 ± 0 of" in words
+    assert "−84 ± 0 of" in words
+    assert "The posterior itself has an ELPPD of 145" in words
+
+
+def test_more_members_are_advised_only_where_they_help(results):
+    words = advised(results, exact_elppd=-400.0, function_evidence=-301.0)
+    assert words.startswith("No method is ahead of all others: ")  # 3 better, 3 worse
+    assert "members" not in words
 
 
 def test_targets_are_judged_at_their_sizes_only(results):
