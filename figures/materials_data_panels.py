@@ -14,7 +14,7 @@ from fe_data.rve import SolvedCell
 from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
 from fe_data.table import Table
 from figures.materials import INPUT_LABELS, LABELS, NOISE_COV, OUTPUT_BOUNDS
-from figures.materials_data import SETS, coefficients_of_variation
+from figures.materials_data import SETS, noise_table
 from figures.panels import STYLE
 
 BINS = 10
@@ -102,10 +102,12 @@ def _histogram(axes: Axes, columns: Mapping[str, np.ndarray], limits: tuple[floa
 def scatter(table: Table) -> Figure:
     """Fig. 10: outputs of cells that differ in their random arrangement alone.
 
+    Titles give the standard deviation within groups in the unit of the paper's noise model.
+
     Args:
         table: Replicates; each group gets a colour and a marker.
     """
-    found = coefficients_of_variation(table).mean(axis=0)
+    found = noise_table(table)
     figure, panels = plt.subplots(1, len(OUTPUT_NAMES), figsize=(13.4, 3.2))
     for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
         for index, group in enumerate(np.unique(table.group)):
@@ -113,5 +115,8 @@ def scatter(table: Table) -> Figure:
             look = {"marker": MARKERS[index % len(MARKERS)], "color": f"C{index % 6}", "ls": ""}
             axes.plot(table.inputs[rows, 0], table.outputs[rows, j], **look, alpha=0.7, mew=0)
         axes.set(xlabel=INPUT_LABELS["vf"], ylabel=LABELS[name])
-        axes.set_title(f"CoV {100 * found[j]:.2g} %, paper assumes {100 * NOISE_COV[j]:.2g} %")
+        axes.set_title(
+            f"scatter {found[name]['mean']:.2g} % of mid-range,\n"
+            f"paper assumes {100 * NOISE_COV[j]:.2g} %"
+        )
     return figure

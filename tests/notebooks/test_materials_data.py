@@ -1,5 +1,6 @@
 """Numbers and pictures of the materials data."""
 
+import dataclasses
 import json
 
 import matplotlib.pyplot as plt
@@ -100,6 +101,17 @@ def test_pictures_show_every_set_and_group(tables, replicates):
     plt.close(figure)
     figure = materials_data_panels.scatter(replicates)
     assert [len(axes.lines) for axes in figure.axes] == [100] * 5
+    plt.close(figure)
+
+
+def test_scatter_in_a_title_is_in_the_unit_of_the_noise_model(replicates):
+    """Far from mid-range, the standard deviation over the mean is another number."""
+    low = dataclasses.replace(replicates, outputs=replicates.outputs - [200.0, 0.1, 30.0, 0.01, 0])
+    figure = materials_data_panels.scatter(low)
+    assumed = ("3", "2", "0.5", "0.2", "25")
+    for axes, cell, percent in zip(figure.axes, noise_table(low).values(), assumed, strict=True):
+        expected = f"scatter {cell['mean']:.2g} % of mid-range,\npaper assumes {percent} %"
+        assert axes.get_title() == expected
     plt.close(figure)
 
 
