@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bnn import AnchoredEnsemble, FunctionAnchoring, GaussianProcessPrior
 from bnn.reference import GaussianProcessPosterior
 from figures.beyond_metrics import distance_to, exact_scores, scores
-from figures.beyond_priors import best_prior, priors_by_evidence
+from figures.beyond_priors import REPLICATE_DESIGNS, best_prior, priors_by_evidence
 from figures.beyond_settings import Beyond
 from figures.beyond_weights import (
     CORE,
@@ -26,6 +26,7 @@ from figures.beyond_weights import (
     pretrain,
     train_weights,
 )
+from figures.example_1d import DATA as EXAMPLE_DATA
 from figures.materials import (
     Samples,
     available,
@@ -35,6 +36,7 @@ from figures.materials import (
     noise_std,
 )
 from figures.surrogate import seeds_of
+from figures.tables import table_path
 
 FUNCTION_HIDDEN = (50, 50, 50)  # smooth networks follow the prior's realisations more closely
 FUNCTION_LABELS = {
@@ -108,6 +110,18 @@ def load_problems(data_dir: Path | str, settings: Beyond) -> dict[str, Problem]:
         priors = priors_by_evidence(data)
         found[name] = Problem(data, test, paper, priors[best_prior(priors, data)])
     return found
+
+
+def input_files(data_dir: Path | str, settings: Beyond) -> list[Path]:
+    """Files that the comparison is computed from: tables that a folder has, and the example's data.
+
+    Args:
+        data_dir: Folder of tables.
+        settings: Names the training sets.
+    """
+    designs = {"test_uniform", *(case.design for case in settings.cases.values())}
+    used = [d for d in (*designs, *REPLICATE_DESIGNS) if available(data_dir, d)]
+    return sorted({*(table_path(Path(data_dir), d) for d in used), EXAMPLE_DATA})
 
 
 def timed(function: Callable[[], Any]) -> tuple[Any, float]:

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from figures.beyond import (
     EXACT_LABELS,
     FUNCTION_LABELS,
     exact_rows,
+    input_files,
     load_problems,
     run_repeats,
     run_spans,
@@ -65,6 +67,16 @@ def results(tables, settings):
 
 def test_designs_that_the_folder_lacks_are_left_out(results):
     assert list(results["cases"]) == ["outd"]
+
+
+def test_every_file_that_is_read_is_an_input(tables, settings, tmp_path):
+    shutil.copytree(tables, tmp_path, dirs_exist_ok=True)
+    names = {path.name for path in input_files(tmp_path, settings)}
+    assert names == {"train_beta.csv", "test_uniform.csv", "02_example_1d.csv"}
+    for design in ("train_uniform", "replicates", "noise"):
+        shutil.copy(tables / "train_beta.csv", tmp_path / f"{design}.csv")
+    added = {path.name for path in input_files(tmp_path, settings)} - names
+    assert added == {"train_uniform.csv", "replicates.csv", "noise.csv"}
 
 
 def test_every_method_is_there_with_every_number(results):
@@ -227,6 +239,7 @@ def test_the_notebook_writes_its_section(tables, profile_content, tmp_path):
     execute(find_notebook("05_beyond_the_paper"), parameters)
     metrics = json.loads((tmp_path / "05_beyond_the_paper.json").read_text())
     assert metrics["section"]["paragraphs"]
+    assert "data/02_example_1d.csv" in metrics["provenance"]["inputs_sha256"]
     assert all(claim["about"] == "Beyond" for claim in metrics["claims"])
     for name in metrics["figures"]:
         assert (tmp_path / name).stat().st_size > 5000
