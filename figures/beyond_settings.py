@@ -5,15 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from figures.cases import Case, read_cases
 from figures.profile_fields import (
     ProfileError,
     fields_of,
     require_integer,
-    require_mapping,
     require_positive,
     shown,
 )
-from figures.profiles import Case
 
 
 @dataclass(frozen=True)
@@ -62,10 +61,7 @@ class Beyond:
             ProfileError: a field is unknown, missing or out of range.
         """
         fields = fields_of(cls, "beyond", content)
-        cases = require_mapping("beyond.cases", fields.get("cases"))
-        fields["cases"] = {
-            n: Case(**fields_of(Case, f"beyond.cases.{n}", case)) for n, case in cases.items()
-        }
+        fields["cases"] = read_cases("beyond.cases", fields.get("cases"))
         spans = fields.get("spans", cls.spans)
         if not isinstance(spans, list | tuple):
             raise ProfileError(f"beyond.spans = {shown(spans)} is not allowed: a list is")

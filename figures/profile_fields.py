@@ -1,9 +1,11 @@
 """Fields of a profile: what is allowed, and the message for what is not."""
 
 import dataclasses
-import math
 import reprlib
+import sys
 from typing import Any
+
+LARGEST = sys.float_info.max
 
 
 class ProfileError(ValueError):
@@ -48,7 +50,7 @@ def require_integer(name: str, value: object, low: int) -> None:
 
 def require_positive(name: str, value: object) -> None:
     """Raise a ProfileError that names the field and the value unless it is a positive number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= LARGEST:
         raise ProfileError(f"{name} = {shown(value)} is not allowed: a number above 0 is")
 
 

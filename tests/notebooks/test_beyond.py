@@ -230,8 +230,10 @@ def test_profiles_that_come_with_the_project_are_valid():
 
 def test_the_notebook_writes_its_section(tables, profile_content, tmp_path):
     profile = tmp_path / "brief.yaml"
+    designs = ["train_beta", "train_uniform", "test_uniform"]
     content = profile_content | {
-        "notebooks": {"05_beyond_the_paper": ["train_beta", "test_uniform"]},
+        "datasets": {"train_beta": 10, "train_uniform": 4, "test_uniform": 6},
+        "notebooks": {"05_beyond_the_paper": designs},
         "beyond": BRIEF,
     }
     profile.write_text(yaml.safe_dump(content))

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from figures.profile_fields import ProfileError
-from figures.profiles import load_profile
+from figures.profiles import PROFILE_DIR, load_profile
 
 
 def test_both_profiles_train_the_published_networks():
@@ -42,6 +42,7 @@ def test_unknown_profile_lists_those_that_exist():
         load_profile("fast")
 
 
+BEYOND_CASES = {"outd": {"design": "train_beta", "count": 10}}
 CHANGES = [
     ({"seed": -1}, "seed = -1 is not allowed: an integer of at least 0 is"),
     ({"colour": 1}, "unknown field 'colour'"),
@@ -82,6 +83,60 @@ CHANGES = [
     ({"notebooks": {"04": "train_beta"}}, "notebooks.04 = 'train_beta' is not allowed: a list of"),
     ({"apart": [["04"]]}, "apart = [[...]] is not allowed: a list of texts is"),
     ({"beyond": "all"}, "beyond = 'all' is not allowed: a mapping is"),
+    (
+        {"surrogate.cases": {"ind25": {"design": "train_beta", "count": 4}}},
+        "surrogate.cases = 'ind25' is not allowed: 'outd' is needed among them",
+    ),
+    (
+        {"notebooks": {"07_more": []}},
+        "notebooks: unknown notebook '07_more': 01_prior_study, 02_example_1d",
+    ),
+    (
+        {"datasets": {"train_beta": 10, "test_uniform": 6, "replicates": 1}},
+        "datasets.replicates = 1 is not allowed: an integer of at least 2 is",
+    ),
+    (
+        {"datasets": {"train_beta": 3, "test_uniform": 6}},
+        "datasets.train_beta = 3 is not allowed: an integer of at least 4 is",
+    ),
+    (
+        {"materials_data.cell": {"vf": 5.0}},
+        "materials_data.cell.vf = 5.0 is out of range: allowed is [0, 0.5]",
+    ),
+    (
+        {"materials_data.cell": {"E_f": 0.5}},
+        "materials_data.cell.E_f = 0.5 is out of range: allowed is [1, 100000]",
+    ),
+    (
+        {"materials_data.cell": {"c_m": 10**400}},
+        "is not allowed: a number above 0 is",
+    ),
+    ({"beyond": {"cases": BEYOND_CASES, "spans": 4}}, "beyond.spans = 4 is not allowed: a list is"),
+    ({"beyond": {"cases": BEYOND_CASES, "depth": 4}}, "beyond: unknown field 'depth'"),
+    (
+        {"beyond": {"cases": {"outd": {"design": "train_beta", "count": 11}}}},
+        "beyond.cases.outd.count = 11 is not allowed: datasets holds 10 of 'train_beta'",
+    ),
+    (
+        {"beyond": {"cases": {"outd": {"design": "beta", "count": 2}}}},
+        "beyond.cases.outd.design = 'beta' is not allowed: one of test_uniform, train_uniform",
+    ),
+    ({"notebooks": {"05_beyond_the_paper": []}}, "beyond: field 'cases' is missing"),
+    (
+        {"notebooks": {"04_materials_surrogate": ["train_beta"]}},
+        "notebooks.04_materials_surrogate = train_beta is not allowed: 'test_uniform' is needed",
+    ),
+    (
+        {
+            "notebooks": {"05_beyond_the_paper": ["test_uniform"]},
+            "beyond": {"cases": BEYOND_CASES},
+        },
+        "notebooks.05_beyond_the_paper = test_uniform is not allowed: 'train_beta' is needed",
+    ),
+    (
+        {"notebooks": {"03_materials_data": []}},
+        "notebooks.03_materials_data = nothing is not allowed: 'train_beta' is needed",
+    ),
     (
         {"materials_data.cell": {"vf": None}},
         "materials_data.cell.vf = None is not allowed: a number",
@@ -128,3 +183,15 @@ def test_what_the_parser_fails_on_is_not_valid_yaml(tmp_path, text):
     with pytest.raises(ProfileError, match="is not valid YAML: ") as refusal:
         load_profile(path)
     assert len(str(refusal.value)) < 600
+
+
+@pytest.mark.parametrize("name", ["full", "quick", "gallery", "full-authors", "quick-tables"])
+def test_a_name_under_which_committed_results_lie_is_refused(profile_content, tmp_path, name):
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(profile_content))
+    with pytest.raises(ProfileError, match=f"results in figures/{name} would be overwritten"):
+        load_profile(path)
+
+
+def test_the_shipped_profiles_may_be_given_as_files():
+    assert load_profile(PROFILE_DIR / "full.yaml") == load_profile("full")
