@@ -10,7 +10,8 @@ from pathlib import Path
 
 from doit.tools import config_changed
 
-from figures.dependencies import ROOT, notebook_sources, sources
+from figures.cases import DESIGNS
+from figures.dependencies import ROOT, data_files, notebook_sources, sources
 from figures.pipeline import (
     Reporter,
     ResultsUnchanged,
@@ -88,9 +89,11 @@ def _own_datasets(designs):
 
 
 def _tables(designs):
-    """Tables that a notebook reads: all of our own, of a folder in DATA those that are there."""
-    tables = [table_path(DATA, design) for design in designs]
-    return tables if DATA == OWN_DATA else [table for table in tables if table.is_file()]
+    """Tables that a notebook reads: those it lists of our own, all that there are in DATA."""
+    if DATA == OWN_DATA:
+        return [table_path(DATA, design) for design in designs]
+    tables = [table_path(DATA, design) for design in (DESIGNS if designs else ())]
+    return [table for table in tables if table.is_file()]
 
 
 def _has_pictures(task, values, metrics):  # noqa: ARG001, doit's signature
@@ -110,15 +113,15 @@ def task_notebook():
         options = [text for key, value in parameters.items() for text in ("-p", key, str(value))]
         path = NOTEBOOKS / f"{name}.ipynb"
         metrics = OUT / f"{name}.json"
-        own = (NOTEBOOKS / "data").glob(f"{name}.csv")
-        code = [path, *own, *notebook_sources(path), *sources(["figures.run_notebook"])]
+        code = [path, *notebook_sources(path), *sources(["figures.run_notebook"])]
+        read = [*data_files(code, NOTEBOOKS / "data"), *_tables(designs)]
         yield {
             "name": f"{RUN}:{name}",
             "doc": f"execute notebook {name}",
             "task_dep": _own_datasets(designs),
             "title": title,
             "actions": [(run_program, [["-m", "figures.run_notebook", name, *options]])],
-            "file_dep": sorted({*code, *STYLE_FILES, *_tables(designs)}),
+            "file_dep": sorted({*code, *STYLE_FILES, *read}),
             "uptodate": [
                 config_changed(
                     {"parameters": parameters, "settings": repr(PROFILE.settings_of(name))}

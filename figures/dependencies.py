@@ -64,3 +64,11 @@ def notebook_sources(path: Path) -> list[Path]:
     cells = json.loads(path.read_text())["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     return sources(name for text in code for name in imported_names(text))
+
+
+def data_files(code: Iterable[Path], folder: Path) -> list[Path]:
+    """Files of a folder that the source files name, sorted."""
+    texts = [path.read_text() for path in code]
+    return [
+        path for path in sorted(folder.glob("*.csv")) if any(path.name in text for text in texts)
+    ]

@@ -2,6 +2,7 @@
 
 import json
 import runpy
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -36,3 +37,24 @@ def test_a_notebook_is_out_of_date_without_one_of_its_pictures(dodo, tmp_path):
     assert not check(None, {}, metrics)
     (tmp_path / "a.svg").write_text("x")
     assert check(None, {}, metrics)
+
+
+def names_of(task, folder):
+    return {path.name for path in task["file_dep"] if folder in path.parents}
+
+
+def test_a_notebook_depends_on_every_table_that_is_there(dodo, tables, tmp_path):
+    """Notebook 03 reads noise, which the profile does not list."""
+    folder = tmp_path / "mine"
+    shutil.copytree(tables, folder)
+    shutil.copy(tables / "train_beta.csv", folder / "noise.csv")
+    names = dodo(PROFILE="quick", DATA=folder)
+    expected = {"train_beta.csv", "test_uniform.csv", "noise.csv"}
+    assert names_of(notebook_task(names, "03"), folder) == expected
+    assert names_of(notebook_task(names, "01"), folder) == set()
+
+
+@pytest.mark.parametrize(("number", "reads"), [("02", True), ("05", True), ("04", False)])
+def test_a_notebook_depends_on_the_data_that_its_sources_name(dodo, number, reads):
+    found = names_of(notebook_task(dodo(PROFILE="quick"), number), ROOT / "notebooks" / "data")
+    assert found == ({"02_example_1d.csv"} if reads else set())
