@@ -19,6 +19,11 @@ ifneq ($(unknown),)
 $(error unknown parameter $(unknown): the ones that exist are $(settable))
 endif
 
+fixed := $(filter quick reproduce beyond datasets,$(MAKECMDGOALS))
+ifneq ($(and $(fixed),$(findstring command line,$(origin PROFILE))),)
+$(error PROFILE = $(PROFILE) is not allowed with make $(fixed), which has a profile of its own: make notebooks and make report take one)
+endif
+
 export PROFILE DATA SEED JOBS
 PYTHON = "$$(sed -n 2p .environment)"
 DOIT = $(PYTHON) -m doit
@@ -53,7 +58,7 @@ quick reproduce report: environment
 
 beyond: export PROFILE = full
 beyond: environment
-	@$(DOIT) notebook:$(if $(DATA),full-$(notdir $(DATA:/=)),full):05_beyond_the_paper
+	@$(DOIT) beyond
 	@$(DOIT) report
 
 datasets: export PROFILE = full

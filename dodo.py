@@ -22,7 +22,7 @@ from figures.pipeline import (
     simulate,
     title,
 )
-from figures.profiles import load_profile
+from figures.profiles import BEYOND, load_profile
 from figures.results import is_complete
 from figures.tables import require_tables, run_name, table_path
 
@@ -34,14 +34,16 @@ try:
     JOBS = available_jobs(os.environ.get("JOBS", ""))
     SEED = positive_integer("SEED", os.environ.get("SEED") or str(PROFILE.seed), 0)
     OWN_DATA = ROOT / "data" / PROFILE.name
-    DATA = Path(os.environ["DATA"]).resolve() if os.environ.get("DATA") else OWN_DATA
-    if DATA != OWN_DATA:
+    DATA = Path(os.environ.get("DATA") or OWN_DATA).resolve()
+    if OWN_DATA.resolve() == DATA:
+        DATA = OWN_DATA
+    else:
         require_tables(DATA)
+    RUN = run_name(PROFILE.name, DATA if DATA != OWN_DATA else None)
 except ValueError as error:
     sys.exit(f"make: {error}")
 
 NOTEBOOKS = ROOT / "notebooks"
-RUN = run_name(PROFILE.name, DATA if DATA != OWN_DATA else None)
 OUT = ROOT / "figures" / RUN
 STYLE_FILES = [ROOT / "figures" / "paper.mplstyle"]
 SHIPPED_TOLERANCE = "1e-6"  # relative, on the dolfinx that the shipped tables were made with
@@ -130,6 +132,12 @@ def task_notebook():
             ],
             "targets": [metrics, OUT / "notebooks" / f"{name}.html"],
         }
+
+
+def task_beyond():
+    """Execute the comparison with other methods, which takes long and may be apart."""
+    names = [name for name in PROFILE.notebooks if name == BEYOND]
+    return {"actions": None, "task_dep": [f"notebook:{RUN}:{name}" for name in names]}
 
 
 def task_report():

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+FORBIDDEN = "=*"  # in names of tasks, where doit gives them a meaning
 REQUIRED = ("train_beta", "test_uniform")
 
 
@@ -27,5 +28,14 @@ def require_tables(data_dir: Path, designs: Iterable[str] = REQUIRED) -> None:
 
 
 def run_name(profile: str, data_dir: Path | None = None) -> str:
-    """Name of the folder of results: the profile, and the folder of tables when it is not ours."""
+    """Name of the folder of results: the profile, and the folder of tables when it is not ours.
+
+    Raises:
+        ValueError: it cannot be part of a task's name.
+    """
+    for field, name in (("PROFILE", profile), ("DATA", data_dir.name if data_dir else "")):
+        if set(name) & set(FORBIDDEN):
+            raise ValueError(
+                f"{field} = {name!r} is not allowed: a name without any of {' '.join(FORBIDDEN)} is"
+            )
     return profile if data_dir is None else f"{profile}-{data_dir.name}"

@@ -3,6 +3,7 @@
 import json
 import runpy
 import shutil
+import subprocess
 from types import SimpleNamespace
 
 import pytest
@@ -58,3 +59,34 @@ def test_a_notebook_depends_on_every_table_that_is_there(dodo, tables, tmp_path)
 def test_a_notebook_depends_on_the_data_that_its_sources_name(dodo, number, reads):
     found = names_of(notebook_task(dodo(PROFILE="quick"), number), ROOT / "notebooks" / "data")
     assert found == ({"02_example_1d.csv"} if reads else set())
+
+
+@pytest.mark.parametrize("given", ["", "own", "link"])
+def test_own_tables_are_known_by_any_path(dodo, tmp_path, given):
+    own = ROOT / "data" / "full"
+    (tmp_path / "link").symlink_to(own)
+    data = {"": "", "own": f"{own}/", "link": tmp_path / "link"}[given]
+    names = dodo(PROFILE="full", DATA=data)
+    assert names.RUN == "full"
+    assert names.task_beyond()["task_dep"] == ["notebook:full:05_beyond_the_paper"]
+
+
+def test_the_comparison_runs_on_other_tables_by_any_path(dodo, tables):
+    for data in (tables, f"{tables}/", tables / "." / ".." / tables.name):
+        names = dodo(PROFILE="full", DATA=data)
+        run = f"full-{tables.name}"
+        assert names.task_beyond()["task_dep"] == [f"notebook:{run}:05_beyond_the_paper"]
+
+
+def test_a_profile_may_lack_the_comparison(dodo, profile_file):
+    assert dodo(PROFILE=profile_file).task_beyond()["task_dep"] == []
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="no make here")
+@pytest.mark.parametrize("target", ["quick", "reproduce", "beyond", "datasets"])
+def test_targets_with_a_profile_of_their_own_take_no_other(target):
+    command = ["make", "-n", target, "PROFILE=full"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode
+    assert f"PROFILE = full is not allowed with make {target}" in done.stderr
+    assert subprocess.run([*command[:3], "SEED=2"], cwd=ROOT, capture_output=True).returncode == 0
