@@ -58,6 +58,53 @@ def test_what_is_not_reproduced_has_its_reason_and_nothing_else_has(ours, place)
     assert bool(reason) == (ours[place].verdict == FAILED), ours[place].verdict
 
 
+def reason_of(place):
+    (item,) = [item for item in PUBLISHED["items"] if item["place"] == place]
+    return " ".join((item.get("reason", "") + item.get("note", "")).split())
+
+
+def means_of(run, place, start):
+    """Our means behind the claims about a figure that begin like this."""
+    claims = load_run(run)["02_example_1d"]["claims"]
+    found = [c["ours"] for c in claims if c["about"] == place and c["claim"].startswith(start)]
+    return [{name: cell["mean"] for name, cell in ours.items()} for ours in found]
+
+
+def test_note_on_the_optimiser_quotes_the_committed_variances():
+    table = load_run("full")["01_prior_study"]["table_1"]
+    ratios = {p: table["proper"][p]["all"]["value"] / row["all"]["value"]
+              for p, row in table["published"].items()}  # fmt: skip
+    quoted = {p: f"{100 * (1 - ratio):.0f} %" for p, ratio in ratios.items()}
+    assert f"{quoted['A']} over all weights for A, {quoted['B']} for B and D" in reason_of(
+        "Table 1"
+    )
+    assert quoted["B"] == quoted["D"]
+    assert f"{quoted['C']} for C" in reason_of("Table 1")
+
+
+def test_reasons_of_the_example_quote_the_committed_means():
+    *_, gap, right = means_of("full", "Fig. 6", "Vanilla predicts less uncertainty")
+    assert f"{gap['vanilla']:.2f} against {gap['anchored 1']:.2f}" in reason_of("Fig. 6")
+    assert f"{right['vanilla']:.3f} against {right['anchored 1']:.3f}" in reason_of("Fig. 6")
+    flexible, constrained = means_of("full", "Fig. 7", "The factorised prior (anchored to")[2:4]
+    away = -flexible["anchored 0.1"], -constrained["anchored 1"]
+    assert f"{away[0]:.1f} (L = 0.1) and {away[1]:.1f} (L = 1) below" in reason_of("Fig. 7")
+    away = -flexible["published 0.1"], -constrained["published 1"]
+    assert f"({away[0]:.1f} and {away[1]:.1f})" in reason_of("Fig. 7")
+
+
+def test_reason_of_the_scatter_quotes_the_committed_percentages():
+    ours, theirs = (load_run(run)["03_materials_data"]["noise_percent"] for run in RUNS)
+    b, c, E, nu, p = (cell["mean"] for cell in theirs["replicates"].values())
+    reason = reason_of("Fig. 10")
+    assert f"{b:.1f}, {c:.1f}, {E:.2f}, {nu:.2f} and {p:.0f} %" in reason
+    ratios = [m / a for m, a in zip((b, c, E, nu, p), PUBLISHED["fig_10"]["percent"], strict=True)]
+    assert f"{min(ratios):.2f} to {max(ratios):.2f} of what" in reason
+    b, c, _, nu, _ = (cell["mean"] for cell in ours["replicates"].values())
+    assert f"({b:.1f}, {c:.2f} and {nu:.2f} % of mid-range)" in reason
+    assert f"p_σ has {ours['noise']['p_sigma']['mean']:.0f} of 25 %" in reason
+
+
 def test_the_full_run_is_at_the_size_of_the_paper():
     for name, metrics in load_run("full").items():
         if "paper_size" in metrics:
