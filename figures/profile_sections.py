@@ -1,6 +1,7 @@
 """Sections of a profile: what each notebook simulates and trains."""
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fe_data.settings import Inputs
@@ -8,6 +9,7 @@ from figures.cases import Case
 from figures.profile_fields import ProfileError, require_integer, require_positive, shown
 
 PAPER_COUNTS = {"outd": 50, "ind25": 25, "ind50": 50, "ind100": 100}  # training cells
+PAPER_TEST = 50  # test cells
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,16 @@ class Surrogate:
         """Whether all but the number of repeats is as in the paper."""
         counts = {name: case.count for name, case in self.cases.items()}
         return self == Surrogate(self.cases, self.repeats) and counts == PAPER_COUNTS
+
+    def ran_at_paper_size(self, n_train: Mapping[str, int], n_test: int) -> bool:
+        """Whether tables of other sizes have not spoilt that.
+
+        Args:
+            n_train: Training set → cells that its table had, of those that there were.
+            n_test: Test cells.
+        """
+        same_training = all(PAPER_COUNTS.get(case) == count for case, count in n_train.items())
+        return self.at_paper_size and same_training and n_test == PAPER_TEST
 
 
 @dataclass(frozen=True)

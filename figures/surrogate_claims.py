@@ -22,12 +22,15 @@ def prior_mean_table(test_set: Samples, theta: np.ndarray) -> dict[str, float]:
     return dict(zip(OUTPUT_NAMES, map(float, explained), strict=True))
 
 
-def claims(rows: Mapping[str, Any], explained: Mapping[str, float]) -> list[dict[str, Any]]:
+def claims(
+    rows: Mapping[str, Any], explained: Mapping[str, float], n_train: Mapping[str, int]
+) -> list[dict[str, Any]]:
     """Claims that the rows allow, with our numbers.
 
     Args:
         rows: From `metrics.score_rows`.
         explained: From `prior_mean_table`.
+        n_train: Training set → cells.
 
     Returns:
         Each claim with its figure or table, our numbers and whether they bear it out; None where
@@ -44,21 +47,23 @@ def claims(rows: Mapping[str, Any], explained: Mapping[str, float]) -> list[dict
         )
     ]
     if all(f"{size}_anchored" in rows for size in SIZES):
-        found += _size_claims(rows)
+        found += _size_claims(rows, n_train)
     return found + _comparison_claims(rows)
 
 
-def _size_claims(rows: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _size_claims(rows: Mapping[str, Any], n_train: Mapping[str, int]) -> list[dict[str, Any]]:
     found = []
+    counts = " to ".join(str(n_train[size]) for size in SIZES)
     for score, label in SCORES.items():
         cells = [rows[f"{size}_anchored"][score] for size in SIZES]
         values = [SIGN[score] * values_of(cell) for cell in cells]
         steps = [is_smaller(b, a) for a, b in pairwise(values)]
         ours = {size: cell["mean"] for size, cell in zip(SIZES, cells, strict=True)}
-        text = f"{label} improves from 25 to 50 to 100 training cells"
+        text = f"{label} improves from {counts} training cells"
         found.append(_claim("Fig. 12", text, ours, _all(steps)))
     inside, outside = (rows[f"{case}_anchored"] for case in ("ind50", "outd"))
-    text = "For 50 training cells the mean is less accurate out of distribution: RMSE"
+    compared = " and ".join(dict.fromkeys(str(n_train[case]) for case in ("ind50", "outd")))
+    text = f"For {compared} training cells the mean is less accurate out of distribution: RMSE"
     pair = {case: rows[f"{case}_anchored"]["rmse"]["mean"] for case in ("ind50", "outd")}
     holds = is_smaller(values_of(inside["rmse"]), values_of(outside["rmse"]))
     found.append(_claim("Table 3", text, pair, holds))

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from figures.profile_sections import PAPER_COUNTS
+from figures.profiles import load_profile
 from figures.published import (
     FAILED,
     NOT_COMPARABLE,
@@ -55,6 +57,23 @@ def test_a_run_of_the_published_size_is(metrics):
     metrics["rows"]["outd_anchored"]["rmse"]["mean"] = 0.17
     checks = {(c.row, c.column): c for c in score_checks(table, metrics)}
     assert checks["OutD (N = 50), anchored", "rmse"].verdict == REPRODUCED
+
+
+def test_rows_name_the_sizes_of_the_run(metrics):
+    rows = {check.row for check in score_checks(load_published()["table_3"], metrics)}
+    assert rows == {
+        "Prior (N = 0)", "OutD (N = 10, paper 50), anchored", "OutD (N = 10, paper 50), vanilla",
+    }  # fmt: skip
+
+
+def test_only_tables_of_the_published_size_make_a_run_of_that_size():
+    """Settings say how many cells are wanted; a table may have fewer."""
+    settings = load_profile("full").surrogate
+    assert settings.ran_at_paper_size(PAPER_COUNTS, 50)
+    assert settings.ran_at_paper_size({"outd": 50}, 50)
+    assert not settings.ran_at_paper_size(PAPER_COUNTS, 20)
+    assert not settings.ran_at_paper_size(PAPER_COUNTS | {"ind100": 60}, 50)
+    assert not load_profile("quick").surrogate.ran_at_paper_size({"outd": 50}, 50)
 
 
 def test_the_published_tables_have_a_tolerance_of_their_own(metrics):

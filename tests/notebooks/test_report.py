@@ -29,6 +29,13 @@ def change(out_dir, name, **content):
     path.write_text(json.dumps(json.loads(path.read_text()) | content))
 
 
+def apart(profile, name):
+    """The profile with one more notebook, which is run on request only."""
+    notebooks = {**profile.notebooks, name: ["train_beta", "test_uniform"]}
+    beyond = {"cases": {"outd": {"design": "train_beta", "count": 10}}}
+    return dataclasses.replace(profile, notebooks=notebooks, beyond=beyond, apart=(name,))
+
+
 def test_page_holds_every_picture_and_refers_to_no_other_file(profile, out_dir):
     page = render(profile, out_dir)
     sources = re.findall(r'<img src="([^"]{0,40})', page)
@@ -57,7 +64,7 @@ def test_links_lead_to_places_on_the_page_and_to_executed_notebooks(profile, out
 
 def test_page_shows_paper_and_ours_and_the_provenance(profile, out_dir):
     page = render(profile, out_dir)
-    assert "OutD (N = 50), anchored" in page
+    assert "OutD (N = 10, paper 50), anchored" in page
     assert "paper 0.16" in page
     assert "config sha256" in page
 
@@ -102,7 +109,7 @@ def test_missing_metrics_are_refused(profile, tmp_path, capsys):
 
 def test_a_notebook_apart_is_shown_once_it_has_run(profile, out_dir):
     name = "05_beyond_the_paper"
-    profile = dataclasses.replace(profile, notebooks={**profile.notebooks, name: []}, apart=(name,))
+    profile = apart(profile, name)
     assert "Other methods" not in render(profile, out_dir)
     content = {
         "title": "Other methods",
@@ -123,7 +130,7 @@ def test_a_notebook_apart_is_shown_once_it_has_run(profile, out_dir):
 def test_a_notebook_apart_without_its_pictures_has_not_run(profile, out_dir):
     """As in a fresh clone, where the metrics are committed and the pictures are not."""
     name = "05_beyond_the_paper"
-    profile = dataclasses.replace(profile, notebooks={**profile.notebooks, name: []}, apart=(name,))
+    profile = apart(profile, name)
     committed = ROOT / "figures" / "full" / f"{name}.json"
     shutil.copy(committed, out_dir)
     assert "Beyond the paper" not in render(profile, out_dir)

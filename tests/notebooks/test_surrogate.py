@@ -7,9 +7,10 @@ import pytest
 from bnn.metrics import elppd
 from fe_data.settings import OUTPUT_NAMES
 from figures import panels
+from figures.cases import Case
 from figures.materials import Samples, fit_theta, load_samples, noise_std
 from figures.metrics import improvements, score_rows, spread, write_json
-from figures.profiles import Case, Surrogate
+from figures.profile_sections import PAPER_COUNTS, Surrogate
 from figures.surrogate import Prediction, repeat_training, seeds_of
 from figures.surrogate_claims import claims, prior_mean_table
 
@@ -94,7 +95,7 @@ def test_the_prior_has_as_many_networks_as_the_ensembles(repeats):
 
 def claim(rows, about, start):
     explained = dict.fromkeys(OUTPUT_NAMES, 0.1) | {"nu_eff": 0.9}
-    (found,) = [c for c in claims(rows, explained)
+    (found,) = [c for c in claims(rows, explained, PAPER_COUNTS)
                 if c["about"] == about and c["claim"].startswith(start)]  # fmt: skip
     return found["holds"]
 
@@ -116,9 +117,19 @@ def test_claims_follow_the_numbers():
     assert claim(bad, "Table 3", "For 50 training") is False
 
 
+def test_claims_name_the_sizes_of_the_run():
+    row = prediction()
+    names = ("ind25_anchored", "ind50_anchored", "ind100_anchored", "outd_anchored", "outd_vanilla")
+    rows = score_rows([dict.fromkeys(names, row)])
+    n_train = {"outd": 24, "ind25": 4, "ind50": 8, "ind100": 16}
+    found = {c["claim"] for c in claims(rows, dict.fromkeys(OUTPUT_NAMES, 0.1), n_train)}
+    assert "RMSE improves from 4 to 8 to 16 training cells" in found
+    assert any(text.startswith("For 8 and 24 training cells the mean") for text in found)
+
+
 def test_claims_on_size_need_all_three_sizes():
     rows = score_rows([{"outd_anchored": prediction(), "outd_vanilla": prediction()}])
-    places = {each["about"] for each in claims(rows, dict.fromkeys(OUTPUT_NAMES, 0.1))}
+    places = {each["about"] for each in claims(rows, dict.fromkeys(OUTPUT_NAMES, 0.1), {})}
     assert "Fig. 12" not in places
 
 
