@@ -14,6 +14,7 @@ from figures.example_1d import GRID, load_data
 from figures.panels import STYLE
 
 SHOWN_1D = ("vanilla", "low_rank", "none", "low_rank_converged", "function", "sampled")
+UNITS = {"rmse": " (scaled)", "elppd": ", sum over test cells"}
 LIMITS_1D = (-4.5, 4.5)
 
 
@@ -47,9 +48,8 @@ def methods(rows: Mapping[str, Any], exact: Mapping[str, Any]) -> Figure:
             _interval(axes, y, row[number], _colour(method))
         for (name, values), style in zip(exact.items(), ("--", ":"), strict=True):
             axes.axvline(values[number], color="C1", ls=style, lw=1, label=LABELS[name])
-        axes.set_xlabel(label + {"rmse": " (scaled)", "elppd": " (50 cells)"}.get(number, ""))
+        axes.set_xlabel(label + UNITS.get(number, ""))
         axes.grid(axis="y", lw=0.3)
-    panels[2].set_xlabel("ELPPD, sum over test cells")
     panels[0].set_yticks(range(len(rows)), [LABELS[method] for method in rows])
     panels[0].invert_yaxis()
     handles, labels = panels[0].get_legend_handles_labels()

@@ -4,10 +4,12 @@ import copy
 import json
 import shutil
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import yaml
 
+from figures import beyond_panels
 from figures.beyond import (
     EXACT_LABELS,
     FUNCTION_LABELS,
@@ -111,6 +113,13 @@ def test_functional_anchoring_comes_as_near_as_exact_draws(results):
     away = {name: row["mean"]["mean"] for name, row in example.items()}
     assert max(away["function"], away["sampled"]) < 0.2 * min(away[name] for name in METHODS)
     assert away["exact"] == 0
+
+
+def test_scores_are_labelled_without_a_number_of_cells(results):
+    figure = beyond_panels.methods(results["cases"]["outd"], results["exact"]["outd"])
+    labels = [axes.get_xlabel() for axes in figure.axes]
+    assert labels == ["RMSE (scaled)", "miscalibration", "ELPPD, sum over test cells"]
+    plt.close(figure)
 
 
 def test_tables_hold_each_method_and_fit_their_headers(results):
