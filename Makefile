@@ -84,5 +84,8 @@ lint: environment
 bench: environment
 	@for file in bench/[a-z]*.py; do $(PYTHON) -m "bench.$$(basename "$$file" .py)"; done
 
+# git knows which results are committed; a copy without it keeps those that a repository has.
 clean:
-	rm -rf data figures/quick* figures/full*/*.html figures/full*/*.svg figures/full*/*.png figures/full*/notebooks .doit
+	rm -rf data .doit figures/full*/*.html figures/full*/*.svg figures/full*/*.png figures/full*/notebooks
+	@if git ls-files --error-unmatch Makefile >/dev/null 2>&1; then git clean -fdXq figures; else \
+	  for folder in figures/*/; do case $$folder in */full/|*/full-authors/|*/gallery/) ;; *) rm -rf "$$folder" ;; esac; done; fi
