@@ -17,6 +17,7 @@ from figures.pipeline import (
     ResultsUnchanged,
     available_jobs,
     key_of,
+    make_state,
     positive_integer,
     run_program,
     simulate,
@@ -40,6 +41,7 @@ try:
     else:
         require_tables(DATA)
     RUN = run_name(PROFILE.name, DATA if DATA != OWN_DATA else None)
+    make_state()
 except ValueError as error:
     sys.exit(f"make: {error}")
 
@@ -48,7 +50,6 @@ OUT = ROOT / "figures" / RUN
 STYLE_FILES = [ROOT / "figures" / "paper.mplstyle"]
 SHIPPED_TOLERANCE = "1e-6"  # relative, on the dolfinx that the shipped tables were made with
 PRESENTATION = ("plots.py", "progress.py")  # a sample does not depend on these
-Path(ROOT, ".doit").mkdir(exist_ok=True)
 
 
 def task_dataset():

@@ -1,5 +1,6 @@
 """Actions and reporting behind dodo.py: programs that are run, and one sentence on a failure."""
 
+import fcntl
 import hashlib
 import json
 import shutil
@@ -8,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TextIO
 
 from doit.dependency import SqliteDB
 from doit.exceptions import TaskFailed
@@ -19,11 +21,58 @@ from figures.dependencies import ROOT
 from figures.provenance import file_digest
 from figures.results import is_complete
 
+STATE = ROOT / ".doit"  # what doit remembers of its tasks, and the lock of a run
+
+
+def make_state(folder: Path = STATE) -> None:
+    """Make the folder of doit's state.
+
+    Raises:
+        ValueError: nothing can be written there.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+        for name in ("lock", "state.db"):
+            (folder / name).open("ab").close()
+    except OSError as error:
+        raise ValueError(
+            f"{error.filename} cannot be written ({error.strerror}): a checkout that may be "
+            "written to is needed"
+        ) from None
+
+
+def wait_for_turn(folder: Path) -> TextIO:
+    """Let one run at a time work in a checkout.
+
+    Args:
+        folder: Of doit's state.
+
+    Returns:
+        An open file; the turn ends when it is closed, or with the process.
+    """
+    file = (folder / "lock").open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("waiting for another make in this checkout to end", flush=True)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except KeyboardInterrupt:
+            sys.exit("make: interrupted while it waited")
+    except OSError:
+        pass  # a file system without locks
+    return file
+
 
 class Reporter(ConsoleReporter):
     """One line a task: what is being done, or that nothing has to be."""
 
     desc = "one line a task"
+
+    def initialize(self, tasks, selected_tasks):
+        """Wait for another run in this checkout, before anything is looked at."""
+        super().initialize(tasks, selected_tasks)
+        self.lock = wait_for_turn(STATE)
 
     def execute_task(self, task):
         """Announce a task that runs."""
