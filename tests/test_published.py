@@ -192,7 +192,7 @@ def test_readme_shows_the_committed_metrics():
     runs = {name: load_run(name) for name in RUNS}
     for path, current in blocks(runs).items():
         text = path.read_text()
-        assert filled(text, current) == text, "python -m figures.summary --write"
+        assert filled(text, current) == text, "git add figures, python -m figures.summary --write"
 
 
 def test_readme_names_files_and_targets_that_exist():
