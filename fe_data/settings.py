@@ -17,16 +17,10 @@ INPUT_NAMES = tuple(INPUT_BOUNDS)
 OUTPUT_NAMES = ("b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma")
 
 
-def require_between(
-    name: str, value: float, low: float, high: float, *, open_low: bool = False
-) -> None:
+def require_between(name: str, value: float, low: float, high: float) -> None:
     """Raise a ValueError that names the field, the value and the allowed range."""
-    inside = (low < value if open_low else low <= value) and value <= high
-    if not (isinstance(value, int | float) and math.isfinite(value) and inside):
-        bracket = "(" if open_low else "["
-        raise ValueError(
-            f"{name} = {value!r} is out of range: allowed is {bracket}{low:g}, {high:g}]"
-        )
+    if not (isinstance(value, int | float) and math.isfinite(value) and low <= value <= high):
+        raise ValueError(f"{name} = {value!r} is out of range: allowed is [{low:g}, {high:g}]")
 
 
 @dataclass(frozen=True)
@@ -42,7 +36,7 @@ class Inputs:
         require_between("vf", self.vf, 0.0, 0.5)
         require_between("E_f_GPa", self.E_f_GPa, 1.0, 1e5)
         require_between("b_m_MPa", self.b_m_MPa, 0.0, 1e5)
-        require_between("c_m", self.c_m, 0.0, 1.0, open_low=True)
+        require_between("c_m", self.c_m, 0.01, 1.0)
 
 
 @dataclass(frozen=True)

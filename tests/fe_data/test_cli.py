@@ -211,7 +211,7 @@ BAD_COMMANDS = [
     ("rve --vf 0.3 --E-f 400 --b-m -1 --c-m 0.4 --out {}", "b_m_MPa = -1.0 is out of range"),
     (
         "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0 --out {}",
-        "c_m = 0.0 is out of range: allowed is (0, 1]",
+        "c_m = 0.0 is out of range: allowed is [0.01, 1]",
     ),
     ("rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --seed -1 --out {}", "seed = -1 is out of range"),
     (

