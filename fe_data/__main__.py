@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None, *, simulator=None) -> int:
 
 def _generate(options) -> int:
     from fe_data import design, scheduling
-    from fe_data.dataset import FolderInUse
+    from fe_data.dataset import TABLE, FolderInUse
     from fe_data.generate import Stopped, generate
 
     settings = settings_of(options)
@@ -54,6 +54,8 @@ def _generate(options) -> int:
     elif options.count is not None:
         raise ValueError("--count sizes a named design: it does not go with --inputs")
     else:
+        if options.inputs.resolve() == (options.out / TABLE).resolve():
+            raise ValueError(f"--inputs {options.inputs} is the table that --out would replace")
         repeats = 1 if options.microstructures is None else options.microstructures
         chosen = design.design_from_file(options.inputs, options.seed, microstructures=repeats)
     if options.dask is not None and options.jobs is not None:

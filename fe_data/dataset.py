@@ -62,7 +62,7 @@ def open_folder(folder: Path, config: dict) -> None:
     """Make a dataset folder, or accept one that holds samples of the same configuration.
 
     Raises:
-        ValueError: the folder holds samples of another configuration.
+        ValueError: the folder holds samples of another configuration, or files of another kind.
         OSError: the folder cannot be made or written.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,8 @@ def open_folder(folder: Path, config: dict) -> None:
     except ValueError:
         present = None  # absent or damaged: the records tell whose they are
     if present is None:
-        _refuse_foreign_records(folder, config)
+        if not _holds_own_records(folder, config):
+            _refuse_foreign_files(folder)
         text = json.dumps(config, indent=2) + "\n"
         record.write_atomic(folder / CONFIG, text.encode())
     elif present["digest"] != config["digest"]:
@@ -141,17 +142,28 @@ def _lock(file, folder: Path, kind: int) -> None:
             raise
 
 
-def _refuse_foreign_records(folder: Path, config: dict) -> None:
+def _holds_own_records(folder: Path, config: dict) -> bool:
+    """Whether a whole record is of this configuration; a ValueError where it is of another."""
     for path in (folder / RECORDS).glob("*/*.npz"):
         try:
             header = record.decode_header(path.read_bytes())
         except (DamagedRecord, OSError):
             continue
         if header.get("config") == config["digest"]:
-            return
+            return True
         raise ValueError(
             f"{folder} holds samples of another configuration ({path.name}): choose another --out"
         )
+    return False
+
+
+def _refuse_foreign_files(folder: Path) -> None:
+    """Keep what `generate` would replace or delete in a folder that it did not make."""
+    for name in (CONFIG, TABLE, FAILURES, PROVENANCE):
+        if (folder / name).exists():
+            raise ValueError(
+                f"{folder} holds {name}, which is not of a dataset folder: choose another --out"
+            )
 
 
 def _difference(there: dict, here: dict) -> str:

@@ -188,6 +188,14 @@ BAD_COMMANDS = [
         "generate --inputs {}/good.csv --microstructures 0 --out {}/new",
         f"fe_data: microstructures = 0 is out of range: {INTEGERS} [1, 1000000]",
     ),
+    (
+        "generate --inputs {}/other/dataset.csv --out {}/other",
+        "fe_data: --inputs {}/other/dataset.csv is the table that --out would replace",
+    ),
+    (
+        "generate noise --out {}/other",
+        "fe_data: {}/other holds dataset.csv, which is not of a data",
+    ),
     ("generate noise --out {}/bad.csv", "fe_data: File exists: {}/bad.csv"),
     ("generate noise --out {}/bad.csv/sub", "fe_data: Not a directory: {}/bad.csv/sub"),
     (
@@ -242,6 +250,8 @@ def test_bad_commands_get_one_sentence_and_change_nothing(tmp_path, capsys, comm
     outputs = "b_eff_MPa,c_eff,E_eff_GPa,nu_eff,p_sigma"
     failed = f"vf,E_f_GPa,b_m_MPa,c_m,{outputs},status\n0.2,400,350,0.4,,,,,,failed\n"
     (tmp_path / "failed.csv").write_text(failed)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "dataset.csv").write_text("vf,E_f_GPa,b_m_MPa,c_m\n0.2,400,350,0.4\n")
     before = sorted(tmp_path.rglob("*"))
     code, out, err = run(capsys, *command.replace("{}", str(tmp_path)).split())
     assert code in (1, 2)

@@ -249,6 +249,18 @@ def test_a_lost_configuration_is_restored_only_for_its_own_records(tmp_path, con
     assert verify(tmp_path)[0] == []
 
 
+@pytest.mark.parametrize(
+    "name", [dataset.CONFIG, dataset.TABLE, dataset.FAILURES, dataset.PROVENANCE]
+)
+@pytest.mark.parametrize("content", ["mine", '{"my": "settings"}'])
+def test_files_of_another_kind_are_kept(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=f"holds {name}, which is not of a dataset folder"):
+        make(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == content
+
+
 def test_two_runs_on_one_folder_exclude_each_other_but_shards_do_not(tmp_path):
     with dataset.locked(tmp_path):
         with pytest.raises(FolderInUse, match="is in use by another `generate`"):
