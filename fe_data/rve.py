@@ -93,7 +93,7 @@ def solve_cell(
     settings: Settings,
     loading: Loading | None = None,
     *,
-    fit: bool = True,
+    fit: bool | None = None,
 ) -> SolvedCell:
     """Simulate one cell with random fibres and keep its fields.
 
@@ -102,10 +102,12 @@ def solve_cell(
         seed: Seed of the fibre arrangement.
         settings: Everything else.
         loading: Instead of the paper's uniaxial loading.
-        fit: Whether to extract effective properties, which are defined for uniaxial loading in x.
+        fit: Whether to extract effective properties, which are defined for uniaxial loading in x;
+            None: where they are.
 
     Raises:
-        ValueError, SimulationError: See `simulate`.
+        ValueError: If `fit` is asked for under another loading; see also `simulate`.
+        SimulationError: See `simulate`.
     """
     start = time.perf_counter()
     microstructure = random_microstructure(inputs.vf, seed, settings.n_fibres, settings.min_spacing)
@@ -121,21 +123,33 @@ def solve_microstructure(
     settings: Settings,
     loading: Loading | None = None,
     *,
-    fit: bool = True,
+    fit: bool | None = None,
     element: str = "P2/P0",
     seconds: dict[str, float] | None = None,
 ) -> SolvedCell:
     """Simulate one cell with a given fibre arrangement, which takes the place of `inputs.vf`."""
+    loading = loading or uniaxial(settings.strain)
+    fit = _to_be_fitted(loading, fit)
     clock = _Clock(seconds or {})
     mesh = clock("mesh", generate_mesh, microstructure, settings.resolution)
     d = clock("discretisation", discretise, mesh, element)
     cell = clock("assembly", PeriodicCell, d, inputs, settings)
-    loading = loading or uniaxial(settings.strain)
     solution = clock("solution", solve, cell, loading, settings.increments, settings.tolerance)
     local = clock("fields", fields, d, cell, solution)
     effective = clock("extraction", extract, solution.history, settings.a_MPa) if fit else None
     p_sigma = overstressed_fraction(d, local.fibre_stress, settings.fibre_stress_MPa)
     return SolvedCell(microstructure, d, cell, solution, local, effective, p_sigma, clock.seconds)
+
+
+def _to_be_fitted(loading: Loading, fit: bool | None) -> bool:
+    """Whether effective properties are extracted; a ValueError where they are not defined."""
+    defined = loading.free.tolist() == [1, 2] and not any(loading.stress)
+    if fit and not defined:
+        raise ValueError(
+            f"fit = {fit!r} needs uniaxial loading, a strain xx alone: strain = {loading.strain}, "
+            f"stress = {loading.stress} MPa has no effective properties"
+        )
+    return defined if fit is None else fit
 
 
 class _Clock:

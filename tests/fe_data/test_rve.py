@@ -8,7 +8,8 @@ import pytest
 from fe_data.__main__ import main
 from fe_data.design import named_design
 from fe_data.generate import generate
-from fe_data.rve import simulate
+from fe_data.homogenisation import Loading
+from fe_data.rve import simulate, solve_cell, uniaxial
 from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
 from fe_data.table import load_table
 
@@ -58,6 +59,25 @@ def test_rve_refuses_in_one_sentence(tmp_path, capsys, options, code, message):
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("strain", [(None, None, 0.05), (0.0, 0.0, 0.05), (None, 0.05, None)])
+def test_effective_properties_are_of_uniaxial_loading_only(strain):
+    inputs, settings = Inputs(0.25, 400.0, 400.0, 0.4), Settings(n_fibres=2, increments=4)
+    cell = solve_cell(inputs, 1, settings, Loading(strain))
+    assert cell.effective is None
+    assert np.isfinite(cell.p_sigma)
+    with pytest.raises(ValueError, match="fit = True needs uniaxial loading, a strain xx alone"):
+        solve_cell(inputs, 1, settings, Loading(strain), fit=True)
+
+
+def test_compression_has_the_properties_of_tension():
+    tension, compression = (
+        solve_cell(Inputs(0.25, 400.0, 400.0, 0.4), 1, SMALL, uniaxial(strain)).effective
+        for strain in (0.05, -0.05)
+    )
+    assert compression.b_eff_MPa == pytest.approx(tension.b_eff_MPa, rel=1e-3)
+    assert compression.nu_eff == pytest.approx(tension.nu_eff, rel=1e-6)
 
 
 def test_generated_rows_are_the_cells(tmp_path):
