@@ -207,6 +207,8 @@ BAD_COMMANDS = [
         "vf = 0.6 is out of range: allowed is [0, 0.5]",
     ),
     ("rve --vf -0.1 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = -0.1 is out of range"),
+    ("rve --vf -1e-3 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = -0.001 is out of range"),
+    ("rve --vf --E-f 400 --b-m 400 --c-m 0.4 --out {}", "argument --vf: expected one argument"),
     ("rve --vf nan --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = nan is out of range"),
     (
         "rve --vf much --E-f 400 --b-m 400 --c-m 0.4 --out {}",

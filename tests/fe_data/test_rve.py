@@ -45,6 +45,15 @@ def test_rve_under_another_loading(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "option", [["--loading", "-.02,free,free:-10"], ["--loading=-0.02,free,free:-1e1"]]
+)
+def test_rve_in_compression(tmp_path, option):
+    assert main(["rve", *CELL, "--out", str(tmp_path), *option, "--increments", "10"]) == 0
+    loading = json.loads((tmp_path / "result.json").read_text())["loading"]
+    assert loading == {"strain": [-0.02, None, None], "stress": [0.0, 0.0, -10.0]}
+
+
+@pytest.mark.parametrize(
     ("options", "code", "message"),
     [
         (["--strain", "0.5", "--increments", "4"], 1, "no increment has less than 1%"),
