@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fe_data import collection, dataset, record, scheduling
 from fe_data.design import Design, Sample, require_integer
+from fe_data.microstructure import require_packable
 from fe_data.progress import Progress
 from fe_data.scheduling import WorkerDied
 from fe_data.settings import Settings
@@ -66,7 +67,8 @@ def generate(
         silent: no progress is shown.
 
     Raises:
-        ValueError: an argument is out of range, or the folder holds another configuration.
+        ValueError: an argument is out of range, the fibres of a sample cannot be packed, or the
+            folder holds another configuration.
         fe_data.dataset.FolderInUse: another process writes the same samples.
         Stopped: disk full, scheduler lost, package missing; run it again to finish.
         Interrupted: by the user; run it again to finish.
@@ -74,6 +76,7 @@ def generate(
     require_integer("jobs", jobs, 1, MAX_JOBS)
     require_integer("shard", shard[1], 1, MAX_SHARDS)
     require_integer("shard", shard[0], 1, shard[1])
+    _require_packable(design, settings)
     config = dataset.configuration(design, settings)
     job = Job(settings, config["digest"], simulator)
     indices = range(shard[0] - 1, len(design), shard[1])
@@ -90,6 +93,14 @@ def generate(
         if not found.problems:
             collection.write_table(folder, config, found)
     return _summary(len(pending), found, indices)
+
+
+def _require_packable(design: Design, settings: Settings) -> None:
+    densest = int(design.inputs[:, 0].argmax())
+    try:
+        require_packable(float(design.inputs[densest, 0]), settings.n_fibres, settings.min_spacing)
+    except ValueError as error:
+        raise ValueError(f"row {densest} of the design: {error}") from None
 
 
 def _summary(simulated: int, found: collection.Collection, indices: range) -> Summary:

@@ -370,6 +370,15 @@ def test_bad_arguments_are_refused_before_anything_is_written(tmp_path, options,
     assert not (tmp_path / "new").exists()
 
 
+def test_fibres_that_cannot_be_packed_are_refused_before_any_work(tmp_path):
+    settings = Settings(increments=10, min_spacing=1.6)
+    densest = int(DESIGN.inputs[:, 0].argmax())
+    sentence = f"row {densest} of the design: vf = {float(DESIGN.inputs[densest, 0])!r} is out of"
+    with pytest.raises(ValueError, match=f"{sentence} range: 30 fibres.*limited to vf <= 0.3125"):
+        generate.generate(DESIGN, settings, tmp_path / "new", simulator=AnalyticCell())
+    assert not (tmp_path / "new").exists()
+
+
 def test_cells_run_at_the_same_time(tmp_path):
     design = named_design("train_beta", 3, count=6)
     make(tmp_path / "warm", design=design)
