@@ -12,6 +12,7 @@ import errno
 import fcntl
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -106,10 +107,11 @@ def load_config(folder: Path) -> dict:
 def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
     """Hold the right to write the samples of one shard, (i, n); (1, 1) excludes everybody else.
 
-    The lock belongs to the open file, so that it ends with its process, however that dies.
+    The lock belongs to the open file, so that it ends with its process, however that dies. Of two
+    shards with samples in common that begin at the same moment, both may be refused.
 
     Raises:
-        FolderInUse: another process holds it.
+        FolderInUse: another process holds it for some of these samples.
     """
     number, total = shard
     with contextlib.ExitStack() as stack:
@@ -118,6 +120,7 @@ def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
         if total > 1:
             part = stack.enter_context((folder / f".lock-{number}-of-{total}").open("ab"))
             _lock(part, folder, fcntl.LOCK_EX)
+            _refuse_overlap(folder, shard)
         yield
 
 
@@ -127,6 +130,16 @@ def remove_leftovers(folder: Path, indices: Iterable[int]) -> None:
     for path in (folder / RECORDS).glob("*/.*.tmp"):
         if path.name[1:].rsplit(".", 2)[0] in ours:
             path.unlink(missing_ok=True)
+
+
+def _refuse_overlap(folder: Path, shard: tuple[int, int]) -> None:
+    """See that no shard of another number of parts is at work on the same samples."""
+    number, total = shard
+    for path in folder.glob(".lock-*-of-*"):
+        other, parts = (int(part) for part in path.name.removeprefix(".lock-").split("-of-"))
+        if parts != total and (number - other) % math.gcd(total, parts) == 0:
+            with path.open("rb") as file:
+                _lock(file, folder, fcntl.LOCK_SH)
 
 
 def _lock(file, folder: Path, kind: int) -> None:

@@ -276,6 +276,15 @@ def test_two_runs_on_one_folder_exclude_each_other_but_shards_do_not(tmp_path):
     assert make(tmp_path).table_written
 
 
+def test_shards_of_different_numbers_exclude_each_other_where_they_overlap(tmp_path):
+    with dataset.locked(tmp_path, (1, 2)):
+        for overlapping in ((1, 4), (3, 4), (2, 3)):
+            with pytest.raises(FolderInUse):
+                make(tmp_path, shard=overlapping)
+        make(tmp_path, shard=(2, 4))
+    assert make(tmp_path, shard=(1, 2)).simulated == 4
+
+
 def test_the_lock_of_a_dead_process_is_no_obstacle(tmp_path):
     code = "import sys,os; from fe_data import dataset; from pathlib import Path\n" + (
         "with dataset.locked(Path(sys.argv[1])): print('locked', flush=True); sys.stdin.read()"
