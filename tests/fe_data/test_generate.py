@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -317,6 +318,22 @@ def test_a_full_disk_stops_in_one_sentence_and_the_folder_stays_usable(
     assert table(tmp_path) == undisturbed
 
 
+def test_two_machines_write_the_same_file_at_once(tmp_path, monkeypatch):
+    """One is between writing and renaming when the other, of the same process number, begins."""
+    path, sync = tmp_path / "table.csv", record.os.fsync
+
+    def other_first(descriptor):
+        monkeypatch.setattr(record.os, "fsync", sync)
+        record.write_atomic(path, b"other")
+        sync(descriptor)
+
+    monkeypatch.setattr(record.os, "getpid", lambda: 7)
+    monkeypatch.setattr(record.os, "fsync", other_first)
+    record.write_atomic(path, b"one")
+    assert path.read_bytes() == b"one"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_write_that_fails_half_way_leaves_nothing_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(record.os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
     with pytest.raises(OSError, match="full"):
@@ -351,11 +368,12 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, undisturbed)
     assert table(tmp_path) == undisturbed
 
 
-def test_leftovers_of_a_killed_run_are_removed(tmp_path):
+def test_leftovers_of_a_killed_run_are_removed(tmp_path, monkeypatch):
     path = dataset.record_path(tmp_path, 3)
-    path.parent.mkdir(parents=True)
-    leftover = path.with_name(f".{path.name}.123.tmp")
-    leftover.write_bytes(b"half")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", lambda *_: None)
+        record.write_atomic(path, b"half")
+    (leftover,) = path.parent.iterdir()
     make(tmp_path, shard=(1, 2))
     assert leftover.exists()  # sample 3 is the other shard's
     make(tmp_path, shard=(2, 2))
