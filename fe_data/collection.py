@@ -73,6 +73,11 @@ def is_done(folder: Path, index: int, config_digest: str, *, retry_failed: bool 
     return not (retry_failed and header["status"] == "failed")
 
 
+def absent(folder: Path, indices: Iterable[int]) -> list[int]:
+    """Samples without a record, which nothing is read for."""
+    return [index for index in indices if not record_path(folder, index).exists()]
+
+
 def collect(folder: Path, config: dict, indices: Iterable[int]) -> Collection:
     """Read the records of the given samples; memory holds one line of text a sample."""
     found = Collection()

@@ -31,7 +31,7 @@ class Summary:
     """How a run ended."""
 
     simulated: int  # samples, in this run
-    counts: dict[str, int]  # samples by status, over all shards
+    counts: dict[str, int]  # samples by status: of all shards when they are there, else of this one
     missing: dict[int, str]  # samples of other shards without a usable record, and why
     unreadable: dict[int, str]  # the same for the samples of this run
     table_written: bool
@@ -89,7 +89,7 @@ def generate(
             if not collection.is_done(folder, i, job.config, retry_failed=retry_failed)
         ]
         _Run(design, folder, job, jobs, dask, len(indices), silent).finish(pending)
-        found = collection.collect(folder, config, range(len(design)))
+        found = _collect(folder, config, range(len(design)), indices)
         if not found.problems:
             collection.write_table(folder, config, found)
     return _summary(len(pending), found, indices)
@@ -101,6 +101,14 @@ def _require_packable(design: Design, settings: Settings) -> None:
         require_packable(float(design.inputs[densest, 0]), settings.n_fibres, settings.min_spacing)
     except ValueError as error:
         raise ValueError(f"row {densest} of the design: {error}") from None
+
+
+def _collect(folder: Path, config: dict, samples: range, ours: range) -> collection.Collection:
+    """Read all records; while other shards lack some, only ours, and the others as problems."""
+    absent = collection.absent(folder, samples)
+    found = collection.collect(folder, config, ours if absent else samples)
+    found.problems |= dict.fromkeys(absent, "no record")
+    return found
 
 
 def _summary(simulated: int, found: collection.Collection, indices: range) -> Summary:

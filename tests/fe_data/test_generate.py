@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fe_data import dataset, generate, record
+from fe_data import collection, dataset, generate, record
 from fe_data.dataset import FolderInUse
 from fe_data.design import named_design, retry_seed
 from fe_data.generate import Interrupted, Stopped
@@ -87,6 +87,22 @@ def test_shards_together_equal_the_whole(tmp_path, undisturbed):
     make(tmp_path, shard=(3, 3))
     assert make(tmp_path, shard=(2, 3)).table_written
     assert table(tmp_path) == undisturbed
+
+
+def test_a_shard_reads_the_records_of_others_only_when_all_are_there(tmp_path, monkeypatch):
+    read, header = [], collection.read_header
+
+    def counted(folder, index, config):
+        read.append(index)
+        return header(folder, index, config)
+
+    monkeypatch.setattr(collection, "read_header", counted)
+    for number in (1, 2, 3):
+        summary = make(tmp_path, shard=(number, 4), jobs=1)
+        assert set(read) == {number - 1, number + 3}
+        assert summary.counts["ok"] == 2
+        read.clear()
+    assert make(tmp_path, shard=(4, 4), jobs=1).counts["ok"] == 8
 
 
 def test_second_run_simulates_nothing(tmp_path):
