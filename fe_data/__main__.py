@@ -135,6 +135,8 @@ def _compare(options) -> int:
     from fe_data import compare
 
     if options.tolerance is not None:
+        if options.json is not None:
+            raise ValueError("--json writes the comparison: it does not go with --tolerance")
         return compare.run_check(options.dataset, options.reference, options.tolerance)
     return compare.run(options.dataset, options.reference, options.json)
 

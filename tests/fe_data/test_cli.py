@@ -238,6 +238,14 @@ BAD_COMMANDS = [
         "compare {}/failed.csv {}/failed.csv",
         "fe_data: the dataset has no sample with outputs to compare",
     ),
+    (
+        "compare {}/failed.csv {}/failed.csv --tolerance 1e-6",
+        "fe_data: the dataset has no sample with outputs to compare",
+    ),
+    (
+        "compare {}/bad.csv {}/bad.csv --tolerance 1e-6 --json {}/new.json",
+        "fe_data: --json writes the comparison: it does not go with --tolerance",
+    ),
     ("verify", "fe_data verify: the following arguments are required: DIR"),
     ("import-authors {}", "fe_data import-authors: the following arguments are required: OUT"),
     ("import-authors {} {}/out", "fe_data: {} holds no .pkl file"),
