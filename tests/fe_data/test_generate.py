@@ -214,6 +214,30 @@ def test_a_damaged_record_is_found_and_made_again(tmp_path, undisturbed, how):
     assert table(tmp_path) == undisturbed
 
 
+def test_verify_compares_every_byte_of_what_was_made_from_the_records(tmp_path):
+    make(tmp_path, AnalyticCell(failing=frozenset({DESIGN.sample(2).seed})))
+    for name in (dataset.TABLE, dataset.PROVENANCE, dataset.FAILURES):
+        path = tmp_path / name
+        content = path.read_bytes()
+        for changed in (content.replace(b"\n", b"\r\n"), b"{}"):
+            path.write_bytes(changed)
+            assert verify(tmp_path)[0] == [f"{name}, line 1: not what the records hold"]
+        path.unlink()
+        assert verify(tmp_path)[0] == [f"{name} is missing"]
+        path.write_bytes(content)
+
+
+def test_verify_finds_what_belongs_elsewhere(tmp_path):
+    make(tmp_path)
+    (tmp_path / dataset.FAILURES).write_text("index,attempt,seed,status,reason\n")
+    assert verify(tmp_path)[0] == ["failures.csv: no attempt failed"]
+    own = dataset.record_path(tmp_path, 3)
+    misplaced = own.parent.with_name("0001") / own.name
+    misplaced.parent.mkdir()
+    misplaced.write_bytes(own.read_bytes())
+    assert verify(tmp_path)[0] == ["records/0001/0000003.npz: belongs to no sample"]
+
+
 def test_any_flipped_bit_of_a_record_is_found(tmp_path):
     make(tmp_path, design=named_design("train_beta", 3, count=1), jobs=1)
     data = dataset.record_path(tmp_path, 0).read_bytes()
