@@ -154,6 +154,10 @@ BAD_COMMANDS = [
         "generate noise --out {} --resolution nan",
         "resolution = nan is out of range: allowed is [1, ",
     ),
+    (
+        "generate noise --out {} --resolution 25.1",
+        "resolution = 25.1 is out of range: allowed is [1, 25]",
+    ),
     ("generate noise --out {} --resolution fine", "--resolution: 'fine' is not a number"),
     ("generate noise --out {} --n-fibres 0", "n_fibres = 0 is out of range: allowed is [1, 1000]"),
     ("generate noise --out {} --n-fibres 3.5", "argument --n-fibres: '3.5' is not an integer"),
@@ -204,9 +208,10 @@ BAD_COMMANDS = [
     ),
     (
         "rve --vf 0.6 --E-f 400 --b-m 400 --c-m 0.4 --out {}",
-        "vf = 0.6 is out of range: allowed is [0, 0.5]",
+        "vf = 0.6 is out of range: allowed is 0 or [0.005, 0.5]",
     ),
     ("rve --vf -0.1 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = -0.1 is out of range"),
+    ("rve --vf 0.001 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = 0.001 is out of range"),
     ("rve --vf -1e-3 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = -0.001 is out of range"),
     ("rve --vf --E-f 400 --b-m 400 --c-m 0.4 --out {}", "argument --vf: expected one argument"),
     ("rve --vf nan --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = nan is out of range"),

@@ -69,7 +69,7 @@ BAD_INPUTS = [
     (f"{HEAD}\n0.2,400,1e999,0.4", "{}, line 2: b_m_MPa = '1e999' is not finite"),
     (
         f"{HEAD}\n{GOOD}\n0.51,400,350,0.4",
-        "{}, line 3: vf = 0.51 is out of range: allowed is [0, 0.5]",
+        "{}, line 3: vf = 0.51 is out of range: allowed is 0 or [0.005, 0.5]",
     ),
     (
         f"{HEAD}\n0.2,0.4,350,0",
