@@ -99,9 +99,6 @@ def _report(summary, out: Path) -> int:
 
 def _rve(options) -> int:
     inputs, settings = inputs_of(options), settings_of(options)
-    from fe_data.design import MAX_SEED, require_integer
-
-    require_integer("seed", options.seed, 0, MAX_SEED)
     from fe_data.homogenisation import Loading
     from fe_data.rve import run_rve
 

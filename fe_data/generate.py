@@ -73,9 +73,9 @@ def generate(
         Stopped: disk full, scheduler lost, package missing; run it again to finish.
         Interrupted: by the user; run it again to finish.
     """
-    require_integer("jobs", jobs, 1, MAX_JOBS)
-    require_integer("shard", shard[1], 1, MAX_SHARDS)
-    require_integer("shard", shard[0], 1, shard[1])
+    jobs = require_integer("jobs", jobs, 1, MAX_JOBS)
+    parts = require_integer("shard", shard[1], 1, MAX_SHARDS)
+    shard = (require_integer("shard", shard[0], 1, parts), parts)
     _require_packable(design, settings)
     config = dataset.configuration(design, settings)
     job = Job(settings, config["digest"], simulator)

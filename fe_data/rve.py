@@ -10,6 +10,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fe_data.cell import PeriodicCell
+from fe_data.design import MAX_SEED, require_integer
 from fe_data.discretisation import Discretisation, discretise, write_xdmf
 from fe_data.effective import Effective, extract, von_mises
 from fe_data.fields import Fields, fields, overstressed_fraction
@@ -189,6 +190,7 @@ def run_rve(
     """
     from fe_data.plots import plot_rve, save
 
+    seed = require_integer("seed", seed, 0, MAX_SEED)
     out_dir.mkdir(parents=True, exist_ok=True)
     cell = solve_cell(inputs, seed, settings, loading, fit=loading is None)
     summary = {
