@@ -32,6 +32,8 @@ def main(arguments: list[str] | None = None, *, simulator=None) -> int:
         return _say(error, REFUSED)
     except (SimulationError, ImportError) as error:
         return _say(error, INCOMPLETE)
+    except MemoryError as error:
+        return _say(f"out of memory: {error}".removesuffix(": "), INCOMPLETE)
     except OSError as error:
         reason = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
         return _say(reason, INCOMPLETE)
@@ -99,14 +101,14 @@ def _report(summary, out: Path) -> int:
 
 def _rve(options) -> int:
     inputs, settings = inputs_of(options), settings_of(options)
+    if options.loading and options.strain is not None:
+        raise ValueError("--strain is part of --loading: give one of them")
+    from fe_data.cell_folder import describe, run_rve
     from fe_data.homogenisation import Loading
-    from fe_data.rve import run_rve
 
     loading = Loading(*options.loading) if options.loading else None
-    try:
-        run_rve(inputs, options.seed, settings, options.out, loading=loading, xdmf=options.xdmf)
-    except SimulationError as error:
-        return _say(error, INCOMPLETE)
+    cell = run_rve(inputs, options.seed, settings, options.out, loading=loading, xdmf=options.xdmf)
+    print(f"{options.out}: {describe(cell)}")
     return OK
 
 

@@ -1,23 +1,19 @@
 """One representative volume element, from its inputs to its effective properties."""
 
 import dataclasses
-import json
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fe_data.cell import PeriodicCell
-from fe_data.design import MAX_SEED, require_integer
-from fe_data.discretisation import Discretisation, discretise, write_xdmf
-from fe_data.effective import Effective, extract, von_mises
+from fe_data.discretisation import Discretisation, discretise
+from fe_data.effective import Effective, extract
 from fe_data.fields import Fields, fields, overstressed_fraction
 from fe_data.homogenisation import Loading, Solution, solve
-from fe_data.mesh import MATRIX, generate_mesh
+from fe_data.mesh import generate_mesh
 from fe_data.microstructure import Microstructure, random_microstructure
-from fe_data.provenance import provenance
 from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
 
 
@@ -164,78 +160,3 @@ class _Clock:
         value = function(*args)
         self.seconds[name] = time.perf_counter() - start
         return value
-
-
-def run_rve(
-    inputs: Inputs,
-    seed: int,
-    settings: Settings,
-    out_dir: Path,
-    *,
-    loading: Loading | None = None,
-    xdmf: bool = False,
-) -> SolvedCell:
-    """Simulate one cell into a folder: result.json, rve.png and, on request, fields for ParaView.
-
-    Args:
-        inputs: The four inputs.
-        seed: Seed of the fibre arrangement.
-        settings: Everything else.
-        out_dir: Folder, made when missing.
-        loading: Instead of the paper's; effective properties are not extracted then.
-        xdmf: Also write fields.xdmf.
-
-    Raises:
-        ValueError, SimulationError: See `simulate`.
-    """
-    from fe_data.plots import plot_rve, save
-
-    seed = require_integer("seed", seed, 0, MAX_SEED)
-    out_dir.mkdir(parents=True, exist_ok=True)
-    cell = solve_cell(inputs, seed, settings, loading, fit=loading is None)
-    summary = {
-        "inputs": dataclasses.asdict(inputs),
-        "seed": seed,
-        "settings": settings.to_dict(),
-        "loading": dataclasses.asdict(loading or uniaxial(settings.strain)),
-        "provenance": provenance(),
-        "history": {name: values.tolist() for name, values in cell.solution.history.items()},
-    }
-    if loading is None:
-        result = cell.result()
-        summary |= {"effective": result.effective, "info": result.info}
-    text = json.dumps(summary, indent=1) + "\n"
-    (out_dir / "result.json").write_text(text, encoding="utf-8")
-    heading = (
-        f"vf = {inputs.vf:g}, $E_f$ = {inputs.E_f_GPa:g} GPa, $b_m$ = {inputs.b_m_MPa:g} MPa, "
-        f"$c_m$ = {inputs.c_m:g}, seed {seed}"
-    )
-    save(plot_rve(cell, heading), out_dir / "rve.png")
-    if xdmf:
-        write_fields(cell, out_dir / "fields.xdmf")
-    return cell
-
-
-def write_fields(cell: SolvedCell, path: Path) -> None:
-    """Write displacement, mean von Mises stress, plastic strain and material of each triangle."""
-    d = cell.discretisation
-    fluctuation = cell.cell.displacement(cell.solution.x).reshape(-1, 2)[d.merged]
-    exx, eyy, gxy = cell.solution.x[-3:]
-    displacement = fluctuation + d.points @ np.array([[exx, gxy / 2], [gxy / 2, eyy]])
-    mises, plastic = np.empty(len(d.cells)), np.zeros(len(d.cells))
-    parts = [(MATRIX, d.matrix, cell.fields.matrix_stress)]
-    parts += [
-        (i, *part) for i, part in enumerate(zip(d.fibres, cell.fields.fibre_stress, strict=True))
-    ]
-    for material, elements, stress in parts:
-        mises[d.material == material] = np.average(
-            von_mises(stress), axis=1, weights=elements.weights
-        )
-    weights = d.matrix.weights
-    plastic[d.material == MATRIX] = np.average(cell.fields.plastic_strain, axis=1, weights=weights)
-    values = {
-        "von_mises_MPa": mises,
-        "plastic_strain": plastic,
-        "material": d.material.astype(float),
-    }
-    write_xdmf(d, path, displacement, values)
