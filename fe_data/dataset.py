@@ -67,13 +67,17 @@ def open_folder(folder: Path, config: dict) -> None:
         OSError: the folder cannot be made or written.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    # Looked for first: another shard may write the configuration from here on.
+    files = [name for name in (CONFIG, TABLE, FAILURES, PROVENANCE) if (folder / name).exists()]
     try:
         present = load_config(folder)
     except ValueError:
         present = None  # absent or damaged: the records tell whose they are
     if present is None:
-        if not _holds_own_records(folder, config):
-            _refuse_foreign_files(folder)
+        if not _holds_own_records(folder, config) and files:
+            raise ValueError(
+                f"{folder} holds {files[0]}, which is not of a dataset folder: choose another --out"
+            )
         text = json.dumps(config, indent=2) + "\n"
         record.write_atomic(folder / CONFIG, text.encode())
     elif present["digest"] != config["digest"]:
@@ -168,15 +172,6 @@ def _holds_own_records(folder: Path, config: dict) -> bool:
             f"{folder} holds samples of another configuration ({path.name}): choose another --out"
         )
     return False
-
-
-def _refuse_foreign_files(folder: Path) -> None:
-    """Keep what `generate` would replace or delete in a folder that it did not make."""
-    for name in (CONFIG, TABLE, FAILURES, PROVENANCE):
-        if (folder / name).exists():
-            raise ValueError(
-                f"{folder} holds {name}, which is not of a dataset folder: choose another --out"
-            )
 
 
 def _difference(there: dict, here: dict) -> str:

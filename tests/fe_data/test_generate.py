@@ -302,6 +302,22 @@ def test_files_of_another_kind_are_kept(tmp_path, name, content):
     assert (tmp_path / name).read_text() == content
 
 
+def test_shards_may_begin_at_the_same_moment(tmp_path, monkeypatch):
+    """Another one writes the configuration just after this one has found none."""
+    load = dataset.load_config
+
+    def late(folder):
+        try:
+            return load(folder)
+        except ValueError:
+            config = dataset.configuration(DESIGN, SETTINGS)
+            (folder / dataset.CONFIG).write_text(json.dumps(config))
+            raise
+
+    monkeypatch.setattr(dataset, "load_config", late)
+    assert make(tmp_path, shard=(1, 2)).simulated == 4
+
+
 def test_two_runs_on_one_folder_exclude_each_other_but_shards_do_not(tmp_path):
     with dataset.locked(tmp_path):
         with pytest.raises(FolderInUse, match="is in use by another `generate`"):
