@@ -14,7 +14,7 @@ INPUT_BOUNDS = {
 }
 INPUT_NAMES = tuple(INPUT_BOUNDS)
 SMALLEST_VF = 0.005  # the thinner the fibres, the finer the mesh: 134 000 dofs there
-# Fibres are condensed as dense matrices: a cell takes 1 minute and 1.9 GB there, 9 GB a fibre at 50.
+# Fibres are condensed as dense matrices: 1 minute and 1.9 GB a cell there, 9 GB a fibre at 50.
 FINEST_RESOLUTION = 25.0
 OUTPUT_NAMES = ("b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma")
 
