@@ -32,6 +32,8 @@ def main(arguments: list[str] | None = None, *, simulator=None) -> int:
         return _say(error, REFUSED)
     except (SimulationError, ImportError) as error:
         return _say(error, INCOMPLETE)
+    except MemoryError as error:
+        return _say(f"out of memory: {error}".removesuffix(": "), INCOMPLETE)
     except OSError as error:
         reason = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
         return _say(reason, INCOMPLETE)
@@ -39,7 +41,7 @@ def main(arguments: list[str] | None = None, *, simulator=None) -> int:
 
 def _generate(options) -> int:
     from fe_data import design, scheduling
-    from fe_data.dataset import FolderInUse
+    from fe_data.dataset import TABLE, FolderInUse
     from fe_data.generate import Stopped, generate
 
     settings = settings_of(options)
@@ -54,6 +56,8 @@ def _generate(options) -> int:
     elif options.count is not None:
         raise ValueError("--count sizes a named design: it does not go with --inputs")
     else:
+        if options.inputs.resolve() == (options.out / TABLE).resolve():
+            raise ValueError(f"--inputs {options.inputs} is the table that --out would replace")
         repeats = 1 if options.microstructures is None else options.microstructures
         chosen = design.design_from_file(options.inputs, options.seed, microstructures=repeats)
     if options.dask is not None and options.jobs is not None:
@@ -97,17 +101,14 @@ def _report(summary, out: Path) -> int:
 
 def _rve(options) -> int:
     inputs, settings = inputs_of(options), settings_of(options)
-    from fe_data.design import MAX_SEED, require_integer
-
-    require_integer("seed", options.seed, 0, MAX_SEED)
+    if options.loading and options.strain is not None:
+        raise ValueError("--strain is part of --loading: give one of them")
+    from fe_data.cell_folder import describe, run_rve
     from fe_data.homogenisation import Loading
-    from fe_data.rve import run_rve
 
     loading = Loading(*options.loading) if options.loading else None
-    try:
-        run_rve(inputs, options.seed, settings, options.out, loading=loading, xdmf=options.xdmf)
-    except SimulationError as error:
-        return _say(error, INCOMPLETE)
+    cell = run_rve(inputs, options.seed, settings, options.out, loading=loading, xdmf=options.xdmf)
+    print(f"{options.out}: {describe(cell)}")
     return OK
 
 
@@ -133,6 +134,8 @@ def _compare(options) -> int:
     from fe_data import compare
 
     if options.tolerance is not None:
+        if options.json is not None:
+            raise ValueError("--json writes the comparison: it does not go with --tolerance")
         return compare.run_check(options.dataset, options.reference, options.tolerance)
     return compare.run(options.dataset, options.reference, options.json)
 

@@ -2,8 +2,10 @@
 
 import argparse
 import dataclasses
+import re
 import sys
 import typing
+from collections.abc import Sequence
 from pathlib import Path
 
 from fe_data.settings import Inputs, Settings
@@ -38,8 +40,24 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, **keywords):
         super().__init__(**{**keywords, "allow_abbrev": False})
 
+    def parse_known_args(self, args=None, namespace=None):
+        """Parse as argparse does, except that an option takes a value such as -1e-3 or -1,free."""
+        given = sys.argv[1:] if args is None else args
+        return super().parse_known_args(_with_negative_values(given), namespace)
+
     def error(self, message: str) -> typing.NoReturn:
         self.exit(USAGE_ERROR, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def _with_negative_values(arguments: Sequence[str]) -> list[str]:
+    """Join an option to a value that begins with a minus and a digit: no option looks like that."""
+    joined: list[str] = []
+    for argument in arguments:
+        if joined and re.match(r"--[^=]+$", joined[-1]) and re.match(r"-\.?\d", argument):
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined
 
 
 def _add_generate(commands) -> None:
@@ -97,7 +115,8 @@ def _add_rve(commands) -> None:
         type=_loading,
         metavar="XX,YY,XY",
         help="final mean strains, xy as engineering shear; 'free' is a free strain under zero mean "
-        "stress, 'free:100' under 100 MPa; without it 0.05,free,free and effective properties",
+        "stress, 'free:100' under 100 MPa; -0.05,free,free is compression; without this option "
+        "0.05,free,free and effective properties",
     )
     _add_settings(command)
     command.set_defaults(command="rve")

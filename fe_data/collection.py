@@ -73,6 +73,11 @@ def is_done(folder: Path, index: int, config_digest: str, *, retry_failed: bool 
     return not (retry_failed and header["status"] == "failed")
 
 
+def absent(folder: Path, indices: Iterable[int]) -> list[int]:
+    """Samples without a record, which nothing is read for."""
+    return [index for index in indices if not record_path(folder, index).exists()]
+
+
 def collect(folder: Path, config: dict, indices: Iterable[int]) -> Collection:
     """Read the records of the given samples; memory holds one line of text a sample."""
     found = Collection()
@@ -111,21 +116,21 @@ def table_row(header: dict) -> str:
 
 def write_table(folder: Path, config: dict, found: Collection) -> None:
     """Write dataset.csv, its provenance, and failures.csv where an attempt failed."""
-    text = table_text(found)
-    record.write_atomic(folder / PROVENANCE, _provenance_text(config, found, text).encode())
-    record.write_atomic(folder / TABLE, text.encode())
+    record.write_atomic(folder / PROVENANCE, provenance_text(config, found).encode())
+    record.write_atomic(folder / TABLE, table_text(found).encode())
     if found.failures:
         record.write_atomic(folder / FAILURES, failures_text(found).encode())
     else:
         (folder / FAILURES).unlink(missing_ok=True)
 
 
-def _provenance_text(config: dict, found: Collection, table: str) -> str:
+def provenance_text(config: dict, found: Collection) -> str:
+    """Content of provenance.json."""
     makers = [{**json.loads(text), "records": count} for text, count in found.made_by.items()]
     content = {
         "config_sha256": config["digest"],
         "inputs_sha256": config["inputs_sha256"],
-        "table_sha256": hashlib.sha256(table.encode()).hexdigest(),
+        "table_sha256": hashlib.sha256(table_text(found).encode()).hexdigest(),
         "seed": config["seed"],
         "samples": found.counts,
         "cell_seconds": round(found.seconds, 3),

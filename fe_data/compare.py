@@ -85,7 +85,7 @@ def run_check(ours: Path, reference: Path, tolerance: float) -> int:
     rows = ", ".join(map(str, differing[:10])) + (", ..." if len(differing) > 10 else "")
     print(
         f"{path}: {len(differing)} rows differ from {reference} by more than {tolerance:g} "
-        f"(largest {largest:.1e}): rows {rows}"
+        f"(largest {largest:.1e}): index {rows}"
     )
     return 1
 
@@ -96,21 +96,21 @@ def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[
     Args:
         ours: a table.
         reference: another with the same inputs in the same order.
-        tolerance: largest difference of an output: relative, but absolute for p_sigma.
+        tolerance: largest difference of an output: relative to the reference (to ours where that
+            is 0), but absolute for p_sigma.
 
     Returns:
-        The largest difference and the numbers of the rows that differ by more.
+        The largest difference and the index of every sample that differs by more.
 
     Raises:
-        ValueError: the tables do not hold the same inputs.
+        ValueError: a table has no complete sample, or they do not hold the same inputs.
     """
+    _require_samples(ours, reference)
     same_shape = ours.inputs.shape == reference.inputs.shape
     if not same_shape or not np.allclose(ours.inputs, reference.inputs, rtol=1e-12, atol=0):
         raise ValueError("the tables do not hold the same inputs in the same order")
-    scale = np.abs(reference.outputs)
-    scale[:, [OUTPUT_NAMES.index(name) for name in ABSOLUTE]] = 1.0
-    difference = (np.abs(ours.outputs - reference.outputs) / scale).max(axis=1)
-    return float(difference.max()), np.flatnonzero(~(difference <= tolerance)).tolist()
+    difference = np.abs(_differences(ours.outputs, reference.outputs)).max(axis=1)
+    return float(difference.max()), ours.index[~(difference <= tolerance)].tolist()
 
 
 def compare(ours: Table, reference: Table) -> Comparison:
@@ -122,16 +122,11 @@ def compare(ours: Table, reference: Table) -> Comparison:
     Raises:
         ValueError: a table has no complete sample.
     """
-    for name, table in (("dataset", ours), ("reference", reference)):
-        if len(table) == 0:
-            raise ValueError(f"the {name} has no sample with outputs to compare")
+    _require_samples(ours, reference)
     a, b = points(ours), points(reference)
     distance, nearest = cKDTree(_unit(b.inputs)).query(_unit(a.inputs))
     matched = Points(b.inputs[nearest], b.mean[nearest], b.std[nearest], b.count[nearest])
-    difference = a.mean - matched.mean
-    for column, name in enumerate(OUTPUT_NAMES):
-        if name not in ABSOLUTE:
-            difference[:, column] /= matched.mean[:, column]
+    difference = _differences(a.mean, matched.mean)
     outputs = [
         _compare_output(column, difference[:, column], a, matched)
         for column in range(len(OUTPUT_NAMES))
@@ -143,6 +138,20 @@ def compare(ours: Table, reference: Table) -> Comparison:
         distance=0.0 if largest < SAME_INPUTS else largest,
         unpaired=len(b.inputs) - len(np.unique(nearest)),
     )
+
+
+def _require_samples(ours: Table, reference: Table) -> None:
+    for name, table in (("dataset", ours), ("reference", reference)):
+        if len(table) == 0:
+            raise ValueError(f"the {name} has no sample with outputs to compare")
+
+
+def _differences(ours: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Differences (n, 5), relative to the reference, or to ours where that is 0; see ABSOLUTE."""
+    scale = np.where(reference == 0, np.abs(ours), np.abs(reference))
+    scale[scale == 0] = 1.0  # without hardening b is 0 on both sides
+    scale[:, [name in ABSOLUTE for name in OUTPUT_NAMES]] = 1.0
+    return (ours - reference) / scale
 
 
 def points(table: Table) -> Points:

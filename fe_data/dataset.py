@@ -12,6 +12,7 @@ import errno
 import fcntl
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -62,16 +63,21 @@ def open_folder(folder: Path, config: dict) -> None:
     """Make a dataset folder, or accept one that holds samples of the same configuration.
 
     Raises:
-        ValueError: the folder holds samples of another configuration.
+        ValueError: the folder holds samples of another configuration, or files of another kind.
         OSError: the folder cannot be made or written.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    # Looked for first: another shard may write the configuration from here on.
+    files = [name for name in (CONFIG, TABLE, FAILURES, PROVENANCE) if (folder / name).exists()]
     try:
         present = load_config(folder)
     except ValueError:
         present = None  # absent or damaged: the records tell whose they are
     if present is None:
-        _refuse_foreign_records(folder, config)
+        if not _holds_own_records(folder, config) and files:
+            raise ValueError(
+                f"{folder} holds {files[0]}, which is not of a dataset folder: choose another --out"
+            )
         text = json.dumps(config, indent=2) + "\n"
         record.write_atomic(folder / CONFIG, text.encode())
     elif present["digest"] != config["digest"]:
@@ -105,10 +111,11 @@ def load_config(folder: Path) -> dict:
 def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
     """Hold the right to write the samples of one shard, (i, n); (1, 1) excludes everybody else.
 
-    The lock belongs to the open file, so that it ends with its process, however that dies.
+    The lock belongs to the open file, so that it ends with its process, however that dies. Of two
+    shards with samples in common that begin at the same moment, both may be refused.
 
     Raises:
-        FolderInUse: another process holds it.
+        FolderInUse: another process holds it for some of these samples.
     """
     number, total = shard
     with contextlib.ExitStack() as stack:
@@ -117,6 +124,7 @@ def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
         if total > 1:
             part = stack.enter_context((folder / f".lock-{number}-of-{total}").open("ab"))
             _lock(part, folder, fcntl.LOCK_EX)
+            _refuse_overlap(folder, shard)
         yield
 
 
@@ -126,6 +134,16 @@ def remove_leftovers(folder: Path, indices: Iterable[int]) -> None:
     for path in (folder / RECORDS).glob("*/.*.tmp"):
         if path.name[1:].rsplit(".", 2)[0] in ours:
             path.unlink(missing_ok=True)
+
+
+def _refuse_overlap(folder: Path, shard: tuple[int, int]) -> None:
+    """See that no shard of another number of parts is at work on the same samples."""
+    number, total = shard
+    for path in folder.glob(".lock-*-of-*"):
+        other, parts = (int(part) for part in path.name.removeprefix(".lock-").split("-of-"))
+        if parts != total and (number - other) % math.gcd(total, parts) == 0:
+            with path.open("rb") as file:
+                _lock(file, folder, fcntl.LOCK_SH)
 
 
 def _lock(file, folder: Path, kind: int) -> None:
@@ -141,17 +159,19 @@ def _lock(file, folder: Path, kind: int) -> None:
             raise
 
 
-def _refuse_foreign_records(folder: Path, config: dict) -> None:
+def _holds_own_records(folder: Path, config: dict) -> bool:
+    """Whether a whole record is of this configuration; a ValueError where it is of another."""
     for path in (folder / RECORDS).glob("*/*.npz"):
         try:
             header = record.decode_header(path.read_bytes())
         except (DamagedRecord, OSError):
             continue
         if header.get("config") == config["digest"]:
-            return
+            return True
         raise ValueError(
             f"{folder} holds samples of another configuration ({path.name}): choose another --out"
         )
+    return False
 
 
 def _difference(there: dict, here: dict) -> str:

@@ -1,10 +1,12 @@
 """Which cells are simulated: the paper's designs, design files, one independent seed a sample."""
 
 import hashlib
+import operator
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import SupportsIndex
 
 import numpy as np
 from scipy import stats
@@ -27,15 +29,14 @@ class NamedDesign:
     distribution: str  # "uniform" or "beta" over INPUT_BOUNDS
     count: int  # different inputs
     microstructures: int  # cells per input
-    purpose: str
 
 
 NAMED_DESIGNS = {
-    "test_uniform": NamedDesign("uniform", 50, 1, "test set"),
-    "train_uniform": NamedDesign("uniform", 100, 1, "first training set"),
-    "train_beta": NamedDesign("beta", 50, 1, "second training set"),
-    "replicates": NamedDesign("uniform", 10, 10, "replicates for the noise"),
-    "noise": NamedDesign("uniform", 20, 15, "replicates, second study"),
+    "test_uniform": NamedDesign("uniform", 50, 1),
+    "train_uniform": NamedDesign("uniform", 100, 1),
+    "train_beta": NamedDesign("beta", 50, 1),
+    "replicates": NamedDesign("uniform", 10, 10),
+    "noise": NamedDesign("uniform", 20, 15),
 }
 
 
@@ -111,9 +112,9 @@ def named_design(
     spec = NAMED_DESIGNS[name]
     count = spec.count if count is None else count
     repeats = spec.microstructures if microstructures is None else microstructures
-    require_integer("seed", seed, 0, MAX_SEED)
-    require_integer("count", count, 1, MAX_SAMPLES)
-    require_integer("microstructures", repeats, 1, MAX_SAMPLES // count)
+    seed = require_integer("seed", seed, 0, MAX_SEED)
+    count = require_integer("count", count, 1, MAX_SAMPLES)
+    repeats = require_integer("microstructures", repeats, 1, MAX_SAMPLES // count)
     unit = _latin_hypercube(count, np.random.SeedSequence(_entropy(name, seed)))
     if spec.distribution == "beta":
         a, b = np.transpose(BETA_SHAPES)
@@ -132,12 +133,12 @@ def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> 
     Raises:
         ValueError: names every bad row by line number, column and value.
     """
-    require_integer("seed", seed, 0, MAX_SEED)
+    seed = require_integer("seed", seed, 0, MAX_SEED)
     points, groups = table.load_inputs(path)
     if len(points) > MAX_SAMPLES:
         raise ValueError(f"{path}: {len(points)} rows are too many: allowed are {MAX_SAMPLES}")
-    require_integer("microstructures", microstructures, 1, MAX_SAMPLES // len(points))
-    return _replicated(FILE_DESIGN, seed, points, groups, microstructures)
+    repeats = require_integer("microstructures", microstructures, 1, MAX_SAMPLES // len(points))
+    return _replicated(FILE_DESIGN, seed, points, groups, repeats)
 
 
 def _replicated(name, seed, points, groups, repeats) -> Design:
@@ -160,9 +161,18 @@ def _draw_seed(sequence: np.random.SeedSequence) -> int:
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-def require_integer(name: str, value: int, low: int, high: int) -> None:
-    """Raise a ValueError that names the field, the value and the allowed range."""
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+def require_integer(name: str, value: SupportsIndex, low: int, high: int) -> int:
+    """The value as Python's integer, where it is one.
+
+    Raises:
+        ValueError: names the field, the value and the allowed range.
+    """
+    try:
+        number = low - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = low - 1
+    if not low <= number <= high:
         raise ValueError(
             f"{name} = {value!r} is out of range: allowed are integers in [{low}, {high}]"
         )
+    return number

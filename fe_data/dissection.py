@@ -34,10 +34,10 @@ def nested_dissection(indptr, indices, coordinates):
         lists[axis] = np.argsort(coordinates[:, axis])
     rank, part = np.full(n, -1, np.int32), np.zeros(n, np.int32)
     label, scratch = np.empty(n, np.int8), np.empty(n, np.int32)
-    stack = [(0, n, 0)]
+    stack = [(0, n)]
     parts = 0
     while len(stack) > 0:
-        start, end, _ = stack.pop()
+        start, end = stack.pop()
         if end - start <= _LEAF:
             continue
         parts += 1
@@ -55,8 +55,8 @@ def nested_dissection(indptr, indices, coordinates):
         _label(indptr, indices, lists[axis, start:end], rank, part, parts, cut, right_hand, label)
         for other in range(2):
             left, right = _split(lists[other, start:end], label, scratch)
-        stack.append((start, start + left, 0))
-        stack.append((start + left, start + left + right, 0))
+        stack.append((start, start + left))
+        stack.append((start + left, start + left + right))
     return lists[0]
 
 

@@ -64,12 +64,13 @@ def fit_power_law(mises: np.ndarray, plastic: np.ndarray, a: float) -> tuple[flo
         b [MPa], c [-] and the root mean square misfit over the mean stress [-].
 
     Raises:
-        FitError: If fewer than three points lie above a.
+        FitError: If fewer than three points have a stress of at least a and a plastic strain.
     """
     used = (mises >= a) & (plastic > 0)
     if np.count_nonzero(used) < 3:
         raise FitError(
-            f"only {np.count_nonzero(used)} increments reach {a:g} MPa: no hardening curve to fit"
+            f"only {np.count_nonzero(used)} increments reach {a:g} MPa with a plastic strain, "
+            "of at least 3: no hardening curve to fit"
         )
     excess, log_p = mises[used] - a, np.log(plastic[used])
 

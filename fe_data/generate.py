@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fe_data import collection, dataset, record, scheduling
 from fe_data.design import Design, Sample, require_integer
+from fe_data.microstructure import require_packable
 from fe_data.progress import Progress
 from fe_data.scheduling import WorkerDied
 from fe_data.settings import Settings
@@ -30,7 +31,7 @@ class Summary:
     """How a run ended."""
 
     simulated: int  # samples, in this run
-    counts: dict[str, int]  # samples by status, over all shards
+    counts: dict[str, int]  # samples by status: of all shards when they are there, else of this one
     missing: dict[int, str]  # samples of other shards without a usable record, and why
     unreadable: dict[int, str]  # the same for the samples of this run
     table_written: bool
@@ -66,14 +67,16 @@ def generate(
         silent: no progress is shown.
 
     Raises:
-        ValueError: an argument is out of range, or the folder holds another configuration.
+        ValueError: an argument is out of range, the fibres of a sample cannot be packed, or the
+            folder holds another configuration.
         fe_data.dataset.FolderInUse: another process writes the same samples.
         Stopped: disk full, scheduler lost, package missing; run it again to finish.
         Interrupted: by the user; run it again to finish.
     """
-    require_integer("jobs", jobs, 1, MAX_JOBS)
-    require_integer("shard", shard[1], 1, MAX_SHARDS)
-    require_integer("shard", shard[0], 1, shard[1])
+    jobs = require_integer("jobs", jobs, 1, MAX_JOBS)
+    parts = require_integer("shard", shard[1], 1, MAX_SHARDS)
+    shard = (require_integer("shard", shard[0], 1, parts), parts)
+    _require_packable(design, settings)
     config = dataset.configuration(design, settings)
     job = Job(settings, config["digest"], simulator)
     indices = range(shard[0] - 1, len(design), shard[1])
@@ -86,10 +89,26 @@ def generate(
             if not collection.is_done(folder, i, job.config, retry_failed=retry_failed)
         ]
         _Run(design, folder, job, jobs, dask, len(indices), silent).finish(pending)
-        found = collection.collect(folder, config, range(len(design)))
+        found = _collect(folder, config, range(len(design)), indices)
         if not found.problems:
             collection.write_table(folder, config, found)
     return _summary(len(pending), found, indices)
+
+
+def _require_packable(design: Design, settings: Settings) -> None:
+    densest = int(design.inputs[:, 0].argmax())
+    try:
+        require_packable(float(design.inputs[densest, 0]), settings.n_fibres, settings.min_spacing)
+    except ValueError as error:
+        raise ValueError(f"row {densest} of the design: {error}") from None
+
+
+def _collect(folder: Path, config: dict, samples: range, ours: range) -> collection.Collection:
+    """Read all records; while other shards lack some, only ours, and the others as problems."""
+    absent = collection.absent(folder, samples)
+    found = collection.collect(folder, config, ours if absent else samples)
+    found.problems |= dict.fromkeys(absent, "no record")
+    return found
 
 
 def _summary(simulated: int, found: collection.Collection, indices: range) -> Summary:

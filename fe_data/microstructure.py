@@ -37,6 +37,16 @@ def largest_volume_fraction(n_fibres: int, min_spacing: float) -> float:
     return packing / min_spacing**2
 
 
+def require_packable(vf: float, n_fibres: int, min_spacing: float) -> None:
+    """Raise a ValueError that names vf and its limit where no arrangement is built for it."""
+    limit = largest_volume_fraction(n_fibres, min_spacing)
+    if vf > limit:
+        raise ValueError(
+            f"vf = {vf!r} is out of range: {n_fibres} fibres at least {min_spacing:g} diameters "
+            f"apart are limited to vf <= {limit:.4f}"
+        )
+
+
 def periodic_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Distances (len(a), len(b)) between points (n, 2) in the metric of the unit torus."""
     d = a[:, None, :] - b[None, :, :]
@@ -66,12 +76,7 @@ def random_microstructure(
         ValueError: If vf exceeds what can be packed; the limit is named.
         MicrostructureError: If no arrangement is found in bounded time.
     """
-    limit = largest_volume_fraction(n_fibres, min_spacing)
-    if vf > limit:
-        raise ValueError(
-            f"vf = {vf!r} is out of range: {n_fibres} fibres at least {min_spacing:g} diameters "
-            f"apart are limited to vf <= {limit:.4f}"
-        )
+    require_packable(vf, n_fibres, min_spacing)
     require_between("vf", vf, 0.0, 1.0)
     if vf == 0.0:
         return Microstructure(np.empty((0, 2)), 0.0)

@@ -87,7 +87,8 @@ def _left_of_root(f, p_old, hardening_old, mu, b, c):
     """
     relief = f / (6.0 * mu)
     if p_old == 0.0:
-        return min(relief, (0.5 * f / b) ** (1.0 / c))
+        # An increment too small to store hardens all the same: p is 0, the hardening is not.
+        return min(relief, ((hardening_old + 0.5 * f) / b) ** (1.0 / c))
     by_hardening = ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old
     first = f / (3.0 * mu + c * hardening_old / p_old)
     return max(min(relief, by_hardening), first)

@@ -10,6 +10,7 @@ import io
 import json
 import math
 import os
+import secrets
 import struct
 import zipfile
 from pathlib import Path
@@ -86,7 +87,8 @@ def write_atomic(path: Path, data: bytes) -> None:
         OSError: disk full, folder read-only; nothing is left behind.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # At random: the processes of two machines or containers may have the same number.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("wb") as file:
             file.write(data)

@@ -39,11 +39,23 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
     problems += _strangers(folder, config["samples"])
     if not found.problems:
         problems += _check_design(config, found)
-    problems += _check_text(folder / dataset.TABLE, collection.table_text(found), bool(problems))
+    return problems + _check_files(folder, config, found, bool(problems)), found.counts
+
+
+def _check_files(folder: Path, config: dict, found: Collection, incomplete: bool) -> list[str]:
+    """Whether the files made from the records are what the records give."""
+    texts = {
+        dataset.TABLE: collection.table_text(found),
+        dataset.PROVENANCE: collection.provenance_text(config, found),
+    }
     if found.failures:
-        text = collection.failures_text(found)
-        problems += _check_text(folder / dataset.FAILURES, text, bool(problems))
-    return problems, found.counts
+        texts[dataset.FAILURES] = collection.failures_text(found)
+    problems = []
+    for name, text in texts.items():
+        problems += _check_text(folder / name, text, incomplete)
+    if (folder / dataset.FAILURES).exists() and not found.failures and not incomplete:
+        problems.append(f"{dataset.FAILURES}: no attempt failed")
+    return problems
 
 
 def _check_design(config: dict, found: Collection) -> list[str]:
@@ -65,26 +77,25 @@ def _check_design(config: dict, found: Collection) -> list[str]:
 def _check_text(path: Path, expected: str, incomplete: bool) -> list[str]:
     """The first line in which a file differs from what the records give."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode()
     except FileNotFoundError:
         return [f"{path.name} is missing"]
     except (OSError, UnicodeDecodeError):
         return [f"{path.name} cannot be read"]
     if text == expected or incomplete:
         return []
-    lines = zip_longest(text.splitlines(), expected.splitlines())
-    number = next((n for n, (a, b) in enumerate(lines, start=1) if a != b), 1)
+    lines = zip_longest(text.splitlines(keepends=True), expected.splitlines(keepends=True))
+    number = next(n for n, (a, b) in enumerate(lines, start=1) if a != b)
     return [f"{path.name}, line {number}: not what the records hold"]
 
 
 def _strangers(folder: Path, samples: int) -> list[str]:
     """Files among the records that belong to no sample."""
-    known = {dataset.record_path(folder, index).name for index in range(samples)}
-    names = (path for path in (folder / dataset.RECORDS).rglob("*") if path.is_file())
+    known = {dataset.record_path(folder, index) for index in range(samples)}
     return [
         f"{path.relative_to(folder)}: belongs to no sample"
-        for path in names
-        if path.name not in known
+        for path in (folder / dataset.RECORDS).rglob("*")
+        if path.is_file() and path not in known
     ]
 
 

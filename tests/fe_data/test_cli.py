@@ -154,6 +154,10 @@ BAD_COMMANDS = [
         "generate noise --out {} --resolution nan",
         "resolution = nan is out of range: allowed is [1, ",
     ),
+    (
+        "generate noise --out {} --resolution 25.1",
+        "resolution = 25.1 is out of range: allowed is [1, 25]",
+    ),
     ("generate noise --out {} --resolution fine", "--resolution: 'fine' is not a number"),
     ("generate noise --out {} --n-fibres 0", "n_fibres = 0 is out of range: allowed is [1, 1000]"),
     ("generate noise --out {} --n-fibres 3.5", "argument --n-fibres: '3.5' is not an integer"),
@@ -188,6 +192,14 @@ BAD_COMMANDS = [
         "generate --inputs {}/good.csv --microstructures 0 --out {}/new",
         f"fe_data: microstructures = 0 is out of range: {INTEGERS} [1, 1000000]",
     ),
+    (
+        "generate --inputs {}/other/dataset.csv --out {}/other",
+        "fe_data: --inputs {}/other/dataset.csv is the table that --out would replace",
+    ),
+    (
+        "generate noise --out {}/other",
+        "fe_data: {}/other holds dataset.csv, which is not of a data",
+    ),
     ("generate noise --out {}/bad.csv", "fe_data: File exists: {}/bad.csv"),
     ("generate noise --out {}/bad.csv/sub", "fe_data: Not a directory: {}/bad.csv/sub"),
     (
@@ -196,9 +208,12 @@ BAD_COMMANDS = [
     ),
     (
         "rve --vf 0.6 --E-f 400 --b-m 400 --c-m 0.4 --out {}",
-        "vf = 0.6 is out of range: allowed is [0, 0.5]",
+        "vf = 0.6 is out of range: allowed is 0 or [0.005, 0.5]",
     ),
     ("rve --vf -0.1 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = -0.1 is out of range"),
+    ("rve --vf 0.001 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = 0.001 is out of range"),
+    ("rve --vf -1e-3 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = -0.001 is out of range"),
+    ("rve --vf --E-f 400 --b-m 400 --c-m 0.4 --out {}", "argument --vf: expected one argument"),
     ("rve --vf nan --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = nan is out of range"),
     (
         "rve --vf much --E-f 400 --b-m 400 --c-m 0.4 --out {}",
@@ -211,7 +226,7 @@ BAD_COMMANDS = [
     ("rve --vf 0.3 --E-f 400 --b-m -1 --c-m 0.4 --out {}", "b_m_MPa = -1.0 is out of range"),
     (
         "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0 --out {}",
-        "c_m = 0.0 is out of range: allowed is (0, 1]",
+        "c_m = 0.0 is out of range: allowed is [0.01, 1]",
     ),
     ("rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --seed -1 --out {}", "seed = -1 is out of range"),
     (
@@ -228,6 +243,14 @@ BAD_COMMANDS = [
         "compare {}/failed.csv {}/failed.csv",
         "fe_data: the dataset has no sample with outputs to compare",
     ),
+    (
+        "compare {}/failed.csv {}/failed.csv --tolerance 1e-6",
+        "fe_data: the dataset has no sample with outputs to compare",
+    ),
+    (
+        "compare {}/bad.csv {}/bad.csv --tolerance 1e-6 --json {}/new.json",
+        "fe_data: --json writes the comparison: it does not go with --tolerance",
+    ),
     ("verify", "fe_data verify: the following arguments are required: DIR"),
     ("import-authors {}", "fe_data import-authors: the following arguments are required: OUT"),
     ("import-authors {} {}/out", "fe_data: {} holds no .pkl file"),
@@ -242,6 +265,8 @@ def test_bad_commands_get_one_sentence_and_change_nothing(tmp_path, capsys, comm
     outputs = "b_eff_MPa,c_eff,E_eff_GPa,nu_eff,p_sigma"
     failed = f"vf,E_f_GPa,b_m_MPa,c_m,{outputs},status\n0.2,400,350,0.4,,,,,,failed\n"
     (tmp_path / "failed.csv").write_text(failed)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "dataset.csv").write_text("vf,E_f_GPa,b_m_MPa,c_m\n0.2,400,350,0.4\n")
     before = sorted(tmp_path.rglob("*"))
     code, out, err = run(capsys, *command.replace("{}", str(tmp_path)).split())
     assert code in (1, 2)

@@ -132,6 +132,30 @@ def test_rows_are_checked_one_by_one():
     assert check(changed, ours, 1e-5)[1] == []
 
 
+def test_rows_that_differ_are_named_by_their_index():
+    ours = dataclasses.replace(table(), index=np.arange(len(table())) + 100)
+    changed = dataclasses.replace(ours, outputs=ours.outputs.copy())
+    changed.outputs[3, 0] *= 2
+    assert check(changed, ours, 1e-6)[1] == [103]
+
+
+def test_a_matrix_without_hardening_has_b_of_zero():
+    """A table equals itself there too; what differs from zero differs wholly."""
+    ours, reference = table(replicates=1), table(replicates=1)
+    ours.outputs[[2, 3], 0] = reference.outputs[[2, 4], 0] = 0.0
+    assert check(ours, ours, 0.0) == (0.0, [])
+    assert compare(ours, ours).outputs[0].worst == 0.0
+    assert check(ours, reference, 0.5) == (1.0, [3, 4])
+    difference = [pair["difference"][0] for pair in compare(ours, reference).pairs]
+    assert difference[2:5] == [0.0, -1.0, 1.0]
+
+
+def test_a_table_of_failures_is_refused():
+    nothing = dataclasses.replace(reordered(table(), slice(0)), failed=np.arange(3))
+    with pytest.raises(ValueError, match="the dataset has no sample with outputs to compare"):
+        check(nothing, nothing, 1e-6)
+
+
 def test_other_inputs_are_not_checked():
     with pytest.raises(ValueError, match="do not hold the same inputs"):
         check(table(), table(groups=19), 1e-6)

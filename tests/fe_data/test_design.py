@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fe_data import dataset
 from fe_data.design import (
     BETA_SHAPES,
     NAMED_DESIGNS,
@@ -14,7 +15,7 @@ from fe_data.design import (
     named_design,
     retry_seed,
 )
-from fe_data.settings import INPUT_BOUNDS
+from fe_data.settings import INPUT_BOUNDS, Inputs, Settings
 
 LOW, HIGH = np.transpose(list(INPUT_BOUNDS.values()))
 
@@ -92,6 +93,45 @@ def test_seeds_do_not_repeat_between_samples_designs_seeds_and_retries():
 def test_a_design_is_a_function_of_its_name_and_seed():
     assert named_design("noise", 7).inputs_digest == named_design("noise", 7).inputs_digest
     assert named_design("noise", 7).inputs_digest != named_design("noise", 8).inputs_digest
+
+
+def test_numbers_of_numpy_are_numbers():
+    design = named_design("noise", np.int64(7), count=np.int32(3), microstructures=np.uint8(2))
+    assert dataset.configuration(design, Settings()) == dataset.configuration(
+        named_design("noise", 7, count=3, microstructures=2), Settings()
+    )
+    assert Inputs(np.float32(0.25), 400, np.int64(300), np.float64(0.5)) == Inputs(
+        0.25, 400.0, 300.0, 0.5
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [Settings(E_m_GPa=100, a_MPa=np.int64(400)), Settings(increments=np.int64(50))],
+)
+def test_equal_settings_have_one_digest(settings):
+    design = named_design("noise", 7)
+    assert dataset.configuration(design, settings) == dataset.configuration(design, Settings())
+    assert (
+        dataset.configuration(design, settings)["digest"]
+        == (dataset.configuration(design, Settings())["digest"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_fibres": 30.0}, "n_fibres = 30.0 must be an integer"),
+        ({"strain": "0.05"}, "strain = '0.05' must be a number"),
+        ({"strain": None}, "strain = None must be a number"),
+        ({"resolution": [4]}, "resolution = [4] must be a number"),
+        ({"strain": float("nan")}, "strain = nan is out of range: allowed is [0.0001, 0.5]"),
+    ],
+)
+def test_what_is_no_number_is_refused(options, message):
+    with pytest.raises(ValueError) as refusal:  # noqa: PT011 the whole message is compared
+        Settings(**options)
+    assert str(refusal.value) == message
 
 
 def test_digest_sees_the_last_bit():

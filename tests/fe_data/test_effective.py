@@ -34,7 +34,7 @@ def test_only_points_above_the_yield_stress_count():
 
 
 def test_too_few_points():
-    with pytest.raises(FitError, match="only 2 increments reach 400 MPa"):
+    with pytest.raises(FitError, match="only 2 increments reach 400 MPa with a plastic strain"):
         fit_power_law(np.array([300.0, 410.0, 420.0]), np.array([0, 0.01, 0.02]), 400.0)
 
 

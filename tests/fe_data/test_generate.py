@@ -6,11 +6,12 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fe_data import dataset, generate, record
+from fe_data import collection, dataset, generate, record
 from fe_data.dataset import FolderInUse
 from fe_data.design import named_design, retry_seed
 from fe_data.generate import Interrupted, Stopped
@@ -86,6 +87,22 @@ def test_shards_together_equal_the_whole(tmp_path, undisturbed):
     make(tmp_path, shard=(3, 3))
     assert make(tmp_path, shard=(2, 3)).table_written
     assert table(tmp_path) == undisturbed
+
+
+def test_a_shard_reads_the_records_of_others_only_when_all_are_there(tmp_path, monkeypatch):
+    read, header = [], collection.read_header
+
+    def counted(folder, index, config):
+        read.append(index)
+        return header(folder, index, config)
+
+    monkeypatch.setattr(collection, "read_header", counted)
+    for number in (1, 2, 3):
+        summary = make(tmp_path, shard=(number, 4), jobs=1)
+        assert set(read) == {number - 1, number + 3}
+        assert summary.counts["ok"] == 2
+        read.clear()
+    assert make(tmp_path, shard=(4, 4), jobs=1).counts["ok"] == 8
 
 
 def test_second_run_simulates_nothing(tmp_path):
@@ -197,6 +214,30 @@ def test_a_damaged_record_is_found_and_made_again(tmp_path, undisturbed, how):
     assert table(tmp_path) == undisturbed
 
 
+def test_verify_compares_every_byte_of_what_was_made_from_the_records(tmp_path):
+    make(tmp_path, AnalyticCell(failing=frozenset({DESIGN.sample(2).seed})))
+    for name in (dataset.TABLE, dataset.PROVENANCE, dataset.FAILURES):
+        path = tmp_path / name
+        content = path.read_bytes()
+        for changed in (content.replace(b"\n", b"\r\n"), b"{}"):
+            path.write_bytes(changed)
+            assert verify(tmp_path)[0] == [f"{name}, line 1: not what the records hold"]
+        path.unlink()
+        assert verify(tmp_path)[0] == [f"{name} is missing"]
+        path.write_bytes(content)
+
+
+def test_verify_finds_what_belongs_elsewhere(tmp_path):
+    make(tmp_path)
+    (tmp_path / dataset.FAILURES).write_text("index,attempt,seed,status,reason\n")
+    assert verify(tmp_path)[0] == ["failures.csv: no attempt failed"]
+    own = dataset.record_path(tmp_path, 3)
+    misplaced = own.parent.with_name("0001") / own.name
+    misplaced.parent.mkdir()
+    misplaced.write_bytes(own.read_bytes())
+    assert verify(tmp_path)[0] == ["records/0001/0000003.npz: belongs to no sample"]
+
+
 def test_any_flipped_bit_of_a_record_is_found(tmp_path):
     make(tmp_path, design=named_design("train_beta", 3, count=1), jobs=1)
     data = dataset.record_path(tmp_path, 0).read_bytes()
@@ -249,6 +290,34 @@ def test_a_lost_configuration_is_restored_only_for_its_own_records(tmp_path, con
     assert verify(tmp_path)[0] == []
 
 
+@pytest.mark.parametrize(
+    "name", [dataset.CONFIG, dataset.TABLE, dataset.FAILURES, dataset.PROVENANCE]
+)
+@pytest.mark.parametrize("content", ["mine", '{"my": "settings"}'])
+def test_files_of_another_kind_are_kept(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=f"holds {name}, which is not of a dataset folder"):
+        make(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == content
+
+
+def test_shards_may_begin_at_the_same_moment(tmp_path, monkeypatch):
+    """Another one writes the configuration just after this one has found none."""
+    load = dataset.load_config
+
+    def late(folder):
+        try:
+            return load(folder)
+        except ValueError:
+            config = dataset.configuration(DESIGN, SETTINGS)
+            (folder / dataset.CONFIG).write_text(json.dumps(config))
+            raise
+
+    monkeypatch.setattr(dataset, "load_config", late)
+    assert make(tmp_path, shard=(1, 2)).simulated == 4
+
+
 def test_two_runs_on_one_folder_exclude_each_other_but_shards_do_not(tmp_path):
     with dataset.locked(tmp_path):
         with pytest.raises(FolderInUse, match="is in use by another `generate`"):
@@ -262,6 +331,15 @@ def test_two_runs_on_one_folder_exclude_each_other_but_shards_do_not(tmp_path):
             make(tmp_path)
         make(tmp_path, shard=(2, 2))
     assert make(tmp_path).table_written
+
+
+def test_shards_of_different_numbers_exclude_each_other_where_they_overlap(tmp_path):
+    with dataset.locked(tmp_path, (1, 2)):
+        for overlapping in ((1, 4), (3, 4), (2, 3)):
+            with pytest.raises(FolderInUse):
+                make(tmp_path, shard=overlapping)
+        make(tmp_path, shard=(2, 4))
+    assert make(tmp_path, shard=(1, 2)).simulated == 4
 
 
 def test_the_lock_of_a_dead_process_is_no_obstacle(tmp_path):
@@ -294,6 +372,22 @@ def test_a_full_disk_stops_in_one_sentence_and_the_folder_stays_usable(
     monkeypatch.undo()
     assert make(tmp_path).simulated == 5
     assert table(tmp_path) == undisturbed
+
+
+def test_two_machines_write_the_same_file_at_once(tmp_path, monkeypatch):
+    """One is between writing and renaming when the other, of the same process number, begins."""
+    path, sync = tmp_path / "table.csv", record.os.fsync
+
+    def other_first(descriptor):
+        monkeypatch.setattr(record.os, "fsync", sync)
+        record.write_atomic(path, b"other")
+        sync(descriptor)
+
+    monkeypatch.setattr(record.os, "getpid", lambda: 7)
+    monkeypatch.setattr(record.os, "fsync", other_first)
+    record.write_atomic(path, b"one")
+    assert path.read_bytes() == b"one"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_write_that_fails_half_way_leaves_nothing_behind(tmp_path, monkeypatch):
@@ -330,11 +424,12 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, undisturbed)
     assert table(tmp_path) == undisturbed
 
 
-def test_leftovers_of_a_killed_run_are_removed(tmp_path):
+def test_leftovers_of_a_killed_run_are_removed(tmp_path, monkeypatch):
     path = dataset.record_path(tmp_path, 3)
-    path.parent.mkdir(parents=True)
-    leftover = path.with_name(f".{path.name}.123.tmp")
-    leftover.write_bytes(b"half")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", lambda *_: None)
+        record.write_atomic(path, b"half")
+    (leftover,) = path.parent.iterdir()
     make(tmp_path, shard=(1, 2))
     assert leftover.exists()  # sample 3 is the other shard's
     make(tmp_path, shard=(2, 2))
@@ -355,6 +450,15 @@ def test_bad_arguments_are_refused_before_anything_is_written(tmp_path, options,
     with pytest.raises(ValueError) as refusal:  # noqa: PT011 the whole message is compared
         make(tmp_path / "new", **options)
     assert str(refusal.value) == message
+    assert not (tmp_path / "new").exists()
+
+
+def test_fibres_that_cannot_be_packed_are_refused_before_any_work(tmp_path):
+    settings = Settings(increments=10, min_spacing=1.6)
+    densest = int(DESIGN.inputs[:, 0].argmax())
+    sentence = f"row {densest} of the design: vf = {float(DESIGN.inputs[densest, 0])!r} is out of"
+    with pytest.raises(ValueError, match=f"{sentence} range: 30 fibres.*limited to vf <= 0.3125"):
+        generate.generate(DESIGN, settings, tmp_path / "new", simulator=AnalyticCell())
     assert not (tmp_path / "new").exists()
 
 

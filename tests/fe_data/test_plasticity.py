@@ -6,6 +6,7 @@ from scipy.optimize import brentq
 
 from fe_data.cell import PeriodicCell, State
 from fe_data.discretisation import discretise
+from fe_data.effective import von_mises
 from fe_data.homogenisation import Loading, solve
 from fe_data.mesh import generate_mesh
 from fe_data.microstructure import random_microstructure
@@ -36,6 +37,27 @@ def test_return_map_ends_on_the_yield_surface(c, b, p_old, excess, guess):
     conditioning = 1e-11 * q_trial / excess  # a stress just above yield is a difference of equals
     exact = b * c * (p_old + dp) ** (c - 1)
     assert slope == pytest.approx(exact, rel=1e-9 + conditioning)
+
+
+@pytest.mark.parametrize("c", [1e-3, 0.01])
+@pytest.mark.parametrize("excess", [1e-3, 50.0, 1e4])
+def test_hardening_goes_on_after_an_increment_too_small_to_store(c, excess):
+    hardening = 400.0 * 1e-290**c  # the most that an increment of zero leaves behind
+    q_trial = 400.0 + hardening + excess
+    dp, _ = plastic_increment(q_trial, 0.0, hardening, 0.0, MU, 400.0, 400.0, c)
+    assert dp > 0
+    assert q_trial - 3 * MU * dp == pytest.approx(400.0 + 400.0 * dp**c, rel=1e-12)
+
+
+def test_small_increments_with_a_small_exponent_follow_the_law():
+    """The first increment beyond yield, of less than 1 MPa, is too small to store."""
+    d = discretise(generate_mesh(random_microstructure(0.0, 1)))
+    cell = PeriodicCell(d, Inputs(0.0, 400.0, 400.0, 0.01), Settings())
+    solution = solve(cell, Loading((0.0045, None, None)), 500, 1e-8)
+    p = solution.state.p_old
+    stress = von_mises(solution.history["stress"][-1])
+    assert (p > 0).all()
+    assert 400.0 + 400.0 * p**0.01 == pytest.approx(np.full(p.shape, stress), rel=1e-6)
 
 
 def test_tangent_is_the_derivative_of_the_force():

@@ -69,12 +69,12 @@ BAD_INPUTS = [
     (f"{HEAD}\n0.2,400,1e999,0.4", "{}, line 2: b_m_MPa = '1e999' is not finite"),
     (
         f"{HEAD}\n{GOOD}\n0.51,400,350,0.4",
-        "{}, line 3: vf = 0.51 is out of range: allowed is [0, 0.5]",
+        "{}, line 3: vf = 0.51 is out of range: allowed is 0 or [0.005, 0.5]",
     ),
     (
         f"{HEAD}\n0.2,0.4,350,0",
         "{}, line 2: E_f_GPa = 0.4 is out of range: allowed is [1, 100000]; "
-        "line 2: c_m = 0.0 is out of range: allowed is (0, 1]",
+        "line 2: c_m = 0.0 is out of range: allowed is [0.01, 1]",
     ),
     (
         f"{HEAD}\n0.2,400,-1,0.4",
