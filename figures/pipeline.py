@@ -54,8 +54,8 @@ def wait_for_turn(folder: Path) -> TextIO:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        print("waiting for another make in this checkout to end", flush=True)
         try:
+            print("waiting for another make in this checkout to end", flush=True)
             fcntl.flock(file, fcntl.LOCK_EX)
         except KeyboardInterrupt:
             sys.exit("make: interrupted while it waited")

@@ -101,7 +101,7 @@ CHANGES = [
     ),
     (
         {"materials_data.cell": {"vf": 5.0}},
-        "materials_data.cell.vf = 5.0 is out of range: allowed is [0, 0.5]",
+        "materials_data.cell.vf = 5.0 is out of range: allowed is 0 or [0.005, 0.5]",
     ),
     (
         {"materials_data.cell": {"E_f": 0.5}},
