@@ -1,11 +1,14 @@
 """Scores, distances to an exact posterior and paired comparisons of notebook 05."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.stats import t
+from sklearn.exceptions import ConvergenceWarning
 
+from bnn import AnchoredEnsemble
 from bnn.metrics import coverage, crps_gaussian, elppd, miscalibration_area, rmse
 from bnn.reference import GaussianProcessPosterior
 from figures.materials import OUTPUT_SCALING
@@ -69,6 +72,15 @@ def distance_to(exact: tuple[np.ndarray, np.ndarray], samples: np.ndarray) -> di
         "mean": float(np.abs(samples.mean(axis=0) - mean).mean()),
         "std": float(np.abs(samples.std(axis=0, ddof=1) / std - 1.0).mean()),
     }
+
+
+def fit_as_far_as_it_goes(
+    ensemble: AnchoredEnsemble, X: np.ndarray, y: np.ndarray
+) -> AnchoredEnsemble:
+    """Fit an ensemble whose members need not all arrive: its distance to the posterior is shown."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return ensemble.fit(X, y)
 
 
 def interval(values: Sequence[float] | np.ndarray) -> dict[str, Any]:
