@@ -31,7 +31,7 @@ REGULARISERS = (*WEIGHT_PRIORS, "none")
 PROPER = [name for name, kind in WEIGHT_PRIORS.items() if issubclass(kind, ProperGaussian)]
 # A step that lowers the objective by less than this fraction has arrived. Members creep along
 # narrow valleys: ended at 1e-6, some kept a gradient half as large as the data's.
-OPTIMUM = StoppingRule(iterations=2000, decrease=1e-9)
+OPTIMUM = StoppingRule(iterations=10_000, decrease=1e-9)
 OPTIMISERS = ("adam", "gauss_newton")
 ANCHORINGS = ("weights", "function")
 
