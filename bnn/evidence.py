@@ -18,6 +18,12 @@ from bnn.noise import noise_covariance
 LENGTHSCALES = (0.025, 25.0)
 VARIANCES = (1e-4, 1e2)
 WIDE = 10.0  # standard deviation of a mean's coefficients, in what the data's spread suggests
+# Complaints of a search that has arrived: an input does not matter, so that its length scale is at
+# the bound; nothing but rounding is left to be gained along the last direction.
+ARRIVED = (
+    ".*close to the specified (lower|upper) bound",
+    "lbfgs failed to converge[^\\n]*\\nABNORMAL",
+)
 
 
 class _Fixed(sk.Kernel):
@@ -147,9 +153,8 @@ def _maximise(
         random_state=random_state,
     )
     with warnings.catch_warnings():
-        # A length scale at its bound is an answer: the input does not matter.
-        close = ".*close to the specified (lower|upper) bound.*"
-        warnings.filterwarnings("ignore", close, ConvergenceWarning)
+        for message in ARRIVED:
+            warnings.filterwarnings("ignore", message, ConvergenceWarning)
         regressor.fit(X, y)
     found = regressor.kernel_ if linear is None else regressor.kernel_.k1
     rbf = RBF(float(found.k1.constant_value), tuple(np.atleast_1d(found.k2.length_scale)))
