@@ -72,10 +72,10 @@ test: environment
 	@$(PYTHON) -m pytest $(ARGS)
 
 test-dolfinx: environment
-	@$(PYTHON) -m tests.lanes.debian $(SUITE) $(ARGS)
+	@$(PYTHON) -m tests.repository.lanes.debian $(SUITE) $(ARGS)
 
 test-python: environment
-	@$(PYTHON) -m tests.lanes.pythons $(ARGS)
+	@$(PYTHON) -m tests.repository.lanes.pythons $(ARGS)
 
 lint: environment
 	@$(PYTHON) -m ruff check .
@@ -88,4 +88,5 @@ bench: environment
 clean:
 	rm -rf data .doit figures/full*/*.html figures/full*/*.svg figures/full*/*.png figures/full*/notebooks
 	@if git ls-files --error-unmatch Makefile >/dev/null 2>&1; then git clean -fdXq figures; else \
-	  for folder in figures/*/; do case $$folder in */full/|*/full-authors/|*/gallery/) ;; *) rm -rf "$$folder" ;; esac; done; fi
+	  for folder in figures/*/; do case $$folder in */full/|*/full-authors/|*/gallery/) ;; \
+	    *) [ -e "$$folder/__init__.py" ] || rm -rf "$$folder" ;; esac; done; fi

@@ -10,9 +10,7 @@ from pathlib import Path
 
 from doit.tools import config_changed
 
-from figures.cases import DESIGNS
-from figures.dependencies import ROOT, data_files, notebook_sources, sources
-from figures.pipeline import (
+from figures.pipeline.actions import (
     Reporter,
     ResultsUnchanged,
     available_jobs,
@@ -23,9 +21,11 @@ from figures.pipeline import (
     simulate,
     title,
 )
-from figures.profiles import BEYOND, load_profile
-from figures.results import is_complete
-from figures.tables import require_tables, run_name, table_path
+from figures.pipeline.cases import DESIGNS
+from figures.pipeline.dependencies import ROOT, data_files, notebook_sources, sources
+from figures.pipeline.paths import require_tables, run_name, table_path
+from figures.pipeline.profiles import BEYOND, load_profile
+from figures.pipeline.results import is_complete
 
 DOIT_CONFIG = {"reporter": Reporter}
 
@@ -54,7 +54,7 @@ PRESENTATION = ("plots.py", "progress.py")  # a sample does not depend on these
 
 def task_dataset():
     """Simulate the designs of the profile."""
-    files = [f for f in sources(["fe_data.generate"]) if f.name not in PRESENTATION]
+    files = [f for f in sources(["fe_data.dataset.generate"]) if f.name not in PRESENTATION]
     for design, count in PROFILE.datasets.items():
         folder = OWN_DATA / design
         arguments = [design, "--count", str(count), "--seed", str(PROFILE.seed)]
@@ -116,14 +116,14 @@ def task_notebook():
         options = [text for key, value in parameters.items() for text in ("-p", key, str(value))]
         path = NOTEBOOKS / f"{name}.ipynb"
         metrics = OUT / f"{name}.json"
-        code = [path, *notebook_sources(path), *sources(["figures.run_notebook"])]
+        code = [path, *notebook_sources(path), *sources(["figures.pipeline.run_notebook"])]
         read = [*data_files(code, NOTEBOOKS / "data"), *_tables(designs)]
         yield {
             "name": f"{RUN}:{name}",
             "doc": f"execute notebook {name}",
             "task_dep": _own_datasets(designs),
             "title": title,
-            "actions": [(run_program, [["-m", "figures.run_notebook", name, *options]])],
+            "actions": [(run_program, [["-m", "figures.pipeline.run_notebook", name, *options]])],
             "file_dep": sorted({*code, *STYLE_FILES, *read}),
             "uptodate": [
                 config_changed(
@@ -145,13 +145,13 @@ def task_report():
     """Write the page of the profile."""
     metrics = [OUT / f"{name}.json" for name in PROFILE.at_once]
     apart = [OUT / f"{name}.json" for name in PROFILE.apart]
-    code = sources(["figures.report"])
+    code = sources(["figures.report.page"])
     data = [ROOT / "figures" / name for name in ("report.html", "published.yaml")]
     yield {
         "name": RUN,
         "doc": f"write figures/{RUN}/index.html",
         "title": title,
-        "actions": [(run_program, [["-m", "figures.report", GIVEN_PROFILE, str(OUT)]])],
+        "actions": [(run_program, [["-m", "figures.report.page", GIVEN_PROFILE, str(OUT)]])],
         "file_dep": [*metrics, *code, *data],
         "uptodate": [ResultsUnchanged(apart)],
         "targets": [OUT / "index.html"],

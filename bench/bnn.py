@@ -26,8 +26,8 @@ from bnn import (
     latin_hypercube,
     train,
 )
-from bnn.products import TORCH, products_on
-from bnn.seeding import member_seeds, seed_sequence
+from bnn._seeding import member_seeds, seed_sequence
+from bnn.training.matmul import TORCH, products_on
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import json
 import time
 from pathlib import Path
 
-from fe_data.microstructure import random_microstructure
-from fe_data.outline import default_size
-from fe_data.rve import SolvedCell, solve_microstructure
+from fe_data.geometry.microstructure import random_microstructure
+from fe_data.geometry.outline import default_size
+from fe_data.mechanics.rve import SolvedCell, solve_microstructure
 from fe_data.settings import Inputs, Settings
 
 VOLUME_FRACTIONS = (0.07, 0.23, 0.39)

@@ -20,15 +20,15 @@ from threadpoolctl import threadpool_limits
 
 from bench.fe_convergence import SEED, default_resolution, solve
 from bench.fe_solvers import PetscSolver
-from fe_data import homogenisation
-from fe_data.cell import PeriodicCell
-from fe_data.design import named_design
-from fe_data.discretisation import discretise
-from fe_data.effective import extract
-from fe_data.generate import generate
-from fe_data.mesh import generate_mesh
-from fe_data.microstructure import random_microstructure
-from fe_data.rve import solve_cell, uniaxial
+from fe_data.dataset.design import named_design
+from fe_data.dataset.generate import generate
+from fe_data.geometry.mesh import generate_mesh
+from fe_data.geometry.microstructure import random_microstructure
+from fe_data.mechanics import load_stepping as homogenisation
+from fe_data.mechanics.elements import discretise
+from fe_data.mechanics.problem import PeriodicCell
+from fe_data.mechanics.properties import extract
+from fe_data.mechanics.rve import solve_cell, uniaxial
 from fe_data.settings import Inputs, Settings
 
 VOLUME_FRACTIONS = (0.07, 0.23, 0.39)

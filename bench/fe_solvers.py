@@ -14,12 +14,12 @@ import scipy.sparse as sp
 from petsc4py import PETSc
 from scipy.sparse.linalg import splu
 
-from fe_data.cell import PeriodicCell
-from fe_data.discretisation import discretise
-from fe_data.homogenisation import solve
-from fe_data.mesh import generate_mesh
-from fe_data.microstructure import random_microstructure
-from fe_data.rve import uniaxial
+from fe_data.geometry.mesh import generate_mesh
+from fe_data.geometry.microstructure import random_microstructure
+from fe_data.mechanics.elements import discretise
+from fe_data.mechanics.load_stepping import solve
+from fe_data.mechanics.problem import PeriodicCell
+from fe_data.mechanics.rve import uniaxial
 from fe_data.settings import Inputs, Settings
 
 REPEATS = 9

@@ -16,11 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-import bnn.anchored
+import bnn.ensembles.anchored
 from bench.bnn import MATERIALS
 from bnn import AnchoredEnsemble, Architecture, FunctionAnchoring
-from bnn.function_fit import Metric, fit_functions
-from bnn.levenberg_marquardt import StoppingRule
+from bnn.gauss_newton.function_space import Metric, fit_functions
+from bnn.gauss_newton.levenberg_marquardt import StoppingRule
 
 CLOSENESS = FunctionAnchoring().closeness
 ACTIVATIONS = {"silu": (50, 50, 50), "leaky_relu": (20, 20, 20, 20)}
@@ -78,7 +78,7 @@ def make_task(n_members: int, activation: str, n_data: int = 50) -> Task:
         pretrain_epochs=500,
         random_state=0,
     ).pretrain(n_features=4)
-    with mock.patch.object(bnn.anchored, "fit_functions", wraps=fit_functions) as fit:
+    with mock.patch.object(bnn.ensembles.anchored, "fit_functions", wraps=fit_functions) as fit:
         ensemble.set_params(anchoring=FunctionAnchoring(iterations=1)).fit(
             X, MATERIALS.prior.sample(X, 1, 1)[0]
         )

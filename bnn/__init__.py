@@ -2,14 +2,22 @@
 
 import importlib
 
-from bnn import evidence, metrics, reference
-from bnn.base import ConstantInputWarning
-from bnn.data import BoundsScaler
 from bnn.ensembles import AnchoredEnsemble, VanillaEnsemble, load
-from bnn.kernels import RBF, Linear, Matern12, Matern32, Matern52, Periodic, RationalQuadratic
-from bnn.networks import Architecture
-from bnn.pretraining import PriorRangeWarning
-from bnn.priors import (
+from bnn.ensembles.base import ConstantInputWarning
+from bnn.ensembles.pretraining import PriorRangeWarning
+from bnn.evaluation import exact_posteriors as reference
+from bnn.evaluation import metrics
+from bnn.function_priors import evidence
+from bnn.function_priors.kernels import (
+    RBF,
+    Linear,
+    Matern12,
+    Matern32,
+    Matern52,
+    Periodic,
+    RationalQuadratic,
+)
+from bnn.function_priors.samplers import (
     GaussianProcessPrior,
     LinearMean,
     RandomMean,
@@ -17,16 +25,18 @@ from bnn.priors import (
     TablePrior,
     latin_hypercube,
 )
-from bnn.probabilistic_pca import ProbabilisticPCA
-from bnn.settings import Convergence, FunctionAnchoring, TrainingSettings
-from bnn.training import DivergenceError, DivergenceWarning, train
-from bnn.weight_priors import (
+from bnn.networks.architecture import Architecture
+from bnn.scaling import BoundsScaler
+from bnn.training.loop import DivergenceError, DivergenceWarning, train
+from bnn.training.settings import Convergence, FunctionAnchoring, TrainingSettings
+from bnn.weight_priors.priors import (
     FactorisedGaussian,
     FactorisedGeneralisedNormal,
     IsotropicGaussian,
     LowRankGaussian,
 )
-from bnn.weight_statistics import layer_statistics
+from bnn.weight_priors.probabilistic_pca import ProbabilisticPCA
+from bnn.weight_priors.statistics import layer_statistics
 
 __all__ = [
     "RBF",
@@ -71,5 +81,5 @@ __all__ = [
 def __getattr__(name: str):
     """Import the pictures when they are asked for: pyplot takes a second."""
     if name == "plots":
-        return importlib.import_module("bnn.plots")
+        return importlib.import_module("bnn.evaluation.plots")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

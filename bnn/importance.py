@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnn.checks import as_columns, as_points
+from bnn._seeding import RandomState
+from bnn._validation import as_columns, as_points
+from bnn.function_priors.samplers import FunctionalPrior, draw_realisations
 from bnn.noise import noise_covariance
-from bnn.priors import FunctionalPrior, draw_realisations
-from bnn.seeding import RandomState
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bnn.checks import as_columns
+from bnn._validation import as_columns
 
 
 def noise_covariance(noise, n_outputs: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from fe_data.arguments import inputs_of, parser, settings_of
+from fe_data.cli.arguments import inputs_of, parser, settings_of
 from fe_data.errors import SimulationError
 
 OK, INCOMPLETE, REFUSED, INTERRUPTED = 0, 1, 2, 130
@@ -40,9 +40,10 @@ def main(arguments: list[str] | None = None, *, simulator=None) -> int:
 
 
 def _generate(options) -> int:
-    from fe_data import design, scheduling
-    from fe_data.dataset import TABLE, FolderInUse
-    from fe_data.generate import Stopped, generate
+    from fe_data.dataset import design
+    from fe_data.dataset import executors as scheduling
+    from fe_data.dataset.folder import TABLE, FolderInUse
+    from fe_data.dataset.generate import Stopped, generate
 
     settings = settings_of(options)
     if (options.name is None) == (options.inputs is None):
@@ -80,7 +81,7 @@ def _generate(options) -> int:
 
 
 def _report(summary, out: Path) -> int:
-    from fe_data import dataset
+    from fe_data.dataset import folder as dataset
 
     counts = ", ".join(f"{number} {status}" for status, number in summary.counts.items() if number)
     print(f"{out}: {counts}; {summary.simulated} simulated in this run")
@@ -103,8 +104,8 @@ def _rve(options) -> int:
     inputs, settings = inputs_of(options), settings_of(options)
     if options.loading and options.strain is not None:
         raise ValueError("--strain is part of --loading: give one of them")
-    from fe_data.cell_folder import describe, run_rve
-    from fe_data.homogenisation import Loading
+    from fe_data.cli.rve_folder import describe, run_rve
+    from fe_data.mechanics.load_stepping import Loading
 
     loading = Loading(*options.loading) if options.loading else None
     cell = run_rve(inputs, options.seed, settings, options.out, loading=loading, xdmf=options.xdmf)
@@ -131,7 +132,7 @@ def _say(message: object, code: int) -> int:
 
 
 def _compare(options) -> int:
-    from fe_data import compare
+    from fe_data.dataset import compare
 
     if options.tolerance is not None:
         if options.json is not None:
@@ -141,13 +142,13 @@ def _compare(options) -> int:
 
 
 def _verify(options) -> int:
-    from fe_data import verify
+    from fe_data.dataset import verify
 
     return verify.run(options.folder)
 
 
 def _import(options) -> int:
-    from fe_data import import_authors
+    from fe_data.published import import_authors
 
     return import_authors.run(options.source, options.out)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from fe_data import rve
-from fe_data.mesh import Mesh, generate_mesh
-from fe_data.microstructure import random_microstructure
+from fe_data.geometry.mesh import Mesh, generate_mesh
+from fe_data.geometry.microstructure import random_microstructure
+from fe_data.mechanics import rve
 from fe_data.settings import Inputs, Settings
 
 MESH = Path(__file__).with_name("reference_mesh.npz")

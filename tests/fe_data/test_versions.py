@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from fe_data import rve
+from fe_data.mechanics import rve
 from fe_data.settings import OUTPUT_NAMES
 from tests.fe_data.reference_cell import (
     AVERAGES,

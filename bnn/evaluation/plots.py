@@ -1,0 +1,131 @@
+"""Pictures of predictions, their calibration, and of the weight prior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bnn.evaluation.metrics import calibration_curve, miscalibration_area
+
+
+def plot_1d(
+    X: np.ndarray,
+    samples: np.ndarray,
+    *,
+    data: tuple[np.ndarray, np.ndarray] | None = None,
+    truth: np.ndarray | None = None,
+    members: int = 0,
+    output: int = 0,
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw mean ± 2 standard deviations of an ensemble over one input.
+
+    Args:
+        X: (n, 1), in increasing order.
+        samples: (K, n, n_out).
+        data: Training points X (N, 1) and y.
+        truth: True values at X, (n,).
+        members: How many members to draw as thin lines.
+        output: Which output.
+        axes: Where; None makes a figure.
+
+    Returns:
+        The axes.
+    """
+    axes = axes or plt.subplots(figsize=(4.5, 3.2), layout="constrained")[1]
+    x, values = np.ravel(X), np.asarray(samples)[:, :, output]
+    mean, std = values.mean(axis=0), values.std(axis=0, ddof=1)
+    axes.fill_between(
+        x, mean - 2 * std, mean + 2 * std, color="C0", alpha=0.25, lw=0, label="mean ± 2 std"
+    )
+    for line in values[:members]:
+        axes.plot(x, line, color="0.6", lw=0.5, zorder=1)
+    axes.plot(x, mean, color="C0", label="mean")
+    if truth is not None:
+        axes.plot(x, np.ravel(truth), "k--", lw=1, label="truth")
+    if data is not None:
+        y = np.reshape(data[1], (len(data[0]), -1))[:, output]
+        axes.plot(np.ravel(data[0]), y, "o", color="C3", ms=3, label="data")
+    axes.set(xlabel="input", ylabel="output")
+    axes.legend(frameon=False, fontsize="small")
+    return axes
+
+
+def plot_parity(
+    y: np.ndarray, mean: np.ndarray, std: np.ndarray, names: Sequence[str] | None = None
+) -> Figure:
+    """Draw predicted mean ± 2 standard deviations against the truth, a panel an output.
+
+    Args:
+        y: Truth, (n,) or (n, n_out).
+        mean: Predicted mean, of the same shape.
+        std: Predicted standard deviation, of the same shape.
+        names: Of the outputs, with units.
+
+    Returns:
+        The figure.
+    """
+    y, mean, std = (np.reshape(v, (len(v), -1)) for v in (y, mean, std))
+    n = y.shape[1]
+    names = [f"output {j}" for j in range(n)] if names is None else names
+    figure, panels = plt.subplots(
+        1, n, figsize=(2.6 * n + 0.4, 2.8), squeeze=False, layout="constrained"
+    )
+    for j, axes in enumerate(panels[0]):
+        axes.errorbar(
+            y[:, j], mean[:, j], 2 * std[:, j], fmt="o", ms=3, lw=0.8, color="C0", ecolor="C0"
+        )
+        low, high = min(y[:, j].min(), mean[:, j].min()), max(y[:, j].max(), mean[:, j].max())
+        axes.plot([low, high], [low, high], "k--", lw=1)
+        axes.set(title=names[j], xlabel="true")
+    panels[0, 0].set_ylabel("predicted, ± 2 std")
+    return figure
+
+
+def plot_calibration(
+    y: np.ndarray, predictions: Mapping[str, tuple], *, noise=None, axes: Axes | None = None
+) -> Axes:
+    """Draw calibration curves, averaged over the outputs, with the miscalibration area.
+
+    Args:
+        y: Truth, (n,) or (n, n_out).
+        predictions: Name → (mean, std), of the shape of y.
+        noise: Adds the variance of the noise, see bnn.noise.
+        axes: Where; None makes a figure.
+
+    Returns:
+        The axes.
+    """
+    axes = axes or plt.subplots(figsize=(3.6, 3.4), layout="constrained")[1]
+    axes.plot([0, 1], [0, 1], "k--", lw=1, label="ideal")
+    for name, (mean, std) in predictions.items():
+        levels, observed = calibration_curve(y, mean, std, noise)
+        area = miscalibration_area(y, mean, std, noise)
+        axes.plot(levels, observed.mean(axis=1), label=f"{name}, area {area:.2f}")
+    axes.set(xlabel="expected proportion", ylabel="observed proportion", xlim=(0, 1), ylim=(0, 1))
+    axes.set_aspect("equal")
+    axes.legend(frameon=False, fontsize="small")
+    return axes
+
+
+def plot_singular_values(priors: Mapping[str, object], *, axes: Axes | None = None) -> Axes:
+    """Draw the decay of the singular values of W0.
+
+    Args:
+        priors: Name → LowRankGaussian, or its singular values.
+        axes: Where; None makes a figure.
+
+    Returns:
+        The axes.
+    """
+    axes = axes or plt.subplots(figsize=(4.0, 3.0), layout="constrained")[1]
+    for name, prior in priors.items():
+        values = np.asarray(getattr(prior, "singular_values", prior))
+        axes.semilogy(np.arange(1, len(values) + 1), values, label=name)
+    axes.set(xlabel="number", ylabel="singular value of $\\mathbb{W}_0$")
+    axes.legend(frameon=False, fontsize="small")
+    return axes

@@ -1,0 +1,1 @@
+"""Priors over functions: kernels, Gaussian processes, samplers, conditioning on data."""

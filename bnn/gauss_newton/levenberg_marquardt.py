@@ -1,0 +1,165 @@
+"""Levenberg-Marquardt for K independent least-squares problems."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from sklearn.exceptions import ConvergenceWarning
+from torch import Tensor
+from tqdm.auto import tqdm
+
+from bnn.training.threads import run_chunks
+
+_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-2, 1e-8, 1e8
+# Entries of the matrices of a chunk of members.
+_CHUNK_ENTRIES = 4_000_000
+
+
+class Problem(Protocol):
+    """The objectives of some members; weights are (k, d) float64."""
+
+    def loss(self, weights: Tensor, members: Tensor) -> Tensor:
+        """Return the objective, (k,), of these members at these weights."""
+        ...
+
+    def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> Tensor:
+        """Return damped Gauss-Newton steps, (k, d), for dampings (k,)."""
+        ...
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """When a member counts as fitted.
+
+    Attributes:
+        iterations: Budget.
+        loss: Done when the objective is at most this.
+        decrease: Done when a step lowered the objective by at most this fraction of it.
+    """
+
+    iterations: int
+    loss: float = -np.inf
+    decrease: float = 0.0
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What came out of fitting K networks.
+
+    Attributes:
+        weights: (K, d) float32.
+        losses: Objective at the start and after each iteration, (most iterations + 1, K); NaN
+            after a member ended.
+        iterations: That each member took, (K,).
+        finished: Whether a member met the rule within its budget, (K,). Where the rule has no loss
+            to reach, one that no step improves has met it too.
+    """
+
+    weights: np.ndarray
+    losses: np.ndarray
+    iterations: np.ndarray
+    finished: np.ndarray
+
+
+def minimise(
+    problem: Problem, weights: Tensor, rule: StoppingRule, stop: threading.Event
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Fit k members at once; an iteration tries one step a member and keeps it where it helps.
+
+    Args:
+        problem: The objectives.
+        weights: Start, (k, d) float64.
+        rule: When to end.
+        stop: Ends all once it is set.
+
+    Returns:
+        Weights, (k, d), the record of the objective, (iterations + 1, k), and which members
+        finished, (k,).
+
+    Source: Levenberg (1944), Marquardt (1963).
+    """
+    weights, members = weights.clone(), torch.arange(len(weights), device=weights.device)
+    record = weights.new_full((rule.iterations + 1, len(weights)), torch.nan)
+    record[0] = problem.loss(weights, members)
+    members = members[record[0] > rule.loss]
+    damping = weights.new_full((len(weights),), _DAMPING)
+    for iteration in range(1, rule.iterations + 1):
+        if len(members) == 0 or stop.is_set():
+            break
+        before = record[iteration - 1, members]
+        moved = weights[members] + problem.step(weights[members], members, damping[members])
+        after = problem.loss(moved, members)
+        better = after < before
+        weights[members] = torch.where(better[:, None], moved, weights[members])
+        # Down by how much the step helped, up by a factor that does not lead back to the same.
+        factor = torch.where(better, (after / before).clamp(0.1, 0.5), 4.0)
+        damping[members] = (damping[members] * factor).clamp(_LEAST_DAMPING, _MOST_DAMPING)
+        after = torch.where(better, after, before)
+        record[iteration, members] = after
+        flat = better & (before - after <= rule.decrease * before)
+        stuck = ~better & (damping[members] >= _MOST_DAMPING)
+        members = members[~(flat | stuck | (after <= rule.loss))]
+    if rule.loss > -np.inf:  # a minimum above it does not count
+        return weights, record, record.nan_to_num(torch.inf).amin(dim=0) <= rule.loss
+    finished = torch.ones(len(weights), dtype=torch.bool, device=weights.device)
+    finished[members] = False
+    return weights, record, finished
+
+
+def fit_members(
+    make_problem: Callable[[np.ndarray, torch.device], Problem],
+    weights: np.ndarray,
+    n_entries: int,
+    rule: StoppingRule,
+    device: str = "cpu",
+    progress: str | None = None,
+) -> Fit:
+    """Fit K members, chunk by chunk, side by side on the cores.
+
+    Args:
+        make_problem: (members, device) → their problem.
+        weights: Start, (K, d).
+        n_entries: Numbers in the largest matrix of one member.
+        rule: When a member ends.
+        device: "cpu" or "cuda".
+        progress: Title of a progress bar; None for silence.
+
+    Returns:
+        The fitted networks.
+
+    Warns:
+        ConvergenceWarning: If the budget ended members.
+    """
+    place = torch.device(device)
+    size = max(_CHUNK_ENTRIES // n_entries, 1)
+    chunks = np.array_split(np.arange(len(weights)), -(-len(weights) // size))
+    with tqdm(total=len(weights), desc=progress, disable=progress is None, unit="member") as bar:
+
+        def run(members: np.ndarray, stop: threading.Event) -> tuple[Tensor, Tensor, Tensor]:
+            with torch.no_grad():
+                start = torch.as_tensor(weights[members], dtype=torch.float64, device=place)
+                result = minimise(make_problem(members, place), start, rule, stop)
+            bar.update(len(members))
+            return result
+
+        workers = torch.get_num_threads() if place.type == "cpu" else 1
+        parts = run_chunks(run, chunks, workers)
+    networks, records, ended = zip(*parts, strict=True)
+    losses = torch.cat(records, dim=1).cpu().numpy()
+    iterations = np.isfinite(losses).sum(axis=0) - 1
+    finished = torch.cat(ended).cpu().numpy()
+    if not finished.all():
+        warnings.warn(
+            f"{(~finished).sum()} of {len(weights)} members did not arrive within "
+            f"{rule.iterations} Gauss-Newton iterations",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    fitted = torch.cat(networks).cpu().numpy().astype(np.float32)
+    return Fit(fitted, losses[: iterations.max() + 1], iterations, finished)

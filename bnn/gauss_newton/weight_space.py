@@ -1,0 +1,134 @@
+"""Anchored networks at the optimum of Algorithm 2, for proper Gaussian priors of the weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bnn.gauss_newton.jacobian import Linearisation
+from bnn.gauss_newton.levenberg_marquardt import Fit, StoppingRule, fit_members
+from bnn.networks.architecture import Architecture
+
+
+class GaussianPrior:
+    """Products with P = diag(D) + R Rᵀ and its inverse, in O(d r).
+
+    Args:
+        diagonal: D, (d,), positive.
+        root: R, (d, r), or None.
+    """
+
+    def __init__(self, diagonal: Tensor, root: Tensor | None) -> None:
+        self._diagonal = diagonal
+        self._root = diagonal.new_zeros(len(diagonal), 0) if root is None else root
+        self._scaled = self._root / diagonal[:, None]
+        eye = torch.eye(self._root.shape[1], dtype=diagonal.dtype, device=diagonal.device)
+        self._inner = torch.linalg.cholesky(eye + self._root.mT @ self._scaled)
+
+    def multiply(self, rows: Tensor) -> Tensor:
+        """Return rows P, (..., d)."""
+        return rows * self._diagonal + (rows @ self._root) @ self._root.mT
+
+    def penalty(self, differences: Tensor) -> Tensor:
+        """Return uᵀ P⁻¹ u, (k,), of differences u (k, d), by Woodbury's identity."""
+        along = torch.linalg.solve_triangular(
+            self._inner, (differences @ self._scaled).mT, upper=False
+        )
+        return (differences.square() / self._diagonal).sum(dim=1) - along.square().sum(dim=0)
+
+
+class WeightFit:
+    """Objective Σ_i (y_i - f(x_i))ᵀ Σ⁻¹ (y_i - f(x_i)) + (ω - ω0)ᵀ P⁻¹ (ω - ω0).
+
+    With u = ω - ω0, r = f - y and damping λ P⁻¹ the Gauss-Newton step is
+    -u' - P Jᵀ (J P Jᵀ + (1 + λ) Σ)⁻¹ (r - J u') with u' = u / (1 + λ): one system in the data.
+
+    Args:
+        architecture: The networks.
+        X: (N, n_in) or (k, N, n_in).
+        y: (k, N, n_out).
+        noise: Σ, (n_out, n_out).
+        prior: P.
+        anchors: ω0, (k, d).
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        X: Tensor,
+        y: Tensor,
+        noise: Tensor,
+        prior: GaussianPrior,
+        anchors: Tensor,
+    ) -> None:
+        self._architecture, self._X, self._y = architecture, X, y
+        self._prior, self._anchors = prior, anchors
+        self._precision = torch.linalg.inv(noise)
+        self._noise = torch.kron(noise, torch.eye(y.shape[1], dtype=y.dtype, device=y.device))
+
+    def loss(self, weights: Tensor, members: Tensor) -> Tensor:
+        """See levenberg_marquardt.Problem."""
+        residual = self._architecture.forward(weights, self._inputs(members)) - self._y[members]
+        data = torch.einsum("kni,ij,knj->k", residual, self._precision, residual)
+        return data + self._prior.penalty(weights - self._anchors[members])
+
+    def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> Tensor:
+        """See levenberg_marquardt.Problem."""
+        state = Linearisation(self._architecture, weights, self._inputs(members))
+        jacobian = state.jacobian()
+        moved = self._prior.multiply(jacobian)
+        factors = (1.0 + damping)[:, None]
+        system = moved @ jacobian.mT + factors[:, :, None] * self._noise
+        back = (weights - self._anchors[members]) / factors
+        residual = (state.values - self._y[members]).mT.flatten(1)[:, :, None]
+        right = residual - jacobian @ back[:, :, None]
+        solution = torch.cholesky_solve(right, torch.linalg.cholesky(system))
+        return -back - (moved.mT @ solution)[:, :, 0]
+
+    def _inputs(self, members: Tensor) -> Tensor:
+        return self._X if self._X.ndim == 2 else self._X[members]
+
+
+def fit_weights(
+    architecture: Architecture,
+    anchors: np.ndarray,
+    X: np.ndarray,
+    y: np.ndarray,
+    noise: np.ndarray,
+    covariance: tuple[np.ndarray, np.ndarray | None],
+    rule: StoppingRule,
+    device: str = "cpu",
+    progress: str | None = None,
+) -> Fit:
+    """Bring each network from its anchor to the optimum of Algorithm 2's objective.
+
+    Args:
+        architecture: The networks.
+        anchors: ω0, (K, d).
+        X: (N, n_in) or (K, N, n_in).
+        y: (K, N, n_out).
+        noise: Σ_noise, (n_out, n_out).
+        covariance: D (d,) and R (d, r) or None of the prior's covariance diag(D) + R Rᵀ.
+        rule: When a member ends.
+        device: "cpu" or "cuda".
+        progress: Title of a progress bar; None for silence.
+
+    Returns:
+        The fitted networks.
+    """
+    place = torch.device(device)
+
+    def tensor(values: np.ndarray) -> Tensor:
+        return torch.as_tensor(values, dtype=torch.float64, device=place)
+
+    diagonal, root = covariance
+    prior = GaussianPrior(tensor(diagonal), None if root is None else tensor(root))
+
+    def problem(members: np.ndarray, _: torch.device) -> WeightFit:
+        inputs = tensor(X if X.ndim == 2 else X[members])
+        targets, start = tensor(y[members]), tensor(anchors[members])
+        return WeightFit(architecture, inputs, targets, tensor(noise), prior, start)
+
+    n_entries = y[0].size * architecture.n_weights
+    return fit_members(problem, anchors, n_entries, rule, device, progress)

@@ -1,0 +1,1 @@
+"""Fully connected networks: activations, weight layout, initial weights."""

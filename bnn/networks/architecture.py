@@ -1,0 +1,195 @@
+"""K fully connected networks of one architecture, as one weight matrix (K, d)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bnn._seeding import RandomState, generator
+from bnn.networks.activations import ACTIVATIONS
+
+INITIALISATIONS = ("glorot", "he")
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Where one layer's kernel and bias lie in a weight vector.
+
+    Attributes:
+        index: l, from 0.
+        n_in: Inputs of the layer.
+        n_out: Outputs of the layer.
+        start: First weight; the kernel (n_in, n_out) is stored by rows, then the bias.
+    """
+
+    index: int
+    n_in: int
+    n_out: int
+    start: int
+
+    @property
+    def kernel(self) -> slice:
+        """Columns of W^(l) in the weight matrix."""
+        return slice(self.start, self.start + self.n_in * self.n_out)
+
+    @property
+    def bias(self) -> slice:
+        """Columns of b^(l) in the weight matrix."""
+        return slice(self.kernel.stop, self.stop)
+
+    @property
+    def stop(self) -> int:
+        """One past the layer's last weight."""
+        return self.start + (self.n_in + 1) * self.n_out
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A fully connected network f^ω: widths, activation and weight layout.
+
+    Attributes:
+        widths: (n_in, hidden..., n_out).
+        activation: Of the hidden layers, a key of ACTIVATIONS; the output is linear.
+    """
+
+    widths: tuple[int, ...]
+    activation: str = "leaky_relu"
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ValueError: If a width is not a positive integer or the activation is unknown.
+        """
+        object.__setattr__(self, "widths", tuple(self.widths))
+        if len(self.widths) < 2 or any(
+            not isinstance(w, int | np.integer) or w < 1 for w in self.widths
+        ):
+            raise ValueError(f"widths = {self.widths}: must be at least two integers >= 1")
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(
+                f"activation = {self.activation!r}: must be one of {', '.join(ACTIVATIONS)}"
+            )
+
+    @property
+    def n_inputs(self) -> int:
+        """Inputs of the network."""
+        return self.widths[0]
+
+    @property
+    def n_outputs(self) -> int:
+        """Outputs of the network."""
+        return self.widths[-1]
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        """The layers 0..L in order."""
+        layers, start = [], 0
+        for index, (n_in, n_out) in enumerate(zip(self.widths, self.widths[1:], strict=False)):
+            layers.append(Layer(index, n_in, n_out, start))
+            start = layers[-1].stop
+        return tuple(layers)
+
+    @property
+    def n_weights(self) -> int:
+        """Number of weights and biases, d."""
+        return self.layers[-1].stop
+
+    @cached_property
+    def groups(self) -> dict[str, slice]:
+        """Columns of each kernel and bias: W0, b0, W1, b1, ..."""
+        groups = {}
+        for layer in self.layers:
+            groups[f"W{layer.index}"] = layer.kernel
+            groups[f"b{layer.index}"] = layer.bias
+        return groups
+
+    def unpack(self, weights):
+        """View the kernels and biases of K networks.
+
+        Args:
+            weights: (K, d), array or tensor.
+
+        Returns:
+            One (kernel (K, n_in, n_out), bias (K, n_out)) a layer, views of weights.
+        """
+        self._check(weights)
+        return [
+            (weights[:, s.kernel].reshape(-1, s.n_in, s.n_out), weights[:, s.bias])
+            for s in self.layers
+        ]
+
+    def initial_weights(
+        self, n: int, random_state: RandomState = None, init: str = "glorot"
+    ) -> np.ndarray:
+        """Draw initial weights, biases zero.
+
+        Args:
+            n: Number of networks.
+            random_state: Seed.
+            init: "glorot" (uniform ±sqrt(6 / (n_in + n_out))) or "he" (normal, gain / sqrt(n_in)).
+
+        Returns:
+            Weights, (n, d) float32.
+
+        Raises:
+            ValueError: If init is unknown.
+        """
+        if init not in INITIALISATIONS:
+            raise ValueError(f"init = {init!r}: must be one of {', '.join(INITIALISATIONS)}")
+        rng = generator(random_state)
+        weights = np.zeros((n, self.n_weights), dtype=np.float32)
+        for layer in self.layers:
+            shape = (n, layer.n_in * layer.n_out)
+            if init == "glorot":
+                limit = np.sqrt(6.0 / (layer.n_in + layer.n_out))
+                weights[:, layer.kernel] = rng.uniform(-limit, limit, shape)
+            else:
+                deviation = ACTIVATIONS[self.activation].gain / np.sqrt(layer.n_in)
+                weights[:, layer.kernel] = rng.normal(0.0, deviation, shape)
+        return weights
+
+    @torch.no_grad()
+    def forward(self, weights, X):
+        """Evaluate K networks.
+
+        Args:
+            weights: (K, d), array or tensor.
+            X: (n, n_in), the same for all, or (K, n, n_in).
+
+        Returns:
+            f^ω(X), (K, n, n_out), of the kind (array or tensor) and precision of weights.
+
+        Raises:
+            ValueError: If a shape does not fit.
+        """
+        self._check(weights)
+        as_array = not isinstance(weights, Tensor)
+        weights = torch.as_tensor(np.ascontiguousarray(weights)) if as_array else weights
+        activations = self._batched(weights, X)
+        activation = ACTIVATIONS[self.activation]
+        for layer, (kernel, bias) in zip(self.layers, self.unpack(weights), strict=True):
+            activations = torch.baddbmm(bias.unsqueeze(1), activations, kernel)
+            if layer.stop < self.n_weights:
+                activation.forward(activations, activations)
+        return activations.numpy() if as_array else activations
+
+    def _batched(self, weights: Tensor, X) -> Tensor:
+        X = torch.as_tensor(X, dtype=weights.dtype, device=weights.device)
+        own = X.ndim == 3 and X.shape[0] == len(weights)
+        if not (own or X.ndim == 2) or X.shape[-1] != self.n_inputs:
+            raise ValueError(
+                f"X has shape {tuple(X.shape)}: must be (n, {self.n_inputs}) or "
+                f"({len(weights)}, n, {self.n_inputs})"
+            )
+        return X if own else X.expand(len(weights), -1, -1)
+
+    def _check(self, weights) -> None:
+        if weights.ndim != 2 or weights.shape[1] != self.n_weights:
+            raise ValueError(
+                f"weights have shape {tuple(weights.shape)}: must be (K, {self.n_weights})"
+            )

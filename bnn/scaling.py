@@ -1,0 +1,117 @@
+"""Scaling to [-1, 1] by bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnn._validation import check_option
+
+
+@dataclass(frozen=True)
+class BoundsScaler:
+    """Linear map of [low, high] to [-1, 1], column by column.
+
+    Attributes:
+        low: Lower bounds, (n,).
+        high: Upper bounds, (n,).
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ValueError: If the bounds have different lengths, are not finite or not increasing.
+        """
+        low, high = (np.atleast_1d(np.asarray(v, dtype=float)) for v in (self.low, self.high))
+        if low.shape != high.shape or low.ndim != 1:
+            raise ValueError(f"bounds have shapes {low.shape} and {high.shape}: must be (n,) each")
+        bad = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high) & (low < high)))
+        if bad.size:
+            raise ValueError(
+                f"bounds of column {bad[0]} are {low[bad[0]]} and {high[bad[0]]}: "
+                "must be finite and increasing"
+            )
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+
+    @classmethod
+    def fit(cls, values: np.ndarray) -> BoundsScaler:
+        """Take the range of the data (N, n) as bounds.
+
+        Args:
+            values: (N, n).
+
+        Returns:
+            The scaler.
+
+        Raises:
+            ValueError: If a column is constant.
+        """
+        values = np.asarray(values, dtype=float)
+        constant = np.flatnonzero(values.min(axis=0) == values.max(axis=0))
+        if constant.size:
+            raise ValueError(f"column {constant[0]} is constant: its range gives no bounds")
+        return cls(values.min(axis=0), values.max(axis=0))
+
+    @classmethod
+    def identity(cls, n: int) -> BoundsScaler:
+        """Return the scaler of n columns that changes nothing."""
+        return cls(-np.ones(n), np.ones(n))
+
+    @property
+    def centre(self) -> np.ndarray:
+        """Middle of the bounds, (n,)."""
+        return 0.5 * (self.low + self.high)
+
+    @property
+    def half_range(self) -> np.ndarray:
+        """Half the distance of the bounds, (n,)."""
+        return 0.5 * (self.high - self.low)
+
+    def transform(self, values: np.ndarray) -> np.ndarray:
+        """Scale values (..., n)."""
+        return (np.asarray(values, dtype=float) - self.centre) / self.half_range
+
+    def inverse_transform(self, values: np.ndarray) -> np.ndarray:
+        """Return scaled values (..., n) to their units."""
+        return np.asarray(values, dtype=float) * self.half_range + self.centre
+
+    def transform_covariance(self, covariance: np.ndarray) -> np.ndarray:
+        """Scale a covariance (n, n)."""
+        return covariance / np.outer(self.half_range, self.half_range)
+
+
+def scaler_of(name: str, bounds, values: np.ndarray | None, n: int) -> BoundsScaler:
+    """Build the scaler that a bounds parameter asks for.
+
+    Args:
+        name: Of the parameter.
+        bounds: None (no scaling), "data" or (low, high).
+        values: The data, (N, n), for "data".
+        n: Number of columns.
+
+    Returns:
+        The scaler.
+
+    Raises:
+        ValueError: If the bounds are not admissible, or "data" is asked for without data.
+    """
+    if bounds is None:
+        return BoundsScaler.identity(n)
+    if isinstance(bounds, str):
+        check_option(name, bounds, ("data",))
+        if values is None:
+            raise ValueError(f"{name} = 'data': pretrain has no data, give (low, high) or call fit")
+        return BoundsScaler.fit(values)
+    if not isinstance(bounds, Sequence | np.ndarray) or len(bounds) != 2:
+        raise ValueError(f"{name} = {bounds}: must be None, 'data' or (low, high)")
+    scaler = BoundsScaler(*(np.broadcast_to(b, (n,)) if np.ndim(b) == 0 else b for b in bounds))
+    if len(scaler.low) != n:
+        raise ValueError(f"{name} has {len(scaler.low)} columns: must be {n}")
+    return scaler

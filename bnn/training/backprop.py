@@ -1,0 +1,144 @@
+"""Batched forward and backward passes, written out, in preallocated buffers.
+
+Weights are kept layer by layer: block l is (k, (n_in + 1) n_out), the matrices [W; b] of k
+networks. The bias is the kernel's last row, met by a constant 1 behind each activation, so that a
+layer costs one batched product forward and two backward.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bnn.networks.activations import ACTIVATIONS
+from bnn.networks.architecture import Architecture
+from bnn.training.matmul import products_on
+
+# In float32 numbers.
+CACHE_LINE = 16
+
+
+class LayerBlocks:
+    """One flat buffer of k weight vectors, layer by layer.
+
+    Args:
+        architecture: The layout.
+        k: Number of networks.
+        device: Where the buffer lies.
+    """
+
+    def __init__(self, architecture: Architecture, k: int, device: torch.device) -> None:
+        self.slices = [slice(s.start, s.stop) for s in architecture.layers]
+        # Blocks start at cache lines and end in padding: matrix products depend, in the last bit,
+        # on the alignment, and vector instructions round differently from the remainder loop.
+        starts = [0]
+        for columns in self.slices:
+            size = k * (columns.stop - columns.start)
+            starts.append(starts[-1] + -(-size // CACHE_LINE) * CACHE_LINE)
+        self.flat = torch.zeros(starts[-1], device=device)
+        self.blocks = [
+            self.flat[start : start + k * (s.stop - s.start)].view(k, -1)
+            for start, s in zip(starts, self.slices, strict=False)
+        ]
+        self.matrices = [
+            block.view(k, layer.n_in + 1, layer.n_out)
+            for block, layer in zip(self.blocks, architecture.layers, strict=True)
+        ]
+
+    def load(self, weights: Tensor) -> LayerBlocks:
+        """Copy weights (k, d) into the blocks."""
+        for block, columns in zip(self.blocks, self.slices, strict=True):
+            block.copy_(weights[:, columns])
+        return self
+
+    def export(self) -> Tensor:
+        """Return the weights, (k, d)."""
+        return torch.cat(self.blocks, dim=1)
+
+
+def with_ones(X: Tensor) -> Tensor:
+    """Append the constant input of the bias: (..., n_in) → (..., n_in + 1)."""
+    return torch.cat([X, torch.ones_like(X[..., :1])], dim=-1)
+
+
+class Pass:
+    """Forward and backward pass of k networks on batches of one size.
+
+    Arrays are (k, features, batch): the batch, a multiple of the vector length, is the fast axis.
+    All views are made once, since making them costs as much time as small products.
+
+    Args:
+        architecture: The networks.
+        weights: Their weights.
+        gradients: Overwritten by backward().
+        batch: Points a network and pass.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        weights: LayerBlocks,
+        gradients: LayerBlocks,
+        batch: int,
+    ) -> None:
+        self._activation = ACTIVATIONS[architecture.activation]
+        k, device, widths = len(weights.blocks[0]), weights.flat.device, architecture.widths
+        products = products_on(device)
+        operand, self._multiply = products.operand, products.multiply
+        self._z = [torch.empty(k, n, batch, device=device) for n in widths[1:]]
+        self._deltas = [torch.empty_like(z) for z in self._z]
+        hidden = [torch.ones(k, n + 1, batch, device=device) for n in widths[1:-1]]
+        self._outlets = [values[:, :-1] for values in hidden]
+        self._operand = operand
+        self._hidden = [operand(values) for values in hidden]
+        self._products = [operand(z) for z in self._z]
+        self._forward = [operand(matrix.transpose(1, 2)) for matrix in weights.matrices]
+        self._kernels = [operand(matrix[:, :-1]) for matrix in weights.matrices]
+        self._errors = [operand(delta) for delta in self._deltas]
+        self._errors_transposed = [operand(delta.transpose(1, 2)) for delta in self._deltas]
+        self._gradients = [operand(matrix) for matrix in gradients.matrices]
+
+    @property
+    def delta(self) -> Tensor:
+        """Where ∂loss/∂f goes before backward(), (k, n_out, batch)."""
+        return self._deltas[-1]
+
+    def inputs(self, X: Tensor) -> Any:
+        """Prepare inputs for forward() and backward(), as a view.
+
+        Args:
+            X: With ones appended, (k, batch, n_in + 1).
+        """
+        return self._operand(X.transpose(1, 2))
+
+    def forward(self, inputs: Any) -> Tensor:
+        """Evaluate the networks.
+
+        Args:
+            inputs: From inputs().
+
+        Returns:
+            Outputs, (k, n_out, batch), a buffer of this object.
+        """
+        for index, outlet in enumerate(self._outlets):
+            self._multiply(self._forward[index], inputs, self._products[index])
+            self._activation.forward(self._z[index], outlet)
+            inputs = self._hidden[index]
+        self._multiply(self._forward[-1], inputs, self._products[-1])
+        return self._z[-1]
+
+    def backward(self, inputs: Any) -> None:
+        """Write ∂loss/∂ω to the gradients, given ∂loss/∂f in self.delta.
+
+        Args:
+            inputs: As in the forward pass before.
+        """
+        multiply, errors = self._multiply, self._errors
+        for index in range(len(self._z) - 1, 0, -1):
+            below = index - 1
+            multiply(self._hidden[below], self._errors_transposed[index], self._gradients[index])
+            multiply(self._kernels[index], errors[index], errors[below])
+            self._activation.backward(self._deltas[below], self._z[below])
+        multiply(inputs, self._errors_transposed[0], self._gradients[0])

@@ -1,0 +1,221 @@
+"""The one training loop: Adam on K networks at once, each with its own data and shuffles."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from tqdm.auto import tqdm
+
+from bnn.networks.architecture import Architecture
+from bnn.training.backprop import CACHE_LINE
+from bnn.training.members import Chunk, Objective
+from bnn.training.settings import Convergence, TrainingSettings
+from bnn.training.threads import run_chunks
+
+
+class DivergenceWarning(UserWarning):
+    """Some members reached weights or losses that are not finite; they are named and left out."""
+
+
+class DivergenceError(RuntimeError):
+    """Fewer than two members stayed finite."""
+
+
+# Weights a chunk; with gradients and moments four times as many numbers are in use.
+_CHUNK_WEIGHTS = 400_000
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """What came out of training K networks.
+
+    Attributes:
+        weights: (K, d) float32.
+        losses: Data term, mean over the points of an epoch, (epochs, K); NaN after a member ended.
+        epochs: Epochs that each member ran, (K,).
+        diverged: Numbers of the members whose weights or losses are not finite.
+    """
+
+    weights: np.ndarray
+    losses: np.ndarray
+    epochs: np.ndarray
+    diverged: tuple[int, ...]
+
+
+def default_chunk(architecture: Architecture, device: torch.device) -> int:
+    """Return how many members are trained together: what fits the cache, all on a GPU."""
+    if device.type != "cpu":
+        return 2**31
+    return max(CACHE_LINE, _CHUNK_WEIGHTS // architecture.n_weights)
+
+
+def member_chunks(n_members: int, size: int, workers: int = 1) -> list[np.ndarray]:
+    """Split members 0..K-1 into chunks of about equal size.
+
+    A chunk starts at a multiple of 16 members, so that a member's matrices have the same alignment
+    in any chunking, and has at least two, since products of single matrices take another path: so
+    the last bit of the results does not depend on the chunks.
+
+    Args:
+        n_members: K.
+        size: Members a chunk, roughly.
+        workers: There are at least as many chunks, and a multiple, where members suffice.
+
+    Returns:
+        The members of each chunk; a last chunk of one member holds it twice.
+    """
+    n = -(-max(round(n_members / size), 1) // workers) * workers
+    n = min(n, -(-n_members // CACHE_LINE))
+    starts = np.unique([CACHE_LINE * round(n_members * i / n / CACHE_LINE) for i in range(n)])
+    chunks = np.split(np.arange(n_members), starts[1:])
+    if len(chunks[-1]) == 1:
+        chunks[-1] = chunks[-1].repeat(2)
+    return [chunk for chunk in chunks if len(chunk)]
+
+
+class ConvergenceMonitor:
+    """Ends each member by its own losses, so that its end does not depend on the others.
+
+    Args:
+        criterion: When a member is trained; None never ends one.
+        variances: Variance of each member's targets, (k,).
+        chunk: The members.
+    """
+
+    def __init__(self, criterion: Convergence | None, variances: np.ndarray, chunk: Chunk) -> None:
+        self._criterion, self._chunk = criterion, chunk
+        device = chunk.loss.device
+        self._targets = torch.as_tensor(variances, dtype=torch.float32, device=device)
+        self._done = torch.zeros(len(variances), dtype=torch.bool, device=device)
+        self._previous = torch.full_like(self._targets, torch.inf)
+        self._epochs = torch.zeros(len(variances), dtype=torch.long, device=device)
+        self._weights = chunk.weights.export()
+
+    def all_done(self, epoch: int) -> bool:
+        """Look at the losses after an epoch; keep the weights of members that have ended."""
+        rule = self._criterion
+        if rule is None or (epoch + 1) % rule.window:
+            return False
+        mean = self._chunk.record[epoch + 1 - rule.window : epoch + 1].mean(dim=0)
+        small = mean <= rule.unexplained * self._targets
+        flat = mean >= (1.0 - rule.improvement) * self._previous
+        new = (small | flat | ~torch.isfinite(mean)) & ~self._done
+        self._previous = mean
+        self._weights = torch.where(new[:, None], self._chunk.weights.export(), self._weights)
+        self._epochs[new] = epoch + 1
+        self._done |= new
+        return bool(self._done.all())
+
+    def results(self, epochs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return weights (k, d), losses (epochs, k) and the epochs of each member (k,)."""
+        weights = self._chunk.weights.export()
+        weights = torch.where(self._done[:, None], self._weights, weights)
+        ran = torch.where(self._done, self._epochs, epochs).cpu().numpy()
+        losses = self._chunk.record[:epochs].cpu().numpy().copy()
+        losses[np.arange(epochs)[:, None] >= ran] = np.nan
+        return weights.cpu().numpy(), losses, ran
+
+
+def train(
+    architecture: Architecture,
+    weights: np.ndarray,
+    X: np.ndarray,
+    y: np.ndarray,
+    settings: TrainingSettings,
+    *,
+    seeds: np.ndarray,
+    objective: Objective | None = None,
+    device: str = "cpu",
+    progress: str | None = None,
+) -> TrainingResult:
+    """Minimise Σ_i (y_i - f(x_i))ᵀ P (y_i - f(x_i)) + penalty(ω - ω0) for each member.
+
+    Minibatches scale the data term by N/b, so that the weight of the prior does not depend on b.
+    The whole is divided by N, which Adam does not notice.
+
+    Args:
+        architecture: The networks.
+        weights: Start, (K, d).
+        X: Inputs, (N, n_in), the same for all, or (K, N, n_in).
+        y: Targets, (K, N, n_out).
+        settings: Of the loop.
+        seeds: One a member for its shuffles, (K,) uint32.
+        objective: P = Σ_noise⁻¹, penalty and anchors; None is least squares.
+        device: "cpu" or "cuda".
+        progress: Title of a progress bar; None for silence.
+
+    Returns:
+        The result, in which members that diverged are named.
+
+    Raises:
+        ValueError: If a shape does not fit the others.
+
+    Source: Algorithms 1 to 3 of the paper; Kingma & Ba (2015) for Adam.
+    """
+    _check_shapes(architecture, weights, X, y, seeds)
+    place, objective = torch.device(device), objective or Objective()
+    workers = torch.get_num_threads() if place.type == "cpu" else 1
+    size = settings.chunk_size or default_chunk(architecture, place)
+    chunks = member_chunks(len(weights), size, workers)
+    total = settings.epochs * len(chunks)
+    with tqdm(total=total, desc=progress, disable=progress is None, unit="epoch") as bar:
+
+        def run(members: np.ndarray, stop: threading.Event) -> tuple:
+            chunk = Chunk(
+                architecture,
+                weights[members],
+                X if np.ndim(X) == 2 else X[members],
+                y[members],
+                settings,
+                seeds[members],
+                objective.of(members),
+                place,
+            )
+            return _train_chunk(chunk, y[members], settings, bar, stop)
+
+        parts = run_chunks(run, chunks, workers)
+    return _joined(parts, settings.epochs, len(weights))
+
+
+def _check_shapes(architecture: Architecture, weights, X, y, seeds) -> None:
+    K, n = len(weights), np.shape(X)[-2]
+    for name, values, shapes in (
+        ("weights", weights, [(K, architecture.n_weights)]),
+        ("X", X, [(n, architecture.n_inputs), (K, n, architecture.n_inputs)]),
+        ("y", y, [(K, n, architecture.n_outputs)]),
+        ("seeds", seeds, [(K,)]),
+    ):
+        if np.shape(values) not in shapes:
+            allowed = " or ".join(map(str, shapes))
+            raise ValueError(f"{name} has shape {np.shape(values)}: must be {allowed}")
+
+
+@torch.no_grad()
+def _train_chunk(
+    chunk: Chunk, y: np.ndarray, settings: TrainingSettings, bar: tqdm, stop: threading.Event
+) -> tuple:
+    variances = y.var(axis=1).sum(axis=1)
+    monitor = ConvergenceMonitor(settings.convergence, variances, chunk)
+    epoch = 0
+    for epoch in range(settings.epochs):
+        chunk.run_epoch(epoch)
+        bar.update()
+        if stop.is_set() or monitor.all_done(epoch):
+            break
+    bar.update(settings.epochs - epoch - 1)
+    return monitor.results(epoch + 1)
+
+
+def _joined(parts: list, budget: int, n_members: int) -> TrainingResult:
+    weights = np.concatenate([part[0] for part in parts])[:n_members]
+    epochs = np.concatenate([part[2] for part in parts])[:n_members]
+    losses = np.concatenate(
+        [np.pad(p[1], ((0, budget - len(p[1])), (0, 0)), constant_values=np.nan) for p in parts],
+        axis=1,
+    )[: epochs.max(), :n_members]
+    last = losses[epochs - 1, np.arange(n_members)]
+    finite = np.isfinite(weights).all(axis=1) & np.isfinite(last)
+    return TrainingResult(weights, losses, epochs, tuple(np.flatnonzero(~finite).tolist()))

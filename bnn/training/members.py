@@ -1,0 +1,226 @@
+"""The optimisation of some members side by side: data, passes, Adam, record, graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bnn.networks.architecture import Architecture
+from bnn.training.backprop import LayerBlocks, Pass, with_ones
+from bnn.training.cuda_graph import capture
+from bnn.training.penalties import Regulariser
+from bnn.training.settings import TrainingSettings
+from bnn.training.shuffling import Shuffler
+
+# β^t vanishes at this t, so that Adam's bias corrections are 1 from the first step.
+_STEP_WITHOUT_CORRECTION = 1e9
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The constants of the loss (y - f)ᵀ P (y - f) + penalty(ω - ω0).
+
+    Attributes:
+        precision: P = Σ_noise⁻¹, (n_out, n_out); None is the identity.
+        regulariser: The penalty; None for none.
+        anchors: ω0, (K, d), with a regulariser.
+    """
+
+    precision: np.ndarray | None = None
+    regulariser: Regulariser | None = None
+    anchors: np.ndarray | None = None
+
+    def of(self, members: np.ndarray) -> Objective:
+        """Return the objective of some members."""
+        anchors = None if self.anchors is None else self.anchors[members]
+        return Objective(self.precision, self.regulariser, anchors)
+
+
+def _float32(values: np.ndarray, device: torch.device) -> Tensor:
+    return torch.as_tensor(np.ascontiguousarray(values), dtype=torch.float32, device=device)
+
+
+class MemberData:
+    """The data of k members in the shuffled order of the current epoch.
+
+    Args:
+        X: (N, n_in) or (k, N, n_in).
+        y: (k, N, n_out).
+        seeds: One a member, (k,).
+        shuffled: Whether the order changes at all.
+        device: Where the data lie.
+    """
+
+    def __init__(
+        self, X: np.ndarray, y: np.ndarray, seeds: np.ndarray, shuffled: bool, device: torch.device
+    ) -> None:
+        k, n = y.shape[:2]
+        inputs = with_ones(_float32(X, device))
+        targets = _float32(y, device)
+        self._offset = n * torch.arange(k, device=device)[:, None]
+        self._shared = inputs.ndim == 2
+        shape = (k, n, inputs.shape[-1])
+        self.X = inputs.expand(shape).clone(memory_format=torch.contiguous_format)
+        self.y = targets.clone()
+        self._X, self._y = (
+            inputs.reshape(-1, inputs.shape[-1]),
+            targets.reshape(-1, targets.shape[-1]),
+        )
+        self._shuffler = Shuffler(seeds, n, device) if shuffled else None
+
+    def shuffle(self, epoch: int) -> None:
+        """Bring the points into the order of an epoch."""
+        if self._shuffler is None:
+            return
+        order = self._shuffler.permutations(epoch)
+        rows = (order + self._offset).view(-1)
+        torch.index_select(self._y, 0, rows, out=self.y.view(-1, self.y.shape[-1]))
+        rows = order.view(-1) if self._shared else rows
+        torch.index_select(self._X, 0, rows, out=self.X.view(-1, self.X.shape[-1]))
+
+
+class Adam:
+    """Fused Adam on one flat buffer.
+
+    Args:
+        weights: Changed in place by step().
+        gradients: Read by step().
+        settings: Step size, moments, bias correction.
+    """
+
+    def __init__(self, weights: Tensor, gradients: Tensor, settings: TrainingSettings) -> None:
+        self._weights, self._gradients = weights, gradients
+        self._moments = torch.zeros_like(weights), torch.zeros_like(weights)
+        self._first = 0.0 if settings.bias_correction else _STEP_WITHOUT_CORRECTION
+        self._count = torch.tensor(self._first, device=weights.device)
+        self._constants: dict[str, Any] = {
+            "lr": settings.learning_rate,
+            "beta1": settings.beta1,
+            "beta2": settings.beta2,
+            "eps": settings.epsilon,
+            "weight_decay": 0.0,
+            "amsgrad": False,
+            "maximize": False,
+        }
+
+    def step(self) -> None:
+        """Update the weights by the gradients."""
+        first, second = self._moments
+        self._count.add_(1.0)
+        # The function of torch.optim that ends here takes longer than some of the products.
+        torch.ops.aten._fused_adam_(
+            [self._weights],
+            [self._gradients],
+            [first],
+            [second],
+            [],
+            [self._count],
+            **self._constants,
+        )
+
+    def reset(self) -> None:
+        """Forget the moments."""
+        self._count.fill_(self._first)
+        for moment in self._moments:
+            moment.zero_()
+
+
+class Chunk:
+    """k members under training.
+
+    Args:
+        architecture: The networks.
+        weights: Start, (k, d).
+        X: (N, n_in) or (k, N, n_in).
+        y: (k, N, n_out).
+        settings: Of the loop.
+        seeds: One a member, (k,).
+        objective: Noise precision and penalty.
+        device: Where everything lies.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        weights: np.ndarray,
+        X: np.ndarray,
+        y: np.ndarray,
+        settings: TrainingSettings,
+        seeds: np.ndarray,
+        objective: Objective,
+        device: torch.device,
+    ) -> None:
+        k, n = y.shape[:2]
+        batch = min(settings.batch_size or n, n)
+        self.data = MemberData(X, y, seeds, batch < n, device)
+        self.weights = LayerBlocks(architecture, k, device).load(torch.as_tensor(weights))
+        self.gradients = LayerBlocks(architecture, k, device)
+        self.adam = Adam(self.weights.flat, self.gradients.flat, settings)
+        self._batches = self._views(architecture, batch, n)
+        self.n = n
+        self.loss = torch.zeros(k, device=device)
+        self.record = torch.full((settings.epochs, k), torch.nan, device=device)
+        self._precision = None
+        if objective.precision is not None:
+            self._precision = _float32(objective.precision, device).repeat(k, 1, 1)
+        self._set_regulariser(objective, architecture, device)
+        self._start = self.weights.flat.clone()
+        self._steps = capture(self.steps, self._restart) if device.type == "cuda" else self.steps
+
+    def _set_regulariser(
+        self, objective: Objective, architecture: Architecture, device: torch.device
+    ) -> None:
+        self._add_penalty = None
+        if objective.regulariser is not None:
+            k = len(self.loss)
+            self._add_penalty = objective.regulariser.on(self.weights.slices, device)
+            self._differences = LayerBlocks(architecture, k, device)
+            self._anchors = LayerBlocks(architecture, k, device)
+            self._anchors.load(torch.as_tensor(objective.anchors))
+
+    def _views(self, architecture: Architecture, batch: int, n: int) -> list:
+        slices = [slice(start, min(start + batch, n)) for start in range(0, n, batch)]
+        sizes = {points.stop - points.start for points in slices}
+        passes = {size: Pass(architecture, self.weights, self.gradients, size) for size in sizes}
+        runs = [passes[points.stop - points.start] for points in slices]
+        return [
+            (run, run.inputs(self.data.X[:, points]), self.data.y[:, points].transpose(1, 2))
+            for run, points in zip(runs, slices, strict=True)
+        ]
+
+    def run_epoch(self, epoch: int) -> None:
+        """Train through the data once and record the losses."""
+        self.data.shuffle(epoch)
+        self._steps()
+        torch.div(self.loss, self.n, out=self.record[epoch])
+
+    def steps(self) -> None:
+        """Take the optimisation steps of one epoch; the same calls on the same buffers always."""
+        self.loss.zero_()
+        for run, inputs, y in self._batches:
+            self._data_gradient(run.forward(inputs), y, run.delta)
+            run.backward(inputs)
+            self._penalty_gradient()
+            self.adam.step()
+
+    def _data_gradient(self, outputs: Tensor, y: Tensor, delta: Tensor) -> None:
+        residual = outputs.sub_(y)
+        if self._precision is None:
+            delta.copy_(residual)
+        else:
+            torch.bmm(self._precision, residual, out=delta)
+        self.loss.add_(residual.mul_(delta).sum(dim=(1, 2)))
+        delta.mul_(2.0 / y.shape[2])
+
+    def _penalty_gradient(self) -> None:
+        if self._add_penalty is not None:
+            torch.sub(self.weights.flat, self._anchors.flat, out=self._differences.flat)
+            self._add_penalty(self._differences.blocks, self.gradients.blocks, 1.0 / self.n)
+
+    def _restart(self) -> None:
+        self.weights.flat.copy_(self._start)
+        self.adam.reset()

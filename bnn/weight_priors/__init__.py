@@ -1,0 +1,1 @@
+"""Priors over the weights, learnt from pre-trained networks."""

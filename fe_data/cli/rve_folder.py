@@ -1,0 +1,112 @@
+"""One cell into a folder: result.json, rve.png and, on request, fields.xdmf for ParaView."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+
+from fe_data.dataset import record
+from fe_data.dataset.design import MAX_SEED, require_integer
+from fe_data.geometry.mesh import MATRIX
+from fe_data.geometry.microstructure import require_packable
+from fe_data.mechanics.elements import write_xdmf
+from fe_data.mechanics.load_stepping import Loading
+from fe_data.mechanics.properties import von_mises
+from fe_data.mechanics.rve import SolvedCell, solve_cell, uniaxial
+from fe_data.provenance import provenance
+from fe_data.settings import Inputs, Settings
+
+RESULT, PICTURE = "result.json", "rve.png"
+FIELDS = ("fields.xdmf", "fields.h5")
+
+
+def run_rve(
+    inputs: Inputs,
+    seed: int,
+    settings: Settings,
+    out_dir: Path,
+    *,
+    loading: Loading | None = None,
+    xdmf: bool = False,
+) -> SolvedCell:
+    """Simulate one cell into a folder; what a run before wrote there is deleted.
+
+    Args:
+        inputs: The four inputs.
+        seed: Seed of the fibre arrangement.
+        settings: Everything else.
+        out_dir: Folder, made when missing; result.json is written last, when all else is there.
+        loading: Instead of the paper's; effective properties are not extracted then.
+        xdmf: Also write fields.xdmf.
+
+    Raises:
+        ValueError, SimulationError: See `fe_data.mechanics.rve.simulate`.
+        OSError: The folder cannot be made or written.
+    """
+    from fe_data.mechanics.plots import plot_rve, save
+
+    seed = require_integer("seed", seed, 0, MAX_SEED)
+    require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
+    out_dir.mkdir(parents=True, exist_ok=True)
+    for name in (RESULT, PICTURE, *FIELDS):
+        (out_dir / name).unlink(missing_ok=True)
+    cell = solve_cell(inputs, seed, settings, loading, fit=loading is None)
+    heading = (
+        f"vf = {inputs.vf:g}, $E_f$ = {inputs.E_f_GPa:g} GPa, $b_m$ = {inputs.b_m_MPa:g} MPa, "
+        f"$c_m$ = {inputs.c_m:g}, seed {seed}"
+    )
+    save(plot_rve(cell, heading), out_dir / PICTURE)
+    if xdmf:
+        write_fields(cell, out_dir / FIELDS[0])
+    summary = {
+        "inputs": dataclasses.asdict(inputs),
+        "seed": seed,
+        "settings": settings.to_dict(),
+        "loading": dataclasses.asdict(loading or uniaxial(settings.strain)),
+        "provenance": provenance(),
+        "history": {name: values.tolist() for name, values in cell.solution.history.items()},
+    }
+    if cell.effective is not None:
+        result = cell.result()
+        summary |= {"effective": result.effective, "info": result.info}
+    record.write_atomic(out_dir / RESULT, (json.dumps(summary, indent=1) + "\n").encode())
+    return cell
+
+
+def describe(cell: SolvedCell) -> str:
+    """The properties of a cell in a line or, under another loading, its mean stress."""
+    e = cell.effective
+    if e is None:
+        xx, yy, zz, xy = cell.solution.history["stress"][-1]
+        return f"mean stress xx {xx:.1f}, yy {yy:.1f}, zz {zz:.1f}, xy {xy:.1f} MPa"
+    text = (
+        f"b_eff {e.b_eff_MPa:.1f} MPa, c_eff {e.c_eff:.4f}, E_eff {e.E_eff_GPa:.2f} GPa, "
+        f"nu_eff {e.nu_eff:.4f}, p_sigma {cell.p_sigma:.3f}"
+    )
+    return text + (f" ({e.warning})" if e.warning else "")
+
+
+def write_fields(cell: SolvedCell, path: Path) -> None:
+    """Write displacement, mean von Mises stress, plastic strain and material of each triangle."""
+    d = cell.discretisation
+    fluctuation = cell.cell.displacement(cell.solution.x).reshape(-1, 2)[d.merged]
+    exx, eyy, gxy = cell.solution.x[-3:]
+    displacement = fluctuation + d.points @ np.array([[exx, gxy / 2], [gxy / 2, eyy]])
+    mises, plastic = np.empty(len(d.cells)), np.zeros(len(d.cells))
+    parts = [(MATRIX, d.matrix, cell.fields.matrix_stress)]
+    parts += [
+        (i, *part) for i, part in enumerate(zip(d.fibres, cell.fields.fibre_stress, strict=True))
+    ]
+    for material, elements, stress in parts:
+        mises[d.material == material] = np.average(
+            von_mises(stress), axis=1, weights=elements.weights
+        )
+    weights = d.matrix.weights
+    plastic[d.material == MATRIX] = np.average(cell.fields.plastic_strain, axis=1, weights=weights)
+    values = {
+        "von_mises_MPa": mises,
+        "plastic_strain": plastic,
+        "material": d.material.astype(float),
+    }
+    write_xdmf(d, path, displacement, values)

@@ -1,0 +1,1 @@
+"""From a design to a table: inputs, simulated samples, records on disk, checks."""

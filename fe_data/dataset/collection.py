@@ -1,0 +1,162 @@
+"""The records of a dataset folder read together, and the tables made from them."""
+
+import csv
+import hashlib
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fe_data.dataset import record
+from fe_data.dataset.folder import FAILURES, PROVENANCE, TABLE, record_path
+from fe_data.dataset.record import DamagedRecord
+from fe_data.dataset.table import COLUMNS, format_row
+from fe_data.settings import OUTPUT_NAMES
+
+HEADER_ENTRIES = {
+    "seed",
+    "group",
+    "status",
+    "inputs",
+    "outputs",
+    "attempts",
+    "seconds",
+    "provenance",
+}
+FAILURE_COLUMNS = ("index", "attempt", "seed", "status", "reason")
+
+
+@dataclass
+class Collection:
+    """What the records of a folder hold, in the order of the samples."""
+
+    rows: list[str] = field(default_factory=list)  # lines of the table
+    failures: list[tuple] = field(default_factory=list)  # FAILURE_COLUMNS of each failed attempt
+    counts: dict[str, int] = field(default_factory=lambda: {"ok": 0, "retried": 0, "failed": 0})
+    problems: dict[int, str] = field(default_factory=dict)  # samples without a usable record
+    made_by: Counter[str] = field(default_factory=Counter)  # JSON text of provenance: records
+    seconds: float = 0.0  # of all cells together
+
+
+def read_header(folder: Path, index: int, config_digest: str) -> dict:
+    """Header of the record of one sample, if it is whole and of this configuration.
+
+    Raises:
+        DamagedRecord: it is missing, damaged or belongs elsewhere.
+    """
+    path = record_path(folder, index)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise DamagedRecord("no record") from None
+    except OSError as error:
+        raise DamagedRecord(f"unreadable: {error.strerror}") from None
+    header = record.decode_header(data)
+    if header.get("config") != config_digest:
+        raise DamagedRecord("record of another configuration")
+    if header.get("index") != index:
+        raise DamagedRecord(f"record of sample {header.get('index')}")
+    if not header.keys() >= HEADER_ENTRIES:
+        raise DamagedRecord("incomplete header")
+    return header
+
+
+def is_done(folder: Path, index: int, config_digest: str, *, retry_failed: bool = False) -> bool:
+    """Whether a sample has a usable record."""
+    try:
+        header = read_header(folder, index, config_digest)
+    except DamagedRecord:
+        return False
+    return not (retry_failed and header["status"] == "failed")
+
+
+def absent(folder: Path, indices: Iterable[int]) -> list[int]:
+    """Samples without a record, which nothing is read for."""
+    return [index for index in indices if not record_path(folder, index).exists()]
+
+
+def collect(folder: Path, config: dict, indices: Iterable[int]) -> Collection:
+    """Read the records of the given samples; memory holds one line of text a sample."""
+    found = Collection()
+    for index in indices:
+        try:
+            header = read_header(folder, index, config["digest"])
+            row = table_row(header)
+        except DamagedRecord as error:
+            found.problems[index] = str(error)
+            continue
+        found.rows.append(row)
+        found.counts[header["status"]] += 1
+        found.made_by[json.dumps(header["provenance"])] += 1
+        found.seconds += header["seconds"]
+        found.failures.extend(_failed_attempts(header))
+    return found
+
+
+def table_row(header: dict) -> str:
+    """Line of the table that a record's header holds.
+
+    Raises:
+        DamagedRecord: the header lacks an entry, or an output of a finished sample is not finite.
+    """
+    try:
+        outputs = header["outputs"] or dict.fromkeys(OUTPUT_NAMES)
+        scalars = {name: header[name] for name in ("index", "seed", "group", "status")}
+        row = format_row({**scalars, **header["inputs"], **outputs})
+        finite = [isinstance(x, float) and math.isfinite(x) for x in map(outputs.get, OUTPUT_NAMES)]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DamagedRecord(f"incomplete header ({error})") from None
+    if finite != [header["status"] != "failed"] * len(finite):
+        raise DamagedRecord("outputs do not go with the status")
+    return row
+
+
+def write_table(folder: Path, config: dict, found: Collection) -> None:
+    """Write dataset.csv, its provenance, and failures.csv where an attempt failed."""
+    record.write_atomic(folder / PROVENANCE, provenance_text(config, found).encode())
+    record.write_atomic(folder / TABLE, table_text(found).encode())
+    if found.failures:
+        record.write_atomic(folder / FAILURES, failures_text(found).encode())
+    else:
+        (folder / FAILURES).unlink(missing_ok=True)
+
+
+def provenance_text(config: dict, found: Collection) -> str:
+    """Content of provenance.json."""
+    makers = [{**json.loads(text), "records": count} for text, count in found.made_by.items()]
+    content = {
+        "config_sha256": config["digest"],
+        "inputs_sha256": config["inputs_sha256"],
+        "table_sha256": hashlib.sha256(table_text(found).encode()).hexdigest(),
+        "seed": config["seed"],
+        "samples": found.counts,
+        "cell_seconds": round(found.seconds, 3),
+        "made_by": makers,
+    }
+    return json.dumps(content, indent=2) + "\n"
+
+
+def table_text(found: Collection) -> str:
+    """Content of dataset.csv."""
+    return ",".join(COLUMNS) + "\n" + "".join(found.rows)
+
+
+def failures_text(found: Collection) -> str:
+    """Content of failures.csv."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(FAILURE_COLUMNS)
+    writer.writerows(found.failures)
+    return buffer.getvalue()
+
+
+def _failed_attempts(header: dict) -> list[tuple]:
+    attempts = enumerate(header["attempts"], start=1)
+    return [
+        (header["index"], n, a["seed"], header["status"], a["error"])
+        for n, a in attempts
+        if a["error"]
+    ]

@@ -1,0 +1,239 @@
+"""Compare a dataset with a reference table: bias, spread and scatter of every property."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from fe_data.dataset import folder as dataset
+from fe_data.dataset import record
+from fe_data.dataset.table import Table, load_table
+from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES, require_between
+
+ABSOLUTE = ("p_sigma",)  # a fraction that may be 0: its differences are not divided by it
+WIDTHS = (11, 11, 11, 9, 9, 9)  # of the printed columns
+SAME_INPUTS = 1e-9  # distance in the unit box of the inputs
+
+
+@dataclass(frozen=True)
+class Points:
+    """A table with one point per different input.
+
+    Attributes:
+        inputs: (m, 4).
+        mean, std: (m, 5) over the replicates of each input; std is NaN for a single one.
+        count: (m,) replicates.
+    """
+
+    inputs: np.ndarray
+    mean: np.ndarray
+    std: np.ndarray
+    count: np.ndarray
+
+
+@dataclass(frozen=True)
+class OutputComparison:
+    """One output over all pairs; differences are relative, but absolute for p_sigma."""
+
+    output: str
+    relative: bool
+    bias: float  # mean difference
+    spread: float  # standard deviation of the differences
+    worst: float  # largest difference in size, with its sign
+    worst_point: int  # its number in `pairs`
+    scatter: float | None  # mean coefficient of variation of our replicates
+    reference_scatter: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A dataset against a reference.
+
+    Attributes:
+        outputs: one entry an output.
+        pairs: inputs, means and differences of each pair, in the order of the dataset.
+        distance: largest distance of paired inputs, as a fraction of the input box; 0 when equal.
+        unpaired: reference inputs that no point of the dataset is paired with.
+    """
+
+    outputs: list[OutputComparison]
+    pairs: list[dict]
+    distance: float
+    unpaired: int
+
+
+def run(ours: Path, reference: Path, json_path: Path | None = None) -> int:
+    """Print a comparison, and write it as JSON on request."""
+    path = ours / dataset.TABLE if ours.is_dir() else ours
+    comparison = compare(load_table(path), load_table(reference))
+    print(format_comparison(comparison))
+    if json_path is not None:
+        text = json.dumps(asdict(comparison), indent=1, allow_nan=False) + "\n"
+        record.write_atomic(json_path, text.encode())
+    return 0
+
+
+def run_check(ours: Path, reference: Path, tolerance: float) -> int:
+    """Print whether two tables are the same row by row, to a tolerance; 1 when they are not."""
+    require_between("tolerance", tolerance, 0.0, 1.0)
+    path = ours / dataset.TABLE if ours.is_dir() else ours
+    largest, differing = check(load_table(path), load_table(reference), tolerance)
+    if not differing:
+        print(f"{path}: all rows agree with {reference}, the largest difference is {largest:.1e}")
+        return 0
+    rows = ", ".join(map(str, differing[:10])) + (", ..." if len(differing) > 10 else "")
+    print(
+        f"{path}: {len(differing)} rows differ from {reference} by more than {tolerance:g} "
+        f"(largest {largest:.1e}): index {rows}"
+    )
+    return 1
+
+
+def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[int]]:
+    """Compare two tables row by row.
+
+    Args:
+        ours: a table.
+        reference: another with the same inputs in the same order.
+        tolerance: largest difference of an output: relative to the reference (to ours where that
+            is 0), but absolute for p_sigma.
+
+    Returns:
+        The largest difference and the index of every sample that differs by more.
+
+    Raises:
+        ValueError: a table has no complete sample, or they do not hold the same inputs.
+    """
+    _require_samples(ours, reference)
+    same_shape = ours.inputs.shape == reference.inputs.shape
+    if not same_shape or not np.allclose(ours.inputs, reference.inputs, rtol=1e-12, atol=0):
+        raise ValueError("the tables do not hold the same inputs in the same order")
+    difference = np.abs(_differences(ours.outputs, reference.outputs)).max(axis=1)
+    return float(difference.max()), ours.index[~(difference <= tolerance)].tolist()
+
+
+def compare(ours: Table, reference: Table) -> Comparison:
+    """Pair the points of two tables by their inputs and compare the outputs.
+
+    Replicates are averaged first. Every point of ours is paired with the reference point of equal
+    inputs or, when there is none, with the nearest in the unit box of the inputs.
+
+    Raises:
+        ValueError: a table has no complete sample.
+    """
+    _require_samples(ours, reference)
+    a, b = points(ours), points(reference)
+    distance, nearest = cKDTree(_unit(b.inputs)).query(_unit(a.inputs))
+    matched = Points(b.inputs[nearest], b.mean[nearest], b.std[nearest], b.count[nearest])
+    difference = _differences(a.mean, matched.mean)
+    outputs = [
+        _compare_output(column, difference[:, column], a, matched)
+        for column in range(len(OUTPUT_NAMES))
+    ]
+    largest = float(distance.max())
+    return Comparison(
+        outputs=outputs,
+        pairs=[_pair(number, a, matched, difference) for number in range(len(difference))],
+        distance=0.0 if largest < SAME_INPUTS else largest,
+        unpaired=len(b.inputs) - len(np.unique(nearest)),
+    )
+
+
+def _require_samples(ours: Table, reference: Table) -> None:
+    for name, table in (("dataset", ours), ("reference", reference)):
+        if len(table) == 0:
+            raise ValueError(f"the {name} has no sample with outputs to compare")
+
+
+def _differences(ours: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Differences (n, 5), relative to the reference, or to ours where that is 0; see ABSOLUTE."""
+    scale = np.where(reference == 0, np.abs(ours), np.abs(reference))
+    scale[scale == 0] = 1.0  # without hardening b is 0 on both sides
+    scale[:, [name in ABSOLUTE for name in OUTPUT_NAMES]] = 1.0
+    return (ours - reference) / scale
+
+
+def points(table: Table) -> Points:
+    """Mean and standard deviation over the samples of equal inputs, in the order of their first."""
+    _, first, which = np.unique(table.inputs, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    members = [table.outputs[which.ravel() == number] for number in order]
+    return Points(
+        inputs=table.inputs[first[order]],
+        mean=np.array([rows.mean(axis=0) for rows in members]),
+        std=np.array(
+            [
+                rows.std(axis=0, ddof=1) if len(rows) > 1 else np.full(rows.shape[1], np.nan)
+                for rows in members
+            ]
+        ),
+        count=np.array([len(rows) for rows in members]),
+    )
+
+
+def format_comparison(comparison: Comparison) -> str:
+    """The comparison as a text table."""
+    lines = [f"{len(comparison.pairs)} pairs of equal inputs"]
+    if comparison.distance:
+        apart = f"up to {comparison.distance:.3g} of the box apart"
+        lines = [f"{len(comparison.pairs)} pairs of nearest inputs, {apart}"]
+    if comparison.unpaired:
+        lines[0] += f"; {comparison.unpaired} inputs of the reference are not used"
+    titles = zip(("bias", "spread", "worst", "at pair", "CoV", "CoV ref"), WIDTHS, strict=True)
+    lines.append(f"{'output':<10}" + "".join(f"{title:>{width}}" for title, width in titles))
+    lines += [_format_output(output) for output in comparison.outputs]
+    return "\n".join(lines)
+
+
+def _compare_output(
+    column: int, difference: np.ndarray, ours: Points, reference: Points
+) -> OutputComparison:
+    worst = int(np.argmax(np.abs(difference)))
+    return OutputComparison(
+        output=OUTPUT_NAMES[column],
+        relative=OUTPUT_NAMES[column] not in ABSOLUTE,
+        bias=float(difference.mean()),
+        spread=float(difference.std(ddof=1)) if len(difference) > 1 else 0.0,
+        worst=float(difference[worst]),
+        worst_point=worst,
+        scatter=_scatter(ours, column),
+        reference_scatter=_scatter(reference, column),
+    )
+
+
+def _scatter(table: Points, column: int) -> float | None:
+    """Mean coefficient of variation over the points with replicates and a mean other than 0."""
+    use = (table.count > 1) & (table.mean[:, column] != 0)
+    if not use.any():
+        return None
+    return float(np.mean(table.std[use, column] / np.abs(table.mean[use, column])))
+
+
+def _pair(number: int, ours: Points, reference: Points, difference: np.ndarray) -> dict:
+    return {
+        "inputs": ours.inputs[number].tolist(),
+        "reference_inputs": reference.inputs[number].tolist(),
+        "replicates": [int(ours.count[number]), int(reference.count[number])],
+        "mean": ours.mean[number].tolist(),
+        "reference_mean": reference.mean[number].tolist(),
+        "difference": difference[number].tolist(),
+    }
+
+
+def _format_output(output: OutputComparison) -> str:
+    scale, unit = (100.0, " %") if output.relative else (1.0, "")
+    numbers = "".join(
+        f"{f'{scale * x:+.3f}{unit}':>11}" for x in (output.bias, output.spread, output.worst)
+    )
+    scatter = "".join(
+        f"{'-' if x is None else f'{100 * x:.2f} %':>9}"
+        for x in (output.scatter, output.reference_scatter)
+    )
+    return f"{output.output:<10}{numbers}{output.worst_point:>9}{scatter}"
+
+
+def _unit(inputs: np.ndarray) -> np.ndarray:
+    low, high = np.transpose(list(INPUT_BOUNDS.values()))
+    return (inputs - low) / (high - low)

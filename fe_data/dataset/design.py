@@ -1,0 +1,178 @@
+"""Which cells are simulated: the paper's designs, design files, one independent seed a sample."""
+
+import hashlib
+import operator
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import SupportsIndex
+
+import numpy as np
+from scipy import stats
+from scipy.stats import qmc
+
+from fe_data.dataset import table
+from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, Inputs
+
+FILE_DESIGN = "inputs"
+MAX_SEED = 2**63 - 1
+MAX_SAMPLES = 1_000_000
+# Beta(2,4), Beta(3,2), Beta(3,3), Beta(3,3) in the order of INPUT_NAMES.
+BETA_SHAPES = ((2.0, 4.0), (3.0, 2.0), (3.0, 3.0), (3.0, 3.0))
+
+
+@dataclass(frozen=True)
+class NamedDesign:
+    """A design of the paper, before its size and seed are chosen."""
+
+    distribution: str  # "uniform" or "beta" over INPUT_BOUNDS
+    count: int  # different inputs
+    microstructures: int  # cells per input
+
+
+NAMED_DESIGNS = {
+    "test_uniform": NamedDesign("uniform", 50, 1),
+    "train_uniform": NamedDesign("uniform", 100, 1),
+    "train_beta": NamedDesign("beta", 50, 1),
+    "replicates": NamedDesign("uniform", 10, 10),
+    "noise": NamedDesign("uniform", 20, 15),
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One cell to simulate."""
+
+    index: int  # row of the dataset
+    group: int  # number of the input; replicates share it
+    seed: int  # of the microstructure
+    inputs: Inputs
+
+
+@dataclass(frozen=True)
+class Design:
+    """The inputs of a whole dataset; a function of (name, size, seed) or of a design file."""
+
+    name: str
+    seed: int
+    inputs: np.ndarray  # (n, 4) in the order and units of INPUT_NAMES
+    groups: np.ndarray  # (n,) integers
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def sample(self, index: int) -> Sample:
+        """The sample in row `index`."""
+        inputs = Inputs(*self.inputs[index].tolist())
+        return Sample(index, int(self.groups[index]), seed_of(self.name, self.seed, index), inputs)
+
+    @cached_property
+    def inputs_digest(self) -> str:
+        """SHA-256 of all inputs and groups, to the last bit."""
+        return digest_inputs(self.inputs, self.groups)
+
+
+def digest_inputs(inputs: np.ndarray, groups: np.ndarray) -> str:
+    """SHA-256 of inputs (n, 4) and groups (n,), to the last bit and on any machine."""
+    values = np.ascontiguousarray(inputs, dtype="<f8").tobytes()
+    return hashlib.sha256(values + np.ascontiguousarray(groups, dtype="<i8").tobytes()).hexdigest()
+
+
+def seed_of(name: str, seed: int, index: int) -> int:
+    """Seed of one sample's microstructure: independent of the others, and of jobs and order.
+
+    The design's name is part of the entropy, so that a training and a test set of the same
+    seed do not share their microstructures.
+    """
+    return _draw_seed(np.random.SeedSequence(_entropy(name, seed), spawn_key=(index,)))
+
+
+def retry_seed(seed: int) -> int:
+    """Seed of the second microstructure of a sample whose first one, made with `seed`, failed."""
+    return _draw_seed(np.random.SeedSequence(seed, spawn_key=(1,)))
+
+
+def named_design(
+    name: str, seed: int = 0, *, count: int | None = None, microstructures: int | None = None
+) -> Design:
+    """Latin hypercube design of the paper.
+
+    Args:
+        name: key of NAMED_DESIGNS.
+        seed: of the hypercube and of the microstructures, in [0, 2**63).
+        count: number of different inputs, instead of the design's own.
+        microstructures: cells per input, instead of the design's own.
+
+    Raises:
+        ValueError: unknown name, or a number out of range.
+    """
+    if name not in NAMED_DESIGNS:
+        raise ValueError(f"design = {name!r} is unknown: allowed are {', '.join(NAMED_DESIGNS)}")
+    spec = NAMED_DESIGNS[name]
+    count = spec.count if count is None else count
+    repeats = spec.microstructures if microstructures is None else microstructures
+    seed = require_integer("seed", seed, 0, MAX_SEED)
+    count = require_integer("count", count, 1, MAX_SAMPLES)
+    repeats = require_integer("microstructures", repeats, 1, MAX_SAMPLES // count)
+    unit = _latin_hypercube(count, np.random.SeedSequence(_entropy(name, seed)))
+    if spec.distribution == "beta":
+        a, b = np.transpose(BETA_SHAPES)
+        unit = stats.beta.ppf(unit, a, b)
+    low, high = np.transpose(list(INPUT_BOUNDS.values()))
+    points = np.clip(low + unit * (high - low), low, high)
+    return _replicated(name, seed, points, np.arange(count), repeats)
+
+
+def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> Design:
+    """Design from a CSV file with the four input columns and, optionally, `group`.
+
+    Further columns are ignored, so that any dataset.csv can be simulated again. Without
+    `group`, every row is its own group.
+
+    Raises:
+        ValueError: names every bad row by line number, column and value.
+    """
+    seed = require_integer("seed", seed, 0, MAX_SEED)
+    points, groups = table.load_inputs(path)
+    if len(points) > MAX_SAMPLES:
+        raise ValueError(f"{path}: {len(points)} rows are too many: allowed are {MAX_SAMPLES}")
+    repeats = require_integer("microstructures", microstructures, 1, MAX_SAMPLES // len(points))
+    return _replicated(FILE_DESIGN, seed, points, groups, repeats)
+
+
+def _replicated(name, seed, points, groups, repeats) -> Design:
+    return Design(name, seed, np.repeat(points, repeats, axis=0), np.repeat(groups, repeats))
+
+
+def _latin_hypercube(count: int, sequence: np.random.SeedSequence) -> np.ndarray:
+    sampler = qmc.LatinHypercube(len(INPUT_NAMES))
+    # Set, not passed: newer versions of SciPy draw from a child of a generator that is passed.
+    sampler.rng = np.random.default_rng(sequence)
+    return sampler.random(count)
+
+
+def _entropy(name: str, seed: int) -> tuple[int, int]:
+    return seed, zlib.crc32(name.encode())
+
+
+def _draw_seed(sequence: np.random.SeedSequence) -> int:
+    # 63 bits: fits a signed integer everywhere.
+    return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def require_integer(name: str, value: SupportsIndex, low: int, high: int) -> int:
+    """The value as Python's integer, where it is one.
+
+    Raises:
+        ValueError: names the field, the value and the allowed range.
+    """
+    try:
+        number = low - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = low - 1
+    if not low <= number <= high:
+        raise ValueError(
+            f"{name} = {value!r} is out of range: allowed are integers in [{low}, {high}]"
+        )
+    return number

@@ -1,0 +1,182 @@
+"""A dataset folder: one record a sample, one configuration, and the table made from them.
+
+DIR/config.json                     what the samples are a function of, with its digest
+DIR/records/0012/0012345.npz        one record a sample, a thousand a folder
+DIR/dataset.csv                     the table: written when every record is there
+DIR/failures.csv                    every failed attempt with its reason; absent when none failed
+DIR/provenance.json                 checksums, versions and machines behind the table
+"""
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from fe_data.dataset import record
+from fe_data.dataset.design import Design
+from fe_data.dataset.record import DamagedRecord
+from fe_data.settings import Settings
+
+TABLE = "dataset.csv"
+FAILURES = "failures.csv"
+PROVENANCE = "provenance.json"
+CONFIG = "config.json"
+RECORDS = "records"
+CONFIG_ENTRIES = {"design", "samples", "seed", "inputs_sha256", "settings"}
+# Some network file systems have no locks; writing there is safe all the same, since it is atomic.
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
+
+
+class FolderInUse(RuntimeError):
+    """Another process is writing the same samples."""
+
+
+def configuration(design: Design, settings: Settings) -> dict:
+    """Everything that the table is a function of, with a digest of it all."""
+    config = {
+        "format": record.FORMAT,
+        "design": design.name,
+        "samples": len(design),
+        "seed": design.seed,
+        "inputs_sha256": design.inputs_digest,
+        "settings": settings.to_dict(),
+    }
+    return {**config, "digest": digest(config)}
+
+
+def digest(config: dict) -> str:
+    """SHA-256 of a configuration; its own `digest` entry does not count."""
+    content = {name: value for name, value in config.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def record_path(folder: Path, index: int) -> Path:
+    """File of the record of one sample."""
+    return folder / RECORDS / f"{index // 1000:04d}" / f"{index:07d}.npz"
+
+
+def open_folder(folder: Path, config: dict) -> None:
+    """Make a dataset folder, or accept one that holds samples of the same configuration.
+
+    Raises:
+        ValueError: the folder holds samples of another configuration, or files of another kind.
+        OSError: the folder cannot be made or written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    # Looked for first: another shard may write the configuration from here on.
+    files = [name for name in (CONFIG, TABLE, FAILURES, PROVENANCE) if (folder / name).exists()]
+    try:
+        present = load_config(folder)
+    except ValueError:
+        present = None  # absent or damaged: the records tell whose they are
+    if present is None:
+        if not _holds_own_records(folder, config) and files:
+            raise ValueError(
+                f"{folder} holds {files[0]}, which is not of a dataset folder: choose another --out"
+            )
+        text = json.dumps(config, indent=2) + "\n"
+        record.write_atomic(folder / CONFIG, text.encode())
+    elif present["digest"] != config["digest"]:
+        raise ValueError(
+            f"{folder} holds samples of another configuration ({_difference(present, config)}): "
+            "choose another --out"
+        )
+
+
+def load_config(folder: Path) -> dict:
+    """Configuration of a dataset folder.
+
+    Raises:
+        ValueError: there is none, or it is damaged.
+    """
+    path = folder / CONFIG
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise ValueError(f"{folder} is not a dataset folder: it has no {CONFIG}") from None
+    except (ValueError, RecursionError):
+        raise ValueError(f"{path} is damaged: it is not JSON") from None
+    if not isinstance(config, dict) or config.get("digest") != digest(config):
+        raise ValueError(f"{path} is damaged: its digest does not match its content")
+    if config.get("format") != record.FORMAT or not config.keys() >= CONFIG_ENTRIES:
+        raise ValueError(f"{path} is not a configuration of format {record.FORMAT}")
+    return config
+
+
+@contextlib.contextmanager
+def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
+    """Hold the right to write the samples of one shard, (i, n); (1, 1) excludes everybody else.
+
+    The lock belongs to the open file, so that it ends with its process, however that dies. Of two
+    shards with samples in common that begin at the same moment, both may be refused.
+
+    Raises:
+        FolderInUse: another process holds it for some of these samples.
+    """
+    number, total = shard
+    with contextlib.ExitStack() as stack:
+        whole = stack.enter_context((folder / ".lock").open("ab"))
+        _lock(whole, folder, fcntl.LOCK_EX if total == 1 else fcntl.LOCK_SH)
+        if total > 1:
+            part = stack.enter_context((folder / f".lock-{number}-of-{total}").open("ab"))
+            _lock(part, folder, fcntl.LOCK_EX)
+            _refuse_overlap(folder, shard)
+        yield
+
+
+def remove_leftovers(folder: Path, indices: Iterable[int]) -> None:
+    """Delete what a killed process left of the samples it was writing."""
+    ours = {record_path(folder, index).name for index in indices}
+    for path in (folder / RECORDS).glob("*/.*.tmp"):
+        if path.name[1:].rsplit(".", 2)[0] in ours:
+            path.unlink(missing_ok=True)
+
+
+def _refuse_overlap(folder: Path, shard: tuple[int, int]) -> None:
+    """See that no shard of another number of parts is at work on the same samples."""
+    number, total = shard
+    for path in folder.glob(".lock-*-of-*"):
+        other, parts = (int(part) for part in path.name.removeprefix(".lock-").split("-of-"))
+        if parts != total and (number - other) % math.gcd(total, parts) == 0:
+            with path.open("rb") as file:
+                _lock(file, folder, fcntl.LOCK_SH)
+
+
+def _lock(file, folder: Path, kind: int) -> None:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise FolderInUse(
+            f"{folder} is in use by another `generate` of the same samples: "
+            "wait for it, or choose another --out"
+        ) from None
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
+
+
+def _holds_own_records(folder: Path, config: dict) -> bool:
+    """Whether a whole record is of this configuration; a ValueError where it is of another."""
+    for path in (folder / RECORDS).glob("*/*.npz"):
+        try:
+            header = record.decode_header(path.read_bytes())
+        except (DamagedRecord, OSError):
+            continue
+        if header.get("config") == config["digest"]:
+            return True
+        raise ValueError(
+            f"{folder} holds samples of another configuration ({path.name}): choose another --out"
+        )
+    return False
+
+
+def _difference(there: dict, here: dict) -> str:
+    flat = [{**config, **config["settings"]} for config in (there, here)]
+    for name in ("design", "samples", "seed", *here["settings"], "inputs_sha256", "format"):
+        if flat[0].get(name) != flat[1].get(name):
+            return f"{name} = {flat[0].get(name)!r:.40} there, {flat[1].get(name)!r:.40} here"
+    return "other settings"

@@ -1,0 +1,204 @@
+"""Simulate every sample of a design into a dataset folder, whatever happens on the way."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fe_data.dataset import collection, record
+from fe_data.dataset import executors as scheduling
+from fe_data.dataset import folder as dataset
+from fe_data.dataset.design import Design, Sample, require_integer
+from fe_data.dataset.executors import WorkerDied
+from fe_data.dataset.progress import Progress
+from fe_data.dataset.worker import (
+    MAX_ATTEMPTS,
+    Attempt,
+    Job,
+    Simulator,
+    Task,
+    attempt_seed,
+    encode_result,
+)
+from fe_data.geometry.microstructure import require_packable
+from fe_data.settings import Settings
+
+MAX_JOBS = 4096
+MAX_SHARDS = 1_000_000
+DEATHS_OF_A_SAMPLE = 2  # alone in its worker, before the sample is blamed for it
+
+
+class Stopped(RuntimeError):
+    """The run could not go on; every finished sample is kept."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user ended the run; every finished sample is kept."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a run ended."""
+
+    simulated: int  # samples, in this run
+    counts: dict[str, int]  # samples by status: of all shards when they are there, else of this one
+    missing: dict[int, str]  # samples of other shards without a usable record, and why
+    unreadable: dict[int, str]  # the same for the samples of this run
+    table_written: bool
+
+
+def generate(
+    design: Design,
+    settings: Settings,
+    folder: Path,
+    *,
+    jobs: int = 1,
+    shard: tuple[int, int] = (1, 1),
+    dask: str | None = None,
+    simulator: Simulator | None = None,
+    retry_failed: bool = False,
+    silent: bool = False,
+) -> Summary:
+    """Simulate what a dataset folder lacks, then write its table.
+
+    The table is a function of (design, settings) alone: the number of jobs, shards, interruptions
+    and lost workers leave no trace in it.
+
+    Args:
+        design: the inputs and seeds of all samples.
+        settings: of every cell.
+        folder: made when absent; samples that it holds already are kept.
+        jobs: worker processes on this machine.
+        shard: (i, n) simulates samples i-1, i-1+n, ... only.
+        dask: address of a Dask scheduler, to use its workers instead of local ones.
+        simulator: called as simulator(inputs, seed, settings) in the workers; None is the
+            finite-element cell.
+        retry_failed: simulate failed samples again.
+        silent: no progress is shown.
+
+    Raises:
+        ValueError: an argument is out of range, the fibres of a sample cannot be packed, or the
+            folder holds another configuration.
+        fe_data.dataset.folder.FolderInUse: another process writes the same samples.
+        Stopped: disk full, scheduler lost, package missing; run it again to finish.
+        Interrupted: by the user; run it again to finish.
+    """
+    jobs = require_integer("jobs", jobs, 1, MAX_JOBS)
+    parts = require_integer("shard", shard[1], 1, MAX_SHARDS)
+    shard = (require_integer("shard", shard[0], 1, parts), parts)
+    _require_packable(design, settings)
+    config = dataset.configuration(design, settings)
+    job = Job(settings, config["digest"], simulator)
+    indices = range(shard[0] - 1, len(design), shard[1])
+    dataset.open_folder(folder, config)
+    with dataset.locked(folder, shard):
+        dataset.remove_leftovers(folder, indices)
+        pending = [
+            i
+            for i in indices
+            if not collection.is_done(folder, i, job.config, retry_failed=retry_failed)
+        ]
+        _Run(design, folder, job, jobs, dask, len(indices), silent).finish(pending)
+        found = _collect(folder, config, range(len(design)), indices)
+        if not found.problems:
+            collection.write_table(folder, config, found)
+    return _summary(len(pending), found, indices)
+
+
+def _require_packable(design: Design, settings: Settings) -> None:
+    densest = int(design.inputs[:, 0].argmax())
+    try:
+        require_packable(float(design.inputs[densest, 0]), settings.n_fibres, settings.min_spacing)
+    except ValueError as error:
+        raise ValueError(f"row {densest} of the design: {error}") from None
+
+
+def _collect(folder: Path, config: dict, samples: range, ours: range) -> collection.Collection:
+    """Read all records; while other shards lack some, only ours, and the others as problems."""
+    absent = collection.absent(folder, samples)
+    found = collection.collect(folder, config, ours if absent else samples)
+    found.problems |= dict.fromkeys(absent, "no record")
+    return found
+
+
+def _summary(simulated: int, found: collection.Collection, indices: range) -> Summary:
+    ours = {index: why for index, why in found.problems.items() if index in indices}
+    others = {index: why for index, why in found.problems.items() if index not in indices}
+    return Summary(simulated, found.counts, others, ours, not found.problems)
+
+
+@dataclass
+class _Run:
+    design: Design
+    folder: Path
+    job: Job
+    jobs: int
+    dask: str | None
+    total: int
+    silent: bool
+
+    def finish(self, pending: list[int]) -> None:
+        """Simulate the given samples and write their records."""
+        self.remaining = dict.fromkeys(pending)  # keeps the order
+        if not pending:
+            return
+        self.progress = Progress(self.total, self.total - len(pending), silent=self.silent)
+        with self.progress, self._stops_in_one_sentence(), self._workers() as run:
+            self._run_all(run)
+
+    def _run_all(self, run: scheduling.Runner) -> None:
+        while self.remaining:
+            try:
+                self._run_tasks(run, [Task(self.design.sample(i)) for i in self.remaining])
+            except WorkerDied as death:
+                for task in death.tasks:
+                    self._run_alone(run, task.sample)
+
+    def _run_tasks(self, run: scheduling.Runner, tasks: list[Task]) -> None:
+        for index, _, data in run(self.job, tasks):
+            self._save(index, data)
+
+    def _run_alone(self, run: scheduling.Runner, sample: Sample) -> None:
+        """Simulate a sample that may kill its worker; its second death alone is its own doing."""
+        failed: list[Attempt] = []
+        for attempt in range(MAX_ATTEMPTS):
+            for _ in range(DEATHS_OF_A_SAMPLE):
+                with contextlib.suppress(WorkerDied):
+                    self._run_tasks(run, [Task(sample, tuple(failed))])
+                    return
+            failed.append(Attempt(attempt_seed(sample, attempt), "the worker process died"))
+        index, _, data = encode_result(self.job, sample, failed, None, 0.0)
+        self._save(index, data)
+
+    def _save(self, index: int, data: bytes) -> None:
+        with scheduling.interrupts_blocked():
+            record.write_atomic(dataset.record_path(self.folder, index), data)
+            del self.remaining[index]
+        self.progress.advance()
+
+    def _workers(self) -> contextlib.AbstractContextManager[scheduling.Runner]:
+        if self.dask is None:
+            return scheduling.local_workers(self.jobs)
+        return scheduling.dask_workers(self.dask)
+
+    @contextlib.contextmanager
+    def _stops_in_one_sentence(self) -> Iterator[None]:
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise Interrupted(f"interrupted: {self._kept()}") from None
+        except (OSError, MemoryError, ImportError, scheduling.ClusterError) as error:
+            raise Stopped(f"stopped: {describe(error)}: {self._kept()}") from error
+
+    def _kept(self) -> str:
+        done = self.total - len(self.remaining)
+        return (
+            f"{done} of {self.total} samples are in {self.folder}; the same command does the rest"
+        )
+
+
+def describe(error: BaseException) -> str:
+    """An error in a few words, for a sentence."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}" + (f" ({error.filename})" if error.filename else "")
+    return " ".join(str(error).split()) or type(error).__name__

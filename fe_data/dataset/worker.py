@@ -1,0 +1,129 @@
+"""What runs in a worker process: one sample, from its inputs to the content of its record."""
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fe_data.dataset import record
+from fe_data.dataset.design import Sample, retry_seed
+from fe_data.errors import SimulationError
+from fe_data.provenance import provenance
+from fe_data.settings import OUTPUT_NAMES, Settings
+
+MAX_ATTEMPTS = 2
+# Threads of one Dask worker share a process, and neither gmsh nor PETSc can run twice in one.
+_one_cell_at_a_time = threading.Lock()
+
+Simulator = Callable[..., object]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try at a sample; `error` is empty when it succeeded."""
+
+    seed: int
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A sample, and the attempts at it that have ended already."""
+
+    sample: Sample
+    failed: tuple[Attempt, ...] = ()
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all samples of a dataset share."""
+
+    settings: Settings
+    config: str  # digest of the dataset's configuration
+    simulator: Simulator | None = None  # None: the finite-element cell
+
+    def __call__(self, task: Task) -> tuple[int, str, bytes]:
+        """Simulate one sample: its index, status and record.
+
+        A failed attempt is repeated once with another microstructure. Errors of the machine rather
+        than of the sample (OSError, MemoryError, ImportError) are not recorded but raised.
+        """
+        simulator = self.simulator or _finite_element_cell()
+        with _one_cell_at_a_time:
+            attempts = list(task.failed)
+            result, started = None, time.perf_counter()
+            while result is None and len(attempts) < MAX_ATTEMPTS:
+                seed = attempt_seed(task.sample, len(attempts))
+                result, error = self._attempt(simulator, task.sample, seed)
+                attempts.append(Attempt(seed, error))
+            seconds = time.perf_counter() - started
+        return encode_result(self, task.sample, attempts, result, seconds)
+
+    def _attempt(self, simulator, sample: Sample, seed: int) -> tuple[object | None, str]:
+        try:
+            result = simulator(sample.inputs, seed, self.settings)
+            _require_finite(result)
+        except (OSError, MemoryError, ImportError):
+            raise
+        except SimulationError as error:
+            return None, _one_line(f"{type(error).__name__}: {error}")
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{place.name}, line {place.lineno}"
+            return None, _one_line(f"unexpected {type(error).__name__} in {where}: {error}")
+        return result, ""
+
+
+def attempt_seed(sample: Sample, attempt: int) -> int:
+    """Seed of the first (0) or second (1) microstructure of a sample."""
+    return sample.seed if attempt == 0 else retry_seed(sample.seed)
+
+
+def encode_result(
+    job: Job, sample: Sample, attempts: list[Attempt], result, seconds: float
+) -> tuple[int, str, bytes]:
+    """Index, status and record of a sample; `result` is None when every attempt failed."""
+    status = "failed" if result is None else "ok" if len(attempts) == 1 else "retried"
+    header = {
+        "config": job.config,
+        "index": sample.index,
+        "group": sample.group,
+        "seed": attempts[0].seed if result is None else attempts[-1].seed,
+        "status": status,
+        "inputs": vars(sample.inputs),
+        "outputs": None,
+        "attempts": [vars(attempt) for attempt in attempts],
+        "seconds": seconds,
+        "provenance": provenance(),
+    }
+    arrays = {}
+    if result is not None:
+        header |= {
+            "outputs": {name: float(result.effective[name]) for name in OUTPUT_NAMES},
+            "info": result.info,
+        }
+        arrays = {**result.history, "fibre_centres": result.fibre_centres}
+    return sample.index, status, record.encode(header, arrays)
+
+
+def _finite_element_cell() -> Simulator:
+    # Imported in the worker: the command line stays usable, and fast, without dolfinx.
+    from fe_data.mechanics.rve import simulate
+
+    return simulate
+
+
+def _require_finite(result) -> None:
+    for name in OUTPUT_NAMES:
+        if not np.isfinite(result.effective[name]):
+            raise SimulationError(f"{name} = {result.effective[name]} is not finite")
+    for name, values in result.history.items():
+        if not np.all(np.isfinite(values)):
+            raise SimulationError(f"history {name!r} holds values that are not finite")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:500]

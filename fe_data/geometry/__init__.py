@@ -1,0 +1,1 @@
+"""Fibre arrangements and their meshes."""

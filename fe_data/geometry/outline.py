@@ -1,0 +1,151 @@
+"""Fibre outlines and cell edges, cut into single-element segments on the torus.
+
+Opposite edges carry the same points by construction, and so do the pieces of a fibre that an edge
+of the cell cuts.
+"""
+
+import itertools
+import math
+
+import numpy as np
+
+from fe_data.geometry.microstructure import Microstructure, periodic_distances
+
+MATRIX = -1  # material tag; fibres carry their index
+_DIGITS = 9  # coordinates that agree to this many digits are one point
+_SMALLEST_OUTLINE = 8  # segments around a fibre, at least
+_DEFAULT_SIZE = 0.127  # element size at the fibres, in mean fibre distances 1 / sqrt(n)
+_COARSEST = 0.35  # largest element size, likewise
+GROWTH = 0.6  # growth of the element size per unit distance from the nearest fibre
+_LIGAMENT = 1.1  # largest element size at a ligament, in widths of the ligament
+
+
+def default_size(n_fibres: int) -> float:
+    """Element size at the fibres that is taken when no resolution is given."""
+    return _DEFAULT_SIZE / math.sqrt(max(n_fibres, 1))
+
+
+def point_key(x: float, y: float) -> tuple[float, float]:
+    """Coordinates by which points are the same: rounded, without a negative zero."""
+    return round(x, _DIGITS) + 0.0, round(y, _DIGITS) + 0.0
+
+
+class Outline:
+    """Fibre outlines and cell edges as directed single-element segments between shared points."""
+
+    def __init__(self, micro: Microstructure, resolution: float | None):
+        self.micro = micro
+        n_fibres = len(micro.centres)
+        diameter = 2 * micro.radius if n_fibres else 1.0
+        self.size = diameter / resolution if resolution else default_size(n_fibres)
+        # Refinement refines everywhere.
+        self.coarsest = self.size * max(1.0, _COARSEST / _DEFAULT_SIZE)
+        self.points: list[tuple[float, float]] = []
+        self._index: dict[tuple[float, float], int] = {}
+        self.arcs: list[tuple[int, int, int]] = []  # start, end, fibre; the fibre on the left
+        crossings: tuple[list[float], list[float]] = ([], [])
+        for fibre in range(n_fibres):
+            self._cut_fibre(fibre, crossings)
+        self.edges = self._cut_edges(crossings)  # start, end; the cell on the left
+
+    def _cut_fibre(self, fibre: int, crossings) -> None:
+        """Cut one outline where it leaves the cell, then into segments of the local size."""
+        (x, y), r = self.micro.centres[fibre], self.micro.radius
+        splits = _axis_crossings(x, y, r)
+        for angle, axis in splits:
+            crossings[axis].append(
+                (y + r * math.sin(angle) if axis == 0 else x + r * math.cos(angle)) % 1
+            )
+        angles = sorted(a for a, _ in splits) or [0.0]
+        for start, end in zip(angles, [*angles[1:], angles[0] + 2 * math.pi], strict=True):
+            for a, b in self._segments(fibre, start, end):
+                mid = (a + b) / 2
+                shift = math.floor(x + r * math.cos(mid)), math.floor(y + r * math.sin(mid))
+                start_point, end_point = (
+                    self._point(x + r * math.cos(t) - shift[0], y + r * math.sin(t) - shift[1])
+                    for t in (a, b)
+                )
+                self.arcs.append((start_point, end_point, fibre))
+
+    def size_at(self, xy: np.ndarray) -> np.ndarray:
+        """Element size (k,) at points (k, 2): it grows with the distance from the nearest fibre."""
+        if not len(self.micro.centres):
+            return np.full(len(xy), self.size)
+        distance = periodic_distances(xy, self.micro.centres).min(axis=1) - self.micro.radius
+        return np.minimum(self.size + GROWTH * np.maximum(distance, 0.0), self.coarsest)
+
+    def _segments(self, fibre: int, start: float, end: float) -> list[tuple[float, float]]:
+        """Divide an arc so that segments follow the local size: small where a neighbour is near."""
+        r = self.micro.radius
+        samples = np.linspace(start, end, 2 * math.ceil((end - start) * 16) + 1)
+        sizes = np.minimum(self._local_size(fibre, samples), 2 * math.pi * r / _SMALLEST_OUTLINE)
+        cuts = _equidistribute(samples, sizes / r)
+        return list(itertools.pairwise(cuts))
+
+    def _local_size(self, fibre: int, angles: np.ndarray) -> np.ndarray:
+        """Element size on an outline: refined where the gap to the nearest other fibre is thin."""
+        centres, r = self.micro.centres, self.micro.radius
+        x = centres[fibre] + r * np.column_stack([np.cos(angles), np.sin(angles)])
+        distance = periodic_distances(x, centres)
+        distance[:, fibre] = 1.0 if len(centres) > 1 else np.inf
+        gap = np.maximum(distance.min(axis=1) - r, 1e-3 * r)
+        return np.minimum(self.size, np.maximum(gap * _LIGAMENT, self.size / 8))
+
+    def _cut_edges(self, crossings) -> list[tuple[int, int]]:
+        """Cut the four edges counter-clockwise, opposite edges alike."""
+        sides = []
+        for axis in range(2):
+            marks = [0.0, *sorted(crossings[axis]), 1.0]
+            cuts = [0.0]
+            for a, b in itertools.pairwise(marks):
+                along = np.linspace(a, b, 2 * math.ceil((b - a) / self.size) + 1)
+                xy = np.column_stack([0 * along, along] if axis == 0 else [along, 0 * along])
+                cuts += _equidistribute(along, self.size_at(xy)).tolist()[1:]
+            sides.append(cuts)
+        along_y, along_x = sides
+        loop = [(t, 0.0) for t in along_x] + [(1.0, t) for t in along_y[1:]]
+        loop += [(t, 1.0) for t in along_x[-2::-1]] + [(0.0, t) for t in along_y[-2::-1]]
+        nodes = [self._point(*p) for p in loop]
+        return list(itertools.pairwise(nodes))
+
+    def _point(self, x: float, y: float) -> int:
+        """Index of a point, shared by all segments that meet there."""
+        x, y = (0.0 if abs(v) < 1e-12 else 1.0 if abs(v - 1) < 1e-12 else v for v in (x, y))
+        key = point_key(x, y)
+        if key not in self._index:
+            self._index[key] = len(self.points)
+            self.points.append((x, y))
+        return self._index[key]
+
+    def edge_material(self) -> list[int]:
+        """Material on the inner side of each edge segment."""
+        if not len(self.micro.centres):
+            return [MATRIX] * len(self.edges)
+        xy = np.array(self.points)[np.array(self.edges)].mean(axis=1)
+        distance = periodic_distances(xy, self.micro.centres)
+        nearest = distance.argmin(axis=1)
+        inside = distance[np.arange(len(xy)), nearest] < self.micro.radius
+        return np.where(inside, nearest, MATRIX).tolist()
+
+
+def _equidistribute(samples: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Cut an interval, sampled at points with wanted element sizes, into whole elements."""
+    density = 1 / sizes
+    steps = (density[1:] + density[:-1]) / 2 * np.diff(samples)
+    cumulative = np.concatenate([[0.0], np.cumsum(steps)])
+    n = max(1, math.ceil(cumulative[-1] - 1e-9))
+    cuts = np.interp(np.linspace(0, cumulative[-1], n + 1), cumulative, samples)
+    cuts[0], cuts[-1] = samples[0], samples[-1]
+    return cuts
+
+
+def _axis_crossings(x: float, y: float, r: float) -> list[tuple[float, int]]:
+    """Angles at which a circle crosses a line x = integer (axis 0) or y = integer (axis 1)."""
+    found = []
+    for line in range(math.ceil(x - r), math.floor(x + r) + 1):
+        a = math.acos(max(-1.0, min(1.0, (line - x) / r)))
+        found += [(a, 0), (2 * math.pi - a, 0)]
+    for line in range(math.ceil(y - r), math.floor(y + r) + 1):
+        a = math.asin(max(-1.0, min(1.0, (line - y) / r)))
+        found += [(a % (2 * math.pi), 1), ((math.pi - a) % (2 * math.pi), 1)]
+    return found

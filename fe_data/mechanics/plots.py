@@ -1,0 +1,192 @@
+"""Pictures of one cell: arrangement, mesh, fields and averaged curve."""
+
+import numpy as np
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+
+from fe_data.geometry.mesh import MATRIX
+from fe_data.mechanics.properties import equivalent_strain, von_mises
+from fe_data.mechanics.rve import SolvedCell
+
+_MATRIX_COLOUR, _FIBRE_COLOUR = "#e9edf2", "#4c6a92"
+# Corners of a triangle from its three integration points, where fields are linear.
+_TO_CORNERS = np.array([[5, -1, -1], [-1, 5, -1], [-1, -1, 5]]) / 3
+
+
+def plot_rve(cell: SolvedCell, title: str = "") -> Figure:
+    """Six panels: arrangement, mesh, von Mises stress, averaged curve, properties, plastic strain.
+
+    Args:
+        cell: A solved cell.
+        title: Heading, for instance the inputs.
+    """
+    figure = Figure(figsize=(14.5, 8.6), layout="constrained")
+    axes = figure.subplots(2, 3, width_ratios=[1.0, 1.0, 1.12])
+    draw_arrangement(axes[0, 0], cell)
+    draw_mesh(axes[0, 1], cell)
+    draw_mises(axes[0, 2], cell)
+    draw_curve(axes[1, 0], cell)
+    _write_properties(axes[1, 1], cell)
+    draw_plastic_strain(axes[1, 2], cell)
+    if title:
+        figure.suptitle(title)
+    return figure
+
+
+def draw_arrangement(ax, cell: SolvedCell) -> None:
+    """Fibres and matrix."""
+    colours = np.where(cell.discretisation.material == MATRIX, _MATRIX_COLOUR, _FIBRE_COLOUR)
+    ax.add_collection(
+        PolyCollection(list(_outlines(cell)), facecolors=colours, edgecolors="face", lw=0.3)
+    )
+    vf = cell.microstructure.volume_fraction
+    n = len(cell.microstructure.centres)
+    _frame(ax, f"Arrangement: {n} fibres, {vf:.1%} of the area")
+
+
+def draw_mesh(ax, cell: SolvedCell) -> None:
+    """Curved quadratic triangles."""
+    colours = np.where(cell.discretisation.material == MATRIX, _MATRIX_COLOUR, "#b9c8dc")
+    ax.add_collection(
+        PolyCollection(list(_outlines(cell)), facecolors=colours, edgecolors="#2b3a4d", lw=0.25)
+    )
+    d = cell.discretisation
+    _frame(ax, f"Mesh: {len(d.cells)} triangles, {2 * d.n_nodes} degrees of freedom")
+
+
+def draw_mises(ax, cell: SolvedCell) -> None:
+    """Von Mises stress at the end of loading."""
+    matrix = von_mises(cell.fields.matrix_stress)
+    fibres = [von_mises(stress) for stress in cell.fields.fibre_stress]
+    values = _by_material(cell, matrix, fibres)
+    _field(ax, cell, values, "von Mises stress [MPa]", "viridis")
+    _frame(ax, "Von Mises stress at the end of loading")
+
+
+def draw_plastic_strain(ax, cell: SolvedCell) -> None:
+    """Equivalent plastic strain at the end of loading; zero in the fibres."""
+    fibres = [np.zeros(f.weights.shape) for f in cell.discretisation.fibres]
+    values = _by_material(cell, cell.fields.plastic_strain, fibres)
+    _field(ax, cell, np.maximum(values, 0.0), "equivalent plastic strain [-]", "magma")
+    _frame(ax, "Equivalent plastic strain")
+
+
+def draw_curve(ax, cell: SolvedCell) -> None:
+    """Averaged von Mises stress over averaged plastic strain, with the fitted power law."""
+    history, e = cell.solution.history, cell.effective
+    p, stress = equivalent_strain(history["plastic_strain"]), von_mises(history["stress"])
+    ax.plot(p, stress, "o", ms=3.5, color="#1f3a5f", label="simulated averages")
+    if e:
+        a = cell.cell.law[2]
+        smooth = np.linspace(0, p.max(), 300)
+        label = rf"$a + b\,p^c$ with $b$ = {e.b_eff_MPa:.0f} MPa, $c$ = {e.c_eff:.3f}"
+        ax.plot(smooth, a + e.b_eff_MPa * smooth**e.c_eff, color="#d1663a", lw=1.6, label=label)
+        ax.axhline(a, color="grey", lw=0.8, ls=":")
+    ax.set(
+        xlabel="equivalent of the mean plastic strain [-]",
+        ylabel="von Mises of the mean stress [MPa]",
+        title="Averaged curve and power law" if e else "Averaged curve",
+        xlim=(0, None),
+        ylim=(0, None),
+    )
+    ax.legend(loc="lower right", frameon=False)
+
+
+def _write_properties(ax, cell: SolvedCell) -> None:
+    ax.axis("off")
+    e, counts = cell.effective, cell.solution.counts
+    strain, stress = (cell.solution.history[name][-1] for name in ("strain", "stress"))
+    rows = [
+        (f"mean {name}", f"strain {e_i:+.4f}, stress {s_i:+.1f} MPa")
+        for name, e_i, s_i in zip(("xx", "yy", "zz", "xy"), strain, stress, strict=True)
+    ]
+    if e:
+        rows = [
+            ("$b_\\mathrm{eff}$", f"{e.b_eff_MPa:.1f} MPa"),
+            ("$c_\\mathrm{eff}$", f"{e.c_eff:.4f}"),
+            ("$E_\\mathrm{eff}$", f"{e.E_eff_GPa:.2f} GPa"),
+            ("$\\nu_\\mathrm{eff}$", f"{e.nu_eff:.4f}"),
+            ("$p_\\sigma$", f"{cell.p_sigma:.4f}"),
+            ("fit residual", f"{e.hardening_residual:.2%}"),
+        ]
+    rows += [
+        ("Newton iterations", f"{counts['newton_iterations']}"),
+        ("factorisations", f"{counts['factorisations']}"),
+        ("seconds", f"{sum(cell.seconds.values()):.2f}"),
+    ]
+    table = ax.table(
+        [[name, value] for name, value in rows],
+        loc="center",
+        cellLoc="left",
+        edges="horizontal",
+        colWidths=[0.36, 0.64],
+    )
+    table.auto_set_font_size(False)
+    table.set_fontsize(10)
+    table.scale(1.0, 1.7)
+    warning = f"\n({e.warning})" if e and e.warning else ""
+    ax.set_title(("Effective properties" if e else "At the end of loading") + warning)
+
+
+def _outlines(cell: SolvedCell) -> np.ndarray:
+    """Polygons (m, k, 2) that follow the curved sides of the triangles."""
+    nodes = cell.discretisation.points[cell.discretisation.cells]
+    t = np.linspace(0, 1, 5)[:-1, None]
+    sides = []
+    for a, mid, b in ((0, 5, 1), (1, 3, 2), (2, 4, 0)):
+        p, m, q = (nodes[:, None, i] for i in (a, mid, b))
+        sides.append((1 - t) * (1 - 2 * t) * p + 4 * t * (1 - t) * m + t * (2 * t - 1) * q)
+    return np.concatenate(sides, axis=1)
+
+
+def _by_material(cell: SolvedCell, matrix: np.ndarray, fibres: list[np.ndarray]) -> np.ndarray:
+    """Values (m, 3) at integration points in the order of the mesh's cells."""
+    material = cell.discretisation.material
+    values = np.empty((len(material), 3))
+    values[material == MATRIX] = matrix
+    for i, fibre in enumerate(fibres):
+        values[material == i] = fibre
+    return values
+
+
+def _field(ax, cell: SolvedCell, values: np.ndarray, label: str, colours: str) -> None:
+    """Draw a field, averaged at the nodes within each material as contour plots usually are."""
+    d = cell.discretisation
+    corners = values @ _TO_CORNERS.T
+    middle = (corners[:, [1, 2, 0]] + corners[:, [2, 0, 1]]) / 2
+    at_nodes = _nodal_means(cell, np.concatenate([corners, middle], axis=1))
+    # Four straight sub-triangles follow the curved sides.
+    parts = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2], [3, 4, 5]])
+    xy, z = d.points[d.cells][:, parts].reshape(-1, 2), at_nodes[:, parts].reshape(-1)
+    triangles = np.arange(len(xy)).reshape(-1, 3)
+    low, high = np.quantile(values, [0.0, 0.998])
+    drawn = ax.tripcolor(*xy.T, triangles, z, shading="gouraud", cmap=colours, vmin=low, vmax=high)
+    drawn.set_rasterized(True)
+    shifts = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
+    centres = (cell.microstructure.centres[:, None] + shifts).reshape(-1, 2)
+    outline = [_circle(centre, cell.microstructure.radius) for centre in centres]
+    ax.add_collection(LineCollection(outline, colors="white", lw=0.5))
+    ax.figure.colorbar(drawn, ax=ax, label=label, extend="max", fraction=0.05, pad=0.02)
+
+
+def _nodal_means(cell: SolvedCell, at_nodes: np.ndarray) -> np.ndarray:
+    """Mean over the cells of one phase that meet in a node, (m, 6)."""
+    d = cell.discretisation
+    key = 2 * d.merged[d.cells] + (d.material == MATRIX)[:, None]
+    total = np.bincount(key.ravel(), at_nodes.ravel())
+    count = np.bincount(key.ravel())
+    return total[key] / count[key]
+
+
+def _circle(centre, radius: float) -> np.ndarray:
+    angle = np.linspace(0, 2 * np.pi, 73)
+    return centre + radius * np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def _frame(ax, title: str) -> None:
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=[], yticks=[], title=title)
+
+
+def save(figure: Figure, path) -> None:
+    """Write a figure; no display is needed."""
+    figure.savefig(path, dpi=150)

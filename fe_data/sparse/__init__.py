@@ -1,0 +1,1 @@
+"""A sparse Cholesky factorisation for matrices that change slowly."""

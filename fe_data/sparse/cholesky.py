@@ -1,0 +1,239 @@
+"""Positive definite systems whose matrix changes slowly: a preconditioner and a product.
+
+`MultifrontalCholesky` factorises in single precision: ten times faster than the sparse Cholesky
+of general libraries on the matrix of a cell, and accurate enough to precondition conjugate
+gradients, which then need one or two iterations. `python -m bench.fe_solvers` compares.
+"""
+
+import numpy as np
+
+from fe_data.sparse.compilation import compiled
+from fe_data.sparse.lapack import sgemv, spotrf, ssyrk, strsm, strsv
+from fe_data.sparse.symbolic import Elimination, plan_elimination
+
+# Added to the diagonal, relatively, when rounding makes the factorisation fail.
+_SHIFTS = (0.0, 1e-6, 1e-4, 1e-2)
+
+
+@compiled()
+def symmetric_product(indptr, indices, values, x, y):
+    """Write A x to y, from the upper triangle of A."""
+    y[:] = 0.0
+    for i in range(len(indptr) - 1):
+        total = 0.0
+        xi = x[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            total += values[k] * x[j]
+            if j != i:
+                y[j] += values[k] * xi
+        y[i] += total
+
+
+class MultifrontalCholesky:
+    """Sparse Cholesky in single precision for one pattern, of which the upper triangle is stored.
+
+    Change `values` in place, call `factorise`, then `solve`. The symbolic phase is done once.
+
+    Args:
+        indptr: (n + 1,) of the upper triangle with a full diagonal (CSR).
+        indices: Its columns.
+        coordinates: (nodes, 2) where the unknowns are; those of a node follow each other and
+            have one pattern.
+    """
+
+    name = "multifrontal"
+
+    def __init__(self, indptr: np.ndarray, indices: np.ndarray, coordinates: np.ndarray):
+        plan = plan_elimination(indptr, indices, coordinates)
+        panels = np.concatenate([[0], np.cumsum(plan.eliminated.astype(np.int64) * plan.size)])
+        self.values = np.zeros(len(indices))
+        self._slots = _entry_slots(
+            indptr, indices, plan.position, plan.first, plan.start, plan.rows,
+            plan.eliminated, plan.size, panels,
+        )  # fmt: skip
+        self._diagonal = self._slots[indptr[:-1]]
+        self._plan = plan
+        self._factor = np.empty(panels[-1], np.float32)
+        stack, place, depth = _stack_places(plan.eliminated, plan.size, plan.parent)
+        self._updates = np.empty((2, depth), np.float32)
+        self._fronts = (plan.eliminated, plan.size, plan.start, panels)
+        self._tree = (plan.in_parent, plan.children, plan.sibling, stack, place)
+        self._y = np.empty(len(plan.position), np.float32)
+        self._rest = np.empty(plan.size.max(initial=0), np.float32)
+        self._valid = False
+
+    @property
+    def plan(self) -> Elimination:
+        """The symbolic phase."""
+        return self._plan
+
+    def factorise(self) -> None:
+        """Factorise the current values."""
+        for shift in _SHIFTS:
+            self._factor[:] = 0.0
+            self._factor[self._slots] = self.values
+            self._factor[self._diagonal] *= 1.0 + shift
+            self._valid = _factorise(self._factor, *self._fronts, *self._tree, self._updates)
+            if self._valid:
+                return
+
+    def solve(self, rhs: np.ndarray) -> np.ndarray:
+        """Solve for right-hand sides (n,) or (n, k); nan where the matrix was indefinite."""
+        columns = rhs.reshape(len(rhs), -1).T
+        x = np.full_like(columns, np.nan, order="C", dtype=float)
+        if self._valid:
+            plan, y = self._plan, self._y
+            k, m, start, panels = self._fronts
+            fronts = (self._factor, k, m, plan.first, start, plan.rows, panels, y, self._rest)
+            for b, solution in zip(columns, x, strict=True):
+                y[plan.position] = b
+                _substitute_forward(*fronts)
+                _substitute_backward(*fronts)
+                solution[:] = y[plan.position]
+        return x.T.reshape(rhs.shape)
+
+
+@compiled()
+def _entry_slots(indptr, indices, position, first, start, rows, k, m, panels):
+    """Where each entry of the upper triangle goes in the panels of the factor."""
+    owner = np.repeat(np.arange(len(k)), k)
+    slots = np.empty(len(indices), np.int64)
+    for i in range(len(indptr) - 1):
+        for t in range(indptr[i], indptr[i + 1]):
+            a, b = position[i], position[indices[t]]
+            column, row = min(a, b), max(a, b)
+            f = owner[column]
+            if row < first[f + 1]:
+                at = row - first[f]
+            else:
+                at = k[f] + np.searchsorted(rows[start[f] : start[f + 1]], row)
+            slots[t] = panels[f] + (column - first[f]) * m[f] + at
+    return slots
+
+
+@compiled()
+def _stack_places(k, m, parent):
+    """Where updates wait for the parent's front: on two stacks, even and odd levels of the tree.
+
+    Returns:
+        Stack of each front, its place there, and how deep the stacks get.
+    """
+    nf = len(k)
+    level, place, lowest = np.zeros(nf, np.int64), np.empty(nf, np.int64), np.full(nf, -1)
+    for f in range(nf - 1, -1, -1):
+        if parent[f] >= 0:
+            level[f] = 1 - level[parent[f]]
+    top, depth = np.zeros(2, np.int64), 0
+    for f in range(nf):
+        if lowest[f] >= 0:  # its children's updates are used up
+            top[1 - level[f]] = lowest[f]
+        place[f] = top[level[f]]
+        top[level[f]] += np.int64(m[f] - k[f]) ** 2
+        depth = max(depth, top[level[f]])
+        if parent[f] >= 0 and lowest[parent[f]] < 0:
+            lowest[parent[f]] = place[f]
+    return level, place, depth
+
+
+@compiled(error_model="numpy")
+def _factorise(factor, k, m, start, panels, in_parent, children, sibling, stack, place, updates):
+    """Factorise the panels in place, front by front.
+
+    Front f's panel has its k columns of m rows; what it subtracts from later columns waits, as a
+    lower triangle, in `updates`.
+
+    Returns:
+        Whether the matrix is positive definite in single precision.
+    """
+    lower, right = np.array([76], np.int8), np.array([82], np.int8)
+    transposed, plain = np.array([84], np.int8), np.array([78], np.int8)
+    one, minus = np.ones(1, np.float32), -np.ones(1, np.float32)
+    sizes, info = np.empty(3, np.int32), np.zeros(1, np.int32)
+    for f in range(len(k)):
+        u = m[f] - k[f]
+        panel = factor[panels[f] : panels[f + 1]]
+        update = updates[stack[f], place[f] : place[f] + u * u]
+        update[:] = 0.0
+        child = children[f]
+        while child >= 0:
+            uc = m[child] - k[child]
+            _add_update(
+                updates[stack[child], place[child] : place[child] + uc * uc],
+                in_parent[start[child] : start[child + 1]], panel, update, k[f], m[f],
+            )  # fmt: skip
+            child = sibling[child]
+        sizes[0], sizes[1], sizes[2] = k[f], m[f], u
+        nk, nm, nu = sizes.ctypes, sizes[1:].ctypes, sizes[2:].ctypes
+        spotrf(lower.ctypes, nk, panel.ctypes, nm, info.ctypes)
+        if info[0] != 0:
+            return False
+        if u > 0:
+            below = panel[k[f] :].ctypes
+            strsm(
+                right.ctypes, lower.ctypes, transposed.ctypes, plain.ctypes, nu, nk,
+                one.ctypes, panel.ctypes, nm, below, nm,
+            )  # fmt: skip
+            ssyrk(
+                lower.ctypes, plain.ctypes, nu, nk, minus.ctypes, below, nm, one.ctypes,
+                update.ctypes, nu,
+            )  # fmt: skip
+    return True
+
+
+@compiled(error_model="numpy")
+def _add_update(child, rows, panel, update, k, m):
+    """Add a child's update, a lower triangle, to the panel and the update of its parent."""
+    n, u = len(rows), m - k
+    for j in range(n):
+        if rows[j] < k:
+            column, top = panel, rows[j] * m
+        else:
+            column, top = update, (rows[j] - k) * u - k
+        for i in range(j, n):
+            column[top + rows[i]] += child[j * n + i]
+
+
+@compiled(error_model="numpy")
+def _substitute_forward(factor, k, m, first, start, rows, panels, y, rest):
+    """Solve L z = y in place; rest is scratch."""
+    lower, plain = np.array([76], np.int8), np.array([78], np.int8)
+    one, zero = np.ones(1, np.float32), np.zeros(1, np.float32)
+    sizes, step = np.empty(3, np.int32), np.ones(1, np.int32)
+    for f in range(len(k)):
+        u = m[f] - k[f]
+        sizes[0], sizes[1], sizes[2] = k[f], m[f], u
+        nk, nm, nu, inc = sizes.ctypes, sizes[1:].ctypes, sizes[2:].ctypes, step.ctypes
+        panel, own = factor[panels[f] : panels[f + 1]], y[first[f] : first[f + 1]].ctypes
+        strsv(lower.ctypes, plain.ctypes, plain.ctypes, nk, panel.ctypes, nm, own, inc)
+        if u > 0:
+            sgemv(
+                plain.ctypes, nu, nk, one.ctypes, panel[k[f] :].ctypes, nm, own, inc,
+                zero.ctypes, rest.ctypes, inc,
+            )  # fmt: skip
+            updated = rows[start[f] : start[f + 1]]
+            for i in range(u):
+                y[updated[i]] -= rest[i]
+
+
+@compiled(error_model="numpy")
+def _substitute_backward(factor, k, m, first, start, rows, panels, y, rest):
+    """Solve Lᵀ z = y in place; rest is scratch."""
+    lower, plain = np.array([76], np.int8), np.array([78], np.int8)
+    transposed = np.array([84], np.int8)
+    one, minus = np.ones(1, np.float32), -np.ones(1, np.float32)
+    sizes, step = np.empty(3, np.int32), np.ones(1, np.int32)
+    for f in range(len(k) - 1, -1, -1):
+        u = m[f] - k[f]
+        sizes[0], sizes[1], sizes[2] = k[f], m[f], u
+        nk, nm, nu, inc = sizes.ctypes, sizes[1:].ctypes, sizes[2:].ctypes, step.ctypes
+        panel, own = factor[panels[f] : panels[f + 1]], y[first[f] : first[f + 1]].ctypes
+        if u > 0:
+            updated = rows[start[f] : start[f + 1]]
+            for i in range(u):
+                rest[i] = y[updated[i]]
+            sgemv(
+                transposed.ctypes, nu, nk, minus.ctypes, panel[k[f] :].ctypes, nm, rest.ctypes,
+                inc, one.ctypes, own, inc,
+            )  # fmt: skip
+        strsv(lower.ctypes, transposed.ctypes, plain.ctypes, nk, panel.ctypes, nm, own, inc)

@@ -1,0 +1,230 @@
+"""Symbolic phase of the sparse Cholesky factorisation: order of elimination, fronts, their rows.
+
+Unknowns are eliminated in groups, the fronts: dense matrices of m rows, of which k unknowns are
+eliminated and m - k are updated. Fronts form a tree; a front follows all its children. Source:
+Duff & Reid (1983) for the method; Liu (1990) for elimination trees; Ashcraft & Grimes (1989) for
+the amalgamation of small fronts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from fe_data.sparse.compilation import compiled
+from fe_data.sparse.dissection import nested_dissection
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """The fronts of a sparsity pattern, in the order of elimination; nf fronts, n unknowns."""
+
+    position: np.ndarray  # (n,) where an unknown comes in the order
+    eliminated: np.ndarray  # (nf,) k
+    size: np.ndarray  # (nf,) m
+    parent: np.ndarray  # (nf,) -1 at a root
+    first: np.ndarray  # (nf + 1,) first position that a front eliminates
+    start: np.ndarray  # (nf + 1,) where its rows start in `rows` and `in_parent`
+    rows: np.ndarray  # positions of its m - k updated rows, ascending
+    in_parent: np.ndarray  # their rows in the parent's front
+    children: np.ndarray  # (nf,) first child of a front, -1 for none
+    sibling: np.ndarray  # (nf,) next child of the same parent, -1 for none
+
+    @property
+    def flops(self) -> float:
+        """Multiplications and additions of a numeric factorisation."""
+        m, rest = self.size.astype(float), (self.size - self.eliminated).astype(float)
+        return float(((m**3 - rest**3) / 3).sum())
+
+
+def plan_elimination(
+    indptr: np.ndarray, indices: np.ndarray, coordinates: np.ndarray
+) -> Elimination:
+    """Order the unknowns by nested dissection and find the fronts.
+
+    Args:
+        indptr: (n + 1,) of the upper triangle of a symmetric pattern with a full diagonal (CSR).
+        indices: Its columns.
+        coordinates: (nodes, 2) where the unknowns are; those of a node follow each other and
+            have one pattern.
+    """
+    n = len(indptr) - 1
+    block = n // len(coordinates)
+    upper = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(n, n))
+    pattern = (upper + upper.T).tocsr()
+    graph = pattern[::block, ::block]
+    order = nested_dissection(graph.indptr, graph.indices, coordinates)
+    order = (block * order[:, None] + np.arange(block)).ravel()
+    permuted = pattern[order][:, order]
+    parent, counts = _elimination_tree(permuted.indptr, permuted.indices)
+    post = _postorder(parent)
+    inverse = np.argsort(post).astype(np.int32)
+    parent = np.where(parent[post] >= 0, inverse[parent[post]], -1)
+    first, up = _supernodes(parent, counts[post])
+    group, k, m, up = _amalgamate(first, up, counts[post])
+    # Children lie before their parents, and so do the unknowns of the fronts joined to them.
+    joined = np.argsort(np.repeat(group, np.diff(first)), kind="stable")
+    order = order[post][joined]
+    permuted = pattern[order][:, order]
+    children, sibling = _children(up)
+    first, start, rows, in_parent = _front_rows(
+        permuted.indptr, permuted.indices, k, m, children, sibling
+    )
+    position = np.argsort(order).astype(np.int32)
+    return Elimination(position, k, m, up, first, start, rows, in_parent, children, sibling)
+
+
+@compiled()
+def _elimination_tree(indptr, indices):
+    """Parent of each column and number of entries of the factor's columns, diagonal included."""
+    n = len(indptr) - 1
+    parent, ancestor = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
+    for i in range(n):
+        for t in range(indptr[i], indptr[i + 1]):
+            j = indices[t]
+            while j != -1 and j < i:
+                j_next = ancestor[j]
+                ancestor[j] = i
+                if j_next == -1:
+                    parent[j] = i
+                j = j_next
+    counts, mark = np.ones(n, np.int32), np.full(n, -1, np.int32)
+    for i in range(n):
+        mark[i] = i
+        for t in range(indptr[i], indptr[i + 1]):
+            j = indices[t]
+            while j < i and mark[j] != i:
+                mark[j] = i
+                counts[j] += 1
+                j = parent[j]
+    return parent, counts
+
+
+@compiled()
+def _children(parent):
+    """First child of each node and next sibling of each; ascending, -1 for none."""
+    first, sibling = np.full(len(parent), -1, np.int32), np.full(len(parent), -1, np.int32)
+    for v in range(len(parent) - 1, -1, -1):
+        if parent[v] >= 0:
+            sibling[v] = first[parent[v]]
+            first[parent[v]] = v
+    return first, sibling
+
+
+@compiled()
+def _postorder(parent):
+    """Nodes of a forest, each subtree one after the other, children first."""
+    n = len(parent)
+    child, sibling = _children(parent)
+    order, stack, count = np.empty(n, np.int32), np.empty(n, np.int32), 0
+    for root in range(n):
+        if parent[root] >= 0:
+            continue
+        stack[0], top = root, 0
+        while top >= 0:
+            v = stack[top]
+            if child[v] == -1:
+                order[count] = v
+                count += 1
+                top -= 1
+            else:
+                top += 1
+                stack[top] = child[v]
+                child[v] = sibling[child[v]]
+    return order
+
+
+@compiled()
+def _supernodes(parent, counts):
+    """First columns of runs with the same rows, and the parent of each run."""
+    n = len(parent)
+    first, run = np.empty(n + 1, np.int32), np.empty(n, np.int32)
+    number = -1
+    for j in range(n):
+        if j == 0 or parent[j - 1] != j or counts[j - 1] != counts[j] + 1:
+            number += 1
+            first[number] = j
+        run[j] = number
+    first[number + 1] = n
+    up = np.full(number + 1, -1, np.int32)
+    for f in range(number + 1):
+        above = parent[first[f + 1] - 1]
+        if above >= 0:
+            up[f] = run[above]
+    return first[: number + 2], up
+
+
+@compiled()
+def _worth_joining(k, share):
+    """Whether a front that eliminates k may hold a share of zeros: few, large products are fast."""
+    return k <= 4 or (k <= 16 and share < 0.8) or (k <= 48 and share < 0.1) or share < 0.05
+
+
+@compiled()
+def _amalgamate(first, up, counts):
+    """Join small fronts to their parents.
+
+    Returns:
+        The new front of each old one; k, m and the parent of each new one.
+    """
+    nf = len(up)
+    k, m, zeros = np.empty(nf, np.int32), np.empty(nf, np.int32), np.zeros(nf)
+    into = np.arange(nf)
+    for f in range(nf):
+        k[f], m[f] = first[f + 1] - first[f], counts[first[f]]
+    for f in range(nf):
+        p = up[f]
+        if p < 0:
+            continue
+        k_joined, m_joined = k[f] + k[p], k[f] + m[p]
+        z = zeros[f] + zeros[p] + k[f] * (m_joined - m[f])
+        if _worth_joining(k_joined, z / (k_joined * (m_joined - (k_joined - 1) / 2))):
+            into[f], k[p], m[p], zeros[p] = p, k_joined, m_joined, z
+    for f in range(nf - 1, -1, -1):
+        into[f] = into[into[f]]
+    kept = np.flatnonzero(into == np.arange(nf))
+    number = np.full(nf, -1, np.int32)
+    number[kept] = np.arange(len(kept))
+    parent = np.full(len(kept), -1, np.int32)
+    for f in kept:
+        if up[f] >= 0:
+            parent[number[f]] = number[into[up[f]]]
+    return number[into], k[kept], m[kept], parent
+
+
+@compiled()
+def _front_rows(indptr, indices, k, m, children, sibling):
+    """Updated rows of each front: those of its columns and of its children's fronts."""
+    nf, n = len(k), len(indptr) - 1
+    first, start = np.zeros(nf + 1, np.int32), np.zeros(nf + 1, np.int64)
+    first[1:], start[1:] = np.cumsum(k), np.cumsum(m - k)
+    rows, in_parent = np.empty(start[nf], np.int32), np.empty(start[nf], np.int32)
+    mark, place = np.full(n, -1, np.int32), np.empty(n, np.int32)
+    for f in range(nf):
+        end, count = first[f + 1], start[f]
+        for t in range(indptr[first[f]], indptr[end]):
+            count = _add_row(indices[t], end, f, mark, rows, count)
+        child = children[f]
+        while child >= 0:
+            for t in range(start[child], start[child + 1]):
+                count = _add_row(rows[t], end, f, mark, rows, count)
+            child = sibling[child]
+        own = rows[start[f] : count]
+        own.sort()
+        place[first[f] : end] = np.arange(k[f])
+        place[own] = np.arange(k[f], m[f])
+        child = children[f]
+        while child >= 0:
+            for t in range(start[child], start[child + 1]):
+                in_parent[t] = place[rows[t]]
+            child = sibling[child]
+    return first, start, rows, in_parent
+
+
+@compiled()
+def _add_row(row, end, f, mark, rows, count):
+    if row >= end and mark[row] != f:
+        mark[row] = f
+        rows[count] = row
+        count += 1
+    return count

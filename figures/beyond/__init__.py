@@ -1,0 +1,1 @@
+"""Other methods on the same problems (notebook 05): scores, findings, figures."""

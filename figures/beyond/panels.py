@@ -1,0 +1,133 @@
+"""Pictures of notebook 05: methods against the exact posterior."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from figures.beyond.example_1d import Curves
+from figures.beyond.findings import LABELS, MAIN
+from figures.example_1d.ensembles import GRID, load_data
+from figures.style import STYLE
+
+SHOWN_1D = ("vanilla", "low_rank", "none", "low_rank_converged", "function", "sampled")
+UNITS = {"rmse": " (scaled)", "elppd": ", sum over test cells"}
+LIMITS_1D = (-4.5, 4.5)
+
+
+def _interval(axes: Axes, y: float, entry: Mapping[str, Any], color: str) -> None:
+    half = entry["half_width"] or 0.0
+    axes.errorbar(entry["mean"], y, xerr=half, fmt="o", color=color, ms=4, capsize=2)
+    axes.plot(entry["values"], np.full(len(entry["values"]), y), "|", color=color, ms=4, alpha=0.35)
+
+
+def _colour(method: str) -> str:
+    if method.startswith("function"):
+        return "C2"
+    return "0.45" if method.startswith("sampled") else "C0"
+
+
+@plt.style.context(STYLE)
+def methods(rows: Mapping[str, Any], exact: Mapping[str, Any]) -> Figure:
+    """Scores of every method, with the exact posteriors as lines.
+
+    Args:
+        rows: Method → score → interval.
+        exact: "exact" and "exact_evidence" → score.
+
+    Returns:
+        A panel for each of RMSE, miscalibration and ELPPD; dots are means with 95 % intervals,
+        ticks the single seeds.
+    """
+    figure, panels = plt.subplots(1, 3, figsize=(11, 0.27 * len(rows) + 1.3), sharey=True)
+    for axes, (number, label) in zip(panels, MAIN.items(), strict=True):
+        for y, (method, row) in enumerate(rows.items()):
+            _interval(axes, y, row[number], _colour(method))
+        for (name, values), style in zip(exact.items(), ("--", ":"), strict=True):
+            axes.axvline(values[number], color="C1", ls=style, lw=1, label=LABELS[name])
+        axes.set_xlabel(label + UNITS.get(number, ""))
+        axes.grid(axis="y", lw=0.3)
+    panels[0].set_yticks(range(len(rows)), [LABELS[method] for method in rows])
+    panels[0].invert_yaxis()
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    return figure
+
+
+@plt.style.context(STYLE)
+def span(rows: Mapping[str, Any], spans: Mapping[str, Any]) -> Figure:
+    """How much of the data's gradient the low-rank regulariser sees, and what comes of it.
+
+    Args:
+        rows: Methods on the first training set.
+        spans: "K = ..." → number → interval.
+    """
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.0))
+    counts = [int(name.removeprefix("K = ")) for name in spans]
+    seen, random = ([row[n]["mean"] for row in spans.values()]
+                    for n in ("gradient_in_span", "dimension"))  # fmt: skip
+    left.plot(counts, seen, "o-", label="gradient of the data term")
+    left.plot(counts, random, "s--", color="0.45", label="random direction, $(K-1)/d$")
+    left.set(xlabel="pre-trained networks $K$", ylabel="part in span($V$)", xscale="log",
+             ylim=(0, 1))  # fmt: skip
+    for count, row in zip(counts, spans.values(), strict=True):
+        half = row["elppd"]["half_width"] or 0.0
+        right.errorbar(count, row["elppd"]["mean"], yerr=half, fmt="o", color="C0", capsize=2)
+    none = rows["none"]["elppd"]
+    half = none["half_width"] or 0.0
+    right.axhspan(none["mean"] - half, none["mean"] + half, color="0.45", alpha=0.25, lw=0,
+                  label="no regulariser")  # fmt: skip
+    right.axhline(rows["vanilla"]["elppd"]["mean"], color="k", ls=":", lw=1, label="vanilla")
+    right.set(xlabel="pre-trained networks $K$", ylabel="ELPPD", xscale="log")
+    for axes in (left, right):
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)  # above the curves
+        axes.set_xticks(counts, [str(count) for count in counts])
+        axes.minorticks_off()
+    return figure
+
+
+@plt.style.context(STYLE)
+def example(found: Mapping[str, Sequence[Mapping[str, Curves]]]) -> Figure:
+    """One-dimensional posteriors of some methods on the exact one, first repeat."""
+    size = (2.2 * len(SHOWN_1D), 2.5 * len(found) + 0.4)
+    figure, panels = plt.subplots(len(found), len(SHOWN_1D), figsize=size, sharex=True, sharey=True)
+    x, (X, y) = GRID[:, 0], load_data()
+    for row, (name, repeats) in zip(panels, found.items(), strict=True):
+        exact = repeats[0]["exact"]
+        for axes, method in zip(row, SHOWN_1D, strict=True):
+            shown = repeats[0][method]
+            low, high = shown.mean - 2 * shown.std, shown.mean + 2 * shown.std
+            colour = _colour(method)
+            axes.fill_between(x, low, high, color=colour, alpha=0.25, lw=0)
+            axes.plot(x, shown.mean, color=colour)
+            for shift in (-2, 0, 2):
+                axes.plot(x, exact.mean + shift * exact.std, color="C1", lw=0.9,
+                          ls="--" if shift else "-")  # fmt: skip
+            axes.plot(X[:, 0], y, "o", color="k", ms=1.8)
+            axes.set(xlim=(-1, 1), ylim=LIMITS_1D)
+            away = shown.distance
+            axes.set_title(f"mean {away['mean']:.2f}, std {away['std']:.0%} off", fontsize=8)
+        row[0].set_ylabel(f"${name}$\n$y$")
+    for axes, method in zip(panels[0], SHOWN_1D, strict=True):
+        axes.set_title(LABELS[method].replace(", ", ",\n", 1) + "\n" + axes.get_title(), fontsize=8)
+    for axes in panels[-1]:
+        axes.set_xlabel("$x$")
+    return figure
+
+
+@plt.style.context(STYLE)
+def noise(correlation: np.ndarray, names: Sequence[str]) -> Figure:
+    """Correlations of the outputs within groups of replicates."""
+    figure, axes = plt.subplots(figsize=(3.6, 3.2))
+    image = axes.imshow(correlation, cmap="RdBu_r", vmin=-1, vmax=1)
+    for (i, j), value in np.ndenumerate(correlation):
+        colour = "w" if abs(value) > 0.6 else "k"
+        axes.text(j, i, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=8)
+    axes.set_xticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), names)
+    axes.spines[:].set_visible(False)
+    figure.colorbar(image, label="correlation")
+    return figure

@@ -1,0 +1,122 @@
+"""Figures of the materials data (Figs. 8 to 10 of the paper)."""
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Polygon
+
+from fe_data.dataset.table import Table
+from fe_data.mechanics import plots
+from fe_data.mechanics.rve import SolvedCell
+from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
+from figures.materials.data import SETS, noise_table
+from figures.materials.problem import INPUT_LABELS, LABELS, NOISE_COV, OUTPUT_BOUNDS
+from figures.style import STYLE
+
+BINS = 10
+MAGNIFICATION = 4  # of the mean deformation in the sketch of the loading
+MARKERS = "osD^vPX<>*"
+LINES = ("-", "--", "-.")
+
+
+@plt.style.context(STYLE)
+def overview(cell: SolvedCell) -> Figure:
+    """Fig. 8: from the arrangement to the averaged curve of one simulated cell."""
+    figure = plt.figure(figsize=(12, 7.4))
+    grid = figure.add_gridspec(2, 6, height_ratios=(1.0, 0.95))
+    places = (grid[0, 0:2], grid[0, 2:4], grid[0, 4:6], grid[1, 0:3], grid[1, 3:6])
+    axes = [figure.add_subplot(place) for place in places]
+    draw = (plots.draw_arrangement, plots.draw_mesh, draw_loading, plots.draw_mises,
+            plots.draw_curve)  # fmt: skip
+    for number, (ax, function) in enumerate(zip(axes, draw, strict=True), start=1):
+        function(ax, cell)
+        ax.set_title(f"({number}) {ax.get_title()}")
+        for collection in ax.collections:
+            if isinstance(collection, PolyCollection):
+                collection.set_rasterized(True)  # thousands of curved triangles
+    return figure
+
+
+def draw_loading(ax: Axes, cell: SolvedCell) -> None:
+    """The cell before and after the mean deformation that the simulation ended with."""
+    strain = cell.solution.history["strain"][-1]
+    exx, eyy, _, gxy = MAGNIFICATION * strain
+    corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    deformed = corners + corners @ np.array([[exx, gxy], [gxy, eyy]])
+    ax.add_patch(Polygon(corners, fill=False, ls="--", ec="0.5", label="before"))
+    ax.add_patch(Polygon(deformed, fc="C0", ec="C0", alpha=0.25,
+                         label=f"after, {MAGNIFICATION} × magnified"))  # fmt: skip
+    middle = deformed[2, 1] / 2
+    for start, end in ((deformed[1, 0] + 0.02, deformed[1, 0] + 0.2), (-0.02, -0.2)):
+        ax.annotate("", (end, middle), (start, middle), arrowprops={"arrowstyle": "-|>", "lw": 2})
+    steps = len(cell.solution.history["strain"]) - 1
+    ax.text(0.5, middle,
+            rf"mean $\varepsilon_{{xx}}$ = 0 … {strain[0]:.3g}" + f"\nin {steps} increments\n"
+            r"mean $\sigma_{yy} = \sigma_{xy} = 0$" + "\n" + r"$\varepsilon_{zz} = 0$, periodic",
+            ha="center", va="center")  # fmt: skip
+    ax.set(xlim=(-0.25, 1.45), ylim=(-0.25, 1.3), aspect="equal", xlabel="$x$", ylabel="$y$")
+    ax.set(title="Loading: uniaxial tension", xticks=(0, 1), yticks=(0, 1))
+    ax.legend(loc="upper center", ncols=2)
+
+
+@plt.style.context(STYLE)
+def histograms(designs: Mapping[str, Table]) -> Figure:
+    """Fig. 9: inputs (top) and outputs (bottom) of the three sets.
+
+    Args:
+        designs: Tables by design; sets that are not there are left out.
+    """
+    figure = plt.figure(figsize=(12.4, 5.2))
+    grid = figure.add_gridspec(2, 1)
+    rows = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
+    top, bottom = rows[0].subplots(1, 4), rows[1].subplots(1, 5)
+    for j, (axes, name) in enumerate(zip(top, INPUT_BOUNDS, strict=True)):
+        columns = {design: table.inputs[:, j] for design, table in designs.items()}
+        _histogram(axes, columns, INPUT_BOUNDS[name])
+        axes.set(xlabel=INPUT_LABELS[name], xlim=INPUT_BOUNDS[name])
+    for j, (axes, name) in enumerate(zip(bottom, OUTPUT_BOUNDS, strict=True)):
+        columns = {design: table.outputs[:, j] for design, table in designs.items()}
+        values = np.concatenate(list(columns.values()))
+        _histogram(axes, columns, (values.min(), values.max()))
+        axes.set(xlabel=LABELS[name])
+    for row, letter, what in ((top, "a", "inputs"), (bottom, "b", "outputs")):
+        row[0].set_ylabel(f"({letter}) {what}\nshare of cells")
+    figure.legend(*top[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
+
+
+def _histogram(axes: Axes, columns: Mapping[str, np.ndarray], limits: tuple[float, float]) -> None:
+    edges = np.linspace(limits[0], limits[1], BINS + 1)
+    for index, (design, label) in enumerate(SETS.items()):
+        if design in columns:
+            counts, _ = np.histogram(columns[design], edges)
+            shares, text = counts / len(columns[design]), f"{label} ({len(columns[design])})"
+            axes.stairs(shares, edges, color=f"C{index}", lw=1.4, ls=LINES[index], label=text)
+
+
+@plt.style.context(STYLE)
+def scatter(table: Table) -> Figure:
+    """Fig. 10: outputs of cells that differ in their random arrangement alone.
+
+    Titles give the standard deviation within groups in the unit of the paper's noise model.
+
+    Args:
+        table: Replicates; each group gets a colour and a marker.
+    """
+    found = noise_table(table)
+    figure, panels = plt.subplots(1, len(OUTPUT_NAMES), figsize=(13.4, 3.2))
+    for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
+        for index, group in enumerate(np.unique(table.group)):
+            rows = table.group == group
+            look = {"marker": MARKERS[index % len(MARKERS)], "color": f"C{index % 6}", "ls": ""}
+            axes.plot(table.inputs[rows, 0], table.outputs[rows, j], **look, alpha=0.7, mew=0)
+        axes.set(xlabel=INPUT_LABELS["vf"], ylabel=LABELS[name])
+        axes.set_title(
+            f"scatter {found[name]['mean']:.2g} % of mid-range,\n"
+            f"paper assumes {100 * NOISE_COV[j]:.2g} %"
+        )
+    return figure

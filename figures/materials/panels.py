@@ -1,0 +1,190 @@
+"""Figures of the materials surrogates, one panel an output (Figs. 11 to 14 of the paper)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bnn.evaluation.metrics import calibration_curve
+from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from figures.materials.problem import (
+    INPUT_LABELS,
+    INPUT_SCALING,
+    LABELS,
+    LOWEST_OUTPUT,
+    OUTPUT_SCALING,
+    Samples,
+    functional_prior,
+)
+from figures.materials.surrogate import Prediction
+from figures.style import STYLE
+
+BAND = 2  # predicted standard deviations drawn as error bars
+SHOWN_PRIOR = ("nu_eff", "p_sigma")  # outputs of Fig. 11 b
+N_FUNCTIONS = 25  # realisations drawn in Fig. 11 b
+YIELD_STRESS = 400.0  # a [MPa] of the behaviour law
+N_LAWS = 4  # test points whose behaviour law is drawn
+PLASTIC_STRAIN = 0.05 * np.linspace(0.0, 1.0, 60) ** 3  # fine where the law is steep
+LINES = {"prior": ":", "anchored": "-", "vanilla": "--"}
+
+
+@plt.style.context(STYLE)
+def prior_mean(test_set: Samples, theta: np.ndarray, explained: Mapping[str, float]) -> Figure:
+    """Fig. 11 a: the prior mean m(x) = θ v_f against the simulated value, physical units."""
+    truth = test_set.outputs
+    mean = OUTPUT_SCALING.inverse_transform(test_set.X[:, :1] * theta)
+    figure, panels = plt.subplots(1, len(LABELS), figsize=(13.4, 3.0))
+    for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
+        both = np.concatenate([truth[:, j], mean[:, j]])
+        low, high = both.min(), both.max()
+        axes.plot([low, high], [low, high], "k--", lw=1)
+        axes.plot(truth[:, j], mean[:, j], "o", ms=3, color="C0")
+        axes.set(title=f"{LABELS[name]}, $R^2$ = {explained[name]:.2f}", xlabel="simulated")
+    panels[0].set_ylabel("prior mean $m(x)$")
+    return figure
+
+
+@plt.style.context(STYLE)
+def prior_functions(theta: np.ndarray, seed: int) -> Figure:
+    """Fig. 11 b: realisations of the functional prior along each input, the others at mid-range."""
+    prior = functional_prior(theta)
+    x = np.linspace(-1, 1, 81)
+    figure, panels = plt.subplots(len(SHOWN_PRIOR), 4, figsize=(11, 5), sharey="row")
+    for i, name in enumerate(INPUT_NAMES):
+        X = np.zeros((len(x), 4))
+        X[:, i] = x
+        samples = OUTPUT_SCALING.inverse_transform(prior.sample(X, 400, seed + i))
+        across = INPUT_SCALING.inverse_transform(X)[:, i]
+        for axes, output in zip(panels[:, i], SHOWN_PRIOR, strict=True):
+            _functions(axes, across, samples[:, :, OUTPUT_NAMES.index(output)])
+            axes.set(xlabel=INPUT_LABELS[name], xlim=(across[0], across[-1]))
+            if output == "p_sigma":
+                axes.axhline(LOWEST_OUTPUT, color="C1", lw=1, ls=":", label="bound")
+    for axes, output in zip(panels[:, 0], SHOWN_PRIOR, strict=True):
+        axes.set_ylabel(LABELS[output])
+    handles, labels = panels[-1, 0].get_legend_handles_labels()
+    entries = dict(zip(labels, handles, strict=True))
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=4)
+    return figure
+
+
+def _functions(axes: Axes, x: np.ndarray, values: np.ndarray) -> None:
+    mean, std = values.mean(axis=0), values.std(axis=0)
+    axes.plot(x, values[:N_FUNCTIONS].T, color="0.7", lw=0.6, label="realisations")
+    axes.fill_between(x, mean - BAND * std, mean + BAND * std, color="C0", alpha=0.2, lw=0,
+                      label="mean ± 2 std")  # fmt: skip
+    axes.plot(x, mean, color="C0", label="mean")
+
+
+@plt.style.context(STYLE)
+def predictions(
+    prediction: Prediction, row: Mapping[str, Any], limits: np.ndarray | None = None
+) -> Figure:
+    """Figs. 12 and 13: parity of each output (top), behaviour law of four test points (bottom).
+
+    Args:
+        prediction: for the test set.
+        row: scores of the method over repeats, for the titles; see `metrics.score_rows`.
+        limits: of the parity panels, (2, 5); None takes those of the prediction.
+    """
+    figure = plt.figure(figsize=(13.4, 6.0))
+    grid = figure.add_gridspec(2, 1, height_ratios=(1.15, 1))
+    top, bottom = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
+    panels = top.subplots(1, len(LABELS))
+    limits = parity_limits([prediction]) if limits is None else limits
+    truth, mean = map(OUTPUT_SCALING.inverse_transform, (prediction.observed, prediction.mean))
+    bars = BAND * prediction.std * OUTPUT_SCALING.half_range
+    for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
+        low, high = limits[:, j]
+        axes.plot([low, high], [low, high], "k--", lw=1)
+        axes.errorbar(truth[:, j], mean[:, j], bars[:, j], fmt="o", ms=3, lw=0.8, color="C0")
+        score = row["by_output"]["rmse"][name]
+        spread = "" if score["std"] is None else f" ± {score['std']:.2f}"
+        axes.set_title(f"{LABELS[name]}\nscaled RMSE {score['mean']:.2f}{spread}")
+        axes.set(xlabel="simulated", xlim=(low, high), ylim=(low, high), aspect="equal")
+    panels[0].set_ylabel("predicted, ± 2 std")
+    _laws(bottom, prediction)
+    return figure
+
+
+def _laws(figure, prediction: Prediction) -> None:
+    """Mean ± 2 standard deviations of σ = a + b pᶜ, with each network's b and c."""
+    physical = np.maximum(OUTPUT_SCALING.inverse_transform(prediction.samples), LOWEST_OUTPUT)
+    truth = OUTPUT_SCALING.inverse_transform(prediction.observed)
+    panels = figure.subplots(1, N_LAWS, sharey=True)
+    for axes, i in zip(panels, law_points(truth), strict=True):
+        curves = behaviour_law(physical[:, i, 0], physical[:, i, 1])
+        mean, std = curves.mean(axis=0), curves.std(axis=0)
+        axes.fill_between(PLASTIC_STRAIN, mean - BAND * std, mean + BAND * std, color="C0",
+                          alpha=0.25, lw=0, label="predicted, mean ± 2 std")  # fmt: skip
+        axes.plot(PLASTIC_STRAIN, mean, color="C0", label="predicted, mean")
+        axes.plot(PLASTIC_STRAIN, behaviour_law(truth[i, :1], truth[i, 1:2])[0], "--", color="C1",
+                  label="simulated")  # fmt: skip
+        axes.set(title=f"test point {i + 1}", xlabel=r"plastic strain $\varepsilon_{pl}$ [–]")
+        axes.set(xlim=(0, PLASTIC_STRAIN[-1]))
+    panels[0].set_ylabel(r"$\sigma = a + b_\mathrm{eff}\,\varepsilon_{pl}^{c_\mathrm{eff}}$ [MPa]")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+
+
+def law_points(truth: np.ndarray) -> list[int]:
+    """Test points whose behaviour law is drawn: spread evenly over the ranks of b_eff."""
+    ranks = np.argsort(truth[:, 0])
+    return [int(ranks[k]) for k in np.linspace(0, len(ranks) - 1, N_LAWS).round().astype(int)]
+
+
+def behaviour_law(b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """σ = a + b pᶜ at PLASTIC_STRAIN.
+
+    Args:
+        b: (K,) [MPa].
+        c: (K,).
+
+    Returns:
+        (K, n) [MPa].
+    """
+    return YIELD_STRESS + b[:, None] * PLASTIC_STRAIN ** c[:, None]
+
+
+def parity_limits(predictions: Iterable[Prediction]) -> np.ndarray:
+    """Axis limits that hold every point and error bar, (2, 5) physical."""
+    values = [
+        v for p in predictions for v in (p.observed, p.mean - BAND * p.std, p.mean + BAND * p.std)
+    ]
+    low, high = np.min(values, axis=(0, 1)), np.max(values, axis=(0, 1))
+    margin = 0.05 * (high - low)
+    return OUTPUT_SCALING.inverse_transform(np.array([low - margin, high + margin]))
+
+
+@plt.style.context(STYLE)
+def calibration(repeats: Sequence[Mapping[str, Prediction]], methods: Mapping[str, str]) -> Figure:
+    """Fig. 14: observed against expected cumulative probability, one panel an output.
+
+    Args:
+        repeats: predictions by method, one mapping a repeat.
+        methods: legend entry and method.
+
+    Returns:
+        The figure: mean over repeats, and ± 1 standard deviation shaded. A well calibrated
+        prediction lies on the diagonal.
+    """
+    figure, panels = plt.subplots(1, len(LABELS), figsize=(13.4, 3.2))
+    for label, method in methods.items():
+        found = [calibration_curve(p.observed, p.mean, p.std) for p in (r[method] for r in repeats)]
+        levels, curves = found[0][0], np.array([observed for _, observed in found])
+        areas = np.array([r[method].miscalibration_by_output() for r in repeats]).mean(axis=0)
+        mean, std = curves.mean(axis=0), curves.std(axis=0)
+        for j, axes in enumerate(panels):
+            (line,) = axes.plot(levels, mean[:, j], LINES.get(label, "-"),
+                                label=f"{label}, area {areas[j]:.2f}")  # fmt: skip
+            axes.fill_between(levels, mean[:, j] - std[:, j], mean[:, j] + std[:, j],
+                              color=line.get_color(), alpha=0.2, lw=0)  # fmt: skip
+    for axes, label in zip(panels, LABELS.values(), strict=True):
+        axes.plot([0, 1], [0, 1], "k-", lw=0.6)
+        axes.set(title=label, xlabel="expected proportion", xlim=(0, 1), ylim=(0, 1))
+        axes.set_aspect("equal")
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
+    panels[0].set_ylabel("observed proportion")
+    return figure

@@ -1,0 +1,122 @@
+"""The paper's materials example: tables, scaling, functional prior and noise (section 3.2)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bnn import RBF, GaussianProcessPrior, LinearMean
+from bnn.scaling import BoundsScaler
+from fe_data.dataset.table import load_table
+from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
+from figures.pipeline.paths import table_path
+
+# Physical ranges that [-1, 1] stands for.
+OUTPUT_BOUNDS = {
+    "b_eff_MPa": (300.0, 800.0),
+    "c_eff": (0.16, 0.50),
+    "E_eff_GPa": (100.0, 170.0),
+    "nu_eff": (0.277, 0.299),
+    "p_sigma": (0.0, 0.8),
+}
+NOISE_COV = (0.03, 0.02, 0.005, 0.002, 0.25)  # std / mid-range of each output (section 3.2.1)
+# Inputs that each output's prior sees: the "influential subset" of Table 2.
+FEATURES = ((0, 1, 2), (0, 2, 3), (0, 1), (0,), (0, 1, 2, 3))
+KERNEL = RBF(variance=0.2, lengthscale=0.8)
+LOWEST_OUTPUT = 0.01  # physical; the prior's samples are clipped there, so that y > 0
+INPUT_LABELS = {
+    "vf": r"$v_f$ [–]",
+    "E_f_GPa": r"$E_f$ [GPa]",
+    "b_m_MPa": r"$b_m$ [MPa]",
+    "c_m": r"$c_m$ [–]",
+}
+LABELS = {
+    "b_eff_MPa": r"$b_\mathrm{eff}$ [MPa]",
+    "c_eff": r"$c_\mathrm{eff}$ [–]",
+    "E_eff_GPa": r"$E_\mathrm{eff}$ [GPa]",
+    "nu_eff": r"$\nu_\mathrm{eff}$ [–]",
+    "p_sigma": r"$p_\sigma$ [–]",
+}
+
+
+INPUT_SCALING = BoundsScaler(*np.transpose(list(INPUT_BOUNDS.values())))
+OUTPUT_SCALING = BoundsScaler(*np.transpose(list(OUTPUT_BOUNDS.values())))
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A table of simulated cells, scaled and physical."""
+
+    X: np.ndarray  # (n, 4) scaled inputs
+    y: np.ndarray  # (n, 5) scaled outputs
+    n_failed: int  # rows without outputs, left out
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def outputs(self) -> np.ndarray:
+        """Physical outputs, (n, 5)."""
+        return OUTPUT_SCALING.inverse_transform(self.y)
+
+    def head(self, count: int) -> "Samples":
+        """The first samples of the table."""
+        return Samples(self.X[:count], self.y[:count], self.n_failed)
+
+
+def available(data_dir: Path | str, design: str) -> bool:
+    """Whether a folder has the table of a design."""
+    return table_path(Path(data_dir), design).is_file()
+
+
+def load_samples(data_dir: Path | str, design: str) -> Samples:
+    """Read the table of a design.
+
+    Args:
+        data_dir: folder with DESIGN/dataset.csv or DESIGN.csv.
+        design: name of the design.
+
+    Returns:
+        Its samples with outputs, scaled.
+
+    Raises:
+        FileNotFoundError: the folder has no such table.
+        fe_data.dataset.table.TableError: the table cannot be used.
+    """
+    path = table_path(Path(data_dir), design)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"no table of {design!r} in {data_dir}: {design}/dataset.csv or {design}.csv is needed"
+        )
+    table = load_table(path)
+    X, y = INPUT_SCALING.transform(table.inputs), OUTPUT_SCALING.transform(table.outputs)
+    return Samples(X, y, len(table.failed))
+
+
+def noise_std() -> np.ndarray:
+    """Scaled noise standard deviations, (5,): the square roots of the diagonal of Σ_noise."""
+    return np.array(NOISE_COV) * OUTPUT_SCALING.centre / OUTPUT_SCALING.half_range
+
+
+def fit_theta(samples: Samples) -> np.ndarray:
+    """Least-squares slopes of the prior mean m(x) = θ x[0], one an output, (5,)."""
+    slope = samples.X[:, 0]
+    return slope @ samples.y / (slope @ slope)
+
+
+def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
+    """The prior p(g) of section 3.2.2.
+
+    Args:
+        theta: slopes of the mean in the scaled volume fraction, (5,).
+
+    Returns:
+        Independent Gaussian processes on each output's influential inputs, clipped at y > 0.
+    """
+    return GaussianProcessPrior(
+        mean=LinearMean(np.asarray(theta)),
+        kernel=KERNEL,
+        n_outputs=len(OUTPUT_NAMES),
+        features=FEATURES,
+        bounds=(OUTPUT_SCALING.transform(np.full(len(OUTPUT_NAMES), LOWEST_OUTPUT)), None),
+    )

@@ -1,0 +1,1 @@
+"""What runs what: profiles, paths, notebooks with parameters, tasks, provenance."""

@@ -1,0 +1,203 @@
+"""Actions and reporting behind dodo.py: programs that are run, and one sentence on a failure."""
+
+import fcntl
+import hashlib
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TextIO
+
+from doit.dependency import SqliteDB
+from doit.exceptions import TaskFailed
+from doit.reporter import ConsoleReporter
+from doit.tools import config_changed
+
+from fe_data.dataset.executors import available_cores
+from figures.pipeline.dependencies import ROOT
+from figures.pipeline.provenance import file_digest
+from figures.pipeline.results import is_complete
+
+STATE = ROOT / ".doit"  # what doit remembers of its tasks, and the lock of a run
+
+
+def make_state(folder: Path = STATE) -> None:
+    """Make the folder of doit's state.
+
+    Raises:
+        ValueError: nothing can be written there.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+        for name in ("lock", "state.db"):
+            (folder / name).open("ab").close()
+    except OSError as error:
+        raise ValueError(
+            f"{error.filename} cannot be written ({error.strerror}): a checkout that may be "
+            "written to is needed"
+        ) from None
+
+
+def wait_for_turn(folder: Path) -> TextIO:
+    """Let one run at a time work in a checkout.
+
+    Args:
+        folder: Of doit's state.
+
+    Returns:
+        An open file; the turn ends when it is closed, or with the process.
+    """
+    file = (folder / "lock").open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        try:
+            print("waiting for another make in this checkout to end", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except KeyboardInterrupt:
+            sys.exit("make: interrupted while it waited")
+    except OSError:
+        pass  # a file system without locks
+    return file
+
+
+class Reporter(ConsoleReporter):
+    """One line a task: what is being done, or that nothing has to be."""
+
+    desc = "one line a task"
+
+    def initialize(self, tasks, selected_tasks):
+        """Wait for another run in this checkout, before anything is looked at."""
+        super().initialize(tasks, selected_tasks)
+        self.lock = wait_for_turn(STATE)
+
+    def execute_task(self, task):
+        """Announce a task that runs."""
+        if task.actions:
+            self.write(f"== {task.title()}\n")
+
+    def skip_uptodate(self, task):
+        """Say that a task is up to date."""
+        if task.actions:
+            self.write(f"-- {task.title()}: up to date\n")
+
+    def _write_failure(self, result, write_exception=True):  # noqa: ARG002, doit's signature
+        self.write(f"!! {result['task'].title()}: {result['exception'].get_msg()}\n")
+
+
+class DurableState(SqliteDB):
+    """What doit remembers of its tasks, stored after each: a killed run loses no finished task."""
+
+    def set(self, task_id, dependency, value):
+        """Remember one entry; "deps:" is the last one of a task that has succeeded."""
+        super().set(task_id, dependency, value)
+        if dependency == "deps:":
+            row = (task_id, self.codec.encode(self._cache[task_id]))
+            self._conn.execute("insert or replace into doit values (?, ?)", row)
+            self._conn.commit()
+
+
+class ResultsUnchanged(config_changed):
+    """Up to date while the same notebooks have run with the same metrics, as seen at its turn.
+
+    Args:
+        metrics: Metrics files; those whose notebook has not run here do not count.
+    """
+
+    def __init__(self, metrics: Iterable[Path]):
+        super().__init__({})
+        self.metrics = list(metrics)
+
+    def __call__(self, task, values) -> bool:
+        """Compare with the digests after the last success."""
+        self.config = {p.name: file_digest(p) for p in self.metrics if is_complete(p)}
+        return super().__call__(task, values)
+
+
+def title(task) -> str:
+    """Title of a task: its documentation line."""
+    return task.doc
+
+
+def run_program(arguments: list[str]) -> TaskFailed | None:
+    """Run `python` with the arguments on this terminal; it gets Ctrl-C itself and may end well.
+
+    Args:
+        arguments: command line after the interpreter.
+
+    Returns:
+        None, or the failure in one sentence.
+    """
+    process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT)
+    try:
+        code = process.wait()
+    except KeyboardInterrupt:
+        code = _wait_interrupted(process)
+    if code in (130, -signal.SIGINT):
+        return TaskFailed("interrupted; the same command continues where it stopped")
+    if code:
+        return TaskFailed(f"python {' '.join(arguments[:4])} ended with exit code {code}")
+    return None
+
+
+def _wait_interrupted(process: subprocess.Popen) -> int:
+    try:
+        process.wait(timeout=20)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        process.kill()
+        process.wait()
+    return 130
+
+
+def key_of(arguments: list[str], files: Iterable[Path]) -> str:
+    """Hexadecimal SHA-256 of a command line and the contents of files."""
+    digest = hashlib.sha256(json.dumps(arguments).encode())
+    for path in files:
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def simulate(arguments: list[str], folder: Path, key: str, jobs: int) -> TaskFailed | None:
+    """Generate a dataset; samples of the same key are kept, those of another are removed.
+
+    Args:
+        arguments: what to generate, after `python -m fe_data generate`.
+        folder: where; made here, so that it can be removed when its key has changed.
+        key: see `key_of`; the samples depend on nothing else.
+        jobs: number of processes.
+
+    Returns:
+        None, or the failure in one sentence.
+    """
+    mark = folder.with_suffix(".key")
+    if folder.exists() and not (mark.is_file() and mark.read_text() == key):
+        shutil.rmtree(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    mark.write_text(key)
+    command = ["-m", "fe_data", "generate", *arguments, "--out", str(folder)]
+    return run_program([*command, "--jobs", str(jobs)])
+
+
+def available_jobs(text: str) -> int:
+    """Number of processes: the text when it is one, else the cores available here.
+
+    Raises:
+        ValueError: the text is no positive integer.
+    """
+    if not text:
+        return available_cores()
+    return positive_integer("JOBS", text, 1)
+
+
+def positive_integer(name: str, text: str, low: int) -> int:
+    """An integer from a command-line parameter.
+
+    Raises:
+        ValueError: it is none, or less than the lowest allowed.
+    """
+    if not text.isdecimal() or int(text) < low:
+        raise ValueError(f"{name} = {text!r} is not allowed: an integer of at least {low} is")
+    return int(text)

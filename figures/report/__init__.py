@@ -1,0 +1,1 @@
+"""The page of a run, and the tables of the READMEs."""

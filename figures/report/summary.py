@@ -1,0 +1,157 @@
+"""Tables of the READMEs, made from a run's metrics files: python -m figures.report.summary --write.
+
+The READMEs hold them between comments, so that a test can tell when they are out of date.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from figures.beyond.summary import NOTEBOOK, cases_table, methods_table
+from figures.claims import NOT_COMPARABLE, REPRODUCED, Check, Item, compare
+from figures.pipeline.dependencies import ROOT
+from figures.report.page import COLUMNS, with_digits_of
+
+README = ROOT / "README.md"
+BNN_README = ROOT / "bnn" / "README.md"
+RUNS = {  # folder of results → what it was computed from
+    "full": "our tables",
+    "full-authors": "published tables",
+}
+
+
+def load_run(name: str) -> dict[str, dict[str, Any]]:
+    """Metrics files of a run, by notebook."""
+    return {
+        p.stem: json.loads(p.read_text()) for p in sorted((ROOT / "figures" / name).glob("*.json"))
+    }
+
+
+def heading(item: Item) -> str:
+    """The heading in a notebook that announces a figure or table; empty when there is none."""
+    notebook = nbformat.read(ROOT / "notebooks" / f"{item.notebook}.ipynb", as_version=4)
+    kind, number = item.place.replace(".", "").split()
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    headings = [line[3:] for text in texts for line in text.splitlines() if line[:3] == "## "]
+    return next((line for line in headings if _mentions(line, kind, number)), "")
+
+
+def _mentions(line: str, kind: str, number: str) -> bool:
+    """Whether a heading names a figure or table, alone or in "Figs. 2 and 3", "Tables 3 and 4"."""
+    named = re.search(rf"\({kind}s?\.? ([^)]*)\)", line)
+    return bool(named and number in re.findall(r"\d+", named.group(1)))
+
+
+def files_of(item: Item) -> list[str]:
+    """What a figure or table is written to, in the folder of a run."""
+    return list(item.pictures) or [f"{item.notebook}.json"]
+
+
+def map_table(items: Sequence[Item]) -> str:
+    """Figure → notebook cell → file."""
+    lines = ["| | notebook | cell | file in `figures/full` | verdict |", "|---|---|---|---|---|"]
+    for item in items:
+        files = ", ".join(f"`{name}`" for name in files_of(item))
+        verdict = item.verdict + (f", {item.count}" if item.count else "")
+        lines.append(
+            f"| {item.place} | {item.notebook[:2]} | {heading(item)} | {files} | {verdict} |"
+        )
+    return "\n".join(lines)
+
+
+def runtime_table(metrics: Mapping[str, Mapping[str, Any]]) -> str:
+    """Notebook → command → runtime."""
+    lines = ["| notebook | command | wall time [s] |", "|---|---|---|"]
+    for name, content in metrics.items():
+        command = f"`PROFILE=full $(make -s python) -m doit notebook:full:{name}`"
+        lines.append(f"| {name} | {command} | {content['provenance']['wall_time_s']:.0f} |")
+    return "\n".join(lines)
+
+
+def score_table(runs: Mapping[str, Sequence[Item]], place: str = "Table 3") -> str:
+    """Paper against ours for one table, a column a run."""
+    lines = ["| | score | paper | " + " | ".join(RUNS[name] for name in runs) + " |"]
+    lines.append("|---|---|---|" + "---|" * len(runs))
+    checks = {
+        name: {(c.row, c.column): c for item in items if item.place == place for c in item.checks}
+        for name, items in runs.items()
+    }
+    for row, column in next(iter(checks.values())):
+        cells = [_cell(found.get((row, column))) for found in checks.values()]
+        published = next(iter(checks.values()))[row, column].published
+        shown = with_digits_of(published, published)
+        lines.append(f"| {row} | {COLUMNS[column]} | {shown} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cell(check: Check | None) -> str:
+    if check is None:
+        return "–"
+    text = with_digits_of(check.ours, check.published, 1)
+    if check.deviation is not None:
+        text += f" ± {with_digits_of(check.deviation, check.published, 1)}"
+    if check.verdict in ("", NOT_COMPARABLE):
+        return text
+    return f"{text} {'✓' if check.verdict == REPRODUCED else '✗'}"
+
+
+def blocks(runs: Mapping[str, Mapping[str, Any]]) -> dict[Path, dict[str, str]]:
+    """README → name of each generated block in it → its text.
+
+    Args:
+        runs: Name of a run → notebook → content of its metrics file.
+    """
+    items = {name: compare(metrics) for name, metrics in runs.items()}
+    beyond = {words: runs[name][NOTEBOOK] for name, words in reversed(RUNS.items())}
+    return {
+        README: {
+            "scores": score_table(items),
+            "map": map_table(items["full"]),
+            "runtime": runtime_table(runs["full"]),
+        },
+        BNN_README: {
+            "methods": methods_table(beyond),
+            "cases": cases_table(runs["full"][NOTEBOOK]),
+        },
+    }
+
+
+def filled(text: str, current: Mapping[str, str]) -> str:
+    """A text with every block between its comments replaced by the current one."""
+    for name, block in current.items():
+        start, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
+        before, _, rest = text.partition(start)
+        _, _, after = rest.partition(end)
+        text = f"{before}{start}{block}\n{end}{after}"
+    return text
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line; returns 1 when a README is out of date and is not to be written."""
+    parser = argparse.ArgumentParser(prog="python -m figures.report.summary", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="bring the READMEs up to date")
+    options = parser.parse_args(arguments)
+    status = 0
+    runs = {name: load_run(name) for name in RUNS}
+    for path, current in blocks(runs).items():
+        text = path.read_text()
+        if options.write:
+            path.write_text(filled(text, current))
+        elif filled(text, current) != text:
+            name = path.relative_to(ROOT)
+            print(
+                f"error: {name} is out of date: python -m figures.report.summary --write",
+                file=sys.stderr,
+            )
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+"""The look of all figures, and how they are written."""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+STYLE = Path(__file__).with_name("paper.mplstyle")
+
+
+@plt.style.context(STYLE)
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure in the common style; equal figures give equal files.
+
+    Raises:
+        ValueError: the figure has no panel, or a panel shows nothing.
+    """
+    shown = [axes for axes in figure.axes if axes.axison]
+    empty = [number for number, axes in enumerate(shown, start=1) if not shows_something(axes)]
+    if empty or not shown:
+        raise ValueError(f"{path.name}: panel {empty[0] if empty else 1} shows nothing")
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def shows_something(axes: Axes) -> bool:
+    """Whether a panel has an image, a patch, a collection, or a line with finite points."""
+    lines = any(np.isfinite(line.get_xydata()).all(axis=1).any() for line in axes.lines)
+    return bool(lines or axes.images or axes.patches or axes.collections)

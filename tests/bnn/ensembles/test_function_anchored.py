@@ -1,0 +1,318 @@
+"""Functional anchoring against closed forms and importance weights."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.exceptions import ConvergenceWarning
+
+from bnn import (
+    RBF,
+    AnchoredEnsemble,
+    FunctionAnchoring,
+    GaussianProcessPrior,
+    Linear,
+    LinearMean,
+    RandomMean,
+    SamplerPrior,
+    TablePrior,
+    load,
+)
+from bnn.evaluation.exact_posteriors import GaussianProcessPosterior, LinearGaussianPosterior
+from bnn.function_priors.conditioning import Conditioning
+from bnn.function_priors.moments import prior_covariance, sample_covariance
+from bnn.gauss_newton.jacobian import Linearisation
+from bnn.importance import WeightedRealisations
+from bnn.networks.architecture import Architecture
+
+X_TEST = np.array([[-0.9], [-0.3], [0.2], [0.8]])
+GRID = np.linspace(-1.0, 1.0, 41)[:, None]
+FAR = 10.0  # closeness that ten leaky units can reach
+SMOOTH = {"hidden": (30, 30), "activation": "silu", "prior_points": 100, "random_state": 0}
+
+
+def linear_ensemble(prior, n, **settings):
+    """One-layer networks f = w x + b, anchored in function space."""
+    return AnchoredEnsemble(
+        prior,
+        anchoring=FunctionAnchoring(points=20, **settings),
+        hidden=(),
+        noise=0.3,
+        n_pretrained=n,
+        n_members=n,
+        prior_points=16,
+        batch_size=None,
+        learning_rate=0.02,
+        pretrain_epochs=600,
+        random_state=0,
+    )
+
+
+def few_data():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (6, 1))
+    return X, 0.7 * X[:, 0] + 0.3 * rng.standard_normal(6)
+
+
+def check_moments(samples, mean, covariance, centred):
+    """Within four standard errors; the mean of centred members within a tenth of one."""
+    n, deviations = len(samples), np.sqrt(np.diag(covariance))
+    error = (0.1 if centred else 4.0) * deviations / np.sqrt(n)
+    assert np.all(np.abs(samples.mean(axis=0) - mean) < error)
+    error = np.sqrt((covariance**2 + np.outer(deviations, deviations) ** 2) / n)
+    assert np.all(np.abs(np.cov(samples.T) - covariance) < 4 * error)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_linear_network_draws_from_the_exact_posterior(centred):
+    """f = w x, w ~ N(0, 0.5): mean and covariance of 800 members."""
+    (X, y), prior = few_data(), GaussianProcessPrior(0.0, Linear(0.5))
+    settings = {"nugget": 1e-3, "closeness": 1e-4, "centred": centred}
+    ensemble = linear_ensemble(prior, 800, **settings).fit(X, y)
+    mean, covariance = GaussianProcessPosterior(prior, X, y, 0.3).moments(X_TEST)
+    check_moments(ensemble.sample(X_TEST)[:, :, 0], mean[:, 0], covariance, centred)
+
+
+def test_sampler_with_linear_networks():
+    """The same prior as a sampler: its covariance is estimated, so are the posterior's moments."""
+    X, y = few_data()
+    prior = SamplerPrior(lambda X, rng: np.sqrt(0.5) * rng.standard_normal() * X[:, 0])
+    ensemble = linear_ensemble(prior, 400, realisations=4000).fit(X, y)
+    exact = GaussianProcessPosterior(GaussianProcessPrior(0.0, Linear(0.5)), X, y, 0.3)
+    mean, covariance = exact.moments(X_TEST)
+    samples, deviations = ensemble.sample(X_TEST)[:, :, 0], np.sqrt(np.diag(covariance))
+    # Four standard errors and what 4000 realisations leave unknown of the covariance.
+    assert np.all(np.abs(samples.mean(axis=0) - mean[:, 0]) < 0.25 * deviations)
+    assert np.all(np.abs(samples.std(axis=0) / deviations - 1.0) < 0.15)
+
+
+@pytest.mark.parametrize("noise", [0.1, np.array([[0.01, 0.008], [0.008, 0.02]])])
+def test_wide_networks_sample_the_gp_posterior(noise):
+    """Two outputs, two inputs, also with correlated noise: bands of 40 draws' own scatter."""
+    rng, n = np.random.default_rng(1), 40
+    X = rng.uniform(-1.0, 1.0, (12, 2))
+    y = np.column_stack([np.sin(2.0 * X[:, 0]), X[:, 0] * X[:, 1]])
+    prior = GaussianProcessPrior(LinearMean([0.5, 0.0]), [RBF(0.5, 0.8), RBF(0.3, 1.0)], 2)
+    ensemble = AnchoredEnsemble(
+        prior,
+        anchoring=FunctionAnchoring(points=60),
+        n_pretrained=n,
+        n_members=n,
+        noise=noise,
+        pretrain_epochs=200,
+        **SMOOTH,
+    ).fit(X, y)
+    points = rng.uniform(-1.0, 1.0, (40, 2))
+    exact = GaussianProcessPosterior(prior, X, y, noise)
+    mean, std = exact.predict(points, return_std=True)
+    ours, spread = ensemble.predict(points, return_std=True)
+    assert np.sqrt(np.mean(((ours - mean) / std) ** 2)) < 1.0 / np.sqrt(n)
+    assert np.mean(spread / std) == pytest.approx(1.0, abs=0.1)
+    assert np.mean(np.abs(spread / std - 1.0)) < 0.15
+
+
+def test_random_mean_against_importance_weights():
+    """Prior D of the paper, uniform in its slope: no closed form."""
+    X, y = np.array([[-0.8], [-0.2], [0.3], [0.7]]), np.array([-1.2, 0.2, 0.0, 0.9])
+    cubic = RandomMean(lambda X, rng: 5.0 * rng.uniform(-1.0, 1.0) * X[:, 0] ** 3)
+    prior = GaussianProcessPrior(cubic, RBF(0.1, 0.2))
+    truth = WeightedRealisations.condition(prior, X, y, 0.3, GRID, 20_000, 0)
+    assert truth.effective_size > 1000
+    mean, std = (values[:, 0] for values in truth.predict())
+    ours, spread = function_ensemble(prior, 60).fit(X, y).predict(GRID, return_std=True)
+    # 60 members, not centred, deviate by 0.1 standard deviations on average.
+    assert np.mean(np.abs(ours - mean)) < 0.25 * std.mean()
+    assert np.mean(np.abs(spread / std - 1.0)) < 0.2
+
+
+def test_clipped_prior_against_importance_weights():
+    """Half of the realisations are at the bound: moments are approximate, the bound is exact."""
+    X, y = np.array([[-0.8], [-0.2], [0.3], [0.7]]), np.array([-0.35, -0.2, 0.4, 0.6])
+    prior = GaussianProcessPrior(LinearMean([1.0]), RBF(0.5, 0.6), bounds=(-0.3, None))
+    mean, std = WeightedRealisations.condition(prior, X, y, 0.3, GRID, 20_000, 0).predict()
+    ensemble = function_ensemble(prior, 60).fit(X, y)
+    ours, spread = ensemble.predict(GRID, return_std=True)
+    assert np.mean(np.abs(ours - mean[:, 0])) < 0.4 * std.mean()
+    assert np.mean(np.abs(spread / std[:, 0] - 1.0)) < 0.4
+    assert ensemble.sample(GRID).min() == -0.3
+
+
+def function_ensemble(prior, n, **changes):
+    """Smooth networks of one input, anchored in function space."""
+    settings = {"noise": 0.3, "pretrain_epochs": 200, **SMOOTH, **changes}
+    return AnchoredEnsemble(
+        prior,
+        anchoring=FunctionAnchoring(points=50),
+        n_pretrained=n,
+        n_members=n,
+        **settings,
+    )
+
+
+@pytest.mark.parametrize(("interpolation", "n"), [(None, 300), ("linear", 60)])
+def test_table_prior(interpolation, n):
+    """300 tabulated functions: near the posterior of the Gaussian with their moments.
+
+    Without interpolation the covariance is that of the n networks.
+    """
+    points = np.linspace(-1.0, 1.0, 60)[:, None]
+    values = GaussianProcessPrior(0.0, RBF(0.5, 0.8)).sample(points, 300, 0)
+    data, y = [10, 32, 45], np.array([0.5, -0.2, 0.3])
+    ensemble = function_ensemble(
+        TablePrior(points, values, interpolation), n, noise=0.1, pretrain_epochs=1000
+    )
+    ours, spread = ensemble.fit(points[data], y).predict(points, return_std=True)
+    mean, covariance = values.mean(axis=0)[:, 0], np.cov(values[:, :, 0].T)
+    exact = LinearGaussianPosterior.condition(np.eye(60)[data], y, 0.1, mean, covariance)
+    std = np.sqrt(np.diag(exact.covariance))
+    assert np.mean(np.abs(ours - exact.mean)) < 0.3 * std.mean()
+    assert spread.mean() / std.mean() == pytest.approx(1.0, abs=0.25)
+
+
+def test_sample_covariance_knows_the_units_of_the_outputs():
+    """Shrinking towards one variance for both would blow the small output up by 1e8."""
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((400, 3, 2)) * [1e3, 1e-2]
+    deviations = np.sqrt(np.diag(sample_covariance(values)[0]))
+    np.testing.assert_allclose(deviations, np.repeat([1e3, 1e-2], 3), rtol=0.1)
+
+
+def test_a_table_counts_its_rows_once():
+    """Repeated rows are no new information: as much shrinkage as for the rows themselves."""
+    points = np.linspace(-1.0, 1.0, 12)[:, None]
+    values = GaussianProcessPrior(0.0, RBF(0.5, 0.8)).sample(points, 5, 0)
+    table = TablePrior(points, values, "linear")
+    found = prior_covariance(table, points, 1000, 0)
+    np.testing.assert_allclose(found, sample_covariance(values), rtol=1e-10)
+
+
+def test_conditioning_minimises_the_printed_objective():
+    """The gradient of both quadratic terms vanishes at f*, and their Hessian is S⁻¹."""
+    rng = np.random.default_rng(0)
+    root, noise = rng.standard_normal((10, 10)), np.array([[0.3, 0.1], [0.1, 0.2]])
+    C, g, targets = root @ root.T, rng.standard_normal((1, 5, 2)), rng.standard_normal((1, 3, 2))
+    posterior = Conditioning.of(C[None], noise, 3)
+    best = posterior.apply(g, targets)[0]
+    misfit = np.zeros((5, 2))
+    misfit[:3] = (best[:3] - targets[0]) @ np.linalg.inv(noise)
+    gradient = misfit.T.ravel() + np.linalg.solve(C, (best - g[0]).T.ravel())
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-9)
+    picked = np.kron(np.eye(2), np.eye(3, 5))
+    hessian = np.linalg.inv(C) + picked.T @ np.kron(np.linalg.inv(noise), np.eye(3)) @ picked
+    np.testing.assert_allclose(posterior.covariance[0] @ hessian, np.eye(10), atol=1e-9)
+
+
+@pytest.mark.parametrize("activation", ["silu", "tanh", "leaky_relu", "gelu"])
+def test_linearisation_against_automatic_differentiation(activation):
+    """J, J Jᵀ and Jᵀ v of two networks with two outputs."""
+    architecture = Architecture((3, 5, 4, 2), activation)
+    weights = torch.as_tensor(architecture.initial_weights(2, 0, "he"), dtype=torch.float64)
+    X = torch.as_tensor(np.random.default_rng(0).standard_normal((6, 3)))
+    state = Linearisation(architecture, weights, X)
+    function = {
+        "silu": torch.nn.functional.silu,
+        "tanh": torch.tanh,
+        "gelu": torch.nn.functional.gelu,
+        "leaky_relu": torch.nn.functional.leaky_relu,
+    }[activation]
+
+    def network(row):
+        values = X
+        for i, (kernel, bias) in enumerate(architecture.unpack(row[None])):
+            values = values @ kernel[0] + bias[0]
+            values = function(values) if i < 2 else values
+        return values.T.reshape(-1)
+
+    expected = torch.stack([torch.autograd.functional.jacobian(network, row) for row in weights])
+    torch.testing.assert_close(state.values.mT.reshape(2, -1)[0], network(weights[0]))
+    torch.testing.assert_close(state.jacobian(), expected)
+    torch.testing.assert_close(state.tangent_kernel(), expected @ expected.mT)
+    direction = torch.as_tensor(np.random.default_rng(1).standard_normal((2, 12)))
+    product = (expected.mT @ direction[:, :, None])[:, :, 0]
+    torch.testing.assert_close(state.pull_back(direction), product)
+
+
+@pytest.mark.parametrize("random", [False, True])
+def test_realisations_continue(random):
+    """extend goes on where sample ended: nearly equal nearby, with the prior's moments afar."""
+    cubic = RandomMean(lambda X, rng: rng.uniform(-1.0, 1.0) * X[:, 0] ** 3)
+    prior = GaussianProcessPrior(cubic if random else 0.0, RBF(0.5, 0.4))
+    known = np.linspace(-1.0, 1.0, 40)[:, None]
+    drawn = prior.sample(known, 500, 3)
+    np.testing.assert_allclose(prior.extend(known, known, 500, 3), drawn, atol=2e-3)
+    far = prior.extend(np.array([[1.5], [3.0]]), known, 500, 3)[:, :, 0]
+    covariance = prior_covariance(prior, np.array([[1.5], [3.0]]), 4000, 1)[0]
+    assert np.all(np.abs(np.cov(far.T) - covariance) < 0.3 * covariance.max())
+
+
+def test_one_pretraining_serves_both_anchorings(small_anchored, line_data):
+    """Weights and functions start from the same networks, and leave them alone."""
+    X, y = line_data
+    weights = small_anchored.pretrained_weights_
+    functions = FunctionAnchoring(closeness=FAR)
+    small_anchored.set_params(anchoring=functions).fit(X, y)
+    np.testing.assert_array_equal(small_anchored.anchors_, weights[:8])
+    again = small_anchored.weights_.copy()
+    assert np.all(small_anchored.penalty() > 0)
+    small_anchored.set_params(anchoring="weights").fit(X, y)
+    assert small_anchored.pretrained_weights_ is weights
+    assert not hasattr(small_anchored, "penalties_")
+    small_anchored.set_params(anchoring=functions, n_members=5).fit(X, y)
+    assert small_anchored.weights_.shape == (5, weights.shape[1])
+    small_anchored.set_params(n_members=8).fit(X, y)
+    np.testing.assert_array_equal(small_anchored.weights_, again)
+    small_anchored.set_params(anchoring="weights")
+
+
+def test_saved_and_loaded(small_anchored, line_data, tmp_path):
+    """Predictions, penalties and settings come back; fitting again needs the prior."""
+    anchoring = FunctionAnchoring(points=30, closeness=FAR)
+    ensemble = small_anchored.set_params(anchoring=anchoring).fit(*line_data)
+    ensemble.save(tmp_path / "f.npz")
+    loaded = load(tmp_path / "f.npz")
+    small_anchored.set_params(anchoring="weights")
+    assert loaded.anchoring == anchoring
+    np.testing.assert_array_equal(loaded.predict(X_TEST), ensemble.predict(X_TEST))
+    np.testing.assert_array_equal(loaded.penalty(), ensemble.penalties_)
+    with pytest.raises(ValueError, match="prior = None: it was not stored"):
+        loaded.fit(*line_data)
+
+
+def test_members_that_do_not_arrive_are_counted():
+    """Five units cannot follow a prior realisation that closely."""
+    prior = GaussianProcessPrior(0.0, RBF(0.2))
+    ensemble = AnchoredEnsemble(
+        prior,
+        anchoring=FunctionAnchoring(points=30, iterations=3, closeness=1e-6),
+        hidden=(5,),
+        activation="silu",
+        n_pretrained=4,
+        n_members=4,
+        prior_points=40,
+        pretrain_epochs=1,
+        random_state=0,
+    )
+    with pytest.warns(ConvergenceWarning, match="4 of 4 members did not arrive within 3"):
+        ensemble.fit(*few_data())
+    assert ensemble.losses_.shape == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"points": 0}, "points = 0: must be an integer >= 1"),
+        ({"iterations": 2.5}, "iterations = 2.5: must be an integer >= 1"),
+        ({"realisations": 1}, "realisations = 1: must be an integer >= 2"),
+        ({"nugget": 0.0}, "nugget = 0.0: must be > 0"),
+        ({"closeness": np.inf}, "closeness = inf: must be > 0"),
+    ],
+)
+def test_settings_are_checked(settings, message):
+    """Each refusal names field, value and range."""
+    with pytest.raises(ValueError, match=message):
+        FunctionAnchoring(**settings)
+
+
+def test_unknown_anchoring(line_data):
+    """Neither of the two, nor settings."""
+    with pytest.raises(ValueError, match="anchoring = 'functions': must be one of weights, func"):
+        AnchoredEnsemble(anchoring="functions").fit(*line_data)

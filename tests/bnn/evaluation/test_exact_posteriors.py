@@ -1,0 +1,103 @@
+"""The exact references against independent computations."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as sklearn_kernels
+
+from bnn import RBF, GaussianProcessPrior, LinearMean, Matern52
+from bnn.evaluation.exact_posteriors import GaussianProcessPosterior, LinearGaussianPosterior
+
+RNG = np.random.default_rng(0)
+X, X_TEST = RNG.uniform(-1, 1, (15, 2)), RNG.uniform(-1, 1, (6, 2))
+Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] ** 2])
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (RBF(0.7, 0.5), sklearn_kernels.RBF(0.5)),
+        (Matern52(0.7, (0.5, 2.0)), sklearn_kernels.Matern((0.5, 2.0), nu=2.5)),
+    ],
+)
+def test_gp_posterior_against_sklearn(ours, theirs):
+    """Mean, standard deviation and evidence of a zero-mean GP."""
+    posterior = GaussianProcessPosterior(GaussianProcessPrior(0.0, ours), X, Y[:, 0], 0.1)
+    kernel = sklearn_kernels.ConstantKernel(0.7) * theirs
+    regressor = GaussianProcessRegressor(kernel, alpha=0.01, optimizer=None).fit(X, Y[:, 0])
+    mean, std = posterior.predict(X_TEST, return_std=True)
+    expected_mean, expected_std = regressor.predict(X_TEST, return_std=True)
+    np.testing.assert_allclose(mean[:, 0], expected_mean, atol=1e-8)
+    np.testing.assert_allclose(std[:, 0], expected_std, atol=1e-8)
+    assert posterior.log_evidence() == pytest.approx(regressor.log_marginal_likelihood_value_)
+
+
+def test_correlated_noise_by_brute_force():
+    """Two outputs coupled by Σ_noise: conditioning the joint Gaussian written out."""
+    noise = np.array([[0.04, 0.03], [0.03, 0.09]])
+    prior = GaussianProcessPrior(
+        LinearMean([0.5, -1.0]), [RBF(0.7, 0.5), RBF(0.3, 1.0)], 2, features=[[0], [0, 1]]
+    )
+    posterior = GaussianProcessPosterior(prior, X, Y, noise)
+    n = len(X)
+    joint = np.zeros((2 * n, 2 * n))
+    for i in range(n):
+        for k in range(n):
+            for j in range(2):
+                joint[2 * i + j, 2 * k + j] = prior.covariance(X[[i]], X[[k]], j).item()
+        joint[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] += noise
+    residual = (Y - prior.mean_values(X)).ravel()
+    cross = np.zeros((2, 2 * n))
+    for j in range(2):
+        cross[j, j::2] = prior.covariance(X_TEST[:1], X, j)
+    expected = prior.mean_values(X_TEST[:1])[0] + cross @ np.linalg.solve(joint, residual)
+    np.testing.assert_allclose(posterior.predict(X_TEST[:1])[0], expected)
+    own = np.diag([0.7, 0.3]) - cross @ np.linalg.solve(joint, cross.T)
+    density = multivariate_normal.logpdf(Y[0], expected, own + noise)
+    assert posterior.elppd(X_TEST[:1], Y[:1]) == pytest.approx(density)
+    evidence = multivariate_normal.logpdf(residual, np.zeros(2 * n), joint)
+    assert posterior.log_evidence() == pytest.approx(evidence)
+
+
+def test_posterior_samples_have_its_moments():
+    """Within five standard errors."""
+    prior = GaussianProcessPrior(0.0, RBF(0.7, 0.5), 2)
+    posterior = GaussianProcessPosterior(prior, X, Y, 0.1)
+    samples = posterior.sample(X_TEST, 3000, 0)
+    mean, std = posterior.predict(X_TEST, return_std=True)
+    assert np.all(np.abs(samples.mean(axis=0) - mean) < 5 * std / np.sqrt(3000))
+    assert np.all(np.abs(samples.std(axis=0) / std - 1) < 5 / np.sqrt(6000))
+    _, total = posterior.predict(X_TEST, return_std=True, total=True)
+    np.testing.assert_allclose(total**2, std**2 + 0.01)
+
+
+def test_samples_at_data_known_almost_exactly():
+    """The posterior is the difference of covariances 1e8 times larger."""
+    points = np.linspace(0.0, 1.0, 20)[:, None]
+    posterior = GaussianProcessPosterior(GaussianProcessPrior(), points, points[:, 0], 1e-4)
+    samples = posterior.sample(points, 20, 0)
+    np.testing.assert_allclose(samples[:, :, 0], np.tile(points[:, 0], (20, 1)), atol=1e-3)
+
+
+def test_linear_gaussian_in_two_ways():
+    """The gain form equals the information form, and a linear-kernel GP."""
+    design, y = np.column_stack([X, np.ones(15)]), Y[:, 0]
+    covariance = np.diag([0.5, 0.5, 0.5])
+    posterior = LinearGaussianPosterior.condition(design, y, 0.2, np.ones(3), covariance)
+    precision = design.T @ design / 0.04 + np.linalg.inv(covariance)
+    np.testing.assert_allclose(posterior.covariance, np.linalg.inv(precision), atol=1e-12)
+    right = design.T @ y / 0.04 + np.linalg.inv(covariance) @ np.ones(3)
+    np.testing.assert_allclose(posterior.mean, np.linalg.solve(precision, right))
+
+
+def test_refusals():
+    """Another number of outputs, a random mean."""
+    with pytest.raises(ValueError, match="y has 2 outputs: must be 1"):
+        GaussianProcessPosterior(GaussianProcessPrior(), X, Y, 0.1)
+    with pytest.raises(
+        ValueError, match=r"y has shape \(2, 15\): must be \(15,\) or \(15, n_out\)"
+    ):
+        GaussianProcessPosterior(GaussianProcessPrior(n_outputs=2), X, Y.T, 0.1)
+    with pytest.raises(ValueError, match=r"X has shape \(15,\): must be \(n, n_in\)"):
+        GaussianProcessPosterior(GaussianProcessPrior(), X[:, 0], Y[:, 0], 0.1)

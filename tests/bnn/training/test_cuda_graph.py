@@ -1,0 +1,167 @@
+"""The CUDA path, run on the CPU: recording, replay, and no read-back inside the loop.
+
+Nothing here needs a GPU. What only a GPU can show, its kernels and its speed, is not tested.
+"""
+
+import contextlib
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import bnn.training.members
+from bnn import Architecture, TrainingSettings, train
+from bnn._seeding import member_seeds, seed_sequence
+from bnn.training.cuda_graph import WARM_UP_CALLS, capture
+from bnn.training.members import Chunk, Objective
+from bnn.weight_priors.priors import FactorisedGeneralisedNormal, LowRankGaussian
+
+ARCHITECTURE = Architecture((2, 8, 8, 2))
+K, N = 20, 40
+
+
+class RecordedStream:
+    """Stands for a CUDA stream."""
+
+    def wait_stream(self, other):
+        assert isinstance(other, RecordedStream)
+
+
+class RecordedGraph:
+    """Stands for a CUDA graph: replay runs what was recorded."""
+
+    def replay(self):
+        self.recorded()
+
+
+@pytest.fixture
+def cuda_on_cpu(monkeypatch):
+    """Replace torch.cuda's streams and graphs, and record functions instead of kernels."""
+    calls = []
+
+    @contextlib.contextmanager
+    def recording(graph):
+        graph.recorded = calls[-1]
+        yield
+
+    monkeypatch.setattr(torch.cuda, "Stream", RecordedStream)
+    monkeypatch.setattr(torch.cuda, "current_stream", RecordedStream)
+    monkeypatch.setattr(torch.cuda, "stream", lambda _stream: contextlib.nullcontext())
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", RecordedGraph)
+    monkeypatch.setattr(torch.cuda, "graph", recording)
+
+    def remembered(function, restore):
+        calls.append(function)
+        return capture(function, restore)
+
+    return remembered
+
+
+def problem():
+    rng = np.random.default_rng(0)
+    weights = ARCHITECTURE.initial_weights(K, 0)
+    X, y = rng.uniform(-1.0, 1.0, (N, 2)), rng.standard_normal((K, N, 2))
+    return weights, X, y, member_seeds(seed_sequence(0), K)
+
+
+def objective(weights, kind):
+    anchors = weights + 0.1 * np.random.default_rng(1).standard_normal(weights.shape)
+    term = kind.fit(anchors, ARCHITECTURE).regulariser()
+    return Objective(4.0 * np.eye(2), term, anchors.astype(np.float32))
+
+
+class Chunks(Chunk):
+    """A chunk on the CPU that takes the path of a GPU."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self._steps = bnn.training.members.capture(self.steps, self._restart)
+
+
+@pytest.mark.parametrize("bias_correction", [True, False])
+def test_replayed_graph_trains_as_the_plain_loop(cuda_on_cpu, monkeypatch, bias_correction):
+    """Warming up and recording leave no trace: weights equal those of the plain loop."""
+    weights, X, y, seeds = problem()
+    settings = TrainingSettings(epochs=15, batch_size=16, bias_correction=bias_correction)
+    plain = train(ARCHITECTURE, weights, X, y, settings, seeds=seeds)
+    monkeypatch.setattr(bnn.training.members, "capture", cuda_on_cpu)
+    monkeypatch.setattr(bnn.training.loop, "Chunk", Chunks)
+    replayed = train(ARCHITECTURE, weights, X, y, settings, seeds=seeds)
+    np.testing.assert_array_equal(replayed.weights, plain.weights)
+    np.testing.assert_array_equal(replayed.losses, plain.losses)
+
+
+def test_capture_warms_up_records_and_restores(cuda_on_cpu):
+    """The function runs to warm up and to be recorded, then its effects are undone."""
+    state = torch.zeros(1)
+    replay = cuda_on_cpu(lambda: state.add_(1.0), lambda: state.zero_())
+    assert state.item() == 0.0
+    replay()
+    replay()
+    assert state.item() == 2.0
+    assert WARM_UP_CALLS >= 1
+
+
+class NoReadBack(TorchDispatchMode):
+    """Fails at any operation that would wait for the device or move data to the host."""
+
+    FORBIDDEN = ("_local_scalar_dense", "nonzero", "_to_copy", "item", "is_nonzero", "equal")
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        name = function.__name__.split(".")[0]
+        if name == "_to_copy" and "device" not in (kwargs or {}):
+            name = "cast"
+        assert name not in self.FORBIDDEN, f"{function} inside the loop"
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("kind", [None, LowRankGaussian, FactorisedGeneralisedNormal])
+def test_steps_read_nothing_back(kind):
+    """No operation of an epoch's steps synchronises, with and without prior."""
+    weights, X, y, seeds = problem()
+    settings = TrainingSettings(epochs=2, batch_size=16)
+    goal = Objective() if kind is None else objective(weights, kind)
+    chunk = Chunk(ARCHITECTURE, weights, X, y, settings, seeds, goal, torch.device("cpu"))
+    with torch.no_grad(), NoReadBack():
+        chunk.steps()
+    assert torch.isfinite(chunk.loss).all()
+
+
+def test_the_guard_notices_a_read_back():
+    """The test above can fail."""
+    with pytest.raises(AssertionError, match="inside the loop"), NoReadBack():
+        torch.ones(1).item()
+
+
+def test_steps_use_the_same_buffers_every_epoch():
+    """A replayed graph sees the addresses of its recording: none may change."""
+    weights, X, y, seeds = problem()
+    settings = TrainingSettings(epochs=3, batch_size=16)
+    chunk = Chunk(ARCHITECTURE, weights, X, y, settings, seeds, Objective(), torch.device("cpu"))
+
+    def addresses():
+        tensors = (chunk.weights.flat, chunk.gradients.flat, chunk.data.X, chunk.data.y, chunk.loss)
+        return [tensor.data_ptr() for tensor in tensors]
+
+    before = addresses()
+    chunk.run_epoch(0)
+    chunk.run_epoch(1)
+    assert addresses() == before
+
+
+def test_problems_stack():
+    """Priors and seeds with different targets train in one call as in separate ones."""
+    weights, X, y, seeds = problem()
+    settings = TrainingSettings(epochs=10)
+    first, second = (train(ARCHITECTURE, weights, X, s * y, settings, seeds=seeds) for s in (1, 2))
+    stacked = train(
+        ARCHITECTURE,
+        np.concatenate([weights, weights]),
+        X,
+        np.concatenate([y, 2 * y]),
+        settings,
+        seeds=np.concatenate([seeds, seeds]),
+    )
+    expected = np.concatenate([first.weights, second.weights])
+    np.testing.assert_allclose(stacked.weights, expected, atol=1e-5)

@@ -1,0 +1,243 @@
+"""The batched loop: Adam, independence of the members, end and failure."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+
+from bnn import Architecture, Convergence, TrainingSettings, train
+from bnn._seeding import member_seeds, seed_sequence
+from bnn.training.loop import member_chunks
+from bnn.training.members import Objective
+from bnn.training.shuffling import Shuffler
+from bnn.training.threads import run_chunks
+from bnn.weight_priors.priors import LowRankGaussian
+
+ARCHITECTURE = Architecture((2, 20, 20, 3))
+K, N = 35, 50
+
+
+def problem(seed=0):
+    rng = np.random.default_rng(seed)
+    weights = ARCHITECTURE.initial_weights(K, seed)
+    X = rng.uniform(-1.0, 1.0, (N, 2))
+    y = np.sin(3.0 * X[:, :1]) + rng.standard_normal((K, 1, 3)) * X[:, 1:]
+    return weights, X, y, member_seeds(seed_sequence(seed), K)
+
+
+def run(weights, X, y, seeds, objective=None, **settings):
+    return train(
+        ARCHITECTURE, weights, X, y, TrainingSettings(**settings), seeds=seeds, objective=objective
+    )
+
+
+def pick(objective, members):
+    return None if objective is None else objective.of(members)
+
+
+def low_rank_objective(weights):
+    anchors = weights + 0.05 * np.random.default_rng(3).standard_normal(weights.shape)
+    prior = LowRankGaussian.fit(anchors, ARCHITECTURE)
+    return Objective(25.0 * np.eye(3), prior.regulariser(), anchors.astype(np.float32))
+
+
+@pytest.mark.parametrize("with_prior", [False, True])
+def test_together_equals_alone(with_prior):
+    """Members neither see nor disturb each other."""
+    weights, X, y, seeds = problem()
+    objective = low_rank_objective(weights) if with_prior else None
+    together = run(weights, X, y, seeds, objective, epochs=20).weights
+    for k in (0, 7, K - 1):
+        own = [k]
+        alone = run(weights[own], X, y[own], seeds[own], pick(objective, own), epochs=20).weights
+        np.testing.assert_allclose(alone[0], together[k], atol=1e-5)
+
+
+@pytest.mark.parametrize("with_prior", [False, True])
+def test_chunks_and_threads_change_nothing(with_prior):
+    """Chunk size and thread count leave no trace beyond 1e-6 after 400 steps."""
+    weights, X, y, seeds = problem()
+    objective = low_rank_objective(weights) if with_prior else None
+    expected = run(weights, X, y, seeds, objective, epochs=200).weights
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        for chunk_size in (1, 16, 1000):
+            actual = run(weights, X, y, seeds, objective, epochs=200, chunk_size=chunk_size)
+            np.testing.assert_allclose(actual.weights, expected, rtol=0, atol=1e-6)
+    finally:
+        torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("n_members", [2, 15, 16, 17, 33, 100, 200])
+@pytest.mark.parametrize("size", [1, 16, 48, 300])
+@pytest.mark.parametrize("workers", [1, 2, 7])
+def test_chunks_cover_every_member_once(n_members, size, workers):
+    """Chunks are a partition, start at multiples of 16 and have at least two members."""
+    chunks = member_chunks(n_members, size, workers)
+    members = np.concatenate([np.unique(chunk) for chunk in chunks])
+    assert np.array_equal(members, np.arange(n_members))
+    assert all(chunk[0] % 16 == 0 and len(chunk) >= 2 for chunk in chunks)
+
+
+def test_thread_settings_are_left_alone():
+    """Training changes PyTorch's thread count for nobody, an error in a chunk included."""
+    threads = torch.get_num_threads()
+    weights, X, y, seeds = problem()
+    run(weights, X, y, seeds, epochs=1)
+    assert torch.get_num_threads() == threads
+
+    def fail(chunk, _):
+        raise RuntimeError(f"chunk {chunk}")
+
+    with pytest.raises(RuntimeError, match="chunk 0"):
+        run_chunks(fail, [0, 1], 2)
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(torch.get_num_threads).result() == threads
+
+
+@pytest.mark.parametrize("bias_correction", [True, False])
+def test_adam_is_adam(bias_correction):
+    """Full-batch steps equal the published recurrence, written out in float64."""
+    architecture = Architecture((2, 1), "identity")
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((10, 2)), rng.standard_normal((2, 10, 1))
+    start = rng.standard_normal((2, 3)).astype(np.float32)
+    settings = TrainingSettings(
+        epochs=30, batch_size=None, learning_rate=0.01, bias_correction=bias_correction
+    )
+    seeds = np.zeros(2, dtype=np.uint32)
+    result = train(architecture, start, X, y, settings, seeds=seeds)
+
+    design, w = np.column_stack([X, np.ones(10)]), start.astype(float)
+    m, v = np.zeros_like(w), np.zeros_like(w)
+    for t in range(1, 31):
+        gradient = 2.0 / 10 * (w @ design.T - y[:, :, 0]) @ design
+        m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
+        m_hat, v_hat = m, v
+        if bias_correction:
+            m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.999**t)
+        w = w - 0.01 * m_hat / (np.sqrt(v_hat) + 1e-7)
+    np.testing.assert_allclose(result.weights, w, atol=2e-5)
+
+
+def test_objective_does_not_depend_on_batch_size():
+    """Data and prior balance alike with batches of 8 and with all points at once."""
+    architecture = Architecture((1, 1), "identity")
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (64, 1))
+    y = np.repeat((3.0 * X)[None], 2, axis=0)
+    prior = LowRankGaussian(np.zeros(2), np.array([0.2, 0.2]), np.eye(2), 2)
+    objective = Objective(np.array([[0.5]]), prior.regulariser(), np.zeros((2, 2), np.float32))
+    ends = []
+    for batch_size in (8, None):
+        settings = TrainingSettings(epochs=1500, batch_size=batch_size, learning_rate=3e-3)
+        start = np.zeros((2, 2), np.float32)
+        seeds = np.array([1, 2], dtype=np.uint32)
+        ends.append(train(architecture, start, X, y, settings, seeds=seeds, objective=objective))
+    design = np.column_stack([X, np.ones(64)])
+    precision = 0.5 * design.T @ design + np.eye(2) / 0.04
+    exact = np.linalg.solve(precision, 0.5 * design.T @ y[0, :, 0])
+    np.testing.assert_allclose(ends[1].weights, [exact, exact], atol=1e-3)
+    np.testing.assert_allclose(ends[0].weights, [exact, exact], atol=0.03)
+
+
+def test_shuffles_are_permutations_and_uniform():
+    """Every row is a permutation; every point visits every place equally often (chi-square)."""
+    shuffler = Shuffler(np.arange(40, dtype=np.uint32), 12, torch.device("cpu"))
+    rows = np.concatenate([shuffler.permutations(epoch).numpy() for epoch in range(100)])
+    assert np.array_equal(np.sort(rows, axis=1), np.broadcast_to(np.arange(12), rows.shape))
+    counts = np.stack([np.bincount(rows[:, i], minlength=12) for i in range(12)])
+    chi_square = ((counts - len(rows) / 12) ** 2 / (len(rows) / 12)).sum()
+    # 121 degrees of freedom, standard deviation sqrt(2 · 121).
+    assert abs(chi_square - 121) < 5 * np.sqrt(242)
+    assert len(np.unique(rows, axis=0)) == len(rows)
+
+
+def test_convergence_ends_each_member_by_itself():
+    """A member's end and weights are those of the full run cut at its epoch, in any chunking."""
+    weights, X, y, seeds = problem()
+    y[::2] = 0.0 * y[::2] + 0.1 * X[:, :1]
+    rule = Convergence(unexplained=0.05, improvement=0.0, window=10)
+    result = run(weights, X, y, seeds, epochs=400, convergence=rule, learning_rate=5e-3)
+    chunked = run(
+        weights, X, y, seeds, epochs=400, convergence=rule, learning_rate=5e-3, chunk_size=16
+    )
+    assert len(np.unique(result.epochs)) > 1
+    assert result.epochs.min() < 400
+    np.testing.assert_array_equal(chunked.epochs, result.epochs)
+    np.testing.assert_allclose(chunked.weights, result.weights, atol=1e-6)
+    for k in (0, 1):
+        cut = run(weights, X, y, seeds, epochs=int(result.epochs[k]), learning_rate=5e-3)
+        np.testing.assert_allclose(cut.weights[k], result.weights[k], atol=1e-6)
+        assert np.isnan(result.losses[result.epochs[k] :, k]).all()
+        assert result.losses[: result.epochs[k], k].argmin() > 0
+
+
+def test_converged_loss_meets_the_criterion():
+    """Members that ended by `unexplained` explain that much."""
+    weights, X, y, seeds = problem()
+    rule = Convergence(unexplained=0.05, improvement=0.0, window=10)
+    result = run(weights, X, y, seeds, epochs=1000, convergence=rule, learning_rate=5e-3)
+    done = result.epochs < 1000
+    residual = ARCHITECTURE.forward(result.weights, X.astype(np.float32)) - y
+    unexplained = (residual**2).mean(axis=1).sum(axis=1) / y.var(axis=1).sum(axis=1)
+    assert done.sum() > K / 2
+    assert unexplained[done].max() < 0.06
+
+
+def test_diverging_member_is_named_and_alone():
+    """A member with infinite targets diverges; its neighbours are what they are without it."""
+    weights, X, y, seeds = problem()
+    expected = run(weights, X, y, seeds, epochs=5).weights
+    y[3, 0, 0] = 1e30
+    result = run(weights, X, y, seeds, epochs=5)
+    assert result.diverged == (3,)
+    others = np.arange(K) != 3
+    np.testing.assert_array_equal(result.weights[others], expected[others])
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("epochs", 0),
+        ("epochs", 2.5),
+        ("batch_size", 0),
+        ("chunk_size", -1),
+        ("learning_rate", 0.0),
+        ("epsilon", float("nan")),
+        ("beta1", 1.0),
+        ("beta2", -0.1),
+    ],
+)
+def test_bad_settings_name_field_and_value(field, value):
+    """Each refusal names the field and shows the value."""
+    with pytest.raises(ValueError, match=f"{field} = {value}"):
+        TrainingSettings(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("unexplained", 1.0), ("improvement", -0.1), ("window", 0)]
+)
+def test_bad_convergence_names_field_and_value(field, value):
+    """Each refusal names the field and shows the value."""
+    with pytest.raises(ValueError, match=f"{field} = {value}"):
+        Convergence(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"X": np.zeros((N, 3))}, r"X has shape \(50, 3\): must be \(50, 2\) or \(35, 50, 2\)"),
+        ({"y": np.zeros((K, N, 2))}, r"y has shape \(35, 50, 2\): must be \(35, 50, 3\)"),
+        ({"y": np.zeros((N, 3))}, r"y has shape \(50, 3\): must be \(35, 50, 3\)"),
+        ({"weights": np.zeros((K, 7))}, r"weights has shape \(35, 7\): must be \(35, 543\)"),
+        ({"seeds": np.zeros(3)}, r"seeds has shape \(3,\): must be \(35,\)"),
+    ],
+)
+def test_bad_shapes(changes, message):
+    """Each refusal shows the shape and the one expected."""
+    arguments = dict(zip(("weights", "X", "y", "seeds"), problem(), strict=True))
+    with pytest.raises(ValueError, match=message):
+        run(**{**arguments, **changes}, epochs=1)

@@ -1,0 +1,92 @@
+"""Our own batched products against float64, on every layout that the training loop uses."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bnn.training import matmul as products
+from bnn.training.avx512 import multiply
+
+SIZES = st.integers(1, 70)
+SENTINEL = 7.0
+
+
+def swapped(matrices):
+    return matrices.transpose(0, 2, 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SIZES, SIZES, SIZES, st.booleans(), st.booleans(), st.integers(0, 2**16))
+def test_product_equals_float64(m, n, columns, turned_a, turned_b, seed):
+    """Any size, A and B in rows or in columns; nothing beside the result is written."""
+    rng = np.random.default_rng(seed)
+    A, B = rng.standard_normal((3, m, n)), rng.standard_normal((3, n, columns))
+    A32, B32 = A.astype(np.float32), B.astype(np.float32)
+    if turned_a:
+        A32 = swapped(np.ascontiguousarray(swapped(A32)))
+    if turned_b:
+        B32 = swapped(np.ascontiguousarray(swapped(B32)))
+    room = np.full((4, m + 1, columns + 1), SENTINEL, np.float32)
+    multiply(A32, B32, room[:3, :m, :columns])
+    bound = 4e-7 * n * (np.abs(A) @ np.abs(B))
+    assert np.all(np.abs(room[:3, :m, :columns] - A @ B) <= bound)
+    room[:3, :m, :columns] = SENTINEL
+    assert np.all(room == SENTINEL)
+
+
+def test_views_of_larger_arrays():
+    """Slices with gaps between their rows, as layers without biases and minibatches are."""
+    rng = np.random.default_rng(0)
+    W = rng.standard_normal((4, 8, 5)).astype(np.float32)
+    X = rng.standard_normal((4, 40, 8)).astype(np.float32)
+    batch = X[:, 7:30].transpose(0, 2, 1)
+    out = np.empty((4, 5, 23), np.float32)
+    multiply(swapped(W), batch, out)
+    np.testing.assert_allclose(out, np.matmul(swapped(W), batch), rtol=1e-5, atol=1e-5)
+    below = np.empty((4, 7, 23), np.float32)
+    multiply(W[:, :-1], out, below)
+    np.testing.assert_allclose(below, np.matmul(W[:, :-1], out), rtol=1e-5, atol=1e-5)
+
+
+def test_empty_batch_of_members():
+    """No member, no work."""
+    out = np.empty((0, 5, 7), np.float32)
+    multiply(np.empty((0, 5, 3), np.float32), np.empty((0, 3, 7), np.float32), out)
+
+
+def test_gaps_along_both_axes_are_refused():
+    """Every second number of B or of the result is not what the tiles read and write."""
+    A, B = np.ones((2, 4, 3), np.float32), np.ones((2, 6, 10), np.float32)
+    with pytest.raises(ValueError, match="contiguous"):
+        multiply(A, B[:, ::2, ::2], np.empty((2, 4, 5), np.float32))
+    with pytest.raises(ValueError, match="contiguous"):
+        multiply(A, B[:, :3], np.empty((2, 4, 20), np.float32)[:, :, ::2])
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_both_products_agree(monkeypatch, wide):
+    """The choice follows the processor; either gives the same product."""
+    monkeypatch.setattr(products, "_has_wide_vectors", lambda: wide)
+    chosen = products.products_on(torch.device("cpu"))
+    assert (chosen.multiply is multiply) == wide
+    A, B, out = torch.rand(2, 4, 3), torch.rand(2, 3, 6), torch.empty(2, 4, 6)
+    chosen.multiply(*map(chosen.operand, (A, B, out)))
+    torch.testing.assert_close(out, A @ B)
+
+
+def test_training_does_not_depend_on_the_products(monkeypatch):
+    """One epoch with our products and one with PyTorch's, up to rounding."""
+    from bnn import Architecture, TrainingSettings, train
+
+    architecture = Architecture((2, 9, 9, 1))
+    rng = np.random.default_rng(1)
+    start = 0.3 * rng.standard_normal((3, architecture.n_weights)).astype(np.float32)
+    X, y = rng.standard_normal((50, 2)), rng.standard_normal((3, 50, 1))
+    found = []
+    for wide in (True, False):
+        monkeypatch.setattr(products, "_has_wide_vectors", lambda wide=wide: wide)
+        run = train(architecture, start, X, y, TrainingSettings(epochs=1), seeds=np.arange(3))
+        found.append(run.weights)
+    np.testing.assert_allclose(*found, atol=2e-5)

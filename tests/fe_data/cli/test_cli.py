@@ -1,0 +1,375 @@
+"""The command line: what it makes, its exit codes, and one exact sentence for every bad input."""
+
+import errno
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fe_data.__main__ import main
+from fe_data.dataset import folder as dataset
+from fe_data.dataset import record
+from fe_data.dataset.design import NAMED_DESIGNS
+from fe_data.settings import Settings
+from tests.fe_data.analytic_cell import AnalyticCell
+
+ROOT = Path(__file__).parents[3]
+QUICK = ["--count", "4", "--increments", "4", "--jobs", "2"]
+INTEGERS = "allowed are integers in"
+
+
+def run(capsys, *arguments, cell=None):
+    code = main([str(argument) for argument in arguments], simulator=cell or AnalyticCell())
+    return code, *capsys.readouterr()
+
+
+def test_generate_writes_the_table_and_reports(tmp_path, capsys):
+    code, out, err = run(capsys, "generate", "test_uniform", "--out", tmp_path, *QUICK)
+    assert code == 0
+    assert out == f"{tmp_path}: 4 ok; 4 simulated in this run\nwrote {tmp_path / 'dataset.csv'}\n"
+    assert re.fullmatch(r"(\d/4 cells, [\d.]+ s each, \d+ s left\n){4}", err)
+    code, out, err = run(capsys, "generate", "test_uniform", "--out", tmp_path, *QUICK)
+    assert (code, err) == (0, "")
+    assert "0 simulated" in out
+
+
+def test_settings_reach_the_simulator_and_the_configuration(tmp_path, capsys):
+    options = ["--strain", "0.02", "--n-fibres", "7", "--E-m-GPa", "70", "--seed", "5"]
+    assert run(capsys, "generate", "noise", "--out", tmp_path, *QUICK, *options)[0] == 0
+    config = json.loads((tmp_path / dataset.CONFIG).read_text())
+    assert config["settings"]["strain"] == 0.02
+    assert config["settings"]["E_m_GPa"] == 70
+    assert config["seed"] == 5
+    arrays = record.decode_arrays(dataset.record_path(tmp_path, 0).read_bytes())
+    assert arrays["strain"][-1, 0] == 0.02
+    assert arrays["fibre_centres"].shape == (7, 2)
+
+
+def test_a_dataset_can_be_simulated_again(tmp_path, capsys):
+    run(capsys, "generate", "replicates", "--out", tmp_path / "a", "--microstructures", "2", *QUICK)
+    table = tmp_path / "a" / "dataset.csv"
+    options = ["--increments", "4", "--jobs", "2"]
+    code = run(capsys, "generate", "--inputs", table, "--out", tmp_path / "b", *options)[0]
+    again = tmp_path / "b" / "dataset.csv"
+    assert code == 0
+    rows = [path.read_text().splitlines() for path in (table, again)]
+    assert len(rows[0]) == 9
+    first, second = ([row.split(",")[2:7] for row in table] for table in rows)
+    assert first == second
+
+
+def test_shards_report_what_is_missing(tmp_path, capsys):
+    command = ["generate", "test_uniform", "--out", tmp_path, *QUICK]
+    code, out, _ = run(capsys, *command, "--shard", "2/2")
+    assert code == 0
+    assert "no table yet: 2 samples of other shards are missing (first: 0, 2)" in out
+    assert "wrote" in run(capsys, *command, "--shard", "1/2")[1]
+
+
+def test_failed_samples_give_exit_code_1(tmp_path, capsys):
+    def cell(*_):
+        raise ArithmeticError("no solution")
+
+    code, out, err = run(capsys, "generate", "noise", "--out", tmp_path, *QUICK, cell=cell)
+    assert code == 1
+    assert "60 failed" in out
+    assert err.endswith(f"fe_data: 60 samples failed: see {tmp_path / 'failures.csv'}\n")
+
+
+def test_verify_lists_what_is_wrong(tmp_path, capsys):
+    run(capsys, "generate", "test_uniform", "--out", tmp_path, *QUICK)
+    code, out, _ = run(capsys, "verify", tmp_path)
+    assert (code, out) == (0, f"{tmp_path}: 4 records and the table are right (4 ok)\n")
+    table = tmp_path / "dataset.csv"
+    lines = table.read_text().splitlines(keepends=True)
+    table.write_text("".join([*lines[:3], lines[3].replace("2,", "3,", 1), *lines[4:]]))
+    (tmp_path / "records" / "0000" / "stray.npz").touch()
+    code, out, err = run(capsys, "verify", tmp_path)
+    assert code == 1
+    assert out.splitlines() == ["records/0000/stray.npz: belongs to no sample"]
+    (tmp_path / "records" / "0000" / "stray.npz").unlink()
+    code, out, err = run(capsys, "verify", tmp_path)
+    assert (code, out) == (1, "dataset.csv, line 4: not what the records hold\n")
+    assert err == f"fe_data: {tmp_path}: 1 problems\n"
+    table.unlink()
+    dataset.record_path(tmp_path, 1).unlink()
+    out = run(capsys, "verify", tmp_path)[1]
+    assert out.splitlines() == ["sample 1: no record", "dataset.csv is missing"]
+
+
+def test_verify_notices_inputs_and_seeds_of_another_design(tmp_path, capsys):
+    run(capsys, "generate", "test_uniform", "--out", tmp_path, *QUICK)
+    for name, problem in (
+        ("seed", "sample 2: seed = 7 is not that of the configuration"),
+        ("group", "the records' inputs are not those of the configuration"),
+    ):
+        path = dataset.record_path(tmp_path, 2)
+        original = path.read_bytes()
+        changed = record.decode_header(original) | {name: 7}
+        path.write_bytes(record.encode(changed, record.decode_arrays(original)))
+        assert problem in run(capsys, "verify", tmp_path)[1].splitlines()
+        path.write_bytes(original)
+
+
+BAD_COMMANDS = [
+    ("generate noise", "fe_data generate: the following arguments are required: --out"),
+    ("", "fe_data: the following arguments are required: COMMAND"),
+    ("simulate", "fe_data: argument COMMAND: invalid choice: 'simulate'"),
+    ("generate --out {}", f"fe_data: give either a design ({', '.join(NAMED_DESIGNS)}) or "),
+    ("generate noise --inputs x.csv --out {}", "fe_data: give either a design ("),
+    ("generate beta --out {}", "fe_data: design = 'beta' is unknown: allowed are test_uniform, "),
+    (
+        "generate noise --out {} --jobs 0",
+        f"fe_data: jobs = 0 is out of range: {INTEGERS} [1, 4096]",
+    ),
+    ("generate noise --out {} --jobs -3", "fe_data: jobs = -3 is out of range"),
+    ("generate noise --out {} --jobs 5000", "fe_data: jobs = 5000 is out of range"),
+    ("generate noise --out {} --jobs two", "argument --jobs: 'two' is not an integer"),
+    ("generate noise --out {} --jobs 1.5", "argument --jobs: '1.5' is not an integer"),
+    ("generate noise --out {} --jobs", "argument --jobs: expected one argument"),
+    ("generate noise --out {} --job 2", "fe_data: unrecognized arguments: --job 2"),
+    ("generate noise --out {} --seed -1", f"fe_data: seed = -1 is out of range: {INTEGERS} [0, "),
+    ("generate noise --out {} --seed x", "argument --seed: 'x' is not an integer"),
+    ("generate noise --out {} --count 0", f"count = 0 is out of range: {INTEGERS} [1, 1000000]"),
+    ("generate noise --out {} --count 2000000", "fe_data: count = 2000000 is out of range"),
+    (
+        "generate noise --out {} --microstructures 0",
+        f"microstructures = 0 is out of range: {INTEGERS}",
+    ),
+    ("generate noise --out {} --shard 0/4", "'0/4' is out of range: allowed are 1/n to n/n"),
+    ("generate noise --out {} --shard 5/4", "'5/4' is out of range: allowed are 1/n to n/n"),
+    ("generate noise --out {} --shard 1", "'1' is not of the form i/n, such as 1/4"),
+    ("generate noise --out {} --shard a/b", "'a/b' is not of the form i/n, such as 1/4"),
+    ("generate noise --out {} --shard 1/2/3", "'1/2/3' is not of the form i/n, such as 1/4"),
+    (
+        "generate noise --out {} --resolution 0.5",
+        "resolution = 0.5 is out of range: allowed is [1, ",
+    ),
+    (
+        "generate noise --out {} --resolution nan",
+        "resolution = nan is out of range: allowed is [1, ",
+    ),
+    (
+        "generate noise --out {} --resolution 25.1",
+        "resolution = 25.1 is out of range: allowed is [1, 25]",
+    ),
+    ("generate noise --out {} --resolution fine", "--resolution: 'fine' is not a number"),
+    ("generate noise --out {} --n-fibres 0", "n_fibres = 0 is out of range: allowed is [1, 1000]"),
+    ("generate noise --out {} --n-fibres 3.5", "argument --n-fibres: '3.5' is not an integer"),
+    ("generate noise --out {} --min-spacing 0.9", "min_spacing = 0.9 is out of range"),
+    (
+        "generate noise --out {} --increments 3",
+        "increments = 3 is out of range: allowed is [4, 10000]",
+    ),
+    (
+        "generate noise --out {} --strain 0",
+        "strain = 0.0 is out of range: allowed is [0.0001, 0.5]",
+    ),
+    ("generate noise --out {} --strain inf", "strain = inf is out of range"),
+    ("generate noise --out {} --nu-m 0.5", "nu_m = 0.5 is out of range: allowed is [0, 0.49]"),
+    ("generate noise --out {} --a-MPa -400", "a_MPa = -400.0 is out of range"),
+    (
+        "generate noise --out {} --tolerance 1",
+        "tolerance = 1.0 is out of range: allowed is [1e-12, ",
+    ),
+    ("generate noise --out {} --dask tcp://x --jobs 2", "fe_data: --jobs counts local processes"),
+    ("generate --inputs missing.csv --out {}", "fe_data: No such file or directory: missing.csv"),
+    ("generate --inputs {} --out {}/new", "fe_data: Is a directory: {}"),
+    (
+        "generate --inputs {}/bad.csv --out {}/new",
+        "fe_data: {}/bad.csv, line 2: vf = 'x' is not a n",
+    ),
+    (
+        "generate --inputs {}/bad.csv --count 3 --out {}/new",
+        "fe_data: --count sizes a named design",
+    ),
+    (
+        "generate --inputs {}/good.csv --microstructures 0 --out {}/new",
+        f"fe_data: microstructures = 0 is out of range: {INTEGERS} [1, 1000000]",
+    ),
+    (
+        "generate --inputs {}/other/dataset.csv --out {}/other",
+        "fe_data: --inputs {}/other/dataset.csv is the table that --out would replace",
+    ),
+    (
+        "generate noise --out {}/other",
+        "fe_data: {}/other holds dataset.csv, which is not of a data",
+    ),
+    ("generate noise --out {}/bad.csv", "fe_data: File exists: {}/bad.csv"),
+    ("generate noise --out {}/bad.csv/sub", "fe_data: Not a directory: {}/bad.csv/sub"),
+    (
+        "rve --vf 0.3 --out {}",
+        "fe_data rve: the following arguments are required: --E-f, --b-m, --c-m",
+    ),
+    (
+        "rve --vf 0.6 --E-f 400 --b-m 400 --c-m 0.4 --out {}",
+        "vf = 0.6 is out of range: allowed is 0 or [0.005, 0.5]",
+    ),
+    ("rve --vf -0.1 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = -0.1 is out of range"),
+    ("rve --vf 0.001 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = 0.001 is out of range"),
+    ("rve --vf -1e-3 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = -0.001 is out of range"),
+    ("rve --vf --E-f 400 --b-m 400 --c-m 0.4 --out {}", "argument --vf: expected one argument"),
+    ("rve --vf nan --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = nan is out of range"),
+    (
+        "rve --vf much --E-f 400 --b-m 400 --c-m 0.4 --out {}",
+        "argument --vf: 'much' is not a number",
+    ),
+    (
+        "rve --vf 0.3 --E-f 0 --b-m 400 --c-m 0.4 --out {}",
+        "E_f_GPa = 0.0 is out of range: allowed is [1, ",
+    ),
+    ("rve --vf 0.3 --E-f 400 --b-m -1 --c-m 0.4 --out {}", "b_m_MPa = -1.0 is out of range"),
+    (
+        "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0 --out {}",
+        "c_m = 0.0 is out of range: allowed is [0.01, 1]",
+    ),
+    ("rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --seed -1 --out {}", "seed = -1 is out of range"),
+    (
+        "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --strain 9 --out {}",
+        "strain = 9.0 is out of range",
+    ),
+    ("compare {}", "fe_data compare: the following arguments are required: REFERENCE.csv"),
+    ("compare {} missing.csv", "fe_data: No such file or directory: {}/dataset.csv"),
+    (
+        "compare {}/bad.csv {}/bad.csv",
+        "bad.csv, line 1: column b_eff_MPa, c_eff, E_eff_GPa, nu_eff, p_",
+    ),
+    (
+        "compare {}/failed.csv {}/failed.csv",
+        "fe_data: the dataset has no sample with outputs to compare",
+    ),
+    (
+        "compare {}/failed.csv {}/failed.csv --tolerance 1e-6",
+        "fe_data: the dataset has no sample with outputs to compare",
+    ),
+    (
+        "compare {}/bad.csv {}/bad.csv --tolerance 1e-6 --json {}/new.json",
+        "fe_data: --json writes the comparison: it does not go with --tolerance",
+    ),
+    ("verify", "fe_data verify: the following arguments are required: DIR"),
+    ("import-authors {}", "fe_data import-authors: the following arguments are required: OUT"),
+    ("import-authors {} {}/out", "fe_data: {} holds no .pkl file"),
+    ("import-authors missing.pkl {}/out", "fe_data: No such file or directory: missing.pkl"),
+]
+
+
+@pytest.mark.parametrize(("command", "message"), BAD_COMMANDS)
+def test_bad_commands_get_one_sentence_and_change_nothing(tmp_path, capsys, command, message):
+    (tmp_path / "bad.csv").write_text("vf,E_f_GPa,b_m_MPa,c_m\nx,400,350,0.4\n")
+    (tmp_path / "good.csv").write_text("vf,E_f_GPa,b_m_MPa,c_m\n0.2,400,350,0.4\n")
+    outputs = "b_eff_MPa,c_eff,E_eff_GPa,nu_eff,p_sigma"
+    failed = f"vf,E_f_GPa,b_m_MPa,c_m,{outputs},status\n0.2,400,350,0.4,,,,,,failed\n"
+    (tmp_path / "failed.csv").write_text(failed)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "dataset.csv").write_text("vf,E_f_GPa,b_m_MPa,c_m\n0.2,400,350,0.4\n")
+    before = sorted(tmp_path.rglob("*"))
+    code, out, err = run(capsys, *command.replace("{}", str(tmp_path)).split())
+    assert code in (1, 2)
+    assert out == ""
+    assert err.startswith("fe_data")
+    assert message.replace("{}", str(tmp_path)) in err
+    assert err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_verify_of_something_else_says_so(tmp_path, capsys):
+    code, out, _ = run(capsys, "verify", tmp_path)
+    assert (code, out) == (1, f"{tmp_path} is not a dataset folder: it has no config.json\n")
+
+
+def test_a_folder_that_cannot_be_written_gets_one_sentence(tmp_path, capsys, monkeypatch):
+    def refuse(path, _):
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(record, "write_atomic", refuse)
+    code, _, err = run(capsys, "generate", "noise", "--out", tmp_path, *QUICK)
+    assert (code, err) == (1, f"fe_data: Read-only file system: {tmp_path / 'config.json'}\n")
+
+
+def start(folder, seconds, *options):
+    environment = os.environ | {"CELL_SECONDS": str(seconds)}
+    command = [sys.executable, "-m", "tests.fe_data.analytic_cell", "generate", "train_uniform"]
+    return subprocess.Popen(
+        [*command, "--out", str(folder), "--increments", "4", "--jobs", "2", *options],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for_records(folder, number):
+    limit = time.monotonic() + 30
+    while len(list(folder.rglob("*.npz"))) < number:
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
+def test_kills_and_interrupts_at_any_moment_leave_no_trace(tmp_path, capsys):
+    """Ctrl-C reaches the whole group, a kill only the main process; a path no shell likes."""
+    folder = tmp_path / "a földer"
+    run(capsys, "generate", "train_uniform", "--out", tmp_path / "b", *QUICK, "--count", "30")
+    for number, (kind, code) in enumerate(
+        [(signal.SIGKILL, -9), (signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
+    ):
+        before = len(list(folder.rglob("*.npz")))
+        process = start(folder, 0.2, "--count", "30")
+        wait_for_records(folder, before + 1 + number)
+        (os.kill if kind == signal.SIGKILL else os.killpg)(process.pid, kind)
+        _, err = process.communicate(timeout=30)
+        assert process.returncode == code
+        if code == 130:
+            done = len(list(folder.rglob("*.npz")))
+            sentence = f"interrupted: {done} of 30 samples are in {folder}; the same command does"
+            assert err.splitlines()[-1] == f"fe_data: {sentence} the rest"
+        assert "Traceback" not in err
+        assert not (folder / "dataset.csv").exists()
+    done = len(list(folder.rglob("*.npz")))
+    out, _ = start(folder, 0, "--count", "30").communicate(timeout=60)
+    assert f"{30 - done} simulated in this run" in out
+    assert (folder / "dataset.csv").read_bytes() == (tmp_path / "b" / "dataset.csv").read_bytes()
+    assert run(capsys, "verify", folder)[0] == 0
+
+
+def test_a_file_system_at_its_limit_stops_in_one_sentence(tmp_path, capsys):
+    """The kernel itself refuses to write: the size of any file is limited to 4 kB."""
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "from fe_data.__main__ import main; from tests.fe_data.analytic_cell import AnalyticCell\n"
+        "sys.exit(main(simulator=AnalyticCell()))"
+    )
+    command = ["generate", "train_uniform", "--out", str(tmp_path), "--count", "4"]
+    process = subprocess.run(
+        [sys.executable, "-c", code, *command], cwd=ROOT, capture_output=True, text=True
+    )
+    assert process.returncode == 1
+    assert re.fullmatch(
+        r"fe_data: stopped: File too large \(.*\): 0 of 4 samples are in .*\n", process.stderr
+    )
+    assert list(tmp_path.rglob("*.tmp")) == []
+    assert run(capsys, *command)[0] == 0
+
+
+def test_commands_that_need_no_mechanics_start_without_them():
+    code = (
+        "import sys; sys.modules.update(dolfinx=None, gmsh=None, petsc4py=None)\n"
+        "from fe_data.__main__ import main; sys.exit(main())"
+    )
+    for command in (["--help"], ["generate", "--help"]):
+        done = subprocess.run([sys.executable, "-c", code, *command], cwd=ROOT, capture_output=True)
+        assert done.returncode == 0
+        assert done.stderr == b""
+
+
+def test_help_names_every_setting(capsys):
+    out = run(capsys, "generate", "--help")[1]
+    for name in Settings.__dataclass_fields__:
+        assert f"--{name.replace('_', '-')} " in out

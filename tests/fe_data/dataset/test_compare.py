@@ -1,0 +1,174 @@
+"""A comparison recovers a bias and a scatter that were put in, and pairs by inputs."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fe_data.__main__ import main
+from fe_data.dataset.compare import check, compare, format_comparison
+from fe_data.dataset.design import named_design
+from fe_data.dataset.table import Table, load_table
+
+REFERENCE = Path(__file__).parents[4] / "shared" / "reference"
+BIAS = np.array([0.01, -0.02, 0.0, 0.001, 0.03])  # relative, but absolute for p_sigma
+SCATTER = 0.05
+
+
+def table(groups=20, replicates=8, scatter=0.0, seed=0, bias=None):
+    design = named_design("noise", count=groups, microstructures=replicates)
+    mean = np.column_stack([design.inputs[:, [2, 3, 1]], 0.3 * np.ones((len(design), 2))])
+    noise = np.random.default_rng(seed).standard_normal(mean.shape)
+    outputs = mean * (1 + scatter * noise)
+    if bias is not None:
+        outputs = outputs * np.append(1 + bias[:4], 1.0)
+        outputs[:, 4] += bias[4]
+    index = np.arange(len(design))
+    return Table(
+        index=index,
+        seed=index,
+        group=design.groups,
+        inputs=design.inputs,
+        outputs=outputs,
+        status=np.full(len(design), "ok"),
+        failed=np.array([], int),
+    )
+
+
+def reordered(original, order):
+    fields = dataclasses.asdict(original) | {"failed": original.failed}
+    return Table(**{k: v if k == "failed" else v[order] for k, v in fields.items()})
+
+
+def test_a_table_equals_itself_in_any_order():
+    ours = table(scatter=SCATTER)
+    shuffled = reordered(ours, np.random.default_rng(1).permutation(len(ours)))
+    comparison = compare(ours, shuffled)
+    assert comparison.distance == 0
+    assert comparison.unpaired == 0
+    for output in comparison.outputs:
+        assert abs(output.bias) < 1e-14
+        assert abs(output.worst) < 1e-14
+
+
+@pytest.mark.parametrize("replicates", [1, 8])
+def test_a_pure_bias_is_recovered_without_spread(replicates):
+    outputs = compare(table(bias=BIAS, replicates=replicates), table(replicates=3)).outputs
+    np.testing.assert_allclose([output.bias for output in outputs], BIAS, atol=1e-14)
+    np.testing.assert_allclose([output.spread for output in outputs], 0, atol=1e-14)
+
+
+def test_scatter_is_recovered_within_its_sampling_error():
+    groups, replicates = 400, 10
+    comparison = compare(table(groups, replicates, SCATTER), table(groups, 5, SCATTER, seed=1))
+    for output in comparison.outputs:
+        # E[s] = c4(n) sigma; the relative standard error of the mean of 400 of them is about 1 %.
+        assert output.scatter == pytest.approx(0.9727 * SCATTER, rel=0.05)
+        assert output.reference_scatter == pytest.approx(0.94 * SCATTER, rel=0.05)
+        scale = 1.0 if output.relative else 0.3
+        expected = scale * SCATTER * np.sqrt(1 / 10 + 1 / 5)
+        assert output.spread == pytest.approx(expected, rel=0.2)
+        assert abs(output.bias) < 4 * expected / np.sqrt(groups)
+
+
+def test_the_worst_pair_is_named():
+    ours = table(replicates=1)
+    ours.outputs[7, 0] *= 0.9
+    output = compare(ours, table(replicates=1)).outputs[0]
+    assert output.worst_point == 7
+    assert output.worst == pytest.approx(-0.1)
+    assert output.scatter is None
+
+
+def test_inputs_that_differ_are_paired_with_the_nearest_and_said_so():
+    ours, reference = table(groups=5, replicates=1), table(groups=5, replicates=1)
+    moved = reference.inputs + np.array([0.0, 4.0, 0.0, 0.0])  # 1 % of the box
+    comparison = compare(ours, dataclasses.replace(reference, inputs=moved))
+    assert comparison.distance == pytest.approx(0.01)
+    assert "5 pairs of nearest inputs, up to 0.01 of the box apart" in format_comparison(comparison)
+
+
+def test_a_part_of_the_reference_may_remain_unused():
+    comparison = compare(reordered(table(), np.arange(24)), table())
+    assert len(comparison.pairs) == 3
+    assert comparison.unpaired == 17
+    assert "3 pairs of equal inputs; 17 inputs of the reference" in format_comparison(comparison)
+
+
+def test_json_and_printed_table_agree(tmp_path, capsys):
+    names = "vf,E_f_GPa,b_m_MPa,c_m,b_eff_MPa,c_eff,E_eff_GPa,nu_eff,p_sigma"
+    for name, factor in (("ours", 1.02), ("reference", 1.0)):
+        rows = [f"0.2,400,{b},0.4,{b * factor!r},0.3,120,0.29,0.1" for b in (350.0, 400.0)]
+        (tmp_path / f"{name}.csv").write_text("\n".join([names, *rows]))
+    paths = [str(tmp_path / f"{name}.csv") for name in ("ours", "reference")]
+    assert main(["compare", *paths, "--json", str(tmp_path / "out.json")]) == 0
+    assert "b_eff_MPa    +2.000 %   +0.000 %   +2.000 %" in capsys.readouterr().out
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert written["outputs"][0]["bias"] == pytest.approx(0.02)
+    assert written["pairs"][1]["mean"][0] == 408.0
+
+
+@pytest.mark.skipif(not REFERENCE.exists(), reason="needs the published tables")
+def test_published_replicates_are_ten_groups_of_equal_inputs():
+    published = load_table(REFERENCE / "replicates_10.csv")
+    comparison = compare(published, published)
+    assert len(comparison.pairs) == 10
+    assert sum(pair["replicates"][0] for pair in comparison.pairs) == 91
+    youngs_modulus = comparison.outputs[2]
+    assert 0.002 < youngs_modulus.scatter < 0.005
+
+
+def test_rows_are_checked_one_by_one():
+    ours = table()
+    changed = dataclasses.replace(ours, outputs=ours.outputs.copy())
+    assert check(ours, changed, 0.0) == (0.0, [])
+    changed.outputs[3, 0] *= 1 + 3e-6
+    changed.outputs[7, 4] += 3e-6  # p_sigma: absolute
+    largest, rows = check(changed, ours, 1e-6)
+    assert rows == [3, 7]
+    assert largest == pytest.approx(3e-6, rel=1e-3)
+    assert check(changed, ours, 1e-5)[1] == []
+
+
+def test_rows_that_differ_are_named_by_their_index():
+    ours = dataclasses.replace(table(), index=np.arange(len(table())) + 100)
+    changed = dataclasses.replace(ours, outputs=ours.outputs.copy())
+    changed.outputs[3, 0] *= 2
+    assert check(changed, ours, 1e-6)[1] == [103]
+
+
+def test_a_matrix_without_hardening_has_b_of_zero():
+    """A table equals itself there too; what differs from zero differs wholly."""
+    ours, reference = table(replicates=1), table(replicates=1)
+    ours.outputs[[2, 3], 0] = reference.outputs[[2, 4], 0] = 0.0
+    assert check(ours, ours, 0.0) == (0.0, [])
+    assert compare(ours, ours).outputs[0].worst == 0.0
+    assert check(ours, reference, 0.5) == (1.0, [3, 4])
+    difference = [pair["difference"][0] for pair in compare(ours, reference).pairs]
+    assert difference[2:5] == [0.0, -1.0, 1.0]
+
+
+def test_a_table_of_failures_is_refused():
+    nothing = dataclasses.replace(reordered(table(), slice(0)), failed=np.arange(3))
+    with pytest.raises(ValueError, match="the dataset has no sample with outputs to compare"):
+        check(nothing, nothing, 1e-6)
+
+
+def test_other_inputs_are_not_checked():
+    with pytest.raises(ValueError, match="do not hold the same inputs"):
+        check(table(), table(groups=19), 1e-6)
+
+
+def test_the_command_fails_where_rows_differ(tmp_path, capsys):
+    header = "vf,E_f_GPa,b_m_MPa,c_m,b_eff_MPa,c_eff,E_eff_GPa,nu_eff,p_sigma\n"
+    for name, b in (("a", 500.0), ("b", 500.001)):
+        (tmp_path / f"{name}.csv").write_text(f"{header}0.2,400,400,0.4,{b},0.3,120,0.28,0.1\n")
+    files = [str(tmp_path / f"{name}.csv") for name in "ab"]
+    assert main(["compare", *files, "--tolerance", "1e-5"]) == 0
+    assert "all rows agree" in capsys.readouterr().out
+    assert main(["compare", *files, "--tolerance", "1e-6"]) == 1
+    assert "1 rows differ" in capsys.readouterr().out
+    assert main(["compare", *files, "--tolerance", "-1"]) == 2
+    assert "tolerance = -1.0 is out of range" in capsys.readouterr().err

@@ -1,0 +1,165 @@
+"""Tables keep every bit, and say exactly what is wrong with a file."""
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fe_data.dataset.table import COLUMNS, TableError, format_row, load_inputs, load_table
+from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+
+GOOD = "0.2,400,350,0.4"
+HEAD = "vf,E_f_GPa,b_m_MPa,c_m"
+FULL = HEAD + ",b_eff_MPa,c_eff,E_eff_GPa,nu_eff,p_sigma"
+OUTPUTS = "420,0.35,120,0.29,0.2"
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=5, max_size=5))
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_outputs_survive_the_table_to_the_last_bit(tmp_path, outputs):
+    scalars = {"index": 4, "seed": 2**63 - 1, "group": 2, "status": "ok"}
+    inputs = dict(zip(INPUT_NAMES, (0.1 + 0.2, 1e2 / 3 * 10, 350.0, 1 / 3), strict=True))
+    row = format_row({**scalars, **inputs, **dict(zip(OUTPUT_NAMES, outputs, strict=True))})
+    path = tmp_path / "table.csv"
+    path.write_text(",".join(COLUMNS) + "\n" + row)
+    table = load_table(path)
+    assert struct.pack("5d", *table.outputs[0]) == struct.pack("5d", *outputs)
+    assert table.inputs[0].tolist() == list(inputs.values())
+    assert (table.index[0], table.seed[0], table.group[0]) == (4, 2**63 - 1, 2)
+
+
+def test_failed_rows_are_counted_and_kept_apart(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(f"index,{FULL},status\n7,{GOOD},,,,,,failed\n9,{GOOD},{OUTPUTS},retried\n")
+    table = load_table(path)
+    assert table.failed.tolist() == [7]
+    assert table.index.tolist() == [9]
+    assert np.all(np.isfinite(table.outputs))
+
+
+def test_spreadsheet_habits_are_understood(tmp_path):
+    path = tmp_path / "table.csv"
+    text = "\ufeff" + '"vf", E_f_GPa,b_m_MPa,c_m,note\r\n0.2 ,4e2,"350",.4,"a, b"\r\n\r\n'
+    path.write_bytes(text.encode())
+    points, groups = load_inputs(path)
+    assert points.tolist() == [[0.2, 400.0, 350.0, 0.4]]
+    assert groups.tolist() == [0]
+
+
+BAD_INPUTS = [
+    ("", "{} is empty: expected a header with vf, E_f_GPa, b_m_MPa, c_m"),
+    ("\n\n", "{} is empty: expected a header with vf, E_f_GPa, b_m_MPa, c_m"),
+    (HEAD, "{} has no rows below its header"),
+    (
+        "vf;E_f_GPa;b_m_MPa;c_m\n0.2;1;1;1",
+        "{}, line 1: column vf, E_f_GPa, b_m_MPa, c_m is missing in 'vf;E_f_GPa;b_m_MPa;c_m'",
+    ),
+    ("vf,E_f_GPa,c_m\n1,2,3", "{}, line 1: column b_m_MPa is missing in 'vf,E_f_GPa,c_m'"),
+    (f"{HEAD},vf\n{GOOD},1", "{}, line 1: column vf appears twice"),
+    (f"{HEAD}\n{GOOD},1", "{}, line 2: 5 cells where the header has 4"),
+    (f"{HEAD}\n{GOOD}\n0.2,400,350", "{}, line 3: 3 cells where the header has 4"),
+    (f"{HEAD}\nabc,400,350,0.4", "{}, line 2: vf = 'abc' is not a number"),
+    (f"{HEAD}\n,400,350,0.4", "{}, line 2: vf = '' is not a number"),
+    (f"{HEAD}\n0.2,4_0,350,0.4", "{}, line 2: E_f_GPa = '4_0' is not a number"),
+    (f"{HEAD}\n0.2,٤00,350,0.4", "{}, line 2: E_f_GPa = '٤00' is not a number"),
+    (f"{HEAD}\n0.2,400,nan,0.4", "{}, line 2: b_m_MPa = 'nan' is not finite"),
+    (f"{HEAD}\n0.2,400,350,-inf", "{}, line 2: c_m = '-inf' is not finite"),
+    (f"{HEAD}\n0.2,400,1e999,0.4", "{}, line 2: b_m_MPa = '1e999' is not finite"),
+    (
+        f"{HEAD}\n{GOOD}\n0.51,400,350,0.4",
+        "{}, line 3: vf = 0.51 is out of range: allowed is 0 or [0.005, 0.5]",
+    ),
+    (
+        f"{HEAD}\n0.2,0.4,350,0",
+        "{}, line 2: E_f_GPa = 0.4 is out of range: allowed is [1, 100000]; "
+        "line 2: c_m = 0.0 is out of range: allowed is [0.01, 1]",
+    ),
+    (
+        f"{HEAD}\n0.2,400,-1,0.4",
+        "{}, line 2: b_m_MPa = -1.0 is out of range: allowed is [0, 100000]",
+    ),
+    (f"group,{HEAD}\n1.5,{GOOD}", "{}, line 2: group = '1.5' is not an integer"),
+    (
+        f"group,{HEAD}\n-1,{GOOD}",
+        "{}, line 2: group = -1 is out of range: allowed are integers in [0, 9223372036854775807]",
+    ),
+    (
+        f"group,{HEAD}\n0,{GOOD}\n0,0.3,400,350,0.4",
+        "{}, line 3: group = 0 has other inputs than in line 2",
+    ),
+    (f'{HEAD}\n0.2,400,350,"0.4', "{} is not a CSV file: unexpected end of data"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_INPUTS)
+def test_bad_design_files_are_refused(tmp_path, text, message):
+    path = tmp_path / "bad.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(TableError) as refusal:
+        load_inputs(path)
+    assert str(refusal.value) == message.format(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{HEAD}\n{GOOD}", "column b_eff_MPa, c_eff, E_eff_GPa, nu_eff, p_sigma is missing"),
+        (f"{FULL}\n{GOOD},420,0.35,120,0.29,", "line 2: p_sigma = '' is not a number"),
+        (f"{FULL}\n{GOOD},420,0.35,NaN,0.29,0", "line 2: E_eff_GPa = 'NaN' is not finite"),
+        (
+            f"{FULL},status\n{GOOD},{OUTPUTS},good",
+            "line 2: status = 'good' is unknown: allowed are ok, retried, failed",
+        ),
+        (
+            f"{FULL},status\n{GOOD},{OUTPUTS},failed",
+            "line 2: b_eff_MPa = '420' must be empty where status is 'failed'; ",
+        ),
+        (
+            f"index,{FULL}\n3,{GOOD},{OUTPUTS}\n3,{GOOD},{OUTPUTS}",
+            "line 3: index = 3 is in line 2 already",
+        ),
+        (f"seed,{FULL}\nx,{GOOD},{OUTPUTS}", "line 2: seed = 'x' is not an integer"),
+    ],
+)
+def test_bad_tables_are_refused(tmp_path, text, message):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(TableError) as refusal:
+        load_table(path)
+    assert message in str(refusal.value)
+    assert str(refusal.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00vf", b"vf,\xe9\n1,2"])
+def test_a_file_that_is_not_text_is_refused(tmp_path, data):
+    path = tmp_path / "bad.csv"
+    path.write_bytes(data)
+    with pytest.raises(TableError, match="is not a text file in UTF-8"):
+        load_inputs(path)
+
+
+def test_many_problems_are_listed_and_the_rest_counted(tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text(HEAD + "\n0.2,400,350,2" * 50)
+    with pytest.raises(TableError) as refusal:
+        load_inputs(path)
+    assert str(refusal.value).count("c_m = 2.0") == 20
+    assert str(refusal.value).endswith("; and 30 more")
+
+
+@given(st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda t: (HEAD + t).encode())))
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_bytes_give_a_table_or_a_message(tmp_path, data):
+    path = tmp_path / "any.csv"
+    path.write_bytes(data)
+    try:
+        points, groups = load_inputs(path)
+    except TableError as error:
+        message = str(error)
+    else:
+        message = str(path)
+        assert points.shape == (len(groups), 4)
+        assert np.all(np.isfinite(points))
+    assert message.startswith(str(path))

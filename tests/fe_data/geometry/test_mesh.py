@@ -1,0 +1,82 @@
+"""Periodic curved meshes."""
+
+import numpy as np
+import pytest
+
+from fe_data.geometry.mesh import MATRIX, generate_mesh, smallest_jacobian
+from fe_data.geometry.microstructure import (
+    Microstructure,
+    periodic_distances,
+    random_microstructure,
+)
+from fe_data.mechanics.elements import discretise
+
+
+@pytest.fixture(scope="module", params=[(0.05, 1), (0.23, 2), (0.40, 3), (0.50, 4)], ids=str)
+def case(request):
+    vf, seed = request.param
+    micro = random_microstructure(vf, seed)
+    return micro, generate_mesh(micro)
+
+
+def test_areas_are_exact(case):
+    micro, mesh = case
+    d = discretise(mesh)
+    fibres = [f.weights.sum() for f in d.fibres]
+    assert sum(fibres) == pytest.approx(micro.volume_fraction, abs=1e-6)
+    assert fibres == pytest.approx([np.pi * micro.radius**2] * 30, rel=1e-10)
+    assert sum(fibres) + d.matrix.weights.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_opposite_edges_carry_the_same_nodes(case):
+    _, mesh = case
+    for axis in range(2):
+        high = np.flatnonzero(mesh.points[:, axis] == 1.0)
+        assert len(high) > 10
+        jump = mesh.points[high] - mesh.points[mesh.image_of[high]]
+        assert (jump[:, axis] == 1.0).all()
+        assert np.abs(jump - np.round(jump)).max() <= 1e-10
+
+
+def test_every_jacobian_is_positive(case):
+    _, mesh = case
+    assert smallest_jacobian(mesh.points[mesh.cells]) > 0.05
+
+
+def test_outlines_are_curved(case):
+    micro, mesh = case
+    fibre = np.flatnonzero(mesh.material != MATRIX)
+    inside, outside = np.unique(mesh.cells[fibre]), np.unique(mesh.cells[mesh.material == MATRIX])
+    outline = np.intersect1d(inside, outside)
+    distance = periodic_distances(mesh.points[outline], micro.centres).min(axis=1)
+    assert distance == pytest.approx(np.full(len(outline), micro.radius), rel=5e-3)
+    straight = micro.radius * (1 - np.cos(np.pi / 8))  # sagitta of an eighth of a circle
+    assert np.abs(distance - micro.radius).max() < 0.1 * straight
+
+
+def test_an_inverted_element_is_seen():
+    triangle = np.array([[[0, 0], [1, 0], [0, 1], [0.5, 0.5], [0, 0.5], [0.5, 0]]], dtype=float)
+    assert smallest_jacobian(triangle) == pytest.approx(1.0)
+    bent = triangle.copy()
+    bent[0, 3] = [0.2, 0.2]  # the side's middle pushed far inwards
+    assert smallest_jacobian(bent) < 0
+
+
+def test_resolution_refines():
+    micro = random_microstructure(0.3, 1)
+    coarse, fine = (len(generate_mesh(micro, r).cells) for r in (3, 6))
+    assert 3 < fine / coarse < 5
+
+
+def test_a_fibre_over_the_corner():
+    micro = Microstructure(np.array([[0.02, 0.97], [0.5, 0.5]]), 0.15)
+    d = discretise(generate_mesh(micro, 5))
+    assert [f.weights.sum() for f in d.fibres] == pytest.approx([np.pi * 0.15**2] * 2, rel=1e-10)
+
+
+def test_fibres_that_cut_off_a_piece_of_matrix():
+    micro = Microstructure(
+        np.array([[0.15, 0.15], [0.6, 0.6]]), 0.2
+    )  # crosses both edges, no corner
+    d = discretise(generate_mesh(micro, 6))
+    assert d.matrix.weights.sum() == pytest.approx(1 - 2 * np.pi * 0.2**2, rel=1e-10)

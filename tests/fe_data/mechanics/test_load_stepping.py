@@ -1,0 +1,212 @@
+"""What any correct periodic homogenisation satisfies."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from fe_data.errors import ConvergenceError
+from fe_data.geometry.microstructure import Microstructure, random_microstructure
+from fe_data.mechanics import load_stepping as homogenisation
+from fe_data.mechanics.condensation import moduli
+from fe_data.mechanics.load_stepping import Loading
+from fe_data.mechanics.properties import elastic_constants, extract
+from fe_data.mechanics.rve import solve_cell, solve_microstructure
+from fe_data.settings import Inputs, Settings
+
+INPUTS = Inputs(0.3, 400.0, 400.0, 0.4)
+ELASTIC = Settings(increments=4, tolerance=1e-11)
+SMALL = Settings(n_fibres=10)
+
+
+def _elastic(micro, inputs, settings, strain):
+    """Mean stress xx, yy, zz, xy [MPa] of an elastic step with prescribed strain."""
+    loading = Loading(tuple(1e-5 * np.array(strain)))
+    cell = solve_microstructure(micro, inputs, settings, loading, fit=False)
+    return 1e5 * cell.solution.history["stress"][-1]
+
+
+@pytest.mark.parametrize("strain", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0.3, -0.7, 0.4)], ids=str)
+def test_patch(strain):
+    """Fibres of the matrix's material are invisible: uniform stress, whatever the mesh."""
+    settings = dataclasses.replace(ELASTIC, nu_f=0.3, n_fibres=8)
+    loading = Loading(tuple(1e-5 * np.array(strain, dtype=float)))
+    micro = random_microstructure(0.3, 1, 8)
+    cell = solve_microstructure(micro, Inputs(0.3, 100.0, 400.0, 0.4), settings, loading, fit=False)
+    mu, kappa = moduli(1e5, 0.3)
+    exx, eyy, gxy = loading.strain
+    lam = kappa - 2 * mu / 3
+    volumetric = lam * (exx + eyy)
+    expected = np.array(
+        [volumetric + 2 * mu * exx, volumetric + 2 * mu * eyy, volumetric, mu * gxy]
+    )
+    for stress in (cell.fields.matrix_stress, *cell.fields.fibre_stress):
+        assert np.abs(stress - expected).max() < 1e-8 * np.abs(expected).max()
+
+
+def test_hill_mandel_and_averages():
+    """Mean work of the stress field equals the work of the averages; averages are the fields'."""
+    settings = dataclasses.replace(SMALL, tolerance=1e-10, increments=20)
+    cell = solve_cell(INPUTS, 1, settings, fit=False)
+    d, x = cell.discretisation, cell.solution.x
+    u, macro = cell.cell.displacement(x), x[-3:]
+    work, mean = 0.0, np.zeros(4)
+    parts = [(d.matrix, cell.fields.matrix_stress)]
+    parts += list(zip(d.fibres, cell.fields.fibre_stress, strict=True))
+    for e, stress in parts:
+        gradient = np.einsum("mqid,mie->mqde", e.gradients, u[e.dofs].reshape(-1, 6, 2))
+        exx, eyy = gradient[..., 0, 0] + macro[0], gradient[..., 1, 1] + macro[1]
+        gxy = gradient[..., 0, 1] + gradient[..., 1, 0] + macro[2]
+        density = stress[..., 0] * exx + stress[..., 1] * eyy + stress[..., 3] * gxy
+        work += (e.weights * density).sum()
+        mean += np.einsum("mq,mqi->i", e.weights, stress)
+    stress, strain = cell.solution.history["stress"][-1], cell.solution.history["strain"][-1]
+    assert work == pytest.approx(stress[0] * strain[0] + stress[1] * strain[1], rel=1e-8)
+    assert mean == pytest.approx(stress, rel=1e-7, abs=1e-5)
+
+
+def _hashin_shtrikman(vf, fibre, matrix):
+    """Bounds on the plane-strain bulk and shear modulus of aligned stiff fibres."""
+
+    def bound(v, inclusion, host):
+        (ki, mi), (kh, mh) = inclusion, host
+        k = kh + v / (1 / (ki - kh) + (1 - v) / (kh + mh))
+        m = mh + v / (1 / (mi - mh) + (1 - v) * (kh + 2 * mh) / (2 * mh * (kh + mh)))
+        return k, m
+
+    return bound(vf, fibre, matrix), bound(1 - vf, matrix, fibre)
+
+
+def _young(k, mu):
+    """Young's modulus of an isotropic solid with plane-strain bulk modulus k = K + mu / 3."""
+    bulk = k - mu / 3
+    return 9 * bulk * mu / (3 * bulk + mu)
+
+
+@pytest.mark.parametrize("vf", [0.05, 0.2, 0.4])
+@pytest.mark.parametrize("E_f", [200.0, 600.0])
+def test_hashin_shtrikman(vf, E_f):
+    cell = solve_cell(
+        Inputs(vf, E_f, 400.0, 0.4), 3, Settings(increments=5, strain=1e-4), fit=False
+    )
+    history = cell.solution.history
+    E, _ = elastic_constants(history["strain"][1:], history["stress"][1:])
+    phases = []
+    for modulus, nu in ((E_f, 0.25), (100.0, 0.3)):
+        mu, kappa = moduli(modulus, nu)
+        phases.append((kappa + mu / 3, mu))
+    lower, upper = (_young(*b) for b in _hashin_shtrikman(vf, *phases))
+    assert 0.995 * lower <= E[-1] / 1e3 <= 1.005 * upper
+
+
+def test_hill_bulk_modulus():
+    """With equal shear moduli the bulk modulus is exact whatever the arrangement (Hill, 1964)."""
+    nu_f, vf = 0.45, 0.35
+    mu, kappa_m = moduli(100.0, 0.3)
+    _, kappa_f = moduli(2 * mu * (1 + nu_f), nu_f)
+    settings = dataclasses.replace(ELASTIC, nu_f=nu_f, n_fibres=12)
+    micro = random_microstructure(vf, 2, 12)
+    stress = _elastic(micro, Inputs(vf, 2 * mu * (1 + nu_f), 400.0, 0.4), settings, (1.0, 1.0, 0.0))
+    k_f, k_m = kappa_f + mu / 3, kappa_m + mu / 3
+    exact = 1 / (vf / (k_f + mu) + (1 - vf) / (k_m + mu)) - mu
+    assert (stress[0] + stress[1]) / 4 / 1e3 == pytest.approx(exact, rel=2e-4)
+
+
+def test_hexagonal_array_is_isotropic():
+    """7 x 8 staggered rows are hexagonal to 1 %, and a hexagonal array is isotropic in plane."""
+    rows = np.arange(8)
+    centres = [((i + 0.5 * (j % 2) + 0.3) / 7, (j + 0.4) / 8) for j in rows for i in range(7)]
+    micro = Microstructure(np.array(centres), np.sqrt(0.25 / (56 * np.pi)))
+    settings = dataclasses.replace(ELASTIC, n_fibres=56)
+    xx, yy, xy = (_elastic(micro, INPUTS, settings, s) for s in np.eye(3))
+    assert xx[0] == pytest.approx(yy[1], rel=5e-3)
+    assert (xx[0] - xx[1]) / 2 == pytest.approx(xy[3], rel=5e-3)
+
+
+@pytest.fixture(scope="module")
+def plastic_cell():
+    return solve_cell(INPUTS, 4, SMALL)
+
+
+def test_translation_of_the_pattern(plastic_cell):
+    moved = Microstructure(
+        np.add(plastic_cell.microstructure.centres, (0.37, 0.21)) % 1.0,
+        plastic_cell.microstructure.radius,
+    )
+    a, b = plastic_cell.effective, solve_microstructure(moved, INPUTS, SMALL).effective
+    assert b.E_eff_GPa == pytest.approx(a.E_eff_GPa, rel=1e-3)
+    assert b.b_eff_MPa == pytest.approx(a.b_eff_MPa, rel=5e-3)
+
+
+def test_rotation_by_90_degrees_with_swapped_loading(plastic_cell):
+    x, y = plastic_cell.microstructure.centres.T
+    turned = Microstructure(np.column_stack([(1 - y) % 1.0, x]), plastic_cell.microstructure.radius)
+    loading = Loading((None, SMALL.strain, None))
+    history = solve_microstructure(turned, INPUTS, SMALL, loading, fit=False).solution.history
+    swapped = {k: v[:, [1, 0, 2, 3]] if v.ndim == 2 else v for k, v in history.items()}
+    a, b = plastic_cell.effective, extract(swapped, 400.0)
+    assert b.E_eff_GPa == pytest.approx(a.E_eff_GPa, rel=1e-3)
+    assert b.b_eff_MPa == pytest.approx(a.b_eff_MPa, rel=5e-3)
+    assert b.c_eff == pytest.approx(a.c_eff, rel=5e-3)
+
+
+def test_prescribed_stress_finds_the_strain(plastic_cell):
+    """Driving the mean stress to where the strain-driven cell ended gives its strain back."""
+    end = plastic_cell.solution.history["stress"][-1]
+    loading = Loading((None, None, None), (end[0], 0.0, 0.0))
+    again = solve_microstructure(plastic_cell.microstructure, INPUTS, SMALL, loading, fit=False)
+    assert again.solution.history["strain"][-1, 0] == pytest.approx(SMALL.strain, rel=0.02)
+    assert again.solution.history["stress"][-1][[0, 1, 3]] == pytest.approx(
+        end[[0, 1, 3]], abs=0.05
+    )
+    # zz is free in both; the paths differ, so it agrees only nearly.
+    assert again.solution.history["stress"][-1, 2] == pytest.approx(end[2], rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "loading", [Loading((0.05, 0.05, 0.0)), Loading((None, None, 0.05))], ids=str
+)
+def test_biaxial_and_shear_loading(loading):
+    cell = solve_microstructure(
+        random_microstructure(0.3, 1, 10), INPUTS, SMALL, loading, fit=False
+    )
+    history = cell.solution.history
+    assert history["yielded_fraction"][-1] > 0.5
+    for i, j in ((0, 0), (1, 1), (2, 3)):
+        if loading.strain[i] is None:
+            assert abs(history["stress"][-1, j]) < 0.05
+        else:
+            assert history["strain"][-1, j] == pytest.approx(loading.strain[i] / (1 + (j == 3)))
+
+
+def test_steps_are_cut_back_and_grow_again(plastic_cell, monkeypatch):
+    """With too few Newton iterations allowed, steps are divided; the path ends the same."""
+    monkeypatch.setattr(homogenisation, "_NEWTON_ITERATIONS", 3)
+    settings = dataclasses.replace(SMALL, increments=10)
+    loading = Loading((settings.strain, None, None))
+    micro = plastic_cell.microstructure
+    cut = solve_microstructure(micro, INPUTS, settings, loading, fit=False).solution
+    assert 0 < cut.counts["cutbacks"] < 20
+    assert len(cut.history["stress"]) == 11
+    end = plastic_cell.solution.history["stress"][-1]
+    assert cut.history["stress"][-1, 0] == pytest.approx(end[0], rel=2e-3)
+
+
+def test_an_impossible_stress_is_reported():
+    inputs = Inputs(0.0, 400.0, 0.0, 0.5)  # perfectly plastic, driven beyond its strength
+    with pytest.raises(ConvergenceError, match="does not converge at load fraction"):
+        solve_cell(inputs, 1, SMALL, Loading((None, None, None), (900.0, 0.0, 0.0)))
+
+
+@pytest.mark.parametrize(
+    ("strain", "stress", "message"),
+    [
+        ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), "loading is zero in every component"),
+        ((0.1, None, np.nan), (0.0, 0.0, 0.0), "loading must be finite"),
+        ((0.1, None), (0.0, 0.0, 0.0), "needs three components"),
+        ((0.1, None, None), (5.0, 0.0, 0.0), "stress 5.0 is given for a component"),
+    ],
+)
+def test_wrong_loading_is_refused(strain, stress, message):
+    with pytest.raises(ValueError, match=message):
+        Loading(strain, stress)

@@ -1,0 +1,57 @@
+"""Effective properties from curves whose properties are known."""
+
+import numpy as np
+import pytest
+
+from fe_data.errors import FitError
+from fe_data.mechanics.properties import elastic_constants, extract, fit_power_law
+
+
+def test_hooke_is_recovered():
+    E, nu = 123e3, 0.27
+    lam, mu = E * nu / ((1 + nu) * (1 - 2 * nu)), E / (2 * (1 + nu))
+    strain = np.array([[1e-3, -3e-4, 0, 0], [2e-3, 1e-4, 0, 0]])
+    trace = strain[:, :2].sum(axis=1, keepdims=True)
+    stress = lam * trace * [1, 1, 1, 0] + 2 * mu * strain
+    found = elastic_constants(strain, stress)
+    assert found[0] == pytest.approx([E, E], rel=1e-12)
+    assert found[1] == pytest.approx([nu, nu], rel=1e-12)
+
+
+@pytest.mark.parametrize(("b", "c"), [(300.0, 0.16), (800.0, 0.5), (450.0, 1.0), (5.0, 0.3)])
+def test_power_law_is_recovered(b, c):
+    p = np.linspace(0, 0.05, 50)[1:]
+    found = fit_power_law(400 + b * p**c, p, 400.0)
+    assert found[:2] == pytest.approx((b, c), rel=1e-7)
+    assert found[2] < 1e-9
+
+
+def test_only_points_above_the_yield_stress_count():
+    p = np.linspace(0.001, 0.05, 50)
+    stress = 400 + 500 * p**0.3
+    stress[:5] = 399.0
+    assert fit_power_law(stress, p, 400.0)[:2] == pytest.approx((500.0, 0.3), rel=1e-7)
+
+
+def test_too_few_points():
+    with pytest.raises(FitError, match="only 2 increments reach 400 MPa with a plastic strain"):
+        fit_power_law(np.array([300.0, 410.0, 420.0]), np.array([0, 0.01, 0.02]), 400.0)
+
+
+def test_a_poor_fit_is_reported():
+    n = 20
+    history = {name: np.zeros((n + 1, 4)) for name in ("strain", "stress", "plastic_strain")}
+    history["strain"][1:, 0] = np.linspace(1e-3, 0.05, n)
+    history["stress"][1:, 0] = [100, 200, *np.where(np.arange(n - 2) % 2, 900, 700)]
+    history["stress"][1:, 2] = 0.3 * history["stress"][1:, 0]
+    history["plastic_strain"][3:, 0] = np.linspace(1e-3, 0.04, n - 2)
+    history["plastic_strain"][3:, 1] = -history["plastic_strain"][3:, 0]
+    history["yielded_fraction"] = np.array([0, 0, 0] + [0.5] * (n - 2))
+    assert "power-law misfit" in extract(history, 400.0).warning
+
+
+def test_no_elastic_increment():
+    history = {name: np.ones((5, 4)) for name in ("strain", "stress", "plastic_strain")}
+    history["yielded_fraction"] = np.array([0, 0.5, 0.6, 0.7, 0.8])
+    with pytest.raises(FitError, match="no increment has less than 1% of the volume yielded"):
+        extract(history, 400.0)

@@ -1,0 +1,127 @@
+"""One real cell from the command line, and real cells through the generator."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from fe_data.__main__ import main
+from fe_data.dataset.design import named_design
+from fe_data.dataset.generate import generate
+from fe_data.dataset.table import load_table
+from fe_data.mechanics import rve
+from fe_data.mechanics.load_stepping import Loading
+from fe_data.mechanics.rve import simulate, solve_cell, uniaxial
+from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
+
+CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fibres", "5"]
+SMALL = Settings(n_fibres=5, increments=30)
+
+
+# The code generator of dolfinx 0.5, which runs once a machine, uses a name that NumPy 1.25
+# deprecated and leaves its files to the garbage collector.
+@pytest.mark.filterwarnings("ignore:`product` is deprecated:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_rve_writes_result_picture_and_fields(tmp_path, capsys):
+    assert main(["rve", *CELL, "--out", str(tmp_path / "cell"), "--xdmf"]) == 0
+    number = r"\d+\.\d+"
+    line = f"b_eff {number} MPa, c_eff {number}, E_eff {number} GPa, nu_eff {number}, p_sigma "
+    assert re.fullmatch(f"{tmp_path}/cell: {line}{number}\n", capsys.readouterr().out)
+    result = json.loads((tmp_path / "cell" / "result.json").read_text())
+    assert set(result["effective"]) == set(OUTPUT_NAMES)
+    assert 400 < result["effective"]["b_eff_MPa"] < 700
+    assert result["info"]["warning"] == ""
+    assert len(result["history"]["stress"]) == 51
+    assert (tmp_path / "cell" / "rve.png").read_bytes().startswith(b"\x89PNG")
+    text = (tmp_path / "cell" / "fields.xdmf").read_text()
+    for name in ("displacement", "von_mises_MPa", "plastic_strain", "material"):
+        assert f'Name="{name}"' in text
+    assert (tmp_path / "cell" / "fields.h5").stat().st_size > 10_000
+
+
+def test_rve_under_another_loading(tmp_path, capsys):
+    options = ["--loading", "free,free:30,0.02", "--increments", "10"]
+    for name in ("result.json", "fields.xdmf", "fields.h5"):
+        (tmp_path / name).write_text("of a run before")
+    assert main(["rve", *CELL, "--out", str(tmp_path), *options]) == 0
+    assert ": mean stress xx " in capsys.readouterr().out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["result.json", "rve.png"]
+    result = json.loads((tmp_path / "result.json").read_text())
+    stress = np.array(result["history"]["stress"][-1])
+    assert stress[:2] == pytest.approx([0.0, 30.0], abs=0.1)
+    assert "effective" not in result
+
+
+@pytest.mark.parametrize(
+    "option", [["--loading", "-.02,free,free:-10"], ["--loading=-0.02,free,free:-1e1"]]
+)
+def test_rve_in_compression(tmp_path, option):
+    assert main(["rve", *CELL, "--out", str(tmp_path), *option, "--increments", "10"]) == 0
+    loading = json.loads((tmp_path / "result.json").read_text())["loading"]
+    assert loading == {"strain": [-0.02, None, None], "stress": [0.0, 0.0, -10.0]}
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--strain", "0.5", "--increments", "4"], 1, "no increment has less than 1%"),
+        (["--vf", "0.45", "--min-spacing", "1.4"], 2, "5 fibres at least 1.4 diameters apart"),
+        (["--loading", "0.1"], 2, "loading needs three components"),
+        (["--loading", "0.1,0.1,0", "--strain", "0.1"], 2, "--strain is part of --loading"),
+        (["--loading", "0,0,0"], 2, "loading is zero in every component"),
+        (["--loading", "0.1,0.1,free:x"], 2, "'x' is not a number"),
+    ],
+)
+def test_rve_refuses_in_one_sentence(tmp_path, capsys, options, code, message):
+    assert main(["rve", *CELL, "--out", str(tmp_path / "new"), *options]) == code
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert (tmp_path / "new").exists() == (code == 1)
+
+
+def test_too_little_memory_gets_one_sentence(tmp_path, capsys, monkeypatch):
+    def too_large(*_, **__):
+        raise MemoryError("Unable to allocate 2.94 GiB for an array")
+
+    monkeypatch.setattr(rve, "generate_mesh", too_large)
+    assert main(["rve", *CELL, "--out", str(tmp_path)]) == 1
+    message = "fe_data: out of memory: Unable to allocate 2.94 GiB for an array\n"
+    assert capsys.readouterr().err == message
+
+
+@pytest.mark.parametrize("strain", [(None, None, 0.05), (0.0, 0.0, 0.05), (None, 0.05, None)])
+def test_effective_properties_are_of_uniaxial_loading_only(strain):
+    inputs, settings = Inputs(0.25, 400.0, 400.0, 0.4), Settings(n_fibres=2, increments=4)
+    cell = solve_cell(inputs, 1, settings, Loading(strain))
+    assert cell.effective is None
+    assert np.isfinite(cell.p_sigma)
+    with pytest.raises(ValueError, match="fit = True needs uniaxial loading, a strain xx alone"):
+        solve_cell(inputs, 1, settings, Loading(strain), fit=True)
+
+
+def test_compression_has_the_properties_of_tension():
+    tension, compression = (
+        solve_cell(Inputs(0.25, 400.0, 400.0, 0.4), 1, SMALL, uniaxial(strain)).effective
+        for strain in (0.05, -0.05)
+    )
+    assert compression.b_eff_MPa == pytest.approx(tension.b_eff_MPa, rel=1e-3)
+    assert compression.nu_eff == pytest.approx(tension.nu_eff, rel=1e-6)
+
+
+def test_generated_rows_are_the_cells(tmp_path):
+    design = named_design("train_beta", 5, count=2)
+    summary = generate(design, SMALL, tmp_path, jobs=2, silent=True)
+    assert summary.counts == {"ok": 2, "retried": 0, "failed": 0}
+    table = load_table(tmp_path / "dataset.csv")
+    for i in range(2):
+        sample = design.sample(i)
+        alone = simulate(sample.inputs, sample.seed, SMALL)
+        assert table.outputs[i].tolist() == [alone.effective[name] for name in OUTPUT_NAMES]
+
+
+def test_the_same_seed_gives_the_same_cell():
+    a, b, c = (simulate(Inputs(0.2, 300.0, 400.0, 0.3), seed, SMALL) for seed in (1, 1, 2))
+    assert a.effective == b.effective
+    assert a.effective != c.effective

@@ -1,0 +1,256 @@
+"""Notebook 05 in small: every method runs, is repeatable, and its findings read its numbers."""
+
+import copy
+import json
+import shutil
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import yaml
+
+from figures.beyond import panels as beyond_panels
+from figures.beyond.advice import RIVALS, advice
+from figures.beyond.example_1d import distances, run_example
+from figures.beyond.findings import LABELS, claims, noise_sentence, paragraphs, tables
+from figures.beyond.methods import (
+    EXACT_LABELS,
+    FUNCTION_LABELS,
+    exact_rows,
+    input_files,
+    load_problems,
+    run_repeats,
+    run_spans,
+)
+from figures.beyond.noise import problems_under_noise, run_noise
+from figures.beyond.priors import relevance
+from figures.beyond.scores import SCORES, interval, summarise
+from figures.beyond.settings import Beyond
+from figures.beyond.weights import METHODS
+from figures.pipeline.profile_fields import ProfileError
+from figures.pipeline.profiles import load_profile
+from figures.pipeline.run_notebook import execute, find_notebook
+
+BRIEF = {
+    "cases": {
+        "outd": {"design": "train_beta", "count": 10},
+        "ind25": {"design": "train_uniform", "count": 4},
+    },
+    "repeats": 2, "n_members": 3, "n_pretrained": 4, "prior_points": 30, "pretrain_epochs": 3,
+    "epochs": 2, "converged_epochs": 4, "spans": [3, 6], "function_pretrain_epochs": 3,
+    "function_points": 5, "small_repeats": 1, "noise_repeats": 1, "example_repeats": 1,
+    "example_members": 3, "example_pretrained": 4, "example_epochs_scale": 0.01,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def settings():
+    return Beyond.of(BRIEF)
+
+
+@pytest.fixture(scope="module")
+def results(tables, settings):
+    """What the notebook puts together, without noise: the folder has no replicates."""
+    problems = load_problems(tables, settings)
+    repeats = run_repeats(problems, settings, seed=1)
+    example = summarise(distances([run_example(1.0, settings, seed=1)]))
+    return {
+        "repeats": repeats,
+        "cases": {case: summarise(rows) for case, rows in repeats.items()},
+        "exact": exact_rows(problems),
+        "spans": summarise(run_spans(problems["outd"], settings, seed=1)),
+        "example": {"L = 1": example},
+        "relevance": {"outd": relevance(problems["outd"].evidence, "θ·vf")},
+        "noise": {},
+        "exact_noise": {},
+        "sizes": {"repeats": 2, "n_members": 3, "n_test": 6, "n_train": {"outd": 10}},
+    }
+
+
+def test_designs_that_the_folder_lacks_are_left_out(results):
+    assert list(results["cases"]) == ["outd"]
+
+
+def test_every_file_that_is_read_is_an_input(tables, settings, tmp_path):
+    shutil.copytree(tables, tmp_path, dirs_exist_ok=True)
+    names = {path.name for path in input_files(tmp_path, settings)}
+    assert names == {"train_beta.csv", "test_uniform.csv", "02_example_1d.csv"}
+    for design in ("train_uniform", "replicates", "noise"):
+        shutil.copy(tables / "train_beta.csv", tmp_path / f"{design}.csv")
+    added = {path.name for path in input_files(tmp_path, settings)} - names
+    assert added == {"train_uniform.csv", "replicates.csv", "noise.csv"}
+
+
+def test_every_method_is_there_with_every_number(results):
+    """The slow one in the first repeat only; diagnostics where there are weights to look at."""
+    first, second = results["repeats"]["outd"]
+    assert set(first) == set(METHODS) | set(FUNCTION_LABELS)
+    assert set(first) - set(second) == {"function_small"}
+    for numbers in first.values():
+        assert {*SCORES, "mean_to_exact", "std_to_exact"} <= set(numbers)
+        assert np.isfinite(list(numbers.values())).all()
+    assert 0 <= first["low_rank"]["gradient_in_span"] <= 1
+    assert first["low_rank"]["dimension"] == pytest.approx(3 / 1465)
+
+
+def test_repeats_are_paired_and_differ(results):
+    """The same start and data: two epochs hardly tell whether anything is penalised."""
+    first, second = results["repeats"]["outd"]
+    assert first["none"]["rmse"] == pytest.approx(first["low_rank"]["rmse"], rel=1e-3)
+    assert abs(first["none"]["rmse"] - second["none"]["rmse"]) > 1e-3
+
+
+def test_more_networks_see_more_of_the_gradient(results):
+    spans = results["spans"]
+    assert list(spans) == ["K = 3", "K = 6"]
+    seen = [spans[name]["gradient_in_span"]["values"] for name in spans]
+    assert np.all(np.array(seen[1]) > np.array(seen[0]))
+
+
+def test_functional_anchoring_comes_as_near_as_exact_draws(results):
+    """And every method in weight space stays farther away."""
+    example = results["example"]["L = 1"]
+    away = {name: row["mean"]["mean"] for name, row in example.items()}
+    assert max(away["function"], away["sampled"]) < 0.2 * min(away[name] for name in METHODS)
+    assert away["exact"] == 0
+
+
+def test_scores_are_labelled_without_a_number_of_cells(results):
+    figure = beyond_panels.methods(results["cases"]["outd"], results["exact"]["outd"])
+    labels = [axes.get_xlabel() for axes in figure.axes]
+    assert labels == ["RMSE (scaled)", "miscalibration", "ELPPD, sum over test cells"]
+    plt.close(figure)
+
+
+def test_tables_hold_each_method_and_fit_their_headers(results):
+    found = tables(results)
+    for table in found:
+        assert all(len(row) == len(table["header"]) for row in table["rows"]), table["caption"]
+    labels = [row[0] for row in found[0]["rows"]]
+    names = set(METHODS) | set(FUNCTION_LABELS) | set(EXACT_LABELS)
+    assert {label.removesuffix(" (1 of 2 seeds)") for label in labels} == {LABELS[n] for n in names}
+    assert any(label.endswith("(1 of 2 seeds)") for label in labels)
+
+
+def test_words_follow_the_numbers(results):
+    """A regulariser that does something is said to; one that does nothing, too."""
+    changed = copy.deepcopy(results)
+    row = changed["cases"]["outd"]
+    for name, values in {"none": [1.0, 1.1], "low_rank": [0.5, 0.6], "vanilla": [1.2, 1.3]}.items():
+        row[name]["rmse"] = interval(values)
+    verdict = {c["claim"]: c["holds"] for c in claims(changed)}
+    alike = next(c for c in verdict if c.startswith("RMSE with and without"))
+    assert verdict[alike] is False
+    row["low_rank"]["rmse"] = row["none"]["rmse"]
+    assert {c["claim"]: c["holds"] for c in claims(changed)}[alike] is True
+    assert "1.050 ± " in paragraphs(changed)[0]
+
+
+def advised(results, exact_elppd=145.0, **elppd):
+    """The advice, where the rivals score alike but for the ELPPD that is given."""
+    changed = copy.deepcopy(results)
+    row = changed["cases"]["outd"]
+    for name in ("function_evidence", *RIVALS):
+        for number, value in (("rmse", 0.2), ("miscalibration", 0.1), ("elppd", 100.0)):
+            row[name][number] = interval([value, value])
+    row["function_evidence"]["rmse"] = interval([0.1, 0.1])
+    for name, value in elppd.items():
+        row[name]["elppd"] = interval([value, value])
+    changed["exact"]["outd"]["exact_evidence"]["elppd"] = exact_elppd
+    return advice(changed)
+
+
+def test_the_advice_says_where_it_loses(results):
+    words = advised(results)
+    assert words.startswith("What to use: ")
+    assert "in 3 of 9 comparisons" in words
+    assert words.endswith("the worse one in 0.")
+    words = advised(results, function_evidence=-301.0, low_rank=-186.0, vanilla=-84.0)
+    assert "the worse one in 3 (" in words
+    assert "ELPPD −301 ± 0 against −186 ± 0 of" in words
+    assert "−84 ± 0 of" in words
+    assert "The posterior itself has an ELPPD of 145" in words
+
+
+def test_more_members_are_advised_only_where_they_help(results):
+    words = advised(results, exact_elppd=-400.0, function_evidence=-301.0)
+    assert words.startswith("No method is ahead of all others: ")  # 3 better, 3 worse
+    assert "members" not in words
+
+
+def test_targets_are_judged_at_their_sizes_only(results):
+    assert not any("≤" in claim["claim"] for claim in claims(results))
+    sized = copy.deepcopy(results)
+    sized["sizes"] = {"repeats": 2, "n_members": 30, "n_test": 50, "n_train": {"outd": 50}}
+    row = sized["cases"]["outd"]["function_evidence"]
+    for values, expected in (((0.12, 0.07, 160.0), True), ((0.12, 0.09, 160.0), False)):
+        for name, value in zip(("rmse", "miscalibration", "elppd"), values, strict=True):
+            row[name] = interval([value])
+        judged = [c for c in claims(sized) if "prior by evidence, out of" in c["claim"]]
+        assert [c["holds"] for c in judged] == [expected]
+
+
+def test_noise_study_runs_under_each_covariance(tables, settings):
+    problem = load_problems(tables, settings)["outd"]
+    covariance = problem.data.covariance + 0.001
+    tasks = problems_under_noise({"outd": problem}, covariance)["outd"]
+    found = run_noise(tasks, settings, seed=1)
+    assert list(found) == ["of the paper", "of replicates, diagonal", "of replicates"]
+    assert all(set(rows) == set(found["of the paper"]) for rows in found.values())
+    exact = exact_rows(tasks)
+    assert list(exact) == list(found)
+    assert exact["of the paper"] == exact_rows({"outd": problem})["outd"]
+    words = noise_sentence(np.eye(5) - 0.4 * np.eye(5)[::-1], 12)
+    assert "12 degrees of freedom" in words
+    assert "b_eff_MPa and p_sigma −0.40" in words
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"repeats": 0}, "beyond.repeats = 0 is not allowed: an integer of at least 1 is"),
+        ({"cases": {}}, "beyond.cases is empty: at least one training set is needed"),
+        ({"n_members": 5}, "beyond.n_members = 5 is not allowed: at most 3 pre-trained networks"),
+        ({"wrong": 1}, "beyond: unknown field 'wrong'"),
+        ({"repeats": None}, "beyond.repeats = None is not allowed: an integer of at least 1 is"),
+        ({"spans": 3}, "beyond.spans = 3 is not allowed: a list is"),
+        ({"spans": [3, "x"]}, "beyond.spans = 'x' is not allowed: an integer of at least 2 is"),
+        ({"cases": [1]}, "beyond.cases"),
+        (
+            {"cases": {"outd": {"design": "train_beta"}}},
+            "beyond.cases.outd: field 'count' is missing",
+        ),
+        (
+            {"example_epochs_scale": 0},
+            "beyond.example_epochs_scale = 0 is not allowed: a number above 0",
+        ),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(change, message):
+    with pytest.raises(ProfileError, match=message):
+        Beyond.of(BRIEF | change)
+
+
+def test_profiles_that_come_with_the_project_are_valid():
+    for name in ("quick", "full"):
+        assert Beyond.of(load_profile(name).beyond).cases
+    assert Beyond.of(load_profile("full").beyond).repeats >= 20
+
+
+def test_the_notebook_writes_its_section(tables, profile_content, tmp_path):
+    profile = tmp_path / "brief.yaml"
+    designs = ["train_beta", "train_uniform", "test_uniform"]
+    content = profile_content | {
+        "datasets": {"train_beta": 10, "train_uniform": 4, "test_uniform": 6},
+        "notebooks": {"05_beyond_the_paper": designs},
+        "beyond": BRIEF,
+    }
+    profile.write_text(yaml.safe_dump(content))
+    parameters = {"profile": str(profile), "data_dir": str(tables), "out_dir": str(tmp_path)}
+    execute(find_notebook("05_beyond_the_paper"), parameters)
+    metrics = json.loads((tmp_path / "05_beyond_the_paper.json").read_text())
+    assert metrics["section"]["paragraphs"]
+    assert "data/02_example_1d.csv" in metrics["provenance"]["inputs_sha256"]
+    assert all(claim["about"] == "Beyond" for claim in metrics["claims"])
+    for name in metrics["figures"]:
+        assert (tmp_path / name).stat().st_size > 5000

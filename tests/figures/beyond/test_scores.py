@@ -1,0 +1,103 @@
+"""Scores, intervals and distances of notebook 05."""
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_rel
+
+from bnn import RBF, GaussianProcessPrior
+from bnn.evaluation.exact_posteriors import GaussianProcessPosterior
+from figures.beyond.scores import (
+    SCORES,
+    against,
+    distance_to,
+    exact_scores,
+    interval,
+    largest,
+    paired,
+    scores,
+    sign,
+    summarise,
+)
+from figures.materials.problem import noise_std
+from figures.materials.surrogate import Prediction
+
+RNG = np.random.default_rng(0)
+NOISE = noise_std()
+
+
+def posterior():
+    X, y = RNG.uniform(-1, 1, (12, 4)), 0.5 * RNG.standard_normal((12, 5))
+    prior = GaussianProcessPrior(0.0, RBF(0.2, 0.8), n_outputs=5)
+    return GaussianProcessPosterior(prior, X, y, NOISE)
+
+
+def test_scores_are_those_of_the_published_table():
+    observed = RNG.uniform(-1, 1, (20, 5))
+    samples = observed + 0.1 * RNG.standard_normal((30, 20, 5))
+    found, published = scores(samples, observed, NOISE), Prediction(samples, observed).scores()
+    for name in ("rmse", "miscalibration", "elppd"):
+        assert found[name] == pytest.approx(published[name])
+
+
+def test_many_draws_score_as_the_closed_form():
+    """4000 draws of an exact posterior, near the data: a mixture comes close to the Gaussian."""
+    exact = posterior()
+    X = exact.X[:8]
+    y = exact.sample(X, 1, 5)[0] + NOISE * RNG.standard_normal((8, 5))
+    limit = exact_scores(exact, X, y)
+    found = scores(exact.sample(X, 4000, 1), y, NOISE)
+    assert set(found) == set(limit) == set(SCORES)
+    assert found["rmse"] == pytest.approx(limit["rmse"], abs=0.01)
+    assert found["crps"] == pytest.approx(limit["crps"], rel=0.03)
+    assert found["elppd"] == pytest.approx(limit["elppd"], abs=1.0)
+
+
+def test_distance_of_known_moments():
+    exact = np.zeros((6, 2)), np.ones((6, 2))
+    draws = RNG.standard_normal((20000, 6, 2))
+    assert distance_to(exact, draws)["mean"] < 0.02
+    assert distance_to(exact, draws)["std"] < 0.02
+    away = distance_to(exact, 3.0 * draws + 1.0)
+    assert away["mean"] == pytest.approx(1.0, abs=0.05)
+    assert away["std"] == pytest.approx(2.0, abs=0.05)
+
+
+def test_an_interval_excludes_zero_where_the_paired_t_test_is_significant():
+    """Twenty pairs with a common scatter much larger than their difference."""
+    common = 10.0 * RNG.standard_normal(20)
+    a, b = common + RNG.standard_normal(20), common + 0.4 + RNG.standard_normal(20)
+    for shift in (0.0, 0.5, 2.0):
+        table = {"a": {"rmse": interval(a)}, "b": {"rmse": interval(b + shift)}}
+        difference = paired(table, "a", "b", "rmse")
+        assert bool(sign(difference)) == (ttest_rel(a, b + shift).pvalue < 0.05)
+        assert largest(difference) == pytest.approx(
+            abs(difference["mean"]) + difference["half_width"]
+        )
+
+
+def test_one_repeat_has_no_interval_and_decides():
+    assert interval([2.0]) == {"mean": 2.0, "half_width": None, "values": [2.0]}
+    assert sign(interval([-2.0])) == -1
+
+
+def test_a_method_may_be_in_the_first_repeats_only():
+    rows = [{"a": dict.fromkeys(SCORES, i), "b": dict.fromkeys(SCORES, 2 * i)} for i in range(3)]
+    del rows[2]["b"]
+    table = summarise(rows)
+    assert table["b"]["rmse"]["values"] == [0, 2]
+    assert paired(table, "b", "a", "rmse")["values"] == [0, 1]
+    assert list(against(table, "a")) == ["b"]
+
+
+def test_members_that_agree_on_a_bound_are_infinitely_sure():
+    truth = RNG.uniform(-1, 1, (12, 5))
+    samples = truth + RNG.normal(0, 0.3, (8, 12, 5))
+    samples[:, :, 4] = -0.8
+    found = scores(samples, truth, NOISE)
+    narrow = scores(
+        np.where(samples == -0.8, -0.8 + RNG.normal(0, 1e-7, 8)[:, None, None], samples),
+        truth,
+        NOISE,
+    )
+    assert found["miscalibration"] == pytest.approx(narrow["miscalibration"], abs=1e-12)
+    assert all(np.isfinite(list(found.values())))

@@ -1,0 +1,82 @@
+"""A small world for the notebook side: tables made from smooth functions, and a short profile."""
+
+import csv
+
+import numpy as np
+import pytest
+import yaml
+
+from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, OUTPUT_NAMES
+from figures.materials.problem import OUTPUT_SCALING
+
+
+def write_table(path, count, seed):
+    """Inputs uniform in the box, outputs smooth in them and inside their bounds."""
+    unit = np.random.default_rng(seed).uniform(size=(count, 4))
+    low, high = np.array(list(INPUT_BOUNDS.values())).T
+    X = 2 * unit - 1
+    y = 0.6 * np.column_stack(
+        [X[:, 0] + 0.4 * X[:, 2], X[:, 3] - 0.3 * X[:, 0], X[:, 0], -X[:, 0], X.mean(axis=1)]
+    )
+    values = np.hstack([low + unit * (high - low), OUTPUT_SCALING.inverse_transform(y)])
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["index", "seed", "group", *INPUT_NAMES, *OUTPUT_NAMES, "status"])
+        writer.writerows([i, i, i, *map(repr, row.tolist()), "ok"] for i, row in enumerate(values))
+
+
+@pytest.fixture(scope="session")
+def tables(tmp_path_factory):
+    """Folder with the tables of two designs."""
+    folder = tmp_path_factory.mktemp("tables")
+    write_table(folder / "train_beta.csv", 10, seed=1)
+    write_table(folder / "test_uniform.csv", 6, seed=2)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def profile_content():
+    """The networks of the paper, trained briefly."""
+    return {
+        "seed": 3,
+        "datasets": {"train_beta": 10, "test_uniform": 6},
+        "materials_data": {"cell": {"vf": 0.2}, "shuffles": 20},
+        "notebooks": {
+            "03_materials_data": ["train_beta", "test_uniform"],
+            "04_materials_surrogate": ["train_beta", "test_uniform"],
+        },
+        "surrogate": {
+            "cases": {"outd": {"design": "train_beta", "count": 10}},
+            "repeats": 2,
+            "n_pretrained": 4,
+            "n_members": 3,
+            "prior_points": 40,
+            "pretrain_epochs": 3,
+            "epochs": 3,
+        },
+    }
+
+
+@pytest.fixture(scope="session")
+def profile_file(tmp_path_factory, profile_content):
+    """The profile as a file that users can give too."""
+    path = tmp_path_factory.mktemp("profile") / "brief.yaml"
+    path.write_text(yaml.safe_dump(profile_content))
+    return path
+
+
+@pytest.fixture(scope="session")
+def executed(tmp_path_factory, tables, profile_file):
+    """Folder with the results of the materials notebooks, run once on the small world."""
+    from figures.pipeline.run_notebook import execute, find_notebook
+
+    out = tmp_path_factory.mktemp("out")
+    parameters = {
+        "profile": str(profile_file),
+        "seed": 3,
+        "data_dir": str(tables),
+        "out_dir": str(out),
+    }
+    for name in ("03_materials_data", "04_materials_surrogate"):
+        execute(find_notebook(name), parameters)
+    return out

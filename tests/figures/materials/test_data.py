@@ -1,0 +1,145 @@
+"""Numbers and pictures of the materials data."""
+
+import dataclasses
+import json
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from fe_data.dataset.table import Table, load_table
+from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from figures import style
+from figures.materials import data_panels as materials_data_panels
+from figures.materials.data import (
+    chance_level,
+    coefficients_of_variation,
+    information_table,
+    load_designs,
+    mutual_information,
+    noise_table,
+    share_outside,
+)
+
+
+def table_of(outputs, groups):
+    n = len(outputs)
+    return Table(
+        index=np.arange(n), seed=np.zeros(n, int), group=np.asarray(groups),
+        inputs=np.tile([0.2, 400.0, 400.0, 0.4], (n, 1)), outputs=np.asarray(outputs),
+        status=np.array(["ok"] * n), failed=np.array([], int),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def replicates():
+    """Four inputs with six cells each, scattered by 2 % of the middle of each output's range."""
+    middle = np.array([550.0, 0.33, 135.0, 0.288, 0.4])
+    rng = np.random.default_rng(0)
+    return table_of(middle * (1 + 0.02 * rng.normal(size=(600, 5))), np.repeat(np.arange(100), 6))
+
+
+def test_scatter_is_that_within_groups_and_not_between_them():
+    values = np.array([[1.0], [3.0], [101.0], [103.0]]) * np.ones(5)
+    found = coefficients_of_variation(table_of(values, [0, 0, 1, 1]))
+    np.testing.assert_allclose(found[:, 0], np.sqrt(2) / np.array([2, 102]))
+
+
+def test_noise_in_percent_of_mid_range_is_recovered(replicates):
+    for cell in noise_table(replicates).values():
+        assert cell["mean"] == pytest.approx(2.0, abs=4 * cell["std"])
+        assert 0.02 < cell["std"] < 0.1
+
+
+def test_mutual_information_finds_the_dependence():
+    X = np.random.default_rng(1).uniform(size=(200, 2))
+    found = mutual_information(X, X[:, :1])
+    assert found[0, 0] > 2
+    assert found[1, 0] < 0.1
+
+
+def test_mutual_information_of_a_gaussian_pair_is_the_closed_form():
+    rng = np.random.default_rng(2)
+    rho, n = 0.8, 4000
+    x = rng.normal(size=n)
+    y = rho * x + np.sqrt(1 - rho**2) * rng.normal(size=n)
+    found = mutual_information(x[:, None], y[:, None])[0, 0]
+    assert found == pytest.approx(-0.5 * np.log(1 - rho**2), abs=0.06)
+
+
+def test_chance_level_is_reached_by_independent_pairs_rarely():
+    rng = np.random.default_rng(3)
+    X, y = rng.uniform(size=(50, 4)), rng.uniform(size=(50, 10))
+    above = mutual_information(X, y) > chance_level(X, y, shuffles=60, seed=0)
+    assert above.mean() < 0.15
+
+
+def test_influential_inputs_are_those_above_chance(tables):
+    found = information_table(load_table(tables / "train_beta.csv"), shuffles=20, seed=0)
+    for output in OUTPUT_NAMES:
+        expected = [
+            n for n in INPUT_NAMES if found["value"][output][n] > found["chance"][output][n]
+        ]
+        assert found["influential"][output] == expected
+
+
+def test_share_outside_counts_cells_and_not_values():
+    inner, outer = table_of(np.zeros((2, 5)), [0, 1]), table_of(np.ones((2, 5)), [0, 1])
+    mixed = table_of(np.vstack([np.zeros(5), np.ones(5)]), [0, 1])
+    assert share_outside(inner, inner) == 0
+    assert share_outside(outer, inner) == 1
+    assert share_outside(mixed, inner) == 0.5
+
+
+def test_tables_that_a_folder_lacks_are_left_out(tables):
+    assert set(load_designs(tables, ["train_beta", "replicates"])) == {"train_beta"}
+
+
+def test_pictures_show_every_set_and_group(tables, replicates):
+    designs = load_designs(tables, ["test_uniform", "train_beta"])
+    figure = materials_data_panels.histograms(designs)
+    assert [len(axes.patches) for axes in figure.axes] == [2] * 9
+    plt.close(figure)
+    figure = materials_data_panels.scatter(replicates)
+    assert [len(axes.lines) for axes in figure.axes] == [100] * 5
+    plt.close(figure)
+
+
+def test_scatter_in_a_title_is_in_the_unit_of_the_noise_model(replicates):
+    """Far from mid-range, the standard deviation over the mean is another number."""
+    low = dataclasses.replace(replicates, outputs=replicates.outputs - [200.0, 0.1, 30.0, 0.01, 0])
+    figure = materials_data_panels.scatter(low)
+    assumed = ("3", "2", "0.5", "0.2", "25")
+    for axes, cell, percent in zip(figure.axes, noise_table(low).values(), assumed, strict=True):
+        expected = f"scatter {cell['mean']:.2g} % of mid-range,\npaper assumes {percent} %"
+        assert axes.get_title() == expected
+    plt.close(figure)
+
+
+def test_notebook_draws_the_cell_and_says_what_it_lacks(executed):
+    metrics = json.loads((executed / "03_materials_data.json").read_text())
+    assert set(metrics["figures"]) == {"fig08_overview.png", "fig09_histograms.svg"}
+    assert metrics["left_out"] == ["Fig. 10"]
+    assert metrics["cell"]["effective"]["E_eff_GPa"] > 100
+    assert (executed / "fig08_overview.png").stat().st_size > 1e5
+
+
+def test_an_empty_panel_is_refused(tmp_path):
+    figure, (left, right) = plt.subplots(1, 2)
+    left.plot([0, 1], [0, 1])
+    with pytest.raises(ValueError, match=r"a\.svg: panel 2 shows nothing"):
+        style.save(figure, tmp_path / "a.svg")
+    right.plot([np.nan, np.nan], [0, 1])
+    with pytest.raises(ValueError, match="panel 2 shows nothing"):
+        style.save(figure, tmp_path / "a.svg")
+    right.plot([0, 1], [0, 1])
+    style.save(figure, tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").stat().st_size
+    plt.close(figure)
+
+
+def test_a_figure_without_panels_is_refused(tmp_path):
+    figure = plt.figure()
+    with pytest.raises(ValueError, match="shows nothing"):
+        style.save(figure, tmp_path / "a.svg")
+    plt.close(figure)

@@ -1,0 +1,182 @@
+"""Scores of predictions and repeated trainings."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from bnn.evaluation.metrics import elppd
+from fe_data.settings import OUTPUT_NAMES
+from figures import style
+from figures.materials import panels
+from figures.materials.claims import claims, prior_mean_table
+from figures.materials.problem import Samples, fit_theta, load_samples, noise_std
+from figures.materials.surrogate import Prediction, repeat_training, seeds_of
+from figures.pipeline.cases import Case
+from figures.pipeline.profile_sections import PAPER_COUNTS, Surrogate
+from figures.scores import improvements, score_rows, spread, write_json
+
+BRIEF = Surrogate(
+    cases={"outd": Case("train_beta", 10)},
+    repeats=2, n_pretrained=4, n_members=3, prior_points=30, pretrain_epochs=2, epochs=2,
+)  # fmt: skip
+
+
+def prediction(shift=0.0, members=30, cells=50):
+    rng = np.random.default_rng(0)
+    observed = rng.uniform(-1, 1, (cells, 5))
+    return Prediction(observed + shift + 0.1 * rng.normal(size=(members, cells, 5)), observed)
+
+
+def test_change_of_units_shifts_the_elppd_by_a_constant():
+    shown = prediction()
+    scaled = elppd(shown.observed, shown.samples, noise_std())
+    # 50 cells: 50 Σ log of the half ranges
+    assert scaled - shown.elppd() == pytest.approx(93.935, abs=2e-3)
+
+
+def test_a_biased_prediction_scores_worse_in_every_respect():
+    good, biased = prediction().scores(), prediction(shift=0.5).scores()
+    assert biased["rmse"] > good["rmse"]
+    assert biased["miscalibration"] > good["miscalibration"]
+    assert biased["elppd"] < good["elppd"]
+
+
+def test_overall_rmse_is_the_root_mean_square_of_those_by_output():
+    shown = prediction(shift=0.2)
+    by_output = shown.rmse_by_output()
+    assert shown.scores()["rmse"] == pytest.approx(np.sqrt(np.mean(by_output**2)))
+
+
+def test_seeds_of_repeats_differ_and_do_not_depend_on_their_number():
+    assert len(set(seeds_of(1, 50))) == 50
+    assert seeds_of(1, 3) == seeds_of(1, 50)[:3]
+
+
+@pytest.fixture(scope="module")
+def repeats(tables):
+    train_set, test_set = (load_samples(tables, d) for d in ("train_beta", "test_uniform"))
+    return repeat_training({"outd": train_set}, test_set, fit_theta(train_set), BRIEF, seed=5)
+
+
+def test_each_repeat_predicts_with_every_method(repeats):
+    assert [sorted(r) for r in repeats] == [["outd_anchored", "outd_vanilla", "prior"]] * 2
+    assert repeats[0]["outd_anchored"].samples.shape == (3, 6, 5)
+
+
+def test_repeats_differ_from_each_other(repeats):
+    first, second = (r["outd_anchored"].samples for r in repeats)
+    assert np.abs(first - second).max() > 1e-3
+
+
+def test_metrics_of_identical_methods_show_no_improvement():
+    rows = score_rows([{"a_anchored": prediction(), "a_vanilla": prediction()}])
+    for by_output in improvements(rows, "a").values():
+        np.testing.assert_allclose([cell["mean"] for cell in by_output.values()], 0, atol=1e-12)
+
+
+def test_improvement_is_the_mean_of_those_of_the_repeats():
+    first = {"a_anchored": prediction(0.1), "a_vanilla": prediction(0.4)}
+    second = {"a_anchored": prediction(0.4), "a_vanilla": prediction(0.1)}
+    gain = improvements(score_rows([first, second]), "a")["rmse"]["c_eff"]
+    assert gain["values"][0] > 0 > gain["values"][1]
+    assert gain["mean"] == pytest.approx(np.mean(gain["values"]))
+
+
+def test_coverage_of_a_correct_spread_is_that_of_two_standard_deviations():
+    rng = np.random.default_rng(1)
+    centre, std = rng.uniform(-1, 1, (4000, 5)), 0.2
+    observed = centre + std * rng.normal(size=centre.shape)
+    samples = centre + std * np.array([-1.0, 1.0])[:, None, None]
+    assert Prediction(samples, observed).scores()["coverage"] == pytest.approx(0.9545, abs=0.005)
+
+
+def test_the_prior_has_as_many_networks_as_the_ensembles(repeats):
+    assert repeats[0]["prior"].samples.shape == repeats[0]["outd_anchored"].samples.shape
+
+
+def claim(rows, about, start):
+    explained = dict.fromkeys(OUTPUT_NAMES, 0.1) | {"nu_eff": 0.9}
+    (found,) = [c for c in claims(rows, explained, PAPER_COUNTS)
+                if c["about"] == about and c["claim"].startswith(start)]  # fmt: skip
+    return found["holds"]
+
+
+def test_claims_follow_the_numbers():
+    sizes = {
+        f"ind{n}_anchored": prediction(shift) for n, shift in ((25, 0.15), (50, 0.1), (100, 0))
+    }
+    good = sizes | {"outd_anchored": prediction(0.12), "outd_vanilla": prediction(0.25)}
+    rows = score_rows([good])
+    assert claim(rows, "Fig. 11", "The prior mean") is True
+    assert claim(rows, "Fig. 12", "RMSE improves") is True
+    assert claim(rows, "Table 3", "For 50 training") is True
+    assert claim(rows, "Fig. 13", "Vanilla under-estimates") is True
+    assert claim(rows, "Fig. 14", "b_eff_MPa") is True
+    assert claim(rows, "Fig. 14", "c_eff") is False
+    bad = score_rows([good | {"ind50_anchored": prediction(0.3)}])
+    assert claim(bad, "Fig. 12", "RMSE improves") is False
+    assert claim(bad, "Table 3", "For 50 training") is False
+
+
+def test_claims_name_the_sizes_of_the_run():
+    row = prediction()
+    names = ("ind25_anchored", "ind50_anchored", "ind100_anchored", "outd_anchored", "outd_vanilla")
+    rows = score_rows([dict.fromkeys(names, row)])
+    n_train = {"outd": 24, "ind25": 4, "ind50": 8, "ind100": 16}
+    found = {c["claim"] for c in claims(rows, dict.fromkeys(OUTPUT_NAMES, 0.1), n_train)}
+    assert "RMSE improves from 4 to 8 to 16 training cells" in found
+    assert any(text.startswith("For 8 and 24 training cells the mean") for text in found)
+
+
+def test_claims_on_size_need_all_three_sizes():
+    rows = score_rows([{"outd_anchored": prediction(), "outd_vanilla": prediction()}])
+    places = {each["about"] for each in claims(rows, dict.fromkeys(OUTPUT_NAMES, 0.1), {})}
+    assert "Fig. 12" not in places
+
+
+def test_prior_mean_that_is_right_explains_everything():
+    X = np.random.default_rng(1).uniform(-1, 1, (20, 4))
+    theta = np.array([0.6, -0.2, 0.9, -0.9, 1.2])
+    exact = Samples(X, X[:, :1] * theta, n_failed=0)
+    np.testing.assert_allclose(list(prior_mean_table(exact, theta).values()), 1)
+    assert max(prior_mean_table(exact, -theta).values()) < 0
+
+
+def test_behaviour_law_is_the_power_law_of_the_paper():
+    stress = panels.behaviour_law(np.array([500.0]), np.array([0.5]))[0]
+    assert stress[0] == 400.0
+    assert stress[-1] == pytest.approx(400 + 500 * np.sqrt(0.05))
+
+
+def test_behaviour_laws_are_drawn_from_the_weakest_to_the_strongest_cell():
+    truth = np.random.default_rng(0).uniform(size=(50, 5))
+    chosen = panels.law_points(truth)
+    assert len(set(chosen)) == 4
+    assert truth[chosen[0], 0] == truth[:, 0].min()
+    assert truth[chosen[-1], 0] == truth[:, 0].max()
+
+
+@pytest.mark.parametrize("draw", ["predictions", "calibration", "prior_mean", "prior_functions"])
+def test_every_panel_shows_something_with_a_name(draw, tables, repeats):
+    theta, test_set = np.full(5, 0.5), load_samples(tables, "test_uniform")
+    figure = {
+        "predictions": lambda: panels.predictions(
+            repeats[0]["outd_anchored"], score_rows(repeats)["outd_anchored"]
+        ),
+        "calibration": lambda: panels.calibration(repeats, {"anchored": "outd_anchored"}),
+        "prior_mean": lambda: panels.prior_mean(test_set, theta, dict.fromkeys(OUTPUT_NAMES, 0.5)),
+        "prior_functions": lambda: panels.prior_functions(theta, seed=0),
+    }[draw]()
+    assert all(style.shows_something(axes) and axes.get_xlabel() for axes in figure.axes)
+    plt.close(figure)
+
+
+def test_spread_of_one_value_has_no_standard_deviation():
+    assert spread([2.0]) == {"mean": 2.0, "std": None, "values": [2.0]}
+    assert spread([1.0, 3.0])["std"] == pytest.approx(np.sqrt(2))
+
+
+def test_metrics_that_are_not_finite_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"m\.json: rows: rmse = nan is not finite"):
+        write_json(tmp_path / "m.json", {"rows": {"rmse": float("nan")}})
+    assert not list(tmp_path.iterdir())

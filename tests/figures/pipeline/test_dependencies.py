@@ -1,0 +1,113 @@
+"""What depends on what, and when samples are kept."""
+
+import json
+
+import pytest
+
+from figures.pipeline import actions as pipeline
+from figures.pipeline import dependencies
+from figures.pipeline.actions import available_jobs, key_of, simulate
+from figures.pipeline.dependencies import imported_names, notebook_sources, sources
+
+
+@pytest.fixture
+def packages(tmp_path, monkeypatch):
+    """A repository with two packages: bnn.a → bnn.b (inside a function), fe_data.c → nothing."""
+    files = {
+        "bnn/__init__.py": "",
+        "bnn/a.py": "import numpy\ndef f():\n    from .b import g\n    return g()\n",
+        "bnn/b.py": "def g(): return 1\n",
+        "bnn/unused.py": "import bnn.a\n",
+        "fe_data/__init__.py": "",
+        "fe_data/c.py": "import os\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    monkeypatch.setattr(dependencies, "ROOT", tmp_path)
+    return tmp_path
+
+
+def names(paths, root):
+    return [str(path.relative_to(root)) for path in paths]
+
+
+def test_sources_follow_imports_inside_functions_and_nothing_else(packages):
+    assert names(sources(["bnn.a"]), packages) == ["bnn/__init__.py", "bnn/a.py", "bnn/b.py"]
+
+
+def test_sources_of_a_notebook_are_those_of_its_code_cells(packages):
+    cells = [
+        {"cell_type": "markdown", "source": ["import bnn.a"]},
+        {"cell_type": "code", "source": ["from fe_data import c\n", "c"]},
+    ]
+    (packages / "n.ipynb").write_text(json.dumps({"cells": cells}))
+    found = names(notebook_sources(packages / "n.ipynb"), packages)
+    assert found == ["fe_data/__init__.py", "fe_data/c.py"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "package", "expected"),
+    [
+        ("import a.b as c", "", {"a.b"}),
+        ("from a import b", "", {"a", "a.b"}),
+        ("from . import b", "p.q", {"p.q", "p.q.b"}),
+        ("from ..r import b", "p.q", {"p.r", "p.r.b"}),
+    ],
+)
+def test_names_of_import_statements(statement, package, expected):
+    assert set(imported_names(statement, package)) == expected
+
+
+def test_simulation_of_a_dataset_does_not_depend_on_the_networks():
+    packages = {
+        path.relative_to(dependencies.ROOT).parts[0]
+        for path in sources(["fe_data.dataset.generate"])
+    }
+    assert packages == {"fe_data"}
+
+
+@pytest.fixture
+def generated(monkeypatch):
+    """Runs of the generator, which here only leaves a sample."""
+    runs = []
+
+    def run(arguments):
+        folder = pipeline.Path(arguments[arguments.index("--out") + 1])
+        folder.mkdir(exist_ok=True)
+        runs.append(sorted(path.name for path in folder.iterdir()))
+        (folder / "sample").touch()
+
+    monkeypatch.setattr(pipeline, "run_program", run)
+    return runs
+
+
+def test_samples_of_the_same_key_are_kept_and_others_are_not(tmp_path, generated):
+    folder = tmp_path / "data" / "train_beta"
+    for key in ("one", "one", "two"):
+        simulate(["train_beta"], folder, key, jobs=1)
+    assert generated == [[], ["sample"], []]
+
+
+def test_key_depends_on_arguments_and_contents(tmp_path):
+    path = tmp_path / "source.py"
+    path.write_text("x = 1\n")
+    first = key_of(["--count", "3"], [path])
+    assert key_of(["--count", "3"], [path]) == first
+    assert key_of(["--count", "4"], [path]) != first
+    path.write_text("x = 2\n")
+    assert key_of(["--count", "3"], [path]) != first
+
+
+def test_a_failed_program_is_one_sentence():
+    failure = pipeline.run_program(["-c", "raise SystemExit(3)"])
+    assert failure.get_msg().strip().endswith("ended with exit code 3")
+    assert pipeline.run_program(["-c", "pass"]) is None
+
+
+def test_jobs_are_the_cores_unless_given():
+    assert available_jobs("") >= 1
+    assert available_jobs("3") == 3
+    with pytest.raises(ValueError, match="JOBS = 'many' is not allowed"):
+        available_jobs("many")

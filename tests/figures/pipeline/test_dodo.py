@@ -1,0 +1,92 @@
+"""Tasks of dodo.py for a profile and a folder of tables."""
+
+import json
+import runpy
+import shutil
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+
+from figures.pipeline.dependencies import ROOT
+
+
+@pytest.fixture
+def dodo(monkeypatch):
+    """The names of dodo.py under parameters from the environment."""
+
+    def load(**given):
+        for name in ("PROFILE", "DATA", "SEED", "JOBS"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in given.items():
+            monkeypatch.setenv(name, str(value))
+        return SimpleNamespace(**runpy.run_path(str(ROOT / "dodo.py")))
+
+    return load
+
+
+def notebook_task(names, number):
+    (task,) = [t for t in names.task_notebook() if f":{number}_" in t["name"]]
+    return task
+
+
+def test_a_notebook_is_out_of_date_without_one_of_its_pictures(dodo, tmp_path):
+    task = notebook_task(dodo(PROFILE="quick"), "02")
+    ((check, _),) = [each for each in task["uptodate"] if isinstance(each, tuple)]
+    metrics = tmp_path / "n.json"
+    metrics.write_text(json.dumps({"figures": {"a.svg": "A"}}))
+    assert not check(None, {}, metrics)
+    (tmp_path / "a.svg").write_text("x")
+    assert check(None, {}, metrics)
+
+
+def names_of(task, folder):
+    return {path.name for path in task["file_dep"] if folder in path.parents}
+
+
+def test_a_notebook_depends_on_every_table_that_is_there(dodo, tables, tmp_path):
+    """Notebook 03 reads noise, which the profile does not list."""
+    folder = tmp_path / "mine"
+    shutil.copytree(tables, folder)
+    shutil.copy(tables / "train_beta.csv", folder / "noise.csv")
+    names = dodo(PROFILE="quick", DATA=folder)
+    expected = {"train_beta.csv", "test_uniform.csv", "noise.csv"}
+    assert names_of(notebook_task(names, "03"), folder) == expected
+    assert names_of(notebook_task(names, "01"), folder) == set()
+
+
+@pytest.mark.parametrize(("number", "reads"), [("02", True), ("05", True), ("04", False)])
+def test_a_notebook_depends_on_the_data_that_its_sources_name(dodo, number, reads):
+    found = names_of(notebook_task(dodo(PROFILE="quick"), number), ROOT / "notebooks" / "data")
+    assert found == ({"02_example_1d.csv"} if reads else set())
+
+
+@pytest.mark.parametrize("given", ["", "own", "link"])
+def test_own_tables_are_known_by_any_path(dodo, tmp_path, given):
+    own = ROOT / "data" / "full"
+    (tmp_path / "link").symlink_to(own)
+    data = {"": "", "own": f"{own}/", "link": tmp_path / "link"}[given]
+    names = dodo(PROFILE="full", DATA=data)
+    assert names.RUN == "full"
+    assert names.task_beyond()["task_dep"] == ["notebook:full:05_beyond_the_paper"]
+
+
+def test_the_comparison_runs_on_other_tables_by_any_path(dodo, tables):
+    for data in (tables, f"{tables}/", tables / "." / ".." / tables.name):
+        names = dodo(PROFILE="full", DATA=data)
+        run = f"full-{tables.name}"
+        assert names.task_beyond()["task_dep"] == [f"notebook:{run}:05_beyond_the_paper"]
+
+
+def test_a_profile_may_lack_the_comparison(dodo, profile_file):
+    assert dodo(PROFILE=profile_file).task_beyond()["task_dep"] == []
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="no make here")
+@pytest.mark.parametrize("target", ["quick", "reproduce", "beyond", "datasets"])
+def test_targets_with_a_profile_of_their_own_take_no_other(target):
+    command = ["make", "-n", target, "PROFILE=full"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode
+    assert f"PROFILE = full is not allowed with make {target}" in done.stderr
+    assert subprocess.run([*command[:3], "SEED=2"], cwd=ROOT, capture_output=True).returncode == 0

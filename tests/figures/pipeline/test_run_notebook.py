@@ -1,0 +1,93 @@
+"""Notebooks run from start to end with declared parameters only."""
+
+import json
+
+import nbformat
+import pytest
+
+from figures.pipeline.run_notebook import (
+    NOTEBOOKS,
+    NotebookError,
+    check_parameters,
+    declared_parameters,
+    execute,
+    find_notebook,
+    main,
+)
+
+ALL = sorted(NOTEBOOKS.glob("*.ipynb"))
+SCORES = {"rmse", "miscalibration", "elppd"}
+
+
+def notebook(path, *sources, tags=("parameters",)):
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    cells[0].metadata["tags"] = list(tags)
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    content = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    nbformat.write(content, path)
+    return path
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_notebooks_are_stripped_and_declare_the_common_parameters(path):
+    assert set(declared_parameters(path)) == {"profile", "seed", "data_dir", "out_dir"}
+    code = [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
+    assert all(not cell.outputs and cell.execution_count is None for cell in code)
+
+
+def test_materials_notebook_scores_every_method(executed):
+    metrics = json.loads((executed / "04_materials_surrogate.json").read_text())
+    assert set(metrics["rows"]) == {"prior", "outd_anchored", "outd_vanilla"}
+    for row in metrics["rows"].values():
+        assert set(row) > SCORES
+        assert row["rmse"]["mean"] > 0
+        assert 0 < row["miscalibration"]["mean"] < 0.5
+    assert (metrics["n_train"], metrics["n_test"]) == ({"outd": 10}, 6)
+
+
+def test_materials_notebook_says_where_its_numbers_come_from(executed):
+    provenance = json.loads((executed / "04_materials_surrogate.json").read_text())["provenance"]
+    assert provenance["seed"] == 3
+    assert len(provenance["inputs_sha256"]) == 2
+    assert {"commit", "config_sha256", "torch", "wall_time_s", "processor"} < set(provenance)
+
+
+def test_executed_notebook_is_a_page(executed):
+    page = (executed / "notebooks" / "04_materials_surrogate.html").read_text()
+    assert "Out of distribution (Fig. 13)" in page
+
+
+def test_unknown_parameter_is_refused(capsys):
+    assert main(["04_materials_surrogate", "-p", "epochs", "3"]) == 1
+    assert capsys.readouterr().err == (
+        "error: unknown parameter 'epochs' of 04_materials_surrogate: "
+        "profile, seed, data_dir, out_dir exist\n"
+    )
+
+
+def test_parameter_of_another_type_is_refused():
+    with pytest.raises(NotebookError, match=r"seed = 'one' .* must be of type int"):
+        check_parameters(find_notebook("04_materials_surrogate"), {"seed": "one"})
+
+
+def test_unknown_notebook_is_refused():
+    with pytest.raises(NotebookError, match="unknown notebook '07'"):
+        find_notebook("07")
+
+
+def test_untagged_parameters_are_refused(tmp_path):
+    path = notebook(tmp_path / "n.ipynb", "seed = 1", tags=())
+    with pytest.raises(NotebookError, match="0 cells tagged 'parameters'"):
+        check_parameters(path, {"seed": 2})
+
+
+def test_parameters_cell_with_more_than_assignments_is_refused(tmp_path):
+    path = notebook(tmp_path / "n.ipynb", "import os\nseed = 1")
+    with pytest.raises(NotebookError, match="must hold assignments only"):
+        declared_parameters(path)
+
+
+def test_failing_cell_is_named_with_its_error(tmp_path):
+    path = notebook(tmp_path / "n.ipynb", f"out_dir = {str(tmp_path)!r}", "1 / 0")
+    with pytest.raises(NotebookError, match="of n failed: ZeroDivisionError: division by zero"):
+        execute(path, {})

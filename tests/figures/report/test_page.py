@@ -1,0 +1,153 @@
+"""The page of a run."""
+
+import dataclasses
+import json
+import re
+import shutil
+
+import pytest
+
+from figures.pipeline.dependencies import ROOT
+from figures.pipeline.profiles import load_profile
+from figures.report.page import ReportError, brief, main, render, with_digits_of
+
+SURROGATE = "04_materials_surrogate"
+
+
+@pytest.fixture
+def profile(profile_file):
+    return load_profile(profile_file)
+
+
+@pytest.fixture
+def out_dir(tmp_path, executed):
+    return shutil.copytree(executed, tmp_path / "out")
+
+
+def change(out_dir, name, **content):
+    path = out_dir / f"{name}.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | content))
+
+
+def apart(profile, name):
+    """The profile with one more notebook, which is run on request only."""
+    notebooks = {**profile.notebooks, name: ["train_beta", "test_uniform"]}
+    beyond = {"cases": {"outd": {"design": "train_beta", "count": 10}}}
+    return dataclasses.replace(profile, notebooks=notebooks, beyond=beyond, apart=(name,))
+
+
+def test_page_holds_every_picture_and_refers_to_no_other_file(profile, out_dir):
+    page = render(profile, out_dir)
+    sources = re.findall(r'<img src="([^"]{0,40})', page)
+    listed = [json.loads((out_dir / f"{n}.json").read_text())["figures"] for n in profile.notebooks]
+    assert len(sources) == sum(map(len, listed))
+    assert all(source.startswith("data:image/") for source in sources)
+    assert "http" not in re.sub(r'src="data:[^"]*"', "", page)
+
+
+def test_page_has_every_figure_and_table_of_the_paper_under_its_number(profile, out_dir):
+    headings = re.findall(r"<h2 id=\"[^\"]*\">((?:Fig\.|Table) \d+):", render(profile, out_dir))
+    figures, tables = ([h for h in headings if h.startswith(kind)] for kind in ("Fig.", "Table"))
+    assert figures == [f"Fig. {n}" for n in range(1, 15)]
+    assert tables == [f"Table {n}" for n in range(1, 5)]
+
+
+def test_links_lead_to_places_on_the_page_and_to_executed_notebooks(profile, out_dir):
+    page = render(profile, out_dir)
+    anchors = set(re.findall(r'id="([^"]*)"', page))
+    for link in re.findall(r'href="([^"]*)"', page):
+        if link.startswith("#"):
+            assert link[1:] in anchors
+        elif link != "data:,":
+            assert (out_dir / link).is_file()
+
+
+def test_page_shows_paper_and_ours_and_the_provenance(profile, out_dir):
+    page = render(profile, out_dir)
+    assert "OutD (N = 10, paper 50), anchored" in page
+    assert "paper 0.16" in page
+    assert "config sha256" in page
+
+
+def test_a_small_run_gets_no_verdicts(profile, out_dir):
+    page = render(profile, out_dir)
+    assert "✓" not in page
+    assert "✗" not in page
+    assert "This run is smaller than the paper" in page
+
+
+@pytest.mark.parametrize("content", [None, b""], ids=["missing", "empty"])
+def test_a_missing_or_empty_picture_is_refused(profile, out_dir, content):
+    (out_dir / "fig14_calibration.svg").unlink()
+    if content is not None:
+        (out_dir / "fig14_calibration.svg").write_bytes(content)
+    with pytest.raises(ReportError, match=r"fig14_calibration\.svg is missing or empty"):
+        render(profile, out_dir)
+
+
+def test_a_figure_that_no_notebook_lists_is_refused(profile, out_dir):
+    figures = json.loads((out_dir / f"{SURROGATE}.json").read_text())["figures"]
+    rest = {name: text for name, text in figures.items() if not name.startswith("fig13")}
+    change(out_dir, SURROGATE, figures=rest)
+    with pytest.raises(ReportError, match=r"Fig\. 13 is missing: 04_materials_surrogate lists no"):
+        render(profile, out_dir)
+
+
+def test_a_figure_may_be_left_out_when_the_notebook_says_so(profile, out_dir):
+    assert json.loads((out_dir / "03_materials_data.json").read_text())["left_out"] == ["Fig. 10"]
+    change(out_dir, "03_materials_data", left_out=[])
+    with pytest.raises(ReportError, match=r"Fig\. 10 is missing"):
+        render(profile, out_dir)
+
+
+def test_missing_metrics_are_refused(profile, tmp_path, capsys):
+    with pytest.raises(ReportError, match="run the notebooks first"):
+        render(profile, tmp_path)
+    assert main(["quick", str(tmp_path)]) == 1
+    assert "is missing: run the notebooks first" in capsys.readouterr().err
+
+
+def test_a_notebook_apart_is_shown_once_it_has_run(profile, out_dir):
+    name = "05_beyond_the_paper"
+    profile = apart(profile, name)
+    assert "Other methods" not in render(profile, out_dir)
+    content = {
+        "title": "Other methods",
+        "figures": {},
+        "provenance": {"seed": 3},
+        "claims": [{"about": "Beyond", "claim": "It is so", "ours": {"a": 0.5}, "holds": None}],
+        "section": {
+            "paragraphs": ["First < second"],
+            "tables": [{"caption": "Scores", "header": ["method"], "rows": [["exact"]]}],
+        },
+    }
+    (out_dir / f"{name}.json").write_text(json.dumps(content))
+    page = render(profile, out_dir)
+    for text in ("Other methods", "First &lt; second", "<td>exact</td>", "It is so", "open"):
+        assert text in page
+
+
+def test_a_notebook_apart_without_its_pictures_has_not_run(profile, out_dir):
+    """As in a fresh clone, where the metrics are committed and the pictures are not."""
+    name = "05_beyond_the_paper"
+    profile = apart(profile, name)
+    committed = ROOT / "figures" / "full" / f"{name}.json"
+    shutil.copy(committed, out_dir)
+    assert "Beyond the paper" not in render(profile, out_dir)
+    for picture in json.loads(committed.read_text())["figures"]:
+        (out_dir / picture).write_text("<svg/>")
+    assert "Beyond the paper" in render(profile, out_dir)
+
+
+def test_numbers_have_the_digits_of_the_published_ones():
+    assert with_digits_of(-221.4, -114) == "−221"
+    assert with_digits_of(0.1612, 0.16) == "0.16"
+    assert with_digits_of(0.1612, 0.16, 1) == "0.161"
+    assert with_digits_of(8.123, 8.7) == "8.1"
+
+
+def test_numbers_behind_a_claim_are_one_line():
+    assert brief({"nu_eff": 0.9468, "p_sigma": {"mean": 2.0, "values": [2.0]}}) == (
+        "ν_eff = 0.947, p_σ = 2"
+    )
+    assert brief({"A": {"low_rank": 0.5}}) == "A = (low_rank = 0.5)"

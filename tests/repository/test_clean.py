@@ -1,0 +1,46 @@
+"""make clean removes results of every profile, and nothing that is committed."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from figures.pipeline.dependencies import ROOT
+
+KEPT = (
+    "figures/report/__init__.py",
+    "figures/report/page.py",
+    "figures/full/01.json",
+    "figures/full-authors/03.json",
+    "figures/gallery/a.svg",
+)
+REMOVED = (
+    "data/my/train_beta/dataset.csv",
+    "figures/quick/index.html",
+    "figures/my/notebooks/01.html",
+    "figures/my-tables/01.json",
+    "figures/full/index.html",
+    "figures/full/fig01.svg",
+    "figures/full/notebooks/01.html",
+    "figures/full-authors/fig09.svg",
+    ".doit/state.db",
+)
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="no make here")
+@pytest.mark.parametrize("repository", [True, False])
+def test_results_of_every_profile_are_removed_and_nothing_that_is_committed(tmp_path, repository):
+    if repository and not shutil.which("git"):
+        pytest.skip("no git here")
+    for name in ("Makefile", ".gitignore"):
+        shutil.copy(ROOT / name, tmp_path)
+    tracked = [*KEPT, *(["figures/mine/kept.json"] if repository else [])]
+    for name in (*tracked, *REMOVED):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    if repository:
+        for command in (["init", "-q"], ["add", "-f", "Makefile", *tracked]):
+            subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    subprocess.run(["make", "-s", "clean"], cwd=tmp_path, check=True)
+    assert all((tmp_path / name).exists() for name in tracked)
+    assert not [name for name in REMOVED if (tmp_path / name).exists()]

@@ -1,0 +1,148 @@
+"""Every command in every README is one that works.
+
+Commands are the lines of fenced blocks, and what stands between backticks and starts like one.
+The table says how a command is run here where it would take too long as it stands; what CI runs
+in full is marked so, and everything else has its options or its target checked.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+READMES = sorted(p for p in ROOT.glob("**/README.md") if not {".venv", "data"} & set(p.parts))
+IN_CI = "run by .ci/run"
+SMALL = "--n-fibres 5 --increments 30"
+STUDY = "--members 3 --epochs-scale 0.02"
+HOW = {
+    "make quick": IN_CI,
+    "make test": IN_CI,
+    "make test-dolfinx SUITE=trixie": IN_CI,
+    "$(make -s python) -m fe_data rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --seed 1 --out cell "
+    "--xdmf": f"as it stands, {SMALL}",
+    "$(make -s python) -m fe_data generate train_beta --out data/train_beta --jobs 2": (
+        f"as it stands, --count 2 {SMALL}"
+    ),
+    "python -m prior_study --out study.npz": f"as it stands, {STUDY} --priors A",
+    "python -m prior_study --out proper.npz --optimiser proper": f"as it stands, {STUDY}",
+    "python -m prior_study --out quick.npz --priors A D --members 20 --epochs-scale 0.2": (
+        f"as it stands, {STUDY}"
+    ),
+}
+START = re.compile(r"(\$\(make -s python\)|python|make|pip|git|dask|sbatch|bash)( |$)")
+
+
+def commands(path: Path) -> list[str]:
+    """The commands of a README, comments and continuations taken out."""
+    text = path.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(?:bash|sh)?\n(.*?)^```", text, re.M | re.S)
+    lines = [line for block in blocks for line in block.replace("\\\n", "").splitlines()]
+    outside = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    spans = [span.replace("\n", " ") for span in re.findall(r"`([^`]+)`", outside)]
+    found = [re.sub(r"\s+#.*", "", line).strip() for line in lines]
+    found += [span for span in spans if START.match(span) and " " in span]
+    return [" ".join(line.split()) for line in found if START.match(line)]
+
+
+ALL = sorted({command for path in READMES for command in commands(path)})
+
+
+def run(command: str, folder: Path) -> subprocess.CompletedProcess:
+    """Run a command as a user does, with files going to a folder of their own."""
+    python = shlex.quote(sys.executable)
+    line = command.replace("$(make -s python)", python)
+    line = re.sub(r"^python\b", python, line)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True
+    )
+
+
+def options_of(command: str) -> list[str]:
+    return re.findall(r"(?<= )--[a-zA-Z][\w-]*", command)
+
+
+def test_the_readmes_are_found():
+    names = {str(path.relative_to(ROOT)) for path in READMES}
+    assert {"README.md", "bnn/README.md", "fe_data/README.md", "prior_study/README.md"} <= names
+    assert len(ALL) > 12
+
+
+def test_the_table_holds_only_commands_of_the_readmes():
+    assert set(HOW) <= set(ALL)
+
+
+@pytest.mark.parametrize("command", [c for c in ALL if HOW.get(c) == IN_CI])
+def test_ci_runs_it(command):
+    text = (ROOT / ".ci" / "run").read_text()
+    targets = re.findall(r"^for target in (.*);", text, re.M)[0].split()
+    assert command.removeprefix("make ") in targets or command in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [c for c in ALL if HOW.get(c, IN_CI) != IN_CI])
+def test_it_runs(command, tmp_path):
+    done = run(f"{command} {HOW[command].removeprefix('as it stands, ')}", tmp_path)
+    assert done.returncode == 0, done.stderr
+    name = command.split("--out ")[1].split()[0]
+    assert (tmp_path / name).exists()
+
+
+def program_help(words: list[str], folder: Path) -> subprocess.CompletedProcess:
+    """Help of the module, and of its subcommand, that a command calls."""
+    module = words[words.index("-m") + 1]
+    rest = words[words.index("-m") + 2 :]
+    known = module == "fe_data" and rest and not rest[0].startswith("-")
+    return run(f"python -m {module} {rest[0] if known else ''} --help", folder)
+
+
+@pytest.mark.parametrize("command", [c for c in ALL if c not in HOW])
+def test_its_target_and_options_exist(command, tmp_path):
+    words = shlex.split(command.replace("$(make -s python)", "python"))
+    if words[0] == "make":
+        done = subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    elif words[:2] == ["python", "-m"] and words[2] != "pip":
+        done = program_help(words, tmp_path)
+        if done.returncode:  # a benchmark without options
+            assert (ROOT / f"{words[2].replace('.', '/')}.py").is_file()
+        for option in options_of(command):
+            assert option in done.stdout
+    else:
+        assert words[0] in ("pip", "dask", "sbatch", "git")
+
+
+def test_the_python_of_fe_data_runs(capsys):
+    text = (ROOT / "fe_data" / "README.md").read_text(encoding="utf-8")
+    for code in re.findall(r"```python\n(.*?)```", text, re.S):
+        exec(compile(code, "fe_data/README.md", "exec"), {})
+    assert capsys.readouterr().out.count(" ") >= 3
+
+
+@pytest.mark.slow
+def test_the_array_job_of_fe_data_makes_the_table(tmp_path):
+    """Two jobs instead of a hundred, in the wrong order, on four small cells."""
+    text = (ROOT / "fe_data" / "README.md").read_text(encoding="utf-8")
+    (job,) = [b for b in re.findall(r"```bash\n(.*?)```", text, re.S) if "#SBATCH" in b]
+    head = "vf,E_f_GPa,b_m_MPa,c_m\n"
+    rows = "".join(f"0.{digit},400,400,0.4\n" for digit in (1, 2, 3, 4))
+    (tmp_path / "design.csv").write_text(head + rows)
+    small = f"$PYTHON -m fe_data generate {SMALL}"
+    job = job.replace("/100", "/2").replace("python -m fe_data generate", small)
+    whole = f"$PYTHON -m fe_data generate --inputs design.csv --out whole --jobs 2 {SMALL}"
+    for number, script in ((2, job), (1, job), (0, whole)):
+        environment = {
+            **os.environ,
+            "PYTHON": sys.executable,
+            "PYTHONPATH": str(ROOT),
+            "SLURM_ARRAY_TASK_ID": str(number),
+        }
+        subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, check=True)
+    tables = [(tmp_path / name / "dataset.csv").read_bytes() for name in ("cells", "whole")]
+    assert tables[0] == tables[1]
+    assert tables[0].count(b",ok\n") == 4

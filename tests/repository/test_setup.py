@@ -1,0 +1,277 @@
+"""setup.sh and make as a user meets them, in a copy of the recipe with chosen programs only."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from figures.pipeline.dependencies import imported_names
+
+ROOT = Path(__file__).resolve().parents[2]
+RECIPE = ("setup.sh", "environment.yml", "pyproject.toml", "constraints.txt")
+BASICS = ("bash", "dirname", "awk", "cat", "cut", "sha256sum", "sed", "rm", "mv", "mkdir", "touch")
+
+# Stands for the python of an environment: whatever is asked of it succeeds.
+INTERPRETER = "#!/bin/sh\ncat >/dev/null </dev/null\nexit 0\n"
+# Makes that environment where conda was told to; what it was told is kept.
+CONDA = """#!/bin/bash
+echo "$@" >>calls
+while [ $# -gt 0 ]; do [ "$1" = --prefix ] && prefix=$2; shift; done
+mkdir -p "$prefix/bin"
+[ -z "$SLOW_CONDA" ] || sleep 30
+cp interpreter "$prefix/bin/python"
+"""
+
+
+def program(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def sandbox(tmp_path):
+    """A checkout in a path with a space, and a PATH without python, conda and apt."""
+    checkout, programs = tmp_path / "my checkout", tmp_path / "programs"
+    checkout.mkdir()
+    programs.mkdir()
+    for name in RECIPE:
+        shutil.copy2(ROOT / name, checkout)
+    for name in (*BASICS, "cp", "sleep", "pwd", "tail", "mktemp", "grep"):
+        (programs / name).symlink_to(shutil.which(name))
+    program(checkout / "interpreter", INTERPRETER)
+    return checkout
+
+
+@pytest.fixture
+def conda(sandbox):
+    """The sandbox with a program called conda."""
+    program(sandbox.parent / "programs" / "conda", CONDA)
+    return sandbox
+
+
+def setup(checkout, *options, **environment):
+    path = str(checkout.parent / "programs")
+    return subprocess.run(
+        ["./setup.sh", *options],
+        cwd=checkout,
+        env={"PATH": path, "HOME": str(checkout), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def calls(checkout):
+    return (checkout / "calls").read_text().splitlines()
+
+
+def test_without_conda_and_apt_one_sentence_says_what_to_do(sandbox):
+    done = setup(sandbox)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "setup: found neither an active environment with dolfinx, nor conda (mamba, micromamba), "
+        "nor apt: install one of the conda family, or run this on Debian 12 or later, "
+        "then try again\n"
+    )
+    assert not (sandbox / ".environment").exists()
+
+
+def test_conda_makes_the_environment_from_the_file(conda):
+    done = setup(conda, "--python")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{conda}/.venv/bin/python\n"
+    assert calls(conda) == [
+        f"env create --quiet --prefix {conda}/.venv --file environment.yml",
+    ]
+
+
+def test_micromamba_comes_before_conda(conda):
+    program(conda.parent / "programs" / "micromamba", CONDA)
+    setup(conda)
+    assert calls(conda)[0].startswith("create --yes --quiet --prefix")
+
+
+def test_nothing_is_done_when_nothing_has_changed(conda):
+    setup(conda)
+    start = time.perf_counter()
+    done = setup(conda)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert time.perf_counter() - start < 2
+    assert len(calls(conda)) == 1
+
+
+@pytest.mark.parametrize("name", ["environment.yml", "constraints.txt", "setup.sh"])
+def test_a_changed_recipe_makes_the_environment_again(conda, name):
+    setup(conda)
+    with (conda / name).open("a") as file:
+        file.write("\n# changed\n")
+    setup(conda)
+    assert len(calls(conda)) == 2
+
+
+def test_a_new_dependency_makes_the_environment_again_but_a_linter_setting_does_not(conda):
+    setup(conda)
+    project = conda / "pyproject.toml"
+    text = project.read_text()
+    project.write_text(text.replace("line-length = 100", "line-length = 90"))
+    setup(conda)
+    assert len(calls(conda)) == 1
+    project.write_text(text.replace('  "scipy', '  "sympy>=1.13",\n  "scipy'))
+    setup(conda)
+    assert len(calls(conda)) == 2
+
+
+def test_a_removed_environment_is_made_again(conda):
+    setup(conda)
+    shutil.rmtree(conda / ".venv")
+    assert setup(conda).returncode == 0
+    assert len(calls(conda)) == 2
+
+
+def test_an_interrupted_setup_leaves_nothing_that_counts_and_the_next_one_finishes(conda):
+    process = subprocess.Popen(
+        ["./setup.sh"],
+        cwd=conda,
+        env={"PATH": str(conda.parent / "programs"), "SLOW_CONDA": "1"},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(conda / ".venv" / "bin")
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode != 0
+    assert "interrupted" in errors
+    assert not (conda / ".environment").exists()
+    (conda / ".venv" / "half").touch()
+    done = setup(conda)
+    assert done.returncode == 0
+    assert not (conda / ".venv" / "half").exists()
+
+
+def wait_for(path):
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path} did not appear"
+        time.sleep(0.02)
+
+
+def test_an_environment_that_cannot_import_dolfinx_is_not_accepted(conda):
+    program(conda / "interpreter", "#!/bin/sh\necho no dolfinx >&2\nexit 1\n")
+    done = setup(conda)
+    assert done.returncode == 1
+    assert done.stderr.endswith("cannot import dolfinx, gmsh and torch (see above)\n")
+    assert not (conda / ".environment").exists()
+
+
+def test_missing_packages_without_administrator_are_named(sandbox):
+    programs = sandbox.parent / "programs"
+    program(programs / "apt-get", "#!/bin/bash\nexit 1\n")
+    program(programs / "dpkg-query", "#!/bin/bash\nexit 1\n")
+    program(programs / "id", "#!/bin/bash\necho 1000\n")
+    done = setup(sandbox)
+    assert done.returncode == 1
+    assert "only an administrator can add them: apt-get install python3-venv" in done.stderr
+
+
+def test_unknown_option_is_refused(sandbox):
+    done = setup(sandbox, "--force")
+    assert done.stderr == "setup: unknown option '--force': the only one is --python\n"
+    assert done.returncode == 1
+
+
+def make(*arguments, **environment):
+    return subprocess.run(
+        ["make", *arguments],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+# Import names that differ from the names of their packages, and what the distribution provides.
+PACKAGE_OF = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
+FROM_DISTRIBUTION = {"basix", "dolfinx", "mpi4py", "petsc4py", "ufl"}
+
+
+def imported_packages(folders):
+    """Packages from outside that the source files of the folders import."""
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    names = {name.split(".")[0] for path in paths for name in imported_names(path.read_text())}
+    own = {path.name for path in ROOT.iterdir()} | {"tests", "bench"}
+    foreign = names - own - set(sys.stdlib_module_names) - FROM_DISTRIBUTION - {""}
+    return {PACKAGE_OF.get(name, name.replace("_", "-")) for name in foreign}
+
+
+def declared_packages(*extras):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    optional = project["optional-dependencies"]
+    lines = project["dependencies"] + [line for extra in extras for line in optional[extra]]
+    return {re.match(r"[\w-]+", line)[0] for line in lines}
+
+
+def test_every_imported_package_is_declared():
+    extras = ("dask",)
+    assert imported_packages(["bnn", "fe_data", "figures"]) <= declared_packages(*extras)
+    assert imported_packages(["tests"]) <= declared_packages("dev", *extras)
+
+
+def test_both_lists_of_versions_name_every_declared_package():
+    declared = declared_packages("dev", "dask")
+    pinned = set(re.findall(r"(?m)^([\w.-]+)==", (ROOT / "constraints.txt").read_text().lower()))
+    assert declared <= pinned
+    conda_names = {"torch": "pytorch-cpu", "matplotlib": "matplotlib-base", "dask": "dask-core"}
+    listed = set(re.findall(r"(?m)^ *- ([\w-]+)=", (ROOT / "environment.yml").read_text()))
+    assert {conda_names.get(name, name) for name in declared} <= listed
+
+
+def test_make_alone_lists_every_target():
+    done = make()
+    for target in ("reproduce", "quick", "test", "lint", "bench", "datasets", "notebooks",
+                   "report", "clean", "python"):  # fmt: skip
+        assert f"make {target} " in done.stdout
+
+
+def test_make_refuses_unknown_parameters():
+    done = make("quick", "SEEDS=3")
+    assert done.returncode != 0
+    assert (
+        "unknown parameter SEEDS: the ones that exist are PROFILE DATA SEED JOBS ARGS"
+        in done.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        (
+            "PROFILE",
+            "fast",
+            "make: unknown profile 'fast': full, quick exist, or give a .yaml file\n",
+        ),
+        ("SEED", "-1", "make: SEED = '-1' is not allowed: an integer of at least 0 is\n"),
+        ("JOBS", "0", "make: JOBS = '0' is not allowed: an integer of at least 1 is\n"),
+    ],
+)
+def test_pipeline_refuses_bad_parameters_in_one_sentence(name, value, message):
+    done = subprocess.run(
+        [sys.executable, "-m", "doit", "list"],
+        cwd=ROOT,
+        env={**os.environ, name: value},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, message)
