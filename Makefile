@@ -37,7 +37,7 @@ help: ## this list
 	@echo 'make test       run the tests (ARGS="-k mesh" to choose)'
 	@echo 'make test-dolfinx  the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)'
 	@echo 'make test-python   the tests of bnn on other Pythons and PyTorches (ARGS=list names them)'
-	@echo 'make lint       check style and types'
+	@echo 'make lint       check style, types and which room imports which'
 	@echo 'make bench      measure the speed of simulation and training'
 	@echo 'make datasets   simulate the designs of the paper and compare with the shipped tables (JOBS=2)'
 	@echo 'make notebooks  the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)'
@@ -69,7 +69,7 @@ notebooks: environment
 	@$(DOIT) notebook
 
 test: environment
-	@$(PYTHON) -m pytest $(ARGS)
+	@$(PYTHON) -m pytest -n 2 --dist worksteal $(ARGS)
 
 test-dolfinx: environment
 	@$(PYTHON) -m tests.repository.lanes.debian $(SUITE) $(ARGS)
@@ -79,7 +79,9 @@ test-python: environment
 
 lint: environment
 	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
+	@$(PYTHON) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
 
 bench: environment
 	@for file in bench/[a-z]*.py; do $(PYTHON) -m "bench.$$(basename "$$file" .py)"; done

@@ -106,7 +106,9 @@ def test_combinations_are_refused_before_any_work(parameters, message):
 
 def test_function_space_does_not_mind_what_it_does_not_use():
     functions = FunctionAnchoring(points=5, closeness=100.0)
-    small(anchoring=functions, optimiser="gauss_newton", regulariser="low_rank").fit(X, Y)
+    plain = small(anchoring=functions, optimiser="gauss_newton").fit(X, Y)
+    unused = small(anchoring=functions, optimiser="gauss_newton", regulariser="low_rank").fit(X, Y)
+    np.testing.assert_array_equal(unused.predict(X), plain.predict(X))
 
 
 def test_data_far_from_the_prior_are_pointed_out():

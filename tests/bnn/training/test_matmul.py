@@ -51,9 +51,10 @@ def test_views_of_larger_arrays():
 
 
 def test_empty_batch_of_members():
-    """No member, no work."""
-    out = np.empty((0, 5, 7), np.float32)
-    multiply(np.empty((0, 5, 3), np.float32), np.empty((0, 3, 7), np.float32), out)
+    """Without members nothing is written, not even beside the result."""
+    room = np.full((1, 5, 7), SENTINEL, np.float32)
+    multiply(np.empty((0, 5, 3), np.float32), np.empty((0, 3, 7), np.float32), room[:0])
+    assert np.all(room == SENTINEL)
 
 
 def test_gaps_along_both_axes_are_refused():

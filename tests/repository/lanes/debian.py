@@ -32,7 +32,7 @@ from tests.repository.lanes.folder import lanes_folder, locked
 ROOT = Path(__file__).resolve().parents[3]
 SUITES = ("trixie", "sid")
 COPIED = ("fe_data", "tests", "pyproject.toml", "constraints.txt")
-TESTED = ("fe_data", "tests/fe_data", "tests/conftest.py", "tests/lanes", *COPIED[2:])
+TESTED = ("fe_data", "tests/fe_data", "tests/conftest.py", "tests/repository/lanes", *COPIED[2:])
 # The notebooks, the linters and bnn are not tested here, and PyTorch is large.
 NOT_NEEDED = re.compile(
     "doit|ipykernel|jinja2|mypy|nb.*|papermill|pyro.*|ruff|scikit-learn|scoringrules|torch|uncertainty.*"
