@@ -50,7 +50,7 @@ def generator(random_state: RandomState) -> np.random.Generator:
     return np.random.default_rng(seed_sequence(random_state))
 
 
-def derived(sequence: np.random.SeedSequence, *address: int) -> np.random.SeedSequence:
+def spawn(sequence: np.random.SeedSequence, *address: int) -> np.random.SeedSequence:
     """Return the seed sequence at an address below another one, without advancing it.
 
     Args:
@@ -77,7 +77,7 @@ def member_generators(
     Returns:
         The generators, in the members' order.
     """
-    return [np.random.default_rng(derived(sequence, member)) for member in range(n_members)]
+    return [np.random.default_rng(spawn(sequence, member)) for member in range(n_members)]
 
 
 def member_seeds(sequence: np.random.SeedSequence, n_members: int) -> np.ndarray:
@@ -91,6 +91,6 @@ def member_seeds(sequence: np.random.SeedSequence, n_members: int) -> np.ndarray
         Seeds, (n_members,) uint32.
     """
     return np.array(
-        [derived(sequence, member).generate_state(1)[0] for member in range(n_members)],
+        [spawn(sequence, member).generate_state(1)[0] for member in range(n_members)],
         dtype=np.uint32,
     )

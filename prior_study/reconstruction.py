@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import norm
 
 from bnn import Architecture
-from bnn._seeding import derived, seed_sequence
+from bnn._seeding import seed_sequence, spawn
 from bnn.function_priors.gaussian_process import covariance_root
 from bnn.weight_priors.priors import WEIGHT_PRIORS
 
@@ -135,6 +135,6 @@ def sampled_functions(
         f^ω(grid), (count, n) float32.
     """
     density = WEIGHT_PRIORS[kind].fit(weights, architecture)
-    address = derived(seed_sequence(seed), WEIGHT_PRIOR_NAMES.index(kind))
+    address = spawn(seed_sequence(seed), WEIGHT_PRIOR_NAMES.index(kind))
     drawn = density.sample(count, address).astype(np.float32)
     return architecture.forward(drawn, grid)[:, :, 0]

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import qmc
 from sklearn.utils.validation import check_is_fitted
 
-from bnn._seeding import derived, generator, member_generators, member_seeds, seed_sequence
+from bnn._seeding import generator, member_generators, member_seeds, seed_sequence, spawn
 from bnn._validation import check_option
 from bnn.ensembles.base import (
     SEED_ANCHORS,
@@ -195,7 +195,7 @@ class AnchoredEnsemble(PretrainedEnsemble):
     def _fit_weights(self, X: np.ndarray, y: np.ndarray) -> AnchoredEnsemble:
         seeds = seed_sequence(self.random_state)
         anchors = self._learn_weight_prior(seeds)
-        generators = member_generators(derived(seeds, SEED_RESAMPLING), len(anchors))
+        generators = member_generators(spawn(seeds, SEED_RESAMPLING), len(anchors))
         inputs, targets = resample(X, y, self.resampling, self.noise_covariance_, generators)
         inputs, targets = (
             self.input_scaler_.transform(inputs),
@@ -204,7 +204,7 @@ class AnchoredEnsemble(PretrainedEnsemble):
         if self.optimiser == "gauss_newton":
             self._find_optimum(inputs, targets, anchors)
         else:
-            self._run_adam(inputs, targets, anchors, derived(seeds, SEED_TRAINING))
+            self._run_adam(inputs, targets, anchors, spawn(seeds, SEED_TRAINING))
         return self
 
     def _run_adam(self, X: np.ndarray, y: np.ndarray, anchors: np.ndarray, seeds) -> None:
@@ -249,12 +249,12 @@ class AnchoredEnsemble(PretrainedEnsemble):
         points = np.concatenate([X, self._measurement_points(settings, seeds)])
         kept = np.delete(np.arange(self.n_pretrained), self.pretrain_diverged_)
         g = scaler.transform(prior.at(points, kept[: len(anchors)], settings.centred))
-        seed = derived(seeds, SEED_COVARIANCE)
+        seed = spawn(seeds, SEED_COVARIANCE)
         C = scaled_blocks(prior.covariance(points, settings.realisations, seed), scaler.half_range)
         check_nugget(settings.nugget, C, len(scaler.low))
         noise = scaler.transform_covariance(self.noise_covariance_)
         posterior = Conditioning.of(C, noise, len(X))
-        generators = member_generators(derived(seeds, SEED_RESAMPLING), len(anchors))
+        generators = member_generators(spawn(seeds, SEED_RESAMPLING), len(anchors))
         _, targets = resample(X, y, "likelihood", self.noise_covariance_, generators)
         if settings.centred:
             targets += y - targets.mean(axis=0)
@@ -285,7 +285,7 @@ class AnchoredEnsemble(PretrainedEnsemble):
         )
 
     def _measurement_points(self, settings: FunctionAnchoring, seeds) -> np.ndarray:
-        rng, given = generator(derived(seeds, SEED_MEASUREMENT)), self.prior_inputs_
+        rng, given = generator(spawn(seeds, SEED_MEASUREMENT)), self.prior_inputs_
         if self.prior_inputs_given_:
             return given[rng.permutation(len(given))[: settings.points]]
         uniform = qmc.LatinHypercube(given.shape[1], seed=rng).random(settings.points)
@@ -297,7 +297,7 @@ class AnchoredEnsemble(PretrainedEnsemble):
         self.weight_prior_ = self._weight_prior(self.regulariser)
         if self.anchors == "sampled":
             assert self.weight_prior_ is not None
-            return self.weight_prior_.sample(n, derived(seeds, SEED_ANCHORS)).astype(np.float32)
+            return self.weight_prior_.sample(n, spawn(seeds, SEED_ANCHORS)).astype(np.float32)
         return self.pretrained_weights_[:n]
 
     def _weight_prior(self, regulariser: str) -> WeightPrior | None:

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bnn._seeding import derived, member_generators, member_seeds, seed_sequence
+from bnn._seeding import member_generators, member_seeds, seed_sequence, spawn
 from bnn._validation import check_integer
 from bnn.ensembles.base import (
     SEED_INPUTS,
@@ -114,8 +114,8 @@ class PretrainedEnsemble(EnsembleRegressor):
         seeds = seed_sequence(self.random_state)
         prior = self._functional_prior(1 if data_y is None else data_y.shape[1])
         given = X is not None or hasattr(prior, "points")
-        X = self._prior_inputs(X, prior, n_features, data_X, derived(seeds, SEED_INPUTS))
-        prior_seeds = derived(seeds, SEED_PRIOR)
+        X = self._prior_inputs(X, prior, n_features, data_X, spawn(seeds, SEED_INPUTS))
+        prior_seeds = spawn(seeds, SEED_PRIOR)
         targets = draw_realisations(prior, X, self.n_pretrained, prior_seeds)
         shape = (X.shape[1], targets.shape[2])
         self._check_shape(shape, data_X, data_y)
@@ -126,7 +126,7 @@ class PretrainedEnsemble(EnsembleRegressor):
             scalers[0].transform(X),
             scalers[1].transform(targets),
             self._settings(self.pretrain_epochs, self.convergence),
-            member_seeds(derived(seeds, SEED_PRETRAINING), self.n_pretrained),
+            member_seeds(spawn(seeds, SEED_PRETRAINING), self.n_pretrained),
             "pre-training",
         )
         for name in self._of_training:
@@ -162,8 +162,8 @@ class PretrainedEnsemble(EnsembleRegressor):
         return X
 
     def _perturbed_starts(self, architecture: Architecture, seeds) -> np.ndarray:
-        start = architecture.initial_weights(1, derived(seeds, SEED_START), self.init)
-        generators = member_generators(derived(seeds, SEED_PERTURBATION), self.n_pretrained)
+        start = architecture.initial_weights(1, spawn(seeds, SEED_START), self.init)
+        generators = member_generators(spawn(seeds, SEED_PERTURBATION), self.n_pretrained)
         noise = np.stack([rng.standard_normal(start.shape[1]) for rng in generators])
         return (start + self.perturbation * noise).astype(np.float32)
 

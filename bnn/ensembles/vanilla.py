@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bnn._seeding import derived, member_generators, member_seeds, seed_sequence
+from bnn._seeding import member_generators, member_seeds, seed_sequence, spawn
 from bnn.ensembles.base import SEED_RESAMPLING, SEED_START, SEED_TRAINING, EnsembleRegressor
 from bnn.noise import resample
 from bnn.training.members import Objective
@@ -75,9 +75,9 @@ class VanillaEnsemble(EnsembleRegressor):
         seeds = seed_sequence(self.random_state)
         starts = [
             self.architecture_.initial_weights(1, rng, self.init)
-            for rng in member_generators(derived(seeds, SEED_START), self.n_members)
+            for rng in member_generators(spawn(seeds, SEED_START), self.n_members)
         ]
-        generators = member_generators(derived(seeds, SEED_RESAMPLING), self.n_members)
+        generators = member_generators(spawn(seeds, SEED_RESAMPLING), self.n_members)
         inputs, targets = resample(X, y, self.resampling, self.noise_covariance_, generators)
         result = self._run(
             self.architecture_,
@@ -85,7 +85,7 @@ class VanillaEnsemble(EnsembleRegressor):
             self.input_scaler_.transform(inputs),
             self.output_scaler_.transform(targets),
             self._settings(self.epochs),
-            member_seeds(derived(seeds, SEED_TRAINING), self.n_members),
+            member_seeds(spawn(seeds, SEED_TRAINING), self.n_members),
             "training",
             Objective(self._precision()),
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from bnn._seeding import RandomState, derived, generator, member_generators, seed_sequence
+from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import as_columns, as_points
 from bnn.function_priors.kernels import RBF, Kernel
 
@@ -218,7 +218,7 @@ class GaussianProcessPrior:
             factor = cho_factor(self.covariance(known, known, j) + jitter * np.eye(len(known)))
             gain = cho_solve(factor, cross)
             eigenvalues, vectors = np.linalg.eigh(own - cross.T @ gain)
-            noise = generator(derived(seeds, 2, j)).standard_normal((n_samples, len(X)))
+            noise = generator(spawn(seeds, 2, j)).standard_normal((n_samples, len(X)))
             root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
             values[:, :, j] = drawn[:, :, j] @ gain + noise @ root.T
         return self.clip(values + self._means(X, n_samples, seeds))
@@ -229,7 +229,7 @@ class GaussianProcessPrior:
         """Draw realisations without mean and bounds, (n_samples, n, n_out)."""
         values = np.empty((n_samples, len(X), self.n_outputs))
         for j in range(self.n_outputs):
-            noise = generator(derived(seeds, 1, j)).standard_normal((n_samples, len(X)))
+            noise = generator(spawn(seeds, 1, j)).standard_normal((n_samples, len(X)))
             values[:, :, j] = noise @ covariance_root(self.covariance(X, X, j)).T
         return values
 
@@ -237,7 +237,7 @@ class GaussianProcessPrior:
         """Evaluate the mean of every realisation, (n_samples or 1, n, n_out)."""
         if not isinstance(self.mean, RandomMean):
             return self.mean_values(X)[None]
-        generators = member_generators(derived(seeds, 0), n_samples)
+        generators = member_generators(spawn(seeds, 0), n_samples)
         return np.stack([self.mean_values(X, rng) for rng in generators])
 
     def clip(self, values: np.ndarray) -> np.ndarray:

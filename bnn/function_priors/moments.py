@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import block_diag
 from sklearn.covariance import ledoit_wolf
 
-from bnn._seeding import RandomState, derived, member_generators, seed_sequence
+from bnn._seeding import RandomState, member_generators, seed_sequence, spawn
 from bnn.function_priors.conditioning import output_vectors
 from bnn.function_priors.gaussian_process import GaussianProcessPrior, RandomMean
 from bnn.function_priors.samplers import FunctionalPrior, TablePrior, draw_realisations
@@ -56,7 +56,7 @@ def prior_covariance(
     blocks = np.stack([prior.covariance(X, X, j) for j in range(prior.n_outputs)])
     if not isinstance(prior.mean, RandomMean):
         return blocks
-    generators = member_generators(derived(seeds, 0), n_realisations)
+    generators = member_generators(spawn(seeds, 0), n_realisations)
     means = output_vectors(np.stack([prior.mean_values(X, rng) for rng in generators]))
     return (block_diag(*blocks) + np.cov(means, rowvar=False))[None]
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from bnn import AnchoredEnsemble, Architecture, TrainingSettings, train
-from bnn._seeding import derived, member_generators, member_seeds, seed_sequence
+from bnn._seeding import member_generators, member_seeds, seed_sequence, spawn
 from bnn.ensembles.anchored import OPTIMUM
 from bnn.ensembles.base import SEED_RESAMPLING, SEED_START, SEED_TRAINING
 from bnn.function_priors.samplers import FunctionalPrior
@@ -199,7 +199,7 @@ def train_weights(
     seeds, architecture = seed_sequence(seed), networks.architecture
     anchors = networks.pretrained[:n_members]
     start = anchors if method.warm else random_starts(architecture, n_members, seed)
-    generators = member_generators(derived(seeds, SEED_RESAMPLING), n_members)
+    generators = member_generators(spawn(seeds, SEED_RESAMPLING), n_members)
     X, y = resample(data.X, data.y, resampling, data.covariance, generators)
     density = None
     if method.regulariser is not None:
@@ -217,7 +217,7 @@ def train_weights(
             X,
             y,
             TrainingSettings(epochs=epochs),
-            seeds=member_seeds(derived(seeds, SEED_TRAINING), n_members),
+            seeds=member_seeds(spawn(seeds, SEED_TRAINING), n_members),
             objective=Objective(precision, term, anchors),
         ).weights
     return Trained(
@@ -232,5 +232,5 @@ def train_weights(
 
 def random_starts(architecture: Architecture, n_members: int, seed: int) -> np.ndarray:
     """The starts of a vanilla ensemble, (K, d)."""
-    generators = member_generators(derived(seed_sequence(seed), SEED_START), n_members)
+    generators = member_generators(spawn(seed_sequence(seed), SEED_START), n_members)
     return np.concatenate([architecture.initial_weights(1, rng) for rng in generators])

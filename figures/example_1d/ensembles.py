@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnn import RBF, AnchoredEnsemble, GaussianProcessPrior, LinearMean, VanillaEnsemble, train
-from bnn._seeding import derived, member_generators, member_seeds, seed_sequence
+from bnn._seeding import member_generators, member_seeds, seed_sequence, spawn
 from bnn.ensembles.base import SEED_RESAMPLING, SEED_TRAINING
 from bnn.evaluation.exact_posteriors import GaussianProcessPosterior
 from bnn.networks.architecture import Architecture
@@ -166,7 +166,7 @@ def train_as_published(ensemble: AnchoredEnsemble) -> Prediction:
     X, y = load_data()
     architecture, start = ensemble.architecture_, ensemble.anchors_
     seeds = seed_sequence(ensemble.random_state)
-    generators = member_generators(derived(seeds, SEED_RESAMPLING), len(start))
+    generators = member_generators(spawn(seeds, SEED_RESAMPLING), len(start))
     covariance = ensemble.noise_covariance_
     _, targets = resample(X, y[:, None], "likelihood", covariance, generators)
     anchors = first_layer_anchors(start, architecture)
@@ -180,7 +180,7 @@ def train_as_published(ensemble: AnchoredEnsemble) -> Prediction:
         X,
         targets,
         TrainingSettings(epochs=FACTORISED_EPOCHS, bias_correction=ensemble.bias_correction),
-        seeds=member_seeds(derived(seeds, SEED_TRAINING), len(start)),
+        seeds=member_seeds(spawn(seeds, SEED_TRAINING), len(start)),
         objective=objective,
     )
     on_grid, at_data = (architecture.forward(result.weights, at)[:, :, 0] for at in (GRID, X))

@@ -6,7 +6,7 @@ import torch
 from scipy.stats import multivariate_normal
 
 from bnn import RBF, AnchoredEnsemble, Architecture, GaussianProcessPrior, ProbabilisticPCA
-from bnn._seeding import derived, member_generators, seed_sequence
+from bnn._seeding import member_generators, seed_sequence, spawn
 from bnn.ensembles.anchored import OPTIMUM
 from bnn.ensembles.base import SEED_RESAMPLING
 from bnn.gauss_newton.jacobian import Linearisation
@@ -106,7 +106,7 @@ def test_gauss_newton_reaches_the_optimum(regulariser, resampling, smooth, line_
 
 def objective(ensemble, X, y):
     """Algorithm 2's objective, the norms of its gradient and of its data term's, each (K,)."""
-    seeds = derived(seed_sequence(ensemble.random_state), SEED_RESAMPLING)
+    seeds = spawn(seed_sequence(ensemble.random_state), SEED_RESAMPLING)
     generators = member_generators(seeds, len(ensemble.weights_))
     inputs, targets = resample(
         X, y[:, None], ensemble.resampling, ensemble.noise_covariance_, generators
