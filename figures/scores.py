@@ -1,91 +1,113 @@
-"""Metrics files: what a notebook writes beside its figures, and what the report reads."""
+"""Numbers of repeated trainings: their spread, paired comparisons, and the metrics file."""
 
+import dataclasses
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import t
 
-from fe_data.settings import OUTPUT_NAMES
-from figures.materials.surrogate import Prediction
-
-CONFIDENCE = 0.95  # that a comparison has the sign that is reported
+CONFIDENCE = 0.95  # of intervals, and that a comparison has the sign that is reported
 
 
-def spread(values: Sequence[float] | np.ndarray) -> dict[str, Any]:
-    """Mean, standard deviation (None for a single value) and the values themselves."""
-    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return {"mean": float(np.mean(values)), "std": deviation, "values": [float(v) for v in values]}
+@dataclass(frozen=True)
+class Spread:
+    """One number over repeated trainings.
 
-
-def score_rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, Any]:
-    """Scores of each method over repeated trainings.
-
-    Args:
-        repeats: predictions by method, one mapping a repeat.
-
-    Returns:
-        method → score → spread; "by_output" holds RMSE and miscalibration of each output.
+    Attributes:
+        values: One per repeat.
     """
-    return {
-        method: _scores([predictions[method] for predictions in repeats]) for method in repeats[0]
-    }
 
+    values: tuple[float, ...]
+    width: ClassVar[str] = "std"  # the measure of scatter that the metrics file holds
 
-def _scores(predictions: list[Prediction]) -> dict[str, Any]:
-    scores = [prediction.scores() for prediction in predictions]
-    row: dict[str, Any] = {name: spread([s[name] for s in scores]) for name in scores[0]}
-    columns = {
-        "rmse": np.array([p.rmse_by_output() for p in predictions]),
-        "miscalibration": np.array([p.miscalibration_by_output() for p in predictions]),
-    }
-    row["by_output"] = {
-        name: dict(zip(OUTPUT_NAMES, map(spread, values.T), strict=True))
-        for name, values in columns.items()
-    }
-    return row
+    @property
+    def mean(self) -> float:
+        """Mean over the repeats."""
+        return float(np.mean(self.values))
 
+    @property
+    def std(self) -> float | None:
+        """Standard deviation with divisor n-1; None for a single repeat."""
+        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else None
 
-def improvements(rows: Mapping[str, Any], case: str) -> dict[str, dict[str, Any]]:
-    """Gain from vanilla to anchored, (vanilla - anchored) / vanilla: score → output → spread.
-
-    Source: Table 4 of the paper.
-    """
-    vanilla, anchored = (rows[f"{case}_{m}"]["by_output"] for m in ("vanilla", "anchored"))
-    return {
-        score: {
-            name: spread(1 - values_of(anchored[score][name]) / values_of(vanilla[score][name]))
-            for name in OUTPUT_NAMES
-        }
-        for score in vanilla
-    }
-
-
-def values_of(cell: Mapping[str, Any]) -> np.ndarray:
-    """The values behind a spread, one a repeat."""
-    return np.array(cell["values"])
-
-
-def is_smaller(first: np.ndarray, second: np.ndarray) -> bool | None:
-    """Whether the first of paired values is smaller on average.
-
-    Args:
-        first: One value a repeat, (n,).
-        second: The same repeats, (n,).
-
-    Returns:
-        None where the t-test of the differences leaves the sign open; a single repeat decides.
-    """
-    difference = np.asarray(second) - np.asarray(first)
-    n = len(difference)
-    if n > 1:
-        error = difference.std(ddof=1) / np.sqrt(n)
-        if abs(difference.mean()) <= t.ppf(0.5 + 0.5 * CONFIDENCE, n - 1) * error:
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the 95 % interval of the mean; None for a single repeat."""
+        count, deviation = len(self.values), self.std
+        if deviation is None:
             return None
-    return bool(difference.mean() > 0)
+        return float(t.ppf(0.5 + 0.5 * CONFIDENCE, count - 1) * (deviation / np.sqrt(count)))
+
+    @property
+    def margin(self) -> float:
+        """The half width, zero for a single repeat."""
+        return self.half_width or 0.0
+
+    @property
+    def sign(self) -> int:
+        """1 or -1 where the interval excludes zero, else 0; a single repeat decides."""
+        return 0 if abs(self.mean) <= self.margin else int(np.sign(self.mean))
+
+    def __sub__(self, other: "Spread") -> "Spread":
+        """Paired differences, over the repeats that both have."""
+        pairs = zip(self.values, other.values, strict=False)
+        return type(self)(tuple(a - b for a, b in pairs))
+
+    def __abs__(self) -> "Spread":
+        return type(self)(tuple(map(abs, self.values)))
+
+    def as_json(self) -> dict[str, Any]:
+        """What the metrics file holds: mean, scatter and the values themselves."""
+        return {"mean": self.mean, self.width: getattr(self, self.width), "values": self.values}
+
+
+class Interval(Spread):
+    """The same with the interval of the mean, instead of the standard deviation, in the file."""
+
+    width: ClassVar[str] = "half_width"
+
+
+def over_repeats(repeats: Sequence[Any], kind: type[Spread] = Spread) -> Any:
+    """The spread of every number in equally nested mappings.
+
+    Args:
+        repeats: One mapping of numbers, or of mappings, per repeat; later repeats may lack a key.
+        kind: Of the spreads.
+
+    Returns:
+        The mapping of the first repeat with a spread in place of each number.
+    """
+    if not isinstance(repeats[0], Mapping):
+        return kind(tuple(map(float, repeats)))
+    return {
+        key: over_repeats([each[key] for each in repeats if key in each], kind)
+        for key in repeats[0]
+    }
+
+
+def is_below(first: Spread, second: Spread) -> bool | None:
+    """Whether the first of two numbers is smaller; None where the paired repeats leave it open."""
+    return {1: True, -1: False, 0: None}[(second - first).sign]
+
+
+def all_hold(answers: Iterable[bool | None]) -> bool | None:
+    """True when all answers are, False when one is, else None."""
+    found = set(answers)
+    return False if False in found else None if None in found else True
+
+
+def read_intervals(content: Any) -> Any:
+    """The content of a metrics file with an interval in place of each mapping that states one."""
+    if not isinstance(content, Mapping):
+        return content
+    if "values" in content:
+        return Interval(tuple(content["values"]))
+    return {key: read_intervals(value) for key, value in content.items()}
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -94,17 +116,21 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     Raises:
         ValueError: naming the first value that is not finite.
     """
-    _refuse_non_finite(content, path.name)
+    plain = _plain(content, path.name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
+    path.write_text(json.dumps(plain, indent=1, allow_nan=False) + "\n")
 
 
-def _refuse_non_finite(content: Any, place: str) -> None:
+def _plain(content: Any, place: str) -> Any:
+    """Content as mappings, lists and scalars."""
+    if isinstance(content, Spread):
+        content = content.as_json()
+    elif dataclasses.is_dataclass(content) and not isinstance(content, type):
+        content = {f.name: getattr(content, f.name) for f in dataclasses.fields(content)}
     if isinstance(content, Mapping):
-        for key, value in content.items():
-            _refuse_non_finite(value, f"{place}: {key}")
-    elif isinstance(content, list):
-        for index, value in enumerate(content):
-            _refuse_non_finite(value, f"{place}[{index}]")
-    elif isinstance(content, float) and not math.isfinite(content):
+        return {key: _plain(value, f"{place}: {key}") for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_plain(value, f"{place}[{index}]") for index, value in enumerate(content)]
+    if isinstance(content, float) and not math.isfinite(content):
         raise ValueError(f"{place} = {content} is not finite")
+    return content

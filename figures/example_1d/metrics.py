@@ -7,7 +7,7 @@ import numpy as np
 
 from bnn.evaluation.metrics import rmse
 from figures.example_1d.ensembles import GRID, LENGTHSCALES, SLOPE, Prediction, load_data
-from figures.scores import is_smaller, spread
+from figures.scores import is_below, over_repeats
 from prior_study.reconstruction import Moments, distance
 
 # Data lie in [-0.6, 0.1] and [0.6, 0.65].
@@ -57,7 +57,7 @@ def _moments(prediction: Prediction) -> Moments:
 
 def rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, dict[str, Any]]:
     """Numbers of every method, see `row`, each as its spread over repeats."""
-    return {name: _spreads([_rows(found)[name] for found in repeats]) for name in repeats[0]}
+    return over_repeats([_rows(found) for found in repeats])
 
 
 def _rows(found: Mapping[str, Prediction]) -> dict[str, dict[str, Any]]:
@@ -67,13 +67,6 @@ def _rows(found: Mapping[str, Prediction]) -> dict[str, dict[str, Any]]:
         reference = None if method in ("vanilla", "prior", "exact") else found[f"exact {scale}"]
         table[name] = row(prediction, reference)
     return table
-
-
-def _spreads(numbers: Sequence[Any]) -> dict[str, Any]:
-    """Spread of equal nested mappings of numbers, entry by entry."""
-    if not isinstance(numbers[0], Mapping):
-        return spread(numbers)
-    return {key: _spreads([each[key] for each in numbers]) for key in numbers[0]}
 
 
 def claims(table: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -135,12 +128,12 @@ def _claim(
     """The claim that a number, by size, is smaller for the first of two methods."""
     cells = [table[name][measure] for name in methods]
     cells = cells if region is None else [cell[region] for cell in cells]
-    first, second = (np.abs(cell["values"]) for cell in cells)
+    first, second = map(abs, cells)
     ours = dict(zip(methods, cells, strict=True))
     return {
         "about": about,
         "claim": text,
         "measure": measure,
         "ours": ours,
-        "holds": is_smaller(first, second),
+        "holds": is_below(first, second),
     }

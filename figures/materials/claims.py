@@ -8,11 +8,11 @@ import numpy as np
 
 from fe_data.settings import OUTPUT_NAMES
 from figures.materials.problem import Samples
-from figures.scores import is_smaller, values_of
+from figures.scores import Spread, all_hold, is_below
 
 SIZES = ("ind25", "ind50", "ind100")
 SCORES = {"rmse": "RMSE", "miscalibration": "miscalibration", "elppd": "ELPPD"}
-SIGN = {"rmse": 1, "miscalibration": 1, "elppd": -1}  # smaller is better, or larger
+LARGER_IS_BETTER = ("elppd",)
 
 
 def prior_mean_table(test_set: Samples, theta: np.ndarray) -> dict[str, float]:
@@ -56,19 +56,18 @@ def _size_claims(rows: Mapping[str, Any], n_train: Mapping[str, int]) -> list[di
     counts = " to ".join(str(n_train[size]) for size in SIZES)
     for score, label in SCORES.items():
         cells = [rows[f"{size}_anchored"][score] for size in SIZES]
-        values = [SIGN[score] * values_of(cell) for cell in cells]
-        steps = [is_smaller(b, a) for a, b in pairwise(values)]
-        ours = {size: cell["mean"] for size, cell in zip(SIZES, cells, strict=True)}
+        steps = [_better(b, a, score) for a, b in pairwise(cells)]
+        ours = {size: cell.mean for size, cell in zip(SIZES, cells, strict=True)}
         text = f"{label} improves from {counts} training cells"
-        found.append(_claim("Fig. 12", text, ours, _all(steps)))
+        found.append(_claim("Fig. 12", text, ours, all_hold(steps)))
     inside, outside = (rows[f"{case}_anchored"] for case in ("ind50", "outd"))
     compared = " and ".join(dict.fromkeys(str(n_train[case]) for case in ("ind50", "outd")))
     text = f"For {compared} training cells the mean is less accurate out of distribution: RMSE"
-    pair = {case: rows[f"{case}_anchored"]["rmse"]["mean"] for case in ("ind50", "outd")}
-    holds = is_smaller(values_of(inside["rmse"]), values_of(outside["rmse"]))
+    pair = {case: rows[f"{case}_anchored"]["rmse"].mean for case in ("ind50", "outd")}
+    holds = is_below(inside["rmse"], outside["rmse"])
     found.append(_claim("Table 3", text, pair, holds))
     text = "… while the quality of the uncertainty is comparable: miscalibration within 0.03"
-    pair = {case: rows[f"{case}_anchored"]["miscalibration"]["mean"] for case in ("ind50", "outd")}
+    pair = {case: rows[f"{case}_anchored"]["miscalibration"].mean for case in ("ind50", "outd")}
     found.append(_claim("Table 3", text, pair, abs(pair["ind50"] - pair["outd"]) < 0.03))
     return found
 
@@ -83,30 +82,29 @@ def _comparison_claims(rows: Mapping[str, Any]) -> list[dict[str, Any]]:
         _claim(
             "Fig. 13",
             text,
-            {"vanilla": vanilla["coverage"]["mean"], "anchored": anchored["coverage"]["mean"]},
-            is_smaller(values_of(vanilla["coverage"]), values_of(anchored["coverage"])),
+            {"vanilla": vanilla["coverage"].mean, "anchored": anchored["coverage"].mean},
+            is_below(vanilla["coverage"], anchored["coverage"]),
         )
     ]
     for score, label in SCORES.items():
-        pair = [SIGN[score] * values_of(row[score]) for row in (anchored, vanilla)]
-        ours = {"anchored": anchored[score]["mean"], "vanilla": vanilla[score]["mean"]}
+        pair = anchored[score], vanilla[score]
+        ours = {"anchored": pair[0].mean, "vanilla": pair[1].mean}
         text = f"Out of distribution, anchored is better than vanilla: {label}"
-        found.append(_claim("Table 3", text, ours, is_smaller(*pair)))
+        found.append(_claim("Table 3", text, ours, _better(*pair, score)))
     for name in OUTPUT_NAMES:
         cells = [row["by_output"]["miscalibration"][name] for row in (anchored, vanilla)]
-        better = is_smaller(*map(values_of, cells))
+        better = is_below(*cells)
         found.append(
             _claim(
                 "Fig. 14",
                 f"{name}: anchored is {'slightly worse' if name == 'c_eff' else 'better'} "
                 "calibrated than vanilla",
-                {"anchored": cells[0]["mean"], "vanilla": cells[1]["mean"]},
+                {"anchored": cells[0].mean, "vanilla": cells[1].mean},
                 better if name != "c_eff" or better is None else not better,
             )
         )
     gains = {
-        name: 1
-        - anchored["by_output"]["rmse"][name]["mean"] / vanilla["by_output"]["rmse"][name]["mean"]
+        name: 1 - anchored["by_output"]["rmse"][name].mean / vanilla["by_output"]["rmse"][name].mean
         for name in OUTPUT_NAMES
     }
     leading = sorted(gains, key=lambda name: -gains[name])[:2]
@@ -115,11 +113,9 @@ def _comparison_claims(rows: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _all(answers: list[bool | None]) -> bool | None:
-    """True when all are, False when one is, else None."""
-    if False in answers:
-        return False
-    return None if None in answers else True
+def _better(first: Spread, second: Spread, score: str) -> bool | None:
+    """Whether the first has the better score; None where the repeats leave it open."""
+    return is_below(second, first) if score in LARGER_IS_BETTER else is_below(first, second)
 
 
 def _claim(about: str, text: str, ours: dict[str, Any], holds: bool | None) -> dict[str, Any]:

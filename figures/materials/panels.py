@@ -87,7 +87,7 @@ def predictions(
 
     Args:
         prediction: for the test set.
-        row: scores of the method over repeats, for the titles; see `metrics.score_rows`.
+        row: scores of the method over repeats, for the titles; see `surrogate.score_rows`.
         limits: of the parity panels, (2, 5); None takes those of the prediction.
     """
     figure = plt.figure(figsize=(13.4, 6.0))
@@ -102,8 +102,8 @@ def predictions(
         axes.plot([low, high], [low, high], "k--", lw=1)
         axes.errorbar(truth[:, j], mean[:, j], bars[:, j], fmt="o", ms=3, lw=0.8, color="C0")
         score = row["by_output"]["rmse"][name]
-        spread = "" if score["std"] is None else f" ± {score['std']:.2f}"
-        axes.set_title(f"{LABELS[name]}\nscaled RMSE {score['mean']:.2f}{spread}")
+        spread = "" if score.std is None else f" ± {score.std:.2f}"
+        axes.set_title(f"{LABELS[name]}\nscaled RMSE {score.mean:.2f}{spread}")
         axes.set(xlabel="simulated", xlim=(low, high), ylim=(low, high), aspect="equal")
     panels[0].set_ylabel("predicted, ± 2 std")
     _laws(bottom, prediction)

@@ -1,15 +1,18 @@
 """Train the surrogates of the materials example (section 3.2) and predict its test set."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from bnn import AnchoredEnsemble, VanillaEnsemble
 from bnn.evaluation.metrics import coverage, elppd, miscalibration_area, rmse
+from fe_data.settings import OUTPUT_NAMES
 from figures.materials.problem import OUTPUT_SCALING, Samples, functional_prior, noise_std
 from figures.pipeline.processes import side_by_side
 from figures.pipeline.profiles import Surrogate
+from figures.scores import Spread, over_repeats
 
 HIDDEN = (20, 20, 20, 20)
 VANILLA_CASE = "outd"  # the paper trains vanilla ensembles on this case only
@@ -57,6 +60,14 @@ class Prediction:
     def miscalibration_by_output(self) -> np.ndarray:
         """Miscalibration area of each output, (5,), epistemic uncertainty only as published."""
         return miscalibration_area(self.observed, self.mean, self.std, per_output=True)
+
+    def numbers(self) -> dict[str, Any]:
+        """The scores, and under "by_output" RMSE and miscalibration of each output."""
+        columns = {"rmse": self.rmse_by_output(), "miscalibration": self.miscalibration_by_output()}
+        by_output = {
+            score: dict(zip(OUTPUT_NAMES, values, strict=True)) for score, values in columns.items()
+        }
+        return self.scores() | {"by_output": by_output}
 
 
 def seeds_of(seed: int, repeats: int) -> list[int]:
@@ -119,3 +130,26 @@ def repeat_training(
     """Train `settings.repeats` times with independent seeds; see `train`."""
     seeds = seeds_of(seed, settings.repeats)
     return side_by_side(train, [(cases, test_set, theta, settings, s) for s in seeds])
+
+
+def score_rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, Any]:
+    """Scores of each method: method → `Prediction.numbers`, each a spread over the repeats."""
+    return over_repeats(
+        [{method: each.numbers() for method, each in repeat.items()} for repeat in repeats]
+    )
+
+
+def improvements(rows: Mapping[str, Any], case: str) -> dict[str, dict[str, Spread]]:
+    """Gain from vanilla to anchored, (vanilla - anchored) / vanilla: score → output → spread.
+
+    Source: Table 4 of the paper.
+    """
+    vanilla, anchored = (rows[f"{case}_{m}"]["by_output"] for m in ("vanilla", "anchored"))
+    return {
+        score: {name: _gain(anchored[score][name], vanilla[score][name]) for name in OUTPUT_NAMES}
+        for score in vanilla
+    }
+
+
+def _gain(anchored: Spread, vanilla: Spread) -> Spread:
+    return Spread(tuple(1 - np.divide(anchored.values, vanilla.values)))

@@ -10,10 +10,15 @@ from figures import style
 from figures.materials import panels
 from figures.materials.claims import claims, prior_mean_table
 from figures.materials.problem import Samples, fit_theta, load_samples, noise_std
-from figures.materials.surrogate import Prediction, repeat_training, seeds_of
+from figures.materials.surrogate import (
+    Prediction,
+    improvements,
+    repeat_training,
+    score_rows,
+    seeds_of,
+)
 from figures.pipeline.cases import Case
 from figures.pipeline.profile_sections import PAPER_COUNTS, Surrogate
-from figures.scores import improvements, score_rows, spread, write_json
 
 BRIEF = Surrogate(
     cases={"outd": Case("train_beta", 10)},
@@ -71,15 +76,15 @@ def test_repeats_differ_from_each_other(repeats):
 def test_metrics_of_identical_methods_show_no_improvement():
     rows = score_rows([{"a_anchored": prediction(), "a_vanilla": prediction()}])
     for by_output in improvements(rows, "a").values():
-        np.testing.assert_allclose([cell["mean"] for cell in by_output.values()], 0, atol=1e-12)
+        np.testing.assert_allclose([cell.mean for cell in by_output.values()], 0, atol=1e-12)
 
 
 def test_improvement_is_the_mean_of_those_of_the_repeats():
     first = {"a_anchored": prediction(0.1), "a_vanilla": prediction(0.4)}
     second = {"a_anchored": prediction(0.4), "a_vanilla": prediction(0.1)}
     gain = improvements(score_rows([first, second]), "a")["rmse"]["c_eff"]
-    assert gain["values"][0] > 0 > gain["values"][1]
-    assert gain["mean"] == pytest.approx(np.mean(gain["values"]))
+    assert gain.values[0] > 0 > gain.values[1]
+    assert gain.mean == pytest.approx(np.mean(gain.values))
 
 
 def test_coverage_of_a_correct_spread_is_that_of_two_standard_deviations():
@@ -169,14 +174,3 @@ def test_every_panel_shows_something_with_a_name(draw, tables, repeats):
     }[draw]()
     assert all(style.shows_something(axes) and axes.get_xlabel() for axes in figure.axes)
     plt.close(figure)
-
-
-def test_spread_of_one_value_has_no_standard_deviation():
-    assert spread([2.0]) == {"mean": 2.0, "std": None, "values": [2.0]}
-    assert spread([1.0, 3.0])["std"] == pytest.approx(np.sqrt(2))
-
-
-def test_metrics_that_are_not_finite_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"m\.json: rows: rmse = nan is not finite"):
-        write_json(tmp_path / "m.json", {"rows": {"rmse": float("nan")}})
-    assert not list(tmp_path.iterdir())

@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from bnn import Architecture
 from figures.example_1d import ensembles as example_1d
 from figures.example_1d import panels as example_1d_panels
-from figures.example_1d.metrics import claims, is_smaller, row, rows
+from figures.example_1d.metrics import claims, row, rows
 from figures.pipeline.profiles import Example1D
 from figures.prior_study import panels as prior_study_panels
 from figures.prior_study.metrics import claims as study_claims
@@ -97,8 +97,7 @@ def test_published_anchors_repeat_the_first_kernel_and_leave_the_start_alone():
 def test_every_method_of_the_example_is_summed_up(repeats):
     table = rows(repeats)
     assert len(table) == 11
-    assert json.loads(json.dumps(table, allow_nan=False)) == table
-    assert len(table["vanilla"]["rmse"]["values"]) == 2
+    assert len(table["vanilla"]["rmse"].values) == 2
     assert len(claims(table)) == 15
 
 
@@ -118,10 +117,3 @@ def test_pictures_of_the_example_show_data_and_bands(repeats):
     for figure in figures:
         assert all(axes.collections and axes.get_xlabel() for axes in figure.axes)
         plt.close(figure)
-
-
-def test_a_comparison_needs_more_than_its_scatter():
-    assert is_smaller(np.array([1.0, 1.1, 0.9]), np.array([2.0, 2.1, 1.9])) is True
-    assert is_smaller(np.array([2.0, 2.1, 1.9]), np.array([1.0, 1.1, 0.9])) is False
-    assert is_smaller(np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0, 3.1])) is None
-    assert is_smaller(np.array([1.0]), np.array([2.0])) is True

@@ -1,0 +1,74 @@
+"""Spreads over repeated trainings, paired comparisons and metrics files."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_rel
+
+from figures.scores import (
+    Interval,
+    Spread,
+    all_hold,
+    is_below,
+    over_repeats,
+    read_intervals,
+    write_json,
+)
+
+RNG = np.random.default_rng(0)
+
+
+def test_a_single_value_has_no_standard_deviation():
+    assert Spread((2.0,)).as_json() == {"mean": 2.0, "std": None, "values": (2.0,)}
+    assert Spread((1.0, 3.0)).std == pytest.approx(np.sqrt(2))
+
+
+def test_a_single_repeat_has_no_interval_and_decides():
+    assert Interval((2.0,)).as_json() == {"mean": 2.0, "half_width": None, "values": (2.0,)}
+    assert Interval((-2.0,)).sign == -1
+
+
+def test_a_comparison_needs_more_than_its_scatter():
+    low, high = Spread((1.0, 1.1, 0.9)), Spread((2.0, 2.1, 1.9))
+    assert is_below(low, high) is True
+    assert is_below(high, low) is False
+    assert is_below(Spread((1.0, 2.0, 3.0)), Spread((2.0, 1.0, 3.1))) is None
+    assert is_below(Spread((1.0,)), Spread((2.0,))) is True
+
+
+def test_an_interval_excludes_zero_where_the_paired_t_test_is_significant():
+    """Twenty pairs with a common scatter much larger than their difference."""
+    common = 10.0 * RNG.standard_normal(20)
+    a, b = common + RNG.standard_normal(20), common + 0.4 + RNG.standard_normal(20)
+    for shift in (0.0, 0.5, 2.0):
+        difference = Interval(tuple(a)) - Interval(tuple(b + shift))
+        assert bool(difference.sign) == (ttest_rel(a, b + shift).pvalue < 0.05)
+
+
+def test_a_method_may_be_in_the_first_repeats_only():
+    repeats = [{"a": {"rmse": i}, "b": {"rmse": 2 * i}} for i in range(3)]
+    del repeats[2]["b"]
+    table = over_repeats(repeats)
+    assert table["b"]["rmse"].values == (0, 2)
+    assert (table["b"]["rmse"] - table["a"]["rmse"]).values == (0, 1)
+
+
+def test_several_comparisons_hold_when_each_does():
+    assert all_hold([True, True]) is True
+    assert all_hold([True, None]) is None
+    assert all_hold([None, False]) is False
+
+
+def test_a_metrics_file_gives_the_same_intervals_back(tmp_path):
+    table = over_repeats([{"a": {"rmse": i**2}} for i in range(3)], Interval)
+    write_json(tmp_path / "m.json", {"rows": table, "words": ["x"]})
+    content = json.loads((tmp_path / "m.json").read_text())
+    assert set(content["rows"]["a"]["rmse"]) == {"mean", "half_width", "values"}
+    assert read_intervals(content) == {"rows": table, "words": ["x"]}
+
+
+def test_metrics_that_are_not_finite_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"m\.json: rows: rmse = nan is not finite"):
+        write_json(tmp_path / "m.json", {"rows": {"rmse": float("nan")}})
+    assert not list(tmp_path.iterdir())
