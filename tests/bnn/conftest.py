@@ -1,5 +1,7 @@
 """Shared fixtures: small problems that train in a second."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -14,9 +16,15 @@ def line_data():
     return X, 2.0 * X[:, 0] + 0.1 * rng.standard_normal(20)
 
 
+@pytest.fixture
+def small_anchored(pretrained_once):
+    """An anchored ensemble of small networks, pre-trained; each test has one of its own."""
+    return copy.deepcopy(pretrained_once)
+
+
 @pytest.fixture(scope="session")
-def small_anchored():
-    """An anchored ensemble of small networks, pre-trained."""
+def pretrained_once():
+    """What small_anchored gives copies of."""
     prior = GaussianProcessPrior(lambda X: 2.0 * X[:, 0], RBF(0.5, 0.8))
     return AnchoredEnsemble(
         prior,

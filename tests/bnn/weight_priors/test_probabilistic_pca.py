@@ -1,5 +1,7 @@
 """The proper Gaussian over the weights, and networks at the optimum under it."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -74,9 +76,15 @@ def test_too_few_networks():
         ProbabilisticPCA.fit(draw(2, 0), ARCHITECTURE)
 
 
+@pytest.fixture
+def smooth(smooth_once):
+    """Pre-trained networks whose objective has a gradient everywhere; a copy for each test."""
+    return copy.deepcopy(smooth_once)
+
+
 @pytest.fixture(scope="module")
-def smooth():
-    """Pre-trained networks whose objective has a gradient everywhere."""
+def smooth_once():
+    """What smooth gives copies of."""
     return AnchoredEnsemble(
         GaussianProcessPrior(0.0, RBF(0.5, 0.8)),
         hidden=(10, 10),
