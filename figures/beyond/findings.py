@@ -10,6 +10,7 @@ from figures.beyond.methods import EXACT_LABELS, FUNCTION_LABELS
 from figures.beyond.priors import Relevance
 from figures.beyond.scores import largest, paired, sign
 from figures.beyond.weights import METHODS
+from figures.claims import Claim
 
 LABELS = {name: method.label for name, method in METHODS.items()} | FUNCTION_LABELS | EXACT_LABELS
 NEGLIGIBLE = 0.5  # of the standard deviation between seeds, below which two methods are alike
@@ -166,11 +167,11 @@ def _noise_tables(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _claim(claim: str, ours: Mapping[str, Any], holds: bool | None) -> dict[str, Any]:
-    return {"about": "Beyond", "claim": claim, "ours": dict(ours), "holds": holds}
+def _claim(claim: str, ours: Mapping[str, Any], holds: bool | None) -> Claim:
+    return Claim("Beyond", claim, ours, holds)
 
 
-def _compared(table, first: str, second: str, number: str, better: int) -> dict[str, Any]:
+def _compared(table, first: str, second: str, number: str, better: int) -> Claim:
     """The claim that the first method is better; better is 1 where more is, else -1."""
     found = sign(paired(table, first, second, number)) * better
     verdict = {1: True, -1: False, 0: None}[found]
@@ -179,7 +180,7 @@ def _compared(table, first: str, second: str, number: str, better: int) -> dict[
     return _claim(claim[0].upper() + claim[1:], ours, verdict)
 
 
-def claims(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+def claims(results: Mapping[str, Any]) -> list[Claim]:
     """Statements with our numbers and whether these bear them out; None where seeds leave it open.
 
     Args:
@@ -201,7 +202,7 @@ def claims(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found + _targets(results)
 
 
-def _noise_claim(kinds: Mapping[str, Any]) -> dict[str, Any]:
+def _noise_claim(kinds: Mapping[str, Any]) -> Claim:
     gains = {
         case: table["of replicates"]["exact_evidence"]["elppd"]
         - table["of replicates, diagonal"]["exact_evidence"]["elppd"]
@@ -214,7 +215,7 @@ def _noise_claim(kinds: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _targets(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _targets(results: Mapping[str, Any]) -> list[Claim]:
     """Claims that targets are met; none where the sizes are not those of the targets."""
     sizes = results["sizes"]
     if (sizes["n_members"], sizes["n_test"]) != (30, 50):
@@ -227,7 +228,7 @@ def _targets(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _alike(table, number: str) -> dict[str, Any]:
+def _alike(table, number: str) -> Claim:
     size = largest(paired(table, "low_rank", "none", number))
     values = table["low_rank"][number]["values"]
     deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
@@ -240,7 +241,7 @@ def _alike(table, number: str) -> dict[str, Any]:
     )
 
 
-def _in_span(row) -> dict[str, Any]:
+def _in_span(row) -> Claim:
     seen, random = row["gradient_in_span"], row["dimension"]["mean"]
     return _claim(
         "The published regulariser sees less of the data's gradient than of a random direction",
@@ -249,7 +250,7 @@ def _in_span(row) -> dict[str, Any]:
     )
 
 
-def _reached(results: Mapping[str, Any], case: str, method: str, bounds) -> dict[str, Any]:
+def _reached(results: Mapping[str, Any], case: str, method: str, bounds) -> Claim:
     row, exact = results["cases"][case][method], "exact" + method.removeprefix("function")
     wanted = {n: limit for n, limit in zip(MAIN, bounds, strict=True) if limit is not None}
     holds = all(

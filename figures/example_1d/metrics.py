@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from bnn.evaluation.metrics import rmse
+from figures.claims import Claim
 from figures.example_1d.ensembles import GRID, LENGTHSCALES, SLOPE, Prediction, load_data
 from figures.scores import is_below, over_repeats
 from prior_study.reconstruction import Moments, distance
@@ -69,7 +70,7 @@ def _rows(found: Mapping[str, Prediction]) -> dict[str, dict[str, Any]]:
     return table
 
 
-def claims(table: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def claims(table: Mapping[str, dict[str, Any]]) -> list[Claim]:
     """What section 3.1 says in words, as comparisons of two numbers.
 
     Args:
@@ -100,7 +101,7 @@ def claims(table: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
     return compared
 
 
-def _factorised_claims(table, kind: str, flexible: str, constrained: str) -> list[dict[str, Any]]:
+def _factorised_claims(table, kind: str, flexible: str, constrained: str) -> list[Claim]:
     how = {"factorised": "own anchors", "published": "anchored to the first layer"}[kind]
 
     def pair(scale: str) -> tuple[str, str]:
@@ -124,16 +125,10 @@ def _claim(
     methods: tuple[str, str],
     measure: str,
     region: str | None = None,
-) -> dict[str, Any]:
+) -> Claim:
     """The claim that a number, by size, is smaller for the first of two methods."""
     cells = [table[name][measure] for name in methods]
     cells = cells if region is None else [cell[region] for cell in cells]
     first, second = map(abs, cells)
     ours = dict(zip(methods, cells, strict=True))
-    return {
-        "about": about,
-        "claim": text,
-        "measure": measure,
-        "ours": ours,
-        "holds": is_below(first, second),
-    }
+    return Claim(about, text, ours, is_below(first, second))

@@ -9,6 +9,7 @@ from sklearn.feature_selection import mutual_info_regression
 
 from fe_data.dataset.table import Table, load_table
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from figures.claims import Claim
 from figures.materials.problem import FEATURES, NOISE_COV, OUTPUT_SCALING
 from figures.pipeline.paths import table_path
 
@@ -146,72 +147,67 @@ def range_table(designs: Mapping[str, Table]) -> dict[str, dict[str, list[float]
     }
 
 
-def claims(designs: Mapping[str, Table], information: Mapping[str, Any]) -> list[dict[str, Any]]:
+def claims(designs: Mapping[str, Table], information: Mapping[str, Any]) -> list[Claim]:
     """What section 3.2.1 says in words, with our numbers; those that the tables allow."""
-    found = [_support_claim(designs)]
-    replicates = next((designs[name] for name in REPLICATES if name in designs), None)
-    if replicates is not None:
-        found += _scatter_claims(replicates)
-    return found + _information_claims(information)
+    replicates = [_scatter_claims(designs[name]) for name in REPLICATES if name in designs]
+    scatter = replicates[0] if replicates else []
+    return [_support_claim(designs), *scatter, _information_claim(information)]
 
 
-def _support_claim(designs: Mapping[str, Table]) -> dict[str, Any]:
-    outside = {TRAINING: share_outside(designs[TEST], designs[TRAINING])}
-    if UNIFORM in designs:
-        outside[UNIFORM] = share_outside(designs[TEST], designs[UNIFORM])
-    return {
-        "about": "Fig. 9",
-        "claim": "Test and second training set have different supports: share of test cells with "
-        "an output outside the training range",
-        "ours": outside,
-        "holds": outside[TRAINING] > outside.get(UNIFORM, 0.0),
+def _support_claim(designs: Mapping[str, Table]) -> Claim:
+    outside = {
+        name: share_outside(designs[TEST], designs[name])
+        for name in (TRAINING, UNIFORM)
+        if name in designs
     }
+    return Claim(
+        "Fig. 9",
+        "Test and second training set have different supports: share of test cells with an output "
+        "outside the training range",
+        outside,
+        outside[TRAINING] > outside.get(UNIFORM, 0.0),
+    )
 
 
-def _scatter_claims(replicates: Table) -> list[dict[str, Any]]:
-    mean = _by_output(coefficients_of_variation(replicates).mean(axis=0))
+def _scatter_claims(replicates: Table) -> list[Claim]:
+    mean = {name: cell["mean"] for name, cell in scatter_table(replicates).items()}
     noise = noise_table(replicates)
     ratio = {
         name: noise[name]["mean"] / (100 * assumed)
         for name, assumed in zip(OUTPUT_NAMES, NOISE_COV, strict=True)
     }
     return [
-        {
-            "about": "Fig. 10",
-            "claim": "The random arrangement hardly moves E_eff, but p_σ very much: coefficients "
-            "of variation below 1 % and above 20 %",
-            "ours": mean,
-            "holds": mean["E_eff_GPa"] < 0.01 and mean["p_sigma"] > 0.2,
-        },
-        {
-            "about": "Fig. 10",
-            "claim": "The assumed noise (3, 2, 0.5, 0.2 and 25 % of mid-range) has the size of the "
-            "scatter: ratio of the standard deviation within groups to the assumed one, 2/3 to 3/2",
-            "ours": ratio,
-            "holds": all(2 / 3 < value < 3 / 2 for value in ratio.values()),
-        },
+        Claim(
+            "Fig. 10",
+            "The random arrangement hardly moves E_eff, but p_σ very much: coefficients of "
+            "variation below 1 % and above 20 %",
+            mean,
+            mean["E_eff_GPa"] < 0.01 and mean["p_sigma"] > 0.2,
+        ),
+        Claim(
+            "Fig. 10",
+            "The assumed noise (3, 2, 0.5, 0.2 and 25 % of mid-range) has the size of the scatter: "
+            "ratio of the standard deviation within groups to the assumed one, 2/3 to 3/2",
+            ratio,
+            all(2 / 3 < value < 3 / 2 for value in ratio.values()),
+        ),
     ]
 
 
-def _by_output(values: np.ndarray) -> dict[str, float]:
-    return dict(zip(OUTPUT_NAMES, map(float, values), strict=True))
-
-
-def _information_claims(information: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _information_claim(information: Mapping[str, Any]) -> Claim:
     published = {
-        output: [INPUT_NAMES[i] for i in chosen]
+        output: {INPUT_NAMES[i] for i in chosen}
         for output, chosen in zip(OUTPUT_NAMES, FEATURES, strict=True)
     }
-    ours = information["influential"]
-    return [
+    ours = {output: set(names) for output, names in information["influential"].items()}
+    return Claim(
+        "Table 2",
+        "Each output's influential inputs stand out: those of the paper are the ones above the "
+        "level that shuffled outputs reach in 5 % of cases",
         {
-            "about": "Table 2",
-            "claim": "Each output's influential inputs stand out: those of the paper are the ones "
-            "above the level that shuffled outputs reach in 5 % of cases",
-            "ours": {name: f"{len(set(ours[name]) & set(published[name]))} of "
-                     f"{len(published[name])}, {len(set(ours[name]) - set(published[name]))} others"
-                     for name in OUTPUT_NAMES},
-            "holds": {k: set(v) for k, v in ours.items()}
-            == {k: set(v) for k, v in published.items()},
-        }
-    ]  # fmt: skip
+            output: f"{len(ours[output] & names)} of {len(names)}, "
+            f"{len(ours[output] - names)} others"
+            for output, names in published.items()
+        },
+        ours == published,
+    )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from figures.claims import Claim
 from figures.pipeline.processes import side_by_side
 from figures.pipeline.profiles import PriorStudy
 from prior_study import PriorResult, Study, StudyConfig, run
@@ -74,7 +75,7 @@ def directions(singular_values: np.ndarray, share: float = SHARE) -> int:
     return int(np.searchsorted(held, share)) + 1
 
 
-def claims(study: Study) -> list[dict[str, Any]]:
+def claims(study: Study) -> list[Claim]:
     """What section 2.2 says in words, with our numbers.
 
     Args:
@@ -88,27 +89,27 @@ def claims(study: Study) -> list[dict[str, Any]]:
     held = {n: directions(r.statistics.singular_values) for n, r in study.results.items()}
     unexplained = {n: float(r.unexplained) for n, r in study.results.items()}
     return [
-        _claim(
+        Claim(
             "Fig. 1",
             "Networks follow the realisations that they are fitted to: share of variance left "
             "unexplained below 5 %",
             unexplained,
             max(unexplained.values()) < 0.05,
         ),
-        _claim(
+        Claim(
             "Table 1",
             "The variance of the weights grows with the flexibility of the prior, A < B < C",
             variance,
             variance["A"] < variance["B"] < variance["C"],
         ),
-        _claim(
+        Claim(
             "Fig. 2",
             "Weights have heavy tails: the largest β0 of a kernel is below 2",
             beta,
             max(beta.values()) < 2,
         ),
         *_correlation_claims(study),
-        _claim(
+        Claim(
             "Fig. 5",
             "Few directions hold 90 % of the variance for prior D: the fewest of the priors",
             held,
@@ -118,11 +119,11 @@ def claims(study: Study) -> list[dict[str, Any]]:
     ]
 
 
-def _correlation_claims(study: Study) -> list[dict[str, Any]]:
+def _correlation_claims(study: Study) -> list[Claim]:
     chance = independent_correlation(study.config.members)
     found = {n: study.results[n].statistics.mean_correlation for n in "BD"}
     return [
-        _claim(
+        Claim(
             "Fig. 3",
             "Weights within a kernel are correlated, priors B and D: smallest mean |r| of a kernel "
             "above 1.5 times that of independent weights",
@@ -132,26 +133,26 @@ def _correlation_claims(study: Study) -> list[dict[str, Any]]:
     ]
 
 
-def _reconstruction_claims(study: Study) -> list[dict[str, Any]]:
+def _reconstruction_claims(study: Study) -> list[Claim]:
     mean = {n: _values(r, "mean") for n, r in study.results.items()}
     width = {n: _values(r, "width") for n, r in study.results.items()}
     wasserstein = {n: _values(r, "wasserstein") for n, r in study.results.items()}
     return [
-        _claim(
+        Claim(
             "Fig. 4",
             "The factorised Gaussian recovers the mean of priors A to C, the isotropic does not: "
             "relative distance of the mean",
             mean,
             all(mean[n]["factorised"] < 0.5 * mean[n]["isotropic"] for n in "ABC"),
         ),
-        _claim(
+        Claim(
             "Fig. 4",
             "The multivariate Gaussian recovers the varying uncertainty of prior D, the "
             "factorised does not: error of the widths",
             width["D"],
             width["D"]["low_rank"] < 0.5 * width["D"]["factorised"],
         ),
-        _claim(
+        Claim(
             "Fig. 4",
             "Correlations matter more than tails: a generalised normal instead of the factorised "
             "Gaussian changes the Wasserstein distance less than the multivariate Gaussian does",
@@ -159,7 +160,7 @@ def _reconstruction_claims(study: Study) -> list[dict[str, Any]]:
             all(_tails_matter_less(row) for row in wasserstein.values()),
         ),
         *(
-            _claim(
+            Claim(
                 "Fig. 4",
                 f"Prior {name}: the multivariate Gaussian is closest to the functional prior, "
                 "Wasserstein distance",
@@ -182,7 +183,3 @@ def _values(result: PriorResult, measure: str) -> dict[str, float]:
     if measure == "width":
         return {name: result.width_error(name) for name in names}
     return {name: getattr(result.distance(name), measure) for name in names}
-
-
-def _claim(about: str, text: str, ours: Mapping[str, Any], holds: bool) -> dict[str, Any]:
-    return {"about": about, "claim": text, "ours": dict(ours), "holds": bool(holds)}

@@ -15,10 +15,11 @@ from typing import Any
 
 import jinja2
 
-from figures.claims import Check, Claim, Item, compare
+from figures.claims import Check, Claim, Item
 from figures.pipeline.dependencies import ROOT
 from figures.pipeline.profiles import Profile, load_profile
 from figures.pipeline.results import is_complete
+from figures.report.comparison import compare
 
 TEMPLATE = Path(__file__).with_name("page.html")
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
@@ -66,6 +67,12 @@ class Entry:
     item: Item
     pictures: list[Picture]
     grid: Grid | None
+
+    @property
+    def claims(self) -> list[tuple[Claim, str]]:
+        """Claims of the paper with their verdicts."""
+        item = self.item
+        return [(claim, claim.verdict(item.comparable)) for claim in item.claims]
 
     @property
     def anchor(self) -> str:
@@ -151,9 +158,9 @@ def sections(metrics: Mapping[str, Any], places: set[str], out_dir: Path) -> lis
             "tables": content["section"].get("tables", []),
             "pictures": pictures_of(content["figures"], out_dir),
             "claims": [
-                Claim(claim["about"], claim["claim"], claim["ours"], VERDICTS[claim["holds"]])
-                for claim in content.get("claims", [])
-                if claim["about"] not in places
+                (claim, VERDICTS[claim.holds])
+                for claim in map(Claim.from_json, content.get("claims", []))
+                if claim.about not in places
             ],
         }
         for name, content in metrics.items()

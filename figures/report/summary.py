@@ -14,8 +14,9 @@ from typing import Any
 import nbformat
 
 from figures.beyond.summary import NOTEBOOK, cases_table, methods_table
-from figures.claims import NOT_COMPARABLE, REPRODUCED, Check, Item, compare
+from figures.claims import NOT_COMPARABLE, REPRODUCED, Check, Item
 from figures.pipeline.dependencies import ROOT
+from figures.report.comparison import compare
 from figures.report.page import COLUMNS, with_digits_of
 
 README = ROOT / "README.md"

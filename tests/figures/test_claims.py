@@ -12,17 +12,15 @@ from figures.claims import (
     NOT_COMPARABLE,
     NOT_JUDGED,
     REPRODUCED,
+    Check,
     Claim,
     Item,
-    claims_about,
-    compare,
-    judge,
     load_published,
-    score_checks,
 )
 from figures.materials.published_tables import MEANS, published_tables
 from figures.pipeline.profile_sections import PAPER_COUNTS
 from figures.pipeline.profiles import load_profile
+from figures.report.comparison import compare, score_checks
 
 SURROGATE = "04_materials_surrogate"
 
@@ -32,12 +30,15 @@ def metrics(executed):
     return json.loads((executed / f"{SURROGATE}.json").read_text())
 
 
-def test_verdict_needs_equal_sizes_and_a_tolerance():
-    assert judge(0.16, 0.17, 0.02, comparable=True) == REPRODUCED
-    assert judge(0.16, 0.19, 0.02, comparable=True) == FAILED
-    assert judge(0.16, 0.16, 0.02, comparable=False) == NOT_COMPARABLE
-    assert judge(0.16, 0.16, None, comparable=True) == NOT_JUDGED
-    assert judge(0.16, 0.16, NOT_COMPARABLE, comparable=True) == NOT_COMPARABLE
+@pytest.mark.parametrize(
+    ("ours", "tolerance", "comparable", "expected"),
+    [(0.17, 0.02, True, REPRODUCED), (0.19, 0.02, True, FAILED),
+     (0.16, 0.02, False, NOT_COMPARABLE), (0.16, None, True, NOT_JUDGED),
+     (0.16, NOT_COMPARABLE, True, NOT_COMPARABLE)],
+)  # fmt: skip
+def test_verdict_needs_equal_sizes_and_a_tolerance(ours, tolerance, comparable, expected):
+    check = Check("Table 3", "anchored", "rmse", 0.16, ours, None, tolerance, comparable)
+    assert check.verdict == expected
 
 
 def test_a_small_run_is_not_compared(metrics):
@@ -90,21 +91,22 @@ def test_the_published_tables_have_a_tolerance_of_their_own(metrics):
      (True, False, NOT_COMPARABLE)],
 )  # fmt: skip
 def test_a_claim_is_reproduced_only_when_our_numbers_bear_it_out(holds, comparable, expected):
-    content = {"claim": "so", "ours": {}, "about": "Fig. 1", "holds": holds}
-    (claim,) = claims_about("Fig. 1", {"claims": [content], "paper_size": comparable})
-    assert claim.verdict == expected
-    assert not claims_about("Fig. 2", {"claims": [content], "paper_size": comparable})
+    content = {"claim": "so", "ours": {}, "about": "Fig. 6", "holds": holds}
+    metrics = {"02_example_1d": {"claims": [content], "paper_size": comparable}}
+    items = {item.place: item for item in compare(metrics)}
+    assert items["Fig. 6"].verdicts == [expected]
+    assert not items["Fig. 7"].verdicts
 
 
 def test_one_failure_is_a_failure_of_the_whole_item():
-    def item(*verdicts):
-        claims = [Claim("Fig. 1", "so", {}, verdict) for verdict in verdicts]
-        return Item("Fig. 1", "2", "", "n", {}, [], claims, "", "", present=True)
+    def item(*holds, comparable=True):
+        claims = [Claim("Fig. 1", "so", {}, each) for each in holds]
+        return Item("Fig. 1", "2", "", "n", {}, [], claims, comparable)
 
-    assert item(REPRODUCED, NOT_COMPARABLE).verdict == REPRODUCED
-    assert item(REPRODUCED, FAILED, NOT_COMPARABLE).verdict == FAILED
-    assert item(REPRODUCED, FAILED, NOT_COMPARABLE).count == "1 of 2"
-    assert item(NOT_COMPARABLE).verdict == item().verdict == NOT_COMPARABLE
+    assert item(True).verdict == REPRODUCED
+    assert item(True, False).verdict == FAILED
+    assert item(True, False).count == "1 of 2"
+    assert item(False, comparable=False).verdict == item().verdict == NOT_COMPARABLE
 
 
 def test_published_tables_are_told_by_their_means(tmp_path, tables):

@@ -138,11 +138,11 @@ def test_words_follow_the_numbers(results):
     row = changed["cases"]["outd"]
     for name, values in {"none": [1.0, 1.1], "low_rank": [0.5, 0.6], "vanilla": [1.2, 1.3]}.items():
         row[name]["rmse"] = interval(values)
-    verdict = {c["claim"]: c["holds"] for c in claims(changed)}
+    verdict = {c.claim: c.holds for c in claims(changed)}
     alike = next(c for c in verdict if c.startswith("RMSE with and without"))
     assert verdict[alike] is False
     row["low_rank"]["rmse"] = row["none"]["rmse"]
-    assert {c["claim"]: c["holds"] for c in claims(changed)}[alike] is True
+    assert {c.claim: c.holds for c in claims(changed)}[alike] is True
     assert "1.050 ± " in paragraphs(changed)[0]
 
 
@@ -179,15 +179,15 @@ def test_more_members_are_advised_only_where_they_help(results):
 
 
 def test_targets_are_judged_at_their_sizes_only(results):
-    assert not any("≤" in claim["claim"] for claim in claims(results))
+    assert not any("≤" in claim.claim for claim in claims(results))
     sized = copy.deepcopy(results)
     sized["sizes"] = {"repeats": 2, "n_members": 30, "n_test": 50, "n_train": {"outd": 50}}
     row = sized["cases"]["outd"]["function_evidence"]
     for values, expected in (((0.12, 0.07, 160.0), True), ((0.12, 0.09, 160.0), False)):
         for name, value in zip(("rmse", "miscalibration", "elppd"), values, strict=True):
             row[name] = interval([value])
-        judged = [c for c in claims(sized) if "prior by evidence, out of" in c["claim"]]
-        assert [c["holds"] for c in judged] == [expected]
+        judged = [c for c in claims(sized) if "prior by evidence, out of" in c.claim]
+        assert [c.holds for c in judged] == [expected]
 
 
 def test_noise_study_runs_under_each_covariance(tables, settings):

@@ -102,8 +102,8 @@ def test_the_prior_has_as_many_networks_as_the_ensembles(repeats):
 def claim(rows, about, start):
     explained = dict.fromkeys(OUTPUT_NAMES, 0.1) | {"nu_eff": 0.9}
     (found,) = [c for c in claims(rows, explained, PAPER_COUNTS)
-                if c["about"] == about and c["claim"].startswith(start)]  # fmt: skip
-    return found["holds"]
+                if c.about == about and c.claim.startswith(start)]  # fmt: skip
+    return found.holds
 
 
 def test_claims_follow_the_numbers():
@@ -128,14 +128,14 @@ def test_claims_name_the_sizes_of_the_run():
     names = ("ind25_anchored", "ind50_anchored", "ind100_anchored", "outd_anchored", "outd_vanilla")
     rows = score_rows([dict.fromkeys(names, row)])
     n_train = {"outd": 24, "ind25": 4, "ind50": 8, "ind100": 16}
-    found = {c["claim"] for c in claims(rows, dict.fromkeys(OUTPUT_NAMES, 0.1), n_train)}
+    found = {c.claim for c in claims(rows, dict.fromkeys(OUTPUT_NAMES, 0.1), n_train)}
     assert "RMSE improves from 4 to 8 to 16 training cells" in found
     assert any(text.startswith("For 8 and 24 training cells the mean") for text in found)
 
 
 def test_claims_on_size_need_all_three_sizes():
     rows = score_rows([{"outd_anchored": prediction(), "outd_vanilla": prediction()}])
-    places = {each["about"] for each in claims(rows, dict.fromkeys(OUTPUT_NAMES, 0.1), {})}
+    places = {each.about for each in claims(rows, dict.fromkeys(OUTPUT_NAMES, 0.1), {})}
     assert "Fig. 12" not in places
 
 
