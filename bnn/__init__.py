@@ -5,9 +5,10 @@ import importlib
 from bnn.ensembles import AnchoredEnsemble, VanillaEnsemble, load
 from bnn.ensembles.base import ConstantInputWarning
 from bnn.ensembles.pretraining import PriorRangeWarning
-from bnn.evaluation import exact_posteriors as reference
 from bnn.evaluation import metrics
 from bnn.function_priors import evidence
+from bnn.function_priors.exact_posterior import ExactPosterior
+from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.kernels import (
     RBF,
     Linear,
@@ -17,14 +18,8 @@ from bnn.function_priors.kernels import (
     Periodic,
     RationalQuadratic,
 )
-from bnn.function_priors.samplers import (
-    GaussianProcessPrior,
-    LinearMean,
-    RandomMean,
-    SamplerPrior,
-    TablePrior,
-    latin_hypercube,
-)
+from bnn.function_priors.means import LinearMean, RandomMean
+from bnn.function_priors.samplers import SamplerPrior, TablePrior, latin_hypercube
 from bnn.networks.architecture import Architecture
 from bnn.scaling import BoundsScaler
 from bnn.training.loop import DivergenceError, DivergenceWarning, train
@@ -47,6 +42,7 @@ __all__ = [
     "Convergence",
     "DivergenceError",
     "DivergenceWarning",
+    "ExactPosterior",
     "FactorisedGaussian",
     "FactorisedGeneralisedNormal",
     "FunctionAnchoring",
@@ -73,7 +69,6 @@ __all__ = [
     "load",
     "metrics",
     "plots",
-    "reference",
     "train",
 ]
 

@@ -1,9 +1,14 @@
-"""Checks of hyper-parameters, each with an exact message."""
+"""Checks of hyper-parameters and arrays, each with an exact message."""
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import torch
+from numpy.typing import ArrayLike, NDArray
+
+Array: TypeAlias = NDArray[np.float64]
 
 
 def check_option(name: str, value, options) -> None:
@@ -18,7 +23,7 @@ def check_integer(name: str, value, smallest: int) -> None:
         raise ValueError(f"{name} = {value!r}: must be an integer >= {smallest}")
 
 
-def as_columns(name: str, values, n: int) -> np.ndarray:
+def as_columns(name: str, values: ArrayLike, n: int) -> Array:
     """Return values of n points, (n,) or (n, n_out), as (n, n_out) float64.
 
     Raises:
@@ -30,7 +35,7 @@ def as_columns(name: str, values, n: int) -> np.ndarray:
     return array.reshape(n, -1)
 
 
-def as_points(name: str, X) -> np.ndarray:
+def as_points(name: str, X: ArrayLike) -> Array:
     """Return points as float64.
 
     Raises:

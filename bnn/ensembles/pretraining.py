@@ -18,12 +18,8 @@ from bnn.ensembles.base import (
     EnsembleRegressor,
 )
 from bnn.ensembles.storage import plain, restored
-from bnn.function_priors.samplers import (
-    FunctionalPrior,
-    GaussianProcessPrior,
-    draw_realisations,
-    latin_hypercube,
-)
+from bnn.function_priors.gaussian_process import GaussianProcessPrior
+from bnn.function_priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
 from bnn.networks.architecture import Architecture
 from bnn.scaling import scaler_of
 

@@ -1,15 +1,21 @@
-"""Functional anchoring: prior realisations conditioned on perturbed data, in closed form.
+"""Gaussian conditioning: posterior moments and realisations of a Gaussian f given noisy data.
 
-The objective of member k with its prior realisation g and perturbed data ỹ,
+With prior mean m and covariance C of f(X), and data ỹ = H f + ε with ε ~ N(0, Σ_noise), where H
+picks the data among the points X, the posterior has
+
+    gain G = C Hᵀ (H C Hᵀ + Σ_noise)⁻¹,   mean m + G (ỹ - H m),   covariance S = C - G H C.
+
+Matheron's rule f* = g + G (ỹ - H g) turns a prior realisation g and perturbed data ỹ into a
+posterior realisation. The objective of a member that is anchored in function space,
 
     Σ_i (ỹ_i - f(x_i))ᵀ Σ_noise⁻¹ (ỹ_i - f(x_i)) + (f - g)(X)ᵀ C⁺ (f - g)(X),
 
-is, completing the square, (f - f*)(X)ᵀ S⁻¹ (f - f*)(X) plus a constant, with
+is, completing the square, (f - f*)(X)ᵀ S⁻¹ (f - f*)(X) plus a constant.
 
-    f* = g + C Hᵀ (H C Hᵀ + Σ_noise)⁻¹ (ỹ - H g),   S = C - C Hᵀ (H C Hᵀ + Σ_noise)⁻¹ H C,
+Entry j n + i of a vector is point i of output j. Matrices are given by their diagonal blocks,
+(n_out, n, n) for independent outputs and (1, n_out n, n_out n) for dependent ones.
 
-where H picks the data among the points X. f* is Matheron's rule, and S the posterior covariance.
-Entry j n + i of a vector is point i of output j; the data are the first of the points.
+Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
 """
 
 from __future__ import annotations
@@ -19,17 +25,19 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve, solve_triangular
 
+from bnn._validation import Array
 
-def output_vectors(values: np.ndarray) -> np.ndarray:
+
+def output_vectors(values: Array) -> Array:
     """Lay values (K, n, n_out) out as vectors, (K, n_out n)."""
     return np.swapaxes(values, 1, 2).reshape(len(values), -1)
 
 
-def scaled_blocks(blocks: np.ndarray, scales: np.ndarray) -> np.ndarray:
+def scaled_blocks(blocks: Array, scales: Array) -> Array:
     """Divide a covariance by the scales of the outputs.
 
     Args:
-        blocks: Its diagonal blocks, (n_out, n, n) or (1, n_out n, n_out n).
+        blocks: Diagonal blocks, (n_out, n, n) or (1, n_out n, n_out n).
         scales: (n_out,).
 
     Returns:
@@ -40,7 +48,7 @@ def scaled_blocks(blocks: np.ndarray, scales: np.ndarray) -> np.ndarray:
     return blocks / (factors[:, :, None] * factors[:, None, :])
 
 
-def squared_distance(differences: np.ndarray, blocks: np.ndarray) -> np.ndarray:
+def squared_distance(differences: Array, blocks: Array) -> Array:
     """Return vᵀ C⁻¹ v of differences, (K,).
 
     Args:
@@ -49,11 +57,12 @@ def squared_distance(differences: np.ndarray, blocks: np.ndarray) -> np.ndarray:
     """
     vectors = output_vectors(differences).reshape(len(differences), len(blocks), -1)
     pairs = zip(np.linalg.cholesky(blocks), vectors.swapaxes(0, 1), strict=True)
-    return np.square([solve_triangular(R, v.T, lower=True) for R, v in pairs]).sum(axis=(0, 1))
+    whitened = np.array([solve_triangular(R, v.T, lower=True) for R, v in pairs])
+    return np.square(whitened).sum(axis=(0, 1))
 
 
-def check_nugget(nugget: float, blocks: np.ndarray, n_outputs: int) -> None:
-    """Refuse a nugget beside which all functions of the prior are close to each other.
+def check_nugget(nugget: float, blocks: Array, n_outputs: int) -> None:
+    """Refuse a nugget that is not small beside the prior's standard deviation.
 
     Args:
         nugget: δ.
@@ -72,55 +81,102 @@ def check_nugget(nugget: float, blocks: np.ndarray, n_outputs: int) -> None:
         )
 
 
+class NoisyData:
+    """The covariance H C Hᵀ + Σ_noise of the data, factorised once.
+
+    Args:
+        blocks: Diagonal blocks of H C Hᵀ, (n_out, N, N) or (1, n_out N, n_out N).
+        noise: Σ_noise, (n_out, n_out), in the same units. Blocks stay apart while it is diagonal.
+    """
+
+    def __init__(self, blocks: Array, noise: Array) -> None:
+        n_data = blocks.shape[0] * blocks.shape[1] // len(noise)
+        variances = np.diag(noise)
+        self.apart = len(blocks) == len(noise) and np.array_equal(noise, np.diag(variances))
+        each = variances[:, None, None] * np.eye(n_data)
+        noises = each if self.apart else np.kron(noise, np.eye(n_data))[None]
+        self._factors = [cho_factor(block) for block in self.arranged(blocks) + noises]
+
+    def arranged(self, blocks: Array) -> Array:
+        """Join blocks into one where the noise couples the outputs."""
+        return blocks if self.apart else block_diag(*blocks)[None]
+
+    def solve(self, values: Array) -> Array:
+        """Return (H C Hᵀ + Σ_noise)⁻¹ v by blocks, for v (B, p, k)."""
+        pairs = zip(self._factors, values, strict=True)
+        return np.stack([cho_solve(factor, v) for factor, v in pairs])
+
+    def gains(self, cross: Array) -> Array:
+        """Return G by blocks, (B, m, p), for the arranged blocks of C Hᵀ (B, m, p)."""
+        return self.solve(cross.swapaxes(1, 2)).swapaxes(1, 2)
+
+    @property
+    def log_determinant(self) -> float:
+        """Logarithm of the determinant of H C Hᵀ + Σ_noise."""
+        return float(2.0 * sum(np.log(np.diag(factor)).sum() for factor, _ in self._factors))
+
+
 @dataclass(frozen=True)
 class Conditioning:
     """The affine map from prior realisations to posterior ones at the points X.
 
     Attributes:
-        gains: C Hᵀ (H C Hᵀ + Σ_noise)⁻¹ by blocks, (B, m, p) with p data a block.
+        gains: G by blocks, (B, m, p), for p data in a block.
         covariance: S by blocks, (B, m, m).
     """
 
-    gains: np.ndarray
-    covariance: np.ndarray
+    gains: Array
+    covariance: Array
 
     @classmethod
-    def of(cls, prior_blocks: np.ndarray, noise: np.ndarray, n_data: int) -> Conditioning:
-        """Condition on the first n_data points.
+    def of(cls, prior_blocks: Array, noise: Array, n_data: int) -> Conditioning:
+        """Condition on the first points.
 
         Args:
             prior_blocks: C, (n_out, n, n) or (1, n_out n, n_out n).
             noise: Σ_noise, (n_out, n_out), in the same units.
-            n_data: N.
+            n_data: N, number of the points that are data.
 
         Returns:
             The map. Blocks stay apart while Σ_noise is diagonal.
         """
-        n_outputs = len(noise)
-        if len(prior_blocks) == n_outputs and np.array_equal(noise, np.diag(np.diag(noise))):
-            noises = [variance * np.eye(n_data) for variance in np.diag(noise)]
-            data = np.arange(n_data)
-        else:
-            prior_blocks = block_diag(*prior_blocks)[None]
-            noises = [np.kron(noise, np.eye(n_data))]
-            n = prior_blocks.shape[1] // n_outputs
-            data = (np.arange(n_outputs)[:, None] * n + np.arange(n_data)).ravel()
-        gains, covariances = [], []
-        for C, variance in zip(prior_blocks, noises, strict=True):
-            cross = C[:, data]
-            gains.append(cho_solve(cho_factor(cross[data] + variance), cross.T).T)
-            covariances.append(C - gains[-1] @ cross.T)
-        return cls(np.stack(gains), np.stack(covariances))
+        outputs = len(noise) // len(prior_blocks)  # in each block
+        n = prior_blocks.shape[1] // outputs
+        data = (np.arange(outputs)[:, None] * n + np.arange(n_data)).ravel()
+        cross = prior_blocks[:, :, data]
+        return cls.given(NoisyData(cross[:, data], noise), cross, prior_blocks)
 
-    def apply(self, realisations: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return f*, (K, n, n_out).
+    @classmethod
+    def given(cls, data: NoisyData, cross: Array, prior_blocks: Array) -> Conditioning:
+        """Condition on factorised data.
 
         Args:
-            realisations: g at X, the data first, (K, n, n_out).
-            targets: ỹ, (K, N, n_out).
+            data: The data.
+            cross: Diagonal blocks of C Hᵀ, (n_out, m, N) or (1, n_out m, n_out N).
+            prior_blocks: Diagonal blocks of C, (n_out, m, m) or (1, n_out m, n_out m).
+
+        Returns:
+            The map.
         """
-        K, n, n_out = realisations.shape
-        misfit = output_vectors(targets - realisations[:, : targets.shape[1]])
-        by_block = misfit.reshape(K, len(self.gains), -1)
+        cross = data.arranged(cross)
+        gains = data.gains(cross)
+        return cls(gains, data.arranged(prior_blocks) - gains @ cross.swapaxes(1, 2))
+
+    def apply(self, realisations: Array, targets: Array) -> Array:
+        """Apply Matheron's rule.
+
+        Args:
+            realisations: g at X, with the data first, (K, n, n_out).
+            targets: ỹ, (K, N, n_out).
+
+        Returns:
+            f*, (K, n, n_out).
+        """
+        return realisations + self.correction(targets - realisations[:, : targets.shape[1]])
+
+    def correction(self, misfit: Array) -> Array:
+        """Return G v at X, (K, n, n_out), for v (K, N, n_out)."""
+        K, _, n_out = misfit.shape
+        by_block = output_vectors(misfit).reshape(K, len(self.gains), -1)
         correction = np.einsum("bmp,kbp->kbm", self.gains, by_block, optimize=True)
-        return realisations + correction.reshape(K, n_out, n).swapaxes(1, 2)
+        return correction.reshape(K, n_out, -1).swapaxes(1, 2)

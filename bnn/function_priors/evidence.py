@@ -6,51 +6,34 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
-from bnn.function_priors.gaussian_process import GaussianProcessPrior, LinearMean
-from bnn.function_priors.kernels import RBF, Combination, Kernel, Linear
+from bnn._validation import Array
+from bnn.function_priors.gaussian_process import GaussianProcessPrior
+from bnn.function_priors.kernels import RBF, Linear
+from bnn.function_priors.means import LinearMean
 from bnn.noise import noise_covariance
 
-# Bounds of the search: length scales in ranges of the input, variances in those of the output.
+# Bounds of the search: length scales relative to the range of the input, variances relative to the
+# variance of the output.
 LENGTHSCALES = (0.025, 25.0)
 VARIANCES = (1e-4, 1e2)
-WIDE = 10.0  # standard deviation of a mean's coefficients, in what the data's spread suggests
-# Complaints of a search that has arrived: an input does not matter, so that its length scale is at
-# the bound; nothing but rounding is left to be gained along the last direction.
+WIDE = 10.0  # prior deviation of a mean's coefficient, relative to what the data's spread suggests
+# Warnings of a search that has arrived: a length scale is at its bound because the input does not
+# matter, or only rounding errors are left to be gained along the last direction.
 ARRIVED = (
     ".*close to the specified (lower|upper) bound",
     "lbfgs failed to converge[^\\n]*\\nABNORMAL",
 )
 
 
-class _Fixed(sk.Kernel):
-    """A kernel of bnn without anything to optimise, as one of scikit-learn.
-
-    Args:
-        kernel: The kernel.
-    """
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-
-    def __call__(self, X, Y=None, eval_gradient=False):
-        values = self.kernel(X, X if Y is None else Y)
-        return (values, np.empty((*values.shape, 0))) if eval_gradient else values
-
-    def diag(self, X):
-        return np.array([self.kernel(row, row)[0, 0] for row in X[:, None]])
-
-    def is_stationary(self):
-        return False
-
-
 def fit_prior(
-    X: np.ndarray,
-    y: np.ndarray,
-    noise,
+    X: ArrayLike,
+    y: ArrayLike,
+    noise: ArrayLike,
     *,
     mean_features: Sequence[int] | None = None,
     intercept: bool = True,
@@ -58,7 +41,7 @@ def fit_prior(
     restarts: int = 4,
     random_state: int | None = 0,
 ) -> GaussianProcessPrior:
-    """Choose variance and length scales of an RBF prior, one for each input and output.
+    """Choose the variance and length scales of an RBF prior, for each input and output.
 
     Output j is θ_j·x + GP(0, k0_j exp(-½ Σ_i (x_i - x'_i)² / L_ji²)). The coefficients θ_j of the
     mean, and its constant, are Gaussian and integrated out, so that they are part of the kernel;
@@ -68,20 +51,20 @@ def fit_prior(
         X: (N, n_in).
         y: (N,) or (N, n_out).
         noise: Standard deviations or Σ_noise, known; correlations between outputs are ignored.
-        mean_features: Inputs of the linear mean; None takes all, () none.
+        mean_features: Numbers of the inputs of the linear mean; None takes all, () none.
         intercept: Whether the mean has a constant too.
-        coefficient_variance: Of θ and the constant, in units of y² and x², around zero at x = 0.
-            None takes what is wide for the data, around their mean: units and origins then do not
-            matter.
-        restarts: Random starts of the search beside the usual one.
+        coefficient_variance: Variance of θ and of the constant, in units of y² and x², around zero
+            at x = 0. None takes a variance that is wide for the data, around the data's mean, so
+            that units and origins do not matter.
+        restarts: Number of searches from random starts, beside the one from the default start.
         random_state: Seed of these starts.
 
     Returns:
-        The prior, with one kernel an output, on all inputs.
+        The prior, with one kernel for each output, on all inputs.
 
     Raises:
-        ValueError: If X and y have different lengths, an input is constant, or a mean feature is
-            not an input.
+        ValueError: If X and y have different lengths, an input or output is constant, or a mean
+            feature is not an input.
 
     Warns:
         ConvergenceWarning: If the search did not end.
@@ -91,7 +74,9 @@ def fit_prior(
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     y = y.reshape(len(y), -1)
     _check(X, y)
-    chosen = _chosen(X.shape[1], mean_features)
+    chosen = list(range(X.shape[1]) if mean_features is None else mean_features)
+    if any(not 0 <= i < X.shape[1] for i in chosen):
+        raise ValueError(f"mean_features = {chosen}: must be among 0 to {X.shape[1] - 1}")
     variances = np.diag(noise_covariance(noise, y.shape[1]))
     kernels, means = [], np.zeros(y.shape[1])
     if intercept and coefficient_variance is None:
@@ -103,7 +88,7 @@ def fit_prior(
     return GaussianProcessPrior(mean, kernels, n_outputs=len(kernels))
 
 
-def _check(X: np.ndarray, y: np.ndarray) -> None:
+def _check(X: Array, y: Array) -> None:
     if X.ndim != 2 or len(X) != len(y):
         raise ValueError(f"X has shape {X.shape}: must be ({len(y)}, n_in), as y has {len(y)} rows")
     for name, values in (("input", X), ("output", y)):
@@ -112,17 +97,10 @@ def _check(X: np.ndarray, y: np.ndarray) -> None:
             raise ValueError(f"{name} {constant[0]} is constant: it says nothing about its scale")
 
 
-def _chosen(n_inputs: int, features) -> list[int]:
-    chosen = list(range(n_inputs) if features is None else features)
-    if any(not 0 <= i < n_inputs for i in chosen):
-        raise ValueError(f"mean_features = {chosen}: must be among 0 to {n_inputs - 1}")
-    return chosen
-
-
 def _linear(
-    X: np.ndarray, y: np.ndarray, chosen: list[int], intercept: bool, variance: float | None
+    X: Array, y: Array, chosen: list[int], intercept: bool, variance: float | None
 ) -> Linear | None:
-    """The kernel of the mean, None without one."""
+    """Return the kernel of the mean, None if there is no mean."""
     if not chosen and not intercept:
         return None
     slopes = np.zeros(X.shape[1])
@@ -136,18 +114,19 @@ def _linear(
 
 
 def _maximise(
-    X: np.ndarray,
-    y: np.ndarray,
+    X: Array,
+    y: Array,
     noise_variance: float,
     linear: Linear | None,
     restarts: int,
     random_state: int | None,
-) -> Kernel:
+) -> sk.Kernel:
+    """Return the RBF kernel of largest evidence, plus the kernel of the mean."""
     ranges, spread = np.ptp(X, axis=0), y.var()
     lengthscales = sk.RBF(0.5 * ranges, np.outer(ranges, LENGTHSCALES))
     kernel = sk.ConstantKernel(spread, np.multiply(spread, VARIANCES)) * lengthscales
     regressor = GaussianProcessRegressor(
-        kernel if linear is None else kernel + _Fixed(linear),
+        kernel if linear is None else kernel + linear,
         alpha=noise_variance,
         n_restarts_optimizer=restarts,
         random_state=random_state,
@@ -161,14 +140,22 @@ def _maximise(
     return rbf if linear is None else rbf + linear
 
 
-def lengthscales(prior: GaussianProcessPrior) -> np.ndarray:
-    """Return L of a prior from `fit_prior`, (n_out, n_in)."""
-    return np.array([_rbf(prior, j).lengthscale for j in range(prior.n_outputs)])
+def lengthscales(prior: GaussianProcessPrior) -> Array:
+    """Return the length scales L of a prior from fit_prior.
 
+    Args:
+        prior: A prior whose kernels are RBF kernels, or sums of one and a linear kernel.
 
-def _rbf(prior: GaussianProcessPrior, output: int) -> RBF:
-    kernel = prior.kernel if isinstance(prior.kernel, Kernel) else prior.kernel[output]
-    kernel = kernel.first if isinstance(kernel, Combination) else kernel
-    if not isinstance(kernel, RBF):
-        raise ValueError(f"kernel = {kernel}: must be an RBF, or its sum with a linear kernel")
-    return kernel
+    Returns:
+        L, (n_out, n_in).
+
+    Raises:
+        ValueError: If a kernel is of another kind.
+    """
+    single = isinstance(prior.kernel, sk.Kernel)
+    kernels = [prior.kernel] * prior.n_outputs if single else prior.kernel
+    kernels = [kernel.k1 if isinstance(kernel, sk.Sum) else kernel for kernel in kernels]
+    for kernel in kernels:
+        if not isinstance(kernel, RBF):
+            raise ValueError(f"kernel = {kernel}: must be an RBF, or its sum with a linear kernel")
+    return np.array([kernel.lengthscale for kernel in kernels])

@@ -1,4 +1,4 @@
-"""Gaussian process priors: means, kernels by output, bounds, safe sampling."""
+"""Gaussian process priors: a mean, one kernel for each output, bounds, safe sampling."""
 
 from __future__ import annotations
 
@@ -6,89 +6,38 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from numpy.typing import ArrayLike
+from sklearn.gaussian_process import kernels as sk
 
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
-from bnn._validation import as_columns, as_points
-from bnn.function_priors.kernels import RBF, Kernel
+from bnn._validation import Array, as_points
+from bnn.function_priors.conditioning import Conditioning, NoisyData
+from bnn.function_priors.kernels import RBF
+from bnn.function_priors.means import RandomMean
 
 # Relative to the variance: what keeps conditioning on neighbouring points solvable.
 JITTER = 1e-8
 
 
 @dataclass(frozen=True)
-class LinearMean:
-    """A mean linear in the inputs, m(x) = A x + a.
-
-    Attributes:
-        coefficients: A, (n_out, n_in); a vector (n_out,) means θ_j x[0].
-        intercept: a, one number or (n_out,).
-    """
-
-    coefficients: np.ndarray
-    intercept: np.ndarray | float = 0.0
-
-    def __call__(self, X: np.ndarray) -> np.ndarray:
-        """Evaluate at X (n, n_in): (n, n_out)."""
-        A = np.asarray(self.coefficients, dtype=float)
-        if A.ndim < 2:
-            return X[:, :1] * np.atleast_1d(A) + self.intercept
-        if A.shape[1] != X.shape[1]:
-            raise ValueError(f"coefficients have shape {A.shape}: must be (n_out, {X.shape[1]})")
-        return X @ A.T + self.intercept
-
-    @classmethod
-    def fit(
-        cls, X: np.ndarray, y: np.ndarray, features: Sequence[int], intercept: bool = False
-    ) -> LinearMean:
-        """Fit by least squares, the same inputs for every output.
-
-        Args:
-            X: (n, n_in).
-            y: (n,) or (n, n_out).
-            features: The inputs used, by number.
-            intercept: Whether a is fitted too.
-
-        Returns:
-            The mean.
-        """
-        y = as_columns("y", y, len(X))
-        columns = [X[:, i] for i in features] + ([np.ones(len(X))] if intercept else [])
-        solution = np.linalg.lstsq(np.column_stack(columns), y, rcond=None)[0]
-        coefficients = np.zeros((y.shape[1], X.shape[1]))
-        coefficients[:, list(features)] = solution[: len(features)].T
-        return cls(coefficients, solution[-1] if intercept else 0.0)
-
-
-@dataclass(frozen=True)
-class RandomMean:
-    """A mean with random parameters, drawn anew for every realisation.
-
-    Attributes:
-        function: (X (n, n_in), rng) → (n,) or (n, n_out); prior D of the paper is
-            ``lambda X, rng: 5 * rng.uniform(-1, 1) * X[:, 0] ** 3``.
-    """
-
-    function: Callable[[np.ndarray, np.random.Generator], np.ndarray]
-
-
-@dataclass(frozen=True)
 class GaussianProcessPrior:
-    """Independent Gaussian processes, one an output.
+    """Independent Gaussian processes, one for each output.
 
     Attributes:
-        mean: A number, X → (n,) or (n, n_out), a LinearMean or a RandomMean.
-        kernel: One kernel for all outputs, or one an output.
+        mean: A number, a function X → (n,) or (n, n_out), a LinearMean or a RandomMean.
+        kernel: One kernel for all outputs, or a sequence with one for each output; kernels of bnn
+            and of scikit-learn.
         n_outputs: Number of outputs.
-        features: The inputs that the kernel sees: None (all), numbers, or numbers an output.
+        features: Numbers of the inputs that the kernel sees, or one such list for each output;
+            None takes all inputs.
         bounds: (low, high), each None, a number or (n_out,); realisations are clipped to them.
     """
 
-    mean: float | Callable | RandomMean = 0.0
-    kernel: Kernel | Sequence[Kernel] = field(default_factory=RBF)
+    mean: float | Callable[[Array], ArrayLike] | RandomMean = 0.0
+    kernel: sk.Kernel | Sequence[sk.Kernel] = field(default_factory=RBF)
     n_outputs: int = 1
-    features: Sequence | None = None
-    bounds: tuple = (None, None)
+    features: Sequence[int] | Sequence[Sequence[int]] | None = None
+    bounds: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
 
     def __post_init__(self) -> None:
         """Validate.
@@ -98,7 +47,7 @@ class GaussianProcessPrior:
         """
         if self.n_outputs < 1:
             raise ValueError(f"n_outputs = {self.n_outputs}: must be >= 1")
-        if not isinstance(self.kernel, Kernel) and len(self.kernel) != self.n_outputs:
+        if not isinstance(self.kernel, sk.Kernel) and len(self.kernel) != self.n_outputs:
             raise ValueError(f"kernel has {len(self.kernel)} entries: must be {self.n_outputs}")
         if self.features is not None and self._per_output and len(self.features) != self.n_outputs:
             raise ValueError(f"features has {len(self.features)} lists: must be {self.n_outputs}")
@@ -137,7 +86,7 @@ class GaussianProcessPrior:
             raise ValueError(f"features = {chosen}: must be among 0 to {n_features - 1}")
         return chosen
 
-    def covariance(self, A: np.ndarray, B: np.ndarray, output: int = 0) -> np.ndarray:
+    def covariance(self, A: Array, B: Array, output: int = 0) -> Array:
         """Evaluate the kernel of one output on its features.
 
         Args:
@@ -148,11 +97,16 @@ class GaussianProcessPrior:
         Returns:
             k(A, B), (n, m).
         """
-        kernel = self.kernel if isinstance(self.kernel, Kernel) else self.kernel[output]
+        kernel = self.kernel if isinstance(self.kernel, sk.Kernel) else self.kernel[output]
         chosen = self.features_of(output, A.shape[1])
-        return kernel(A[:, chosen], B[:, chosen])
+        values: Array = kernel(A[:, chosen], B[:, chosen])
+        return values
 
-    def mean_values(self, X: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
+    def covariances(self, A: Array, B: Array) -> Array:
+        """Return k(A, B) of every output, (n_out, n, m), see covariance."""
+        return np.stack([self.covariance(A, B, j) for j in range(self.n_outputs)])
+
+    def mean_values(self, X: Array, rng: np.random.Generator | None = None) -> Array:
         """Evaluate the mean.
 
         Args:
@@ -179,7 +133,7 @@ class GaussianProcessPrior:
             )
         return np.broadcast_to(values, (len(X), self.n_outputs))
 
-    def sample(self, X: np.ndarray, n_samples: int, random_state: RandomState = None) -> np.ndarray:
+    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
         """Draw realisations.
 
         Args:
@@ -195,37 +149,33 @@ class GaussianProcessPrior:
         return self.clip(self._means(X, n_samples, seeds) + self._fluctuations(X, n_samples, seeds))
 
     def extend(
-        self, X: np.ndarray, known: np.ndarray, n_samples: int, random_state: RandomState
-    ) -> np.ndarray:
-        """Continue realisations to other points.
+        self, X: ArrayLike, known: ArrayLike, n_samples: int, random_state: RandomState
+    ) -> Array:
+        """Continue realisations to other points, given what sample has drawn.
 
         Args:
-            X: Where, (n, n_in).
-            known: Where sample has drawn them, (m, n_in).
-            n_samples: As there.
-            random_state: The seed used there.
+            X: Points to continue to, (n, n_in).
+            known: Points at which sample has drawn, (m, n_in).
+            n_samples: Number of realisations, as given to sample.
+            random_state: Seed that was given to sample.
 
         Returns:
-            The same realisations at X, (n_samples, n, n_out), drawn given what sample drew.
+            The same realisations at X, (n_samples, n, n_out).
         """
         X, known = as_points("X", X), as_points("known", known)
         seeds = seed_sequence(random_state)
         drawn = self._fluctuations(known, n_samples, seeds)
-        values = np.empty((n_samples, len(X), self.n_outputs))
-        for j in range(self.n_outputs):
-            own, cross = self.covariance(X, X, j), self.covariance(known, X, j)
-            jitter = JITTER * np.diag(own).mean()
-            factor = cho_factor(self.covariance(known, known, j) + jitter * np.eye(len(known)))
-            gain = cho_solve(factor, cross)
-            eigenvalues, vectors = np.linalg.eigh(own - cross.T @ gain)
+        own, cross = self.covariances(X, X), self.covariances(X, known)
+        jitter = JITTER * np.diagonal(own, axis1=1, axis2=2).mean(axis=1)
+        data = NoisyData(self.covariances(known, known), np.diag(jitter))
+        given = Conditioning.given(data, cross, own)
+        values = given.correction(drawn)
+        for j, covariance in enumerate(given.covariance):
             noise = generator(spawn(seeds, 2, j)).standard_normal((n_samples, len(X)))
-            root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
-            values[:, :, j] = drawn[:, :, j] @ gain + noise @ root.T
+            values[:, :, j] += noise @ _root(*np.linalg.eigh(covariance)).T
         return self.clip(values + self._means(X, n_samples, seeds))
 
-    def _fluctuations(
-        self, X: np.ndarray, n_samples: int, seeds: np.random.SeedSequence
-    ) -> np.ndarray:
+    def _fluctuations(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
         """Draw realisations without mean and bounds, (n_samples, n, n_out)."""
         values = np.empty((n_samples, len(X), self.n_outputs))
         for j in range(self.n_outputs):
@@ -233,29 +183,29 @@ class GaussianProcessPrior:
             values[:, :, j] = noise @ covariance_root(self.covariance(X, X, j)).T
         return values
 
-    def _means(self, X: np.ndarray, n_samples: int, seeds: np.random.SeedSequence) -> np.ndarray:
+    def _means(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
         """Evaluate the mean of every realisation, (n_samples or 1, n, n_out)."""
         if not isinstance(self.mean, RandomMean):
             return self.mean_values(X)[None]
         generators = member_generators(spawn(seeds, 0), n_samples)
         return np.stack([self.mean_values(X, rng) for rng in generators])
 
-    def clip(self, values: np.ndarray) -> np.ndarray:
+    def clip(self, values: Array) -> Array:
         """Map values (..., n_out) back to the admissible region."""
         return np.clip(values, *self._limits)
 
     @property
-    def _limits(self) -> list[np.ndarray]:
+    def _limits(self) -> list[Array]:
         pairs = zip(self.bounds, (-np.inf, np.inf), strict=True)
         return [np.asarray(d if b is None else b, dtype=float) for b, d in pairs]
 
 
-def covariance_root(covariance: np.ndarray, scale: float = 0.0) -> np.ndarray:
+def covariance_root(covariance: Array, scale: float = 0.0) -> Array:
     """Return R with R Rᵀ = K for a semi-definite K, however close to singular.
 
     Args:
         covariance: K, (n, n).
-        scale: Of the numbers that K is a difference of, where these are larger than K.
+        scale: Size of the numbers that K is a difference of, where these are larger than K.
 
     Returns:
         R, (n, n), from the eigenvalues with rounding errors below zero removed.
@@ -266,4 +216,8 @@ def covariance_root(covariance: np.ndarray, scale: float = 0.0) -> np.ndarray:
     values, vectors = np.linalg.eigh(covariance)
     if values[0] < -1e-8 * max(values[-1], scale) or not np.isfinite(values).all():
         raise ValueError(f"the covariance has eigenvalue {values[0]:.3g}: must be >= 0")
-    return vectors * np.sqrt(np.maximum(values, 0.0))
+    return _root(values, vectors)
+
+
+def _root(eigenvalues: Array, vectors: Array) -> Array:
+    return vectors * np.sqrt(np.maximum(eigenvalues, 0.0))

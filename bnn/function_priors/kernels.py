@@ -1,62 +1,78 @@
-"""Covariance functions k(x, x') of Gaussian process priors."""
+"""Covariance functions k(x, x') of Gaussian process priors.
+
+Every kernel is a scikit-learn kernel without free parameters, so that sums and products may mix
+both kinds. scikit-learn's RBF and Matérn kernels round differently, which would change the
+networks of a given seed; its rational quadratic and periodic ones have a single length scale.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._validation import Array
 
 
-def _check_positive(name: str, value) -> None:
+def _check_positive(name: str, value: ArrayLike) -> None:
     values = np.asarray(value, dtype=float)
     if values.ndim > 1 or values.size == 0 or not np.all(np.isfinite(values) & (values > 0)):
         raise ValueError(f"{name} = {value}: must be > 0")
 
 
-def _check_positive_number(name: str, value) -> None:
+def _check_positive_number(name: str, value: float) -> None:
     if np.ndim(value) or not 0.0 < value < np.inf:
         raise ValueError(f"{name} = {value}: must be one number > 0")
 
 
-class Kernel:
-    """A covariance function; kernels add and multiply."""
+def _per_input(name: str, value: ArrayLike, X: Array) -> Array:
+    """Return a parameter as an array, () or (n_in,)."""
+    values = np.asarray(value, dtype=float)
+    if values.size not in (1, X.shape[1]):
+        raise ValueError(
+            f"{name} has {values.size} entries: must be one, or {X.shape[1]} as the inputs"
+        )
+    return values
 
-    def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+
+class Kernel(sk.Kernel):  # type: ignore[misc]
+    """Base of the kernels here: a scikit-learn kernel whose parameters are fixed."""
+
+    def __call__(
+        self, X: Array, Y: Array | None = None, eval_gradient: bool = False
+    ) -> Array | tuple[Array, Array]:
         """Evaluate k.
 
         Args:
-            A: (n, n_in).
-            B: (m, n_in).
+            X: (n, n_in).
+            Y: (m, n_in); None takes X.
+            eval_gradient: Whether to return the gradient by the free parameters too.
 
         Returns:
-            k(A, B), (n, m).
+            k(X, Y), (n, m); with the gradient also an empty array, (n, m, 0).
+
+        Raises:
+            ValueError: If a parameter has not one entry per input.
         """
+        values = self._evaluate(X, X if Y is None else Y)
+        return (values, np.empty((*values.shape, 0))) if eval_gradient else values
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) at each point of X (n, n_in), (n,)."""
+        return np.array([self._evaluate(x, x)[0, 0] for x in X[:, None]])
+
+    def is_stationary(self) -> bool:
+        """Return whether k depends on x - x' only."""
+        return isinstance(self, Stationary)
+
+    def _evaluate(self, A: Array, B: Array) -> Array:
         raise NotImplementedError
 
-    def __add__(self, other: Kernel) -> Kernel:
-        """Return the sum of two kernels."""
-        return Combination(self, other, np.add)
 
-    def __mul__(self, other: Kernel) -> Kernel:
-        """Return the product of two kernels."""
-        return Combination(self, other, np.multiply)
-
-
-@dataclass(frozen=True)
-class Combination(Kernel):
-    """Sum or product of two kernels."""
-
-    first: Kernel
-    second: Kernel
-    operation: np.ufunc
-
-    def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Evaluate, see Kernel."""
-        return self.operation(self.first(A, B), self.second(A, B))
-
-
-@dataclass(frozen=True)
+@dataclass
 class Stationary(Kernel):
     """Base of the kernels k0 φ(r), r = |(x - x') / L|.
 
@@ -76,19 +92,14 @@ class Stationary(Kernel):
         """
         _check_positive_number("variance", self.variance)
         _check_positive("lengthscale", self.lengthscale)
-        if np.ndim(self.lengthscale):
-            object.__setattr__(self, "lengthscale", tuple(np.asarray(self.lengthscale).tolist()))
+        if isinstance(self.lengthscale, np.ndarray | list):
+            self.lengthscale = tuple(np.asarray(self.lengthscale).tolist())
 
-    def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Evaluate, see Kernel."""
-        scale = np.asarray(self.lengthscale)
-        if scale.ndim and scale.size != A.shape[1]:
-            raise ValueError(
-                f"lengthscale has {scale.size} entries: must be one, or {A.shape[1]} as the inputs"
-            )
+    def _evaluate(self, A: Array, B: Array) -> Array:
+        scale = _per_input("lengthscale", self.lengthscale, A)
         return self.variance * self.correlation(cdist(A / scale, B / scale))
 
-    def correlation(self, r: np.ndarray) -> np.ndarray:
+    def correlation(self, r: Array) -> Array:
         """Return φ(r) with φ(0) = 1."""
         raise NotImplementedError
 
@@ -96,7 +107,7 @@ class Stationary(Kernel):
 class RBF(Stationary):
     """Squared exponential, φ = exp(-r² / 2)."""
 
-    def correlation(self, r: np.ndarray) -> np.ndarray:
+    def correlation(self, r: Array) -> Array:
         """Return φ(r)."""
         return np.exp(-0.5 * r**2)
 
@@ -104,30 +115,30 @@ class RBF(Stationary):
 class Matern12(Stationary):
     """Matérn ν = 1/2 (exponential), φ = exp(-r)."""
 
-    def correlation(self, r: np.ndarray) -> np.ndarray:
+    def correlation(self, r: Array) -> Array:
         """Return φ(r)."""
         return np.exp(-r)
 
 
 class Matern32(Stationary):
-    """Matérn ν = 3/2."""
+    """Matérn ν = 3/2, φ = (1 + s) exp(-s) with s = √3 r."""
 
-    def correlation(self, r: np.ndarray) -> np.ndarray:
+    def correlation(self, r: Array) -> Array:
         """Return φ(r)."""
         s = np.sqrt(3.0) * r
         return (1.0 + s) * np.exp(-s)
 
 
 class Matern52(Stationary):
-    """Matérn ν = 5/2."""
+    """Matérn ν = 5/2, φ = (1 + s + s² / 3) exp(-s) with s = √5 r."""
 
-    def correlation(self, r: np.ndarray) -> np.ndarray:
+    def correlation(self, r: Array) -> Array:
         """Return φ(r)."""
         s = np.sqrt(5.0) * r
         return (1.0 + s + s**2 / 3.0) * np.exp(-s)
 
 
-@dataclass(frozen=True)
+@dataclass
 class RationalQuadratic(Stationary):
     """Mixture of squared exponentials, φ = (1 + r² / 2α)^-α.
 
@@ -146,17 +157,17 @@ class RationalQuadratic(Stationary):
         super().__post_init__()
         _check_positive_number("alpha", self.alpha)
 
-    def correlation(self, r: np.ndarray) -> np.ndarray:
+    def correlation(self, r: Array) -> Array:
         """Return φ(r)."""
         return (1.0 + r**2 / (2.0 * self.alpha)) ** -self.alpha
 
 
-@dataclass(frozen=True)
+@dataclass
 class Periodic(Stationary):
-    """Periodic in each input, k0 exp(-2 Σ sin²(π (x - x') / period) / L²).
+    """Periodic in each input, k0 exp(-2 Σ_i sin²(π (x_i - x'_i) / period) / L_i²).
 
     Attributes:
-        period: Of every input.
+        period: Period, the same in every input.
     """
 
     period: float = 1.0
@@ -170,19 +181,19 @@ class Periodic(Stationary):
         super().__post_init__()
         _check_positive_number("period", self.period)
 
-    def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Evaluate, see Kernel."""
-        difference = A[:, None, :] - B[None, :, :]
-        sines = np.sin(np.pi * difference / self.period) / np.asarray(self.lengthscale)
+    def _evaluate(self, A: Array, B: Array) -> Array:
+        angles = np.pi * (A[:, None, :] - B[None, :, :]) / self.period
+        sines = np.sin(angles) / _per_input("lengthscale", self.lengthscale, A)
         return self.variance * np.exp(-2.0 * np.sum(sines**2, axis=-1))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Linear(Kernel):
     """Linear functions with Gaussian coefficients, Σ_i k0_i (x_i - o_i) (x'_i - o_i) + offset.
 
     Attributes:
-        variance: k0, of the slopes, one or one for each (used) input; 0 leaves an input out.
+        variance: k0, variance of the slopes, one number or one for each (used) input; 0 leaves an
+            input out.
         offset: Variance of the value at the origin.
         origin: o, one number or one for each (used) input.
     """
@@ -195,7 +206,7 @@ class Linear(Kernel):
         """Validate.
 
         Raises:
-            ValueError: If a variance is negative, or all are zero.
+            ValueError: If a variance is negative, all are zero, or the origin is not finite.
         """
         values = np.append(np.asarray(self.variance, dtype=float), self.offset)
         if not np.all(np.isfinite(values) & (values >= 0)) or not values.any():
@@ -205,17 +216,10 @@ class Linear(Kernel):
         if not np.isfinite(np.asarray(self.origin, dtype=float)).all():
             raise ValueError(f"origin = {self.origin}: must be finite")
         for name in ("variance", "origin"):
-            value = getattr(self, name)
-            if np.ndim(value):
-                object.__setattr__(self, name, tuple(np.asarray(value).tolist()))
+            if isinstance(getattr(self, name), np.ndarray | list):
+                setattr(self, name, tuple(np.asarray(getattr(self, name)).tolist()))
 
-    def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Evaluate, see Kernel."""
-        for name in ("variance", "origin"):
-            size = np.size(getattr(self, name))
-            if size not in (1, A.shape[1]):
-                raise ValueError(
-                    f"{name} has {size} entries: must be one, or {A.shape[1]} as the inputs"
-                )
-        origin = np.asarray(self.origin)
-        return ((A - origin) * np.asarray(self.variance)) @ (B - origin).T + self.offset
+    def _evaluate(self, A: Array, B: Array) -> Array:
+        variance = _per_input("variance", self.variance, A)
+        origin = _per_input("origin", self.origin, A)
+        return ((A - origin) * variance) @ (B - origin).T + self.offset

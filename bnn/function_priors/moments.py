@@ -10,12 +10,14 @@ from scipy.linalg import block_diag
 from sklearn.covariance import ledoit_wolf
 
 from bnn._seeding import RandomState, member_generators, seed_sequence, spawn
+from bnn._validation import Array
 from bnn.function_priors.conditioning import output_vectors
-from bnn.function_priors.gaussian_process import GaussianProcessPrior, RandomMean
+from bnn.function_priors.gaussian_process import GaussianProcessPrior
+from bnn.function_priors.means import RandomMean
 from bnn.function_priors.samplers import FunctionalPrior, TablePrior, draw_realisations
 
 
-def sample_covariance(values: np.ndarray) -> np.ndarray:
+def sample_covariance(values: Array) -> Array:
     """Estimate the covariance of realisations (R, n, n_out).
 
     It is shrunk towards a diagonal matrix with one variance an output, which may differ by orders
@@ -34,8 +36,8 @@ def sample_covariance(values: np.ndarray) -> np.ndarray:
 
 
 def prior_covariance(
-    prior: FunctionalPrior, X: np.ndarray, n_realisations: int, random_state: RandomState = None
-) -> np.ndarray:
+    prior: FunctionalPrior, X: Array, n_realisations: int, random_state: RandomState = None
+) -> Array:
     """Return the covariance C of a functional prior at some points.
 
     Args:
@@ -53,7 +55,7 @@ def prior_covariance(
         n_realisations = min(n_realisations, len(prior.values))
     if not isinstance(prior, GaussianProcessPrior):
         return sample_covariance(draw_realisations(prior, X, n_realisations, seeds))
-    blocks = np.stack([prior.covariance(X, X, j) for j in range(prior.n_outputs)])
+    blocks = prior.covariances(X, X)
     if not isinstance(prior.mean, RandomMean):
         return blocks
     generators = member_generators(spawn(seeds, 0), n_realisations)
@@ -76,10 +78,10 @@ class DrawnPrior:
     """
 
     prior: FunctionalPrior
-    X: np.ndarray
+    X: Array
     n_samples: int
     seeds: np.random.SeedSequence
-    networks: Callable[[np.ndarray], np.ndarray]
+    networks: Callable[[Array], Array]
 
     @property
     def only_tabulated(self) -> bool:
@@ -87,14 +89,14 @@ class DrawnPrior:
         return isinstance(self.prior, TablePrior) and self.prior.interpolation is None
 
     @property
-    def bounds(self) -> np.ndarray:
+    def bounds(self) -> Array:
         """Bounds of a Gaussian process, (2, 1 or n_out), infinite ones for any other prior."""
         if not isinstance(self.prior, GaussianProcessPrior):
             return np.array([[-np.inf], [np.inf]])
         infinite = np.full((2, self.prior.n_outputs), [[-np.inf], [np.inf]])
         return np.stack([self.prior.clip(infinite[0]), self.prior.clip(infinite[1])])
 
-    def at(self, X: np.ndarray, members: np.ndarray, centred: bool) -> np.ndarray:
+    def at(self, X: Array, members: Array, centred: bool) -> Array:
         """Continue some of the realisations to other points.
 
         A Gaussian process is conditioned on what was drawn; bounds are left out. Any other prior
@@ -119,9 +121,7 @@ class DrawnPrior:
             values += self.prior.mean_values(X) - values.mean(axis=0)
         return values
 
-    def covariance(
-        self, X: np.ndarray, n_realisations: int, random_state: RandomState = None
-    ) -> np.ndarray:
+    def covariance(self, X: Array, n_realisations: int, random_state: RandomState = None) -> Array:
         """Return the blocks of C, see prior_covariance; a table has that of its networks."""
         if self.only_tabulated:
             return sample_covariance(self.networks(X))

@@ -11,32 +11,22 @@ from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
 from scipy.stats import qmc, truncnorm
 
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence
-from bnn.function_priors.gaussian_process import GaussianProcessPrior, LinearMean, RandomMean
-
-__all__ = [
-    "FunctionalPrior",
-    "GaussianProcessPrior",
-    "LinearMean",
-    "RandomMean",
-    "SamplerPrior",
-    "TablePrior",
-    "draw_realisations",
-    "latin_hypercube",
-]
+from bnn._validation import Array
+from bnn.function_priors.gaussian_process import GaussianProcessPrior
 
 
 @runtime_checkable
 class FunctionalPrior(Protocol):
     """Anything that draws realisations g^[k] of a function."""
 
-    def sample(self, X: np.ndarray, n_samples: int, random_state: RandomState = None) -> np.ndarray:
+    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
         """Draw realisations at X (n, n_in): (n_samples, n, n_out)."""
         ...
 
 
 def latin_hypercube(
     n: int, n_features: int, random_state: RandomState = None, bound: float = 2.0
-) -> np.ndarray:
+) -> Array:
     """Draw a Latin hypercube through a standard normal truncated at ±bound.
 
     Args:
@@ -55,8 +45,8 @@ def latin_hypercube(
 
 
 def draw_realisations(
-    prior: FunctionalPrior, X: np.ndarray, n_samples: int, random_state: RandomState = None
-) -> np.ndarray:
+    prior: FunctionalPrior, X: Array, n_samples: int, random_state: RandomState = None
+) -> Array:
     """Draw from any prior and check what it returned.
 
     Args:
@@ -99,10 +89,10 @@ class SamplerPrior:
         parameters: Name → scipy.stats distribution, or rng → value.
     """
 
-    function: Callable[..., np.ndarray]
+    function: Callable[..., Array]
     parameters: Mapping | None = None
 
-    def sample(self, X: np.ndarray, n_samples: int, random_state: RandomState = None) -> np.ndarray:
+    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
         """Draw realisations.
 
         Args:
@@ -117,7 +107,7 @@ class SamplerPrior:
         draws = member_generators(seed_sequence(random_state), n_samples)
         return np.stack([np.reshape(self._realisation(X, rng), (len(X), -1)) for rng in draws])
 
-    def _realisation(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def _realisation(self, X: Array, rng: np.random.Generator) -> Array:
         if self.parameters is None:
             values = self.function(X, rng)
         else:
@@ -148,9 +138,7 @@ class TablePrior:
         ValueError: If shapes do not fit, a value is not finite or interpolation is unknown.
     """
 
-    def __init__(
-        self, points: np.ndarray, values: np.ndarray, interpolation: str | None = None
-    ) -> None:
+    def __init__(self, points: Array, values: Array, interpolation: str | None = None) -> None:
         self.points = np.asarray(points, dtype=float)
         values = np.asarray(values, dtype=float)
         self.values = values[:, :, None] if values.ndim == 2 else values
@@ -166,7 +154,7 @@ class TablePrior:
         if interpolation not in (None, "linear", "nearest"):
             raise ValueError(f"interpolation = {interpolation!r}: must be None, linear or nearest")
 
-    def sample(self, X: np.ndarray, n_samples: int, random_state: RandomState = None) -> np.ndarray:
+    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
         """Draw rows of the table, without repetition while there are enough.
 
         Args:
@@ -182,7 +170,7 @@ class TablePrior:
         order = np.concatenate([rng.permutation(len(self.values)) for _ in range(repeats)])
         return self._at(np.asarray(X, dtype=float), self.values[order[:n_samples]])
 
-    def _at(self, X: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def _at(self, X: Array, values: Array) -> Array:
         if np.array_equal(X, self.points):
             return values
         if self.interpolation is None:

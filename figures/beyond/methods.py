@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bnn import AnchoredEnsemble, FunctionAnchoring, GaussianProcessPrior
-from bnn.evaluation.exact_posteriors import GaussianProcessPosterior
+from bnn import AnchoredEnsemble, ExactPosterior, FunctionAnchoring, GaussianProcessPrior
 from figures.beyond.priors import REPLICATE_DESIGNS, best_prior, priors_by_evidence
 from figures.beyond.scores import distance_to, exact_scores, fit_as_far_as_it_goes, scores
 from figures.beyond.settings import Beyond
@@ -60,11 +59,11 @@ class Problem:
     evidence: GaussianProcessPrior
 
     @cached_property
-    def posteriors(self) -> dict[str, GaussianProcessPosterior]:
+    def posteriors(self) -> dict[str, ExactPosterior]:
         """Exact posteriors under both priors, without the bounds of the paper's."""
         data = self.data
         return {
-            name: GaussianProcessPosterior(prior, data.X, data.y, data.noise)
+            name: ExactPosterior(prior, noise=data.noise).fit(data.X, data.y)
             for name, prior in (("exact", self.paper), ("exact_evidence", self.evidence))
         }
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bnn import GaussianProcessPrior
-from bnn.evaluation.exact_posteriors import GaussianProcessPosterior
+from bnn import ExactPosterior, GaussianProcessPrior
 from bnn.function_priors.evidence import fit_prior, lengthscales
 from bnn.noise import replicate_covariance
 from fe_data.dataset.table import load_table
@@ -44,7 +43,7 @@ def priors_by_evidence(data: Data) -> dict[str, GaussianProcessPrior]:
 
 def log_evidence(prior: GaussianProcessPrior, data: Data) -> float:
     """Log p(y | X) of a prior."""
-    return GaussianProcessPosterior(prior, data.X, data.y, data.noise).log_evidence()
+    return ExactPosterior(prior, noise=data.noise).fit(data.X, data.y).log_evidence()
 
 
 def best_prior(priors: dict[str, GaussianProcessPrior], data: Data) -> str:

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.stats import t
 from sklearn.exceptions import ConvergenceWarning
 
-from bnn import AnchoredEnsemble
-from bnn.evaluation.exact_posteriors import GaussianProcessPosterior
+from bnn import AnchoredEnsemble, ExactPosterior
 from bnn.evaluation.metrics import coverage, crps_gaussian, elppd, miscalibration_area, rmse
 from figures.materials.problem import OUTPUT_SCALING
 
@@ -39,11 +38,11 @@ def scores(samples: np.ndarray, observed: np.ndarray, noise: np.ndarray) -> dict
 
 
 def exact_scores(
-    posterior: GaussianProcessPosterior, X: np.ndarray, observed: np.ndarray
+    posterior: ExactPosterior, X: np.ndarray, observed: np.ndarray
 ) -> dict[str, float]:
     """The same scores of an exact posterior, in closed form, as of infinitely many members."""
     mean, std = posterior.predict(X, return_std=True)
-    found = _gaussian_scores(observed, mean, std, posterior.noise_covariance)
+    found = _gaussian_scores(observed, mean, std, posterior.noise_covariance_)
     return found | {"elppd": posterior.elppd(X, observed) - len(observed) * LOG_UNITS}
 
 

@@ -5,10 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnn import RBF, AnchoredEnsemble, GaussianProcessPrior, LinearMean, VanillaEnsemble, train
+from bnn import (
+    RBF,
+    AnchoredEnsemble,
+    ExactPosterior,
+    GaussianProcessPrior,
+    LinearMean,
+    VanillaEnsemble,
+    train,
+)
 from bnn._seeding import member_generators, member_seeds, seed_sequence, spawn
 from bnn.ensembles.base import SEED_RESAMPLING, SEED_TRAINING
-from bnn.evaluation.exact_posteriors import GaussianProcessPosterior
 from bnn.networks.architecture import Architecture
 from bnn.noise import resample
 from bnn.training.members import Objective
@@ -80,9 +87,9 @@ def functional_prior(lengthscale: float) -> GaussianProcessPrior:
 def exact_posterior(lengthscale: float) -> Prediction:
     """The posterior of the Gaussian process itself, which the ensembles approximate."""
     X, y = load_data()
-    posterior = GaussianProcessPosterior(functional_prior(lengthscale), X, y, NOISE)
-    mean, covariance = posterior.moments(GRID)
-    return Prediction(mean[:, 0], covariance, posterior.predict(X)[:, 0])
+    posterior = ExactPosterior(functional_prior(lengthscale), noise=NOISE).fit(X, y)
+    mean, covariance = posterior.joint_moments(GRID)
+    return Prediction(mean[:, 0], covariance, posterior.predict(X))
 
 
 def train_vanilla(settings: Example1D, seed: int) -> Prediction:

@@ -17,8 +17,8 @@ from bnn import (
     VanillaEnsemble,
 )
 from bnn.ensembles import REGULARISERS
-from bnn.evaluation.exact_posteriors import LinearGaussianPosterior
 from bnn.noise import noise_covariance, resample
+from tests.bnn.closed_forms import LinearGaussianPosterior
 
 X_TEST = np.array([[-1.5], [-0.5], [0.2], [1.0]])
 DESIGN = np.column_stack([X_TEST, np.ones(4)])

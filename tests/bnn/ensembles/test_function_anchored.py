@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bnn import (
     RBF,
     AnchoredEnsemble,
+    ExactPosterior,
     FunctionAnchoring,
     GaussianProcessPrior,
     Linear,
@@ -17,12 +18,11 @@ from bnn import (
     TablePrior,
     load,
 )
-from bnn.evaluation.exact_posteriors import GaussianProcessPosterior, LinearGaussianPosterior
 from bnn.function_priors.conditioning import Conditioning
 from bnn.function_priors.moments import prior_covariance, sample_covariance
 from bnn.gauss_newton.jacobian import Linearisation
-from bnn.importance import WeightedRealisations
 from bnn.networks.architecture import Architecture
+from tests.bnn.closed_forms import LinearGaussianPosterior, WeightedRealisations
 
 X_TEST = np.array([[-0.9], [-0.3], [0.2], [0.8]])
 GRID = np.linspace(-1.0, 1.0, 41)[:, None]
@@ -68,7 +68,7 @@ def test_linear_network_draws_from_the_exact_posterior(centred):
     (X, y), prior = few_data(), GaussianProcessPrior(0.0, Linear(0.5))
     settings = {"nugget": 1e-3, "closeness": 1e-4, "centred": centred}
     ensemble = linear_ensemble(prior, 800, **settings).fit(X, y)
-    mean, covariance = GaussianProcessPosterior(prior, X, y, 0.3).moments(X_TEST)
+    mean, covariance = ExactPosterior(prior, noise=0.3).fit(X, y).joint_moments(X_TEST)
     check_moments(ensemble.sample(X_TEST)[:, :, 0], mean[:, 0], covariance, centred)
 
 
@@ -77,8 +77,8 @@ def test_sampler_with_linear_networks():
     X, y = few_data()
     prior = SamplerPrior(lambda X, rng: np.sqrt(0.5) * rng.standard_normal() * X[:, 0])
     ensemble = linear_ensemble(prior, 400, realisations=4000).fit(X, y)
-    exact = GaussianProcessPosterior(GaussianProcessPrior(0.0, Linear(0.5)), X, y, 0.3)
-    mean, covariance = exact.moments(X_TEST)
+    exact = ExactPosterior(GaussianProcessPrior(0.0, Linear(0.5)), noise=0.3).fit(X, y)
+    mean, covariance = exact.joint_moments(X_TEST)
     samples, deviations = ensemble.sample(X_TEST)[:, :, 0], np.sqrt(np.diag(covariance))
     # Four standard errors and what 4000 realisations leave unknown of the covariance.
     assert np.all(np.abs(samples.mean(axis=0) - mean[:, 0]) < 0.25 * deviations)
@@ -102,7 +102,7 @@ def test_wide_networks_sample_the_gp_posterior(noise):
         **SMOOTH,
     ).fit(X, y)
     points = rng.uniform(-1.0, 1.0, (40, 2))
-    exact = GaussianProcessPosterior(prior, X, y, noise)
+    exact = ExactPosterior(prior, noise=noise).fit(X, y)
     mean, std = exact.predict(points, return_std=True)
     ours, spread = ensemble.predict(points, return_std=True)
     assert np.sqrt(np.mean(((ours - mean) / std) ** 2)) < 1.0 / np.sqrt(n)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from bnn import RBF, GaussianProcessPrior, Linear
-from bnn.evaluation.exact_posteriors import GaussianProcessPosterior
+from bnn import RBF, ExactPosterior, GaussianProcessPrior, Linear
 from bnn.function_priors.evidence import fit_prior, lengthscales
 
 RNG = np.random.default_rng(0)
@@ -18,7 +17,7 @@ Y = TRUE.sample(X, 1, 3)[0] + NOISE * RNG.standard_normal((80, 1))
 
 
 def evidence(prior, y=Y):
-    return GaussianProcessPosterior(prior, X, y, NOISE).log_evidence()
+    return ExactPosterior(prior, noise=NOISE).fit(X, y).log_evidence()
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +50,7 @@ def test_the_evidence_is_at_a_maximum(fitted):
 def test_coefficients_of_the_mean_are_integrated_out():
     """The evidence is that of y ~ N(0, k + Σ_i φ_i φ_iᵀ + σ² I), with φ = (1, x0)."""
     prior = fit_prior(X, Y, NOISE, mean_features=(0,), intercept=True, coefficient_variance=2.0)
-    kernel = prior.kernel[0].first
+    kernel = prior.kernel[0].k1
     features = np.column_stack([np.ones(80), X[:, 0]])
     covariance = kernel(X, X) + 2.0 * features @ features.T + NOISE**2 * np.eye(80)
     expected = multivariate_normal.logpdf(Y[:, 0], np.zeros(80), covariance)
@@ -62,9 +61,9 @@ def test_a_trend_is_left_to_the_mean():
     """A straight line in x0 needs no process: the data decide its slope, far from its prior."""
     y = 3.0 * X[:, 0] + NOISE * RNG.standard_normal(80)
     prior = fit_prior(X, y, NOISE, mean_features=(0,), intercept=False)
-    assert prior.kernel[0].first.variance < 0.01
+    assert prior.kernel[0].k1.variance < 0.01
     slope = np.diff(
-        GaussianProcessPosterior(prior, X, y, NOISE).predict(np.eye(3)[:1] * [[0], [1]]), axis=0
+        ExactPosterior(prior, noise=NOISE).fit(X, y).predict(np.eye(3)[:1] * [[0], [1]]), axis=0
     )
     assert slope.item() == pytest.approx(3.0, abs=0.1)
 

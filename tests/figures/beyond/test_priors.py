@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fe_data
-from bnn.evaluation.exact_posteriors import GaussianProcessPosterior
+from bnn import ExactPosterior
 from figures.beyond.methods import Problem
 from figures.beyond.noise import correlation, with_noise
 from figures.beyond.priors import (
@@ -57,7 +57,7 @@ def test_the_prior_by_evidence_predicts_better_than_the_papers(problem):
     assert log_evidence(problem.evidence, data) > log_evidence(problem.paper, data) + 20
     by_evidence, paper = (
         exact_scores(
-            GaussianProcessPosterior(prior, data.X, data.y, data.noise),
+            ExactPosterior(prior, noise=data.noise).fit(data.X, data.y),
             problem.test.X,
             problem.test.y,
         )

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from bnn import RBF, GaussianProcessPrior
-from bnn.evaluation.exact_posteriors import GaussianProcessPosterior
+from bnn import RBF, ExactPosterior, GaussianProcessPrior
 from figures.beyond.scores import (
     SCORES,
     against,
@@ -28,7 +27,7 @@ NOISE = noise_std()
 def posterior():
     X, y = RNG.uniform(-1, 1, (12, 4)), 0.5 * RNG.standard_normal((12, 5))
     prior = GaussianProcessPrior(0.0, RBF(0.2, 0.8), n_outputs=5)
-    return GaussianProcessPosterior(prior, X, y, NOISE)
+    return ExactPosterior(prior, noise=NOISE).fit(X, y)
 
 
 def test_scores_are_those_of_the_published_table():
@@ -42,7 +41,7 @@ def test_scores_are_those_of_the_published_table():
 def test_many_draws_score_as_the_closed_form():
     """4000 draws of an exact posterior, near the data: a mixture comes close to the Gaussian."""
     exact = posterior()
-    X = exact.X[:8]
+    X = exact.X_[:8]
     y = exact.sample(X, 1, 5)[0] + NOISE * RNG.standard_normal((8, 5))
     limit = exact_scores(exact, X, y)
     found = scores(exact.sample(X, 4000, 1), y, NOISE)

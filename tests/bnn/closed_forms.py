@@ -1,4 +1,4 @@
-"""Posterior of any functional prior by importance weights, where no closed form exists."""
+"""Posteriors that tests compare with: linear Gaussian, and by importance weights."""
 
 from __future__ import annotations
 
@@ -10,6 +10,49 @@ from bnn._seeding import RandomState
 from bnn._validation import as_columns, as_points
 from bnn.function_priors.samplers import FunctionalPrior, draw_realisations
 from bnn.noise import noise_covariance
+
+
+@dataclass(frozen=True)
+class LinearGaussianPosterior:
+    """Posterior of weights w in y = Φ w + ε, w ~ N(μ, Σ), ε ~ N(0, σ² I).
+
+    Attributes:
+        mean: (d,).
+        covariance: (d, d).
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+    @classmethod
+    def condition(
+        cls,
+        features: np.ndarray,
+        y: np.ndarray,
+        noise: float,
+        prior_mean: np.ndarray,
+        prior_covariance: np.ndarray,
+    ) -> LinearGaussianPosterior:
+        """Condition on data.
+
+        Args:
+            features: Φ, (N, d).
+            y: (N,).
+            noise: σ.
+            prior_mean: μ, (d,).
+            prior_covariance: Σ, (d, d), singular ones too.
+
+        Returns:
+            The posterior.
+        """
+        cross = prior_covariance @ features.T
+        gain = np.linalg.solve(features @ cross + noise**2 * np.eye(len(y)), cross.T).T
+        mean = prior_mean + gain @ (y - features @ prior_mean)
+        return cls(mean, prior_covariance - gain @ cross.T)
+
+    def predict(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean (n,) and covariance (n, n) of Φ w at features (n, d)."""
+        return features @ self.mean, features @ self.covariance @ features.T
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,11 @@ import pytest
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sklearn_kernels
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bnn import RBF, GaussianProcessPrior, LinearMean, Matern52
-from bnn.evaluation.exact_posteriors import GaussianProcessPosterior, LinearGaussianPosterior
+from bnn import RBF, ExactPosterior, GaussianProcessPrior, LinearMean, Matern52, RandomMean
+from bnn.function_priors import exact_posterior
+from tests.bnn.closed_forms import LinearGaussianPosterior
 
 RNG = np.random.default_rng(0)
 X, X_TEST = RNG.uniform(-1, 1, (15, 2)), RNG.uniform(-1, 1, (6, 2))
@@ -19,17 +21,18 @@ Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] ** 2])
     [
         (RBF(0.7, 0.5), sklearn_kernels.RBF(0.5)),
         (Matern52(0.7, (0.5, 2.0)), sklearn_kernels.Matern((0.5, 2.0), nu=2.5)),
+        (0.7 * sklearn_kernels.RBF(0.5), sklearn_kernels.RBF(0.5)),
     ],
 )
 def test_gp_posterior_against_sklearn(ours, theirs):
     """Mean, standard deviation and evidence of a zero-mean GP."""
-    posterior = GaussianProcessPosterior(GaussianProcessPrior(0.0, ours), X, Y[:, 0], 0.1)
+    posterior = ExactPosterior(GaussianProcessPrior(0.0, ours), noise=0.1).fit(X, Y[:, 0])
     kernel = sklearn_kernels.ConstantKernel(0.7) * theirs
     regressor = GaussianProcessRegressor(kernel, alpha=0.01, optimizer=None).fit(X, Y[:, 0])
     mean, std = posterior.predict(X_TEST, return_std=True)
     expected_mean, expected_std = regressor.predict(X_TEST, return_std=True)
-    np.testing.assert_allclose(mean[:, 0], expected_mean, atol=1e-8)
-    np.testing.assert_allclose(std[:, 0], expected_std, atol=1e-8)
+    np.testing.assert_allclose(mean, expected_mean, atol=1e-8)
+    np.testing.assert_allclose(std, expected_std, atol=1e-8)
     assert posterior.log_evidence() == pytest.approx(regressor.log_marginal_likelihood_value_)
 
 
@@ -39,7 +42,7 @@ def test_correlated_noise_by_brute_force():
     prior = GaussianProcessPrior(
         LinearMean([0.5, -1.0]), [RBF(0.7, 0.5), RBF(0.3, 1.0)], 2, features=[[0], [0, 1]]
     )
-    posterior = GaussianProcessPosterior(prior, X, Y, noise)
+    posterior = ExactPosterior(prior, noise=noise).fit(X, Y)
     n = len(X)
     joint = np.zeros((2 * n, 2 * n))
     for i in range(n):
@@ -54,6 +57,10 @@ def test_correlated_noise_by_brute_force():
     expected = prior.mean_values(X_TEST[:1])[0] + cross @ np.linalg.solve(joint, residual)
     np.testing.assert_allclose(posterior.predict(X_TEST[:1])[0], expected)
     own = np.diag([0.7, 0.3]) - cross @ np.linalg.solve(joint, cross.T)
+    _, covariance = posterior.predict(X_TEST, return_cov=True, total=True)
+    np.testing.assert_allclose(covariance[0], own + noise)
+    _, joint_covariance = posterior.joint_moments(X_TEST)
+    np.testing.assert_allclose(joint_covariance[::6, ::6], own, atol=1e-12)
     density = multivariate_normal.logpdf(Y[0], expected, own + noise)
     assert posterior.elppd(X_TEST[:1], Y[:1]) == pytest.approx(density)
     evidence = multivariate_normal.logpdf(residual, np.zeros(2 * n), joint)
@@ -63,7 +70,7 @@ def test_correlated_noise_by_brute_force():
 def test_posterior_samples_have_its_moments():
     """Within five standard errors."""
     prior = GaussianProcessPrior(0.0, RBF(0.7, 0.5), 2)
-    posterior = GaussianProcessPosterior(prior, X, Y, 0.1)
+    posterior = ExactPosterior(prior, noise=0.1).fit(X, Y)
     samples = posterior.sample(X_TEST, 3000, 0)
     mean, std = posterior.predict(X_TEST, return_std=True)
     assert np.all(np.abs(samples.mean(axis=0) - mean) < 5 * std / np.sqrt(3000))
@@ -75,7 +82,7 @@ def test_posterior_samples_have_its_moments():
 def test_samples_at_data_known_almost_exactly():
     """The posterior is the difference of covariances 1e8 times larger."""
     points = np.linspace(0.0, 1.0, 20)[:, None]
-    posterior = GaussianProcessPosterior(GaussianProcessPrior(), points, points[:, 0], 1e-4)
+    posterior = ExactPosterior(GaussianProcessPrior(), noise=1e-4).fit(points, points[:, 0])
     samples = posterior.sample(points, 20, 0)
     np.testing.assert_allclose(samples[:, :, 0], np.tile(points[:, 0], (20, 1)), atol=1e-3)
 
@@ -91,13 +98,33 @@ def test_linear_gaussian_in_two_ways():
     np.testing.assert_allclose(posterior.mean, np.linalg.solve(precision, right))
 
 
+def test_points_are_predicted_in_blocks(monkeypatch):
+    """The moments do not depend on how many points are predicted at a time."""
+    prior = GaussianProcessPrior(0.0, RBF(0.7, 0.5), 2)
+    posterior = ExactPosterior(prior, noise=[[0.04, 0.03], [0.03, 0.09]]).fit(X, Y)
+    whole = posterior.predict(X_TEST, return_cov=True)
+    monkeypatch.setattr(exact_posterior, "POINTS", 4)
+    for parts, all_at_once in zip(posterior.predict(X_TEST, return_cov=True), whole, strict=True):
+        np.testing.assert_allclose(parts, all_at_once, atol=1e-14)
+
+
 def test_refusals():
-    """Another number of outputs, a random mean."""
+    """Another number of outputs, a random mean, arrays of other shapes, both uncertainties."""
+    posterior = ExactPosterior(GaussianProcessPrior())
     with pytest.raises(ValueError, match="y has 2 outputs: must be 1"):
-        GaussianProcessPosterior(GaussianProcessPrior(), X, Y, 0.1)
-    with pytest.raises(
-        ValueError, match=r"y has shape \(2, 15\): must be \(15,\) or \(15, n_out\)"
-    ):
-        GaussianProcessPosterior(GaussianProcessPrior(n_outputs=2), X, Y.T, 0.1)
-    with pytest.raises(ValueError, match=r"X has shape \(15,\): must be \(n, n_in\)"):
-        GaussianProcessPosterior(GaussianProcessPrior(), X[:, 0], Y[:, 0], 0.1)
+        posterior.fit(X, Y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        posterior.fit(X, Y.T)
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        posterior.fit(X[:, 0], Y[:, 0])
+    random = ExactPosterior(GaussianProcessPrior(RandomMean(lambda X, rng: rng.normal() * X[:, 0])))
+    with pytest.raises(ValueError, match="a random mean has no single value"):
+        random.fit(X, Y[:, 0])
+    with pytest.raises(ValueError, match="return_std and return_cov: must not both be True"):
+        posterior.fit(X, Y[:, 0]).predict(X, return_std=True, return_cov=True)
+
+
+@parametrize_with_checks([ExactPosterior()])
+def test_estimator_check(estimator, check):
+    """Every check that scikit-learn applies to a regressor."""
+    check(estimator)

@@ -1,0 +1,233 @@
+"""The exact posterior of a Gaussian process prior, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import block_diag
+from scipy.stats import multivariate_normal
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags, gen_batches
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bnn._seeding import RandomState, generator
+from bnn._validation import Array, as_columns
+from bnn.function_priors.conditioning import Conditioning, NoisyData, output_vectors
+from bnn.function_priors.gaussian_process import GaussianProcessPrior, covariance_root
+from bnn.noise import noise_covariance
+
+POINTS = 256  # predicted at a time, so that memory does not grow with their number
+
+
+class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Exact posterior of a Gaussian process prior given data with Gaussian noise.
+
+    It is what an ensemble with the same prior approximates, at a cost of O(N³) for N data, and the
+    method of choice for a few hundred data. Bounds of the prior are not part of the posterior.
+
+    Args:
+        prior: The prior, a GaussianProcessPrior whose mean is not random; None is a process of mean
+            zero with an RBF kernel, k0 = 1 and L = 1.
+        noise: Standard deviation of the noise, one number or one for each output, or Σ_noise, in
+            units of y.
+
+    Attributes:
+        prior_: Prior that was conditioned.
+        noise_covariance_: Σ_noise, (n_out, n_out).
+        X_: Training inputs, (N, n_in).
+        y_: Training outputs, (N, n_out).
+
+    Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
+    """
+
+    def __init__(
+        self, prior: GaussianProcessPrior | None = None, *, noise: ArrayLike = 0.1
+    ) -> None:
+        self.prior = prior
+        self.noise = noise
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn that several outputs are supported."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> ExactPosterior:
+        """Condition the prior on data.
+
+        Args:
+            X: Inputs, (N, n_in).
+            y: Outputs, (N,) or (N, n_out).
+
+        Returns:
+            self.
+
+        Raises:
+            ValueError: If the data or the noise are not admissible, y has another number of outputs
+                than the prior, or the prior's mean is random.
+        """
+        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=float)
+        n_outputs = 1 if np.ndim(y) == 1 else np.shape(y)[1]
+        prior = GaussianProcessPrior(n_outputs=n_outputs) if self.prior is None else self.prior
+        if n_outputs != prior.n_outputs:
+            raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
+        self.y_ndim_ = np.ndim(y)
+        return self._condition(
+            prior, noise_covariance(self.noise, n_outputs), X, as_columns("y", y, len(X))
+        )
+
+    def _condition(
+        self, prior: GaussianProcessPrior, noise: Array, X: Array, y: Array
+    ) -> ExactPosterior:
+        self.prior_, self.noise_covariance_, self.X_, self.y_ = prior, noise, X, y
+        self._data = NoisyData(prior.covariances(X, X), noise)
+        self._residual = self._blocks(y - prior.mean_values(X))
+        self._solution = self._data.solve(self._residual)
+        return self
+
+    def _blocks(self, values: Array) -> Array:
+        """Lay values (n, n_out) out as vectors, one for each block of the data, (B, p, 1)."""
+        return output_vectors(values[None]).reshape(
+            values.shape[1] if self._data.apart else 1, -1, 1
+        )
+
+    def _checked(self, X: ArrayLike) -> Array:
+        check_is_fitted(self)
+        points: Array = validate_data(self, X, reset=False, dtype=float)
+        return points
+
+    def _mean(self, X: Array, cross: Array) -> Array:
+        """Return the mean, (n, n_out), for arranged blocks of C Hᵀ."""
+        correction = (cross @ self._solution).reshape(self.y_.shape[1], len(X))
+        return self.prior_.mean_values(X) + correction.T
+
+    def predict(
+        self,
+        X: ArrayLike,
+        return_std: bool = False,
+        return_cov: bool = False,
+        total: bool = False,
+    ) -> Array | tuple[Array, Array]:
+        """Return the posterior mean, and its uncertainty on request.
+
+        Args:
+            X: (n, n_in).
+            return_std: Whether to return the standard deviation of each output too.
+            return_cov: Whether to return the covariance between the outputs instead.
+            total: Whether the uncertainty includes Σ_noise; else it is epistemic.
+
+        Returns:
+            Mean, of the shape of y; with return_std the standard deviation, of the same shape;
+            with return_cov the covariance at each point, (n, n_out, n_out).
+
+        Raises:
+            NotFittedError: Before fit.
+            ValueError: If X does not fit the training data, or both uncertainties are asked for.
+        """
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov: must not both be True")
+        X = self._checked(X)
+        batches = [X[rows] for rows in gen_batches(len(X), POINTS)]
+        uncertain = return_std or return_cov
+        moments = [self._local_moments(batch, uncertain) for batch in batches]
+        mean = self._shaped(np.concatenate([m for m, _ in moments]))
+        if not uncertain:
+            return mean
+        covariance = np.concatenate([c for _, c in moments])
+        if return_std:
+            covariance = np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0)
+            return mean, self._shaped(np.sqrt(covariance + total * np.diag(self.noise_covariance_)))
+        return mean, covariance + total * self.noise_covariance_
+
+    def _shaped(self, values: Array) -> Array:
+        return values[:, 0] if self.y_ndim_ == 1 else values
+
+    def _local_moments(self, X: Array, uncertain: bool) -> tuple[Array, Array]:
+        """Return the mean (n, n_out) and the covariance at each point (n, n_out, n_out)."""
+        data, n_outputs = self._data, self.y_.shape[1]
+        cross = data.arranged(self.prior_.covariances(X, self.X_))
+        mean = self._mean(X, cross)
+        if not uncertain:
+            return mean, np.empty(0)
+        own = np.diagonal(self.prior_.covariances(X, X), axis1=1, axis2=2)
+        gains = data.gains(cross)
+        if data.apart:
+            variance = own - np.einsum("jnp,jnp->jn", gains, cross)
+            return mean, variance.T[:, :, None] * np.eye(n_outputs)
+        gains, cross = (v.reshape(n_outputs, len(X), -1) for v in (gains, cross))
+        return mean, own.T[:, :, None] * np.eye(n_outputs) - np.einsum(
+            "jnp,lnp->njl", gains, cross, optimize=True
+        )
+
+    def joint_moments(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Return the joint posterior of f at all points.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            Mean, (n, n_out), and covariance, (n_out n, n_out n); entry j n + i is point i of
+            output j.
+
+        Raises:
+            NotFittedError: Before fit.
+            ValueError: If X does not fit the training data.
+        """
+        X = self._checked(X)
+        cross, own = self.prior_.covariances(X, self.X_), self.prior_.covariances(X, X)
+        covariance = Conditioning.given(self._data, cross, own).covariance
+        return self._mean(X, self._data.arranged(cross)), block_diag(*covariance)
+
+    def sample(self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = None) -> Array:
+        """Draw functions from the posterior.
+
+        Args:
+            X: (n, n_in).
+            n_samples: Number of functions, K.
+            random_state: Seed.
+
+        Returns:
+            Functions at X, (K, n, n_out), epistemic only.
+
+        Raises:
+            NotFittedError: Before fit.
+            ValueError: If X does not fit the training data.
+        """
+        X = self._checked(X)
+        mean, covariance = self.joint_moments(X)
+        root = covariance_root(covariance, scale=float(self.prior_.covariances(X, X).max()))
+        noise = generator(random_state).standard_normal((n_samples, len(root)))
+        return mean + (noise @ root.T).reshape(n_samples, -1, len(mean)).swapaxes(1, 2)
+
+    def elppd(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Return the expected log pointwise predictive density, noise included.
+
+        Args:
+            X: (n, n_in).
+            y: Truth, (n,) or (n, n_out).
+
+        Returns:
+            Σ_i log p(y_i | x_i, D), joint over the outputs.
+
+        Raises:
+            NotFittedError: Before fit.
+            ValueError: If X or y do not fit the training data.
+        """
+        mean, covariance = self.predict(X, return_cov=True, total=True)
+        residuals = as_columns("y", y, len(mean)) - mean.reshape(len(mean), -1)
+        pairs = zip(residuals, covariance, strict=True)
+        return float(sum(multivariate_normal.logpdf(r, cov=c) for r, c in pairs))
+
+    def log_evidence(self) -> float:
+        """Return log p(y | X) of the training data, the log marginal likelihood.
+
+        Returns:
+            A number that depends on the units of y.
+
+        Raises:
+            NotFittedError: Before fit.
+        """
+        check_is_fitted(self)
+        quadratic = float(np.sum(self._residual * self._solution))
+        constant = self._residual.size * np.log(2.0 * np.pi)
+        return -0.5 * (quadratic + self._data.log_determinant + constant)

@@ -1,0 +1,77 @@
+"""Mean functions m(x) of Gaussian process priors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bnn._validation import Array, as_columns
+
+
+@dataclass(frozen=True)
+class LinearMean:
+    """A mean linear in the inputs, m(x) = A x + a.
+
+    Attributes:
+        coefficients: A, (n_out, n_in); a vector θ (n_out,) stands for m_j(x) = θ_j x[0] + a_j.
+        intercept: a, one number or (n_out,).
+    """
+
+    coefficients: ArrayLike
+    intercept: ArrayLike = 0.0
+
+    def __call__(self, X: Array) -> Array:
+        """Evaluate the mean.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            m(X), (n, n_out).
+
+        Raises:
+            ValueError: If the coefficients have another number of inputs.
+        """
+        A, a = (np.asarray(v, dtype=float) for v in (self.coefficients, self.intercept))
+        if A.ndim < 2:
+            return X[:, :1] * np.atleast_1d(A) + a
+        if A.shape[1] != X.shape[1]:
+            raise ValueError(f"coefficients have shape {A.shape}: must be (n_out, {X.shape[1]})")
+        return X @ A.T + a
+
+    @classmethod
+    def fit(
+        cls, X: Array, y: ArrayLike, features: Sequence[int], intercept: bool = False
+    ) -> LinearMean:
+        """Fit by least squares, with the same inputs for every output.
+
+        Args:
+            X: (n, n_in).
+            y: (n,) or (n, n_out).
+            features: Numbers of the inputs that are used.
+            intercept: Whether a is fitted too.
+
+        Returns:
+            The mean.
+        """
+        y = as_columns("y", y, len(X))
+        columns = [X[:, i] for i in features] + ([np.ones(len(X))] if intercept else [])
+        solution = np.linalg.lstsq(np.column_stack(columns), y, rcond=None)[0]
+        coefficients = np.zeros((y.shape[1], X.shape[1]))
+        coefficients[:, list(features)] = solution[: len(features)].T
+        return cls(coefficients, solution[-1] if intercept else 0.0)
+
+
+@dataclass(frozen=True)
+class RandomMean:
+    """A mean with random parameters, which are drawn anew for every realisation.
+
+    Attributes:
+        function: (X (n, n_in), rng) → (n,) or (n, n_out); prior D of the paper is
+            ``lambda X, rng: 5 * rng.uniform(-1, 1) * X[:, 0] ** 3``.
+    """
+
+    function: Callable[[Array, np.random.Generator], Array]
