@@ -5,8 +5,11 @@ The table says how a command is run here where it would take too long as it stan
 in full is marked so, and everything else has its options or its target checked.
 """
 
+import importlib.util
 import os
+import pkgutil
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -15,7 +18,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-READMES = sorted(p for p in ROOT.glob("**/README.md") if not {".venv", "data"} & set(p.parts))
+FILES = [
+    path
+    for top in ROOT.iterdir()
+    if top.name not in {".git", ".venv", "data"}
+    for path in ([top] if top.is_file() else top.rglob("*"))
+]
+# The changelog also tells what is gone.
+PAGES = sorted(p for p in FILES if p.suffix == ".md" and p.name != "CHANGELOG.md")
+READMES = [path for path in PAGES if path.name == "README.md"]
 IN_CI = "run by .ci/run"
 SMALL = "--n-fibres 5 --increments 30"
 STUDY = "--members 3 --epochs-scale 0.02"
@@ -34,6 +45,10 @@ HOW = {
         f"as it stands, {STUDY}"
     ),
 }
+MENTIONED = (
+    r"(?<![\w./-])(?:[\w.-]+/)*[\w-]+\.(?:py|md|ipynb|sh)\b",
+    r"`(?!figures/(?:full|quick))((?:bnn|bench|fe_data|figures|notebooks|tests)/[\w./-]+)`",
+)
 START = re.compile(r"(\$\(make -s python\)|python|make|pip|git|dask|sbatch|bash)( |$)")
 
 
@@ -73,6 +88,16 @@ def test_the_readmes_are_found():
     assert len(ALL) > 12
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_and_names_that_a_page_mentions_exist(page):
+    """A path may leave out the folders that lead to it."""
+    text = page.read_text(encoding="utf-8")
+    paths = {path.rstrip("/") for pattern in MENTIONED for path in re.findall(pattern, text)}
+    assert {p for p in paths if not any(file.match(p) for file in FILES)} == set()
+    for name in re.findall(r"`((?:bnn|fe_data|figures|prior_study)(?:\.\w+)+)[`(]", text):
+        pkgutil.resolve_name(name)
+
+
 def test_the_table_holds_only_commands_of_the_readmes():
     assert set(HOW) <= set(ALL)
 
@@ -93,26 +118,30 @@ def test_it_runs(command, tmp_path):
     assert (tmp_path / name).exists()
 
 
-def program_help(words: list[str], folder: Path) -> subprocess.CompletedProcess:
-    """Help of the module, and of its subcommand, that a command calls."""
-    module = words[words.index("-m") + 1]
-    rest = words[words.index("-m") + 2 :]
-    known = module == "fe_data" and rest and not rest[0].startswith("-")
-    return run(f"python -m {module} {rest[0] if known else ''} --help", folder)
+def program_help(words: list[str], monkeypatch, capsys) -> str:
+    """Help of the module, and of its subcommand, that a command calls; it runs in this process."""
+    module, *rest = words[words.index("-m") + 1 :]
+    subcommand = rest[:1] if module == "fe_data" and not rest[0].startswith("-") else []
+    monkeypatch.setattr(sys, "argv", [module, *subcommand, "--help"])
+    monkeypatch.setenv("COLUMNS", "200")
+    with pytest.raises(SystemExit) as done:
+        runpy.run_module(module, run_name="__main__")
+    assert not done.value.code
+    return capsys.readouterr().out
 
 
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 @pytest.mark.parametrize("command", [c for c in ALL if c not in HOW])
-def test_its_target_and_options_exist(command, tmp_path):
+def test_its_target_and_options_exist(command, monkeypatch, capsys):
     words = shlex.split(command.replace("$(make -s python)", "python"))
     if words[0] == "make":
         done = subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
     elif words[:2] == ["python", "-m"] and words[2] != "pip":
-        done = program_help(words, tmp_path)
-        if done.returncode:  # a benchmark without options
-            assert (ROOT / f"{words[2].replace('.', '/')}.py").is_file()
-        for option in options_of(command):
-            assert option in done.stdout
+        assert importlib.util.find_spec(words[2])
+        if words[3:]:
+            text = program_help(words, monkeypatch, capsys)
+            assert set(options_of(command)) <= set(re.findall(r"--[a-zA-Z][\w-]*", text))
     else:
         assert words[0] in ("pip", "dask", "sbatch", "git")
 
