@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fe_data.geometry.microstructure import random_microstructure
 from fe_data.geometry.outline import default_size
-from fe_data.mechanics.rve import SolvedCell, solve_microstructure
+from fe_data.mechanics.rve import RVESolution, solve_microstructure
 from fe_data.settings import Inputs, Settings
 
 VOLUME_FRACTIONS = (0.07, 0.23, 0.39)
@@ -25,23 +25,23 @@ def default_resolution(vf: float) -> float:
     return 2 * random_microstructure(vf, SEED).radius / default_size(Settings().n_fibres)
 
 
-def solve(vf: float, fineness: float, element: str) -> tuple[SolvedCell, float]:
-    """One cell, and the processor seconds it took."""
+def solve(vf: float, fineness: float, element: str) -> tuple[RVESolution, float]:
+    """One solved volume element, and the processor seconds it took."""
     settings = Settings(resolution=fineness * default_resolution(vf))
     microstructure = random_microstructure(vf, SEED)
     start = time.process_time()
-    cell = solve_microstructure(
+    rve = solve_microstructure(
         microstructure, Inputs(vf, 400.0, 400.0, 0.4), settings, element=element
     )
-    return cell, time.process_time() - start
+    return rve, time.process_time() - start
 
 
-def errors(cell: SolvedCell, finest: SolvedCell) -> list[float]:
+def errors(rve: RVESolution, finest: RVESolution) -> list[float]:
     """Relative errors of b, c, E in per cent, and the error of p_sigma."""
     names = ("b_eff_MPa", "c_eff", "E_eff_GPa")
-    a, b = cell.effective, finest.effective
+    a, b = rve.effective, finest.effective
     relative = [100 * (getattr(a, n) / getattr(b, n) - 1) for n in names]
-    return [*relative, cell.p_sigma - finest.p_sigma]
+    return [*relative, rve.p_sigma - finest.p_sigma]
 
 
 def study(vf: float) -> list[tuple]:
@@ -52,8 +52,8 @@ def study(vf: float) -> list[tuple]:
             solved[element, fineness] = solve(vf, fineness, element)
     finest = solved["P2/P0", FINENESS[-1]][0]
     return [
-        (vf, element, 2 * cell.discretisation.n_nodes, seconds, *errors(cell, finest))
-        for (element, _), (cell, seconds) in solved.items()
+        (vf, element, 2 * rve.discretisation.n_nodes, seconds, *errors(rve, finest))
+        for (element, _), (rve, seconds) in solved.items()
     ]
 
 

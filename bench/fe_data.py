@@ -19,17 +19,18 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bench.fe_convergence import SEED, default_resolution, solve
-from bench.fe_solvers import PetscSolver
 from fe_data.dataset.design import named_design
 from fe_data.dataset.generate import generate
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import random_microstructure
-from fe_data.mechanics import load_stepping as homogenisation
+from fe_data.mechanics.bordered_system import BorderedSystem
 from fe_data.mechanics.elements import discretise
-from fe_data.mechanics.problem import PeriodicCell
-from fe_data.mechanics.properties import extract
-from fe_data.mechanics.rve import solve_cell, uniaxial
+from fe_data.mechanics.load_stepping import solve_load_steps
+from fe_data.mechanics.problem import RVEProblem
+from fe_data.mechanics.properties import effective_properties
+from fe_data.mechanics.rve import solve_rve, uniaxial
 from fe_data.settings import Inputs, Settings
+from fe_data.sparse.petsc import PetscCholesky
 
 VOLUME_FRACTIONS = (0.07, 0.23, 0.39)
 REPEATS = 3
@@ -44,30 +45,35 @@ def time_cells() -> dict[str, float]:
     for vf in VOLUME_FRACTIONS:
         for seed in range(SEED, SEED + REPEATS):
             start = time.perf_counter()
-            cell = solve_cell(Inputs(vf, 400.0, 400.0, 0.4), seed, Settings())
+            rve = solve_rve(Inputs(vf, 400.0, 400.0, 0.4), seed, Settings())
             totals.append(time.perf_counter() - start)
-            stages.append(cell.seconds)
+            stages.append(rve.seconds)
     medians = {
         f"  of it {name} [s]": statistics.median(s[name] for s in stages) for name in stages[0]
     }
-    return {f"one cell with {cell.cell.solver.name} [s]": statistics.median(totals), **medians}
+    return {
+        f"one cell with {rve.problem.system.solver.name} [s]": statistics.median(totals),
+        **medians,
+    }
 
 
-class StandardCell(PeriodicCell):
-    """Full Newton as usual: PETSc's MUMPS factorises the stiffness at every iteration."""
+class StandardProblem(RVEProblem):
+    """Full Newton as usual: PETSc's MUMPS factorises the tangent at every iteration."""
 
     def __init__(self, *args):
         super().__init__(*args)
-        self.solver = PetscSolver(self.indptr, self.indices, "mumps")
+        system = self.system
+        system.solver = PetscCholesky(system.indptr, system.indices, "petsc")
+        system.tangent = system.tangent._replace(values=system.solver.values)
+        system.solve = self._solve_directly
 
-    def solve(self, rhs: np.ndarray, free: np.ndarray, accuracy: float) -> np.ndarray:
-        """Solve the linearised equations directly."""
-        self.factorise(free)
-        return super().solve(rhs, free, accuracy)
+    def _solve_directly(self, rhs: np.ndarray, free: np.ndarray, accuracy: float) -> np.ndarray:
+        self.system.factorise(free)
+        return BorderedSystem.solve(self.system, rhs, free, accuracy)
 
 
-def standard_p2(fineness: float, cell_type: type[PeriodicCell]) -> tuple[float, int, float]:
-    """b_eff, dofs and processor seconds of one cell of plain P2 triangles."""
+def standard_p2(fineness: float, kind: type[RVEProblem]) -> tuple[float, int, float]:
+    """b_eff, dofs and processor seconds of one volume element of plain P2 triangles."""
     settings = Settings(resolution=fineness * default_resolution(STANDARD_VF))
     inputs = Inputs(STANDARD_VF, 400.0, 400.0, 0.4)
     start = time.process_time()
@@ -75,10 +81,10 @@ def standard_p2(fineness: float, cell_type: type[PeriodicCell]) -> tuple[float, 
         generate_mesh(random_microstructure(STANDARD_VF, SEED), settings.resolution), "P2"
     )
     with threadpool_limits(limits=1):
-        cell = cell_type(d, inputs, settings)
+        problem = kind(d, inputs, settings)
         loading = uniaxial(settings.strain)
-        solution = homogenisation.solve(cell, loading, settings.increments, settings.tolerance)
-    b = extract(solution.history, settings.a_MPa).b_eff_MPa
+        path = solve_load_steps(problem, loading, settings.increments, settings.tolerance)
+    b = effective_properties(path.history, settings.a_MPa).b_eff_MPa
     return b, 2 * d.n_nodes, time.process_time() - start
 
 
@@ -91,7 +97,7 @@ def time_standard(full: bool) -> dict[str, float]:
     ours, seconds = solve(STANDARD_VF, 1.0, "P2/P0")
     wanted = abs(ours.effective.b_eff_MPa / exact - 1)
     rows = {"default mesh, error of b [%]": 100 * wanted, "default mesh [s]": seconds}
-    for name, kind in (("standard P2", StandardCell), ("P2, our solver", PeriodicCell)):
+    for name, kind in (("standard P2", StandardProblem), ("P2, our solver", RVEProblem)):
         runs = []
         for fineness in (FULL,) if full else STANDARD:
             b, dofs, duration = standard_p2(fineness, kind)

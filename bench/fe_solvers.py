@@ -1,4 +1,4 @@
-"""Sparse solvers on the stiffness of a cell: python -m bench.fe_solvers prints the table.
+"""Sparse solvers on the tangent of a volume element: python -m bench.fe_solvers prints the table.
 
 Milliseconds of the symbolic phase, of a numeric factorisation and of one solve, one thread, at the
 default mesh; medians of several. Pardiso is measured where pypardiso is installed.
@@ -11,60 +11,27 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from petsc4py import PETSc
 from scipy.sparse.linalg import splu
 
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import random_microstructure
+from fe_data.mechanics.bordered_system import BorderedSystem
 from fe_data.mechanics.elements import discretise
-from fe_data.mechanics.load_stepping import solve
-from fe_data.mechanics.problem import PeriodicCell
+from fe_data.mechanics.load_stepping import solve_load_steps
+from fe_data.mechanics.problem import RVEProblem
 from fe_data.mechanics.rve import uniaxial
 from fe_data.settings import Inputs, Settings
+from fe_data.sparse.petsc import PetscCholesky
 
 REPEATS = 9
 
 
-def plastic_stiffness() -> PeriodicCell:
-    """A cell at 1 % strain, its consistent stiffness assembled."""
-    inputs = Inputs(0.23, 400.0, 400.0, 0.4)
-    cell = PeriodicCell(
-        discretise(generate_mesh(random_microstructure(0.23, 3))), inputs, Settings()
-    )
-    cell.linearise(solve(cell, uniaxial(0.01), 10, 1e-4).state)
-    return cell
-
-
-class PetscSolver:
-    """CHOLMOD or MUMPS through PETSc, Cholesky, double precision; the upper triangle is given."""
-
-    def __init__(self, indptr: np.ndarray, indices: np.ndarray, name: str):
-        n = len(indptr) - 1
-        self.values = np.zeros(len(indices))
-        csr = (indptr.astype(np.int32), indices.astype(np.int32), self.values)
-        self._matrix = PETSc.Mat().createAIJWithArrays((n, n), csr, comm=PETSc.COMM_SELF)
-        self._matrix.setOption(PETSc.Mat.Option.SPD, True)
-        self._ksp = PETSc.KSP().create(PETSc.COMM_SELF)
-        self._ksp.setType("preonly")
-        self._ksp.getPC().setType("cholesky")
-        self._ksp.getPC().setFactorSolverType(name)
-        self._b, self._x = self._matrix.createVecs()
-
-    def factorise(self) -> None:
-        """Factorise the current values; the symbolic phase is done once."""
-        self._matrix.assemble()
-        self._matrix.stateIncrease()
-        self._ksp.setOperators(self._matrix)
-        self._ksp.setUp()
-
-    def solve(self, rhs: np.ndarray) -> np.ndarray:
-        """Solve right-hand sides (n,) or (n, k)."""
-        columns = []
-        for column in rhs.reshape(len(rhs), -1).T:
-            self._b.setArray(column)
-            self._ksp.solve(self._b, self._x)
-            columns.append(self._x.getArray().copy())
-        return np.reshape(np.transpose(columns), rhs.shape)
+def plastic_tangent() -> BorderedSystem:
+    """The tangent of a volume element at 1 % strain."""
+    d = discretise(generate_mesh(random_microstructure(0.23, 3)))
+    problem = RVEProblem(d, Inputs(0.23, 400.0, 400.0, 0.4), Settings())
+    problem.assemble_tangent(solve_load_steps(problem, uniaxial(0.01), 10, 1e-4).state)
+    return problem.system
 
 
 class Pardiso:
@@ -117,14 +84,15 @@ def milliseconds(action: Callable, repeats: int = REPEATS) -> float:
 
 def main() -> None:
     """Print the table."""
-    cell = plastic_stiffness()
-    values, n = cell.solver.values.copy(), cell.n
-    upper = sp.csr_matrix((values, cell.indices, cell.indptr), shape=(n, n))
+    system = plastic_tangent()
+    values, n = system.solver.values.copy(), system.n
+    pattern = (system.indptr, system.indices)
+    upper = sp.csr_matrix((values, *reversed(pattern)), shape=(n, n))
     full = (upper + sp.triu(upper, 1).T).tocsr()
     solvers = {
-        "own multifrontal": cell.solver,
-        "CHOLMOD (PETSc)": PetscSolver(cell.indptr, cell.indices, "cholmod"),
-        "MUMPS (PETSc)": PetscSolver(cell.indptr, cell.indices, "mumps"),
+        "own multifrontal": system.solver,
+        "CHOLMOD (PETSc)": PetscCholesky(*pattern, "cholmod"),
+        "MUMPS (PETSc)": PetscCholesky(*pattern, "petsc"),
         "SuperLU (SciPy)": SuperLU(full),
     }
     if importlib.util.find_spec("pypardiso"):

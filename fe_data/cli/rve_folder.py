@@ -13,9 +13,10 @@ from fe_data.geometry.microstructure import require_packable
 from fe_data.mechanics.elements import write_xdmf
 from fe_data.mechanics.load_stepping import Loading
 from fe_data.mechanics.properties import von_mises
-from fe_data.mechanics.rve import SolvedCell, solve_cell, uniaxial
+from fe_data.mechanics.rve import RVESolution, solve_rve, uniaxial
 from fe_data.provenance import provenance
 from fe_data.settings import Inputs, Settings
+from fe_data.sparse.solver import chosen_solver
 
 RESULT, PICTURE = "result.json", "rve.png"
 FIELDS = ("fields.xdmf", "fields.h5")
@@ -29,7 +30,7 @@ def run_rve(
     *,
     loading: Loading | None = None,
     xdmf: bool = False,
-) -> SolvedCell:
+) -> RVESolution:
     """Simulate one cell into a folder; what a run before wrote there is deleted.
 
     Args:
@@ -48,10 +49,11 @@ def run_rve(
 
     seed = require_integer("seed", seed, 0, MAX_SEED)
     require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
+    chosen_solver()  # refuses an unknown one
     out_dir.mkdir(parents=True, exist_ok=True)
     for name in (RESULT, PICTURE, *FIELDS):
         (out_dir / name).unlink(missing_ok=True)
-    cell = solve_cell(inputs, seed, settings, loading, fit=loading is None)
+    cell = solve_rve(inputs, seed, settings, loading, fit=loading is None)
     heading = (
         f"vf = {inputs.vf:g}, $E_f$ = {inputs.E_f_GPa:g} GPa, $b_m$ = {inputs.b_m_MPa:g} MPa, "
         f"$c_m$ = {inputs.c_m:g}, seed {seed}"
@@ -65,7 +67,7 @@ def run_rve(
         "settings": settings.to_dict(),
         "loading": dataclasses.asdict(loading or uniaxial(settings.strain)),
         "provenance": provenance(),
-        "history": {name: values.tolist() for name, values in cell.solution.history.items()},
+        "history": {name: values.tolist() for name, values in cell.history.items()},
     }
     if cell.effective is not None:
         result = cell.result()
@@ -74,11 +76,11 @@ def run_rve(
     return cell
 
 
-def describe(cell: SolvedCell) -> str:
+def describe(cell: RVESolution) -> str:
     """The properties of a cell in a line or, under another loading, its mean stress."""
     e = cell.effective
     if e is None:
-        xx, yy, zz, xy = cell.solution.history["stress"][-1]
+        xx, yy, zz, xy = cell.history["stress"][-1]
         return f"mean stress xx {xx:.1f}, yy {yy:.1f}, zz {zz:.1f}, xy {xy:.1f} MPa"
     text = (
         f"b_eff {e.b_eff_MPa:.1f} MPa, c_eff {e.c_eff:.4f}, E_eff {e.E_eff_GPa:.2f} GPa, "
@@ -87,13 +89,13 @@ def describe(cell: SolvedCell) -> str:
     return text + (f" ({e.warning})" if e.warning else "")
 
 
-def write_fields(cell: SolvedCell, path: Path) -> None:
+def write_fields(cell: RVESolution, path: Path) -> None:
     """Write displacement, mean von Mises stress, plastic strain and material of each triangle."""
     d = cell.discretisation
-    fluctuation = cell.cell.displacement(cell.solution.x).reshape(-1, 2)[d.merged]
-    exx, eyy, gxy = cell.solution.x[-3:]
+    fluctuation = cell.problem.fluctuation(cell.path.x).reshape(-1, 2)[d.merged]
+    exx, eyy, gxy = cell.path.x[-3:]
     displacement = fluctuation + d.points @ np.array([[exx, gxy / 2], [gxy / 2, eyy]])
-    mises, plastic = np.empty(len(d.cells)), np.zeros(len(d.cells))
+    mises, plastic = np.empty(len(d.triangles)), np.zeros(len(d.triangles))
     parts = [(MATRIX, d.matrix, cell.fields.matrix_stress)]
     parts += [
         (i, *part) for i, part in enumerate(zip(d.fibres, cell.fields.fibre_stress, strict=True))

@@ -22,6 +22,7 @@ from fe_data.dataset.worker import (
 )
 from fe_data.geometry.microstructure import require_packable
 from fe_data.settings import Settings
+from fe_data.sparse.solver import chosen_solver
 
 MAX_JOBS = 4096
 MAX_SHARDS = 1_000_000
@@ -87,6 +88,7 @@ def generate(
     parts = require_integer("shard", shard[1], 1, MAX_SHARDS)
     shard = (require_integer("shard", shard[0], 1, parts), parts)
     _require_packable(design, settings)
+    chosen_solver()  # refuses an unknown one
     config = dataset.configuration(design, settings)
     job = Job(settings, config["digest"], simulator)
     indices = range(shard[0] - 1, len(design), shard[1])

@@ -20,7 +20,7 @@ class Mesh:
     """Six-node triangles on the unit square; nodes 3, 4, 5 face vertices 0, 1, 2."""
 
     points: np.ndarray  # (n, 2)
-    cells: np.ndarray  # (m, 6)
+    triangles: np.ndarray  # (m, 6)
     material: np.ndarray  # (m,) MATRIX or the fibre's index
     image_of: np.ndarray  # (n,) node that each node is a periodic image of; itself inside
 
@@ -41,11 +41,11 @@ def generate_mesh(microstructure: Microstructure, resolution: float | None = Non
     """
     outline = Outline(microstructure, resolution)
     points, triangles, material = _fill(outline)
-    points, cells = _quadratic(points, triangles, outline)
-    if (smallest := smallest_jacobian(points[cells])) <= 0:
+    points, triangles = _quadratic(points, triangles, outline)
+    if (smallest := smallest_jacobian(points[triangles])) <= 0:
         raise MeshError(f"an element of the mesh is inverted: smallest Jacobian {smallest:.3g}")
     points, image_of = _match_edges(points)
-    return Mesh(points, cells, material, image_of)
+    return Mesh(points, triangles, material, image_of)
 
 
 def _closed_loops(segments: dict[int, tuple[int, int]]) -> list[list[int]]:

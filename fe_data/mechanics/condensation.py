@@ -1,85 +1,102 @@
-"""Static condensation of the elastic fibres.
+"""Static condensation of the elastic fibres to their outlines.
 
-Fibres never yield, so the unknowns inside each are eliminated once; what is left acts on the
-fibre's outline and on the macro strain.
+Fibres never yield, so the displacements i inside a fibre are eliminated once. With the unknowns
+kept, b, the displacements of the outline and the macro strain,
+
+    K = K_bb - K_bi K_ii^-1 K_ib,        u_i = -K_ii^-1 K_ib u_b.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from fe_data.arrays import Booleans, Floats, Integers
 from fe_data.mechanics.elements import Elements
-from fe_data.mechanics.plasticity import stiffness
+from fe_data.mechanics.plasticity import BorderedMatrix, assemble_tangent
 
 _UPPER = np.triu_indices(12)
 
 
+class Moduli(NamedTuple):
+    """Shear modulus mu and bulk modulus kappa of an isotropic material, in the same unit."""
+
+    shear: float
+    bulk: float
+
+
 @dataclass(frozen=True)
-class Substructure:
-    """One fibre, condensed to its outline's dofs and the three macro strains."""
+class CondensedFibre:
+    """One fibre, condensed to the nb displacements of its outline and the three macro strains.
 
-    outline: np.ndarray  # (nb,) dofs
-    interior: np.ndarray  # (ni,) dofs
-    condensed: np.ndarray  # (nb + 3, nb + 3) stiffness [MPa]
-    recovery: np.ndarray  # (ni, nb + 3): interior displacement = -recovery @ (outline, macro)
-
-
-def dense_stiffness(elements: Elements, mu: float, kappa: float) -> tuple[np.ndarray, np.ndarray]:
-    """Elastic stiffness of some cells as a dense matrix.
-
-    Args:
-        elements: The cells.
-        mu: Shear modulus [MPa].
-        kappa: Bulk modulus [MPa].
-
-    Returns:
-        The dofs (n,) and the matrix (n + 3, n + 3), bordered by the macro strain.
+    Attributes:
+        outline: (nb,) dofs.
+        interior: (ni,) dofs that are eliminated.
+        stiffness: (nb + 3, nb + 3) K above [MPa].
+        recovery: (ni, nb + 3) K_ii^-1 K_ib above.
     """
-    dofs, local = np.unique(elements.dofs, return_inverse=True)
-    local = local.reshape(elements.dofs.shape).astype(np.int32)
-    n = len(dofs)
-    tangent = np.broadcast_to(elastic_tangent(mu, kappa), (*elements.weights.shape, 6))
-    slots = local[:, _UPPER[0]] * n + local[:, _UPPER[1]]
-    values, border, macro = np.zeros(n * n), np.zeros((n, 3)), np.zeros((3, 3))
-    e = elements
-    stiffness(
-        local, e.gradients, e.weights, e.dilatation[:, :0], e.root_area, 0.0,
-        tangent, slots, values, border, macro,
-    )  # fmt: skip
-    # An entry above the diagonal of a cell's matrix may lie below that of the whole.
-    upper = values.reshape(n, n)
-    full = upper + upper.T
-    full[np.diag_indices(n)] /= 2
-    return dofs, np.block([[full, border], [border.T, macro]])
+
+    outline: Integers
+    interior: Integers
+    stiffness: Floats
+    recovery: Floats
 
 
-def moduli(E: float, nu: float) -> tuple[float, float]:
-    """Shear and bulk modulus of an isotropic material, in the unit of E."""
-    return E / (2 * (1 + nu)), E / (3 * (1 - 2 * nu))
+def moduli(E: float, nu: float) -> Moduli:
+    """Shear and bulk modulus, in the unit of Young's modulus E, for Poisson's ratio nu."""
+    return Moduli(E / (2 * (1 + nu)), E / (3 * (1 - 2 * nu)))
 
 
-def elastic_tangent(mu: float, kappa: float) -> np.ndarray:
-    """In-plane tangent (6,) of an elastic point, ordered as in `plasticity` [MPa]."""
+def elastic_tangent(material: Moduli) -> Floats:
+    """In-plane tangent (6,) of an elastic point: entries 00, 01, 02, 11, 12, 22."""
+    mu, kappa = material
     p, m = kappa + mu * 4 / 3, kappa - mu * 2 / 3
     return np.array([p, m, 0.0, p, 0.0, mu])
 
 
-def condense(elements: Elements, on_outline: np.ndarray, mu: float, kappa: float) -> Substructure:
+def dense_stiffness(elements: Elements, material: Moduli) -> tuple[Integers, Floats]:
+    """Elastic stiffness of some elements as a dense matrix.
+
+    Args:
+        elements: Integration data.
+        material: Moduli [MPa].
+
+    Returns:
+        The dofs (n,) and the matrix (n + 3, n + 3), bordered by the macro strain [MPa].
+    """
+    dofs, local = np.unique(elements.dofs, return_inverse=True)
+    local = local.reshape(elements.dofs.shape).astype(np.int32)
+    n = len(dofs)
+    tangent = np.broadcast_to(elastic_tangent(material), (*elements.weights.shape, 6))
+    slots = local[:, _UPPER[0]] * n + local[:, _UPPER[1]]
+    matrix = BorderedMatrix(np.zeros(n * n), np.zeros((n, 3)), np.zeros((3, 3)))
+    without_modes = elements._replace(dofs=local, dilatation=elements.dilatation[:, :0])
+    assemble_tangent(without_modes, 0.0, tangent, slots, matrix)
+    # An entry above the diagonal of an element's matrix may lie below that of the whole.
+    upper = matrix.values.reshape(n, n)
+    full = upper + upper.T
+    full[np.diag_indices(n)] /= 2
+    return dofs, np.block([[full, matrix.border], [matrix.border.T, matrix.macro]])
+
+
+def condense(elements: Elements, on_outline: Booleans, material: Moduli) -> CondensedFibre:
     """Eliminate the interior of one fibre.
 
     Args:
-        elements: The fibre's cells.
+        elements: Integration data of the fibre.
         on_outline: (n_dofs,) whether a dof also belongs to the matrix.
-        mu: Shear modulus of the fibre [MPa].
-        kappa: Bulk modulus of the fibre [MPa].
+        material: Moduli of the fibre [MPa].
+
+    Returns:
+        The condensed fibre.
     """
-    dofs, k = dense_stiffness(elements, mu, kappa)
+    dofs, k = dense_stiffness(elements, material)
     keep = np.append(on_outline[dofs], [True] * 3)
     kept, gone = np.flatnonzero(keep), np.flatnonzero(~keep)
-    condensed, recovery = k[np.ix_(kept, kept)], np.empty((0, len(kept)))
+    stiffness, recovery = k[np.ix_(kept, kept)], np.empty((0, len(kept)))
     if len(gone):
         border = k[np.ix_(gone, kept)]
         recovery = cho_solve(cho_factor(k[np.ix_(gone, gone)], check_finite=False), border)
-        condensed = condensed - border.T @ recovery
-    return Substructure(dofs[keep[:-3]], dofs[gone], (condensed + condensed.T) / 2, recovery)
+        stiffness = stiffness - border.T @ recovery
+    return CondensedFibre(dofs[keep[:-3]], dofs[gone], (stiffness + stiffness.T) / 2, recovery)

@@ -1,13 +1,16 @@
-"""From a mesh to arrays that kernels loop over (the only dolfinx import).
+"""Discretisation: from a mesh to the arrays that kernels loop over (the only import of dolfinx).
 
 Displacements are quadratic on quadratic geometry, with three integration points. In the matrix the
-dilatation is averaged over each element (B-bar, the pair P2/P0), which keeps nearly incompressible
-plastic flow from locking. Fibres stay elastic and take plain P2.
+dilatation is projected onto constants over each element (B-bar, the pair P2/P0), which keeps nearly
+incompressible plastic flow from locking (Hughes, 1980). Fibres stay elastic and take plain P2. With
+modes phi_r that are orthonormal over the element, the projected dilatation at a point is
+
+    theta = sum_r phi_r theta_r,    theta_r = integral of phi_r div(u).
 """
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import basix
 import dolfinx
@@ -18,35 +21,55 @@ import numpy as np
 import ufl
 from mpi4py import MPI
 
+from fe_data.arrays import Floats, Integers
 from fe_data.geometry.mesh import MATRIX, Mesh
 
-# Functions over an element that the dilatation is projected onto: the constant, or all linears,
-# which is all that three integration points can tell apart.
+# Number of modes phi_r for each kind of element: the constant, or all linear functions, which are
+# all that three integration points can tell apart (no projection).
 VOLUMETRIC_MODES = {"P2/P0": 1, "P2": 3}
-_DEGREE = 2  # of the quadrature rule
+_QUADRATURE_DEGREE = 2
 
 
-@dataclass(frozen=True)
-class Elements:
-    """Integration data of m cells: q points, r volumetric modes."""
+class Elements(NamedTuple):
+    """Integration data of m elements with q points and r volumetric modes.
 
-    dofs: np.ndarray  # (m, 12) int32, 2 * node + component, periodic images merged
-    gradients: np.ndarray  # (m, q, 6, 2) dN/dx
-    weights: np.ndarray  # (m, q) integration weights; they sum to the area
-    dilatation: np.ndarray  # (m, r, 12) integral of each mode times each divergence
-    root_area: np.ndarray  # (m,) integral of mode 0, which is constant; the others have none
-    modes: np.ndarray  # (m, q, r) orthonormal functions that the dilatation is projected onto
+    Attributes:
+        dofs: (m, 12) int32, 2 * node + component, with periodic images merged.
+        gradients: (m, q, 6, 2) dN/dx.
+        weights: (m, q) integration weights, which sum to the area.
+        dilatation: (m, r, 12) integral of phi_r div(N) for each dof.
+        root_area: (m,) integral of the constant phi_0; those of the other modes are zero.
+        modes: (m, q, r) phi_r at the points.
+    """
+
+    dofs: Integers
+    gradients: Floats
+    weights: Floats
+    dilatation: Floats
+    root_area: Floats
+    modes: Floats
 
 
 @dataclass(frozen=True)
 class Discretisation:
-    """A mesh ordered by dolfinx, with merged periodic nodes and integration data."""
+    """A mesh in the order of dolfinx, with merged periodic nodes and integration data.
 
-    points: np.ndarray  # (n, 2) nodes
-    cells: np.ndarray  # (m, 6)
-    material: np.ndarray  # (m,) MATRIX or the fibre's index
-    merged: np.ndarray  # (n,) number of each node after periodic images are merged
-    n_nodes: int  # merged nodes
+    Attributes:
+        points: (n, 2) nodes.
+        triangles: (m, 6) nodes of each element.
+        material: (m,) MATRIX or the index of the fibre.
+        merged: (n,) number of each node after periodic images are merged.
+        n_nodes: Number of merged nodes.
+        matrix: Elements of the matrix.
+        fibres: Elements of each fibre.
+        domain: The mesh as dolfinx holds it.
+    """
+
+    points: Floats
+    triangles: Integers
+    material: Integers
+    merged: Integers
+    n_nodes: int
     matrix: Elements
     fibres: tuple[Elements, ...]
     domain: dolfinx.mesh.Mesh
@@ -57,13 +80,16 @@ def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
 
     Args:
         mesh: Curved, periodic, six-node triangles.
-        element: Kind of triangle in the matrix, a key of `VOLUMETRIC_MODES`.
+        element: Kind of element in the matrix, a key of `VOLUMETRIC_MODES`.
+
+    Returns:
+        The discretised volume element.
     """
     domain = _create_domain(mesh)
     material = mesh.material[np.asarray(domain.topology.original_cell_index)]
     nodes = np.asarray(domain.geometry.input_global_indices)
     points = np.ascontiguousarray(domain.geometry.x[:, :2])
-    cells = _geometry_dofs(domain).reshape(-1, 6)
+    triangles = _geometry_dofs(domain).reshape(-1, 6)
     position = np.empty(len(nodes), dtype=np.int64)
     position[nodes] = np.arange(len(nodes))
     image_of = position[mesh.image_of[nodes]]
@@ -72,23 +98,26 @@ def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
     masters, merged = np.unique(image_of, return_inverse=True)
 
     def part(index: int, kind: str) -> Elements:
-        chosen = cells[material == index]
+        chosen = triangles[material == index]
         return tabulate(points[chosen], merged[chosen], VOLUMETRIC_MODES[kind])
 
     fibres = tuple(part(i, "P2") for i in range(material.max() + 1))
     matrix = part(MATRIX, element)
-    return Discretisation(points, cells, material, merged, len(masters), matrix, fibres, domain)
+    return Discretisation(points, triangles, material, merged, len(masters), matrix, fibres, domain)
 
 
-def tabulate(nodes: np.ndarray, merged_cells: np.ndarray, n_modes: int) -> Elements:
+def tabulate(nodes: Floats, merged: Integers, n_modes: int) -> Elements:
     """Gradients, weights and projected dilatations of isoparametric six-node triangles.
 
     Args:
         nodes: (m, 6, 2) node positions.
-        merged_cells: (m, 6) node numbers after the periodic merge.
-        n_modes: Number of functions that the dilatation is projected onto, 1 or 3.
+        merged: (m, 6) node numbers after the periodic merge.
+        n_modes: Number of volumetric modes, 1 or 3.
+
+    Returns:
+        Integration data of the m elements.
     """
-    points, rule = basix.make_quadrature(basix.CellType.triangle, _DEGREE)
+    points, rule = basix.make_quadrature(basix.CellType.triangle, _QUADRATURE_DEGREE)
     variant = basix.LagrangeVariant.equispaced
     element = basix.create_element(basix.ElementFamily.P, basix.CellType.triangle, 2, variant)
     reference = element.tabulate(1, points)[1:, :, :, 0]  # (2, q, 6) dN/d(reference)
@@ -101,36 +130,37 @@ def tabulate(nodes: np.ndarray, merged_cells: np.ndarray, n_modes: int) -> Eleme
     modes = _orthonormal_modes(points, weights, n_modes)
     divergence = gradients.reshape(*weights.shape, 12)  # of dof 2 i + d
     dilatation = np.einsum("mq,mqr,mqk->mrk", weights, modes, divergence)
-    dofs = (2 * merged_cells[:, :, None] + np.arange(2)).reshape(-1, 12).astype(np.int32)
+    dofs = (2 * merged[:, :, None] + np.arange(2)).reshape(-1, 12).astype(np.int32)
     data = (gradients, weights, dilatation, np.sqrt(weights.sum(axis=1)), modes)
     return Elements(dofs, *map(np.ascontiguousarray, data))
 
 
-def _orthonormal_modes(points: np.ndarray, weights: np.ndarray, count: int) -> np.ndarray:
-    """Orthonormal functions 1, s, t over each cell at its integration points, (m, q, count)."""
+def _orthonormal_modes(points: Floats, weights: Floats, count: int) -> Floats:
+    """Functions 1, s, t made orthonormal over each element, at its points: (m, q, count)."""
     raw = np.column_stack([np.ones(len(points)), points])[:, :count]
     gram = np.einsum("mq,qi,qj->mij", weights, raw, raw)
     lower = np.linalg.inv(np.linalg.cholesky(gram))
-    return np.einsum("mij,qj->mqi", lower, raw)
+    modes: Floats = np.einsum("mij,qj->mqi", lower, raw)
+    return modes
 
 
 def write_xdmf(
-    d: Discretisation, path: Path, displacement: np.ndarray, cell_values: dict[str, np.ndarray]
+    d: Discretisation, path: Path, displacement: Floats, element_values: dict[str, Floats]
 ) -> None:
-    """Write a displacement and cell-wise fields as XDMF, which ParaView opens.
+    """Write a displacement and element-wise fields as XDMF, which ParaView opens.
 
     Args:
-        d: The discretised cell.
-        path: File name; the data go beside it as .h5.
+        d: The discretised volume element.
+        path: File name; the data are written beside it as .h5.
         displacement: (n, 2) at the nodes.
-        cell_values: Scalars (m,) by name.
+        element_values: Scalars (m,) by name.
     """
     vector, scalar = _space(d.domain, "Lagrange", 2, (2,)), _space(d.domain, "DG", 0)
     functions = [_function(vector, "displacement")]
-    # Geometry and displacement have the same basis, so they number a cell's nodes alike.
+    # Geometry and displacement have the same basis, so they number the nodes of a triangle alike.
     dofs = _dofs(vector).reshape(-1, 6)
-    functions[0].x.array.reshape(-1, 2)[dofs] = displacement[d.cells]
-    for name, values in cell_values.items():
+    functions[0].x.array.reshape(-1, 2)[dofs] = displacement[d.triangles]
+    for name, values in element_values.items():
         functions.append(_function(scalar, name))
         functions[-1].x.array[_dofs(scalar)] = values
     with dolfinx.io.XDMFFile(MPI.COMM_SELF, str(path), "w") as file:
@@ -139,7 +169,7 @@ def write_xdmf(
             file.write_function(function)
 
 
-def _function(space, name: str):
+def _function(space: Any, name: str) -> Any:
     function = dolfinx.fem.Function(space)
     function.name = name
     return function
@@ -153,13 +183,13 @@ def _function(space, name: str):
 # geometry.dofmap  adjacency list            array                =                    dofmaps[0]
 # dofs of a space  adjacency list            array                =                    =
 # space            (Vector)FunctionSpace     functionspace        =                    =
-_fem: Any = dolfinx.fem  # type checkers know the names of the version in use alone
+_fem: Any = dolfinx.fem  # type checkers know only the names of the version in use
 _VERSION = tuple(int(part) for part in dolfinx.__version__.split(".")[:2])
 
 
 def _create_domain(mesh: Mesh) -> dolfinx.mesh.Mesh:
     """The dolfinx mesh: quadratic geometry, one process."""
-    cells, points = mesh.cells.astype(np.int64), mesh.points
+    cells, points = mesh.triangles.astype(np.int64), mesh.points
     if _VERSION < (0, 7):
         element = ufl.VectorElement("Lagrange", ufl.Cell("triangle", geometric_dimension=2), 2)
         return dolfinx.mesh.create_mesh(MPI.COMM_SELF, cells, points, ufl.Mesh(element))
@@ -170,22 +200,22 @@ def _create_domain(mesh: Mesh) -> dolfinx.mesh.Mesh:
     return dolfinx.mesh.create_mesh(MPI.COMM_SELF, *arguments)
 
 
-def _geometry_dofs(domain: dolfinx.mesh.Mesh) -> np.ndarray:
-    """Geometry nodes of all cells, flat."""
+def _geometry_dofs(domain: dolfinx.mesh.Mesh) -> Integers:
+    """Geometry nodes of all triangles, flat."""
     geometry = domain.geometry
     return _flat(geometry.dofmap if _VERSION < (0, 11) else geometry.dofmaps[0])
 
 
-def _dofs(space) -> np.ndarray:
-    """Dofs of all cells in a function space, flat."""
+def _dofs(space: Any) -> Integers:
+    """Dofs of all triangles in a function space, flat."""
     return _flat(space.dofmap.list)
 
 
-def _flat(dofmap) -> np.ndarray:
+def _flat(dofmap: Any) -> Integers:
     return np.asarray(dofmap.array if _VERSION < (0, 7) else dofmap).ravel()
 
 
-def _space(domain: dolfinx.mesh.Mesh, family: str, degree: int, shape: tuple[int, ...] = ()):
+def _space(domain: dolfinx.mesh.Mesh, family: str, degree: int, shape: tuple[int, ...] = ()) -> Any:
     """Function space of scalars, or of vectors where a shape is given."""
     if _VERSION < (0, 7):
         kind = _fem.VectorFunctionSpace if shape else _fem.FunctionSpace

@@ -1,11 +1,12 @@
-"""Load a periodic cell step by step: extrapolating predictor, Newton's method, cutback."""
+"""Load stepping: polynomial predictor, Newton's method, and smaller steps where it fails."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from fe_data.arrays import Floats, Integers
 from fe_data.errors import ConvergenceError
-from fe_data.mechanics.problem import PeriodicCell, State
+from fe_data.mechanics.problem import RVEProblem, State
 
 _NEWTON_ITERATIONS = 12
 _SMALLEST_STEP = 1 / 1024  # of an increment
@@ -14,12 +15,22 @@ _PREDICTOR_POINTS = 3  # parabola through the last three states
 
 @dataclass(frozen=True)
 class Loading:
-    """Straight path from rest to a mean strain or a mean stress in each of xx, yy, xy."""
+    """Straight path from rest to a mean strain or a mean stress in each of xx, yy, xy.
 
-    strain: tuple[float | None, float | None, float | None]  # final; xy as engineering shear [-]
-    stress: tuple[float, float, float] = (0.0, 0.0, 0.0)  # final, where the strain is None [MPa]
+    Attributes:
+        strain: Final mean strain xx, yy and engineering shear strain xy [-]; None where the strain
+            is free.
+        stress: Final mean stress xx, yy, xy where the strain is free [MPa].
 
-    def __post_init__(self):
+    Raises:
+        ValueError: If the components are not three finite numbers, are all zero, or prescribe a
+            stress and a strain of the same component.
+    """
+
+    strain: tuple[float | None, float | None, float | None]
+    stress: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
         if len(self.strain) != 3 or len(self.stress) != 3:
             raise ValueError(
                 f"loading needs three components xx, yy, xy: {self.strain}, {self.stress}"
@@ -27,112 +38,133 @@ class Loading:
         values = [v for v in (*self.strain, *self.stress) if v is not None]
         if not np.all(np.isfinite(values)):
             raise ValueError(f"loading must be finite: {self.strain}, {self.stress}")
-        given = [
-            s for s, e in zip(self.stress, self.strain, strict=True) if e is not None and s != 0
-        ]
-        if given:
-            raise ValueError(
-                f"stress {given[0]!r} is given for a component whose strain is prescribed"
-            )
+        for stress, strain in zip(self.stress, self.strain, strict=True):
+            if strain is not None and stress != 0:
+                raise ValueError(
+                    f"stress {stress!r} is given for a component whose strain is prescribed"
+                )
         if not any(values):
             raise ValueError("loading is zero in every component")
 
     @property
-    def free(self) -> np.ndarray:
+    def free(self) -> Integers:
         """Components whose strain is free."""
         return np.array([i for i in range(3) if self.strain[i] is None], dtype=int)
 
 
-@dataclass
-class Solution:
-    """Averages at every increment, and the state at the end."""
+@dataclass(frozen=True)
+class EquilibriumPath:
+    """Volume averages at every increment, and the state at the end.
 
-    x: np.ndarray  # unknowns of the cell at the end
+    Attributes:
+        x: (n + 3,) unknowns of the problem at the end.
+        state: History variables at the end.
+        history: strain, stress [MPa] and plastic_strain, (increments + 1, 4) as xx, yy, zz, xy,
+            and yielded_fraction, (increments + 1,); the first row is the state at rest.
+        counts: Numbers of iterations, cutbacks and factorisations.
+    """
+
+    x: Floats
     state: State
-    history: dict[str, np.ndarray]
-    counts: dict[str, int] = field(default_factory=dict)
+    history: dict[str, Floats]
+    counts: dict[str, int]
 
 
-def solve(cell: PeriodicCell, loading: Loading, increments: int, tolerance: float) -> Solution:
+def solve_load_steps(
+    problem: RVEProblem, loading: Loading, increments: int, tolerance: float
+) -> EquilibriumPath:
     """Trace a loading path in equal increments.
 
+    A step that does not converge even when it is cut back raises a `ConvergenceError`.
+
     Args:
-        cell: The cell, at rest.
+        problem: The volume element at rest.
         loading: Final macro strains and stresses.
         increments: Number of increments.
         tolerance: Relative residual at which a step counts as converged [-].
 
-    Raises:
-        ConvergenceError: If a step fails even when it is cut back.
+    Returns:
+        The volume averages and the final state.
     """
-    state = State(*cell.matrix.weights.shape)
-    path = [(0.0, np.zeros(cell.n + 3))]
-    rows = [cell.averages(path[0][1], np.zeros(8), np.zeros(3))]
-    counts = {"newton_iterations": 0, "cutbacks": 0}
+    stepper = _Stepper(problem, loading, tolerance)
+    rows = [problem.volume_averages(stepper.x, np.zeros(8), np.zeros(3))]
     for increment in range(1, increments + 1):
-        x, parts = _advance(cell, loading, state, path, increment / increments, tolerance, counts)
-        rows.append(cell.averages(x, *parts))
+        integrals = stepper.advance(increment / increments)
+        rows.append(problem.volume_averages(stepper.x, *integrals))
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    counts |= cell.counts
-    return Solution(x, state, history, counts)
+    return EquilibriumPath(stepper.x, stepper.state, history, stepper.counts | problem.counts)
 
 
-def _advance(cell, loading, state, path, end: float, tolerance, counts):
-    """Reach load fraction `end`, in smaller steps where Newton's method needs them."""
-    step = whole = end - path[-1][0]
-    while True:
-        target = end if end - path[-1][0] <= step * (1 + 1e-9) else path[-1][0] + step
-        result = _newton(cell, loading, state, path, target, tolerance, counts)
-        if result is None:
-            counts["cutbacks"] += 1
-            step /= 4
-            if step < whole * _SMALLEST_STEP:
-                raise ConvergenceError(
-                    f"Newton's method does not converge at load fraction {target:.5f}, even in "
-                    f"steps of {whole * _SMALLEST_STEP:.1e}"
-                )
-            continue
-        state.accept()
-        path.append((target, result[0]))
-        del path[:-_PREDICTOR_POINTS]
-        if target == end:
-            return result
-        step *= 2
+class _Stepper:
+    """The last converged states (load fraction, unknowns), and the steps from there."""
 
+    def __init__(self, problem: RVEProblem, loading: Loading, tolerance: float):
+        self.problem, self.loading, self.tolerance = problem, loading, tolerance
+        self.state = State(*problem.matrix.weights.shape)
+        self.path = [(0.0, np.zeros(problem.n + 3))]
+        self.counts = {"newton_iterations": 0, "cutbacks": 0}
 
-def _extrapolate(path: list[tuple[float, np.ndarray]], t: float) -> np.ndarray:
-    """Polynomial through the last states, evaluated at load fraction t."""
-    x = np.zeros_like(path[0][1])
-    for i, (ti, xi) in enumerate(path):
-        x += np.prod([(t - tj) / (ti - tj) for j, (tj, _) in enumerate(path) if j != i]) * xi
-    return x
+    @property
+    def x(self) -> Floats:
+        """Unknowns at the last converged state (n + 3,)."""
+        return self.path[-1][1]
 
+    def advance(self, end: float) -> tuple[Floats, Floats]:
+        """Reach load fraction `end`, in smaller steps where needed; integrals as of the problem."""
+        step = whole = end - self.path[-1][0]
+        while True:
+            start = self.path[-1][0]
+            target = end if end - start <= step * (1 + 1e-9) else start + step
+            result = self._newton(target)
+            if result is None:
+                self.counts["cutbacks"] += 1
+                step /= 4
+                if step < whole * _SMALLEST_STEP:
+                    raise ConvergenceError(
+                        f"Newton's method does not converge at load fraction {target:.5f}, even in "
+                        f"steps of {whole * _SMALLEST_STEP:.1e}"
+                    )
+                continue
+            x, *integrals = result
+            self.state.accept()
+            self.path.append((target, x))
+            del self.path[:-_PREDICTOR_POINTS]
+            if target == end:
+                return integrals[0], integrals[1]
+            step *= 2
 
-def _newton(cell, loading, state, path, t: float, tolerance: float, counts):
-    """Solve at load fraction t; None when it does not converge."""
-    n, free = cell.n, loading.free
-    x = _extrapolate(path, t)
-    for i, strain in enumerate(loading.strain):
-        if strain is not None:
-            x[n + i] = t * strain
-    stress = t * np.array(loading.stress)
-    unknown = np.append(np.arange(n), n + free)
-    first = None
-    for _ in range(_NEWTON_ITERATIONS):
-        force, *parts = cell.evaluate(x, state)
-        residual = -force[unknown]
-        residual[n:] += stress[free]
-        scale = np.linalg.norm(force[n:]) + 1e-12
-        error = (
-            max(np.linalg.norm(residual[:n]) / cell.force_scale, np.linalg.norm(residual[n:]))
-            / scale
-        )
-        if error <= tolerance:
-            return x, parts
-        first = first or error
-        if not np.isfinite(error) or error > 1e3 * first:
-            return None
-        counts["newton_iterations"] += 1
-        cell.linearise(state)
-        x[unknown] += cell.solve(residual, free, min(0.1, max(1e-3, 0.3 * tolerance / error)))
-    return None
+    def _extrapolate(self, t: float) -> Floats:
+        """Polynomial through the last states, evaluated at load fraction t."""
+        x = np.zeros_like(self.x)
+        for i, (ti, xi) in enumerate(self.path):
+            others = [tj for j, (tj, _) in enumerate(self.path) if j != i]
+            x += np.prod([(t - tj) / (ti - tj) for tj in others]) * xi
+        return x
+
+    def _newton(self, t: float) -> tuple[Floats, Floats, Floats] | None:
+        """Unknowns and integrals at load fraction t; None when the iteration does not converge."""
+        problem, free = self.problem, self.loading.free
+        n, x = problem.n, self._extrapolate(t)
+        for i, strain in enumerate(self.loading.strain):
+            if strain is not None:
+                x[n + i] = t * strain
+        stress = t * np.array(self.loading.stress)
+        unknown = np.append(np.arange(n), n + free)
+        first = None
+        for _ in range(_NEWTON_ITERATIONS):
+            force, *integrals = problem.internal_force(x, self.state)
+            residual = -force[unknown]
+            residual[n:] += stress[free]
+            local = np.linalg.norm(residual[:n]) / problem.force_scale
+            scale = np.linalg.norm(force[n:]) + 1e-12
+            error = float(max(local, np.linalg.norm(residual[n:])) / scale)
+            if error <= self.tolerance:
+                return x, integrals[0], integrals[1]
+            first = first or error
+            if not np.isfinite(error) or error > 1e3 * first:
+                return None
+            self.counts["newton_iterations"] += 1
+            problem.assemble_tangent(self.state)
+            accuracy = min(0.1, max(1e-3, 0.3 * self.tolerance / error))
+            x[unknown] += problem.system.solve(residual, free, accuracy)
+        return None

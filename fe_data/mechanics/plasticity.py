@@ -1,52 +1,110 @@
-"""J2 plasticity with power-law hardening, sigma_y = a + b p^c, over integration points.
+"""J2 plasticity with power-law hardening at the integration points: return mapping and tangent.
 
-Compiled loops over cells: return map, internal forces, consistent tangent. Small strain, plane
-strain; stresses in MPa. Tensors have the components xx, yy, xy (the plastic strain is traceless,
-zz = -xx - yy); the dilatation is constant in an element (B-bar).
+The implicit Euler step of small-strain J2 plasticity with the yield stress a + b p^c is a radial
+return (Simo & Hughes, Computational Inelasticity, 1998, section 3.3). With the deviatoric trial
+stress s_tr, its von Mises stress q_tr and the flow direction n = s_tr / |s_tr|,
+
+    q_tr - 3 mu dp = a + b (p_n + dp)^c,      or dp = 0 where q_tr <= a + b p_n^c,
+    s  = (1 - 3 mu dp / q_tr) s_tr,           ep = ep_n + sqrt(3/2) dp n,
+    ds/de = 2 mu (1 - 3 mu dp / q_tr) P - 2 mu (3 mu / (3 mu + b c p^(c-1)) - 3 mu dp / q_tr) n n
+
+with the deviatoric projection P. The pressure is kappa times the projected dilatation (B-bar, see
+`elements`). Plane strain: tensors have the components xx, yy, xy; deviators have zz = -xx - yy.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from fe_data.arrays import Floats, Integers
+from fe_data.mechanics.elements import Elements
 from fe_data.sparse.compilation import compiled
 
 _MAX_ITERATIONS = 60
-_SMALLEST_INCREMENT = 1e-290  # below it hardening alone takes up the excess stress
+_SMALLEST_INCREMENT = 1e-290  # smaller increments of p are stored as zero
 _TOLERANCE = 1e-13  # of the yield function, relative to the trial stress
 _ROOT = math.sqrt(1.5)
 
-# For functions of arrays: to call them point by point would cost a quarter of the loops' time.
+# Calls of functions that take arrays would cost a quarter of the time of the loops.
 _inlined = compiled(error_model="numpy", inline="always")
+_compiled = compiled(error_model="numpy")
 
 
-@compiled(error_model="numpy")
-def plastic_increment(q_trial, p_old, hardening_old, guess, mu, a, b, c):
+class J2Law(NamedTuple):
+    """The matrix: isotropic elasticity and the yield stress a + b p^c.
+
+    Attributes:
+        shear_modulus: mu [MPa].
+        bulk_modulus: kappa [MPa].
+        yield_stress: Initial yield stress a [MPa].
+        hardening_coefficient: b [MPa].
+        hardening_exponent: c [-].
+    """
+
+    shear_modulus: float
+    bulk_modulus: float
+    yield_stress: float
+    hardening_coefficient: float
+    hardening_exponent: float
+
+
+class HistoryVariables(NamedTuple):
+    """History variables of m elements with q integration points each.
+
+    Attributes:
+        plastic_strain: (m, q, 3) xx, yy, xy [-].
+        p: (m, q) accumulated equivalent plastic strain [-].
+        hardening: (m, q) b p^c [MPa]. An increment of p below 1e-290 is stored as zero, but the
+            stress above the initial yield stress that goes with it is kept here.
+    """
+
+    plastic_strain: Floats
+    p: Floats
+    hardening: Floats
+
+
+class BorderedMatrix(NamedTuple):
+    """Tangent of n displacements, bordered by the macro strain xx, yy, engineering xy.
+
+    Attributes:
+        values: (entries,) upper triangle of d force / d displacement.
+        border: (n, 3) d force / d macro strain.
+        macro: (3, 3) d macro stress / d macro strain.
+    """
+
+    values: Floats
+    border: Floats
+    macro: Floats
+
+
+@_compiled
+def plastic_increment(
+    q_trial: float, p_old: float, hardening_old: float, guess: float, law: J2Law
+) -> tuple[float, float]:
     """Solve q_trial - 3 mu dp = a + b (p_old + dp)^c for the plastic increment dp > 0.
 
-    The left side minus the right is convex and decreasing in dp. So Newton's method lands left of
-    the root from anywhere, and from there approaches it without overshooting. It is slow near the
-    infinite slope at p = 0 (c < 1): `_left_of_root` takes the place of a step that is far left.
-    Close to the root Halley's method, of third order, saves powers, and so does its error bound,
-    which ends the iteration without another look at the residual.
+    The left side minus the right is convex and decreasing in dp: a step of Newton's method from
+    anywhere ends left of the root, and further steps approach the root without overshooting. The
+    method is slow near the infinite slope at p = 0 (c < 1), where `_left_of_root` replaces a step
+    that ends far left. Close to the root, Halley's method (third order) needs fewer powers, and its
+    error bound ends the iteration without another evaluation of the residual.
 
     Args:
         q_trial: Trial von Mises stress, above the yield stress [MPa].
         p_old: Equivalent plastic strain before the increment [-].
         hardening_old: b p_old^c [MPa].
-        guess: Where to start; 0 when unknown [-].
-        mu: Shear modulus [MPa].
-        a: Initial yield stress [MPa].
-        b: Hardening coefficient [MPa].
-        c: Hardening exponent [-].
+        guess: Start of the iteration, 0 when unknown [-].
+        law: The matrix.
 
     Returns:
         dp [-] and the hardening slope b c p^(c-1) at the end [MPa].
     """
+    mu, _, a, b, c = law
     f = q_trial - a - hardening_old
     if b == 0.0:
         return f / (3.0 * mu), 0.0
-    dp = guess if guess > 0.0 else _left_of_root(f, p_old, hardening_old, mu, b, c)
+    dp = guess if guess > 0.0 else _left_of_root(f, p_old, hardening_old, law)
     for _ in range(_MAX_ITERATIONS):
         if dp < _SMALLEST_INCREMENT:
             return 0.0, np.inf
@@ -75,142 +133,161 @@ def plastic_increment(q_trial, p_old, hardening_old, guess, mu, a, b, c):
         if abs(dp - before) <= 1e-15 * dp:
             break
         if not 0.25 * before < dp < 4.0 * before:
-            dp = max(dp, _left_of_root(f, p_old, hardening_old, mu, b, c))
+            dp = max(dp, _left_of_root(f, p_old, hardening_old, law))
     return dp, slope
 
 
-@compiled(error_model="numpy")
-def _left_of_root(f, p_old, hardening_old, mu, b, c):
-    """Return an increment below the root: it splits the excess stress f in halves.
-
-    Neither elastic relief 3 mu dp nor hardening uses more than f / 2 there.
-    """
+@_compiled
+def _left_of_root(f: float, p_old: float, hardening_old: float, law: J2Law) -> float:
+    """An increment below the root, at which 3 mu dp and hardening each use at most f / 2 [-]."""
+    mu, _, _, b, c = law
     relief = f / (6.0 * mu)
     if p_old == 0.0:
-        # An increment too small to store hardens all the same: p is 0, the hardening is not.
+        # hardening_old may be positive at p = 0, see `HistoryVariables`.
         return min(relief, ((hardening_old + 0.5 * f) / b) ** (1.0 / c))
     by_hardening = ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old
     first = f / (3.0 * mu + c * hardening_old / p_old)
     return max(min(relief, by_hardening), first)
 
 
-@compiled(error_model="numpy")
-def update(
-    u, macro, dofs, gradients, weights, dilatation, root_area,
-    law, ep_old, p_old, hardening_old, ep, p, hardening, increment, tangent, force, sums,
-):  # fmt: skip
-    """Return map and internal force of all cells.
+@_compiled
+def return_map(
+    u: Floats, macro_strain: Floats, elements: Elements, law: J2Law, old: HistoryVariables,
+    new: HistoryVariables, increment: Floats, tangent: Floats, force: Floats, integrals: Floats,
+) -> None:  # fmt: skip
+    """Return mapping at all integration points, and the internal force.
 
     Args:
-        u: (n_dofs,) periodic displacement fluctuation.
-        macro: (3,) macro strain xx, yy, engineering xy.
-        dofs: (m, 12), see `discretisation.Elements` for this and the next four.
-        gradients: (m, q, 6, 2).
-        weights: (m, q).
-        dilatation: (m, r, 12).
-        root_area: (m,).
-        law: mu, kappa, a, b, c [MPa, -].
-        ep_old: (m, q, 3) plastic strain xx, yy, xy at the start of the step [-].
-        p_old: (m, q) its equivalent, accumulated [-].
-        hardening_old: (m, q) b p_old^c [MPa].
-        ep: The plastic strain at the end (output).
-        p: Its equivalent at the end (output).
-        hardening: b p^c at the end (output).
-        increment: (m, q) last plastic increment, where the next return map starts (in and out).
+        u: (n,) periodic displacement fluctuation.
+        macro_strain: (3,) xx, yy, engineering xy [-].
+        elements: Integration data of m elements with q points each.
+        law: The matrix.
+        old: History variables at the start of the step.
+        new: History variables at the end of the step (output).
+        increment: (m, q) last increment of p, where the iteration starts (input and output) [-].
         tangent: (m, q, 6) in-plane deviatoric tangent 00, 01, 02, 11, 12, 22 (output) [MPa].
-        force: (n_dofs,) internal force (added to).
-        sums: (8,) integrals of stress xx, yy, zz, xy, of plastic strain xx, yy, xy and of the
-            yielded volume (added to).
+        force: (n,) internal force (added to).
+        integrals: (8,) volume integrals of the stress xx, yy, zz, xy, of the plastic strain
+            xx, yy, xy, and of 1 where p > 0 (added to).
     """
-    mu, kappa, a, b, c = law
-    x = np.empty(12)
-    f = np.empty(12)
+    dofs, weights = elements.dofs, elements.weights
+    x, f = np.empty(12), np.empty(12)
     for m in range(dofs.shape[0]):
         for i in range(12):
             x[i] = u[dofs[m, i]]
         f[:] = 0.0
-        _add_pressure(m, x, macro, dilatation, root_area, kappa, f, sums)
+        _add_pressure(m, x, macro_strain, elements, law.bulk_modulus, f, integrals)
         for q in range(weights.shape[1]):
-            w = weights[m, q]
-            exx, eyy, gxy = macro[0], macro[1], macro[2]
-            for i in range(6):
-                gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
-                exx += gx * x[2 * i]
-                eyy += gy * x[2 * i + 1]
-                gxy += gy * x[2 * i] + gx * x[2 * i + 1]
-            third = (exx + eyy) / 3.0
-            sxx = 2.0 * mu * (exx - third - ep_old[m, q, 0])
-            syy = 2.0 * mu * (eyy - third - ep_old[m, q, 1])
-            sxy = 2.0 * mu * (0.5 * gxy - ep_old[m, q, 2])
-            p_start, start = p_old[m, q], hardening_old[m, q]
-            dp, end, scale, drop, nxx, nyy, nxy = _return_map(
-                sxx, syy, sxy, p_start, start, increment[m, q], mu, a, b, c
+            _add_deviator(
+                m, q, x, macro_strain, elements, law, old, new, increment, tangent, f, integrals
             )
-            if dp > 0.0:
-                increment[m, q] = dp
-            ep[m, q, 0] = ep_old[m, q, 0] + _ROOT * dp * nxx
-            ep[m, q, 1] = ep_old[m, q, 1] + _ROOT * dp * nyy
-            ep[m, q, 2] = ep_old[m, q, 2] + _ROOT * dp * nxy
-            p[m, q] = p_start + dp
-            hardening[m, q] = end
-            entries = _tangent(2.0 * mu * scale, 2.0 * mu * drop, nxx, nyy, nxy)
-            for i in range(6):
-                tangent[m, q, i] = entries[i]
-            sxx, syy, sxy = w * scale * sxx, w * scale * syy, w * scale * sxy
-            for i in range(6):
-                gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
-                f[2 * i] += gx * sxx + gy * sxy
-                f[2 * i + 1] += gy * syy + gx * sxy
-            sums[0] += sxx
-            sums[1] += syy
-            sums[2] -= sxx + syy
-            sums[3] += sxy
-            sums[4] += w * ep[m, q, 0]
-            sums[5] += w * ep[m, q, 1]
-            sums[6] += w * ep[m, q, 2]
-            if p[m, q] > 0.0:
-                sums[7] += w
         for i in range(12):
             force[dofs[m, i]] += f[i]
 
 
 @_inlined
-def _add_pressure(m, x, macro, dilatation, root_area, kappa, f, sums):
-    """Add what the dilatation of cell m does to its force f and to the integrals."""
+def _add_pressure(
+    m: int, x: Floats, macro_strain: Floats, elements: Elements, kappa: float, f: Floats,
+    integrals: Floats,
+) -> None:  # fmt: skip
+    """Add the pressure of element m to its force f (12,) and to the integrals."""
+    dilatation, root_area = elements.dilatation, elements.root_area
     for r in range(dilatation.shape[1]):
-        theta = root_area[m] * (macro[0] + macro[1]) if r == 0 else 0.0
+        theta = root_area[m] * (macro_strain[0] + macro_strain[1]) if r == 0 else 0.0
         for i in range(12):
             theta += dilatation[m, r, i] * x[i]
         for i in range(12):
             f[i] += kappa * theta * dilatation[m, r, i]
         if r == 0:
             volumetric = kappa * theta * root_area[m]
-            sums[0] += volumetric
-            sums[1] += volumetric
-            sums[2] += volumetric
+            integrals[0] += volumetric
+            integrals[1] += volumetric
+            integrals[2] += volumetric
 
 
-@compiled(error_model="numpy")
-def _return_map(sxx, syy, sxy, p_old, hardening_old, guess, mu, a, b, c):
-    """Bring the deviatoric trial stress xx, yy, xy of a point back to the yield surface.
+@_inlined
+def _add_deviator(
+    m: int, q: int, x: Floats, macro_strain: Floats, elements: Elements, law: J2Law,
+    old: HistoryVariables, new: HistoryVariables, increment: Floats, tangent: Floats, f: Floats,
+    integrals: Floats,
+) -> None:  # fmt: skip
+    """Return mapping at one point; add its deviatoric stress to the force and to the integrals."""
+    gradients, weights, mu = elements.gradients, elements.weights, law.shear_modulus
+    ep_old, ep = old.plastic_strain, new.plastic_strain
+    exx, eyy, gxy = macro_strain[0], macro_strain[1], macro_strain[2]
+    for i in range(6):
+        gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
+        exx += gx * x[2 * i]
+        eyy += gy * x[2 * i + 1]
+        gxy += gy * x[2 * i] + gx * x[2 * i + 1]
+    third = (exx + eyy) / 3.0
+    sxx = 2.0 * mu * (exx - third - ep_old[m, q, 0])
+    syy = 2.0 * mu * (eyy - third - ep_old[m, q, 1])
+    sxy = 2.0 * mu * (0.5 * gxy - ep_old[m, q, 2])
+    dp, hardening, scale, drop, nxx, nyy, nxy = _radial_return(
+        sxx, syy, sxy, old.p[m, q], old.hardening[m, q], increment[m, q], law
+    )
+    if dp > 0.0:
+        increment[m, q] = dp
+    ep[m, q, 0] = ep_old[m, q, 0] + _ROOT * dp * nxx
+    ep[m, q, 1] = ep_old[m, q, 1] + _ROOT * dp * nyy
+    ep[m, q, 2] = ep_old[m, q, 2] + _ROOT * dp * nxy
+    new.p[m, q] = old.p[m, q] + dp
+    new.hardening[m, q] = hardening
+    entries = _deviatoric_tangent(2.0 * mu * scale, 2.0 * mu * drop, nxx, nyy, nxy)
+    for i in range(6):
+        tangent[m, q, i] = entries[i]
+    w = weights[m, q]
+    sxx, syy, sxy = w * scale * sxx, w * scale * syy, w * scale * sxy
+    for i in range(6):
+        gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
+        f[2 * i] += gx * sxx + gy * sxy
+        f[2 * i + 1] += gy * syy + gx * sxy
+    integrals[0] += sxx
+    integrals[1] += syy
+    integrals[2] -= sxx + syy
+    integrals[3] += sxy
+    for i in range(3):
+        integrals[4 + i] += w * ep[m, q, i]
+    if new.p[m, q] > 0.0:
+        integrals[7] += w
 
-    The other arguments are those of `plastic_increment`. Returned are dp, b p^c, the factor on the
-    trial stress, the further drop of the tangent along the flow direction, over 2 mu, and that
-    direction xx, yy, xy, which is zero without yielding.
+
+@_compiled
+def _radial_return(
+    sxx: float, syy: float, sxy: float, p_old: float, hardening_old: float, guess: float, law: J2Law
+) -> tuple[float, float, float, float, float, float, float]:
+    """Return the deviatoric trial stress xx, yy, xy to the yield surface.
+
+    Args:
+        sxx: Trial stress xx [MPa].
+        syy: Trial stress yy [MPa].
+        sxy: Trial stress xy [MPa].
+        p_old: See `plastic_increment`, as for the following arguments.
+        hardening_old: b p_old^c [MPa].
+        guess: Start of the iteration [-].
+        law: The matrix.
+
+    Returns:
+        dp; b p^c [MPa]; the factor 1 - 3 mu dp / q_tr on the trial stress; the coefficient of
+        -2 mu n n in the tangent; the flow direction xx, yy, xy, which is zero without yielding.
     """
     norm = math.sqrt(2.0 * (sxx * sxx + syy * syy + sxx * syy + sxy * sxy))
     q_trial = _ROOT * norm
-    if not q_trial > a + hardening_old:  # NaN goes on as it is
+    mu, a = law.shear_modulus, law.yield_stress
+    if not q_trial > a + hardening_old:  # `not >` lets NaN through
         return 0.0, hardening_old, 1.0, 0.0, 0.0, 0.0, 0.0
-    dp, slope = plastic_increment(q_trial, p_old, hardening_old, guess, mu, a, b, c)
+    dp, slope = plastic_increment(q_trial, p_old, hardening_old, guess, law)
     scale = 1.0 - 3.0 * mu * dp / q_trial
     drop = 3.0 * mu / (3.0 * mu + slope) - (1.0 - scale)
     return dp, q_trial - 3.0 * mu * dp - a, scale, drop, sxx / norm, syy / norm, sxy / norm
 
 
-@compiled(error_model="numpy")
-def _tangent(elastic, plastic, nxx, nyy, nxy):
-    """Return elastic times the deviatoric projection minus plastic n n: 00, 01, 02, 11, 12, 22."""
+@_compiled
+def _deviatoric_tangent(
+    elastic: float, plastic: float, nxx: float, nyy: float, nxy: float
+) -> tuple[float, float, float, float, float, float]:
+    """Entries 00, 01, 02, 11, 12, 22 of elastic P - plastic n n, for engineering shear."""
     return (
         elastic * (2.0 / 3.0) - plastic * nxx * nxx,
         -elastic / 3.0 - plastic * nxx * nyy,
@@ -221,39 +298,34 @@ def _tangent(elastic, plastic, nxx, nyy, nxy):
     )
 
 
-@compiled(error_model="numpy")
-def stiffness(
-    dofs, gradients, weights, dilatation, root_area, kappa, tangent,
-    slots, values, border, macro_stiffness,
-):  # fmt: skip
-    """Assemble the consistent stiffness of all cells, bordered by the macro strain.
+@_compiled
+def assemble_tangent(
+    elements: Elements, kappa: float, tangent: Floats, slots: Integers, matrix: BorderedMatrix
+) -> None:
+    """Assemble the consistent tangent, the sum over points of w B^T D B, bordered by B^T D and D.
 
     Args:
-        dofs: (m, 12), see `discretisation.Elements` for this and the next four.
-        gradients: (m, q, 6, 2).
-        weights: (m, q).
-        dilatation: (m, r, 12).
-        root_area: (m,).
+        elements: Integration data of m elements with q points each.
         kappa: Bulk modulus [MPa].
         tangent: (m, q, 6) in-plane deviatoric tangent [MPa].
-        slots: (m, 78) positions in `values` of each cell's upper triangle, row by row.
-        values: Stored entries of the sparse stiffness (added to).
-        border: (n_dofs, 3) derivative of the force by the macro strain (added to).
-        macro_stiffness: (3, 3) derivative of the macro stress by the macro strain (added to).
+        slots: (m, 78) positions in `matrix.values` of the upper triangle of each element's matrix,
+            row by row.
+        matrix: The assembled tangent (added to).
     """
-    k = np.empty((15, 15))  # upper triangle; dofs, then macro strain xx, yy, xy
+    k = np.empty((15, 15))  # upper triangle; rows of the dofs, then of the macro strain xx, yy, xy
     db = np.empty((12, 3))
-    for m in range(dofs.shape[0]):
+    for m in range(elements.dofs.shape[0]):
         k[:] = 0.0
-        _add_bulk(m, dilatation, root_area, kappa, k)
-        for q in range(weights.shape[1]):
-            _add_shear(m, q, weights[m, q], gradients, tangent, db, k)
-        _scatter(m, k, dofs, slots, values, border, macro_stiffness)
+        _add_bulk(m, elements, kappa, k)
+        for q in range(elements.weights.shape[1]):
+            _add_shear(m, q, elements, tangent, db, k)
+        _scatter(m, k, elements.dofs, slots, matrix)
 
 
 @_inlined
-def _add_bulk(m, dilatation, root_area, kappa, k):
-    """Add the volumetric part of cell m."""
+def _add_bulk(m: int, elements: Elements, kappa: float, k: Floats) -> None:
+    """Add the volumetric part of element m to its matrix k (15, 15)."""
+    dilatation, root_area = elements.dilatation, elements.root_area
     for r in range(dilatation.shape[1]):
         for i in range(12):
             gi = kappa * dilatation[m, r, i]
@@ -269,8 +341,9 @@ def _add_bulk(m, dilatation, root_area, kappa, k):
 
 
 @_inlined
-def _add_shear(m, q, w, gradients, tangent, db, k):
-    """Add the deviatoric part of one point; db is room for its tangent times gradients."""
+def _add_shear(m: int, q: int, elements: Elements, tangent: Floats, db: Floats, k: Floats) -> None:
+    """Add the deviatoric part of one point to k (15, 15); db (12, 3) is scratch for (D B)^T."""
+    gradients, w = elements.gradients, elements.weights[m, q]
     d00, d01, d02 = w * tangent[m, q, 0], w * tangent[m, q, 1], w * tangent[m, q, 2]
     d11, d12, d22 = w * tangent[m, q, 3], w * tangent[m, q, 4], w * tangent[m, q, 5]
     for i in range(6):
@@ -298,8 +371,9 @@ def _add_shear(m, q, w, gradients, tangent, db, k):
 
 
 @_inlined
-def _scatter(m, k, dofs, slots, values, border, macro_stiffness):
-    """Add the matrix of cell m to those of the whole."""
+def _scatter(m: int, k: Floats, dofs: Integers, slots: Integers, matrix: BorderedMatrix) -> None:
+    """Add the matrix k (15, 15) of element m to the assembled tangent."""
+    values, border, macro = matrix
     slot = 0
     for i in range(12):
         for j in range(i, 12):
@@ -308,7 +382,7 @@ def _scatter(m, k, dofs, slots, values, border, macro_stiffness):
         for j in range(3):
             border[dofs[m, i], j] += k[i, 12 + j]
     for i in range(3):
-        macro_stiffness[i, i] += k[12 + i, 12 + i]
+        macro[i, i] += k[12 + i, 12 + i]
         for j in range(i + 1, 3):
-            macro_stiffness[i, j] += k[12 + i, 12 + j]
-            macro_stiffness[j, i] += k[12 + i, 12 + j]
+            macro[i, j] += k[12 + i, 12 + j]
+            macro[j, i] += k[12 + i, 12 + j]

@@ -1,83 +1,87 @@
-"""Pictures of one cell: arrangement, mesh, fields and averaged curve."""
+"""Pictures of one volume element: arrangement, mesh, fields and averaged curve."""
+
+from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
+from fe_data.arrays import Floats
 from fe_data.geometry.mesh import MATRIX
 from fe_data.mechanics.properties import equivalent_strain, von_mises
-from fe_data.mechanics.rve import SolvedCell
+from fe_data.mechanics.rve import RVESolution
 
 _MATRIX_COLOUR, _FIBRE_COLOUR = "#e9edf2", "#4c6a92"
 # Corners of a triangle from its three integration points, where fields are linear.
 _TO_CORNERS = np.array([[5, -1, -1], [-1, 5, -1], [-1, -1, 5]]) / 3
 
 
-def plot_rve(cell: SolvedCell, title: str = "") -> Figure:
+def plot_rve(rve: RVESolution, title: str = "") -> Figure:
     """Six panels: arrangement, mesh, von Mises stress, averaged curve, properties, plastic strain.
 
     Args:
-        cell: A solved cell.
+        rve: A solved volume element.
         title: Heading, for instance the inputs.
     """
     figure = Figure(figsize=(14.5, 8.6), layout="constrained")
     axes = figure.subplots(2, 3, width_ratios=[1.0, 1.0, 1.12])
-    draw_arrangement(axes[0, 0], cell)
-    draw_mesh(axes[0, 1], cell)
-    draw_mises(axes[0, 2], cell)
-    draw_curve(axes[1, 0], cell)
-    _write_properties(axes[1, 1], cell)
-    draw_plastic_strain(axes[1, 2], cell)
+    draw_arrangement(axes[0, 0], rve)
+    draw_mesh(axes[0, 1], rve)
+    draw_mises(axes[0, 2], rve)
+    draw_curve(axes[1, 0], rve)
+    _write_properties(axes[1, 1], rve)
+    draw_plastic_strain(axes[1, 2], rve)
     if title:
         figure.suptitle(title)
     return figure
 
 
-def draw_arrangement(ax, cell: SolvedCell) -> None:
+def draw_arrangement(ax: Axes, rve: RVESolution) -> None:
     """Fibres and matrix."""
-    colours = np.where(cell.discretisation.material == MATRIX, _MATRIX_COLOUR, _FIBRE_COLOUR)
+    colours = np.where(rve.discretisation.material == MATRIX, _MATRIX_COLOUR, _FIBRE_COLOUR)
     ax.add_collection(
-        PolyCollection(list(_outlines(cell)), facecolors=colours, edgecolors="face", lw=0.3)
+        PolyCollection(list(_outlines(rve)), facecolors=colours, edgecolors="face", lw=0.3)
     )
-    vf = cell.microstructure.volume_fraction
-    n = len(cell.microstructure.centres)
+    vf = rve.microstructure.volume_fraction
+    n = len(rve.microstructure.centres)
     _frame(ax, f"Arrangement: {n} fibres, {vf:.1%} of the area")
 
 
-def draw_mesh(ax, cell: SolvedCell) -> None:
+def draw_mesh(ax: Axes, rve: RVESolution) -> None:
     """Curved quadratic triangles."""
-    colours = np.where(cell.discretisation.material == MATRIX, _MATRIX_COLOUR, "#b9c8dc")
+    colours = np.where(rve.discretisation.material == MATRIX, _MATRIX_COLOUR, "#b9c8dc")
     ax.add_collection(
-        PolyCollection(list(_outlines(cell)), facecolors=colours, edgecolors="#2b3a4d", lw=0.25)
+        PolyCollection(list(_outlines(rve)), facecolors=colours, edgecolors="#2b3a4d", lw=0.25)
     )
-    d = cell.discretisation
-    _frame(ax, f"Mesh: {len(d.cells)} triangles, {2 * d.n_nodes} degrees of freedom")
+    d = rve.discretisation
+    _frame(ax, f"Mesh: {len(d.triangles)} triangles, {2 * d.n_nodes} degrees of freedom")
 
 
-def draw_mises(ax, cell: SolvedCell) -> None:
+def draw_mises(ax: Axes, rve: RVESolution) -> None:
     """Von Mises stress at the end of loading."""
-    matrix = von_mises(cell.fields.matrix_stress)
-    fibres = [von_mises(stress) for stress in cell.fields.fibre_stress]
-    values = _by_material(cell, matrix, fibres)
-    _field(ax, cell, values, "von Mises stress [MPa]", "viridis")
+    matrix = von_mises(rve.fields.matrix_stress)
+    fibres = [von_mises(stress) for stress in rve.fields.fibre_stress]
+    values = _by_material(rve, matrix, fibres)
+    _field(ax, rve, values, "von Mises stress [MPa]", "viridis")
     _frame(ax, "Von Mises stress at the end of loading")
 
 
-def draw_plastic_strain(ax, cell: SolvedCell) -> None:
+def draw_plastic_strain(ax: Axes, rve: RVESolution) -> None:
     """Equivalent plastic strain at the end of loading; zero in the fibres."""
-    fibres = [np.zeros(f.weights.shape) for f in cell.discretisation.fibres]
-    values = _by_material(cell, cell.fields.plastic_strain, fibres)
-    _field(ax, cell, np.maximum(values, 0.0), "equivalent plastic strain [-]", "magma")
+    fibres = [np.zeros(f.weights.shape) for f in rve.discretisation.fibres]
+    values = _by_material(rve, rve.fields.plastic_strain, fibres)
+    _field(ax, rve, np.maximum(values, 0.0), "equivalent plastic strain [-]", "magma")
     _frame(ax, "Equivalent plastic strain")
 
 
-def draw_curve(ax, cell: SolvedCell) -> None:
+def draw_curve(ax: Axes, rve: RVESolution) -> None:
     """Averaged von Mises stress over averaged plastic strain, with the fitted power law."""
-    history, e = cell.solution.history, cell.effective
+    history, e = rve.history, rve.effective
     p, stress = equivalent_strain(history["plastic_strain"]), von_mises(history["stress"])
     ax.plot(p, stress, "o", ms=3.5, color="#1f3a5f", label="simulated averages")
     if e:
-        a = cell.cell.law[2]
+        a = rve.problem.law.yield_stress
         smooth = np.linspace(0, p.max(), 300)
         label = rf"$a + b\,p^c$ with $b$ = {e.b_eff_MPa:.0f} MPa, $c$ = {e.c_eff:.3f}"
         ax.plot(smooth, a + e.b_eff_MPa * smooth**e.c_eff, color="#d1663a", lw=1.6, label=label)
@@ -92,10 +96,10 @@ def draw_curve(ax, cell: SolvedCell) -> None:
     ax.legend(loc="lower right", frameon=False)
 
 
-def _write_properties(ax, cell: SolvedCell) -> None:
+def _write_properties(ax: Axes, rve: RVESolution) -> None:
     ax.axis("off")
-    e, counts = cell.effective, cell.solution.counts
-    strain, stress = (cell.solution.history[name][-1] for name in ("strain", "stress"))
+    e, counts = rve.effective, rve.path.counts
+    strain, stress = (rve.history[name][-1] for name in ("strain", "stress"))
     rows = [
         (f"mean {name}", f"strain {e_i:+.4f}, stress {s_i:+.1f} MPa")
         for name, e_i, s_i in zip(("xx", "yy", "zz", "xy"), strain, stress, strict=True)
@@ -106,13 +110,13 @@ def _write_properties(ax, cell: SolvedCell) -> None:
             ("$c_\\mathrm{eff}$", f"{e.c_eff:.4f}"),
             ("$E_\\mathrm{eff}$", f"{e.E_eff_GPa:.2f} GPa"),
             ("$\\nu_\\mathrm{eff}$", f"{e.nu_eff:.4f}"),
-            ("$p_\\sigma$", f"{cell.p_sigma:.4f}"),
+            ("$p_\\sigma$", f"{rve.p_sigma:.4f}"),
             ("fit residual", f"{e.hardening_residual:.2%}"),
         ]
     rows += [
         ("Newton iterations", f"{counts['newton_iterations']}"),
         ("factorisations", f"{counts['factorisations']}"),
-        ("seconds", f"{sum(cell.seconds.values()):.2f}"),
+        ("seconds", f"{sum(rve.seconds.values()):.2f}"),
     ]
     table = ax.table(
         [[name, value] for name, value in rows],
@@ -128,9 +132,9 @@ def _write_properties(ax, cell: SolvedCell) -> None:
     ax.set_title(("Effective properties" if e else "At the end of loading") + warning)
 
 
-def _outlines(cell: SolvedCell) -> np.ndarray:
+def _outlines(rve: RVESolution) -> Floats:
     """Polygons (m, k, 2) that follow the curved sides of the triangles."""
-    nodes = cell.discretisation.points[cell.discretisation.cells]
+    nodes = rve.discretisation.points[rve.discretisation.triangles]
     t = np.linspace(0, 1, 5)[:-1, None]
     sides = []
     for a, mid, b in ((0, 5, 1), (1, 3, 2), (2, 4, 0)):
@@ -139,9 +143,9 @@ def _outlines(cell: SolvedCell) -> np.ndarray:
     return np.concatenate(sides, axis=1)
 
 
-def _by_material(cell: SolvedCell, matrix: np.ndarray, fibres: list[np.ndarray]) -> np.ndarray:
-    """Values (m, 3) at integration points in the order of the mesh's cells."""
-    material = cell.discretisation.material
+def _by_material(rve: RVESolution, matrix: Floats, fibres: list[Floats]) -> Floats:
+    """Values (m, 3) at integration points in the order of the triangles of the mesh."""
+    material = rve.discretisation.material
     values = np.empty((len(material), 3))
     values[material == MATRIX] = matrix
     for i, fibre in enumerate(fibres):
@@ -149,44 +153,44 @@ def _by_material(cell: SolvedCell, matrix: np.ndarray, fibres: list[np.ndarray])
     return values
 
 
-def _field(ax, cell: SolvedCell, values: np.ndarray, label: str, colours: str) -> None:
+def _field(ax: Axes, rve: RVESolution, values: Floats, label: str, colours: str) -> None:
     """Draw a field, averaged at the nodes within each material as contour plots usually are."""
-    d = cell.discretisation
+    d = rve.discretisation
     corners = values @ _TO_CORNERS.T
     middle = (corners[:, [1, 2, 0]] + corners[:, [2, 0, 1]]) / 2
-    at_nodes = _nodal_means(cell, np.concatenate([corners, middle], axis=1))
+    at_nodes = _nodal_means(rve, np.concatenate([corners, middle], axis=1))
     # Four straight sub-triangles follow the curved sides.
     parts = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2], [3, 4, 5]])
-    xy, z = d.points[d.cells][:, parts].reshape(-1, 2), at_nodes[:, parts].reshape(-1)
+    xy, z = d.points[d.triangles][:, parts].reshape(-1, 2), at_nodes[:, parts].reshape(-1)
     triangles = np.arange(len(xy)).reshape(-1, 3)
     low, high = np.quantile(values, [0.0, 0.998])
     drawn = ax.tripcolor(*xy.T, triangles, z, shading="gouraud", cmap=colours, vmin=low, vmax=high)
     drawn.set_rasterized(True)
     shifts = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
-    centres = (cell.microstructure.centres[:, None] + shifts).reshape(-1, 2)
-    outline = [_circle(centre, cell.microstructure.radius) for centre in centres]
+    centres = (rve.microstructure.centres[:, None] + shifts).reshape(-1, 2)
+    outline = [_circle(centre, rve.microstructure.radius) for centre in centres]
     ax.add_collection(LineCollection(outline, colors="white", lw=0.5))
     ax.figure.colorbar(drawn, ax=ax, label=label, extend="max", fraction=0.05, pad=0.02)
 
 
-def _nodal_means(cell: SolvedCell, at_nodes: np.ndarray) -> np.ndarray:
-    """Mean over the cells of one phase that meet in a node, (m, 6)."""
-    d = cell.discretisation
-    key = 2 * d.merged[d.cells] + (d.material == MATRIX)[:, None]
+def _nodal_means(rve: RVESolution, at_nodes: Floats) -> Floats:
+    """Mean over the triangles of one phase that meet at a node, (m, 6)."""
+    d = rve.discretisation
+    key = 2 * d.merged[d.triangles] + (d.material == MATRIX)[:, None]
     total = np.bincount(key.ravel(), at_nodes.ravel())
     count = np.bincount(key.ravel())
     return total[key] / count[key]
 
 
-def _circle(centre, radius: float) -> np.ndarray:
+def _circle(centre: Floats, radius: float) -> Floats:
     angle = np.linspace(0, 2 * np.pi, 73)
     return centre + radius * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
-def _frame(ax, title: str) -> None:
+def _frame(ax: Axes, title: str) -> None:
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=[], yticks=[], title=title)
 
 
-def save(figure: Figure, path) -> None:
+def save(figure: Figure, path: Path) -> None:
     """Write a figure; no display is needed."""
     figure.savefig(path, dpi=150)

@@ -1,10 +1,11 @@
-"""Effective properties of a cell from its volume-averaged curves (paper, section 3.2)."""
+"""Effective properties of a volume element from its volume averages (paper, section 3.2)."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import least_squares
 
+from fe_data.arrays import Floats
 from fe_data.errors import FitError
 
 ELASTIC_YIELDED_FRACTION = 0.01  # increments with less yielded volume count as elastic
@@ -12,32 +13,46 @@ _POOR_FIT = 0.02  # relative residual above which a fit is reported as poor
 
 
 @dataclass(frozen=True)
-class Effective:
-    """Effective properties and how well they describe the averaged curves."""
+class EffectiveProperties:
+    """Effective properties and how well they describe the averaged curves.
+
+    Attributes:
+        b_eff_MPa: Hardening coefficient [MPa].
+        c_eff: Hardening exponent [-].
+        E_eff_GPa: Young's modulus [GPa].
+        nu_eff: Poisson's ratio [-].
+        hardening_residual: Root mean square misfit of the power law over its mean stress [-].
+        elastic_spread: Largest relative deviation of E from its mean over elastic increments [-].
+        warning: What is poor about the fits; empty when both are good.
+    """
 
     b_eff_MPa: float
     c_eff: float
     E_eff_GPa: float
     nu_eff: float
-    hardening_residual: float  # root mean square misfit of the power law over its mean stress [-]
-    elastic_spread: float  # largest deviation of E over the elastic increments [-]
-    warning: str  # empty when both fits are good
+    hardening_residual: float
+    elastic_spread: float
+    warning: str
 
 
-def von_mises(stress: np.ndarray) -> np.ndarray:
+def von_mises(stress: Floats) -> Floats:
     """Von Mises stress of (..., 4) components xx, yy, zz, xy."""
     xx, yy, zz, xy = np.moveaxis(stress, -1, 0)
-    return np.sqrt(0.5 * ((xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2) + 3 * xy**2)
+    mises: Floats = np.sqrt(0.5 * ((xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2) + 3 * xy**2)
+    return mises
 
 
-def equivalent_strain(strain: np.ndarray) -> np.ndarray:
+def equivalent_strain(strain: Floats) -> Floats:
     """sqrt(2/3 e : e) of (..., 4) traceless tensor components xx, yy, zz, xy."""
     xx, yy, zz, xy = np.moveaxis(strain, -1, 0)
-    return np.sqrt(2 / 3 * (xx**2 + yy**2 + zz**2 + 2 * xy**2))
+    equivalent: Floats = np.sqrt(2 / 3 * (xx**2 + yy**2 + zz**2 + 2 * xy**2))
+    return equivalent
 
 
-def elastic_constants(strain: np.ndarray, stress: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Young's modulus and Poisson ratio of isotropic Hooke's law in plane strain.
+def elastic_constants(strain: Floats, stress: Floats) -> tuple[Floats, Floats]:
+    """Young's modulus and Poisson's ratio of isotropic Hooke's law in plane strain (e_zz = 0).
+
+    (1 + nu) / E = e_xx / (s_xx - s_zz) and E e_zz = 0 = s_zz - nu (s_xx + s_yy) give both.
 
     Args:
         strain: (n, 4) averages xx, yy, zz, xy [-].
@@ -52,7 +67,7 @@ def elastic_constants(strain: np.ndarray, stress: np.ndarray) -> tuple[np.ndarra
     return E, E * ratio - 1
 
 
-def fit_power_law(mises: np.ndarray, plastic: np.ndarray, a: float) -> tuple[float, float, float]:
+def fit_power_law(mises: Floats, plastic: Floats, a: float) -> tuple[float, float, float]:
     """Least-squares fit of sigma = a + b p^c with b, c >= 0 to the points at or above a.
 
     Args:
@@ -74,10 +89,11 @@ def fit_power_law(mises: np.ndarray, plastic: np.ndarray, a: float) -> tuple[flo
         )
     excess, log_p = mises[used] - a, np.log(plastic[used])
 
-    def misfit(x):
-        return x[0] * np.exp(x[1] * log_p) - excess
+    def misfit(x: Floats) -> Floats:
+        difference: Floats = x[0] * np.exp(x[1] * log_p) - excess
+        return difference
 
-    def gradient(x):
+    def gradient(x: Floats) -> Floats:
         power = np.exp(x[1] * log_p)
         return np.column_stack([power, x[0] * power * log_p])
 
@@ -97,13 +113,16 @@ def fit_power_law(mises: np.ndarray, plastic: np.ndarray, a: float) -> tuple[flo
     return float(fit.x[0]), float(fit.x[1]), float(residual)
 
 
-def extract(history: dict[str, np.ndarray], a: float) -> Effective:
-    """Effective properties from the averages at every increment.
+def effective_properties(history: dict[str, Floats], a: float) -> EffectiveProperties:
+    """Effective properties from the volume averages at every increment.
 
     Args:
-        history: strain, stress [MPa], plastic_strain (n + 1, 4) and yielded_fraction (n + 1,); the
-            first row is the unloaded state.
+        history: strain, stress [MPa], plastic_strain (n + 1, 4) and yielded_fraction (n + 1,), see
+            `load_stepping.EquilibriumPath`.
         a: Initial yield stress of the power law [MPa].
+
+    Returns:
+        The properties.
 
     Raises:
         FitError: If no increment is elastic, or too few are plastic.
@@ -124,6 +143,6 @@ def extract(history: dict[str, np.ndarray], a: float) -> Effective:
         poor.append(f"power-law misfit {residual:.1%}")
     if spread > _POOR_FIT:
         poor.append(f"E varies by {spread:.1%} over the elastic increments")
-    return Effective(
+    return EffectiveProperties(
         b, c, float(E.mean()) / 1e3, float(nu.mean()), residual, spread, "; ".join(poor)
     )

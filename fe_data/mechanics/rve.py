@@ -1,63 +1,95 @@
-"""One representative volume element, from its inputs to its effective properties."""
+"""One representative volume element (RVE), from its inputs to its effective properties."""
 
 import dataclasses
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
+from fe_data.arrays import Floats
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.mechanics.elements import Discretisation, discretise
-from fe_data.mechanics.fields import Fields, fields, overstressed_fraction
-from fe_data.mechanics.load_stepping import Loading, Solution, solve
-from fe_data.mechanics.problem import PeriodicCell
-from fe_data.mechanics.properties import Effective, extract
+from fe_data.mechanics.fields import Fields, overstressed_fraction, recover_fields
+from fe_data.mechanics.load_stepping import EquilibriumPath, Loading, solve_load_steps
+from fe_data.mechanics.problem import RVEProblem
+from fe_data.mechanics.properties import EffectiveProperties, effective_properties
 from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
+
+_Arguments, _Value = ParamSpec("_Arguments"), TypeVar("_Value")
 
 
 @dataclass(frozen=True)
-class CellResult:
-    """What a record keeps of one cell."""
+class RVEResult:
+    """What a record keeps of one volume element.
 
-    effective: dict[str, float]  # by OUTPUT_NAMES
-    history: dict[
-        str, np.ndarray
-    ]  # strain, stress [MPa], plastic_strain (n + 1, 4); yielded_fraction
-    fibre_centres: np.ndarray  # (n_fibres, 2)
+    Attributes:
+        effective: Values of OUTPUT_NAMES.
+        history: Volume averages at every increment, see `load_stepping.EquilibriumPath`.
+        fibre_centres: (n_fibres, 2), in sides of the volume element.
+        info: Sizes, counts, qualities of the fits and seconds of each stage.
+    """
+
+    effective: dict[str, float]
+    history: dict[str, Floats]
+    fibre_centres: Floats
     info: dict[str, float | int | str]
 
 
 @dataclass(frozen=True)
-class SolvedCell:
-    """One cell with its fields, for pictures and further study."""
+class RVESolution:
+    """One solved volume element with its fields, for pictures and further study.
+
+    Attributes:
+        microstructure: Fibre arrangement.
+        discretisation: Mesh and integration data.
+        problem: Equations that were solved.
+        path: Volume averages and final state.
+        fields: Stress and plastic strain at the integration points.
+        effective: Effective properties; None when they were not asked for.
+        p_sigma: Area fraction of the fibres above the threshold of the settings [-].
+        seconds: Wall time of each stage [s].
+    """
 
     microstructure: Microstructure
     discretisation: Discretisation
-    cell: PeriodicCell
-    solution: Solution
+    problem: RVEProblem
+    path: EquilibriumPath
     fields: Fields
-    effective: Effective | None  # None when no properties were asked for
+    effective: EffectiveProperties | None
     p_sigma: float
     seconds: dict[str, float]
 
-    def result(self) -> CellResult:
-        """The averages and properties, without the fields."""
+    @property
+    def history(self) -> dict[str, Floats]:
+        """Volume averages at every increment, see `load_stepping.EquilibriumPath`."""
+        return self.path.history
+
+    def result(self) -> RVEResult:
+        """The averages and properties, without the fields.
+
+        Returns:
+            What a record keeps.
+
+        Raises:
+            ValueError: If the effective properties were not asked for.
+        """
         if self.effective is None:
-            raise ValueError("no effective properties were extracted from this cell")
+            raise ValueError("the effective properties of this volume element were not asked for")
         fit = dataclasses.asdict(self.effective)
         values = fit | {"p_sigma": self.p_sigma}
-        return CellResult(
+        return RVEResult(
             effective={name: values[name] for name in OUTPUT_NAMES},
-            history=self.solution.history,
+            history=self.history,
             fibre_centres=self.microstructure.centres,
             info={
                 "radius": self.microstructure.radius,
                 "n_dofs": 2 * self.discretisation.n_nodes,
-                "n_elements": len(self.discretisation.cells),
-                "linear_solver": self.cell.solver.name,
-                **self.solution.counts,
+                "n_elements": len(self.discretisation.triangles),
+                "linear_solver": self.problem.system.solver.name,
+                **self.path.counts,
                 **{k: fit[k] for k in ("hardening_residual", "elastic_spread", "warning")},
                 **{f"seconds_{k}": v for k, v in self.seconds.items()},
             },
@@ -65,46 +97,49 @@ class SolvedCell:
 
 
 def uniaxial(strain: float) -> Loading:
-    """The paper's loading: mean strain xx prescribed, mean stresses yy and xy zero."""
+    """The loading of the paper: mean strain xx prescribed [-], mean stresses yy and xy zero."""
     return Loading(strain=(strain, None, None))
 
 
-def simulate(inputs: Inputs, seed: int, settings: Settings) -> CellResult:
-    """Simulate one cell with random fibres.
+def simulate(inputs: Inputs, seed: int, settings: Settings) -> RVEResult:
+    """Simulate one volume element with random fibres under the loading of the paper.
+
+    A `ValueError` tells that the volume fraction cannot be packed, and a `SimulationError` that
+    the volume element cannot be meshed, solved or fitted.
 
     Args:
         inputs: The four inputs.
         seed: Seed of the fibre arrangement.
         settings: Everything else.
 
-    Raises:
-        ValueError: If the volume fraction cannot be packed.
-        SimulationError: If the cell cannot be meshed, solved or fitted.
+    Returns:
+        Effective properties and averaged curves.
     """
-    return solve_cell(inputs, seed, settings).result()
+    return solve_rve(inputs, seed, settings).result()
 
 
-def solve_cell(
+def solve_rve(
     inputs: Inputs,
     seed: int,
     settings: Settings,
     loading: Loading | None = None,
     *,
     fit: bool | None = None,
-) -> SolvedCell:
-    """Simulate one cell with random fibres and keep its fields.
+) -> RVESolution:
+    """Simulate one volume element with random fibres and keep its fields.
+
+    Errors are those of `simulate`, and a `ValueError` where `fit` does not go with the loading.
 
     Args:
         inputs: The four inputs.
         seed: Seed of the fibre arrangement.
         settings: Everything else.
-        loading: Instead of the paper's uniaxial loading.
-        fit: Whether to extract effective properties, which are defined for uniaxial loading in x;
-            None: where they are.
+        loading: Instead of the uniaxial loading of the paper.
+        fit: Whether to find the effective properties, which are defined for uniaxial loading in x;
+            None finds them where they are defined.
 
-    Raises:
-        ValueError: If `fit` is asked for under another loading; see also `simulate`.
-        SimulationError: See `simulate`.
+    Returns:
+        The solved volume element.
     """
     start = time.perf_counter()
     microstructure = random_microstructure(inputs.vf, seed, settings.n_fibres, settings.min_spacing)
@@ -123,23 +158,38 @@ def solve_microstructure(
     fit: bool | None = None,
     element: str = "P2/P0",
     seconds: dict[str, float] | None = None,
-) -> SolvedCell:
-    """Simulate one cell with a given fibre arrangement, which takes the place of `inputs.vf`."""
+) -> RVESolution:
+    """Simulate one volume element with a given fibre arrangement instead of `inputs.vf`.
+
+    Args:
+        microstructure: Fibre arrangement.
+        inputs: The four inputs, of which the volume fraction is not used.
+        settings: Everything else.
+        loading: See `solve_rve`.
+        fit: See `solve_rve`.
+        element: Kind of element in the matrix, see `elements.discretise`.
+        seconds: Wall times of earlier stages, which go into the solution [s].
+
+    Returns:
+        The solved volume element.
+    """
     loading = loading or uniaxial(settings.strain)
     fit = _to_be_fitted(loading, fit)
     clock = _Clock(seconds or {})
     mesh = clock("mesh", generate_mesh, microstructure, settings.resolution)
     d = clock("discretisation", discretise, mesh, element)
-    cell = clock("assembly", PeriodicCell, d, inputs, settings)
-    solution = clock("solution", solve, cell, loading, settings.increments, settings.tolerance)
-    local = clock("fields", fields, d, cell, solution)
-    effective = clock("extraction", extract, solution.history, settings.a_MPa) if fit else None
-    p_sigma = overstressed_fraction(d, local.fibre_stress, settings.fibre_stress_MPa)
-    return SolvedCell(microstructure, d, cell, solution, local, effective, p_sigma, clock.seconds)
+    problem = clock("assembly", RVEProblem, d, inputs, settings)
+    steps, tolerance = settings.increments, settings.tolerance
+    path = clock("solution", solve_load_steps, problem, loading, steps, tolerance)
+    fields = clock("fields", recover_fields, d, problem, path)
+    a = settings.a_MPa
+    effective = clock("extraction", effective_properties, path.history, a) if fit else None
+    p_sigma = overstressed_fraction(d, fields.fibre_stress, settings.fibre_stress_MPa)
+    return RVESolution(microstructure, d, problem, path, fields, effective, p_sigma, clock.seconds)
 
 
 def _to_be_fitted(loading: Loading, fit: bool | None) -> bool:
-    """Whether effective properties are extracted; a ValueError where they are not defined."""
+    """Whether effective properties are found; a ValueError where they are not defined."""
     defined = loading.free.tolist() == [1, 2] and not any(loading.stress)
     if fit and not defined:
         raise ValueError(
@@ -155,8 +205,11 @@ class _Clock:
     def __init__(self, seconds: dict[str, float]):
         self.seconds = dict(seconds)
 
-    def __call__(self, name: str, function, *args):
+    def __call__(
+        self, name: str, function: Callable[_Arguments, _Value],
+        *args: _Arguments.args, **options: _Arguments.kwargs,
+    ) -> _Value:  # fmt: skip
         start = time.perf_counter()
-        value = function(*args)
+        value = function(*args, **options)
         self.seconds[name] = time.perf_counter() - start
         return value

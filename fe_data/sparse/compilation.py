@@ -1,8 +1,11 @@
 """Functions compiled by numba, kept on disk where a folder for them can be written."""
 
-import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numba
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _can_keep() -> bool:
@@ -14,4 +17,10 @@ def _can_keep() -> bool:
     return True
 
 
-compiled = functools.partial(numba.njit, cache=_can_keep())
+_CACHE = _can_keep()
+
+
+def compiled(**options: Any) -> Callable[[_Function], _Function]:
+    """Decorator that compiles a function with the given options of `numba.njit`."""
+    decorator: Callable[[_Function], _Function] = numba.njit(cache=_CACHE, **options)
+    return decorator

@@ -11,7 +11,7 @@ from matplotlib.patches import Polygon
 
 from fe_data.dataset.table import Table
 from fe_data.mechanics import plots
-from fe_data.mechanics.rve import SolvedCell
+from fe_data.mechanics.rve import RVESolution
 from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
 from figures.materials.data import SETS, noise_table
 from figures.materials.problem import INPUT_LABELS, LABELS, NOISE_COV, OUTPUT_BOUNDS
@@ -24,7 +24,7 @@ LINES = ("-", "--", "-.")
 
 
 @plt.style.context(STYLE)
-def overview(cell: SolvedCell) -> Figure:
+def overview(cell: RVESolution) -> Figure:
     """Fig. 8: from the arrangement to the averaged curve of one simulated cell."""
     figure = plt.figure(figsize=(12, 7.4))
     grid = figure.add_gridspec(2, 6, height_ratios=(1.0, 0.95))
@@ -41,9 +41,9 @@ def overview(cell: SolvedCell) -> Figure:
     return figure
 
 
-def draw_loading(ax: Axes, cell: SolvedCell) -> None:
+def draw_loading(ax: Axes, cell: RVESolution) -> None:
     """The cell before and after the mean deformation that the simulation ended with."""
-    strain = cell.solution.history["strain"][-1]
+    strain = cell.history["strain"][-1]
     exx, eyy, _, gxy = MAGNIFICATION * strain
     corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     deformed = corners + corners @ np.array([[exx, gxy], [gxy, eyy]])
@@ -53,7 +53,7 @@ def draw_loading(ax: Axes, cell: SolvedCell) -> None:
     middle = deformed[2, 1] / 2
     for start, end in ((deformed[1, 0] + 0.02, deformed[1, 0] + 0.2), (-0.02, -0.2)):
         ax.annotate("", (end, middle), (start, middle), arrowprops={"arrowstyle": "-|>", "lw": 2})
-    steps = len(cell.solution.history["strain"]) - 1
+    steps = len(cell.history["strain"]) - 1
     ax.text(0.5, middle,
             rf"mean $\varepsilon_{{xx}}$ = 0 … {strain[0]:.3g}" + f"\nin {steps} increments\n"
             r"mean $\sigma_{yy} = \sigma_{xy} = 0$" + "\n" + r"$\varepsilon_{zz} = 0$, periodic",

@@ -27,9 +27,9 @@ def stored_mesh() -> Mesh:
         return Mesh(**arrays)
 
 
-def averages(cell: rve.SolvedCell) -> dict[str, np.ndarray]:
+def averages(cell: rve.RVESolution) -> dict[str, np.ndarray]:
     """Every averaged quantity of a cell by name: histories (51, 4) and (51,), properties."""
-    return {**cell.solution.history, **{k: np.array(v) for k, v in cell.result().effective.items()}}
+    return {**cell.history, **{k: np.array(v) for k, v in cell.result().effective.items()}}
 
 
 def _store() -> None:

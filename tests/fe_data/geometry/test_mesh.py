@@ -40,13 +40,16 @@ def test_opposite_edges_carry_the_same_nodes(case):
 
 def test_every_jacobian_is_positive(case):
     _, mesh = case
-    assert smallest_jacobian(mesh.points[mesh.cells]) > 0.05
+    assert smallest_jacobian(mesh.points[mesh.triangles]) > 0.05
 
 
 def test_outlines_are_curved(case):
     micro, mesh = case
     fibre = np.flatnonzero(mesh.material != MATRIX)
-    inside, outside = np.unique(mesh.cells[fibre]), np.unique(mesh.cells[mesh.material == MATRIX])
+    inside, outside = (
+        np.unique(mesh.triangles[fibre]),
+        np.unique(mesh.triangles[mesh.material == MATRIX]),
+    )
     outline = np.intersect1d(inside, outside)
     distance = periodic_distances(mesh.points[outline], micro.centres).min(axis=1)
     assert distance == pytest.approx(np.full(len(outline), micro.radius), rel=5e-3)
@@ -64,7 +67,7 @@ def test_an_inverted_element_is_seen():
 
 def test_resolution_refines():
     micro = random_microstructure(0.3, 1)
-    coarse, fine = (len(generate_mesh(micro, r).cells) for r in (3, 6))
+    coarse, fine = (len(generate_mesh(micro, r).triangles) for r in (3, 6))
     assert 3 < fine / coarse < 5
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
-from fe_data.mechanics import load_stepping as homogenisation
+from fe_data.mechanics import load_stepping
 from fe_data.mechanics.condensation import moduli
 from fe_data.mechanics.load_stepping import Loading
-from fe_data.mechanics.properties import elastic_constants, extract
-from fe_data.mechanics.rve import solve_cell, solve_microstructure
+from fe_data.mechanics.properties import effective_properties, elastic_constants
+from fe_data.mechanics.rve import solve_microstructure, solve_rve
 from fe_data.settings import Inputs, Settings
 
 INPUTS = Inputs(0.3, 400.0, 400.0, 0.4)
@@ -22,8 +22,8 @@ SMALL = Settings(n_fibres=10)
 def _elastic(micro, inputs, settings, strain):
     """Mean stress xx, yy, zz, xy [MPa] of an elastic step with prescribed strain."""
     loading = Loading(tuple(1e-5 * np.array(strain)))
-    cell = solve_microstructure(micro, inputs, settings, loading, fit=False)
-    return 1e5 * cell.solution.history["stress"][-1]
+    rve = solve_microstructure(micro, inputs, settings, loading, fit=False)
+    return 1e5 * rve.history["stress"][-1]
 
 
 @pytest.mark.parametrize("strain", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0.3, -0.7, 0.4)], ids=str)
@@ -32,7 +32,7 @@ def test_patch(strain):
     settings = dataclasses.replace(ELASTIC, nu_f=0.3, n_fibres=8)
     loading = Loading(tuple(1e-5 * np.array(strain, dtype=float)))
     micro = random_microstructure(0.3, 1, 8)
-    cell = solve_microstructure(micro, Inputs(0.3, 100.0, 400.0, 0.4), settings, loading, fit=False)
+    rve = solve_microstructure(micro, Inputs(0.3, 100.0, 400.0, 0.4), settings, loading, fit=False)
     mu, kappa = moduli(1e5, 0.3)
     exx, eyy, gxy = loading.strain
     lam = kappa - 2 * mu / 3
@@ -40,27 +40,27 @@ def test_patch(strain):
     expected = np.array(
         [volumetric + 2 * mu * exx, volumetric + 2 * mu * eyy, volumetric, mu * gxy]
     )
-    for stress in (cell.fields.matrix_stress, *cell.fields.fibre_stress):
+    for stress in (rve.fields.matrix_stress, *rve.fields.fibre_stress):
         assert np.abs(stress - expected).max() < 1e-8 * np.abs(expected).max()
 
 
 def test_hill_mandel_and_averages():
     """Mean work of the stress field equals the work of the averages; averages are the fields'."""
     settings = dataclasses.replace(SMALL, tolerance=1e-10, increments=20)
-    cell = solve_cell(INPUTS, 1, settings, fit=False)
-    d, x = cell.discretisation, cell.solution.x
-    u, macro = cell.cell.displacement(x), x[-3:]
+    rve = solve_rve(INPUTS, 1, settings, fit=False)
+    d, x = rve.discretisation, rve.path.x
+    u, macro_strain = rve.problem.fluctuation(x), x[-3:]
     work, mean = 0.0, np.zeros(4)
-    parts = [(d.matrix, cell.fields.matrix_stress)]
-    parts += list(zip(d.fibres, cell.fields.fibre_stress, strict=True))
+    parts = [(d.matrix, rve.fields.matrix_stress)]
+    parts += list(zip(d.fibres, rve.fields.fibre_stress, strict=True))
     for e, stress in parts:
         gradient = np.einsum("mqid,mie->mqde", e.gradients, u[e.dofs].reshape(-1, 6, 2))
-        exx, eyy = gradient[..., 0, 0] + macro[0], gradient[..., 1, 1] + macro[1]
-        gxy = gradient[..., 0, 1] + gradient[..., 1, 0] + macro[2]
+        exx, eyy = gradient[..., 0, 0] + macro_strain[0], gradient[..., 1, 1] + macro_strain[1]
+        gxy = gradient[..., 0, 1] + gradient[..., 1, 0] + macro_strain[2]
         density = stress[..., 0] * exx + stress[..., 1] * eyy + stress[..., 3] * gxy
         work += (e.weights * density).sum()
         mean += np.einsum("mq,mqi->i", e.weights, stress)
-    stress, strain = cell.solution.history["stress"][-1], cell.solution.history["strain"][-1]
+    stress, strain = rve.history["stress"][-1], rve.history["strain"][-1]
     assert work == pytest.approx(stress[0] * strain[0] + stress[1] * strain[1], rel=1e-8)
     assert mean == pytest.approx(stress, rel=1e-7, abs=1e-5)
 
@@ -86,10 +86,8 @@ def _young(k, mu):
 @pytest.mark.parametrize("vf", [0.05, 0.2, 0.4])
 @pytest.mark.parametrize("E_f", [200.0, 600.0])
 def test_hashin_shtrikman(vf, E_f):
-    cell = solve_cell(
-        Inputs(vf, E_f, 400.0, 0.4), 3, Settings(increments=5, strain=1e-4), fit=False
-    )
-    history = cell.solution.history
+    rve = solve_rve(Inputs(vf, E_f, 400.0, 0.4), 3, Settings(increments=5, strain=1e-4), fit=False)
+    history = rve.history
     E, _ = elastic_constants(history["strain"][1:], history["stress"][1:])
     phases = []
     for modulus, nu in ((E_f, 0.25), (100.0, 0.3)):
@@ -124,53 +122,49 @@ def test_hexagonal_array_is_isotropic():
 
 
 @pytest.fixture(scope="module")
-def plastic_cell():
-    return solve_cell(INPUTS, 4, SMALL)
+def plastic_rve():
+    return solve_rve(INPUTS, 4, SMALL)
 
 
-def test_translation_of_the_pattern(plastic_cell):
+def test_translation_of_the_pattern(plastic_rve):
     moved = Microstructure(
-        np.add(plastic_cell.microstructure.centres, (0.37, 0.21)) % 1.0,
-        plastic_cell.microstructure.radius,
+        np.add(plastic_rve.microstructure.centres, (0.37, 0.21)) % 1.0,
+        plastic_rve.microstructure.radius,
     )
-    a, b = plastic_cell.effective, solve_microstructure(moved, INPUTS, SMALL).effective
+    a, b = plastic_rve.effective, solve_microstructure(moved, INPUTS, SMALL).effective
     assert b.E_eff_GPa == pytest.approx(a.E_eff_GPa, rel=1e-3)
     assert b.b_eff_MPa == pytest.approx(a.b_eff_MPa, rel=5e-3)
 
 
-def test_rotation_by_90_degrees_with_swapped_loading(plastic_cell):
-    x, y = plastic_cell.microstructure.centres.T
-    turned = Microstructure(np.column_stack([(1 - y) % 1.0, x]), plastic_cell.microstructure.radius)
+def test_rotation_by_90_degrees_with_swapped_loading(plastic_rve):
+    x, y = plastic_rve.microstructure.centres.T
+    turned = Microstructure(np.column_stack([(1 - y) % 1.0, x]), plastic_rve.microstructure.radius)
     loading = Loading((None, SMALL.strain, None))
-    history = solve_microstructure(turned, INPUTS, SMALL, loading, fit=False).solution.history
+    history = solve_microstructure(turned, INPUTS, SMALL, loading, fit=False).history
     swapped = {k: v[:, [1, 0, 2, 3]] if v.ndim == 2 else v for k, v in history.items()}
-    a, b = plastic_cell.effective, extract(swapped, 400.0)
+    a, b = plastic_rve.effective, effective_properties(swapped, 400.0)
     assert b.E_eff_GPa == pytest.approx(a.E_eff_GPa, rel=1e-3)
     assert b.b_eff_MPa == pytest.approx(a.b_eff_MPa, rel=5e-3)
     assert b.c_eff == pytest.approx(a.c_eff, rel=5e-3)
 
 
-def test_prescribed_stress_finds_the_strain(plastic_cell):
+def test_prescribed_stress_finds_the_strain(plastic_rve):
     """Driving the mean stress to where the strain-driven cell ended gives its strain back."""
-    end = plastic_cell.solution.history["stress"][-1]
+    end = plastic_rve.history["stress"][-1]
     loading = Loading((None, None, None), (end[0], 0.0, 0.0))
-    again = solve_microstructure(plastic_cell.microstructure, INPUTS, SMALL, loading, fit=False)
-    assert again.solution.history["strain"][-1, 0] == pytest.approx(SMALL.strain, rel=0.02)
-    assert again.solution.history["stress"][-1][[0, 1, 3]] == pytest.approx(
-        end[[0, 1, 3]], abs=0.05
-    )
+    again = solve_microstructure(plastic_rve.microstructure, INPUTS, SMALL, loading, fit=False)
+    assert again.history["strain"][-1, 0] == pytest.approx(SMALL.strain, rel=0.02)
+    assert again.history["stress"][-1][[0, 1, 3]] == pytest.approx(end[[0, 1, 3]], abs=0.05)
     # zz is free in both; the paths differ, so it agrees only nearly.
-    assert again.solution.history["stress"][-1, 2] == pytest.approx(end[2], rel=0.01)
+    assert again.history["stress"][-1, 2] == pytest.approx(end[2], rel=0.01)
 
 
 @pytest.mark.parametrize(
     "loading", [Loading((0.05, 0.05, 0.0)), Loading((None, None, 0.05))], ids=str
 )
 def test_biaxial_and_shear_loading(loading):
-    cell = solve_microstructure(
-        random_microstructure(0.3, 1, 10), INPUTS, SMALL, loading, fit=False
-    )
-    history = cell.solution.history
+    rve = solve_microstructure(random_microstructure(0.3, 1, 10), INPUTS, SMALL, loading, fit=False)
+    history = rve.history
     assert history["yielded_fraction"][-1] > 0.5
     for i, j in ((0, 0), (1, 1), (2, 3)):
         if loading.strain[i] is None:
@@ -179,23 +173,23 @@ def test_biaxial_and_shear_loading(loading):
             assert history["strain"][-1, j] == pytest.approx(loading.strain[i] / (1 + (j == 3)))
 
 
-def test_steps_are_cut_back_and_grow_again(plastic_cell, monkeypatch):
+def test_steps_are_cut_back_and_grow_again(plastic_rve, monkeypatch):
     """With too few Newton iterations allowed, steps are divided; the path ends the same."""
-    monkeypatch.setattr(homogenisation, "_NEWTON_ITERATIONS", 3)
+    monkeypatch.setattr(load_stepping, "_NEWTON_ITERATIONS", 3)
     settings = dataclasses.replace(SMALL, increments=10)
     loading = Loading((settings.strain, None, None))
-    micro = plastic_cell.microstructure
-    cut = solve_microstructure(micro, INPUTS, settings, loading, fit=False).solution
+    micro = plastic_rve.microstructure
+    cut = solve_microstructure(micro, INPUTS, settings, loading, fit=False).path
     assert 0 < cut.counts["cutbacks"] < 20
     assert len(cut.history["stress"]) == 11
-    end = plastic_cell.solution.history["stress"][-1]
+    end = plastic_rve.history["stress"][-1]
     assert cut.history["stress"][-1, 0] == pytest.approx(end[0], rel=2e-3)
 
 
 def test_an_impossible_stress_is_reported():
     inputs = Inputs(0.0, 400.0, 0.0, 0.5)  # perfectly plastic, driven beyond its strength
     with pytest.raises(ConvergenceError, match="does not converge at load fraction"):
-        solve_cell(inputs, 1, SMALL, Loading((None, None, None), (900.0, 0.0, 0.0)))
+        solve_rve(inputs, 1, SMALL, Loading((None, None, None), (900.0, 0.0, 0.0)))
 
 
 @pytest.mark.parametrize(

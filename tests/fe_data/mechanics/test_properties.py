@@ -1,10 +1,10 @@
-"""Effective properties from curves whose properties are known."""
+"""EffectiveProperties properties from curves whose properties are known."""
 
 import numpy as np
 import pytest
 
 from fe_data.errors import FitError
-from fe_data.mechanics.properties import elastic_constants, extract, fit_power_law
+from fe_data.mechanics.properties import effective_properties, elastic_constants, fit_power_law
 
 
 def test_hooke_is_recovered():
@@ -47,11 +47,11 @@ def test_a_poor_fit_is_reported():
     history["plastic_strain"][3:, 0] = np.linspace(1e-3, 0.04, n - 2)
     history["plastic_strain"][3:, 1] = -history["plastic_strain"][3:, 0]
     history["yielded_fraction"] = np.array([0, 0, 0] + [0.5] * (n - 2))
-    assert "power-law misfit" in extract(history, 400.0).warning
+    assert "power-law misfit" in effective_properties(history, 400.0).warning
 
 
 def test_no_elastic_increment():
     history = {name: np.ones((5, 4)) for name in ("strain", "stress", "plastic_strain")}
     history["yielded_fraction"] = np.array([0, 0.5, 0.6, 0.7, 0.8])
     with pytest.raises(FitError, match="no increment has less than 1% of the volume yielded"):
-        extract(history, 400.0)
+        effective_properties(history, 400.0)

@@ -12,7 +12,7 @@ from fe_data.dataset.generate import generate
 from fe_data.dataset.table import load_table
 from fe_data.mechanics import rve
 from fe_data.mechanics.load_stepping import Loading
-from fe_data.mechanics.rve import simulate, solve_cell, uniaxial
+from fe_data.mechanics.rve import simulate, solve_rve, uniaxial
 from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
 
 CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fibres", "5"]
@@ -94,16 +94,16 @@ def test_too_little_memory_gets_one_sentence(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize("strain", [(None, None, 0.05), (0.0, 0.0, 0.05), (None, 0.05, None)])
 def test_effective_properties_are_of_uniaxial_loading_only(strain):
     inputs, settings = Inputs(0.25, 400.0, 400.0, 0.4), Settings(n_fibres=2, increments=4)
-    cell = solve_cell(inputs, 1, settings, Loading(strain))
-    assert cell.effective is None
-    assert np.isfinite(cell.p_sigma)
+    rve = solve_rve(inputs, 1, settings, Loading(strain))
+    assert rve.effective is None
+    assert np.isfinite(rve.p_sigma)
     with pytest.raises(ValueError, match="fit = True needs uniaxial loading, a strain xx alone"):
-        solve_cell(inputs, 1, settings, Loading(strain), fit=True)
+        solve_rve(inputs, 1, settings, Loading(strain), fit=True)
 
 
 def test_compression_has_the_properties_of_tension():
     tension, compression = (
-        solve_cell(Inputs(0.25, 400.0, 400.0, 0.4), 1, SMALL, uniaxial(strain)).effective
+        solve_rve(Inputs(0.25, 400.0, 400.0, 0.4), 1, SMALL, uniaxial(strain)).effective
         for strain in (0.05, -0.05)
     )
     assert compression.b_eff_MPa == pytest.approx(tension.b_eff_MPa, rel=1e-3)

@@ -1,0 +1,10 @@
+"""Names for the types of arrays."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.integer[Any]]
+Booleans = NDArray[np.bool_]

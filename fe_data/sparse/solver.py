@@ -1,0 +1,53 @@
+"""The choice of the sparse Cholesky solver by the environment variable FE_DATA_SOLVER."""
+
+import os
+from typing import Protocol
+
+from fe_data.arrays import Floats, Integers
+from fe_data.sparse.cholesky import MultifrontalCholesky
+
+VARIABLE = "FE_DATA_SOLVER"
+SOLVERS = ("own", "cholmod", "petsc")
+
+
+class SparseCholesky(Protocol):
+    """A factorisation for one sparsity pattern: change `values` in place, factorise, solve.
+
+    Attributes:
+        name: What results say about their solver.
+        values: (entries,) upper triangle of the matrix, in the order of the pattern.
+    """
+
+    name: str
+    values: Floats
+
+    def factorise(self) -> None:
+        """Factorise the current values."""
+
+    def solve(self, rhs: Floats) -> Floats:
+        """Solve for right-hand sides (n,) or (n, k); NaN where the factorisation failed."""
+
+
+def chosen_solver() -> str:
+    """Name of the solver that FE_DATA_SOLVER chooses.
+
+    Returns:
+        One of SOLVERS, the first when the variable is not set.
+
+    Raises:
+        ValueError: If the variable has another value.
+    """
+    name = os.environ.get(VARIABLE) or SOLVERS[0]
+    if name not in SOLVERS:
+        raise ValueError(f"{VARIABLE} = {name!r} is unknown: allowed are {', '.join(SOLVERS)}")
+    return name
+
+
+def sparse_cholesky(indptr: Integers, indices: Integers, coordinates: Floats) -> SparseCholesky:
+    """The chosen solver for one sparsity pattern, see `MultifrontalCholesky` for the arguments."""
+    name = chosen_solver()
+    if name == "own":
+        return MultifrontalCholesky(indptr, indices, coordinates)
+    from fe_data.sparse.petsc import PetscCholesky
+
+    return PetscCholesky(indptr, indices, name)

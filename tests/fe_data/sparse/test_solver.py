@@ -1,0 +1,61 @@
+"""The solver that FE_DATA_SOLVER chooses, and what a volume element gives with each of them."""
+
+import numpy as np
+import pytest
+
+from fe_data.mechanics.rve import solve_rve
+from fe_data.settings import Inputs, Settings
+from fe_data.sparse.cholesky import MultifrontalCholesky
+from fe_data.sparse.solver import SOLVERS, VARIABLE, chosen_solver, sparse_cholesky
+
+
+def _solve():
+    settings = Settings(n_fibres=4, increments=10, tolerance=1e-11)
+    return solve_rve(Inputs(0.3, 400.0, 400.0, 0.4), 1, settings, fit=False)
+
+
+@pytest.fixture(scope="module")
+def own():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(VARIABLE, raising=False)
+        return _solve()
+
+
+@pytest.mark.parametrize("name", SOLVERS[1:])
+def test_every_solver_gives_the_averages_of_our_own(monkeypatch, own, name):
+    monkeypatch.setenv(VARIABLE, name)
+    other = _solve()
+    assert other.problem.system.solver.name == name
+    for quantity, values in own.history.items():
+        assert np.abs(other.history[quantity] - values).max() <= 1e-8 * np.abs(values).max()
+
+
+@pytest.mark.parametrize("name", SOLVERS[1:])
+def test_solvers_of_libraries_take_several_right_hand_sides_and_new_values(monkeypatch, name):
+    monkeypatch.setenv(VARIABLE, name)
+    indptr, indices = np.array([0, 2, 3], np.int32), np.array([0, 1, 1], np.int32)
+    solver = sparse_cholesky(indptr, indices, np.eye(2))
+    for scale in (1.0, 3.0):
+        solver.values[:] = scale * np.array([2.0, 1.0, 4.0])
+        solver.factorise()
+        for shape in ((2,), (2, 3), (2, 0)):
+            b = np.random.default_rng(0).standard_normal(shape)
+            x = np.linalg.solve(scale * np.array([[2.0, 1.0], [1.0, 4.0]]), b)
+            assert solver.solve(b) == pytest.approx(x, rel=1e-12)
+
+
+@pytest.mark.parametrize("value", [None, "", "own"])
+def test_our_own_solver_is_the_default(monkeypatch, value):
+    if value is None:
+        monkeypatch.delenv(VARIABLE, raising=False)
+    else:
+        monkeypatch.setenv(VARIABLE, value)
+    solver = sparse_cholesky(np.array([0, 1]), np.array([0]), np.zeros((1, 2)))
+    assert isinstance(solver, MultifrontalCholesky)
+
+
+def test_an_unknown_solver_is_refused_in_one_sentence(monkeypatch):
+    monkeypatch.setenv(VARIABLE, "superlu")
+    message = "^FE_DATA_SOLVER = 'superlu' is unknown: allowed are own, cholmod, petsc$"
+    with pytest.raises(ValueError, match=message):
+        chosen_solver()
