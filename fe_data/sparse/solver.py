@@ -4,7 +4,6 @@ import os
 from typing import Protocol
 
 from fe_data.arrays import Floats, Integers
-from fe_data.sparse.cholesky import MultifrontalCholesky
 
 VARIABLE = "FE_DATA_SOLVER"
 SOLVERS = ("own", "cholmod", "petsc")
@@ -47,6 +46,8 @@ def sparse_cholesky(indptr: Integers, indices: Integers, coordinates: Floats) ->
     """The chosen solver for one sparsity pattern, see `MultifrontalCholesky` for the arguments."""
     name = chosen_solver()
     if name == "own":
+        from fe_data.sparse.cholesky import MultifrontalCholesky
+
         return MultifrontalCholesky(indptr, indices, coordinates)
     from fe_data.sparse.petsc import PetscCholesky
 
