@@ -24,14 +24,14 @@ from bnn.networks.architecture import Architecture
 from bnn.scaling import BoundsScaler
 from bnn.training.loop import DivergenceError, DivergenceWarning, train
 from bnn.training.settings import Convergence, FunctionAnchoring, TrainingSettings
-from bnn.weight_priors.priors import (
+from bnn.weight_priors import (
     FactorisedGaussian,
     FactorisedGeneralisedNormal,
     IsotropicGaussian,
     LowRankGaussian,
+    ProbabilisticPCA,
+    layer_statistics,
 )
-from bnn.weight_priors.probabilistic_pca import ProbabilisticPCA
-from bnn.weight_priors.statistics import layer_statistics
 
 __all__ = [
     "RBF",

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from bnn import Architecture
 from bnn._seeding import seed_sequence, spawn
 from bnn.function_priors.gaussian_process import covariance_root
-from bnn.weight_priors.priors import WEIGHT_PRIORS
+from bnn.weight_priors import WEIGHT_PRIORS
 
 CENTRAL = norm.cdf([-1.0, 1.0])  # of a Gaussian this holds mean ± one standard deviation
 # In the order of Fig. 4 a-d.

@@ -29,7 +29,7 @@ from bnn.gauss_newton.weight_space import fit_weights
 from bnn.noise import resample
 from bnn.training.members import Objective
 from bnn.training.settings import FunctionAnchoring
-from bnn.weight_priors.priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
+from bnn.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
 
 REGULARISERS = (*WEIGHT_PRIORS, "none")
 # Proper Gaussians, whose optimum Gauss-Newton finds.

@@ -58,7 +58,8 @@ def squared_distance(differences: Array, blocks: Array) -> Array:
     vectors = output_vectors(differences).reshape(len(differences), len(blocks), -1)
     pairs = zip(np.linalg.cholesky(blocks), vectors.swapaxes(0, 1), strict=True)
     whitened = np.array([solve_triangular(R, v.T, lower=True) for R, v in pairs])
-    return np.square(whitened).sum(axis=(0, 1))
+    distances: Array = np.square(whitened).sum(axis=(0, 1))
+    return distances
 
 
 def check_nugget(nugget: float, blocks: Array, n_outputs: int) -> None:
@@ -178,5 +179,5 @@ class Conditioning:
         """Return G v at X, (K, n, n_out), for v (K, N, n_out)."""
         K, _, n_out = misfit.shape
         by_block = output_vectors(misfit).reshape(K, len(self.gains), -1)
-        correction = np.einsum("bmp,kbp->kbm", self.gains, by_block, optimize=True)
+        correction: Array = np.einsum("bmp,kbp->kbm", self.gains, by_block, optimize=True)
         return correction.reshape(K, n_out, -1).swapaxes(1, 2)

@@ -152,10 +152,11 @@ def lengthscales(prior: GaussianProcessPrior) -> Array:
     Raises:
         ValueError: If a kernel is of another kind.
     """
-    single = isinstance(prior.kernel, sk.Kernel)
-    kernels = [prior.kernel] * prior.n_outputs if single else prior.kernel
-    kernels = [kernel.k1 if isinstance(kernel, sk.Sum) else kernel for kernel in kernels]
-    for kernel in kernels:
-        if not isinstance(kernel, RBF):
+    one = isinstance(prior.kernel, sk.Kernel)
+    found = []
+    for kernel in [prior.kernel] * prior.n_outputs if one else prior.kernel:
+        rbf = kernel.k1 if isinstance(kernel, sk.Sum) else kernel
+        if not isinstance(rbf, RBF):
             raise ValueError(f"kernel = {kernel}: must be an RBF, or its sum with a linear kernel")
-    return np.array([kernel.lengthscale for kernel in kernels])
+        found.append(rbf.lengthscale)
+    return np.array(found)

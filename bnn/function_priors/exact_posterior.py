@@ -66,15 +66,13 @@ class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             ValueError: If the data or the noise are not admissible, y has another number of outputs
                 than the prior, or the prior's mean is random.
         """
-        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=float)
-        n_outputs = 1 if np.ndim(y) == 1 else np.shape(y)[1]
+        points, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=float)
+        self.y_ndim_, values = np.ndim(y), as_columns("y", y, len(points))
+        n_outputs = values.shape[1]
         prior = GaussianProcessPrior(n_outputs=n_outputs) if self.prior is None else self.prior
         if n_outputs != prior.n_outputs:
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
-        self.y_ndim_ = np.ndim(y)
-        return self._condition(
-            prior, noise_covariance(self.noise, n_outputs), X, as_columns("y", y, len(X))
-        )
+        return self._condition(prior, noise_covariance(self.noise, n_outputs), points, values)
 
     def _condition(
         self, prior: GaussianProcessPrior, noise: Array, X: Array, y: Array
@@ -216,7 +214,7 @@ class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         mean, covariance = self.predict(X, return_cov=True, total=True)
         residuals = as_columns("y", y, len(mean)) - mean.reshape(len(mean), -1)
         pairs = zip(residuals, covariance, strict=True)
-        return float(sum(multivariate_normal.logpdf(r, cov=c) for r, c in pairs))
+        return float(np.sum([multivariate_normal.logpdf(r, cov=c) for r, c in pairs]))
 
     def log_evidence(self) -> float:
         """Return log p(y | X) of the training data, the log marginal likelihood.

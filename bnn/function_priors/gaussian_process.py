@@ -56,7 +56,9 @@ class GaussianProcessPrior:
         low, high = self._limits
         for limit in (low, high):
             if limit.shape not in {(), (self.n_outputs,)}:
-                raise ValueError(f"bounds = {self.bounds}: one a side, or {self.n_outputs}")
+                raise ValueError(
+                    f"bounds = {self.bounds}: must be one per side, or {self.n_outputs}"
+                )
         if not np.all(low < high):
             raise ValueError(f"bounds = {self.bounds}: low must be below high")
 
@@ -81,7 +83,8 @@ class GaussianProcessPrior:
         """
         if self.features is None:
             return list(range(n_features))
-        chosen = list(self.features[output] if self._per_output else self.features)
+        features = self.features[output] if self._per_output else self.features
+        chosen = [int(i) for i in np.ravel(features)]
         if not chosen or min(chosen) < 0 or max(chosen) >= n_features:
             raise ValueError(f"features = {chosen}: must be among 0 to {n_features - 1}")
         return chosen
@@ -96,6 +99,9 @@ class GaussianProcessPrior:
 
         Returns:
             k(A, B), (n, m).
+
+        Raises:
+            ValueError: If A and B do not have the inputs of the kernel.
         """
         kernel = self.kernel if isinstance(self.kernel, sk.Kernel) else self.kernel[output]
         chosen = self.features_of(output, A.shape[1])
@@ -103,7 +109,15 @@ class GaussianProcessPrior:
         return values
 
     def covariances(self, A: Array, B: Array) -> Array:
-        """Return k(A, B) of every output, (n_out, n, m), see covariance."""
+        """Evaluate the kernels of all outputs.
+
+        Args:
+            A: (n, n_in).
+            B: (m, n_in).
+
+        Returns:
+            k(A, B) of each output, (n_out, n, m).
+        """
         return np.stack([self.covariance(A, B, j) for j in range(self.n_outputs)])
 
     def mean_values(self, X: Array, rng: np.random.Generator | None = None) -> Array:
@@ -111,7 +125,7 @@ class GaussianProcessPrior:
 
         Args:
             X: (n, n_in).
-            rng: Source of a random mean's parameters.
+            rng: Generator that draws the parameters of a random mean.
 
         Returns:
             m(X), (n, n_out).
@@ -122,10 +136,11 @@ class GaussianProcessPrior:
         if isinstance(self.mean, RandomMean):
             if rng is None:
                 raise ValueError("mean: a random mean has no single value")
-            values = self.mean.function(X, rng)
+            values = np.asarray(self.mean.function(X, rng), dtype=float)
+        elif callable(self.mean):
+            values = np.asarray(self.mean(X), dtype=float)
         else:
-            values = self.mean(X) if callable(self.mean) else np.full(len(X), float(self.mean))
-        values = np.asarray(values, dtype=float)
+            values = np.full(len(X), float(self.mean))
         values = values[:, None] if values.ndim == 1 else values
         if values.shape not in {(len(X), 1), (len(X), self.n_outputs)}:
             raise ValueError(
@@ -138,11 +153,14 @@ class GaussianProcessPrior:
 
         Args:
             X: (n, n_in).
-            n_samples: How many.
+            n_samples: Number of realisations.
             random_state: Seed; realisation k does not depend on n_samples.
 
         Returns:
             Realisations, (n_samples, n, n_out).
+
+        Raises:
+            ValueError: If X does not have the inputs of the prior.
         """
         X = as_points("X", X)
         seeds = seed_sequence(random_state)
@@ -191,7 +209,14 @@ class GaussianProcessPrior:
         return np.stack([self.mean_values(X, rng) for rng in generators])
 
     def clip(self, values: Array) -> Array:
-        """Map values (..., n_out) back to the admissible region."""
+        """Clip values to the bounds.
+
+        Args:
+            values: (..., n_out).
+
+        Returns:
+            The clipped values, of the same shape.
+        """
         return np.clip(values, *self._limits)
 
     @property
@@ -220,4 +245,5 @@ def covariance_root(covariance: Array, scale: float = 0.0) -> Array:
 
 
 def _root(eigenvalues: Array, vectors: Array) -> Array:
-    return vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
+    root: Array = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
+    return root

@@ -20,7 +20,7 @@ from bnn._validation import Array
 def _check_positive(name: str, value: ArrayLike) -> None:
     values = np.asarray(value, dtype=float)
     if values.ndim > 1 or values.size == 0 or not np.all(np.isfinite(values) & (values > 0)):
-        raise ValueError(f"{name} = {value}: must be > 0")
+        raise ValueError(f"{name} = {value!s}: must be > 0")
 
 
 def _check_positive_number(name: str, value: float) -> None:
@@ -109,7 +109,8 @@ class RBF(Stationary):
 
     def correlation(self, r: Array) -> Array:
         """Return φ(r)."""
-        return np.exp(-0.5 * r**2)
+        values: Array = np.exp(-0.5 * r**2)
+        return values
 
 
 class Matern12(Stationary):
@@ -117,7 +118,8 @@ class Matern12(Stationary):
 
     def correlation(self, r: Array) -> Array:
         """Return φ(r)."""
-        return np.exp(-r)
+        values: Array = np.exp(-r)
+        return values
 
 
 class Matern32(Stationary):
@@ -126,7 +128,8 @@ class Matern32(Stationary):
     def correlation(self, r: Array) -> Array:
         """Return φ(r)."""
         s = np.sqrt(3.0) * r
-        return (1.0 + s) * np.exp(-s)
+        values: Array = (1.0 + s) * np.exp(-s)
+        return values
 
 
 class Matern52(Stationary):
@@ -135,7 +138,8 @@ class Matern52(Stationary):
     def correlation(self, r: Array) -> Array:
         """Return φ(r)."""
         s = np.sqrt(5.0) * r
-        return (1.0 + s + s**2 / 3.0) * np.exp(-s)
+        values: Array = (1.0 + s + s**2 / 3.0) * np.exp(-s)
+        return values
 
 
 @dataclass
@@ -184,7 +188,8 @@ class Periodic(Stationary):
     def _evaluate(self, A: Array, B: Array) -> Array:
         angles = np.pi * (A[:, None, :] - B[None, :, :]) / self.period
         sines = np.sin(angles) / _per_input("lengthscale", self.lengthscale, A)
-        return self.variance * np.exp(-2.0 * np.sum(sines**2, axis=-1))
+        values: Array = self.variance * np.exp(-2.0 * np.sum(sines**2, axis=-1))
+        return values
 
 
 @dataclass

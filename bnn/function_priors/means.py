@@ -36,11 +36,10 @@ class LinearMean:
             ValueError: If the coefficients have another number of inputs.
         """
         A, a = (np.asarray(v, dtype=float) for v in (self.coefficients, self.intercept))
-        if A.ndim < 2:
-            return X[:, :1] * np.atleast_1d(A) + a
-        if A.shape[1] != X.shape[1]:
+        if A.ndim == 2 and A.shape[1] != X.shape[1]:
             raise ValueError(f"coefficients have shape {A.shape}: must be (n_out, {X.shape[1]})")
-        return X @ A.T + a
+        values: Array = (X @ A.T if A.ndim == 2 else X[:, :1] * np.atleast_1d(A)) + a
+        return values
 
     @classmethod
     def fit(

@@ -1,4 +1,4 @@
-"""Covariance of a functional prior at some points, and its realisations continued to them."""
+"""Covariance of a functional prior at given points, and realisations continued to these points."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from sklearn.covariance import ledoit_wolf
 
@@ -18,33 +19,40 @@ from bnn.function_priors.samplers import FunctionalPrior, TablePrior, draw_reali
 
 
 def sample_covariance(values: Array) -> Array:
-    """Estimate the covariance of realisations (R, n, n_out).
+    """Estimate a covariance from realisations.
 
-    It is shrunk towards a diagonal matrix with one variance an output, which may differ by orders
-    of magnitude in the user's units.
+    The estimate is shrunk towards a diagonal matrix with one variance for each output, since
+    variances of outputs may differ by orders of magnitude in the user's units.
+
+    Args:
+        values: Realisations, (R, n, n_out).
 
     Returns:
-        One block, (1, n_out n, n_out n).
+        The covariance as one block, (1, n_out n, n_out n).
 
     Source: Ledoit & Wolf (2004).
     """
     scales = np.sqrt(values.var(axis=0).mean(axis=0))
     scales[scales == 0.0] = 1.0
-    shrunk = ledoit_wolf(output_vectors(values / scales))[0]
+    shrunk: Array = ledoit_wolf(output_vectors(values / scales))[0]
     factors = np.repeat(scales, values.shape[1])
-    return (shrunk * np.outer(factors, factors))[None]
+    covariance: Array = shrunk * np.outer(factors, factors)
+    return covariance[None]
 
 
 def prior_covariance(
     prior: FunctionalPrior, X: Array, n_realisations: int, random_state: RandomState = None
 ) -> Array:
-    """Return the covariance C of a functional prior at some points.
+    """Return the covariance C of a functional prior at given points.
+
+    The covariance of a Gaussian process is the one of its kernels, plus the sample covariance of a
+    random mean; bounds are left out. That of any other prior is estimated from realisations.
 
     Args:
-        prior: A Gaussian process has its kernels', plus the sample covariance of a random mean;
-            its bounds are left out. Any other prior is sampled.
+        prior: The prior.
         X: (n, n_in).
-        n_realisations: Drawn where there is no closed form; a table gives no more than it has.
+        n_realisations: Number of realisations where there is no closed form; from a table, no more
+            than the table has.
         random_state: Seed of these.
 
     Returns:
@@ -60,21 +68,22 @@ def prior_covariance(
         return blocks
     generators = member_generators(spawn(seeds, 0), n_realisations)
     means = output_vectors(np.stack([prior.mean_values(X, rng) for rng in generators]))
-    return (block_diag(*blocks) + np.cov(means, rowvar=False))[None]
+    covariance: Array = block_diag(*blocks) + np.cov(means, rowvar=False)
+    return covariance[None]
 
 
 @dataclass(frozen=True)
 class DrawnPrior:
-    """A functional prior of which some realisations were drawn for pre-training.
+    """A functional prior, and how its realisations were drawn for pre-training.
 
     Attributes:
         prior: The prior.
-        X: Points where they were drawn, (m, n_in).
-        n_samples: How many.
-        seeds: The seed they were drawn with.
-        networks: X (n, n_in) → what the pre-trained networks, that stayed finite, made of them,
-            (K, n, n_out). They stand in for a table without interpolation, which does not say what
-            happens between its points.
+        X: Points at which the realisations were drawn, (m, n_in).
+        n_samples: Number of realisations.
+        seeds: Seed with which they were drawn.
+        networks: X (n, n_in) → values of the pre-trained networks that stayed finite,
+            (K, n, n_out). They replace a table without interpolation, which has no values between
+            its points.
     """
 
     prior: FunctionalPrior
@@ -85,7 +94,7 @@ class DrawnPrior:
 
     @property
     def only_tabulated(self) -> bool:
-        """Whether the prior cannot be evaluated but at its own points."""
+        """Whether the prior can be evaluated at its own points only."""
         return isinstance(self.prior, TablePrior) and self.prior.interpolation is None
 
     @property
@@ -96,17 +105,19 @@ class DrawnPrior:
         infinite = np.full((2, self.prior.n_outputs), [[-np.inf], [np.inf]])
         return np.stack([self.prior.clip(infinite[0]), self.prior.clip(infinite[1])])
 
-    def at(self, X: Array, members: Array, centred: bool) -> Array:
+    def at(self, X: Array, members: NDArray[np.int_], centred: bool) -> Array:
         """Continue some of the realisations to other points.
 
         A Gaussian process is conditioned on what was drawn; bounds are left out. Any other prior
-        is drawn with the same seed: the same realisation where its random parameters do not depend
-        on the points, and an independent one elsewhere, which costs iterations but no correctness.
+        is drawn again with the same seed. That gives the same realisation if the prior's random
+        parameters do not depend on the points, and an independent one otherwise, which costs
+        iterations but stays correct.
 
         Args:
             X: (n, n_in).
-            members: Which ones, by number.
-            centred: Whether those of a Gaussian process with a fixed mean are shifted to have it.
+            members: Numbers of the realisations.
+            centred: Whether realisations of a Gaussian process with a fixed mean are shifted so
+                that their average is that mean.
 
         Returns:
             Realisations, (len(members), n, n_out).
@@ -114,15 +125,25 @@ class DrawnPrior:
         if self.only_tabulated:
             return self.networks(X)[: len(members)]
         if not isinstance(self.prior, GaussianProcessPrior):
-            return draw_realisations(self.prior, X, self.n_samples, self.seeds)[members]
+            drawn = draw_realisations(self.prior, X, self.n_samples, self.seeds)
+            return drawn[members]
         unbounded = replace(self.prior, bounds=(None, None))
         values = unbounded.extend(X, self.X, self.n_samples, self.seeds)[members]
         if centred and not isinstance(self.prior.mean, RandomMean):
-            values += self.prior.mean_values(X) - values.mean(axis=0)
+            values = values + (self.prior.mean_values(X) - values.mean(axis=0))
         return values
 
     def covariance(self, X: Array, n_realisations: int, random_state: RandomState = None) -> Array:
-        """Return the blocks of C, see prior_covariance; a table has that of its networks."""
+        """Return the blocks of C, from the networks where the prior is only tabulated.
+
+        Args:
+            X: (n, n_in).
+            n_realisations: See prior_covariance.
+            random_state: See prior_covariance.
+
+        Returns:
+            See prior_covariance.
+        """
         if self.only_tabulated:
             return sample_covariance(self.networks(X))
         return prior_covariance(self.prior, X, n_realisations, random_state)

@@ -6,36 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bnn._validation import Array
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.gauss_newton.levenberg_marquardt import Fit, StoppingRule, fit_members
 from bnn.networks.architecture import Architecture
-
-
-class GaussianPrior:
-    """Products with P = diag(D) + R Rᵀ and its inverse, in O(d r).
-
-    Args:
-        diagonal: D, (d,), positive.
-        root: R, (d, r), or None.
-    """
-
-    def __init__(self, diagonal: Tensor, root: Tensor | None) -> None:
-        self._diagonal = diagonal
-        self._root = diagonal.new_zeros(len(diagonal), 0) if root is None else root
-        self._scaled = self._root / diagonal[:, None]
-        eye = torch.eye(self._root.shape[1], dtype=diagonal.dtype, device=diagonal.device)
-        self._inner = torch.linalg.cholesky(eye + self._root.mT @ self._scaled)
-
-    def multiply(self, rows: Tensor) -> Tensor:
-        """Return rows P, (..., d)."""
-        return rows * self._diagonal + (rows @ self._root) @ self._root.mT
-
-    def penalty(self, differences: Tensor) -> Tensor:
-        """Return uᵀ P⁻¹ u, (k,), of differences u (k, d), by Woodbury's identity."""
-        along = torch.linalg.solve_triangular(
-            self._inner, (differences @ self._scaled).mT, upper=False
-        )
-        return (differences.square() / self._diagonal).sum(dim=1) - along.square().sum(dim=0)
+from bnn.training.covariance import DiagonalPlusLowRank
 
 
 class WeightFit:
@@ -59,7 +34,7 @@ class WeightFit:
         X: Tensor,
         y: Tensor,
         noise: Tensor,
-        prior: GaussianPrior,
+        prior: DiagonalPlusLowRank[Tensor],
         anchors: Tensor,
     ) -> None:
         self._architecture, self._X, self._y = architecture, X, y
@@ -71,7 +46,7 @@ class WeightFit:
         """See levenberg_marquardt.Problem."""
         residual = self._architecture.forward(weights, self._inputs(members)) - self._y[members]
         data = torch.einsum("kni,ij,knj->k", residual, self._precision, residual)
-        return data + self._prior.penalty(weights - self._anchors[members])
+        return data + self._prior.quadratic(weights - self._anchors[members])
 
     def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> Tensor:
         """See levenberg_marquardt.Problem."""
@@ -96,7 +71,7 @@ def fit_weights(
     X: np.ndarray,
     y: np.ndarray,
     noise: np.ndarray,
-    covariance: tuple[np.ndarray, np.ndarray | None],
+    covariance: DiagonalPlusLowRank[Array],
     rule: StoppingRule,
     device: str = "cpu",
     progress: str | None = None,
@@ -109,7 +84,7 @@ def fit_weights(
         X: (N, n_in) or (K, N, n_in).
         y: (K, N, n_out).
         noise: Σ_noise, (n_out, n_out).
-        covariance: D (d,) and R (d, r) or None of the prior's covariance diag(D) + R Rᵀ.
+        covariance: P, of the prior of the weights.
         rule: When a member ends.
         device: "cpu" or "cuda".
         progress: Title of a progress bar; None for silence.
@@ -122,8 +97,7 @@ def fit_weights(
     def tensor(values: np.ndarray) -> Tensor:
         return torch.as_tensor(values, dtype=torch.float64, device=place)
 
-    diagonal, root = covariance
-    prior = GaussianPrior(tensor(diagonal), None if root is None else tensor(root))
+    prior = covariance.to(place)
 
     def problem(members: np.ndarray, _: torch.device) -> WeightFit:
         inputs = tensor(X if X.ndim == 2 else X[members])

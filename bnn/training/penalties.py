@@ -33,24 +33,29 @@ class Regulariser(Protocol):
         ...
 
 
-class QuadraticRegulariser:
-    """Σ_j (ω_j - ω0_j)² / σ_j².
+class GaussianRegulariser:
+    """Σ_j p_j (ω_j - ω0_j)² - |Fᵀ (ω - ω0)|², of a proper Gaussian density.
 
     Args:
-        precision: 1 / σ_j², (d,).
+        precision: p, (d,).
+        factor: F, (d, r), with F Fᵀ <= diag(p); r may be zero.
     """
 
-    def __init__(self, precision: np.ndarray) -> None:
+    def __init__(self, precision: np.ndarray, factor: np.ndarray) -> None:
         self.precision = np.asarray(precision, dtype=float)
+        self.factor = np.asarray(factor, dtype=float)
 
     def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
         """See Regulariser."""
         whole = torch.as_tensor(self.precision, dtype=torch.float32, device=device)
         rows = [whole[s] for s in slices]
+        subtract = LowRankRegulariser(self.factor).on(slices, device) if self.factor.size else None
 
         def add_gradient(differences: Blocks, gradients: Blocks, scale: float) -> None:
             for difference, gradient, row in zip(differences, gradients, rows, strict=True):
                 gradient.addcmul_(difference, row, value=2.0 * scale)
+            if subtract is not None:
+                subtract(differences, gradients, -scale)
 
         return add_gradient
 
@@ -112,29 +117,5 @@ class LowRankRegulariser:
                 projection.addmm_(difference.double(), factor)
             for gradient, factor in zip(gradients, factors, strict=True):
                 gradient.add_(projection @ factor.T, alpha=2.0 * scale)
-
-        return add_gradient
-
-
-class IsotropicMinusLowRank:
-    """λ |ω - ω0|² - |Fᵀ (ω - ω0)|², the inverse of an isotropic plus low-rank covariance.
-
-    Args:
-        precision: λ.
-        factor: F, (d, r), with F Fᵀ <= λ I.
-    """
-
-    def __init__(self, precision: float, factor: np.ndarray) -> None:
-        self.precision = float(precision)
-        self.factor = np.asarray(factor, dtype=float)
-
-    def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
-        """See Regulariser."""
-        subtract = LowRankRegulariser(self.factor).on(slices, device)
-
-        def add_gradient(differences: Blocks, gradients: Blocks, scale: float) -> None:
-            for difference, gradient in zip(differences, gradients, strict=True):
-                gradient.add_(difference, alpha=2.0 * scale * self.precision)
-            subtract(differences, gradients, -scale)
 
         return add_gradient

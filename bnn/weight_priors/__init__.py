@@ -1,1 +1,31 @@
-"""Priors over the weights, learnt from pre-trained networks."""
+"""Priors p0(ω) over the weights, learnt from pre-trained networks.
+
+WEIGHT_PRIORS maps the values of an ensemble's `regulariser` to the classes.
+"""
+
+from bnn.weight_priors.density import WeightPrior
+from bnn.weight_priors.gaussian import FactorisedGaussian, IsotropicGaussian, ProperGaussian
+from bnn.weight_priors.generalised_normal import FactorisedGeneralisedNormal
+from bnn.weight_priors.low_rank import LowRankGaussian
+from bnn.weight_priors.probabilistic_pca import ProbabilisticPCA
+from bnn.weight_priors.statistics import layer_statistics
+
+WEIGHT_PRIORS: dict[str, type[WeightPrior]] = {
+    "low_rank": LowRankGaussian,
+    "probabilistic_pca": ProbabilisticPCA,
+    "factorised": FactorisedGaussian,
+    "generalised_normal": FactorisedGeneralisedNormal,
+    "isotropic": IsotropicGaussian,
+}
+
+__all__ = [
+    "WEIGHT_PRIORS",
+    "FactorisedGaussian",
+    "FactorisedGeneralisedNormal",
+    "IsotropicGaussian",
+    "LowRankGaussian",
+    "ProbabilisticPCA",
+    "ProperGaussian",
+    "WeightPrior",
+    "layer_statistics",
+]

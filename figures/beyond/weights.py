@@ -14,7 +14,7 @@ from bnn.gauss_newton.weight_space import fit_weights
 from bnn.noise import noise_covariance, resample
 from bnn.training.backprop import LayerBlocks, Pass, with_ones
 from bnn.training.members import Objective
-from bnn.weight_priors.priors import WEIGHT_PRIORS, LowRankGaussian, ProperGaussian
+from bnn.weight_priors import WEIGHT_PRIORS, LowRankGaussian, ProperGaussian
 
 HIDDEN = (20, 20, 20, 20)
 

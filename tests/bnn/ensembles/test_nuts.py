@@ -97,8 +97,8 @@ def test_weight_space_ensembles_against_nuts(regulariser, optimiser, ensemble):
     if regulariser == "low_rank":
         covariance = prior.covariance()
     else:
-        diagonal, root = prior.covariance_parts()
-        covariance = np.diag(diagonal) + (0.0 if root is None else root @ root.T)
+        parts = prior.covariance_parts()
+        covariance = np.diag(parts.diagonal) + parts.root @ parts.root.T
     truth = nuts(ensemble, covariance, prior.mean)
     mean, std = ensemble.predict(GRID, return_std=True)
     exact, spread = truth.mean(axis=0), truth.std(axis=0)

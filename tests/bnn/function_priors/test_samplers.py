@@ -202,7 +202,10 @@ def bad_prior_calls():
         (lambda: Linear(origin=np.nan), "origin = nan: must be finite"),
         (lambda: Linear(origin=(1.0, 2.0))(X1, X1), "origin has 2 entries: must be one, or 1"),
         (lambda: gp(bounds=(1.0, -1.0)), r"bounds = \(1.0, -1.0\): low must be below high"),
-        (lambda: gp(bounds=([0, 1, 2], None), n_outputs=2), "bounds = .*: one a side, or 2"),
+        (
+            lambda: gp(bounds=([0, 1, 2], None), n_outputs=2),
+            "bounds = .*: must be one per side, or 2",
+        ),
         (lambda: gp().sample(X1[:, 0], 1), r"X has shape \(9,\): must be \(n, n_in\)"),
         (lambda: gp(bounds=(1.0,)), r"bounds = .*: must be \(low, high\)"),
         (lambda: gp(lambda _: np.zeros(3)).sample(X1, 1), r"mean returned shape \(3, 1\)"),

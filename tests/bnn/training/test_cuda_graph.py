@@ -15,7 +15,7 @@ from bnn import Architecture, TrainingSettings, train
 from bnn._seeding import member_seeds, seed_sequence
 from bnn.training.cuda_graph import WARM_UP_CALLS, capture
 from bnn.training.members import Chunk, Objective
-from bnn.weight_priors.priors import FactorisedGeneralisedNormal, LowRankGaussian
+from bnn.weight_priors import FactorisedGeneralisedNormal, LowRankGaussian
 
 ARCHITECTURE = Architecture((2, 8, 8, 2))
 K, N = 20, 40

@@ -12,7 +12,7 @@ from bnn.training.loop import member_chunks
 from bnn.training.members import Objective
 from bnn.training.shuffling import Shuffler
 from bnn.training.threads import run_chunks
-from bnn.weight_priors.priors import LowRankGaussian
+from bnn.weight_priors import LowRankGaussian
 
 ARCHITECTURE = Architecture((2, 20, 20, 3))
 K, N = 35, 50

@@ -14,7 +14,7 @@ from bnn.ensembles.base import SEED_RESAMPLING
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.noise import resample
 from bnn.training.backprop import LayerBlocks
-from bnn.weight_priors.priors import FactorisedGaussian, IsotropicGaussian
+from bnn.weight_priors import FactorisedGaussian, IsotropicGaussian
 
 ARCHITECTURE = Architecture((2, 6, 3))
 D = ARCHITECTURE.n_weights
@@ -40,8 +40,10 @@ def test_penalty_and_density_are_those_of_the_full_matrix():
     expected = np.einsum("ki,ij,kj->k", difference, np.linalg.inv(covariance), difference)
     np.testing.assert_allclose(prior.penalty(others, weights[:3]), expected, rtol=1e-9)
     np.testing.assert_allclose(prior.variance, np.diag(covariance))
-    diagonal, root = prior.covariance_parts()
-    np.testing.assert_allclose(np.diag(diagonal) + root @ root.T, covariance, atol=1e-12)
+    parts = prior.covariance_parts()
+    full = np.diag(parts.diagonal) + parts.root @ parts.root.T
+    np.testing.assert_allclose(full, covariance, atol=1e-12)
+    np.testing.assert_allclose(parts.multiply(others), others @ covariance)
 
 
 def test_gradient_is_that_of_the_full_matrix():
@@ -123,8 +125,8 @@ def objective(ensemble, X, y):
     state = Linearisation(ensemble.architecture_, weights, torch.as_tensor(inputs))
     residual = (state.values - torch.as_tensor(targets))[:, :, 0] / 0.1
     data = 2.0 * state.pull_back(residual / 0.1).numpy()
-    diagonal, root = ensemble.weight_prior_.covariance_parts()
-    covariance = np.diag(diagonal) + (0.0 if root is None else root @ root.T)
+    parts = ensemble.weight_prior_.covariance_parts()
+    covariance = np.diag(parts.diagonal) + parts.root @ parts.root.T
     difference = (ensemble.weights_ - ensemble.anchors_).astype(float)
     scaled = np.linalg.solve(covariance, difference.T).T
     value = (residual.numpy() ** 2).sum(axis=1) + (difference * scaled).sum(axis=1)

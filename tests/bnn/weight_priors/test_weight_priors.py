@@ -7,14 +7,14 @@ from scipy import stats
 
 from bnn import Architecture, layer_statistics
 from bnn.training.backprop import LayerBlocks
-from bnn.weight_priors.priors import (
+from bnn.weight_priors import (
     WEIGHT_PRIORS,
     FactorisedGaussian,
     FactorisedGeneralisedNormal,
     IsotropicGaussian,
     LowRankGaussian,
 )
-from bnn.weight_priors.statistics import fit_generalised_normal
+from bnn.weight_priors.generalised_normal import fit_generalised_normal
 
 ARCHITECTURE = Architecture((2, 6, 3))
 D = ARCHITECTURE.n_weights

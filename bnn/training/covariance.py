@@ -1,0 +1,80 @@
+"""The covariance diag(D) + R Rᵀ of many weights, from few directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from bnn._validation import Array
+
+Values = TypeVar("Values", Array, Tensor)
+
+
+@dataclass(frozen=True)
+class DiagonalPlusLowRank(Generic[Values]):
+    """The covariance P = diag(D) + R Rᵀ and its inverse diag(D)⁻¹ - F Fᵀ, in O(d r).
+
+    Attributes:
+        diagonal: D, (d,), positive.
+        root: R, (d, r).
+        factor: F, (d, r).
+        log_determinant: log det P.
+    """
+
+    diagonal: Values
+    root: Values
+    factor: Values
+    log_determinant: float
+
+    @classmethod
+    def diagonal_only(cls, variance: ArrayLike) -> DiagonalPlusLowRank[Array]:
+        """Return diag(D) of variances D (d,)."""
+        diagonal = np.asarray(variance, dtype=float)
+        nothing = np.zeros((diagonal.size, 0))
+        return DiagonalPlusLowRank(diagonal, nothing, nothing, float(np.log(diagonal).sum()))
+
+    @classmethod
+    def isotropic_plus(
+        cls, variance: float, directions: Array, deviations: Array
+    ) -> DiagonalPlusLowRank[Array]:
+        """Return τ² I + V S² Vᵀ.
+
+        Args:
+            variance: τ².
+            directions: V, orthonormal, (d, r).
+            deviations: S, (r,).
+
+        Returns:
+            The covariance.
+        """
+        d, r = directions.shape
+        total = deviations**2 + variance
+        return DiagonalPlusLowRank(
+            np.full(d, variance),
+            directions * deviations,
+            directions * np.sqrt(1.0 / variance - 1.0 / total),
+            float(np.log(total).sum() + (d - r) * np.log(variance)),
+        )
+
+    def to(self, device: torch.device) -> DiagonalPlusLowRank[Tensor]:
+        """Return the same covariance as float64 tensors on a device."""
+        diagonal, root, factor = (
+            torch.as_tensor(values, dtype=torch.float64, device=device)
+            for values in (self.diagonal, self.root, self.factor)
+        )
+        return DiagonalPlusLowRank(diagonal, root, factor, self.log_determinant)
+
+    def multiply(self, rows: Values) -> Values:
+        """Return rows P, (..., d)."""
+        return rows * self.diagonal + (rows @ self.root) @ self.root.T
+
+    def quadratic(self, differences: Values) -> Values:
+        """Return uᵀ P⁻¹ u, (K,), of differences u (K, d)."""
+        whole: Values = (differences**2 / self.diagonal).sum(-1)
+        along: Values = ((differences @ self.factor) ** 2).sum(-1)
+        return whole - along

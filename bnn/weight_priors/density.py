@@ -1,0 +1,122 @@
+"""What all densities p0(ω) over the weights have in common.
+
+Every density has the mean μ0 of the pre-trained networks (equation 8 of the paper), except the
+isotropic one, whose mean is zero. Penalties are -2 log p0 up to a constant, as in the loss of
+Algorithm 2.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bnn._seeding import RandomState
+from bnn._validation import Array
+from bnn.networks.architecture import Architecture
+from bnn.training.penalties import Regulariser
+
+# Below this variance a weight counts as constant, and its density would be degenerate.
+SMALLEST_VARIANCE = 1e-12
+
+
+class WeightPrior(ABC):
+    """A density over the weights ω of one network, (d,).
+
+    Attributes:
+        mean: μ0, (d,).
+    """
+
+    mean: Array
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, weights: ArrayLike, architecture: Architecture) -> WeightPrior:
+        """Learn the density from pre-trained networks.
+
+        Args:
+            weights: ω0 of each network, (K, d).
+            architecture: Layout of the weights.
+
+        Returns:
+            The density.
+
+        Raises:
+            ValueError: If there are too few networks, or their weights are not admissible.
+        """
+
+    @property
+    @abstractmethod
+    def variance(self) -> Array:
+        """Variance of each weight, (d,)."""
+
+    @abstractmethod
+    def sample(self, n: int, random_state: RandomState = None) -> Array:
+        """Draw the weights of networks.
+
+        Args:
+            n: Number of networks.
+            random_state: Seed.
+
+        Returns:
+            Weights, (n, d).
+        """
+
+    @abstractmethod
+    def penalty(self, weights: ArrayLike, anchors: ArrayLike) -> Array:
+        """Return the regularisation term of Algorithm 2.
+
+        Args:
+            weights: ω, (K, d).
+            anchors: ω0, (K, d) or (d,).
+
+        Returns:
+            -2 log p0 of the density centred at ω0, up to a constant, (K,).
+        """
+
+    @abstractmethod
+    def log_prob(self, weights: ArrayLike) -> Array:
+        """Return the log-density.
+
+        Args:
+            weights: ω, (K, d).
+
+        Returns:
+            log p0(ω), (K,).
+        """
+
+    @abstractmethod
+    def regulariser(self) -> Regulariser:
+        """Return the gradient of the penalty for the training loop."""
+
+
+def checked_ensemble(weights: ArrayLike, architecture: Architecture, least: int = 2) -> Array:
+    """Validate the weights of pre-trained networks.
+
+    Args:
+        weights: (K, d).
+        architecture: Layout of the weights.
+        least: Smallest K.
+
+    Returns:
+        The weights in float64.
+
+    Raises:
+        ValueError: If the shape is another one, K is too small, or a value is not finite.
+    """
+    weights = np.asarray(weights, dtype=float)
+    if weights.ndim != 2 or weights.shape[1] != architecture.n_weights:
+        raise ValueError(
+            f"weights have shape {weights.shape}: must be (K, {architecture.n_weights})"
+        )
+    if len(weights) < least:
+        raise ValueError(f"K = {len(weights)}: a weight prior needs at least {least} networks")
+    if not np.isfinite(weights).all():
+        raise ValueError("weights hold values that are not finite")
+    return weights
+
+
+def unbiased_variance(centred: Array) -> float:
+    """Return the mean over columns of the unbiased variance of centred values (K, n)."""
+    return max(float((centred**2).sum() / ((len(centred) - 1) * centred.shape[1])), 0.0)

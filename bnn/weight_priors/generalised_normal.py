@@ -1,0 +1,109 @@
+"""Generalised normal density of the weights, with tails between Laplace's and the Gaussian's."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
+from scipy.special import gamma, gammaln
+from scipy.stats import gennorm
+
+from bnn._seeding import RandomState, generator
+from bnn._validation import Array
+from bnn.networks.architecture import Architecture
+from bnn.training.penalties import PowerRegulariser
+from bnn.weight_priors.density import (
+    SMALLEST_VARIANCE,
+    WeightPrior,
+    checked_ensemble,
+    unbiased_variance,
+)
+
+
+class FactorisedGeneralisedNormal(WeightPrior):
+    """∏_j p(ω_j) ∝ exp(-(|ω_j - μ0_j| / α0_j)^β0_j), with one α0, β0 for each kernel and bias.
+
+    The penalty is 2 Σ_j (|ω_j - ω0_j| / α0_j)^β0_j.
+
+    Args:
+        mean: μ0, (d,).
+        alpha: Scales α0_j, (d,).
+        beta: Shapes β0_j, (d,).
+
+    Source: section 2.2.1 of the paper.
+    """
+
+    def __init__(self, mean: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> None:
+        self.mean = np.asarray(mean, dtype=float)
+        self.alpha = np.asarray(alpha, dtype=float)
+        self.beta = np.asarray(beta, dtype=float)
+
+    @classmethod
+    def fit(cls, weights: ArrayLike, architecture: Architecture) -> FactorisedGeneralisedNormal:
+        """Take μ0, and α0, β0 of each kernel and bias by maximum likelihood, see WeightPrior."""
+        weights = checked_ensemble(weights, architecture)
+        centred = weights - weights.mean(axis=0)
+        alpha, beta = np.empty((2, architecture.n_weights))
+        for columns in architecture.groups.values():
+            values = centred[:, columns]
+            alpha[columns], beta[columns] = fit_generalised_normal(
+                values.ravel(), unbiased_variance(values)
+            )
+        return cls(weights.mean(axis=0), alpha, beta)
+
+    @property
+    def variance(self) -> Array:
+        """Variances α² Γ(3/β) / Γ(1/β), (d,)."""
+        variance: Array = self.alpha**2 * gamma(3.0 / self.beta) / gamma(1.0 / self.beta)
+        return variance
+
+    def sample(self, n: int, random_state: RandomState = None) -> Array:
+        """See WeightPrior."""
+        shape = (n, self.mean.size)
+        noise: Array = gennorm.rvs(self.beta, size=shape, random_state=generator(random_state))
+        return self.mean + self.alpha * noise
+
+    def penalty(self, weights: ArrayLike, anchors: ArrayLike) -> Array:
+        """See WeightPrior."""
+        ratio = np.abs(np.asarray(weights, float) - np.asarray(anchors)) / self.alpha
+        penalty: Array = 2.0 * np.sum(ratio**self.beta, axis=-1)
+        return penalty
+
+    def log_prob(self, weights: ArrayLike) -> Array:
+        """See WeightPrior."""
+        constant = np.sum(np.log(0.5 * self.beta / self.alpha) - gammaln(1.0 / self.beta))
+        log_prob: Array = constant - 0.5 * self.penalty(weights, self.mean)
+        return log_prob
+
+    def regulariser(self) -> PowerRegulariser:
+        """See WeightPrior."""
+        return PowerRegulariser(self.alpha, self.beta)
+
+
+def fit_generalised_normal(values: Array, variance: float) -> tuple[float, float]:
+    """Fit α, β of p ∝ exp(-(|w| / α)^β) by maximum likelihood, at zero mean.
+
+    Args:
+        values: Centred values, (n,).
+        variance: Variance of the values; a variance of zero gives a narrow Gaussian.
+
+    Returns:
+        α and β, the latter in [0.2, 10].
+    """
+    if variance < SMALLEST_VARIANCE:
+        return float(np.sqrt(2.0 * SMALLEST_VARIANCE)), 2.0
+    size = np.abs(values) / np.sqrt(variance)
+
+    def alpha_of(beta: float) -> float:
+        return float((beta * np.mean(size**beta)) ** (1.0 / beta))
+
+    def negative_log_likelihood(log_beta: float) -> float:
+        beta = np.exp(log_beta)
+        # At the best α, the mean of (|w| / α)^β is 1 / β.
+        return float(np.log(2.0 * alpha_of(beta) / beta) + gammaln(1.0 / beta) + 1.0 / beta)
+
+    best = minimize_scalar(
+        negative_log_likelihood, bounds=(np.log(0.2), np.log(10.0)), method="bounded"
+    )
+    beta = float(np.exp(best.x))
+    return alpha_of(beta) * float(np.sqrt(variance)), beta
