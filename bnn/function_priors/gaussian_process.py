@@ -56,9 +56,7 @@ class GaussianProcessPrior:
         low, high = self._limits
         for limit in (low, high):
             if limit.shape not in {(), (self.n_outputs,)}:
-                raise ValueError(
-                    f"bounds = {self.bounds}: must be one per side, or {self.n_outputs}"
-                )
+                raise ValueError(f"bounds = {self.bounds}: one per side, or {self.n_outputs}")
         if not np.all(low < high):
             raise ValueError(f"bounds = {self.bounds}: low must be below high")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
 from scipy.stats import qmc, truncnorm
 
@@ -20,7 +21,16 @@ class FunctionalPrior(Protocol):
     """Anything that draws realisations g^[k] of a function."""
 
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
-        """Draw realisations at X (n, n_in): (n_samples, n, n_out)."""
+        """Draw realisations.
+
+        Args:
+            X: (n, n_in).
+            n_samples: Number of realisations.
+            random_state: Seed; a prior that is not of this package is given an integer.
+
+        Returns:
+            Realisations, (n_samples, n, n_out).
+        """
         ...
 
 
@@ -41,18 +51,19 @@ def latin_hypercube(
     Source: Algorithm 3 of the paper.
     """
     uniform = qmc.LatinHypercube(n_features, seed=generator(random_state)).random(n)
-    return truncnorm.ppf(uniform, -bound, bound)
+    points: Array = truncnorm.ppf(uniform, -bound, bound)
+    return points
 
 
 def draw_realisations(
     prior: FunctionalPrior, X: Array, n_samples: int, random_state: RandomState = None
 ) -> Array:
-    """Draw from any prior and check what it returned.
+    """Draw from any prior and check the realisations.
 
     Args:
-        prior: The prior; one that is not of this package is given an integer seed.
+        prior: The prior.
         X: (n, n_in).
-        n_samples: How many realisations.
+        n_samples: Number of realisations.
         random_state: Seed.
 
     Returns:
@@ -61,7 +72,7 @@ def draw_realisations(
     Raises:
         ValueError: If the prior returned another shape or values that are not finite.
     """
-    if not isinstance(prior, OWN):  # a number is what every library takes
+    if not isinstance(prior, OWN):  # every library takes an integer
         random_state = int(seed_sequence(random_state).generate_state(1)[0])
     values = np.asarray(prior.sample(X, n_samples, random_state), dtype=float)
     if values.ndim == 2:
@@ -84,24 +95,27 @@ class SamplerPrior:
     """A prior from any sampler or low-fidelity model with random parameters.
 
     Attributes:
-        function: Without parameters, (X (n, n_in), rng) → (n,) or (n, n_out), one realisation;
-            with parameters, (X, **values) → the same.
-        parameters: Name → scipy.stats distribution, or rng → value.
+        function: Returns one realisation, (n,) or (n, n_out). Called as function(X, rng) without
+            parameters, and as function(X, **values) with parameters; X is (n, n_in).
+        parameters: Name → scipy.stats distribution, function rng → value, or constant value.
     """
 
-    function: Callable[..., Array]
-    parameters: Mapping | None = None
+    function: Callable[..., ArrayLike]
+    parameters: Mapping[str, Any] | None = None
 
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
         """Draw realisations.
 
         Args:
             X: (n, n_in).
-            n_samples: How many.
+            n_samples: Number of realisations.
             random_state: Seed.
 
         Returns:
             Realisations, (n_samples, n, n_out).
+
+        Raises:
+            ValueError: If the function returns another shape.
         """
         X = np.asarray(X, dtype=float)
         draws = member_generators(seed_sequence(random_state), n_samples)
@@ -109,10 +123,10 @@ class SamplerPrior:
 
     def _realisation(self, X: Array, rng: np.random.Generator) -> Array:
         if self.parameters is None:
-            values = self.function(X, rng)
+            drawn = self.function(X, rng)
         else:
-            values = self.function(X, **{n: _draw(p, rng) for n, p in self.parameters.items()})
-        values = np.asarray(values, dtype=float)
+            drawn = self.function(X, **{n: _draw(p, rng) for n, p in self.parameters.items()})
+        values = np.asarray(drawn, dtype=float)
         if values.shape[:1] != (len(X),) or values.ndim > 2:
             raise ValueError(
                 f"the prior returned shape {values.shape}: must be ({len(X)},) or ({len(X)}, n_out)"
@@ -120,7 +134,7 @@ class SamplerPrior:
         return values
 
 
-def _draw(distribution, rng: np.random.Generator) -> float:
+def _draw(distribution: Any, rng: np.random.Generator) -> Any:
     if hasattr(distribution, "rvs"):
         return distribution.rvs(random_state=rng)
     return distribution(rng) if callable(distribution) else distribution
@@ -131,17 +145,19 @@ class TablePrior:
 
     Args:
         points: (n, n_in); pre-training takes these as its inputs.
-        values: (n_realisations, n, n_out) or (n_realisations, n).
-        interpolation: None (only the tabulated points may be asked for), "linear" or "nearest".
+        values: Realisations at the points, (n_realisations, n, n_out) or (n_realisations, n).
+        interpolation: "linear", "nearest", or None, which allows the tabulated points only.
 
     Raises:
         ValueError: If shapes do not fit, a value is not finite or interpolation is unknown.
     """
 
-    def __init__(self, points: Array, values: Array, interpolation: str | None = None) -> None:
+    def __init__(
+        self, points: ArrayLike, values: ArrayLike, interpolation: str | None = None
+    ) -> None:
         self.points = np.asarray(points, dtype=float)
-        values = np.asarray(values, dtype=float)
-        self.values = values[:, :, None] if values.ndim == 2 else values
+        table = np.asarray(values, dtype=float)
+        self.values = table[:, :, None] if table.ndim == 2 else table
         self.interpolation = interpolation
         if self.points.ndim != 2 or self.values.ndim != 3:
             raise ValueError("points must be (n, n_in) and values (n_realisations, n, n_out)")
@@ -155,15 +171,18 @@ class TablePrior:
             raise ValueError(f"interpolation = {interpolation!r}: must be None, linear or nearest")
 
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
-        """Draw rows of the table, without repetition while there are enough.
+        """Draw rows of the table, without repetition as long as there are enough.
 
         Args:
             X: (n, n_in).
-            n_samples: How many.
+            n_samples: Number of realisations.
             random_state: Seed.
 
         Returns:
             Realisations, (n_samples, n, n_out).
+
+        Raises:
+            ValueError: If X differs from the table's points and there is no interpolation.
         """
         rng = generator(random_state)
         repeats = -(-n_samples // len(self.values))
@@ -190,5 +209,5 @@ class TablePrior:
         return np.moveaxis(linear, 0, 1)
 
 
-# Priors that take any random state.
+# Priors of this package, which take any random state.
 OWN = (GaussianProcessPrior, SamplerPrior, TablePrior)

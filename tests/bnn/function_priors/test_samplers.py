@@ -204,7 +204,7 @@ def bad_prior_calls():
         (lambda: gp(bounds=(1.0, -1.0)), r"bounds = \(1.0, -1.0\): low must be below high"),
         (
             lambda: gp(bounds=([0, 1, 2], None), n_outputs=2),
-            "bounds = .*: must be one per side, or 2",
+            "bounds = .*: one per side, or 2",
         ),
         (lambda: gp().sample(X1[:, 0], 1), r"X has shape \(9,\): must be \(n, n_in\)"),
         (lambda: gp(bounds=(1.0,)), r"bounds = .*: must be \(low, high\)"),
