@@ -9,61 +9,71 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 
 import torch
 
-from prior_study.config import BIAS_CORRECTION, DEVICES, StudyConfig
-from prior_study.priors import STUDY_PRIORS
+from prior_study.config import StudyConfig
 from prior_study.study import SOURCES, Study, run, save
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    default = StudyConfig()
+    """The command line: an option for each field of `StudyConfig`."""
     parsed = argparse.ArgumentParser(
         prog="python -m prior_study",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add = parsed.add_argument
-    add("--out", type=Path, required=True, metavar="FILE.npz", help="where the results go")
-    add("--priors", nargs="+", default=default.priors, metavar="NAME",
-        help=f"some of {' '.join(STUDY_PRIORS)} (default: all)")  # fmt: skip
-    add("--members", type=int, default=default.members, metavar="K",
-        help="networks a prior (default: %(default)s)")  # fmt: skip
-    add("--epochs-scale", type=float, default=default.epochs_scale, metavar="FACTOR",
-        help="factor on the published epochs (default: %(default)s)")  # fmt: skip
-    add("--seed", type=int, default=default.seed, help="of every draw (default: %(default)s)")
-    add("--optimiser", default=default.optimiser, metavar="NAME",
-        help=f"{' or '.join(BIAS_CORRECTION)} Adam (default: %(default)s)")  # fmt: skip
-    add("--device", default=default.device, metavar="NAME",
-        help=f"{' or '.join(DEVICES)} (default: %(default)s)")  # fmt: skip
+    parsed.add_argument(
+        "--out", type=Path, required=True, metavar="FILE.npz", help="where the results go"
+    )
+    for item in fields(StudyConfig):
+        default = getattr(StudyConfig(), item.name)
+        several = isinstance(default, tuple)
+        parsed.add_argument(
+            f"--{item.name.replace('_', '-')}",
+            type=str if several else type(default),
+            nargs="+" if several else None,
+            default=default,
+            help=f"{item.metadata['help']} (default: {' '.join(default) if several else default})",
+        )
     return parsed
 
 
-def variance_lines(study: Study) -> list[str]:
-    """Table 1 of the paper: 1000 × variance, over all weights and by kernel."""
-    first = next(iter(study.results.values())).statistics
-    lines = ["1000 x variance " + "".join(f"{group:>8}" for group in first.groups)]
-    for name, result in study.results.items():
-        values = "".join(f"{1e3 * value:8.2f}" for value in result.statistics.variance)
-        lines.append(f"prior {name:<10}" + values)
-    return lines
+def table(
+    title: str, columns: Iterable[str], rows: Mapping[str, Iterable[float]], spec: str
+) -> str:
+    """A table of numbers in text.
+
+    Args:
+        title: Above the names of the rows.
+        columns: Their names.
+        rows: Prior → numbers.
+        spec: Width and decimals of a number, "8.2".
+    """
+    width = spec.partition(".")[0]
+    lines = [f"{title:16}" + "".join(f"{name:>{width}}" for name in columns)]
+    for name, values in rows.items():
+        lines.append(f"prior {name:<10}" + "".join(f"{value:{spec}f}" for value in values))
+    return "\n".join(lines)
 
 
-def distance_lines(study: Study) -> list[str]:
-    """Distance of each source of functions from the functional prior: two tables."""
-    heading = "".join(f"{source:>20}" for source in SOURCES)
-    lines = ["Wasserstein     " + heading]
-    for name, result in study.results.items():
-        values = "".join(f"{result.distance(source).wasserstein:20.3f}" for source in SOURCES)
-        lines.append(f"prior {name:<10}" + values)
-    lines.append("error of widths " + heading)
-    for name, result in study.results.items():
-        values = "".join(f"{result.width_error(source):20.3f}" for source in SOURCES)
-        lines.append(f"prior {name:<10}" + values)
-    return lines
+def report(study: Study) -> str:
+    """Table 1 of the paper, and the distances of each source of functions from each prior."""
+    results = study.results
+    groups = next(iter(results.values())).statistics.groups
+    variance = {name: 1e3 * each.statistics.variance for name, each in results.items()}
+    distance = {name: each.distances[:, 2] for name, each in results.items()}
+    widths = {name: each.width_errors for name, each in results.items()}
+    return "\n".join(
+        [
+            table("1000 x variance ", groups, variance, "8.2"),
+            table("Wasserstein", SOURCES, distance, "20.3"),
+            table("error of widths", SOURCES, widths, "20.3"),
+        ]
+    )
 
 
 def config_of(options: argparse.Namespace) -> StudyConfig:
@@ -72,8 +82,7 @@ def config_of(options: argparse.Namespace) -> StudyConfig:
     Raises:
         ValueError: One of them is not allowed, or the device or the folder is not there.
     """
-    values = {key: value for key, value in vars(options).items() if key != "out"}
-    config = StudyConfig(**values)
+    config = StudyConfig(**{key: value for key, value in vars(options).items() if key != "out"})
     if config.device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device = 'cuda': PyTorch finds no GPU here")
     if options.out.suffix != ".npz" or not options.out.parent.is_dir():
@@ -85,8 +94,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit code."""
     options = parser().parse_args(arguments)
     try:
-        config = config_of(options)
-        study = run(config, progress=sys.stderr.isatty())
+        study = run(config_of(options), progress=sys.stderr.isatty())
         save(study, options.out)
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -94,7 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
-    print("\n".join([*variance_lines(study), *distance_lines(study)]))
+    print(report(study))
     return 0
 
 

@@ -1,9 +1,10 @@
-"""Settings of the study; the defaults are the paper's."""
+"""Settings of the study, which are also the options of its command line."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -15,35 +16,36 @@ ARCHITECTURE = Architecture((1, *HIDDEN, 1))
 # Whether Adam corrects the bias of its moments. The published variances come from an optimiser
 # whose step counter ran on from network to network while its moments started anew.
 BIAS_CORRECTION = {"published": False, "proper": True}
-DEVICES = ("cpu", "cuda")
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "priors": tuple(STUDY_PRIORS),
+    "optimiser": tuple(BIAS_CORRECTION),
+    "device": ("cpu", "cuda"),
+}
 _SMALLEST = {"members": 2, "prior_points": 2, "functions": 2, "grid_points": 2, "seed": 0}
+
+
+def _option(default: Any, meaning: str) -> Any:
+    """A field with its default and its help on the command line."""
+    return field(default=default, metadata={"help": meaning})
 
 
 @dataclass(frozen=True)
 class StudyConfig:
-    """What is pre-trained and how it is looked at.
+    """What is pre-trained and how it is described; the defaults are the paper's.
 
-    Attributes:
-        priors: Names of functional priors, see STUDY_PRIORS.
-        members: K, networks a prior. A network does not depend on how many others there are.
-        epochs_scale: Factor on each prior's published number of epochs.
-        optimiser: "published" (Adam without bias correction) or "proper".
-        seed: Of every random draw. All priors share the start and the points.
-        device: "cpu" or "cuda".
-        prior_points: M, points at which a realisation is fitted.
-        functions: Number of functions drawn from each weight prior.
-        grid_points: Points in [-1, 1] at which functions are compared.
+    A network depends on the seed, not on how many other networks there are, and all priors share
+    the start and the points.
     """
 
-    priors: tuple[str, ...] = tuple(STUDY_PRIORS)
-    members: int = 100
-    epochs_scale: float = 1.0
-    optimiser: str = "published"
-    seed: int = 1
-    device: str = "cpu"
-    prior_points: int = 400
-    functions: int = 1000
-    grid_points: int = 101
+    priors: tuple[str, ...] = _option(tuple(STUDY_PRIORS), "functional priors by name")
+    members: int = _option(100, "networks K of each prior")
+    epochs_scale: float = _option(1.0, "factor on the published epochs of each prior")
+    optimiser: str = _option("published", "published (Adam without bias correction) or proper")
+    seed: int = _option(1, "of every random draw")
+    device: str = _option("cpu", "cpu or cuda")
+    prior_points: int = _option(400, "points M at which each realisation is fitted")
+    functions: int = _option(1000, "functions drawn from each weight prior")
+    grid_points: int = _option(101, "points in [-1, 1] at which functions are compared")
 
     def __post_init__(self) -> None:
         """Validate.
@@ -52,14 +54,13 @@ class StudyConfig:
             ValueError: If a field is out of range; it names the field, its value and the range.
         """
         object.__setattr__(self, "priors", tuple(self.priors))
-        known = ", ".join(STUDY_PRIORS)
         if not self.priors or len(set(self.priors)) < len(self.priors):
+            known = ", ".join(STUDY_PRIORS)
             raise ValueError(f"priors = {self.priors}: must be some of {known}, each once")
-        for name in self.priors:
-            _require(name in STUDY_PRIORS, "priors", name, f"one of {known}")
-        _require(self.optimiser in BIAS_CORRECTION, "optimiser", self.optimiser,
-                 f"one of {', '.join(BIAS_CORRECTION)}")  # fmt: skip
-        _require(self.device in DEVICES, "device", self.device, f"one of {', '.join(DEVICES)}")
+        for name, known_values in _CHOICES.items():
+            given = getattr(self, name)
+            for value in given if isinstance(given, tuple) else (given,):
+                _require(value in known_values, name, value, f"one of {', '.join(known_values)}")
         for name, low in _SMALLEST.items():
             value = getattr(self, name)
             whole = isinstance(value, int | np.integer) and not isinstance(value, bool)

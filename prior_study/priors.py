@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from bnn import RBF, GaussianProcessPrior, RandomMean
+from bnn import RBF, GaussianProcessPrior, LinearMean, RandomMean
 
 SLOPE = 2.0  # of the mean m(x) = 2x of priors A to C
 CUBIC = 5.0  # of the random mean m(x) = 5 u x³ of prior D, u ~ U(-1, 1)
-
-
-def rising_mean(X: np.ndarray) -> np.ndarray:
-    """Mean of priors A to C at X (n, 1): (n,)."""
-    return SLOPE * X[:, 0]
-
-
-def random_cubic(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One draw of the random mean of prior D at X (n, 1): (n,)."""
-    return CUBIC * rng.uniform(-1.0, 1.0) * X[:, 0] ** 3
-
-
-def zero_mean(X: np.ndarray) -> np.ndarray:
-    """Expectation of the random mean of prior D at X (n, 1): (n,)."""
-    return np.zeros(len(X))
-
-
-def random_cubic_covariance(X: np.ndarray) -> np.ndarray:
-    """Covariance of the random mean of prior D at X (n, 1): 25 x³ x'³ / 3, (n, n)."""
-    cubes = CUBIC * X[:, 0] ** 3
-    return np.outer(cubes, cubes) / 3.0
 
 
 @dataclass(frozen=True)
@@ -41,27 +19,34 @@ class StudyPrior:
     Attributes:
         process: From which realisations are drawn.
         epochs: Published number of pre-training epochs.
-        mean: X (n, 1) → E g(X), (n,).
-        mean_covariance: X (n, 1) → covariance of a random mean, (n, n); None where it is fixed.
         label: What the paper calls it, for legends.
+        cubic: c of a random mean m(x) = c u x³, u ~ U(-1, 1); zero for a mean that is fixed.
     """
 
     process: GaussianProcessPrior
     epochs: int
-    mean: Callable[[np.ndarray], np.ndarray]
-    mean_covariance: Callable[[np.ndarray], np.ndarray] | None = None
-    label: str = ""
+    label: str
+    cubic: float = 0.0
+
+    def mean(self, X: np.ndarray) -> np.ndarray:
+        """Expectation of g(X) at X (n, 1): (n,)."""
+        return np.zeros(len(X)) if self.cubic else self.process.mean_values(X)[:, 0]
 
     def covariance(self, X: np.ndarray) -> np.ndarray:
-        """Exact covariance of g(X) at X (n, 1): (n, n)."""
-        kernel = self.process.covariance(X, X)
-        return kernel if self.mean_covariance is None else kernel + self.mean_covariance(X)
+        """Covariance of g(X) at X (n, 1), k + c² x³ x'³ / 3: (n, n)."""
+        cubes = self.cubic * X[:, 0] ** 3
+        return self.process.covariance(X, X) + np.outer(cubes, cubes) / 3.0
+
+
+def random_cubic(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """One draw of the random mean of prior D at X (n, 1): (n,)."""
+    return CUBIC * rng.uniform(-1.0, 1.0) * X[:, 0] ** 3
 
 
 def _rising(lengthscale: float, epochs: int) -> StudyPrior:
-    process = GaussianProcessPrior(rising_mean, RBF(variance=0.6, lengthscale=lengthscale))
-    label = f"$m = 2x$, $k_0 = 0.6$, $L = {lengthscale:g}$"
-    return StudyPrior(process, epochs, rising_mean, label=label)
+    """A prior with the mean 2x."""
+    process = GaussianProcessPrior(LinearMean(np.array([SLOPE])), RBF(0.6, lengthscale))
+    return StudyPrior(process, epochs, f"$m = 2x$, $k_0 = 0.6$, $L = {lengthscale:g}$")
 
 
 STUDY_PRIORS = {
@@ -69,10 +54,9 @@ STUDY_PRIORS = {
     "B": _rising(lengthscale=0.2, epochs=200),
     "C": _rising(lengthscale=0.05, epochs=2000),
     "D": StudyPrior(
-        GaussianProcessPrior(RandomMean(random_cubic), RBF(variance=0.1, lengthscale=0.2)),
+        GaussianProcessPrior(RandomMean(random_cubic), RBF(0.1, 0.2)),
         epochs=250,
-        mean=zero_mean,
-        mean_covariance=random_cubic_covariance,
         label="$m = 5ux^3$, $k_0 = 0.1$, $L = 0.2$",
+        cubic=CUBIC,
     ),
 }

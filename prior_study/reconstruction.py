@@ -41,7 +41,7 @@ class Moments:
     @property
     def std(self) -> np.ndarray:
         """Marginal standard deviations, (n,)."""
-        return np.sqrt(np.diag(self.covariance))
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 
 import numpy as np
 
 from bnn import AnchoredEnsemble
 from prior_study.config import ARCHITECTURE, BIAS_CORRECTION, HIDDEN, StudyConfig
-from prior_study.priors import STUDY_PRIORS
+from prior_study.priors import STUDY_PRIORS, StudyPrior
 from prior_study.reconstruction import (
     WEIGHT_PRIOR_NAMES,
     Distance,
@@ -95,15 +96,14 @@ def run(config: StudyConfig, progress: bool = False) -> Study:
 
 
 def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
-    ensemble = pretrain(name, config, progress)
+    ensemble, prior = pretrain(name, config, progress), STUDY_PRIORS[name]
     weights = ensemble.pretrained_weights_
     order = np.argsort(ensemble.prior_inputs_[:, 0])
     inputs = ensemble.prior_inputs_[order]
-    exact = exact_moments(name, config.grid)
-    functions = source_functions(name, weights, config)
-    moments = {source: Moments.of(values) for source, values in functions.items()}
-    distances = [distance(found, exact) for found in moments.values()]
-    many = STUDY_PRIORS[name].process.sample(config.grid, TRUE_FUNCTIONS, config.seed + 2)
+    exact = Moments(prior.mean(config.grid), prior.covariance(config.grid))
+    functions = source_functions(prior, weights, config)
+    moments = [Moments.of(values) for values in functions]
+    many = prior.process.sample(config.grid, TRUE_FUNCTIONS, config.seed + 2)
     widths = half_widths(many[:, :, 0])
     kept = min(KEPT_FUNCTIONS, len(weights), config.functions)
     return PriorResult(
@@ -112,11 +112,11 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
         realisations=ensemble.prior_realisations_[:, order, 0],
         fitted=ARCHITECTURE.forward(weights, inputs)[:, :, 0],
         statistics=weight_statistics(weights, ARCHITECTURE, config.seed),
-        functions=np.stack([values[:kept] for values in functions.values()]).astype(np.float32),
-        moments=np.array([(found.mean, found.std) for found in moments.values()]),
+        functions=np.stack([values[:kept] for values in functions]).astype(np.float32),
+        moments=np.array([(each.mean, each.std) for each in moments]),
         exact=np.array([exact.mean, exact.std]),
-        distances=np.array([(d.mean, d.covariance, d.wasserstein) for d in distances]),
-        width_errors=np.array([width_error(values, widths) for values in functions.values()]),
+        distances=np.array([astuple(distance(each, exact)) for each in moments]),
+        width_errors=np.array([width_error(values, widths) for values in functions]),
     )
 
 
@@ -146,32 +146,24 @@ def pretrain(name: str, config: StudyConfig, progress: bool = False) -> Anchored
     return ensemble.pretrain(n_features=1)
 
 
-def exact_moments(name: str, grid: np.ndarray) -> Moments:
-    """Exact mean and covariance of a functional prior at grid (n, 1)."""
-    prior = STUDY_PRIORS[name]
-    return Moments(prior.mean(grid), prior.covariance(grid))
-
-
-def source_functions(name: str, weights: np.ndarray, config: StudyConfig) -> dict[str, np.ndarray]:
-    """Functions of each of SOURCES on the grid.
+def source_functions(
+    prior: StudyPrior, weights: np.ndarray, config: StudyConfig
+) -> list[np.ndarray]:
+    """Functions of each of SOURCES on the grid, (K or config.functions, n) each.
 
     Args:
-        name: Of the functional prior.
+        prior: The functional prior.
         weights: Pre-trained weights, (K, d).
         config: Settings.
-
-    Returns:
-        Source → (K or config.functions, n).
     """
-    grid, process = config.grid, STUDY_PRIORS[name].process
-    drawn = {
-        kind: sampled_functions(kind, weights, ARCHITECTURE, grid, config.functions, config.seed)
-        for kind in WEIGHT_PRIOR_NAMES
-    }
     # Other draws than those that the networks were fitted to.
-    realisations = process.sample(grid, len(weights), config.seed + 1)[:, :, 0]
-    pretrained = ARCHITECTURE.forward(weights, grid)[:, :, 0]
-    return {"realisations": realisations, "pretrained": pretrained, **drawn}
+    realisations = prior.process.sample(config.grid, len(weights), config.seed + 1)[:, :, 0]
+    pretrained = ARCHITECTURE.forward(weights, config.grid)[:, :, 0]
+    drawn = [
+        sampled_functions(kind, weights, ARCHITECTURE, config.grid, config.functions, config.seed)
+        for kind in WEIGHT_PRIOR_NAMES
+    ]
+    return [realisations, pretrained, *drawn]
 
 
 def save(study: Study, path: Path) -> None:
@@ -210,9 +202,11 @@ def load(path: Path) -> Study:
         return Study(config, {name: _result(arrays, name) for name in config.priors})
 
 
-def _result(arrays, name: str) -> PriorResult:
-    statistics = WeightStatistics(
-        **{part.name: arrays[f"{name}.{part.name}"] for part in fields(WeightStatistics)}
+def _result(arrays: Mapping[str, np.ndarray], name: str) -> PriorResult:
+    def entries(kind: type) -> dict[str, np.ndarray]:
+        names = [part.name for part in fields(kind) if part.name != "statistics"]
+        return {key: arrays[f"{name}.{key}"] for key in names}
+
+    return PriorResult(
+        statistics=WeightStatistics(**entries(WeightStatistics)), **entries(PriorResult)
     )
-    own = [part.name for part in fields(PriorResult) if part.name != "statistics"]
-    return PriorResult(statistics=statistics, **{key: arrays[f"{name}.{key}"] for key in own})

@@ -1,7 +1,8 @@
 """The one-dimensional example (section 3.1 of the paper): data, ensembles, exact posterior."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from bnn.training.settings import TrainingSettings
 from figures.pipeline.dependencies import ROOT
 from figures.pipeline.processes import side_by_side
 from figures.pipeline.profiles import Example1D
+from prior_study import Moments
 
 DATA = ROOT / "notebooks" / "data" / "02_example_1d.csv"
 HIDDEN = (20, 20, 20, 20)
@@ -38,32 +40,24 @@ FACTORISED_EPOCHS = 800
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """What an ensemble or an exact posterior says on GRID and at the data.
+class Prediction(Moments):
+    """Epistemic mean and covariance on GRID, of an ensemble or an exact posterior.
 
     Attributes:
-        mean: On GRID, (n,).
-        covariance: Epistemic, on GRID, (n, n).
         at_data: Mean at the data, (N,).
     """
 
-    mean: np.ndarray
-    covariance: np.ndarray
     at_data: np.ndarray
 
-    @property
-    def std(self) -> np.ndarray:
-        """Epistemic standard deviation on GRID, (n,)."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-
     @classmethod
-    def of_samples(cls, on_grid: np.ndarray, at_data: np.ndarray) -> "Prediction":
+    def of_networks(cls, sample: Callable[[np.ndarray], np.ndarray]) -> "Prediction":
         """Moments over networks.
 
         Args:
-            on_grid: Functions on GRID, (K, n).
-            at_data: The same functions at the data, (K, N).
+            sample: Inputs (n, 1) → functions of the networks, (K, n, 1).
         """
+        X, _ = load_data()
+        on_grid, at_data = (sample(points)[:, :, 0].astype(float) for points in (GRID, X))
         return cls(on_grid.mean(axis=0), np.cov(on_grid, rowvar=False), at_data.mean(axis=0))
 
 
@@ -104,7 +98,7 @@ def train_vanilla(settings: Example1D, seed: int) -> Prediction:
         bias_correction=settings.bias_correction,
         random_state=seed,
     )
-    return _prediction(ensemble.fit(X, y))
+    return Prediction.of_networks(ensemble.fit(X, y).sample)
 
 
 def pretrained(lengthscale: float, settings: Example1D, seed: int) -> AnchoredEnsemble:
@@ -125,13 +119,6 @@ def pretrained(lengthscale: float, settings: Example1D, seed: int) -> AnchoredEn
     return ensemble.pretrain(n_features=1)
 
 
-def prior_prediction(ensemble: AnchoredEnsemble) -> Prediction:
-    """The pre-trained networks, before they see data."""
-    X, _ = load_data()
-    on_grid, at_data = (ensemble.sample_prior(points)[:, :, 0] for points in (GRID, X))
-    return Prediction.of_samples(on_grid, at_data)
-
-
 def train_anchored(ensemble: AnchoredEnsemble, regulariser: str, epochs: int) -> Prediction:
     """Anchored ensemble (Algorithm 2).
 
@@ -141,7 +128,8 @@ def train_anchored(ensemble: AnchoredEnsemble, regulariser: str, epochs: int) ->
         epochs: To train to the data.
     """
     X, y = load_data()
-    return _prediction(ensemble.set_params(regulariser=regulariser, epochs=epochs).fit(X, y))
+    ensemble.set_params(regulariser=regulariser, epochs=epochs)
+    return Prediction.of_networks(ensemble.fit(X, y).sample)
 
 
 def first_layer_anchors(weights: np.ndarray, architecture: Architecture) -> np.ndarray:
@@ -190,14 +178,7 @@ def train_as_published(ensemble: AnchoredEnsemble) -> Prediction:
         seeds=member_seeds(spawn(seeds, SEED_TRAINING), len(start)),
         objective=objective,
     )
-    on_grid, at_data = (architecture.forward(result.weights, at)[:, :, 0] for at in (GRID, X))
-    return Prediction.of_samples(on_grid.astype(float), at_data.astype(float))
-
-
-def _prediction(ensemble) -> Prediction:
-    X, _ = load_data()
-    on_grid, at_data = (ensemble.sample(points)[:, :, 0] for points in (GRID, X))
-    return Prediction.of_samples(on_grid, at_data)
+    return Prediction.of_networks(partial(architecture.forward, result.weights))
 
 
 def run(
@@ -217,7 +198,7 @@ def run(
     found = {"vanilla": train_vanilla(settings, seed)}
     for scale in lengthscales:
         ensemble = pretrained(scale, settings, seed)
-        found[f"prior {scale:g}"] = prior_prediction(ensemble)
+        found[f"prior {scale:g}"] = Prediction.of_networks(ensemble.sample_prior)
         epochs = CORRELATED_EPOCHS[scale]
         found[f"anchored {scale:g}"] = train_anchored(ensemble, "low_rank", epochs)
         found[f"factorised {scale:g}"] = train_anchored(ensemble, "factorised", FACTORISED_EPOCHS)

@@ -1,6 +1,8 @@
 """Numbers of the one-dimensional example: what section 3.1 of the paper says in words."""
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ from bnn.evaluation.metrics import rmse
 from figures.claims import Claim
 from figures.example_1d.ensembles import GRID, LENGTHSCALES, SLOPE, Prediction, load_data
 from figures.scores import is_below, over_repeats
-from prior_study.reconstruction import Moments, distance
+from prior_study import distance
 
 # Data lie in [-0.6, 0.1] and [0.6, 0.65].
 REGIONS = {"left": (-1.0, -0.6), "gap": (0.1, 0.6), "right": (0.65, 1.0)}
@@ -47,13 +49,9 @@ def row(prediction: Prediction, exact: Prediction | None = None) -> dict[str, An
         numbers["to_exact"] = {
             "mean": float(np.sqrt(np.mean((prediction.mean - exact.mean) ** 2))),
             "std": float(np.sqrt(np.mean((prediction.std - exact.std) ** 2))),
-            "wasserstein": distance(_moments(prediction), _moments(exact)).wasserstein,
+            "wasserstein": distance(prediction, exact).wasserstein,
         }
     return numbers
-
-
-def _moments(prediction: Prediction) -> Moments:
-    return Moments(prediction.mean, prediction.covariance)
 
 
 def rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, dict[str, Any]]:
@@ -70,65 +68,42 @@ def _rows(found: Mapping[str, Prediction]) -> dict[str, dict[str, Any]]:
     return table
 
 
-def claims(table: Mapping[str, dict[str, Any]]) -> list[Claim]:
+def claims(table: Mapping[str, Any]) -> list[Claim]:
     """What section 3.1 says in words, as comparisons of two numbers.
 
     Args:
         table: From `rows`.
 
     Returns:
-        Each claim with both numbers and whether the first is smaller; None where repeats leave
-        that open.
+        Claims with the spreads of both numbers.
     """
     flexible, constrained = (f"{scale:g}" for scale in LENGTHSCALES)
-    compared = [
-        _claim(
-            "Fig. 6",
-            f"Vanilla predicts less uncertainty than anchored with L = {scale} ({region})",
-            table, ("vanilla", f"anchored {scale}"), "std", region,
-        )
+
+    def smaller(about: str, claim: str, first: str, second: str, *place: str) -> Claim:
+        """The claim that a number is smaller in size for the first of two methods."""
+        ours = {method: reduce(getitem, place, table[method]) for method in (first, second)}
+        return Claim(about, claim, ours, is_below(abs(ours[first]), abs(ours[second])))
+
+    found = [
+        smaller("Fig. 6",
+                f"Vanilla predicts less uncertainty than anchored with L = {scale} ({region})",
+                "vanilla", f"anchored {scale}", "std", region)
         for scale in (flexible, constrained) for region in REGIONS
     ]  # fmt: skip
-    compared.append(
-        _claim(
-            "Fig. 6",
-            "The constrained prior leaves less uncertainty between the data than the flexible one",
-            table, (f"anchored {constrained}", f"anchored {flexible}"), "std", "gap",
-        )
+    found.append(
+        smaller("Fig. 6",
+                "The constrained prior leaves less uncertainty between the data than the flexible "
+                "one", f"anchored {constrained}", f"anchored {flexible}", "std", "gap")
     )  # fmt: skip
-    for kind in ("factorised", "published"):
-        compared += _factorised_claims(table, kind, flexible, constrained)
-    return compared
-
-
-def _factorised_claims(table, kind: str, flexible: str, constrained: str) -> list[Claim]:
-    how = {"factorised": "own anchors", "published": "anchored to the first layer"}[kind]
-
-    def pair(scale: str) -> tuple[str, str]:
-        return f"anchored {scale}", f"{kind} {scale}"
-
-    forgets = f"The factorised prior ({how}) forgets the prior mean near x = 1, L = "
-    return [
-        _claim("Fig. 7", f"The factorised prior ({how}) fits the data worse, L = {constrained}",
-               table, pair(constrained), "rmse"),
-        _claim("Fig. 7", f"The factorised prior ({how}) under-estimates uncertainty between the "
-               f"data, L = {flexible}", table, pair(flexible)[::-1], "std", "gap"),
-        _claim("Fig. 7", forgets + flexible, table, pair(flexible), "drift"),
-        _claim("Fig. 7", forgets + constrained, table, pair(constrained), "drift"),
-    ]  # fmt: skip
-
-
-def _claim(
-    about: str,
-    text: str,
-    table,
-    methods: tuple[str, str],
-    measure: str,
-    region: str | None = None,
-) -> Claim:
-    """The claim that a number, by size, is smaller for the first of two methods."""
-    cells = [table[name][measure] for name in methods]
-    cells = cells if region is None else [cell[region] for cell in cells]
-    first, second = map(abs, cells)
-    ours = dict(zip(methods, cells, strict=True))
-    return Claim(about, text, ours, is_below(first, second))
+    for kind, how in (("factorised", "own anchors"), ("published", "anchored to the first layer")):
+        prior = f"The factorised prior ({how})"
+        found += [
+            smaller("Fig. 7", f"{prior} fits the data worse, L = {constrained}",
+                    f"anchored {constrained}", f"{kind} {constrained}", "rmse"),
+            smaller("Fig. 7", f"{prior} under-estimates uncertainty between the data, "
+                    f"L = {flexible}", f"{kind} {flexible}", f"anchored {flexible}", "std", "gap"),
+            *(smaller("Fig. 7", f"{prior} forgets the prior mean near x = 1, L = {scale}",
+                      f"anchored {scale}", f"{kind} {scale}", "drift")
+              for scale in (flexible, constrained)),
+        ]  # fmt: skip
+    return found

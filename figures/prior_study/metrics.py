@@ -10,6 +10,7 @@ from figures.claims import Claim
 from figures.pipeline.processes import side_by_side
 from figures.pipeline.profiles import PriorStudy
 from prior_study import PriorResult, Study, StudyConfig, run
+from prior_study.reconstruction import WEIGHT_PRIOR_NAMES
 from prior_study.statistics import independent_correlation
 from prior_study.study import SOURCES
 
@@ -80,14 +81,14 @@ def claims(study: Study) -> list[Claim]:
 
     Args:
         study: Of all four priors.
-
-    Returns:
-        Each claim with its numbers and whether they bear it out.
     """
-    variance = {n: float(r.statistics.variance[0]) for n, r in study.results.items()}
-    beta = {n: float(r.statistics.beta[1:].max()) for n, r in study.results.items()}
-    held = {n: directions(r.statistics.singular_values) for n, r in study.results.items()}
-    unexplained = {n: float(r.unexplained) for n, r in study.results.items()}
+    results = study.results
+    variance = {n: float(r.statistics.variance[0]) for n, r in results.items()}
+    beta = {n: float(r.statistics.beta[1:].max()) for n, r in results.items()}
+    held = {n: directions(r.statistics.singular_values) for n, r in results.items()}
+    unexplained = {n: r.unexplained for n, r in results.items()}
+    chance = independent_correlation(study.config.members)
+    correlation = {n: float(results[n].statistics.mean_correlation.min()) for n in "BD"}
     return [
         Claim(
             "Fig. 1",
@@ -108,35 +109,29 @@ def claims(study: Study) -> list[Claim]:
             beta,
             max(beta.values()) < 2,
         ),
-        *_correlation_claims(study),
+        Claim(
+            "Fig. 3",
+            "Weights within a kernel are correlated, priors B and D: smallest mean |r| of a kernel "
+            "above 1.5 times that of independent weights",
+            correlation | {"independent": chance},
+            min(correlation.values()) > 1.5 * chance,
+        ),
         Claim(
             "Fig. 5",
             "Few directions hold 90 % of the variance for prior D: the fewest of the priors",
             held,
             held["D"] == min(held.values()),
         ),
-        *_reconstruction_claims(study),
+        *_reconstruction_claims(distance_table(study)),
     ]
 
 
-def _correlation_claims(study: Study) -> list[Claim]:
-    chance = independent_correlation(study.config.members)
-    found = {n: study.results[n].statistics.mean_correlation for n in "BD"}
-    return [
-        Claim(
-            "Fig. 3",
-            "Weights within a kernel are correlated, priors B and D: smallest mean |r| of a kernel "
-            "above 1.5 times that of independent weights",
-            {n: float(values.min()) for n, values in found.items()} | {"independent": chance},
-            all(values.min() > 1.5 * chance for values in found.values()),
-        )
-    ]
-
-
-def _reconstruction_claims(study: Study) -> list[Claim]:
-    mean = {n: _values(r, "mean") for n, r in study.results.items()}
-    width = {n: _values(r, "width") for n, r in study.results.items()}
-    wasserstein = {n: _values(r, "wasserstein") for n, r in study.results.items()}
+def _reconstruction_claims(table: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[Claim]:
+    mean, width, wasserstein = (
+        {name: {kind: row[kind][measure] for kind in WEIGHT_PRIOR_NAMES}
+         for name, row in table.items()}
+        for measure in ("mean", "width", "wasserstein")
+    )  # fmt: skip
     return [
         Claim(
             "Fig. 4",
@@ -175,11 +170,3 @@ def _reconstruction_claims(study: Study) -> list[Claim]:
 def _tails_matter_less(row: Mapping[str, float]) -> bool:
     reference = row["factorised"]
     return abs(row["generalised_normal"] - reference) < abs(row["low_rank"] - reference)
-
-
-def _values(result: PriorResult, measure: str) -> dict[str, float]:
-    """One measure of distance for each weight prior."""
-    names = SOURCES[2:]
-    if measure == "width":
-        return {name: result.width_error(name) for name in names}
-    return {name: getattr(result.distance(name), measure) for name in names}
