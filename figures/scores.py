@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import t
 
+LARGER_IS_BETTER = ("elppd",)  # of the scores, every other one is better when smaller
 CONFIDENCE = 0.95  # of intervals, and that a comparison has the sign that is reported
 
 
@@ -93,6 +94,11 @@ def over_repeats(repeats: Sequence[Any], kind: type[Spread] = Spread) -> Any:
 def is_below(first: Spread, second: Spread) -> bool | None:
     """Whether the first of two numbers is smaller; None where the paired repeats leave it open."""
     return {1: True, -1: False, 0: None}[(second - first).sign]
+
+
+def is_better(first: Spread, second: Spread, score: str) -> bool | None:
+    """Whether the first of two methods has the better score; None where repeats leave it open."""
+    return is_below(second, first) if score in LARGER_IS_BETTER else is_below(first, second)
 
 
 def all_hold(answers: Iterable[bool | None]) -> bool | None:

@@ -1,31 +1,24 @@
 """What notebook 05 advises: the method that it ends with beside its rivals, wins and losses."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from figures.beyond.findings import LABELS, MAIN, case_label, cell, text
-from figures.beyond.scores import paired, sign
+from figures.beyond.methods import LABELS
+from figures.beyond.tables import COMPARED, HEADINGS, Results, written
+from figures.scores import is_better
 
 ADVISED, EXACT = "function_evidence", "exact_evidence"
 RIVALS = ("low_rank", "vanilla", "function")
-BETTER = {"rmse": -1, "miscalibration": -1, "elppd": 1}
 
 
-def advice(results: Mapping[str, Any]) -> str:
-    """What to use, with every score in which that is behind another method.
-
-    Args:
-        results: "cases", "exact" and "sizes", as the notebook puts them together.
-    """
-    compared = [
-        (rival, case, number, sign(paired(table, ADVISED, rival, number)) * BETTER[number])
+def advice(results: Results) -> str:
+    """What to use, with every score in which that is behind another method."""
+    compared = {
+        (rival, case, score): is_better(rows[ADVISED][score], rows[rival][score], score)
         for rival in RIVALS
-        for case, table in results["cases"].items()
-        for number in MAIN
-    ]
-    wins, losses = (sum(found == side for *_, found in compared) for side in (1, -1))
+        for case, rows in results.cases.items()
+        for score in COMPARED
+    }
+    wins, losses = (list(compared.values()).count(answer) for answer in (True, False))
+    behind = [place for place, better in compared.items() if better is False]
     opening = "What to use" if wins > losses else "No method is ahead of all others"
-    behind = [each[:3] for each in compared if each[3] < 0]
     return (
         f"{opening}: functional anchoring with a prior by evidence (AnchoredEnsemble with "
         'anchoring="function", bnn.evidence.fit_prior, smooth networks) has the better RMSE, '
@@ -35,36 +28,37 @@ def advice(results: Mapping[str, Any]) -> str:
     )
 
 
-def _losses(results: Mapping[str, Any], behind: list[tuple[str, str, str]]) -> str:
+def _losses(results: Results, behind: list[tuple[str, str, str]]) -> str:
     """The comparisons that are lost, by training set and score."""
-    places: dict[tuple[str, str], list[str]] = {}
-    for rival, case, number in behind:
-        shown = cell(results["cases"][case][rival][number], number)
-        places.setdefault((case, number), []).append(f"{shown} of {LABELS[rival]}")
+    rivals: dict[tuple[str, str], list[str]] = {}
+    for rival, case, score in behind:
+        shown = written(results.cases[case][rival][score], score)
+        rivals.setdefault((case, score), []).append(f"{shown} of {LABELS[rival]}")
     words = [
-        f"{case_label(results, case)}: {MAIN[number]} "
-        f"{cell(results['cases'][case][ADVISED][number], number)} against {', '.join(rivals)}"
-        for (case, number), rivals in places.items()
+        f"{results.label(case)}: {HEADINGS[score][0]} "
+        f"{written(results.cases[case][ADVISED][score], score)} against {', '.join(others)}"
+        for (case, score), others in rivals.items()
     ]
     return f" ({'; '.join(words)})" if words else ""
 
 
-def _remedy(results: Mapping[str, Any], behind: list[tuple[str, str, str]]) -> str:
+def _remedy(results: Results, behind: list[tuple[str, str, str]]) -> str:
     """More members, where an ELPPD is lost that the exact posterior would not lose."""
-    exact = {case: scores[EXACT]["elppd"] for case, scores in results["exact"].items()}
+    best: dict[str, float] = {}  # training set → best ELPPD of the rivals that are ahead there
+    for rival, case, score in behind:
+        if score == "elppd":
+            mean = results.cases[case][rival]["elppd"].mean
+            best[case] = max(mean, best.get(case, mean))
+    exact = {case: results.exact[case][EXACT]["elppd"] for case in best}
     few = [
-        f"{text(exact[case], 'elppd')} ({case_label(results, case)})"
-        for case in dict.fromkeys(case for _, case, number in behind if number == "elppd")
-        if all(
-            exact[case] > results["cases"][case][rival]["elppd"]["mean"]
-            for rival, place, number in behind
-            if (place, number) == (case, "elppd")
-        )
+        f"{written(exact[case], 'elppd')} ({results.label(case)})"
+        for case in best
+        if exact[case] > best[case]
     ]
     if not few:
         return ""
     return (
         f" The posterior itself has an ELPPD of {', '.join(few)}: there "
-        f"{results['sizes']['n_members']} members are too few, and more are needed the "
+        f"{results.sizes['n_members']} members are too few, and more are needed the "
         "farther predictions leave the data."
     )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnn import AnchoredEnsemble, FunctionAnchoring
-from figures.beyond.methods import FUNCTION_HIDDEN
-from figures.beyond.scores import distance_to, fit_as_far_as_it_goes
+from figures.beyond.methods import FUNCTION_HIDDEN, fit_as_far_as_it_goes
+from figures.beyond.scores import distance_to
 from figures.beyond.settings import Beyond
 from figures.beyond.weights import METHODS, Data, Method, pretrain, train_weights
 from figures.example_1d.ensembles import (

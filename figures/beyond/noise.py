@@ -15,10 +15,10 @@ from figures.beyond.methods import (
     weight_numbers,
 )
 from figures.beyond.priors import best_prior, priors_by_evidence
-from figures.beyond.scores import summarise
 from figures.beyond.settings import Beyond
 from figures.beyond.weights import METHODS
 from figures.materials.surrogate import seeds_of
+from figures.scores import Interval, over_repeats
 
 
 def correlation(covariance: np.ndarray) -> np.ndarray:
@@ -85,5 +85,5 @@ def run_noise(tasks: Mapping[str, Problem], settings: Beyond, seed: int) -> dict
             }
             for nets, s in zip(networks, seeds, strict=True)
         ]
-        found[kind] = summarise(repeats)
+        found[kind] = over_repeats(repeats, Interval)
     return found

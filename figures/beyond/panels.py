@@ -1,7 +1,6 @@
 """Pictures of notebook 05: methods against the exact posterior."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -9,8 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from figures.beyond.example_1d import Curves
-from figures.beyond.findings import LABELS, MAIN
+from figures.beyond.methods import LABELS
+from figures.beyond.tables import COMPARED, HEADINGS
 from figures.example_1d.ensembles import GRID, load_data
+from figures.scores import Spread
 from figures.style import STYLE
 
 SHOWN_1D = ("vanilla", "low_rank", "none", "low_rank_converged", "function", "sampled")
@@ -18,10 +19,10 @@ UNITS = {"rmse": " (scaled)", "elppd": ", sum over test cells"}
 LIMITS_1D = (-4.5, 4.5)
 
 
-def _interval(axes: Axes, y: float, entry: Mapping[str, Any], color: str) -> None:
-    half = entry["half_width"] or 0.0
-    axes.errorbar(entry["mean"], y, xerr=half, fmt="o", color=color, ms=4, capsize=2)
-    axes.plot(entry["values"], np.full(len(entry["values"]), y), "|", color=color, ms=4, alpha=0.35)
+def _interval(axes: Axes, y: float, number: Spread, color: str) -> None:
+    axes.errorbar(number.mean, y, xerr=number.margin, fmt="o", color=color, ms=4, capsize=2)
+    ticks = np.full(len(number.values), y)
+    axes.plot(number.values, ticks, "|", color=color, ms=4, alpha=0.35)
 
 
 def _colour(method: str) -> str:
@@ -31,7 +32,9 @@ def _colour(method: str) -> str:
 
 
 @plt.style.context(STYLE)
-def methods(rows: Mapping[str, Any], exact: Mapping[str, Any]) -> Figure:
+def methods(
+    rows: Mapping[str, Mapping[str, Spread]], exact: Mapping[str, Mapping[str, float]]
+) -> Figure:
     """Scores of every method, with the exact posteriors as lines.
 
     Args:
@@ -43,12 +46,12 @@ def methods(rows: Mapping[str, Any], exact: Mapping[str, Any]) -> Figure:
         ticks the single seeds.
     """
     figure, panels = plt.subplots(1, 3, figsize=(11, 0.27 * len(rows) + 1.3), sharey=True)
-    for axes, (number, label) in zip(panels, MAIN.items(), strict=True):
+    for axes, score in zip(panels, COMPARED, strict=True):
         for y, (method, row) in enumerate(rows.items()):
-            _interval(axes, y, row[number], _colour(method))
+            _interval(axes, y, row[score], _colour(method))
         for (name, values), style in zip(exact.items(), ("--", ":"), strict=True):
-            axes.axvline(values[number], color="C1", ls=style, lw=1, label=LABELS[name])
-        axes.set_xlabel(label + UNITS.get(number, ""))
+            axes.axvline(values[score], color="C1", ls=style, lw=1, label=LABELS[name])
+        axes.set_xlabel(HEADINGS[score][0] + UNITS.get(score, ""))
         axes.grid(axis="y", lw=0.3)
     panels[0].set_yticks(range(len(rows)), [LABELS[method] for method in rows])
     panels[0].invert_yaxis()
@@ -58,7 +61,9 @@ def methods(rows: Mapping[str, Any], exact: Mapping[str, Any]) -> Figure:
 
 
 @plt.style.context(STYLE)
-def span(rows: Mapping[str, Any], spans: Mapping[str, Any]) -> Figure:
+def span(
+    rows: Mapping[str, Mapping[str, Spread]], spans: Mapping[str, Mapping[str, Spread]]
+) -> Figure:
     """How much of the data's gradient the low-rank regulariser sees, and what comes of it.
 
     Args:
@@ -67,20 +72,19 @@ def span(rows: Mapping[str, Any], spans: Mapping[str, Any]) -> Figure:
     """
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.0))
     counts = [int(name.removeprefix("K = ")) for name in spans]
-    seen, random = ([row[n]["mean"] for row in spans.values()]
-                    for n in ("gradient_in_span", "dimension"))  # fmt: skip
+    seen, random = ([row[name].mean for row in spans.values()]
+                    for name in ("gradient_in_span", "dimension"))  # fmt: skip
     left.plot(counts, seen, "o-", label="gradient of the data term")
     left.plot(counts, random, "s--", color="0.45", label="random direction, $(K-1)/d$")
     left.set(xlabel="pre-trained networks $K$", ylabel="part in span($V$)", xscale="log",
              ylim=(0, 1))  # fmt: skip
     for count, row in zip(counts, spans.values(), strict=True):
-        half = row["elppd"]["half_width"] or 0.0
-        right.errorbar(count, row["elppd"]["mean"], yerr=half, fmt="o", color="C0", capsize=2)
+        elppd = row["elppd"]
+        right.errorbar(count, elppd.mean, yerr=elppd.margin, fmt="o", color="C0", capsize=2)
     none = rows["none"]["elppd"]
-    half = none["half_width"] or 0.0
-    right.axhspan(none["mean"] - half, none["mean"] + half, color="0.45", alpha=0.25, lw=0,
+    right.axhspan(none.mean - none.margin, none.mean + none.margin, color="0.45", alpha=0.25, lw=0,
                   label="no regulariser")  # fmt: skip
-    right.axhline(rows["vanilla"]["elppd"]["mean"], color="k", ls=":", lw=1, label="vanilla")
+    right.axhline(rows["vanilla"]["elppd"].mean, color="k", ls=":", lw=1, label="vanilla")
     right.set(xlabel="pre-trained networks $K$", ylabel="ELPPD", xscale="log")
     for axes in (left, right):
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)  # above the curves

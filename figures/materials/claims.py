@@ -9,11 +9,10 @@ import numpy as np
 from fe_data.settings import OUTPUT_NAMES
 from figures.claims import Claim
 from figures.materials.problem import Samples
-from figures.scores import Spread, all_hold, is_below
+from figures.scores import Spread, all_hold, is_below, is_better
 
 SIZES = ("ind25", "ind50", "ind100")
 SCORES = {"rmse": "RMSE", "miscalibration": "miscalibration", "elppd": "ELPPD"}
-LARGER_IS_BETTER = ("elppd",)
 WORSE_CALIBRATED = "c_eff"  # the one output for which the paper finds anchoring slightly worse
 
 
@@ -77,7 +76,7 @@ def _size_claims(rows: Mapping[str, Any], n_train: Mapping[str, int]) -> list[Cl
 def _improves(rows: Mapping[str, Any], score: str, claim: str) -> Claim:
     """The claim that a score becomes better from each size of the training set to the next."""
     cells = {size: rows[f"{size}_anchored"][score] for size in SIZES}
-    steps = [_better(second, first, score) for first, second in pairwise(cells.values())]
+    steps = [is_better(second, first, score) for first, second in pairwise(cells.values())]
     return Claim("Fig. 12", claim, _means(cells), all_hold(steps))
 
 
@@ -101,7 +100,7 @@ def _comparison_claims(anchored: Mapping[str, Any], vanilla: Mapping[str, Any]) 
                 "Table 3",
                 f"Out of distribution, anchored is better than vanilla: {label}",
                 _means({"anchored": anchored[score], "vanilla": vanilla[score]}),
-                _better(anchored[score], vanilla[score], score),
+                is_better(anchored[score], vanilla[score], score),
             )
             for score, label in SCORES.items()
         ),
@@ -126,11 +125,6 @@ def _calibration_claim(name: str, anchored: Mapping, vanilla: Mapping) -> Claim:
         _means({"anchored": first, "vanilla": second}),
         not better if worse and better is not None else better,
     )
-
-
-def _better(first: Spread, second: Spread, score: str) -> bool | None:
-    """Whether the first has the better score; None where the repeats leave that open."""
-    return is_below(second, first) if score in LARGER_IS_BETTER else is_below(first, second)
 
 
 def _means(cells: Mapping[str, Spread]) -> dict[str, float]:

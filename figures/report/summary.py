@@ -13,9 +13,10 @@ from typing import Any
 
 import nbformat
 
-from figures.beyond.summary import NOTEBOOK, cases_table, methods_table
+from figures.beyond.tables import cases_table, methods_table
 from figures.claims import NOT_COMPARABLE, REPRODUCED, Check, Item
 from figures.pipeline.dependencies import ROOT
+from figures.pipeline.profiles import BEYOND
 from figures.report.comparison import compare
 from figures.report.page import COLUMNS, with_digits_of
 
@@ -109,7 +110,7 @@ def blocks(runs: Mapping[str, Mapping[str, Any]]) -> dict[Path, dict[str, str]]:
         runs: Name of a run → notebook → content of its metrics file.
     """
     items = {name: compare(metrics) for name, metrics in runs.items()}
-    beyond = {words: runs[name][NOTEBOOK] for name, words in reversed(RUNS.items())}
+    beyond = {words: runs[name][BEYOND] for name, words in reversed(RUNS.items())}
     return {
         README: {
             "scores": score_table(items),
@@ -118,7 +119,7 @@ def blocks(runs: Mapping[str, Mapping[str, Any]]) -> dict[Path, dict[str, str]]:
         },
         BNN_README: {
             "methods": methods_table(beyond),
-            "cases": cases_table(runs["full"][NOTEBOOK]),
+            "cases": cases_table(runs["full"][BEYOND]),
         },
     }
 

@@ -1,6 +1,6 @@
 """Notebook 05 in small: every method runs, is repeatable, and its findings read its numbers."""
 
-import copy
+import dataclasses
 import json
 import shutil
 
@@ -12,10 +12,11 @@ import yaml
 from figures.beyond import panels as beyond_panels
 from figures.beyond.advice import RIVALS, advice
 from figures.beyond.example_1d import distances, run_example
-from figures.beyond.findings import LABELS, claims, noise_sentence, paragraphs, tables
+from figures.beyond.findings import claims, noise_sentence, paragraphs
 from figures.beyond.methods import (
     EXACT_LABELS,
     FUNCTION_LABELS,
+    LABELS,
     exact_rows,
     input_files,
     load_problems,
@@ -24,12 +25,14 @@ from figures.beyond.methods import (
 )
 from figures.beyond.noise import problems_under_noise, run_noise
 from figures.beyond.priors import relevance
-from figures.beyond.scores import SCORES, interval, summarise
+from figures.beyond.scores import SCORES
 from figures.beyond.settings import Beyond
+from figures.beyond.tables import Results, tables
 from figures.beyond.weights import METHODS
 from figures.pipeline.profile_fields import ProfileError
 from figures.pipeline.profiles import load_profile
 from figures.pipeline.run_notebook import execute, find_notebook
+from figures.scores import Interval, over_repeats
 
 BRIEF = {
     "cases": {
@@ -49,26 +52,52 @@ def settings():
 
 
 @pytest.fixture(scope="module")
-def results(tables, settings):
+def problems(tables, settings):
+    return load_problems(tables, settings)
+
+
+@pytest.fixture(scope="module")
+def repeats(problems, settings):
+    return run_repeats(problems, settings, seed=1)
+
+
+@pytest.fixture(scope="module")
+def results(problems, repeats, settings):
     """What the notebook puts together, without noise: the folder has no replicates."""
-    problems = load_problems(tables, settings)
-    repeats = run_repeats(problems, settings, seed=1)
-    example = summarise(distances([run_example(1.0, settings, seed=1)]))
-    return {
-        "repeats": repeats,
-        "cases": {case: summarise(rows) for case, rows in repeats.items()},
-        "exact": exact_rows(problems),
-        "spans": summarise(run_spans(problems["outd"], settings, seed=1)),
-        "example": {"L = 1": example},
-        "relevance": {"outd": relevance(problems["outd"].evidence, "θ·vf")},
-        "noise": {},
-        "exact_noise": {},
-        "sizes": {"repeats": 2, "n_members": 3, "n_test": 6, "n_train": {"outd": 10}},
-    }
+    example = over_repeats(distances([run_example(1.0, settings, seed=1)]), Interval)
+    return Results(
+        cases={case: over_repeats(rows, Interval) for case, rows in repeats.items()},
+        exact=exact_rows(problems),
+        spans=over_repeats(run_spans(problems["outd"], settings, seed=1), Interval),
+        example={"L = 1": example},
+        relevance={"outd": relevance(problems["outd"].evidence, "θ·vf")},
+        noise={},
+        exact_noise={},
+        sizes={"repeats": 2, "n_members": 3, "n_test": 6, "n_train": {"outd": 10}},
+    )
+
+
+def changed(results, exact=(), sizes=None, **rows):
+    """Results of one training set in which some scores are others.
+
+    Args:
+        results: To begin with.
+        exact: Scores of the exact posterior with the prior by evidence.
+        sizes: Of the run.
+        rows: Method → score → values.
+    """
+    cases, closed = dict(results.cases["outd"]), dict(results.exact["outd"])
+    for method, numbers in rows.items():
+        values = {score: Interval(tuple(each)) for score, each in numbers.items()}
+        cases[method] = {**cases[method], **values}
+    closed["exact_evidence"] = closed["exact_evidence"] | dict(exact)
+    return dataclasses.replace(
+        results, cases={"outd": cases}, exact={"outd": closed}, sizes=sizes or results.sizes
+    )
 
 
 def test_designs_that_the_folder_lacks_are_left_out(results):
-    assert list(results["cases"]) == ["outd"]
+    assert list(results.cases) == ["outd"]
 
 
 def test_every_file_that_is_read_is_an_input(tables, settings, tmp_path):
@@ -81,9 +110,9 @@ def test_every_file_that_is_read_is_an_input(tables, settings, tmp_path):
     assert added == {"train_uniform.csv", "replicates.csv", "noise.csv"}
 
 
-def test_every_method_is_there_with_every_number(results):
+def test_every_method_is_there_with_every_number(repeats):
     """The slow one in the first repeat only; diagnostics where there are weights to look at."""
-    first, second = results["repeats"]["outd"]
+    first, second = repeats["outd"]
     assert set(first) == set(METHODS) | set(FUNCTION_LABELS)
     assert set(first) - set(second) == {"function_small"}
     for numbers in first.values():
@@ -93,30 +122,28 @@ def test_every_method_is_there_with_every_number(results):
     assert first["low_rank"]["dimension"] == pytest.approx(3 / 1465)
 
 
-def test_repeats_are_paired_and_differ(results):
+def test_repeats_are_paired_and_differ(repeats):
     """The same start and data: two epochs hardly tell whether anything is penalised."""
-    first, second = results["repeats"]["outd"]
+    first, second = repeats["outd"]
     assert first["none"]["rmse"] == pytest.approx(first["low_rank"]["rmse"], rel=1e-3)
     assert abs(first["none"]["rmse"] - second["none"]["rmse"]) > 1e-3
 
 
 def test_more_networks_see_more_of_the_gradient(results):
-    spans = results["spans"]
-    assert list(spans) == ["K = 3", "K = 6"]
-    seen = [spans[name]["gradient_in_span"]["values"] for name in spans]
+    assert list(results.spans) == ["K = 3", "K = 6"]
+    seen = [row["gradient_in_span"].values for row in results.spans.values()]
     assert np.all(np.array(seen[1]) > np.array(seen[0]))
 
 
 def test_functional_anchoring_comes_as_near_as_exact_draws(results):
     """And every method in weight space stays farther away."""
-    example = results["example"]["L = 1"]
-    away = {name: row["mean"]["mean"] for name, row in example.items()}
+    away = {name: row["mean"].mean for name, row in results.example["L = 1"].items()}
     assert max(away["function"], away["sampled"]) < 0.2 * min(away[name] for name in METHODS)
     assert away["exact"] == 0
 
 
 def test_scores_are_labelled_without_a_number_of_cells(results):
-    figure = beyond_panels.methods(results["cases"]["outd"], results["exact"]["outd"])
+    figure = beyond_panels.methods(results.cases["outd"], results.exact["outd"])
     labels = [axes.get_xlabel() for axes in figure.axes]
     assert labels == ["RMSE (scaled)", "miscalibration", "ELPPD, sum over test cells"]
     plt.close(figure)
@@ -125,8 +152,8 @@ def test_scores_are_labelled_without_a_number_of_cells(results):
 def test_tables_hold_each_method_and_fit_their_headers(results):
     found = tables(results)
     for table in found:
-        assert all(len(row) == len(table["header"]) for row in table["rows"]), table["caption"]
-    labels = [row[0] for row in found[0]["rows"]]
+        assert all(len(row) == len(table.header) for row in table.rows), table.caption
+    labels = [row[0] for row in found[0].rows]
     names = set(METHODS) | set(FUNCTION_LABELS) | set(EXACT_LABELS)
     assert {label.removesuffix(" (1 of 2 seeds)") for label in labels} == {LABELS[n] for n in names}
     assert any(label.endswith("(1 of 2 seeds)") for label in labels)
@@ -134,30 +161,22 @@ def test_tables_hold_each_method_and_fit_their_headers(results):
 
 def test_words_follow_the_numbers(results):
     """A regulariser that does something is said to; one that does nothing, too."""
-    changed = copy.deepcopy(results)
-    row = changed["cases"]["outd"]
-    for name, values in {"none": [1.0, 1.1], "low_rank": [0.5, 0.6], "vanilla": [1.2, 1.3]}.items():
-        row[name]["rmse"] = interval(values)
-    verdict = {c.claim: c.holds for c in claims(changed)}
-    alike = next(c for c in verdict if c.startswith("RMSE with and without"))
-    assert verdict[alike] is False
-    row["low_rank"]["rmse"] = row["none"]["rmse"]
-    assert {c.claim: c.holds for c in claims(changed)}[alike] is True
-    assert "1.050 ± " in paragraphs(changed)[0]
+    for low_rank, alike in (([0.5, 0.6], False), ([1.0, 1.1], True)):
+        rmse = {"none": [1.0, 1.1], "low_rank": low_rank, "vanilla": [1.2, 1.3]}
+        other = changed(results, **{name: {"rmse": values} for name, values in rmse.items()})
+        (found,) = [c for c in claims(other) if c.claim.startswith("RMSE with and without")]
+        assert found.holds is alike
+        assert "1.050 ± " in paragraphs(other)[0]
 
 
 def advised(results, exact_elppd=145.0, **elppd):
     """The advice, where the rivals score alike but for the ELPPD that is given."""
-    changed = copy.deepcopy(results)
-    row = changed["cases"]["outd"]
+    rows = {}
     for name in ("function_evidence", *RIVALS):
-        for number, value in (("rmse", 0.2), ("miscalibration", 0.1), ("elppd", 100.0)):
-            row[name][number] = interval([value, value])
-    row["function_evidence"]["rmse"] = interval([0.1, 0.1])
-    for name, value in elppd.items():
-        row[name]["elppd"] = interval([value, value])
-    changed["exact"]["outd"]["exact_evidence"]["elppd"] = exact_elppd
-    return advice(changed)
+        rmse, density = 0.1 if name == "function_evidence" else 0.2, elppd.get(name, 100.0)
+        values = {"rmse": rmse, "miscalibration": 0.1, "elppd": density}
+        rows[name] = {score: [value, value] for score, value in values.items()}
+    return advice(changed(results, {"elppd": exact_elppd}, **rows))
 
 
 def test_the_advice_says_where_it_loses(results):
@@ -180,18 +199,16 @@ def test_more_members_are_advised_only_where_they_help(results):
 
 def test_targets_are_judged_at_their_sizes_only(results):
     assert not any("≤" in claim.claim for claim in claims(results))
-    sized = copy.deepcopy(results)
-    sized["sizes"] = {"repeats": 2, "n_members": 30, "n_test": 50, "n_train": {"outd": 50}}
-    row = sized["cases"]["outd"]["function_evidence"]
-    for values, expected in (((0.12, 0.07, 160.0), True), ((0.12, 0.09, 160.0), False)):
-        for name, value in zip(("rmse", "miscalibration", "elppd"), values, strict=True):
-            row[name] = interval([value])
+    sizes = {"repeats": 2, "n_members": 30, "n_test": 50, "n_train": {"outd": 50}}
+    for miscalibration, expected in ((0.07, True), (0.09, False)):
+        scores = {"rmse": [0.12], "miscalibration": [miscalibration], "elppd": [160.0]}
+        sized = changed(results, sizes=sizes, function_evidence=scores)
         judged = [c for c in claims(sized) if "prior by evidence, out of" in c.claim]
         assert [c.holds for c in judged] == [expected]
 
 
-def test_noise_study_runs_under_each_covariance(tables, settings):
-    problem = load_problems(tables, settings)["outd"]
+def test_noise_study_runs_under_each_covariance(problems, settings):
+    problem = problems["outd"]
     covariance = problem.data.covariance + 0.001
     tasks = problems_under_noise({"outd": problem}, covariance)["outd"]
     found = run_noise(tasks, settings, seed=1)

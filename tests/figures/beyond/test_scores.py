@@ -1,24 +1,19 @@
-"""Scores, intervals and distances of notebook 05."""
+"""Scores and distances of notebook 05."""
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_rel
 
 from bnn import RBF, ExactPosterior, GaussianProcessPrior
 from figures.beyond.scores import (
     SCORES,
-    against,
+    differences,
     distance_to,
     exact_scores,
-    interval,
-    largest,
-    paired,
     scores,
-    sign,
-    summarise,
 )
 from figures.materials.problem import noise_std
 from figures.materials.surrogate import Prediction
+from figures.scores import Interval
 
 RNG = np.random.default_rng(0)
 NOISE = noise_std()
@@ -61,31 +56,12 @@ def test_distance_of_known_moments():
     assert away["std"] == pytest.approx(2.0, abs=0.05)
 
 
-def test_an_interval_excludes_zero_where_the_paired_t_test_is_significant():
-    """Twenty pairs with a common scatter much larger than their difference."""
-    common = 10.0 * RNG.standard_normal(20)
-    a, b = common + RNG.standard_normal(20), common + 0.4 + RNG.standard_normal(20)
-    for shift in (0.0, 0.5, 2.0):
-        table = {"a": {"rmse": interval(a)}, "b": {"rmse": interval(b + shift)}}
-        difference = paired(table, "a", "b", "rmse")
-        assert bool(sign(difference)) == (ttest_rel(a, b + shift).pvalue < 0.05)
-        assert largest(difference) == pytest.approx(
-            abs(difference["mean"]) + difference["half_width"]
-        )
-
-
-def test_one_repeat_has_no_interval_and_decides():
-    assert interval([2.0]) == {"mean": 2.0, "half_width": None, "values": [2.0]}
-    assert sign(interval([-2.0])) == -1
-
-
-def test_a_method_may_be_in_the_first_repeats_only():
-    rows = [{"a": dict.fromkeys(SCORES, i), "b": dict.fromkeys(SCORES, 2 * i)} for i in range(3)]
-    del rows[2]["b"]
-    table = summarise(rows)
-    assert table["b"]["rmse"]["values"] == [0, 2]
-    assert paired(table, "b", "a", "rmse")["values"] == [0, 1]
-    assert list(against(table, "a")) == ["b"]
+def test_differences_are_paired_with_one_method():
+    rows = {
+        name: {score: Interval((k, 2.0 * k)) for score in SCORES}
+        for name, k in (("a", 1), ("b", 3))
+    }
+    assert differences(rows, "a") == {"b": {score: Interval((2, 4.0)) for score in SCORES}}
 
 
 def test_members_that_agree_on_a_bound_are_infinitely_sure():
