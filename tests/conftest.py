@@ -3,9 +3,22 @@
 import os
 import signal
 
+import pytest
+
 # Before NumPy and PyTorch are imported: idle threads of several processes slow each other down.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 # A shell's background jobs ignore Ctrl-C, and so would the programs that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def study():
+    """A short study of all four weight priors, run once: few networks, fitted briefly."""
+    from prior_study import StudyConfig, run
+
+    config = StudyConfig(
+        members=16, epochs_scale=0.1, prior_points=160, functions=200, grid_points=41, seed=3
+    )
+    return run(config)

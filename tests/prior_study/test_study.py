@@ -53,16 +53,16 @@ def test_another_file_is_refused(tmp_path):
         load(tmp_path / "other.npz")
 
 
-def test_a_network_depends_on_the_seed_and_not_on_the_other_networks(config, study):
-    fewer = replace(config, priors=("A",), members=4)
+def test_a_network_depends_on_the_seed_and_not_on_the_other_networks(study):
+    fewer = replace(study.config, priors=("A",), members=4)
     weights = run(fewer).results["A"].weights
     np.testing.assert_allclose(weights, study.results["A"].weights[:4], atol=1e-6)
     other = run(replace(fewer, seed=4)).results["A"].weights
     assert np.abs(other - weights).max() > 0.1
 
 
-def test_optimisers_differ(config, study):
-    proper = run(replace(config, priors=("A",), optimiser="proper")).results["A"]
+def test_optimisers_differ(study):
+    proper = run(replace(study.config, priors=("A",), optimiser="proper")).results["A"]
     # Without the correction of its bias Adam takes larger steps.
     assert proper.statistics.variance[0] < study.results["A"].statistics.variance[0]
 

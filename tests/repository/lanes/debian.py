@@ -35,7 +35,8 @@ COPIED = ("fe_data", "tests", "pyproject.toml", "constraints.txt")
 TESTED = ("fe_data", "tests/fe_data", "tests/conftest.py", "tests/repository/lanes", *COPIED[2:])
 # The notebooks, the linters and bnn are not tested here, and PyTorch is large.
 NOT_NEEDED = re.compile(
-    "doit|ipykernel|jinja2|mypy|nb.*|papermill|pyro.*|ruff|scikit-learn|scoringrules|torch|uncertainty.*"
+    "doit|grimp|import-linter|ipykernel|jinja2|mypy|nb.*|papermill|pydantic|pyro.*|ruff|scikit-learn|"
+    "scoringrules|torch|uncertainty.*"
 )
 PASSED_ON = re.compile(
     "PIP_.*|(https?|no|all)_proxy|SSL_CERT_FILE|(REQUESTS_CA|CURL_CA)_BUNDLE|HYPOTHESIS_.*", re.I
