@@ -21,11 +21,18 @@ from figures.pipeline.actions import (
     simulate,
     title,
 )
-from figures.pipeline.cases import DESIGNS
-from figures.pipeline.dependencies import ROOT, data_files, notebook_sources, sources
-from figures.pipeline.paths import require_tables, run_name, table_path
+from figures.pipeline.dependencies import data_files, notebook_sources, sources
+from figures.pipeline.paths import (
+    NOTEBOOKS,
+    ROOT,
+    is_complete,
+    require_tables,
+    run_name,
+    table_path,
+    tables_of,
+)
 from figures.pipeline.profiles import BEYOND, load_profile
-from figures.pipeline.results import is_complete
+from figures.pipeline.settings import DESIGNS
 
 DOIT_CONFIG = {"reporter": Reporter}
 
@@ -45,7 +52,6 @@ try:
 except ValueError as error:
     sys.exit(f"make: {error}")
 
-NOTEBOOKS = ROOT / "notebooks"
 OUT = ROOT / "figures" / RUN
 STYLE_FILES = [ROOT / "figures" / "paper.mplstyle"]
 SHIPPED_TOLERANCE = "1e-6"  # relative, on the dolfinx that the shipped tables were made with
@@ -95,8 +101,7 @@ def _tables(designs):
     """Tables that a notebook reads: those it lists of our own, all that there are in DATA."""
     if DATA == OWN_DATA:
         return [table_path(DATA, design) for design in designs]
-    tables = [table_path(DATA, design) for design in (DESIGNS if designs else ())]
-    return [table for table in tables if table.is_file()]
+    return list(tables_of(DATA, DESIGNS if designs else ()).values())
 
 
 def _has_pictures(task, values, metrics):  # noqa: ARG001, doit's signature

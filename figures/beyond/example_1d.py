@@ -8,7 +8,6 @@ import numpy as np
 from bnn import AnchoredEnsemble, FunctionAnchoring
 from figures.beyond.methods import FUNCTION_HIDDEN, fit_as_far_as_it_goes
 from figures.beyond.scores import distance_to
-from figures.beyond.settings import Beyond
 from figures.beyond.weights import METHODS, Data, Method, pretrain, train_weights
 from figures.example_1d.ensembles import (
     CORRELATED_EPOCHS,
@@ -24,6 +23,7 @@ from figures.example_1d.ensembles import (
     load_data,
 )
 from figures.materials.surrogate import seeds_of
+from figures.pipeline.settings import Beyond
 
 CONVERGED = 10  # times the published epochs
 

@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from bnn import AnchoredEnsemble, ExactPosterior, FunctionAnchoring, GaussianProcessPrior
 from figures.beyond.priors import REPLICATE_DESIGNS, best_prior, priors_by_evidence
 from figures.beyond.scores import distance_to, exact_scores, scores
-from figures.beyond.settings import Beyond
 from figures.beyond.weights import (
     CORE,
     HIDDEN,
@@ -36,6 +35,7 @@ from figures.materials.problem import (
 )
 from figures.materials.surrogate import seeds_of
 from figures.pipeline.paths import table_path
+from figures.pipeline.settings import Beyond
 
 FUNCTION_HIDDEN = (50, 50, 50)  # smooth networks follow the prior's realisations more closely
 FUNCTION_LABELS = {

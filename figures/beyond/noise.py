@@ -15,9 +15,9 @@ from figures.beyond.methods import (
     weight_numbers,
 )
 from figures.beyond.priors import best_prior, priors_by_evidence
-from figures.beyond.settings import Beyond
 from figures.beyond.weights import METHODS
 from figures.materials.surrogate import seeds_of
+from figures.pipeline.settings import Beyond
 from figures.scores import Interval, over_repeats
 
 

@@ -21,9 +21,9 @@ from bnn.networks.architecture import Architecture
 from bnn.noise import resample
 from bnn.training.members import Objective
 from bnn.training.settings import TrainingSettings
-from figures.pipeline.dependencies import ROOT
+from figures.pipeline.paths import ROOT
 from figures.pipeline.processes import side_by_side
-from figures.pipeline.profiles import Example1D
+from figures.pipeline.settings import Example1D
 from prior_study import Moments
 
 DATA = ROOT / "notebooks" / "data" / "02_example_1d.csv"

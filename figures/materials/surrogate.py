@@ -11,7 +11,7 @@ from bnn.evaluation.metrics import coverage, elppd, miscalibration_area, rmse
 from fe_data.settings import OUTPUT_NAMES
 from figures.materials.problem import OUTPUT_SCALING, Samples, functional_prior, noise_std
 from figures.pipeline.processes import side_by_side
-from figures.pipeline.profiles import Surrogate
+from figures.pipeline.settings import Surrogate
 from figures.scores import Spread, over_repeats
 
 HIDDEN = (20, 20, 20, 20)

@@ -17,9 +17,8 @@ from doit.reporter import ConsoleReporter
 from doit.tools import config_changed
 
 from fe_data.dataset.executors import available_cores
-from figures.pipeline.dependencies import ROOT
+from figures.pipeline.paths import ROOT, is_complete
 from figures.pipeline.provenance import file_digest
-from figures.pipeline.results import is_complete
 
 STATE = ROOT / ".doit"  # what doit remembers of its tasks, and the lock of a run
 

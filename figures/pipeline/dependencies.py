@@ -1,62 +1,64 @@
-"""Which source files a program depends on, read from its import statements.
+"""Which source files a program depends on: what it imports, directly and indirectly.
 
 Only the packages of this repository count, and imports inside functions count too, so that
 editing a module reruns exactly what can be affected by it.
 """
 
 import ast
+import functools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+import grimp
+
+from figures.pipeline.paths import ROOT
+
 PACKAGES = ("bnn", "fe_data", "figures", "prior_study")
 
 
-def module_file(name: str) -> Path | None:
-    """Source file of a module of this repository, None when there is none by that name."""
-    if name.split(".")[0] not in PACKAGES:
-        return None
-    base = ROOT.joinpath(*name.split("."))
-    candidates = (base / "__init__.py", base.with_suffix(".py"))
-    return next((path for path in candidates if path.is_file()), None)
+@functools.cache
+def import_graph() -> grimp.ImportGraph:
+    """The modules of this repository with their imports; a module imports its packages as well."""
+    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+    for module in graph.modules:
+        package = module.rpartition(".")[0]
+        if package:
+            graph.add_import(importer=module, imported=package)  # importing a.b runs a/__init__.py
+    return graph
 
 
-def imported_names(source: str, package: str = "") -> Iterator[str]:
+def module_file(name: str) -> Path:
+    """Source file of a module or package of this repository."""
+    path = ROOT.joinpath(*name.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def imported_names(code: str) -> set[str]:
     """Names that may be modules in the import statements of a source text.
 
-    Args:
-        source: Python text.
-        package: dotted name of the package it belongs to, for relative imports.
-
-    Yields:
-        Dotted names; `from a import b` gives a and a.b, since b may be either.
+    `from a import b` gives a and a.b, since b may be a module or an object of a. Relative imports
+    are left out: only modules have them, and there grimp follows them.
     """
-    for node in ast.walk(ast.parse(source)):
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            parts = package.split(".")[: len(package.split(".")) - node.level + 1]
-            base = ".".join([*(parts if node.level else []), *filter(None, [node.module])])
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
 
 
 def sources(modules: Iterable[str]) -> list[Path]:
-    """Source files that the modules consist of, directly and indirectly, sorted."""
-    found: set[Path] = set()
-    queue = list(modules)
-    while queue:
-        name = queue.pop()
-        path = module_file(name)
-        if "." in name:
-            queue.append(name.rpartition(".")[0])  # importing a.b runs a/__init__.py
-        if path is None or path in found:
-            continue
-        found.add(path)
-        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        queue.extend(imported_names(path.read_text(), package))
-    return sorted(found)
+    """Source files that the modules consist of, directly and indirectly, sorted.
+
+    Args:
+        modules: Dotted names; those that are no modules of this repository are left out.
+    """
+    graph = import_graph()
+    known = graph.modules & set(modules)
+    upstream = (graph.find_upstream_modules(module) for module in known)
+    return sorted(map(module_file, known.union(*upstream)))
 
 
 def notebook_sources(path: Path) -> list[Path]:
@@ -69,6 +71,5 @@ def notebook_sources(path: Path) -> list[Path]:
 def data_files(code: Iterable[Path], folder: Path) -> list[Path]:
     """Files of a folder that the source files name, sorted."""
     texts = [path.read_text() for path in code]
-    return [
-        path for path in sorted(folder.glob("*.csv")) if any(path.name in text for text in texts)
-    ]
+    tables = sorted(folder.glob("*.csv"))
+    return [table for table in tables if any(table.name in text for text in texts)]

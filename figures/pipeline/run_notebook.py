@@ -14,7 +14,7 @@ from typing import Any
 import nbformat
 import yaml
 
-from figures.pipeline.dependencies import ROOT
+from figures.pipeline.paths import ROOT
 
 NOTEBOOKS = ROOT / "notebooks"
 

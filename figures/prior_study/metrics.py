@@ -8,7 +8,7 @@ import numpy as np
 
 from figures.claims import Claim
 from figures.pipeline.processes import side_by_side
-from figures.pipeline.profiles import PriorStudy
+from figures.pipeline.settings import PriorStudy
 from prior_study import PriorResult, Study, StudyConfig, run
 from prior_study.reconstruction import WEIGHT_PRIOR_NAMES
 from prior_study.statistics import independent_correlation

@@ -16,9 +16,8 @@ from typing import Any
 import jinja2
 
 from figures.claims import Check, Claim, Item
-from figures.pipeline.dependencies import ROOT
+from figures.pipeline.paths import ROOT, is_complete
 from figures.pipeline.profiles import Profile, load_profile
-from figures.pipeline.results import is_complete
 from figures.report.comparison import compare
 
 TEMPLATE = Path(__file__).with_name("page.html")

@@ -15,7 +15,7 @@ import nbformat
 
 from figures.beyond.tables import cases_table, methods_table
 from figures.claims import NOT_COMPARABLE, REPRODUCED, Check, Item
-from figures.pipeline.dependencies import ROOT
+from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import BEYOND
 from figures.report.comparison import compare
 from figures.report.page import COLUMNS, with_digits_of

@@ -18,8 +18,8 @@ from figures.claims import (
     load_published,
 )
 from figures.materials.published_tables import MEANS, published_tables
-from figures.pipeline.profile_sections import PAPER_COUNTS
 from figures.pipeline.profiles import load_profile
+from figures.pipeline.settings import PAPER_COUNTS
 from figures.report.comparison import compare, score_checks
 
 SURROGATE = "04_materials_surrogate"

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from figures.pipeline.dependencies import ROOT
+from figures.pipeline.paths import ROOT
 
 KEPT = (
     "figures/report/__init__.py",

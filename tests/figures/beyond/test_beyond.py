@@ -26,12 +26,11 @@ from figures.beyond.methods import (
 from figures.beyond.noise import problems_under_noise, run_noise
 from figures.beyond.priors import relevance
 from figures.beyond.scores import SCORES
-from figures.beyond.settings import Beyond
 from figures.beyond.tables import Results, tables
 from figures.beyond.weights import METHODS
-from figures.pipeline.profile_fields import ProfileError
 from figures.pipeline.profiles import load_profile
 from figures.pipeline.run_notebook import execute, find_notebook
+from figures.pipeline.settings import Beyond, ProfileError, validated
 from figures.scores import Interval, over_repeats
 
 BRIEF = {
@@ -48,7 +47,7 @@ BRIEF = {
 
 @pytest.fixture(scope="module")
 def settings():
-    return Beyond.of(BRIEF)
+    return validated(Beyond, BRIEF, "beyond")
 
 
 @pytest.fixture(scope="module")
@@ -225,13 +224,25 @@ def test_noise_study_runs_under_each_covariance(problems, settings):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"repeats": 0}, "beyond.repeats = 0 is not allowed: an integer of at least 1 is"),
-        ({"cases": {}}, "beyond.cases is empty: at least one training set is needed"),
-        ({"n_members": 5}, "beyond.n_members = 5 is not allowed: at most 3 pre-trained networks"),
+        (
+            {"repeats": 0},
+            "beyond.repeats = 0 is not allowed: input should be greater than or equal to 1",
+        ),
+        ({"cases": {}}, "beyond.cases = {} is not allowed: dictionary should have at least 1 item"),
+        (
+            {"n_members": 5},
+            "beyond.n_members = 5 is not allowed: at most the 3 pre-trained networks",
+        ),
         ({"wrong": 1}, "beyond: unknown field 'wrong'"),
-        ({"repeats": None}, "beyond.repeats = None is not allowed: an integer of at least 1 is"),
-        ({"spans": 3}, "beyond.spans = 3 is not allowed: a list is"),
-        ({"spans": [3, "x"]}, "beyond.spans = 'x' is not allowed: an integer of at least 2 is"),
+        (
+            {"repeats": None},
+            "beyond.repeats = None is not allowed: input should be a valid integer",
+        ),
+        ({"spans": 3}, "beyond.spans = 3 is not allowed: input should be a valid tuple"),
+        (
+            {"spans": [3, "x"]},
+            "beyond.spans.1 = 'x' is not allowed: input should be a valid integer",
+        ),
         ({"cases": [1]}, "beyond.cases"),
         (
             {"cases": {"outd": {"design": "train_beta"}}},
@@ -239,19 +250,19 @@ def test_noise_study_runs_under_each_covariance(problems, settings):
         ),
         (
             {"example_epochs_scale": 0},
-            "beyond.example_epochs_scale = 0 is not allowed: a number above 0",
+            "beyond.example_epochs_scale = 0.* is not allowed: input should be greater than 0",
         ),
     ],
 )
 def test_settings_that_cannot_work_are_refused(change, message):
     with pytest.raises(ProfileError, match=message):
-        Beyond.of(BRIEF | change)
+        validated(Beyond, BRIEF | change, "beyond")
 
 
 def test_profiles_that_come_with_the_project_are_valid():
     for name in ("quick", "full"):
-        assert Beyond.of(load_profile(name).beyond).cases
-    assert Beyond.of(load_profile("full").beyond).repeats >= 20
+        assert load_profile(name).beyond.cases
+    assert load_profile("full").beyond.repeats >= 20
 
 
 def test_the_notebook_writes_its_section(tables, profile_content, tmp_path):

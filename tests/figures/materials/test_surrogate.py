@@ -17,8 +17,7 @@ from figures.materials.surrogate import (
     score_rows,
     seeds_of,
 )
-from figures.pipeline.cases import Case
-from figures.pipeline.profile_sections import PAPER_COUNTS, Surrogate
+from figures.pipeline.settings import PAPER_COUNTS, Case, Surrogate
 
 BRIEF = Surrogate(
     cases={"outd": Case("train_beta", 10)},

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from figures.pipeline.dependencies import ROOT
+from figures.pipeline.paths import ROOT
 
 
 @pytest.fixture

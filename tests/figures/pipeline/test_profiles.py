@@ -5,8 +5,9 @@ import copy
 import pytest
 import yaml
 
-from figures.pipeline.profile_fields import ProfileError
+from figures.claims import load_published
 from figures.pipeline.profiles import PROFILE_DIR, load_profile
+from figures.pipeline.settings import Example1D, PriorStudy, ProfileError, validated
 
 
 def test_both_profiles_train_the_published_networks():
@@ -31,9 +32,27 @@ def test_a_profile_at_the_size_of_the_paper_is_told_from_a_smaller_one():
     assert not quick.example_1d.at_paper_size
 
 
+def test_the_study_and_the_example_have_the_published_sizes():
+    full = load_profile("full")
+    assert (full.prior_study.members, full.prior_study.epochs_scale) == (100, 1)
+    example = full.example_1d
+    sizes = (example.n_pretrained, example.n_members, example.prior_points)
+    assert sizes == (100, 40, 500)
+    assert example.pretrain_epochs_scale == 1
+
+
+def test_published_variances_have_a_tolerance_each():
+    table = load_published()["table_1"]
+    for row in table["rows"].values():
+        assert len(row["variance"]) == len(row["tolerance"]) == len(table["columns"])
+
+
 def test_every_notebook_of_a_profile_has_settings_and_some_may_run_apart():
     full = load_profile("full")
+    assert full.settings_of("01_prior_study") is full.prior_study
+    assert full.settings_of("02_example_1d") is full.example_1d
     assert full.settings_of("03_materials_data") is full.materials_data
+    assert full.settings_of("04_materials_surrogate") is full.surrogate
     assert set(full.at_once) == set(full.notebooks) - set(full.apart)
 
 
@@ -44,20 +63,29 @@ def test_unknown_profile_lists_those_that_exist():
 
 BEYOND_CASES = {"outd": {"design": "train_beta", "count": 10}}
 CHANGES = [
-    ({"seed": -1}, "seed = -1 is not allowed: an integer of at least 0 is"),
+    ({"seed": -1}, "seed = -1 is not allowed: input should be greater than or equal to 0"),
     ({"colour": 1}, "unknown field 'colour'"),
     ({"datasets": {"train_beta": 0}}, "datasets.train_beta = 0 is not allowed"),
-    ({"datasets": {"train_gamma": 3}}, "unknown design 'train_gamma'"),
+    (
+        {"datasets": {"train_gamma": 3}},
+        "datasets: the key 'train_gamma' is not allowed: input should be 'test_uniform'",
+    ),
     ({"datasets": {"train_beta": 10}}, "reads 'test_uniform', which datasets does not list"),
-    ({"surrogate.epochs": 0}, "surrogate.epochs = 0 is not allowed: an integer of at least 1 is"),
+    (
+        {"surrogate.epochs": 0},
+        "surrogate.epochs = 0 is not allowed: input should be greater than or equal to 1",
+    ),
     ({"surrogate.epochs": 1.5}, "surrogate.epochs = 1.5 is not allowed"),
     ({"surrogate.repeats": True}, "surrogate.repeats = True is not allowed"),
     (
         {"surrogate.n_members": 9},
-        "surrogate.n_members = 9 is not allowed: at most n_pretrained = 4",
+        "surrogate.n_members = 9 is not allowed: at most the 4 pre-trained networks",
     ),
     ({"surrogate.width": 5}, "unknown field 'width'"),
-    ({"materials_data.shuffles": 3}, "materials_data.shuffles = 3 is not allowed: an integer of"),
+    (
+        {"materials_data.shuffles": 3},
+        "materials_data.shuffles = 3 is not allowed: input should be greater than or equal to 20",
+    ),
     ({"materials_data.cell": {"vg": 0.1}}, "unknown field 'vg'"),
     ({"apart": ["06_more"]}, "apart: '06_more' is not among the notebooks"),
     ({"surrogate.cases": {"outd": {"design": "train_beta", "count": 99}}}, "datasets holds 10"),
@@ -65,39 +93,48 @@ CHANGES = [
         {"surrogate.cases": {"outd": {"design": "train_beta", "count": 1}}},
         "count = 1 is not allowed",
     ),
-    ({"surrogate": 3}, "surrogate = 3 is not allowed: a mapping is"),
-    ({"surrogate.cases": None}, "surrogate.cases = None is not allowed: a mapping is"),
-    ({"surrogate.cases": {"outd": None}}, "surrogate.cases.outd = None is not allowed: a mapping"),
+    ({"surrogate": 3}, "surrogate = 3 is not allowed: input should be a dictionary"),
+    ({"surrogate.cases": None}, "surrogate.cases = None is not allowed: input should be a valid d"),
+    (
+        {"surrogate.cases": {"outd": None}},
+        "surrogate.cases.outd = None is not allowed: input should be a dictionary",
+    ),
     (
         {"surrogate.cases": {"outd": {"count": 2}}},
         "surrogate.cases.outd: field 'design' is missing",
     ),
     (
         {"surrogate.cases": {"outd": {"design": [], "count": 2}}},
-        "surrogate.cases.outd.design = [] is not allowed: one of test_uniform, train_uniform",
+        "surrogate.cases.outd.design = [] is not allowed: input should be 'test_uniform', 'train_u",
     ),
     ({"seed": None}, "field 'seed' is missing"),
     ({"name": "other"}, "unknown field 'name'"),
-    ({"datasets": ["train_beta"]}, "datasets = ['train_beta'] is not allowed: a mapping is"),
-    ({"datasets": {1: 2}}, "datasets: the key 1 is not allowed: a text is"),
-    ({"notebooks": {"04": "train_beta"}}, "notebooks.04 = 'train_beta' is not allowed: a list of"),
-    ({"apart": [["04"]]}, "apart = [[...]] is not allowed: a list of texts is"),
-    ({"beyond": "all"}, "beyond = 'all' is not allowed: a mapping is"),
+    (
+        {"datasets": ["train_beta"]},
+        "datasets = ['train_beta'] is not allowed: input should be a valid dictionary",
+    ),
+    ({"datasets": {1: 2}}, "datasets: the key 1 is not allowed: input should be 'test_uniform'"),
+    (
+        {"notebooks": {"04_materials_surrogate": "train_beta"}},
+        "notebooks.04_materials_surrogate = 'train_beta' is not allowed: input should be a valid l",
+    ),
+    ({"apart": [["04"]]}, "apart.0 = ['04'] is not allowed: input should be a valid string"),
+    ({"beyond": "all"}, "beyond = 'all' is not allowed: input should be a dictionary"),
     (
         {"surrogate.cases": {"ind25": {"design": "train_beta", "count": 4}}},
-        "surrogate.cases = 'ind25' is not allowed: 'outd' is needed among them",
+        "surrogate.cases = ['ind25'] is not allowed: 'outd' is needed among them",
     ),
     (
         {"notebooks": {"07_more": []}},
-        "notebooks: unknown notebook '07_more': 01_prior_study, 02_example_1d",
+        "notebooks: the key '07_more' is not allowed: input should be '01_prior_study', '02_exampl",
     ),
     (
         {"datasets": {"train_beta": 10, "test_uniform": 6, "replicates": 1}},
-        "datasets.replicates = 1 is not allowed: an integer of at least 2 is",
+        "datasets.replicates = 1 is not allowed: input should be greater than or equal to 2",
     ),
     (
         {"datasets": {"train_beta": 3, "test_uniform": 6}},
-        "datasets.train_beta = 3 is not allowed: an integer of at least 4 is",
+        "datasets.train_beta = 3 is not allowed: 03_materials_data needs at least 4",
     ),
     (
         {"materials_data.cell": {"vf": 5.0}},
@@ -109,9 +146,12 @@ CHANGES = [
     ),
     (
         {"materials_data.cell": {"c_m": 10**400}},
-        "is not allowed: a number above 0 is",
+        "is not allowed: input should be a valid number",
     ),
-    ({"beyond": {"cases": BEYOND_CASES, "spans": 4}}, "beyond.spans = 4 is not allowed: a list is"),
+    (
+        {"beyond": {"cases": BEYOND_CASES, "spans": 4}},
+        "beyond.spans = 4 is not allowed: input should be a valid tuple",
+    ),
     ({"beyond": {"cases": BEYOND_CASES, "depth": 4}}, "beyond: unknown field 'depth'"),
     (
         {"beyond": {"cases": {"outd": {"design": "train_beta", "count": 11}}}},
@@ -119,27 +159,27 @@ CHANGES = [
     ),
     (
         {"beyond": {"cases": {"outd": {"design": "beta", "count": 2}}}},
-        "beyond.cases.outd.design = 'beta' is not allowed: one of test_uniform, train_uniform",
+        "beyond.cases.outd.design = 'beta' is not allowed: input should be 'test_uniform', 'train",
     ),
     ({"notebooks": {"05_beyond_the_paper": []}}, "beyond: field 'cases' is missing"),
     (
         {"notebooks": {"04_materials_surrogate": ["train_beta"]}},
-        "notebooks.04_materials_surrogate = train_beta is not allowed: 'test_uniform' is needed",
+        "notebooks.04_materials_surrogate = ['train_beta'] is not allowed: 'test_uniform' is",
     ),
     (
         {
             "notebooks": {"05_beyond_the_paper": ["test_uniform"]},
             "beyond": {"cases": BEYOND_CASES},
         },
-        "notebooks.05_beyond_the_paper = test_uniform is not allowed: 'train_beta' is needed",
+        "notebooks.05_beyond_the_paper = ['test_uniform'] is not allowed: 'train_beta' is needed",
     ),
     (
         {"notebooks": {"03_materials_data": []}},
-        "notebooks.03_materials_data = nothing is not allowed: 'train_beta' is needed",
+        "notebooks.03_materials_data = [] is not allowed: 'train_beta' is needed",
     ),
     (
         {"materials_data.cell": {"vf": None}},
-        "materials_data.cell.vf = None is not allowed: a number",
+        "materials_data.cell.vf = None is not allowed: input should be a valid number",
     ),
 ]
 
@@ -161,6 +201,33 @@ def test_a_bad_field_is_named(profile_content, tmp_path, change, message):
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("section", "values", "message"),
+    [
+        (PriorStudy, {"members": 2}, "members = 2 is not allowed: input should be greater than or"),
+        (PriorStudy, {"functions": 1.5}, "functions = 1.5 is not allowed: input should be a valid"),
+        (
+            PriorStudy,
+            {"epochs_scale": 0.0},
+            "epochs_scale = 0.0 is not allowed: input should be gr",
+        ),
+        (PriorStudy, {"epochs_scale": "1"}, "epochs_scale = '1' is not allowed"),
+        (PriorStudy, {"epochs": 3}, "unknown field 'epochs'"),
+        (Example1D, {"repeats": 0}, "repeats = 0 is not allowed"),
+        (Example1D, {"prior_points": True}, "prior_points = True is not allowed"),
+        (Example1D, {"pretrain_epochs_scale": -1.0}, "pretrain_epochs_scale = -1.0 is not"),
+        (Example1D, {"n_pretrained": 4, "n_members": 9}, "at most the 4 pre-trained networks"),
+        (Example1D, {"bias_correction": 1}, "bias_correction = 1 is not allowed: input should be"),
+    ],
+    ids=str,
+)
+def test_a_bad_size_of_a_section_is_named(section, values, message):
+    with pytest.raises(ProfileError) as refusal:
+        validated(section, values, "section")
+    assert str(refusal.value).startswith("section")
+    assert message in str(refusal.value)
+
+
 @pytest.mark.parametrize("name", ["seed", "datasets", "surrogate"])
 def test_a_missing_field_is_named(profile_content, tmp_path, name):
     path = tmp_path / "bad.yaml"
@@ -173,7 +240,7 @@ def test_a_section_without_content_takes_the_defaults(profile_content, tmp_path)
     path = tmp_path / "bare.yaml"
     path.write_text(yaml.safe_dump({**profile_content, "beyond": None, "prior_study": None}))
     assert load_profile(path).prior_study.at_paper_size
-    assert load_profile(path).beyond == {}
+    assert load_profile(path).beyond is None
 
 
 @pytest.mark.parametrize("text", ["seed: " + "[" * 5000, "seed: 2001-99-99", "seed: " + "9" * 5000])

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from figures.pipeline.actions import make_state, wait_for_turn
-from figures.pipeline.dependencies import ROOT
+from figures.pipeline.paths import ROOT
 
 WAIT = """
 import sys

@@ -12,7 +12,7 @@ from bnn import Architecture
 from figures.example_1d import ensembles as example_1d
 from figures.example_1d import panels as example_1d_panels
 from figures.example_1d.metrics import claims, row, rows
-from figures.pipeline.profiles import Example1D
+from figures.pipeline.settings import Example1D
 from figures.prior_study import panels as prior_study_panels
 from figures.prior_study.metrics import claims as study_claims
 from figures.prior_study.metrics import directions, distance_table, variance_table, weight_table

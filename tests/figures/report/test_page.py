@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from figures.pipeline.dependencies import ROOT
+from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import load_profile
 from figures.report.page import ReportError, brief, main, render, with_digits_of
 

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from figures.claims import FAILED, REPRODUCED, load_published
-from figures.pipeline.dependencies import ROOT
+from figures.pipeline.paths import ROOT
 from figures.report.comparison import compare, row_label
 from figures.report.summary import README, RUNS, blocks, files_of, filled, heading
 from tests.figures.report.committed import committed_run

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from figures.pipeline.actions import ResultsUnchanged
-from figures.pipeline.results import is_complete
+from figures.pipeline.paths import is_complete
 
 
 @pytest.fixture
