@@ -1,36 +1,46 @@
-"""Accuracy and quality of predicted uncertainty.
+"""Accuracy of predictions and quality of their uncertainty.
 
 Arrays are (n,) or (n, n_out); samples of an ensemble are (K, n, n_out). Averages over outputs are
-plain means. Where `noise` is given (see bnn.noise), its variance is added to the epistemic one.
+plain means. Where `noise` is given, as standard deviations or as Σ_noise in the units of y, the
+variance of the noise is added to the epistemic variance.
 """
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 from scipy.stats import norm
 
+from bnn._validation import Array
 from bnn.noise import noise_covariance
 
-
-def _columns(values) -> np.ndarray:
-    values = np.asarray(values, dtype=float)
-    return values[:, None] if values.ndim == 1 else values
+Score: TypeAlias = Any  # a float, or an array (n_out,) with per_output=True
 
 
-def _standardised(y, mean, std, noise) -> np.ndarray:
-    y, mean, std = _columns(y), _columns(mean), _columns(std)
-    if not y.shape == mean.shape == std.shape:
-        raise ValueError(f"shapes differ: y {y.shape}, mean {mean.shape}, std {std.shape}")
+def _columns(values: ArrayLike) -> Array:
+    array = np.asarray(values, dtype=float)
+    return array[:, None] if array.ndim == 1 else array
+
+
+def _standardised(
+    y: ArrayLike, mean: ArrayLike, std: ArrayLike, noise: ArrayLike | None
+) -> tuple[Array, Array]:
+    """Return z = (y - mean) / std and std with the noise, (n, n_out) each."""
+    truth, centre, scale = _columns(y), _columns(mean), _columns(std)
+    if not truth.shape == centre.shape == scale.shape:
+        raise ValueError(f"shapes differ: y {truth.shape}, mean {centre.shape}, std {scale.shape}")
     if noise is not None:
-        std = np.sqrt(std**2 + np.diag(noise_covariance(noise, y.shape[1])))
-    if not np.all(std > 0):
+        scale = np.sqrt(scale**2 + np.diag(noise_covariance(noise, truth.shape[1])))
+    if not np.all(scale > 0):
         raise ValueError("std: must be > 0 everywhere")
-    return (y - mean) / std
+    return (truth - centre) / scale, scale
 
 
-def _with_samples(y, samples) -> tuple[np.ndarray, np.ndarray]:
+def _with_samples(y: ArrayLike, samples: ArrayLike) -> tuple[Array, Array]:
     y, samples = _columns(y), np.asarray(samples, dtype=float)
     if samples.ndim != 3 or samples.shape[1:] != y.shape:
         raise ValueError(
@@ -39,16 +49,19 @@ def _with_samples(y, samples) -> tuple[np.ndarray, np.ndarray]:
     return y, samples
 
 
-def rmse(y, mean, per_output: bool = False):
+def rmse(y: ArrayLike, mean: ArrayLike, per_output: bool = False) -> Score:
     """Return the root of the mean squared error.
 
     Args:
         y: Truth, (n,) or (n, n_out).
         mean: Prediction, of the same shape.
-        per_output: One value an output instead of one over all residuals.
+        per_output: Whether to return one value for each output instead of one over all residuals.
 
     Returns:
         RMSE, a number or (n_out,).
+
+    Raises:
+        ValueError: If the shapes differ.
     """
     y, mean = _columns(y), _columns(mean)
     if y.shape != mean.shape:
@@ -57,41 +70,61 @@ def rmse(y, mean, per_output: bool = False):
     return np.sqrt(squared.mean(axis=0)) if per_output else float(np.sqrt(squared.mean()))
 
 
-def calibration_levels(n: int = 100) -> np.ndarray:
-    """Return the expected levels of the published curves, Φ at n points in [-3, 3]."""
-    return norm.cdf(np.linspace(-3.0, 3.0, n))
+def calibration_levels(n: int = 100) -> Array:
+    """Return the expected levels of the published curves.
+
+    Args:
+        n: Number of levels.
+
+    Returns:
+        Φ at n equidistant points in [-3, 3], (n,).
+    """
+    levels: Array = norm.cdf(np.linspace(-3.0, 3.0, n))
+    return levels
 
 
-def calibration_curve(y, mean, std, noise=None, levels=None) -> tuple[np.ndarray, np.ndarray]:
+def calibration_curve(
+    y: ArrayLike,
+    mean: ArrayLike,
+    std: ArrayLike,
+    noise: ArrayLike | None = None,
+    levels: ArrayLike | None = None,
+) -> tuple[Array, Array]:
     """Compare the observed with the expected distribution of z = (y - mean) / std.
 
     Args:
         y: Truth, (n,) or (n, n_out).
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape; epistemic only as published.
-        noise: Adds the variance of the noise.
+        noise: Noise that is added to std, see the module.
         levels: Expected levels in (0, 1); None takes calibration_levels().
 
     Returns:
         Levels, (m,), and the fraction of z below their Gaussian quantiles, (m, n_out).
     """
-    levels = calibration_levels() if levels is None else np.asarray(levels, dtype=float)
-    z = _standardised(y, mean, std, noise)
-    return levels, (z[None] <= norm.ppf(levels)[:, None, None]).mean(axis=1)
+    expected = calibration_levels() if levels is None else np.asarray(levels, dtype=float)
+    z, _ = _standardised(y, mean, std, noise)
+    return expected, (z[None] <= norm.ppf(expected)[:, None, None]).mean(axis=1)
 
 
-def miscalibration_area(y, mean, std, noise=None, per_output: bool = False):
+def miscalibration_area(
+    y: ArrayLike,
+    mean: ArrayLike,
+    std: ArrayLike,
+    noise: ArrayLike | None = None,
+    per_output: bool = False,
+) -> Score:
     """Integrate |observed - expected| of the calibration curve over [0, 1].
 
-    Each level weighs half of its distance to both neighbours, the ends of [0, 1] counting as
-    neighbours with their whole distance.
+    Each level weighs half of the distance to the level before and half of the distance to the level
+    after; for the first and last level the distance to the end of [0, 1] counts whole.
 
     Args:
         y: Truth, (n,) or (n, n_out).
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape; epistemic only as published.
-        noise: Adds the variance of the noise.
-        per_output: One value an output instead of their mean.
+        noise: Noise that is added to std, see the module.
+        per_output: Whether to return one value for each output instead of their mean.
 
     Returns:
         Area, a number or (n_out,).
@@ -104,7 +137,7 @@ def miscalibration_area(y, mean, std, noise=None, per_output: bool = False):
     return area if per_output else float(area.mean())
 
 
-def elppd(y, samples, noise) -> float:
+def elppd(y: ArrayLike, samples: ArrayLike, noise: ArrayLike) -> float:
     """Return the expected log pointwise predictive density of an ensemble.
 
     Args:
@@ -126,13 +159,13 @@ def elppd(y, samples, noise) -> float:
     return float(np.sum(logsumexp(log_density, axis=0) - np.log(len(samples))))
 
 
-def crps(y, samples, per_output: bool = False):
+def crps(y: ArrayLike, samples: ArrayLike, per_output: bool = False) -> Score:
     """Return the continuous ranked probability score of an ensemble, lower is better.
 
     Args:
         y: Truth, (n,) or (n, n_out).
-        samples: (K, n, n_out), with noise drawn in where the total is meant.
-        per_output: One value an output instead of their mean.
+        samples: (K, n, n_out); add draws of the noise to score the total uncertainty.
+        per_output: Whether to return one value for each output instead of their mean.
 
     Returns:
         E|s - y| - E|s - s'| / 2 over the members, mean over points.
@@ -147,29 +180,39 @@ def crps(y, samples, per_output: bool = False):
     return score if per_output else float(score.mean())
 
 
-def crps_gaussian(y, mean, std, noise=None, per_output: bool = False):
+def crps_gaussian(
+    y: ArrayLike,
+    mean: ArrayLike,
+    std: ArrayLike,
+    noise: ArrayLike | None = None,
+    per_output: bool = False,
+) -> Score:
     """Return the CRPS of Gaussian predictions, in closed form.
 
     Args:
         y: Truth, (n,) or (n, n_out).
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape.
-        noise: Adds the variance of the noise.
-        per_output: One value an output instead of their mean.
+        noise: Noise that is added to std, see the module.
+        per_output: Whether to return one value for each output instead of their mean.
 
     Returns:
         Mean over points of std (z (2Φ(z) - 1) + 2φ(z) - 1/√π).
     """
-    z = _standardised(y, mean, std, noise)
-    deviation = _columns(std)
-    if noise is not None:
-        deviation = np.sqrt(deviation**2 + np.diag(noise_covariance(noise, z.shape[1])))
+    z, deviation = _standardised(y, mean, std, noise)
     inner = z * (2.0 * norm.cdf(z) - 1.0) + 2.0 * norm.pdf(z) - 1.0 / np.sqrt(np.pi)
     score = (deviation * inner).mean(axis=0)
     return score if per_output else float(score.mean())
 
 
-def coverage(y, mean, std, level: float = 0.95, noise=None, per_output: bool = False):
+def coverage(
+    y: ArrayLike,
+    mean: ArrayLike,
+    std: ArrayLike,
+    level: float = 0.95,
+    noise: ArrayLike | None = None,
+    per_output: bool = False,
+) -> Score:
     """Return the fraction of points inside the central Gaussian interval.
 
     Args:
@@ -177,13 +220,17 @@ def coverage(y, mean, std, level: float = 0.95, noise=None, per_output: bool = F
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape.
         level: Nominal probability, in (0, 1).
-        noise: Adds the variance of the noise.
-        per_output: One value an output instead of their mean.
+        noise: Noise that is added to std, see the module.
+        per_output: Whether to return one value for each output instead of their mean.
 
     Returns:
         Fraction, a number or (n_out,).
+
+    Raises:
+        ValueError: If the level is not in (0, 1).
     """
     if not 0.0 < level < 1.0:
         raise ValueError(f"level = {level}: must be in (0, 1)")
-    inside = np.abs(_standardised(y, mean, std, noise)) <= norm.ppf(0.5 + 0.5 * level)
+    z, _ = _standardised(y, mean, std, noise)
+    inside = np.abs(z) <= norm.ppf(0.5 + 0.5 * level)
     return inside.mean(axis=0) if per_output else float(inside.mean())

@@ -1,4 +1,4 @@
-"""Pictures of predictions, their calibration, and of the weight prior."""
+"""Plots of predictions, of their calibration, and of the weight prior."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
+from bnn._validation import Array
 from bnn.evaluation.metrics import calibration_curve, miscalibration_area
 
 
 def plot_1d(
-    X: np.ndarray,
-    samples: np.ndarray,
+    X: Array,
+    samples: Array,
     *,
-    data: tuple[np.ndarray, np.ndarray] | None = None,
-    truth: np.ndarray | None = None,
+    data: tuple[Array, Array] | None = None,
+    truth: Array | None = None,
     members: int = 0,
     output: int = 0,
     axes: Axes | None = None,
@@ -29,9 +31,9 @@ def plot_1d(
         samples: (K, n, n_out).
         data: Training points X (N, 1) and y.
         truth: True values at X, (n,).
-        members: How many members to draw as thin lines.
-        output: Which output.
-        axes: Where; None makes a figure.
+        members: Number of members to draw as thin lines.
+        output: Number of the output.
+        axes: Axes to draw into; None makes a figure.
 
     Returns:
         The axes.
@@ -55,16 +57,14 @@ def plot_1d(
     return axes
 
 
-def plot_parity(
-    y: np.ndarray, mean: np.ndarray, std: np.ndarray, names: Sequence[str] | None = None
-) -> Figure:
-    """Draw predicted mean ± 2 standard deviations against the truth, a panel an output.
+def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None = None) -> Figure:
+    """Draw predicted mean ± 2 standard deviations against the truth, one panel per output.
 
     Args:
         y: Truth, (n,) or (n, n_out).
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape.
-        names: Of the outputs, with units.
+        names: Names of the outputs, with units.
 
     Returns:
         The figure.
@@ -87,15 +87,19 @@ def plot_parity(
 
 
 def plot_calibration(
-    y: np.ndarray, predictions: Mapping[str, tuple], *, noise=None, axes: Axes | None = None
+    y: Array,
+    predictions: Mapping[str, tuple[Array, Array]],
+    *,
+    noise: ArrayLike | None = None,
+    axes: Axes | None = None,
 ) -> Axes:
     """Draw calibration curves, averaged over the outputs, with the miscalibration area.
 
     Args:
         y: Truth, (n,) or (n, n_out).
         predictions: Name → (mean, std), of the shape of y.
-        noise: Adds the variance of the noise, see bnn.noise.
-        axes: Where; None makes a figure.
+        noise: Noise whose variance is added, see bnn.evaluation.metrics.
+        axes: Axes to draw into; None makes a figure.
 
     Returns:
         The axes.
@@ -116,8 +120,8 @@ def plot_singular_values(priors: Mapping[str, object], *, axes: Axes | None = No
     """Draw the decay of the singular values of W0.
 
     Args:
-        priors: Name → LowRankGaussian, or its singular values.
-        axes: Where; None makes a figure.
+        priors: Name → LowRankGaussian, or singular values.
+        axes: Axes to draw into; None makes a figure.
 
     Returns:
         The axes.

@@ -119,8 +119,7 @@ class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             with return_cov the covariance at each point, (n, n_out, n_out).
 
         Raises:
-            NotFittedError: Before fit.
-            ValueError: If X does not fit the training data, or both uncertainties are asked for.
+            ValueError: If both uncertainties are asked for.
         """
         if return_std and return_cov:
             raise ValueError("return_std and return_cov: must not both be True")
@@ -166,10 +165,6 @@ class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Returns:
             Mean, (n, n_out), and covariance, (n_out n, n_out n); entry j n + i is point i of
             output j.
-
-        Raises:
-            NotFittedError: Before fit.
-            ValueError: If X does not fit the training data.
         """
         X = self._checked(X)
         cross, own = self.prior_.covariances(X, self.X_), self.prior_.covariances(X, X)
@@ -186,10 +181,6 @@ class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns:
             Functions at X, (K, n, n_out), epistemic only.
-
-        Raises:
-            NotFittedError: Before fit.
-            ValueError: If X does not fit the training data.
         """
         X = self._checked(X)
         mean, covariance = self.joint_moments(X)
@@ -206,10 +197,6 @@ class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns:
             Σ_i log p(y_i | x_i, D), joint over the outputs.
-
-        Raises:
-            NotFittedError: Before fit.
-            ValueError: If X or y do not fit the training data.
         """
         mean, covariance = self.predict(X, return_cov=True, total=True)
         residuals = as_columns("y", y, len(mean)) - mean.reshape(len(mean), -1)
@@ -221,11 +208,8 @@ class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns:
             A number that depends on the units of y.
-
-        Raises:
-            NotFittedError: Before fit.
         """
         check_is_fitted(self)
         quadratic = float(np.sum(self._residual * self._solution))
         constant = self._residual.size * np.log(2.0 * np.pi)
-        return -0.5 * (quadratic + self._data.log_determinant + constant)
+        return float(-0.5 * (quadratic + self._data.log_determinant + constant))

@@ -97,9 +97,6 @@ class GaussianProcessPrior:
 
         Returns:
             k(A, B), (n, m).
-
-        Raises:
-            ValueError: If A and B do not have the inputs of the kernel.
         """
         kernel = self.kernel if isinstance(self.kernel, sk.Kernel) else self.kernel[output]
         chosen = self.features_of(output, A.shape[1])
@@ -156,9 +153,6 @@ class GaussianProcessPrior:
 
         Returns:
             Realisations, (n_samples, n, n_out).
-
-        Raises:
-            ValueError: If X does not have the inputs of the prior.
         """
         X = as_points("X", X)
         seeds = seed_sequence(random_state)

@@ -53,9 +53,6 @@ class Kernel(sk.Kernel):  # type: ignore[misc]
 
         Returns:
             k(X, Y), (n, m); with the gradient also an empty array, (n, m, 0).
-
-        Raises:
-            ValueError: If a parameter has not one entry per input.
         """
         values = self._evaluate(X, X if Y is None else Y)
         return (values, np.empty((*values.shape, 0))) if eval_gradient else values
@@ -85,11 +82,7 @@ class Stationary(Kernel):
     lengthscale: float | tuple[float, ...] = 1.0
 
     def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ValueError: If the variance or a length scale is not positive.
-        """
+        """Validate."""
         _check_positive_number("variance", self.variance)
         _check_positive("lengthscale", self.lengthscale)
         if isinstance(self.lengthscale, np.ndarray | list):
@@ -153,11 +146,7 @@ class RationalQuadratic(Stationary):
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ValueError: If a field is not positive.
-        """
+        """Validate."""
         super().__post_init__()
         _check_positive_number("alpha", self.alpha)
 
@@ -177,11 +166,7 @@ class Periodic(Stationary):
     period: float = 1.0
 
     def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ValueError: If a field is not positive.
-        """
+        """Validate."""
         super().__post_init__()
         _check_positive_number("period", self.period)
 

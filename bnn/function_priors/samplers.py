@@ -113,9 +113,6 @@ class SamplerPrior:
 
         Returns:
             Realisations, (n_samples, n, n_out).
-
-        Raises:
-            ValueError: If the function returns another shape.
         """
         X = np.asarray(X, dtype=float)
         draws = member_generators(seed_sequence(random_state), n_samples)
@@ -180,9 +177,6 @@ class TablePrior:
 
         Returns:
             Realisations, (n_samples, n, n_out).
-
-        Raises:
-            ValueError: If X differs from the table's points and there is no interpolation.
         """
         rng = generator(random_state)
         repeats = -(-n_samples // len(self.values))

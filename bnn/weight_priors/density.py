@@ -91,27 +91,26 @@ class WeightPrior(ABC):
         """Return the gradient of the penalty for the training loop."""
 
 
-def checked_ensemble(weights: ArrayLike, architecture: Architecture, least: int = 2) -> Array:
+def checked_ensemble(weights: ArrayLike, architecture: Architecture) -> Array:
     """Validate the weights of pre-trained networks.
 
     Args:
         weights: (K, d).
         architecture: Layout of the weights.
-        least: Smallest K.
 
     Returns:
         The weights in float64.
 
     Raises:
-        ValueError: If the shape is another one, K is too small, or a value is not finite.
+        ValueError: If the shape is another one, K < 2, or a value is not finite.
     """
     weights = np.asarray(weights, dtype=float)
     if weights.ndim != 2 or weights.shape[1] != architecture.n_weights:
         raise ValueError(
             f"weights have shape {weights.shape}: must be (K, {architecture.n_weights})"
         )
-    if len(weights) < least:
-        raise ValueError(f"K = {len(weights)}: a weight prior needs at least {least} networks")
+    if len(weights) < 2:
+        raise ValueError(f"K = {len(weights)}: a weight prior needs at least 2 networks")
     if not np.isfinite(weights).all():
         raise ValueError("weights hold values that are not finite")
     return weights

@@ -55,6 +55,16 @@ class ProbabilisticPCA(ProperGaussian):
 
         τ² maximises the summed log-density of every fifth of the networks under μ0 and Σ0 of the
         others.
+
+        Args:
+            weights: ω0 of each network, (K, d).
+            architecture: Layout of the weights.
+
+        Returns:
+            The density.
+
+        Raises:
+            ValueError: If there are fewer than three networks.
         """
         weights = checked_ensemble(weights, architecture)
         if len(weights) < 3:

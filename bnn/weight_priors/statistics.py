@@ -21,9 +21,6 @@ def layer_statistics(weights: ArrayLike, architecture: Architecture) -> dict[str
         Group (W0, b0, ..., and all) → variance, excess_kurtosis, and alpha, beta of the generalised
         normal fit.
 
-    Raises:
-        ValueError: If there are fewer than two networks, or their weights are not admissible.
-
     Source: Table 1 and the histograms of the weights in the paper.
     """
     weights = checked_ensemble(weights, architecture)
