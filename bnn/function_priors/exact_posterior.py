@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, overload
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import block_diag
@@ -19,7 +21,7 @@ from bnn.noise import noise_covariance
 POINTS = 256  # predicted at a time, so that memory does not grow with their number
 
 
-class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
     """Exact posterior of a Gaussian process prior given data with Gaussian noise.
 
     It is what an ensemble with the same prior approximates, at a cost of O(N³) for N data, and the
@@ -99,6 +101,16 @@ class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         correction = (cross @ self._solution).reshape(self.y_.shape[1], len(X))
         return self.prior_.mean_values(X) + correction.T
 
+    @overload
+    def predict(
+        self, X: ArrayLike, *, return_std: Literal[True], total: bool = False
+    ) -> tuple[Array, Array]: ...
+    @overload
+    def predict(
+        self, X: ArrayLike, *, return_cov: Literal[True], total: bool = False
+    ) -> tuple[Array, Array]: ...
+    @overload
+    def predict(self, X: ArrayLike) -> Array: ...
     def predict(
         self,
         X: ArrayLike,

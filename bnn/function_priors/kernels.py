@@ -38,7 +38,7 @@ def _per_input(name: str, value: ArrayLike, X: Array) -> Array:
     return values
 
 
-class Kernel(sk.Kernel):  # type: ignore[misc]
+class Kernel(sk.Kernel):  # type: ignore[misc, unused-ignore]
     """Base of the kernels here: a scikit-learn kernel whose parameters are fixed."""
 
     def __call__(
