@@ -18,9 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 RECIPE = ("setup.sh", "environment.yml", "pyproject.toml", "constraints.txt")
 BASICS = ("bash", "dirname", "awk", "cat", "cut", "sha256sum", "sed", "rm", "mv", "mkdir", "touch")
 
-# Stands for the python of an environment: whatever is asked of it succeeds.
+# Stands for the Python of an environment: every call succeeds.
 INTERPRETER = "#!/bin/sh\ncat >/dev/null </dev/null\nexit 0\n"
-# Makes that environment where conda was told to; what it was told is kept.
+# Stands for conda: records its arguments and makes an environment at --prefix.
 CONDA = """#!/bin/bash
 echo "$@" >>calls
 while [ $# -gt 0 ]; do [ "$1" = --prefix ] && prefix=$2; shift; done

@@ -62,7 +62,7 @@ def test_hardening_goes_on_after_an_increment_too_small_to_store(c, excess):
 
 def test_small_increments_with_a_small_exponent_follow_the_law():
     """The first increment beyond yield, of less than 1 MPa, is too small to store."""
-    d = discretise(generate_mesh(random_microstructure(0.0, 1)))
+    d = discretise(generate_mesh(random_microstructure(0.0, 1), 4))
     problem = RVEProblem(d, Inputs(0.0, 400.0, 400.0, 0.01), Settings())
     path = solve_load_steps(problem, Loading((0.0045, None, None)), 500, 1e-8)
     p = path.state.old.p

@@ -3,15 +3,14 @@
     python -m tests.repository.lanes.debian trixie [pytest arguments]
     python -m tests.repository.lanes.debian trixie --if-changed
 
-The folder is kept in $LANES (default ~/.cache/composite-bnn/lanes) and used again; a stage that was
-interrupted is made again, and deleting the folder renews it. Mounts and processes live in
-namespaces of their own, so that nothing stays behind. Apt's mirror, pip's settings, proxies and
-certificates are those of this machine.
+The folder is kept in $LANES (default ~/.cache/composite-bnn/lanes) and used again. A stage that was
+interrupted is repeated; delete the folder to make it anew. Mounts and processes live in namespaces
+of their own and end with the run. Apt's mirror, pip's settings, proxies and certificates are those
+of this machine.
 
---if-changed is for CI: nothing runs when the last green run saw the same files, and where such a
-folder cannot be made, the reason is all there is. --old-mirror accepts a mirror that has not been
-brought up to date for longer than its index is valid (sid's: a week); the signatures of index and
-packages are checked all the same.
+--if-changed is for CI: the tests are skipped when the last run that passed saw the same files, and
+where the folder cannot be made, the reason is printed and counts as success. --old-mirror accepts a
+mirror whose index has expired (after a week for sid); signatures are checked all the same.
 """
 
 import argparse
@@ -58,8 +57,8 @@ class Lane:
     def __init__(self, suite: str, folder: Path, old_mirror: bool = False):
         self.suite, self.folder, self.old_mirror = suite, folder, old_mirror
         self.root = folder / suite
-        self.base = folder / f"{suite}.base"  # the packages are whole: no step was broken off
-        self.recipe = folder / f"{suite}.recipe"  # digest of the packages that are in
+        self.base = folder / f"{suite}.base"  # exists while no installation is broken off
+        self.recipe = folder / f"{suite}.recipe"  # digest of the packages that are installed
         self.green = folder / f"{suite}.green"  # digest of the files that passed
 
     def make(self) -> None:
@@ -93,7 +92,7 @@ class Lane:
         network.write_text(apt_network() + expiry)
         (self.root / "requirements.txt").write_text("\n".join(requirements()) + "\n")
         shutil.copy2(ROOT / "constraints.txt", self.root)
-        self.base.unlink()  # packages that dpkg was killed at cannot always be configured
+        self.base.unlink()  # dpkg cannot always finish what a kill broke off
         self._steps(
             "apt-get update --quiet",
             "apt-get install --yes --quiet --no-install-recommends " + " ".join(apt_packages()),
@@ -127,7 +126,7 @@ class Lane:
         return self.folder / f"{self.suite}.log"
 
     def command(self, script: str) -> list[str]:
-        """What runs a script inside the folder, with the network settings of this machine."""
+        """Command that runs a script in the folder, with the network settings of this machine."""
         settings = passed_on()
         root = shlex.quote(str(self.root))
         lines = [
@@ -163,17 +162,17 @@ print("lane: Python", platform.python_version(), "dolfinx", dolfinx.__version__,
 
 
 def say(text: str) -> None:
-    """Print one line, in order with what the tests print."""
+    """Print one line at once, before what the tests print next."""
     print(f"lane: {text}", flush=True)
 
 
 def read(path: Path) -> str:
-    """Text of a file, nothing if it is not there."""
+    """Text of a file, empty if there is no such file."""
     return path.read_text() if path.exists() else ""
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a file or a folder, times included (numba's cache goes by them)."""
+    """Copy a file or a folder with its times, by which numba recognises compiled sources."""
     if source.is_dir():
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
     else:
@@ -181,7 +180,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def logged(command: list[str], log: Path) -> None:
-    """Run a command whose output matters only when it fails."""
+    """Run a command and log its output, which is shown only when the command fails."""
     with log.open("ab") as file:
         code = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT).returncode
     if code:
@@ -208,7 +207,7 @@ def refuse_impossible() -> None:
 
 
 def refuse_small_disk(folder: Path) -> None:
-    """Refuse to fill the disk."""
+    """Refuse a disk on which the folder does not fit."""
     free = shutil.disk_usage(folder).free / 1e9
     if free < FREE_GB:
         raise Unavailable(
@@ -245,7 +244,7 @@ def pip_settings(listing: str) -> dict[str, str]:
 
 
 def passed_on() -> dict[str, str]:
-    """What packages are fetched with here: pip's settings, proxies, certificates."""
+    """Variables that fetching packages needs here: pip's settings, proxies, certificates."""
     listing = subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True
     ).stdout
@@ -254,7 +253,7 @@ def passed_on() -> dict[str, str]:
 
 
 def needed_paths(settings: dict[str, str]) -> set[Path]:
-    """Files and folders of this machine that settings name, wherever they are."""
+    """Files and folders of this machine that the settings name."""
     paths = set()
     for word in " ".join(settings.values()).split():
         path = Path(word.removeprefix("file://"))
@@ -299,7 +298,7 @@ def tested_digest() -> str:
 
 
 def run_lane(lane: Lane, arguments: list[str], only_if_changed: bool) -> int:
-    """Make the folder and run the tests; remember a green run of all of them."""
+    """Make the folder and run the tests; record a passed run of all of them."""
     digest = tested_digest()
     if only_if_changed and read(lane.green) == digest:
         say(f"{lane.suite} not run: nothing it tests has changed since its last green run")

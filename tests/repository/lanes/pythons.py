@@ -41,13 +41,13 @@ class Row:
     """One set of versions."""
 
     python: str
-    versions: str  # "oldest": the lower bounds; "tested": constraints.txt; "newest": what pip takes
+    versions: str  # "oldest": lower bounds; "tested": constraints.txt; "newest": pip's choice
     free: tuple[str, ...] = ()  # packages that the constraints do not bind
-    bound: tuple[str, ...] = ()  # what old packages need old, and do not say
+    bound: tuple[str, ...] = ()  # upper bounds that old packages need but do not declare
 
 
 ROWS = {
-    # Newer ones warn about what matplotlib 3.8 and the tests of scikit-learn 1.6 do.
+    # Newer ones warn about calls of matplotlib 3.8 and of scikit-learn 1.6's own tests.
     "oldest": Row("3.11", "oldest", bound=("pyparsing<3.3", "pytest<9")),
     "tested": Row("3.12", "tested", free=("numpy", "scipy")),
     "newest": Row("3.13", "newest"),
