@@ -6,5 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.integer[Any]]
+Singles = NDArray[np.float32]
+Ints = NDArray[np.integer[Any]]
 Booleans = NDArray[np.bool_]

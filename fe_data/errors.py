@@ -1,8 +1,8 @@
-"""Errors that a simulated cell can end in; each message says what happened and where."""
+"""Errors that end a simulation; each message says what happened and where."""
 
 
 class SimulationError(RuntimeError):
-    """A cell could not be simulated; `generate` records the reason and retries the sample once."""
+    """A simulation failed; `generate` records the reason and repeats the sample once."""
 
 
 class MicrostructureError(SimulationError):
@@ -18,4 +18,4 @@ class ConvergenceError(SimulationError):
 
 
 class FitError(SimulationError):
-    """Effective properties could not be extracted from the averaged curves."""
+    """The averaged curves do not have effective properties."""

@@ -1,11 +1,11 @@
-"""What a user may choose: inputs of a cell and settings of a simulation, validated when made."""
+"""What a user may choose: inputs and settings of a simulation, validated on construction."""
 
 import dataclasses
 import operator
 import typing
 from dataclasses import dataclass
 
-# Bounds of the paper's input box (section 3.2): designs draw from it, single cells may leave it.
+# Bounds of the inputs in the paper (section 3.2). Designs draw from them; `Inputs` may leave them.
 INPUT_BOUNDS = {
     "vf": (0.05, 0.40),
     "E_f_GPa": (200.0, 600.0),
@@ -13,22 +13,34 @@ INPUT_BOUNDS = {
     "c_m": (0.20, 0.55),
 }
 INPUT_NAMES = tuple(INPUT_BOUNDS)
-SMALLEST_VF = 0.005  # the thinner the fibres, the finer the mesh: 134 000 dofs there
-# Fibres are condensed as dense matrices: 1 minute and 1.9 GB a cell there, 9 GB a fibre at 50.
+SMALLEST_VF = 0.005  # thin fibres need fine meshes: 134 000 dofs at this volume fraction
+# Fibres are condensed as dense matrices: a volume element takes 1 minute and 1.9 GB at this
+# resolution, and each fibre 9 GB at 50.
 FINEST_RESOLUTION = 25.0
 OUTPUT_NAMES = ("b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma")
 
 
 def require_between(name: str, value: float, low: float, high: float, *, also: str = "") -> None:
-    """Raise a ValueError that names the field, the value and what is allowed."""
-    if not low <= value <= high:  # which not a number is not, either
+    """Raise a ValueError that names the field, the value and what is allowed.
+
+    Args:
+        name: Name of the field.
+        value: What was given; NaN is refused.
+        low: Smallest allowed value.
+        high: Largest allowed value.
+        also: What else is allowed, for the message.
+
+    Raises:
+        ValueError: If the value is not between the bounds.
+    """
+    if not low <= value <= high:
         raise ValueError(
             f"{name} = {value!r} is out of range: allowed is {also}[{low:g}, {high:g}]"
         )
 
 
 def _take_plain_numbers(values: "Inputs | Settings") -> None:
-    """Replace the numbers of others, such as NumPy's, by Python's: 100 and 100.0 are the same."""
+    """Replace numbers of NumPy and others by those of Python: 100 and 100.0 are the same."""
     for item in dataclasses.fields(values):
         value = getattr(values, item.name)
         if value is not None or item.default is not None:
@@ -44,7 +56,7 @@ def _integer(name: str, value: typing.SupportsIndex) -> int:
 
 
 def _real(name: str, value: float) -> float:
-    if isinstance(value, str):  # which float would read
+    if isinstance(value, str):  # float() accepts texts
         raise ValueError(f"{name} = {value!r} must be a number")
     try:
         return float(value)
@@ -54,14 +66,24 @@ def _real(name: str, value: float) -> float:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The four inputs x of one cell (paper, section 3.2)."""
+    """The four inputs x of one volume element (paper, section 3.2).
 
-    vf: float  # fibre volume fraction [-]; 0 is the pure matrix, the next is SMALLEST_VF
-    E_f_GPa: float  # Young's modulus of the fibres [GPa]
-    b_m_MPa: float  # hardening coefficient of the matrix [MPa]
-    c_m: float  # hardening exponent of the matrix [-]
+    Attributes:
+        vf: Volume fraction of the fibres [-]: 0, the pure matrix, or SMALLEST_VF to 0.5.
+        E_f_GPa: Young's modulus of the fibres [GPa].
+        b_m_MPa: Hardening coefficient of the matrix [MPa].
+        c_m: Hardening exponent of the matrix [-].
 
-    def __post_init__(self):
+    Raises:
+        ValueError: If an input is not a number or out of range.
+    """
+
+    vf: float
+    E_f_GPa: float
+    b_m_MPa: float
+    c_m: float
+
+    def __post_init__(self) -> None:
         _take_plain_numbers(self)
         if self.vf != 0.0:
             require_between("vf", self.vf, SMALLEST_VF, 0.5, also="0 or ")
@@ -72,23 +94,39 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything else that a result depends on."""
+    """Everything else that a result depends on.
+
+    Attributes:
+        n_fibres: Number of fibres.
+        min_spacing: Least distance of two fibre centres, in fibre diameters [-].
+        resolution: Elements per fibre diameter [-]. None takes elements of 1/7.9 of the mean fibre
+            distance: 2.3 per diameter at vf = 0.07, 4.3 at 0.23 and 5.6 at 0.39.
+        increments: Number of equal load increments.
+        strain: Final mean strain xx [-].
+        tolerance: Relative residual at which Newton's method has converged [-].
+        E_m_GPa: Young's modulus of the matrix [GPa].
+        nu_m: Poisson's ratio of the matrix [-].
+        nu_f: Poisson's ratio of the fibres [-].
+        a_MPa: Initial yield stress of the matrix [MPa].
+        fibre_stress_MPa: Von Mises stress above which p_sigma counts the area of fibres [MPa].
+
+    Raises:
+        ValueError: If a setting is not a number or out of range.
+    """
 
     n_fibres: int = 30
-    min_spacing: float = 1.14  # least centre distance, in fibre diameters [-]
-    # Elements per fibre diameter [-]. None: elements of 1/7.9 of the mean fibre distance whatever
-    # the volume fraction: 2.3 per diameter at vf 0.07, 4.3 at 0.23 and 5.6 at 0.39.
+    min_spacing: float = 1.14
     resolution: float | None = None
-    increments: int = 50  # equal load increments
-    strain: float = 0.05  # final mean strain eps_xx [-]
-    tolerance: float = 1e-5  # relative Newton residual [-]
-    E_m_GPa: float = 100.0  # matrix Young's modulus [GPa]
-    nu_m: float = 0.3  # matrix Poisson ratio [-]
-    nu_f: float = 0.25  # fibre Poisson ratio [-]
-    a_MPa: float = 400.0  # initial yield stress of the matrix [MPa]
-    fibre_stress_MPa: float = 900.0  # threshold of p_sigma [MPa]
+    increments: int = 50
+    strain: float = 0.05
+    tolerance: float = 1e-5
+    E_m_GPa: float = 100.0
+    nu_m: float = 0.3
+    nu_f: float = 0.25
+    a_MPa: float = 400.0
+    fibre_stress_MPa: float = 900.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _take_plain_numbers(self)
         for name, low, high in (
             ("n_fibres", 1, 1000),
@@ -106,6 +144,6 @@ class Settings:
         if self.resolution is not None:
             require_between("resolution", self.resolution, 1.0, FINEST_RESOLUTION)
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, float | int | None]:
         """Settings as a plain dictionary, in declaration order."""
         return dataclasses.asdict(self)

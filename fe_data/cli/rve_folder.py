@@ -8,8 +8,8 @@ import numpy as np
 
 from fe_data.dataset import record
 from fe_data.dataset.design import MAX_SEED, require_integer
-from fe_data.geometry.mesh import MATRIX
 from fe_data.geometry.microstructure import require_packable
+from fe_data.geometry.outline import MATRIX
 from fe_data.mechanics.elements import write_xdmf
 from fe_data.mechanics.load_stepping import Loading
 from fe_data.mechanics.properties import von_mises

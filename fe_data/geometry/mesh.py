@@ -1,7 +1,7 @@
-"""Periodic, curved, quadratic triangle meshes of a fibre arrangement (the only gmsh import).
+"""Periodic, curved, quadratic triangle meshes of a fibre arrangement (the only import of gmsh).
 
 gmsh fills the faces between the segments of `outline` with straight triangles; mid-side nodes are
-added afterwards.
+added afterwards. Lengths are in sides of the square.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ import gmsh
 import numpy as np
 from scipy.spatial import cKDTree
 
+from fe_data.arrays import Floats, Ints
 from fe_data.errors import MeshError
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.geometry.outline import GROWTH, MATRIX, Outline
@@ -17,27 +18,31 @@ from fe_data.geometry.outline import GROWTH, MATRIX, Outline
 
 @dataclass(frozen=True)
 class Mesh:
-    """Six-node triangles on the unit square; nodes 3, 4, 5 face vertices 0, 1, 2."""
+    """Six-node triangles on the unit square; nodes 3, 4, 5 are opposite to vertices 0, 1, 2."""
 
-    points: np.ndarray  # (n, 2)
-    triangles: np.ndarray  # (m, 6)
-    material: np.ndarray  # (m,) MATRIX or the fibre's index
-    image_of: np.ndarray  # (n,) node that each node is a periodic image of; itself inside
+    points: Floats  # (n, 2) nodes
+    triangles: Ints  # (m, 6) nodes of each triangle
+    material: Ints  # (m,) MATRIX or the index of the fibre
+    image_of: Ints  # (n,) node of which each node is a periodic image; itself where it is not
 
 
 def generate_mesh(microstructure: Microstructure, resolution: float | None = None) -> Mesh:
-    """Mesh a cell with curved fibre outlines and matching opposite edges.
+    """Mesh the unit square with curved fibre outlines and matching opposite edges.
 
     Mid-side nodes on the outlines are placed so that each parabolic segment encloses exactly the
-    area of its circular segment: the meshed volume fraction is exact at any resolution.
+    area of its circular segment: the meshed volume fraction is exact at any resolution. A
+    `MeshError` is also raised where gmsh fails or a node of an edge has no partner.
 
     Args:
         microstructure: Fibre arrangement.
         resolution: Elements per fibre diameter on the outlines [-]; None takes the default, a fixed
             fraction of the mean fibre distance.
 
+    Returns:
+        The mesh.
+
     Raises:
-        MeshError: If gmsh fails, an element is inverted or an edge node has no partner.
+        MeshError: If an element is inverted.
     """
     outline = Outline(microstructure, resolution)
     points, triangles, material = _fill(outline)
@@ -66,7 +71,7 @@ def _closed_loops(segments: dict[int, tuple[int, int]]) -> list[list[int]]:
 
 
 def _faces(outline: Outline) -> dict[int, list[list[int]]]:
-    """Closed loops of signed segment numbers around each material; arcs first, then edges."""
+    """Closed loops around each material, of segment numbers that are negative when reversed."""
     chains: dict[int, dict[int, tuple[int, int]]] = {MATRIX: {}}
     for number, (a, b, fibre) in enumerate(outline.arcs, start=1):
         chains.setdefault(fibre, {})[a] = (b, number)
@@ -78,10 +83,10 @@ def _faces(outline: Outline) -> dict[int, list[list[int]]]:
     return {material: _closed_loops(chain) for material, chain in chains.items()}
 
 
-def _fill(outline: Outline) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _fill(outline: Outline) -> tuple[Floats, Ints, Ints]:
     """Let gmsh fill the faces: points (n, 2), straight triangles (m, 3) and their material."""
     if not gmsh.isInitialized():
-        # worker threads and Dask workers may not install signal handlers
+        # Threads of workers, such as those of Dask, may not install signal handlers.
         gmsh.initialize(readConfigFiles=False, interruptible=False)
     try:
         gmsh.option.setNumber("General.Verbosity", 1)
@@ -119,7 +124,7 @@ def _add_faces(outline: Outline) -> dict[int, int]:
             area = 0.5 * np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)
             (outer if area > 0 else holes).append((abs(area), geo.addCurveLoop(loop)))
         outer.sort(reverse=True)
-        # Pieces of matrix that fibres cut off at a corner hold no fibre: holes are the largest's.
+        # Fibres can cut off pieces of matrix at a corner: only the largest piece has holes.
         for i, (_, outline_loop) in enumerate(outer):
             tag = geo.addPlaneSurface([outline_loop] + ([h for _, h in holes] if i == 0 else []))
             surfaces[tag] = material
@@ -156,7 +161,7 @@ def _set_sizes(outline: Outline) -> None:
     field.setAsBackgroundMesh(size)
 
 
-def _collect(surfaces: dict[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _collect(surfaces: dict[int, int]) -> tuple[Floats, Ints, Ints]:
     """Read points, triangles and materials back, without points that no triangle uses."""
     tags, xyz, _ = gmsh.model.mesh.getNodes()
     triangles, material = [], []
@@ -177,8 +182,8 @@ def _collect(surfaces: dict[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return points, cells, np.concatenate(material)
 
 
-def _quadratic(points, triangles, outline: Outline) -> tuple[np.ndarray, np.ndarray]:
-    """Add mid-side nodes; on outlines so that the parabola encloses the circular segment's area."""
+def _quadratic(points: Floats, triangles: Ints, outline: Outline) -> tuple[Floats, Ints]:
+    """Add mid-side nodes; on outlines the parabolas enclose the areas of the circular segments."""
     a, b = triangles[:, [[1, 2], [2, 0], [0, 1]]].reshape(-1, 2).T
     keys, inverse = np.unique(_side_keys(a, b, len(points)), return_inverse=True)
     mid = (points[keys // len(points)] + points[keys % len(points)]) / 2
@@ -188,13 +193,14 @@ def _quadratic(points, triangles, outline: Outline) -> tuple[np.ndarray, np.ndar
     return np.concatenate([points, mid]), cells
 
 
-def _side_keys(a: np.ndarray, b: np.ndarray, n: int) -> np.ndarray:
-    """Number the side between nodes a and b of n, whichever comes first."""
-    return np.minimum(a, b) * n + np.maximum(a, b)
+def _side_keys(a: Ints, b: Ints, n: int) -> Ints:
+    """Number the sides between nodes a and b (k,) of n, in either direction."""
+    keys: Ints = np.minimum(a, b) * n + np.maximum(a, b)
+    return keys
 
 
-def _bulge(points, keys, mid, outline: Outline) -> None:
-    """Move the middles of outline segments outwards, in place; sides are known by sorted keys."""
+def _bulge(points: Floats, keys: Ints, mid: Floats, outline: Outline) -> None:
+    """Move the middles of outline segments outwards, in place; `keys` (sides,) are sorted."""
     node = cKDTree(points).query(np.array(outline.points))[1]
     a, b = node[np.array(outline.arcs)[:, :2]].T
     side = np.searchsorted(keys, _side_keys(a, b, len(points)))
@@ -207,11 +213,9 @@ def _bulge(points, keys, mid, outline: Outline) -> None:
     mid[side] += sagitta[:, None] * outward
 
 
-def smallest_jacobian(nodes: np.ndarray) -> float:
-    """Lower bound of the Jacobian over quadratic triangles (m, 6, 2), relative to the mean.
-
-    The Jacobian is a quadratic polynomial; the smallest of its Bernstein coefficients bounds it.
-    """
+def smallest_jacobian(nodes: Floats) -> float:
+    """Lower bound of the Jacobian over quadratic triangles (m, 6, 2), relative to the mean."""
+    # The Jacobian is a quadratic polynomial: the smallest of its Bernstein coefficients bounds it.
     value = np.stack(
         [_jacobian(nodes, *p) for p in ((0, 0), (1, 0), (0, 1), (0.5, 0.5), (0, 0.5), (0.5, 0))]
     )
@@ -222,17 +226,18 @@ def smallest_jacobian(nodes: np.ndarray) -> float:
     return float(np.minimum(v.min(axis=0), coefficient.min(axis=0)).min() / value.mean())
 
 
-def _jacobian(nodes: np.ndarray, s: float, t: float) -> np.ndarray:
+def _jacobian(nodes: Floats, s: float, t: float) -> Floats:
     """Jacobian determinants (m,) of the quadratic map at reference point (s, t)."""
     u = 1 - s - t
     ds = np.array([1 - 4 * u, 4 * s - 1, 0.0, 4 * t, -4 * t, 4 * (u - s)])
     dt = np.array([1 - 4 * u, 0.0, 4 * t - 1, 4 * s, 4 * (u - t), -4 * s])
     xs, xt = np.einsum("i,mij->mj", ds, nodes), np.einsum("i,mij->mj", dt, nodes)
-    return xs[:, 0] * xt[:, 1] - xs[:, 1] * xt[:, 0]
+    determinant: Floats = xs[:, 0] * xt[:, 1] - xs[:, 1] * xt[:, 0]
+    return determinant
 
 
-def _match_edges(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pair nodes of opposite edges and give partners the same coordinate to the last bit."""
+def _match_edges(points: Floats) -> tuple[Floats, Ints]:
+    """Pair nodes of opposite edges and make their coordinates equal to the last bit."""
     points, image_of = points.copy(), np.arange(len(points))
     for axis, other in ((0, 1), (1, 0)):
         low = np.flatnonzero(points[:, axis] == 0.0)

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fe_data.arrays import Floats
 from fe_data.errors import MicrostructureError
 from fe_data.settings import require_between
 
 # Densest packing of the discs of exclusion (diameter = least centre distance) that the relaxation
 # reached from every random start tried, for up to that many fibres; the hexagonal limit is 0.907.
-# A single fibre and a pair only face their own periodic images.
+# Bounds on vf by number of fibres: one or two fibres face only their own periodic images.
 _DENSEST_PACKING = ((2, 0.78), (3, 0.62), (15, 0.70), (math.inf, 0.80))
 _RSA_CANDIDATES = 4096
 _RSA_BATCHES = 16
@@ -20,10 +21,15 @@ _RELAXATION_STEPS = 4000
 
 @dataclass(frozen=True)
 class Microstructure:
-    """Equal circular fibres, periodic in x and y."""
+    """Equal circular fibres in the unit square, periodic in x and y.
 
-    centres: np.ndarray  # (n, 2) in [0, 1)
-    radius: float  # side of the cell = 1
+    Attributes:
+        centres: (n, 2) in [0, 1).
+        radius: Radius of the fibres, in sides of the square.
+    """
+
+    centres: Floats
+    radius: float
 
     @property
     def volume_fraction(self) -> float:
@@ -32,13 +38,13 @@ class Microstructure:
 
 
 def largest_volume_fraction(n_fibres: int, min_spacing: float) -> float:
-    """Largest fibre volume fraction that a random arrangement of this kind is built for [-]."""
+    """Largest fibre volume fraction for which a random arrangement is looked for [-]."""
     packing = next(packing for largest, packing in _DENSEST_PACKING if n_fibres <= largest)
     return packing / min_spacing**2
 
 
 def require_packable(vf: float, n_fibres: int, min_spacing: float) -> None:
-    """Raise a ValueError that names vf and its limit where no arrangement is built for it."""
+    """Raise a ValueError that names vf and its limit where vf exceeds `largest_volume_fraction`."""
     limit = largest_volume_fraction(n_fibres, min_spacing)
     if vf > limit:
         raise ValueError(
@@ -47,11 +53,12 @@ def require_packable(vf: float, n_fibres: int, min_spacing: float) -> None:
         )
 
 
-def periodic_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def periodic_distances(a: Floats, b: Floats) -> Floats:
     """Distances (len(a), len(b)) between points (n, 2) in the metric of the unit torus."""
     d = a[:, None, :] - b[None, :, :]
     d -= np.round(d)
-    return np.hypot(d[..., 0], d[..., 1])
+    distances: Floats = np.hypot(d[..., 0], d[..., 1])
+    return distances
 
 
 def random_microstructure(
@@ -61,7 +68,10 @@ def random_microstructure(
 
     Random sequential addition, as long as it finds room; when it jams, all centres are drawn anew
     and pushed apart until every pair keeps its distance. The pattern is then translated so that no
-    fibre merely grazes an edge or a corner of the cell, where elements would be slivers.
+    fibre merely grazes an edge or a corner of the square, where elements would be slivers.
+
+    A `ValueError` names the limit where vf exceeds what can be packed, and a `MicrostructureError`
+    tells that no arrangement was found in bounded time.
 
     Args:
         vf: Volume fraction of the fibres [-], 0 for none.
@@ -71,10 +81,6 @@ def random_microstructure(
 
     Returns:
         The arrangement; `volume_fraction` equals vf to rounding.
-
-    Raises:
-        ValueError: If vf exceeds what can be packed; the limit is named.
-        MicrostructureError: If no arrangement is found in bounded time.
     """
     require_packable(vf, n_fibres, min_spacing)
     require_between("vf", vf, 0.0, 1.0)
@@ -89,8 +95,8 @@ def random_microstructure(
     return Microstructure(_clear_of_edges(centres, radius), radius)
 
 
-def _sequential_addition(rng, n: int, distance: float) -> np.ndarray | None:
-    """Add random points, each at least `distance` from all before; None when jammed."""
+def _sequential_addition(rng: np.random.Generator, n: int, distance: float) -> Floats | None:
+    """Add random points, each at least `distance` from those before; None where no room is left."""
     placed = np.empty((0, 2))
     for _ in range(_RSA_BATCHES):
         candidates = rng.random((_RSA_CANDIDATES, 2))
@@ -106,18 +112,18 @@ def _sequential_addition(rng, n: int, distance: float) -> np.ndarray | None:
     return None
 
 
-def _relaxed_arrangement(rng, n: int, distance: float) -> np.ndarray:
+def _relaxed_arrangement(rng: np.random.Generator, n: int, distance: float) -> Floats:
     """Push random points apart, pair by pair, until all keep their distance."""
     target = distance * (1 + 1e-6)
     for _ in range(_RELAXATION_STARTS):
-        x = rng.random((n, 2))
+        x: Floats = rng.random((n, 2))
         for _ in range(_RELAXATION_STEPS):
             d = x[:, None, :] - x[None, :, :]
             d -= np.round(d)
             r = np.hypot(d[..., 0], d[..., 1])
             np.fill_diagonal(r, np.inf)
             if r.min() >= distance:
-                return x % 1.0
+                return np.mod(x, 1.0)
             overlap = np.maximum(target - r, 0.0)
             push = 0.5 * overlap / np.maximum(r, 1e-12)
             x = x + (push[..., None] * d).sum(axis=1)
@@ -127,12 +133,10 @@ def _relaxed_arrangement(rng, n: int, distance: float) -> np.ndarray:
     )
 
 
-def _clear_of_edges(centres: np.ndarray, radius: float) -> np.ndarray:
-    """Translate the pattern so that fibre outlines keep off the cell's edges and corners.
-
-    Tangency of an outline to an edge happens at the 2n offsets x_i ± r: the middles of the widest
-    gaps between them are the candidates, and the corner decides among the pairs.
-    """
+def _clear_of_edges(centres: Floats, radius: float) -> Floats:
+    """Translate the pattern so that fibre outlines keep off the edges and corners of the square."""
+    # Outlines touch an edge at the 2n offsets x_i ± r: the candidates are the middles of the widest
+    # gaps between these offsets, and the pair with the largest clearance, of corners too, is taken.
     candidates = []
     for axis in range(2):
         tangents = np.sort(
@@ -147,4 +151,5 @@ def _clear_of_edges(centres: np.ndarray, radius: float) -> np.ndarray:
         for y, gy in candidates[1]
     ]
     _, x, y = max(scored)
-    return (centres - np.array([x, y])) % 1.0
+    moved: Floats = (centres - np.array([x, y])) % 1.0
+    return moved

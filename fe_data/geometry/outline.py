@@ -1,7 +1,7 @@
-"""Fibre outlines and cell edges, cut into single-element segments on the torus.
+"""Fibre outlines and the edges of the square, cut into segments of one element side each.
 
 Opposite edges carry the same points by construction, and so do the pieces of a fibre that an edge
-of the cell cuts.
+cuts.
 """
 
 import itertools
@@ -9,47 +9,52 @@ import math
 
 import numpy as np
 
+from fe_data.arrays import Floats
 from fe_data.geometry.microstructure import Microstructure, periodic_distances
 
-MATRIX = -1  # material tag; fibres carry their index
+MATRIX = -1  # as a material; fibres have their index
 _DIGITS = 9  # coordinates that agree to this many digits are one point
-_SMALLEST_OUTLINE = 8  # segments around a fibre, at least
+_SMALLEST_OUTLINE = 8  # least number of segments around a fibre
 _DEFAULT_SIZE = 0.127  # element size at the fibres, in mean fibre distances 1 / sqrt(n)
-_COARSEST = 0.35  # largest element size, likewise
+_COARSEST = 0.35  # largest element size, in mean fibre distances
 GROWTH = 0.6  # growth of the element size per unit distance from the nearest fibre
 _LIGAMENT = 1.1  # largest element size at a ligament, in widths of the ligament
 
 
 def default_size(n_fibres: int) -> float:
-    """Element size at the fibres that is taken when no resolution is given."""
+    """Element size at the fibres when no resolution is given, in sides of the square."""
     return _DEFAULT_SIZE / math.sqrt(max(n_fibres, 1))
 
 
 def point_key(x: float, y: float) -> tuple[float, float]:
-    """Coordinates by which points are the same: rounded, without a negative zero."""
+    """Rounded coordinates, equal for points that are the same, without a negative zero."""
     return round(x, _DIGITS) + 0.0, round(y, _DIGITS) + 0.0
 
 
 class Outline:
-    """Fibre outlines and cell edges as directed single-element segments between shared points."""
+    """Fibre outlines and edges of the square as directed segments between shared points.
+
+    Args:
+        micro: Fibre arrangement.
+        resolution: Elements per fibre diameter on the outlines [-]; None takes `default_size`.
+    """
 
     def __init__(self, micro: Microstructure, resolution: float | None):
         self.micro = micro
         n_fibres = len(micro.centres)
         diameter = 2 * micro.radius if n_fibres else 1.0
         self.size = diameter / resolution if resolution else default_size(n_fibres)
-        # Refinement refines everywhere.
         self.coarsest = self.size * max(1.0, _COARSEST / _DEFAULT_SIZE)
         self.points: list[tuple[float, float]] = []
         self._index: dict[tuple[float, float], int] = {}
-        self.arcs: list[tuple[int, int, int]] = []  # start, end, fibre; the fibre on the left
+        self.arcs: list[tuple[int, int, int]] = []  # start, end, fibre, which is on the left
         crossings: tuple[list[float], list[float]] = ([], [])
         for fibre in range(n_fibres):
             self._cut_fibre(fibre, crossings)
-        self.edges = self._cut_edges(crossings)  # start, end; the cell on the left
+        self.edges = self._cut_edges(crossings)  # start, end; the square is on the left
 
-    def _cut_fibre(self, fibre: int, crossings) -> None:
-        """Cut one outline where it leaves the cell, then into segments of the local size."""
+    def _cut_fibre(self, fibre: int, crossings: tuple[list[float], list[float]]) -> None:
+        """Cut one outline where it leaves the square, then into segments of the local size."""
         (x, y), r = self.micro.centres[fibre], self.micro.radius
         splits = _axis_crossings(x, y, r)
         for angle, axis in splits:
@@ -67,32 +72,34 @@ class Outline:
                 )
                 self.arcs.append((start_point, end_point, fibre))
 
-    def size_at(self, xy: np.ndarray) -> np.ndarray:
+    def size_at(self, xy: Floats) -> Floats:
         """Element size (k,) at points (k, 2): it grows with the distance from the nearest fibre."""
         if not len(self.micro.centres):
             return np.full(len(xy), self.size)
         distance = periodic_distances(xy, self.micro.centres).min(axis=1) - self.micro.radius
-        return np.minimum(self.size + GROWTH * np.maximum(distance, 0.0), self.coarsest)
+        sizes: Floats = np.minimum(self.size + GROWTH * np.maximum(distance, 0.0), self.coarsest)
+        return sizes
 
     def _segments(self, fibre: int, start: float, end: float) -> list[tuple[float, float]]:
-        """Divide an arc so that segments follow the local size: small where a neighbour is near."""
+        """Cut an arc into segments of the local size, which is small where a neighbour is near."""
         r = self.micro.radius
         samples = np.linspace(start, end, 2 * math.ceil((end - start) * 16) + 1)
         sizes = np.minimum(self._local_size(fibre, samples), 2 * math.pi * r / _SMALLEST_OUTLINE)
         cuts = _equidistribute(samples, sizes / r)
         return list(itertools.pairwise(cuts))
 
-    def _local_size(self, fibre: int, angles: np.ndarray) -> np.ndarray:
+    def _local_size(self, fibre: int, angles: Floats) -> Floats:
         """Element size on an outline: refined where the gap to the nearest other fibre is thin."""
         centres, r = self.micro.centres, self.micro.radius
         x = centres[fibre] + r * np.column_stack([np.cos(angles), np.sin(angles)])
         distance = periodic_distances(x, centres)
         distance[:, fibre] = 1.0 if len(centres) > 1 else np.inf
         gap = np.maximum(distance.min(axis=1) - r, 1e-3 * r)
-        return np.minimum(self.size, np.maximum(gap * _LIGAMENT, self.size / 8))
+        sizes: Floats = np.minimum(self.size, np.maximum(gap * _LIGAMENT, self.size / 8))
+        return sizes
 
-    def _cut_edges(self, crossings) -> list[tuple[int, int]]:
-        """Cut the four edges counter-clockwise, opposite edges alike."""
+    def _cut_edges(self, crossings: tuple[list[float], list[float]]) -> list[tuple[int, int]]:
+        """Cut the four edges, counter-clockwise; opposite edges get the same cuts."""
         sides = []
         for axis in range(2):
             marks = [0.0, *sorted(crossings[axis]), 1.0]
@@ -125,11 +132,11 @@ class Outline:
         distance = periodic_distances(xy, self.micro.centres)
         nearest = distance.argmin(axis=1)
         inside = distance[np.arange(len(xy)), nearest] < self.micro.radius
-        return np.where(inside, nearest, MATRIX).tolist()
+        return [int(material) for material in np.where(inside, nearest, MATRIX)]
 
 
-def _equidistribute(samples: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Cut an interval, sampled at points with wanted element sizes, into whole elements."""
+def _equidistribute(samples: Floats, sizes: Floats) -> Floats:
+    """Cut an interval into whole elements; `sizes` are the wanted sizes at its `samples`."""
     density = 1 / sizes
     steps = (density[1:] + density[:-1]) / 2 * np.diff(samples)
     cumulative = np.concatenate([[0.0], np.cumsum(steps)])

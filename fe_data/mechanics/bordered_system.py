@@ -10,7 +10,7 @@ elimination with an earlier factor of K, which is renewed when it needs too many
 
 import numpy as np
 
-from fe_data.arrays import Floats, Integers
+from fe_data.arrays import Floats, Ints
 from fe_data.mechanics.plasticity import BorderedMatrix
 from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.solver import sparse_cholesky
@@ -31,15 +31,15 @@ class BorderedSystem:
         coordinates: (nodes, 2), see `fe_data.sparse`.
     """
 
-    def __init__(self, indptr: Integers, indices: Integers, coordinates: Floats):
+    def __init__(self, indptr: Ints, indices: Ints, coordinates: Floats):
         self.indptr, self.indices, self.n = indptr, indices, len(indptr) - 1
         self.solver = sparse_cholesky(indptr, indices, coordinates)
         self.tangent = BorderedMatrix(self.solver.values, np.zeros((self.n, 3)), np.zeros((3, 3)))
         self.counts = {"factorisations": 0, "cg_iterations": 0}
-        self._factor_free: Integers | None = None
+        self._factor_free: Ints | None = None
         self._age = 0  # iterations spent beyond those of a fresh factor
 
-    def factorise(self, free: Integers) -> None:
+    def factorise(self, free: Ints) -> None:
         """Renew the preconditioner at the current tangent, for some free macro strains."""
         self.solver.factorise()
         self._factor_free = free
@@ -51,7 +51,7 @@ class BorderedSystem:
         self._age = 0
         self.counts["factorisations"] += 1
 
-    def product(self, x: Floats, free: Integers) -> Floats:
+    def product(self, x: Floats, free: Ints) -> Floats:
         """Tangent times displacements and free macro strains, (n + len(free),)."""
         n, y = self.n, np.empty_like(x)
         symmetric_product(self.indptr, self.indices, self.tangent.values, x[:n], y[:n])
@@ -60,7 +60,7 @@ class BorderedSystem:
         y[n:] = border.T @ x[:n] + self.tangent.macro[np.ix_(free, free)] @ x[n:]
         return y
 
-    def solve(self, rhs: Floats, free: Integers, accuracy: float) -> Floats:
+    def solve(self, rhs: Floats, free: Ints, accuracy: float) -> Floats:
         """Solve for the displacements and the free macro strains.
 
         Args:
@@ -90,7 +90,7 @@ class BorderedSystem:
         z[:n] = y - self._factor_solution @ z[n:]
         return z
 
-    def _conjugate_gradients(self, rhs: Floats, free: Integers, rtol: float) -> tuple[Floats, int]:
+    def _conjugate_gradients(self, rhs: Floats, free: Ints, rtol: float) -> tuple[Floats, int]:
         """Solution and number of iterations, `_MAX_ITERATIONS` + 1 without convergence."""
         x, r = np.zeros_like(rhs), rhs.copy()
         z = self._precondition(r)

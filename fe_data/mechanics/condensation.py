@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from fe_data.arrays import Booleans, Floats, Integers
+from fe_data.arrays import Booleans, Floats, Ints
 from fe_data.mechanics.elements import Elements
 from fe_data.mechanics.plasticity import BorderedMatrix, assemble_tangent
 
@@ -28,19 +28,12 @@ class Moduli(NamedTuple):
 
 @dataclass(frozen=True)
 class CondensedFibre:
-    """One fibre, condensed to the nb displacements of its outline and the three macro strains.
+    """One fibre, condensed to the nb displacements of its outline and the three macro strains."""
 
-    Attributes:
-        outline: (nb,) dofs.
-        interior: (ni,) dofs that are eliminated.
-        stiffness: (nb + 3, nb + 3) K above [MPa].
-        recovery: (ni, nb + 3) K_ii^-1 K_ib above.
-    """
-
-    outline: Integers
-    interior: Integers
-    stiffness: Floats
-    recovery: Floats
+    outline: Ints  # (nb,) dofs
+    interior: Ints  # (ni,) dofs that are eliminated
+    stiffness: Floats  # (nb + 3, nb + 3) K above
+    recovery: Floats  # (ni, nb + 3) K_ii^-1 K_ib above
 
 
 def moduli(E: float, nu: float) -> Moduli:
@@ -55,7 +48,7 @@ def elastic_tangent(material: Moduli) -> Floats:
     return np.array([p, m, 0.0, p, 0.0, mu])
 
 
-def dense_stiffness(elements: Elements, material: Moduli) -> tuple[Integers, Floats]:
+def dense_stiffness(elements: Elements, material: Moduli) -> tuple[Ints, Floats]:
     """Elastic stiffness of some elements as a dense matrix.
 
     Args:

@@ -21,55 +21,39 @@ import numpy as np
 import ufl
 from mpi4py import MPI
 
-from fe_data.arrays import Floats, Integers
-from fe_data.geometry.mesh import MATRIX, Mesh
+from fe_data.arrays import Floats, Ints
+from fe_data.geometry.mesh import Mesh
+from fe_data.geometry.outline import MATRIX
 
 # Number of modes phi_r for each kind of element: the constant, or all linear functions, which are
 # all that three integration points can tell apart (no projection).
 VOLUMETRIC_MODES = {"P2/P0": 1, "P2": 3}
 _QUADRATURE_DEGREE = 2
+# Type checkers do not see what these packages export, nor the names of other versions.
+_basix: Any = basix
+_dolfinx: Any = dolfinx
 
 
 class Elements(NamedTuple):
-    """Integration data of m elements with q points and r volumetric modes.
+    """Integration data of m elements with q points and r volumetric modes."""
 
-    Attributes:
-        dofs: (m, 12) int32, 2 * node + component, with periodic images merged.
-        gradients: (m, q, 6, 2) dN/dx.
-        weights: (m, q) integration weights, which sum to the area.
-        dilatation: (m, r, 12) integral of phi_r div(N) for each dof.
-        root_area: (m,) integral of the constant phi_0; those of the other modes are zero.
-        modes: (m, q, r) phi_r at the points.
-    """
-
-    dofs: Integers
-    gradients: Floats
-    weights: Floats
-    dilatation: Floats
-    root_area: Floats
-    modes: Floats
+    dofs: Ints  # (m, 12) int32, 2 * node + component, with periodic images merged
+    gradients: Floats  # (m, q, 6, 2) dN/dx
+    weights: Floats  # (m, q) integration weights, which sum to the area
+    dilatation: Floats  # (m, r, 12) integral of phi_r div(N) for each dof
+    root_area: Floats  # (m,) integral of the constant phi_0; those of the other modes are zero
+    modes: Floats  # (m, q, r) phi_r at the points
 
 
 @dataclass(frozen=True)
 class Discretisation:
-    """A mesh in the order of dolfinx, with merged periodic nodes and integration data.
+    """A mesh in the order of dolfinx, with merged periodic nodes and integration data."""
 
-    Attributes:
-        points: (n, 2) nodes.
-        triangles: (m, 6) nodes of each element.
-        material: (m,) MATRIX or the index of the fibre.
-        merged: (n,) number of each node after periodic images are merged.
-        n_nodes: Number of merged nodes.
-        matrix: Elements of the matrix.
-        fibres: Elements of each fibre.
-        domain: The mesh as dolfinx holds it.
-    """
-
-    points: Floats
-    triangles: Integers
-    material: Integers
-    merged: Integers
-    n_nodes: int
+    points: Floats  # (n, 2) nodes
+    triangles: Ints  # (m, 6) nodes of each element
+    material: Ints  # (m,) MATRIX or the index of the fibre
+    merged: Ints  # (n,) number of each node after periodic images are merged
+    n_nodes: int  # after the merge
     matrix: Elements
     fibres: tuple[Elements, ...]
     domain: dolfinx.mesh.Mesh
@@ -106,7 +90,7 @@ def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
     return Discretisation(points, triangles, material, merged, len(masters), matrix, fibres, domain)
 
 
-def tabulate(nodes: Floats, merged: Integers, n_modes: int) -> Elements:
+def tabulate(nodes: Floats, merged: Ints, n_modes: int) -> Elements:
     """Gradients, weights and projected dilatations of isoparametric six-node triangles.
 
     Args:
@@ -117,9 +101,10 @@ def tabulate(nodes: Floats, merged: Integers, n_modes: int) -> Elements:
     Returns:
         Integration data of the m elements.
     """
-    points, rule = basix.make_quadrature(basix.CellType.triangle, _QUADRATURE_DEGREE)
-    variant = basix.LagrangeVariant.equispaced
-    element = basix.create_element(basix.ElementFamily.P, basix.CellType.triangle, 2, variant)
+    variant = _basix.LagrangeVariant.equispaced
+    triangle = _basix.CellType.triangle
+    points, rule = _basix.make_quadrature(triangle, _QUADRATURE_DEGREE)
+    element = _basix.create_element(_basix.ElementFamily.P, triangle, 2, variant)
     reference = element.tabulate(1, points)[1:, :, :, 0]  # (2, q, 6) dN/d(reference)
     jacobian = np.einsum("sqi,mid->mqds", reference, nodes)  # dx_d/ds
     a, b, c, d = (jacobian[..., i, j] for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)))
@@ -183,8 +168,7 @@ def _function(space: Any, name: str) -> Any:
 # geometry.dofmap  adjacency list            array                =                    dofmaps[0]
 # dofs of a space  adjacency list            array                =                    =
 # space            (Vector)FunctionSpace     functionspace        =                    =
-_fem: Any = dolfinx.fem  # type checkers know only the names of the version in use
-_VERSION = tuple(int(part) for part in dolfinx.__version__.split(".")[:2])
+_VERSION = tuple(int(part) for part in _dolfinx.__version__.split(".")[:2])
 
 
 def _create_domain(mesh: Mesh) -> dolfinx.mesh.Mesh:
@@ -200,24 +184,24 @@ def _create_domain(mesh: Mesh) -> dolfinx.mesh.Mesh:
     return dolfinx.mesh.create_mesh(MPI.COMM_SELF, *arguments)
 
 
-def _geometry_dofs(domain: dolfinx.mesh.Mesh) -> Integers:
+def _geometry_dofs(domain: dolfinx.mesh.Mesh) -> Ints:
     """Geometry nodes of all triangles, flat."""
     geometry = domain.geometry
     return _flat(geometry.dofmap if _VERSION < (0, 11) else geometry.dofmaps[0])
 
 
-def _dofs(space: Any) -> Integers:
+def _dofs(space: Any) -> Ints:
     """Dofs of all triangles in a function space, flat."""
     return _flat(space.dofmap.list)
 
 
-def _flat(dofmap: Any) -> Integers:
+def _flat(dofmap: Any) -> Ints:
     return np.asarray(dofmap.array if _VERSION < (0, 7) else dofmap).ravel()
 
 
 def _space(domain: dolfinx.mesh.Mesh, family: str, degree: int, shape: tuple[int, ...] = ()) -> Any:
     """Function space of scalars, or of vectors where a shape is given."""
     if _VERSION < (0, 7):
-        kind = _fem.VectorFunctionSpace if shape else _fem.FunctionSpace
+        kind = _dolfinx.fem.VectorFunctionSpace if shape else _dolfinx.fem.FunctionSpace
         return kind(domain, (family, degree))
-    return _fem.functionspace(domain, (family, degree, shape))
+    return _dolfinx.fem.functionspace(domain, (family, degree, shape))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Floats, Integers
+from fe_data.arrays import Floats, Ints
 from fe_data.errors import ConvergenceError
 from fe_data.mechanics.problem import RVEProblem, State
 
@@ -47,7 +47,7 @@ class Loading:
             raise ValueError("loading is zero in every component")
 
     @property
-    def free(self) -> Integers:
+    def free(self) -> Ints:
         """Components whose strain is free."""
         return np.array([i for i in range(3) if self.strain[i] is None], dtype=int)
 

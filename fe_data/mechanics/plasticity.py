@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Integers
+from fe_data.arrays import Floats, Ints
 from fe_data.mechanics.elements import Elements
 from fe_data.sparse.compilation import compiled
 
@@ -32,21 +32,13 @@ _compiled = compiled(error_model="numpy")
 
 
 class J2Law(NamedTuple):
-    """The matrix: isotropic elasticity and the yield stress a + b p^c.
+    """The matrix: isotropic elasticity and the yield stress a + b p^c, all but c in MPa."""
 
-    Attributes:
-        shear_modulus: mu [MPa].
-        bulk_modulus: kappa [MPa].
-        yield_stress: Initial yield stress a [MPa].
-        hardening_coefficient: b [MPa].
-        hardening_exponent: c [-].
-    """
-
-    shear_modulus: float
-    bulk_modulus: float
-    yield_stress: float
-    hardening_coefficient: float
-    hardening_exponent: float
+    shear_modulus: float  # mu
+    bulk_modulus: float  # kappa
+    yield_stress: float  # a, the initial one
+    hardening_coefficient: float  # b
+    hardening_exponent: float  # c
 
 
 class HistoryVariables(NamedTuple):
@@ -65,17 +57,11 @@ class HistoryVariables(NamedTuple):
 
 
 class BorderedMatrix(NamedTuple):
-    """Tangent of n displacements, bordered by the macro strain xx, yy, engineering xy.
+    """Tangent of n displacements, bordered by the macro strain xx, yy, engineering xy."""
 
-    Attributes:
-        values: (entries,) upper triangle of d force / d displacement.
-        border: (n, 3) d force / d macro strain.
-        macro: (3, 3) d macro stress / d macro strain.
-    """
-
-    values: Floats
-    border: Floats
-    macro: Floats
+    values: Floats  # (entries,) upper triangle of d force / d displacement
+    border: Floats  # (n, 3) d force / d macro strain
+    macro: Floats  # (3, 3) d macro stress / d macro strain
 
 
 @_compiled
@@ -142,10 +128,9 @@ def _left_of_root(f: float, p_old: float, hardening_old: float, law: J2Law) -> f
     """An increment below the root, at which 3 mu dp and hardening each use at most f / 2 [-]."""
     mu, _, _, b, c = law
     relief = f / (6.0 * mu)
-    if p_old == 0.0:
-        # hardening_old may be positive at p = 0, see `HistoryVariables`.
-        return min(relief, ((hardening_old + 0.5 * f) / b) ** (1.0 / c))
-    by_hardening = ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old
+    by_hardening: float = ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old
+    if p_old == 0.0:  # hardening_old may still be positive, see `HistoryVariables`
+        return min(relief, by_hardening)
     first = f / (3.0 * mu + c * hardening_old / p_old)
     return max(min(relief, by_hardening), first)
 
@@ -257,21 +242,7 @@ def _add_deviator(
 def _radial_return(
     sxx: float, syy: float, sxy: float, p_old: float, hardening_old: float, guess: float, law: J2Law
 ) -> tuple[float, float, float, float, float, float, float]:
-    """Return the deviatoric trial stress xx, yy, xy to the yield surface.
-
-    Args:
-        sxx: Trial stress xx [MPa].
-        syy: Trial stress yy [MPa].
-        sxy: Trial stress xy [MPa].
-        p_old: See `plastic_increment`, as for the following arguments.
-        hardening_old: b p_old^c [MPa].
-        guess: Start of the iteration [-].
-        law: The matrix.
-
-    Returns:
-        dp; b p^c [MPa]; the factor 1 - 3 mu dp / q_tr on the trial stress; the coefficient of
-        -2 mu n n in the tangent; the flow direction xx, yy, xy, which is zero without yielding.
-    """
+    """dp, b p^c, 1 - 3 mu dp / q_tr, the factor of -2 mu n n, and n, for a trial deviator."""
     norm = math.sqrt(2.0 * (sxx * sxx + syy * syy + sxx * syy + sxy * sxy))
     q_trial = _ROOT * norm
     mu, a = law.shear_modulus, law.yield_stress
@@ -300,7 +271,7 @@ def _deviatoric_tangent(
 
 @_compiled
 def assemble_tangent(
-    elements: Elements, kappa: float, tangent: Floats, slots: Integers, matrix: BorderedMatrix
+    elements: Elements, kappa: float, tangent: Floats, slots: Ints, matrix: BorderedMatrix
 ) -> None:
     """Assemble the consistent tangent, the sum over points of w B^T D B, bordered by B^T D and D.
 
@@ -371,7 +342,7 @@ def _add_shear(m: int, q: int, elements: Elements, tangent: Floats, db: Floats, 
 
 
 @_inlined
-def _scatter(m: int, k: Floats, dofs: Integers, slots: Integers, matrix: BorderedMatrix) -> None:
+def _scatter(m: int, k: Floats, dofs: Ints, slots: Ints, matrix: BorderedMatrix) -> None:
     """Add the matrix k (15, 15) of element m to the assembled tangent."""
     values, border, macro = matrix
     slot = 0

@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 from fe_data.arrays import Floats
-from fe_data.geometry.mesh import MATRIX
+from fe_data.geometry.outline import MATRIX
 from fe_data.mechanics.properties import equivalent_strain, von_mises
 from fe_data.mechanics.rve import RVESolution
 
@@ -18,12 +18,7 @@ _TO_CORNERS = np.array([[5, -1, -1], [-1, 5, -1], [-1, -1, 5]]) / 3
 
 
 def plot_rve(rve: RVESolution, title: str = "") -> Figure:
-    """Six panels: arrangement, mesh, von Mises stress, averaged curve, properties, plastic strain.
-
-    Args:
-        rve: A solved volume element.
-        title: Heading, for instance the inputs.
-    """
+    """Arrangement, mesh, von Mises stress, averaged curve, properties and plastic strain."""
     figure = Figure(figsize=(14.5, 8.6), layout="constrained")
     axes = figure.subplots(2, 3, width_ratios=[1.0, 1.0, 1.12])
     draw_arrangement(axes[0, 0], rve)
@@ -164,7 +159,9 @@ def _field(ax: Axes, rve: RVESolution, values: Floats, label: str, colours: str)
     xy, z = d.points[d.triangles][:, parts].reshape(-1, 2), at_nodes[:, parts].reshape(-1)
     triangles = np.arange(len(xy)).reshape(-1, 3)
     low, high = np.quantile(values, [0.0, 0.998])
-    drawn = ax.tripcolor(*xy.T, triangles, z, shading="gouraud", cmap=colours, vmin=low, vmax=high)
+    x, y = xy.T
+    options = {"cmap": colours, "vmin": low, "vmax": high}
+    drawn = ax.tripcolor(x, y, z, triangles=triangles, shading="gouraud", **options)
     drawn.set_rasterized(True)
     shifts = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
     centres = (rve.microstructure.centres[:, None] + shifts).reshape(-1, 2)
@@ -179,7 +176,8 @@ def _nodal_means(rve: RVESolution, at_nodes: Floats) -> Floats:
     key = 2 * d.merged[d.triangles] + (d.material == MATRIX)[:, None]
     total = np.bincount(key.ravel(), at_nodes.ravel())
     count = np.bincount(key.ravel())
-    return total[key] / count[key]
+    means: Floats = total[key] / count[key]
+    return means
 
 
 def _circle(centre: Floats, radius: float) -> Floats:

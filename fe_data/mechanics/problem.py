@@ -7,7 +7,7 @@ joins the unknowns with the mean stress as its force.
 
 import numpy as np
 
-from fe_data.arrays import Floats, Integers
+from fe_data.arrays import Floats, Ints
 from fe_data.mechanics.bordered_system import BorderedSystem
 from fe_data.mechanics.condensation import condense, moduli
 from fe_data.mechanics.elements import Discretisation
@@ -78,7 +78,7 @@ class RVEProblem:
         size = np.bincount(self.matrix.dofs.ravel(), unit.ravel(), self.n)
         self.force_scale = float(np.linalg.norm(size))
 
-    def _build_pattern(self, outlines: list[Integers]) -> tuple[Integers, Integers]:
+    def _build_pattern(self, outlines: list[Ints]) -> tuple[Ints, Ints]:
         """Sparsity of the tangent, and its constant part: fibres and the held node."""
         blocks = (self.matrix.dofs, *(outline[None] for outline in outlines))
         keys = [_pair_keys(dofs, self.n) for dofs in blocks]
@@ -126,8 +126,9 @@ class RVEProblem:
             u, macro_strain, self.matrix, self.law, state.old, state.new,
             state.increment, state.tangent, force, integrals,
         )  # fmt: skip
-        in_fibres = constant.border.T @ u + constant.macro @ macro_strain
-        out[n:] = in_fibres + integrals[[0, 1, 3]]
+        out[n:] = constant.border.T @ u + constant.macro @ macro_strain
+        in_fibres = out[n:].copy()
+        out[n:] += integrals[[0, 1, 3]]
         self._evaluations += 1
         return out, integrals, in_fibres
 
@@ -177,9 +178,9 @@ class RVEProblem:
         return u
 
 
-def _pair_keys(dofs: Integers, n: int) -> Integers:
+def _pair_keys(dofs: Ints, n: int) -> Ints:
     """Keys row * n + column of the upper triangle of each dense block of dofs (m, k)."""
     i, j = np.triu_indices(dofs.shape[1])
     a, b = dofs[:, i].astype(np.int64), dofs[:, j].astype(np.int64)
-    keys: Integers = (np.minimum(a, b) * n + np.maximum(a, b)).ravel()
+    keys: Ints = (np.minimum(a, b) * n + np.maximum(a, b)).ravel()
     return keys

@@ -4,7 +4,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -18,7 +18,7 @@ from fe_data.mechanics.problem import RVEProblem
 from fe_data.mechanics.properties import EffectiveProperties, effective_properties
 from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
 
-_Arguments, _Value = ParamSpec("_Arguments"), TypeVar("_Value")
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
@@ -147,8 +147,6 @@ def solve_rve(
     return solve_microstructure(microstructure, inputs, settings, loading, fit=fit, seconds=seconds)
 
 
-# The last bits of a threaded sum depend on the number of threads.
-@threadpool_limits.wrap(limits=1)
 def solve_microstructure(
     microstructure: Microstructure,
     inputs: Inputs,
@@ -159,32 +157,19 @@ def solve_microstructure(
     element: str = "P2/P0",
     seconds: dict[str, float] | None = None,
 ) -> RVESolution:
-    """Simulate one volume element with a given fibre arrangement instead of `inputs.vf`.
-
-    Args:
-        microstructure: Fibre arrangement.
-        inputs: The four inputs, of which the volume fraction is not used.
-        settings: Everything else.
-        loading: See `solve_rve`.
-        fit: See `solve_rve`.
-        element: Kind of element in the matrix, see `elements.discretise`.
-        seconds: Wall times of earlier stages, which go into the solution [s].
-
-    Returns:
-        The solved volume element.
-    """
+    """`solve_rve` for a given fibre arrangement, which takes the place of `inputs.vf`."""
     loading = loading or uniaxial(settings.strain)
     fit = _to_be_fitted(loading, fit)
     clock = _Clock(seconds or {})
-    mesh = clock("mesh", generate_mesh, microstructure, settings.resolution)
-    d = clock("discretisation", discretise, mesh, element)
-    problem = clock("assembly", RVEProblem, d, inputs, settings)
-    steps, tolerance = settings.increments, settings.tolerance
-    path = clock("solution", solve_load_steps, problem, loading, steps, tolerance)
-    fields = clock("fields", recover_fields, d, problem, path)
-    a = settings.a_MPa
-    effective = clock("extraction", effective_properties, path.history, a) if fit else None
-    p_sigma = overstressed_fraction(d, fields.fibre_stress, settings.fibre_stress_MPa)
+    a, steps, tolerance = settings.a_MPa, settings.increments, settings.tolerance
+    with threadpool_limits(limits=1):  # the last bits of a threaded sum depend on their number
+        mesh = clock("mesh", generate_mesh, microstructure, settings.resolution)
+        d = clock("discretisation", discretise, mesh, element)
+        problem = clock("assembly", RVEProblem, d, inputs, settings)
+        path = clock("solution", solve_load_steps, problem, loading, steps, tolerance)
+        fields = clock("fields", recover_fields, d, problem, path)
+        effective = clock("extraction", effective_properties, path.history, a) if fit else None
+        p_sigma = overstressed_fraction(d, fields.fibre_stress, settings.fibre_stress_MPa)
     return RVESolution(microstructure, d, problem, path, fields, effective, p_sigma, clock.seconds)
 
 
@@ -205,11 +190,8 @@ class _Clock:
     def __init__(self, seconds: dict[str, float]):
         self.seconds = dict(seconds)
 
-    def __call__(
-        self, name: str, function: Callable[_Arguments, _Value],
-        *args: _Arguments.args, **options: _Arguments.kwargs,
-    ) -> _Value:  # fmt: skip
+    def __call__(self, name: str, function: Callable[..., _Value], *args: Any) -> _Value:
         start = time.perf_counter()
-        value = function(*args, **options)
+        value = function(*args)
         self.seconds[name] = time.perf_counter() - start
         return value

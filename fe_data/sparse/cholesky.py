@@ -1,23 +1,23 @@
-"""Positive definite systems whose matrix changes slowly: a preconditioner and a product.
+"""Numeric phase of the sparse Cholesky factorisation, and products with the matrix.
 
-`MultifrontalCholesky` factorises in single precision: ten times faster than the sparse Cholesky
-of general libraries on the matrix of a cell, and accurate enough to precondition conjugate
-gradients, which then need one or two iterations. `python -m bench.fe_solvers` compares.
+Each front holds a panel of k columns and m rows, which becomes a part of the factor, and an update
+that its parent takes over (multifrontal method; Duff & Reid, 1983).
 """
 
 import numpy as np
 
+from fe_data.arrays import Floats, Ints, Singles
 from fe_data.sparse.compilation import compiled
 from fe_data.sparse.lapack import sgemv, spotrf, ssyrk, strsm, strsv
 from fe_data.sparse.symbolic import Elimination, plan_elimination
 
-# Added to the diagonal, relatively, when rounding makes the factorisation fail.
+# Relative shifts of the diagonal, tried in turn when rounding makes the factorisation fail.
 _SHIFTS = (0.0, 1e-6, 1e-4, 1e-2)
 
 
 @compiled()
-def symmetric_product(indptr, indices, values, x, y):
-    """Write A x to y, from the upper triangle of A."""
+def symmetric_product(indptr: Ints, indices: Ints, values: Floats, x: Floats, y: Floats) -> None:
+    """Write A x (n,) to y (n,), from the upper triangle of A (CSR)."""
     y[:] = 0.0
     for i in range(len(indptr) - 1):
         total = 0.0
@@ -31,42 +31,32 @@ def symmetric_product(indptr, indices, values, x, y):
 
 
 class MultifrontalCholesky:
-    """Sparse Cholesky in single precision for one pattern, of which the upper triangle is stored.
+    """Sparse Cholesky in single precision for one pattern, a `solver.SparseCholesky`.
 
     Change `values` in place, call `factorise`, then `solve`. The symbolic phase is done once.
 
     Args:
         indptr: (n + 1,) of the upper triangle with a full diagonal (CSR).
         indices: Its columns.
-        coordinates: (nodes, 2) where the unknowns are; those of a node follow each other and
+        coordinates: (nodes, 2) positions of the unknowns; those of a node follow each other and
             have one pattern.
     """
 
     name = "multifrontal"
 
-    def __init__(self, indptr: np.ndarray, indices: np.ndarray, coordinates: np.ndarray):
-        plan = plan_elimination(indptr, indices, coordinates)
-        panels = np.concatenate([[0], np.cumsum(plan.eliminated.astype(np.int64) * plan.size)])
+    def __init__(self, indptr: Ints, indices: Ints, coordinates: Floats):
         self.values = np.zeros(len(indices))
-        self._slots = _entry_slots(
-            indptr, indices, plan.position, plan.first, plan.start, plan.rows,
-            plan.eliminated, plan.size, panels,
-        )  # fmt: skip
+        self.plan = plan = plan_elimination(indptr, indices, coordinates)
+        sizes = plan.eliminated.astype(np.int64) * plan.size
+        self._panels = np.concatenate([[0], np.cumsum(sizes)])
+        self._slots = _entry_slots(indptr, indices, plan, self._panels)
         self._diagonal = self._slots[indptr[:-1]]
-        self._plan = plan
-        self._factor = np.empty(panels[-1], np.float32)
-        stack, place, depth = _stack_places(plan.eliminated, plan.size, plan.parent)
+        self._factor = np.empty(self._panels[-1], np.float32)
+        self._stack, self._place, depth = _stack_places(plan)
         self._updates = np.empty((2, depth), np.float32)
-        self._fronts = (plan.eliminated, plan.size, plan.start, panels)
-        self._tree = (plan.in_parent, plan.children, plan.sibling, stack, place)
         self._y = np.empty(len(plan.position), np.float32)
         self._rest = np.empty(plan.size.max(initial=0), np.float32)
         self._valid = False
-
-    @property
-    def plan(self) -> Elimination:
-        """The symbolic phase."""
-        return self._plan
 
     def factorise(self) -> None:
         """Factorise the current values."""
@@ -74,29 +64,31 @@ class MultifrontalCholesky:
             self._factor[:] = 0.0
             self._factor[self._slots] = self.values
             self._factor[self._diagonal] *= 1.0 + shift
-            self._valid = _factorise(self._factor, *self._fronts, *self._tree, self._updates)
+            self._valid = _factorise(
+                self._factor, self.plan, self._panels, self._stack, self._place, self._updates
+            )
             if self._valid:
                 return
 
-    def solve(self, rhs: np.ndarray) -> np.ndarray:
+    def solve(self, rhs: Floats) -> Floats:
         """Solve for right-hand sides (n,) or (n, k); nan where the matrix was indefinite."""
         columns = rhs.reshape(len(rhs), -1).T
         x = np.full_like(columns, np.nan, order="C", dtype=float)
         if self._valid:
-            plan, y = self._plan, self._y
-            k, m, start, panels = self._fronts
-            fronts = (self._factor, k, m, plan.first, start, plan.rows, panels, y, self._rest)
+            y, position = self._y, self.plan.position
             for b, solution in zip(columns, x, strict=True):
-                y[plan.position] = b
-                _substitute_forward(*fronts)
-                _substitute_backward(*fronts)
-                solution[:] = y[plan.position]
+                y[position] = b
+                _substitute_forward(self._factor, self.plan, self._panels, y, self._rest)
+                _substitute_backward(self._factor, self.plan, self._panels, y, self._rest)
+                solution[:] = y[position]
         return x.T.reshape(rhs.shape)
 
 
 @compiled()
-def _entry_slots(indptr, indices, position, first, start, rows, k, m, panels):
-    """Where each entry of the upper triangle goes in the panels of the factor."""
+def _entry_slots(indptr: Ints, indices: Ints, plan: Elimination, panels: Ints) -> Ints:
+    """Place of each entry of the upper triangle in the panels of the factor."""
+    position, first, start, rows = plan.position, plan.first, plan.start, plan.rows
+    k, m = plan.eliminated, plan.size
     owner = np.repeat(np.arange(len(k)), k)
     slots = np.empty(len(indices), np.int64)
     for i in range(len(indptr) - 1):
@@ -113,12 +105,13 @@ def _entry_slots(indptr, indices, position, first, start, rows, k, m, panels):
 
 
 @compiled()
-def _stack_places(k, m, parent):
-    """Where updates wait for the parent's front: on two stacks, even and odd levels of the tree.
+def _stack_places(plan: Elimination) -> tuple[Ints, Ints, int]:
+    """Places where updates wait for the parent, on a stack each for even and odd levels.
 
     Returns:
-        Stack of each front, its place there, and how deep the stacks get.
+        Stack of each front, place of its update there, and the depth that the stacks need.
     """
+    k, m, parent = plan.eliminated, plan.size, plan.parent
     nf = len(k)
     level, place, lowest = np.zeros(nf, np.int64), np.empty(nf, np.int64), np.full(nf, -1)
     for f in range(nf - 1, -1, -1):
@@ -137,15 +130,25 @@ def _stack_places(k, m, parent):
 
 
 @compiled(error_model="numpy")
-def _factorise(factor, k, m, start, panels, in_parent, children, sibling, stack, place, updates):
+def _factorise(
+    factor: Singles, plan: Elimination, panels: Ints, stack: Ints, place: Ints,
+    updates: Singles,
+) -> bool:  # fmt: skip
     """Factorise the panels in place, front by front.
 
-    Front f's panel has its k columns of m rows; what it subtracts from later columns waits, as a
-    lower triangle, in `updates`.
+    Args:
+        factor: Panels of all fronts; each has k columns of m rows.
+        plan: The fronts.
+        panels: (nf + 1,) start of each panel.
+        stack: (nf,) stack of each front's update.
+        place: (nf,) place of the update there.
+        updates: (2, depth) the two stacks; an update is a lower triangle, stored as a square.
 
     Returns:
         Whether the matrix is positive definite in single precision.
     """
+    k, m, start, in_parent = plan.eliminated, plan.size, plan.start, plan.in_parent
+    children, sibling = plan.children, plan.sibling
     lower, right = np.array([76], np.int8), np.array([82], np.int8)
     transposed, plain = np.array([84], np.int8), np.array([78], np.int8)
     one, minus = np.ones(1, np.float32), -np.ones(1, np.float32)
@@ -182,7 +185,9 @@ def _factorise(factor, k, m, start, panels, in_parent, children, sibling, stack,
 
 
 @compiled(error_model="numpy")
-def _add_update(child, rows, panel, update, k, m):
+def _add_update(
+    child: Singles, rows: Ints, panel: Singles, update: Singles, k: int, m: int
+) -> None:
     """Add a child's update, a lower triangle, to the panel and the update of its parent."""
     n, u = len(rows), m - k
     for j in range(n):
@@ -195,8 +200,11 @@ def _add_update(child, rows, panel, update, k, m):
 
 
 @compiled(error_model="numpy")
-def _substitute_forward(factor, k, m, first, start, rows, panels, y, rest):
-    """Solve L z = y in place; rest is scratch."""
+def _substitute_forward(
+    factor: Singles, plan: Elimination, panels: Ints, y: Singles, rest: Singles
+) -> None:
+    """Solve L z = y in place; `rest` is scratch for the updated rows of a front."""
+    k, m, first, start, rows = plan.eliminated, plan.size, plan.first, plan.start, plan.rows
     lower, plain = np.array([76], np.int8), np.array([78], np.int8)
     one, zero = np.ones(1, np.float32), np.zeros(1, np.float32)
     sizes, step = np.empty(3, np.int32), np.ones(1, np.int32)
@@ -217,8 +225,11 @@ def _substitute_forward(factor, k, m, first, start, rows, panels, y, rest):
 
 
 @compiled(error_model="numpy")
-def _substitute_backward(factor, k, m, first, start, rows, panels, y, rest):
-    """Solve Lᵀ z = y in place; rest is scratch."""
+def _substitute_backward(
+    factor: Singles, plan: Elimination, panels: Ints, y: Singles, rest: Singles
+) -> None:
+    """Solve L^T z = y in place; `rest` is scratch for the updated rows of a front."""
+    k, m, first, start, rows = plan.eliminated, plan.size, plan.first, plan.start, plan.rows
     lower, plain = np.array([76], np.int8), np.array([78], np.int8)
     transposed = np.array([84], np.int8)
     one, minus = np.ones(1, np.float32), -np.ones(1, np.float32)

@@ -1,35 +1,37 @@
 """Nested dissection by coordinates: an order of elimination that keeps a sparse factor sparse.
 
-Nodes are halved along x or y, again and again; those that join the halves, the separator, are
-eliminated after both. Source: George (1973); Heath & Raghavan (1995) for cuts by coordinates.
+The nodes of a graph are halved along x or y, and so are the halves. The separator, the nodes that
+join two halves, is eliminated after both. References: George (1973); Heath & Raghavan (1995) for
+cuts by coordinates.
 """
 
 import numpy as np
 
+from fe_data.arrays import Floats, Ints
 from fe_data.sparse.compilation import compiled
 
 _LEFT, _RIGHT, _SEPARATOR = 0, 1, 2
-_LEAF = 12  # nodes that are not halved further
-_SMALLEST_SHARE = 0.2  # of the nodes, on either side of a cut
+_LEAF = 12  # number of nodes that is not halved further
+_SMALLEST_SHARE = 0.2  # least share of the nodes on either side of a cut
 
 
 @compiled()
-def nested_dissection(indptr, indices, coordinates):
+def nested_dissection(indptr: Ints, indices: Ints, coordinates: Floats) -> Ints:
     """Order the nodes of a graph.
 
     Cuts may cross edges of any length, so the graph may be periodic.
 
     Args:
-        indptr: (n + 1,) of the symmetric adjacency (CSR); loops do no harm.
-        indices: Neighbours.
-        coordinates: (n, 2).
+        indptr: (n + 1,) of the symmetric adjacency matrix (CSR), with or without its diagonal.
+        indices: Its columns, the neighbours of each node.
+        coordinates: (n, 2) positions of the nodes.
 
     Returns:
         (n,) nodes in the order of elimination.
     """
     n = len(coordinates)
-    # Each part is a range of both lists: its nodes by x and by y.
-    lists = np.empty((2, n), np.int32)
+    # Each part is one range of both lists, which hold its nodes by x and by y.
+    lists: Ints = np.empty((2, n), np.int32)
     for axis in range(2):
         lists[axis] = np.argsort(coordinates[:, axis])
     rank, part = np.full(n, -1, np.int32), np.zeros(n, np.int32)
@@ -57,12 +59,15 @@ def nested_dissection(indptr, indices, coordinates):
             left, right = _split(lists[other, start:end], label, scratch)
         stack.append((start, start + left))
         stack.append((start + left, start + left + right))
-    return lists[0]
+    order: Ints = lists[0]
+    return order
 
 
 @compiled()
-def _reach(indptr, indices, v, rank, part, number):
-    """Lowest and highest rank of a node and its neighbours in the part."""
+def _reach(
+    indptr: Ints, indices: Ints, v: int, rank: Ints, part: Ints, number: int
+) -> tuple[int, int]:
+    """Lowest and highest rank of node v and its neighbours in the part with this number."""
     low = high = rank[v]
     for t in range(indptr[v], indptr[v + 1]):
         w = indices[t]
@@ -72,16 +77,18 @@ def _reach(indptr, indices, v, rank, part, number):
 
 
 @compiled()
-def _best_cut(indptr, indices, nodes, rank, part, number):
+def _best_cut(
+    indptr: Ints, indices: Ints, nodes: Ints, rank: Ints, part: Ints, number: int
+) -> tuple[float, int, bool]:
     """Cut of sorted nodes with a small separator and even halves.
 
     Returns:
-        Cost, nodes left of the cut, and whether the separator is taken from the right.
+        Cost, number of nodes left of the cut, and whether the separator is taken from the right.
     """
     n = len(nodes)
     for i in range(n):
         rank[nodes[i]] = i
-    # change[h, c]: how the separator grows from cut c to c + 1 (c nodes on the left).
+    # change[hand, c]: growth of the separator when the cut moves from c to c + 1 nodes on its left.
     change = np.zeros((2, n + 2), np.int32)
     for i in range(n):
         low, high = _reach(indptr, indices, nodes[i], rank, part, number)
@@ -108,7 +115,10 @@ def _best_cut(indptr, indices, nodes, rank, part, number):
 
 
 @compiled()
-def _label(indptr, indices, nodes, rank, part, number, cut, right_hand, label):
+def _label(
+    indptr: Ints, indices: Ints, nodes: Ints, rank: Ints, part: Ints,
+    number: int, cut: int, right_hand: bool, label: Ints,
+) -> None:  # fmt: skip
     """Mark each node as left, right or separator."""
     for i in range(len(nodes)):
         rank[nodes[i]] = i
@@ -121,8 +131,8 @@ def _label(indptr, indices, nodes, rank, part, number, cut, right_hand, label):
 
 
 @compiled()
-def _split(nodes, label, scratch):
-    """Sort nodes by label, in place, without changing their order otherwise."""
+def _split(nodes: Ints, label: Ints, scratch: Ints) -> tuple[int, int]:
+    """Sort nodes by label in place, stably; returned are the numbers on the left and right."""
     counts, place = np.zeros(3, np.int64), 0
     for wanted in range(3):
         for v in nodes:

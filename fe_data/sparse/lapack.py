@@ -7,14 +7,15 @@ column by column, in single precision.
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba import types
+from numba import types as _types
 from numba.extending import get_cython_function_address
 
+types: Any = _types
 _char, _int = types.CPointer(types.int8), types.CPointer(types.int32)
 _real = types.CPointer(types.float32)
 
 
-def _routine(module: str, name: str, *arguments: types.Type) -> Any:
+def _routine(module: str, name: str, *arguments: Any) -> Any:
     # Numba's cache keeps symbols, not addresses, which change from one process to the next.
     symbol = f"fe_data_{name}"
     llvm.add_symbol(symbol, get_cython_function_address(f"scipy.linalg.{module}", name))

@@ -3,7 +3,7 @@
 import numpy as np
 from petsc4py import PETSc
 
-from fe_data.arrays import Floats, Integers
+from fe_data.arrays import Floats, Ints
 
 _PACKAGES = {"cholmod": "cholmod", "petsc": "mumps"}
 
@@ -17,7 +17,7 @@ class PetscCholesky:
         name: "cholmod", or "petsc" for MUMPS.
     """
 
-    def __init__(self, indptr: Integers, indices: Integers, name: str):
+    def __init__(self, indptr: Ints, indices: Ints, name: str):
         n = len(indptr) - 1
         self.name, self.values = name, np.zeros(len(indices))
         csr = (indptr.astype(np.int32), indices.astype(np.int32), self.values)

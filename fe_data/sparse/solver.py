@@ -3,7 +3,7 @@
 import os
 from typing import Protocol
 
-from fe_data.arrays import Floats, Integers
+from fe_data.arrays import Floats, Ints
 
 VARIABLE = "FE_DATA_SOLVER"
 SOLVERS = ("own", "cholmod", "petsc")
@@ -42,7 +42,7 @@ def chosen_solver() -> str:
     return name
 
 
-def sparse_cholesky(indptr: Integers, indices: Integers, coordinates: Floats) -> SparseCholesky:
+def sparse_cholesky(indptr: Ints, indices: Ints, coordinates: Floats) -> SparseCholesky:
     """The chosen solver for one sparsity pattern, see `MultifrontalCholesky` for the arguments."""
     name = chosen_solver()
     if name == "own":

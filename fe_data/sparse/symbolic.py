@@ -1,34 +1,34 @@
 """Symbolic phase of the sparse Cholesky factorisation: order of elimination, fronts, their rows.
 
 Unknowns are eliminated in groups, the fronts: dense matrices of m rows, of which k unknowns are
-eliminated and m - k are updated. Fronts form a tree; a front follows all its children. Source:
+eliminated and m - k are updated. Fronts form a tree; a front follows all its children. References:
 Duff & Reid (1983) for the method; Liu (1990) for elimination trees; Ashcraft & Grimes (1989) for
 the amalgamation of small fronts.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from fe_data.arrays import Floats, Ints
 from fe_data.sparse.compilation import compiled
 from fe_data.sparse.dissection import nested_dissection
 
 
-@dataclass(frozen=True)
-class Elimination:
-    """The fronts of a sparsity pattern, in the order of elimination; nf fronts, n unknowns."""
+class Elimination(NamedTuple):
+    """The nf fronts of a sparsity pattern with n unknowns, in the order of elimination."""
 
-    position: np.ndarray  # (n,) where an unknown comes in the order
-    eliminated: np.ndarray  # (nf,) k
-    size: np.ndarray  # (nf,) m
-    parent: np.ndarray  # (nf,) -1 at a root
-    first: np.ndarray  # (nf + 1,) first position that a front eliminates
-    start: np.ndarray  # (nf + 1,) where its rows start in `rows` and `in_parent`
-    rows: np.ndarray  # positions of its m - k updated rows, ascending
-    in_parent: np.ndarray  # their rows in the parent's front
-    children: np.ndarray  # (nf,) first child of a front, -1 for none
-    sibling: np.ndarray  # (nf,) next child of the same parent, -1 for none
+    position: Ints  # (n,) place of each unknown in the order
+    eliminated: Ints  # (nf,) number k of unknowns that a front eliminates
+    size: Ints  # (nf,) number m of rows of a front
+    parent: Ints  # (nf,) -1 at a root
+    first: Ints  # (nf + 1,) first position that a front eliminates
+    start: Ints  # (nf + 1,) first entry of a front in `rows` and `in_parent`
+    rows: Ints  # positions of the m - k updated rows of each front, ascending
+    in_parent: Ints  # rows of the parent's front that these are
+    children: Ints  # (nf,) first child of a front, -1 for none
+    sibling: Ints  # (nf,) next child of the same parent, -1 for none
 
     @property
     def flops(self) -> float:
@@ -37,16 +37,17 @@ class Elimination:
         return float(((m**3 - rest**3) / 3).sum())
 
 
-def plan_elimination(
-    indptr: np.ndarray, indices: np.ndarray, coordinates: np.ndarray
-) -> Elimination:
+def plan_elimination(indptr: Ints, indices: Ints, coordinates: Floats) -> Elimination:
     """Order the unknowns by nested dissection and find the fronts.
 
     Args:
         indptr: (n + 1,) of the upper triangle of a symmetric pattern with a full diagonal (CSR).
         indices: Its columns.
-        coordinates: (nodes, 2) where the unknowns are; those of a node follow each other and
+        coordinates: (nodes, 2) positions of the unknowns; those of a node follow each other and
             have one pattern.
+
+    Returns:
+        The fronts.
     """
     n = len(indptr) - 1
     block = n // len(coordinates)
@@ -62,7 +63,7 @@ def plan_elimination(
     parent = np.where(parent[post] >= 0, inverse[parent[post]], -1)
     first, up = _supernodes(parent, counts[post])
     group, k, m, up = _amalgamate(first, up, counts[post])
-    # Children lie before their parents, and so do the unknowns of the fronts joined to them.
+    # Unknowns of a front that was joined to its parent come before those of the parent.
     joined = np.argsort(np.repeat(group, np.diff(first)), kind="stable")
     order = order[post][joined]
     permuted = pattern[order][:, order]
@@ -75,7 +76,7 @@ def plan_elimination(
 
 
 @compiled()
-def _elimination_tree(indptr, indices):
+def _elimination_tree(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
     """Parent of each column and number of entries of the factor's columns, diagonal included."""
     n = len(indptr) - 1
     parent, ancestor = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
@@ -101,8 +102,8 @@ def _elimination_tree(indptr, indices):
 
 
 @compiled()
-def _children(parent):
-    """First child of each node and next sibling of each; ascending, -1 for none."""
+def _children(parent: Ints) -> tuple[Ints, Ints]:
+    """First child and next sibling of each node, in ascending order; -1 for none."""
     first, sibling = np.full(len(parent), -1, np.int32), np.full(len(parent), -1, np.int32)
     for v in range(len(parent) - 1, -1, -1):
         if parent[v] >= 0:
@@ -112,8 +113,8 @@ def _children(parent):
 
 
 @compiled()
-def _postorder(parent):
-    """Nodes of a forest, each subtree one after the other, children first."""
+def _postorder(parent: Ints) -> Ints:
+    """Order of the nodes of a forest in which subtrees are contiguous and end with their roots."""
     n = len(parent)
     child, sibling = _children(parent)
     order, stack, count = np.empty(n, np.int32), np.empty(n, np.int32), 0
@@ -135,8 +136,8 @@ def _postorder(parent):
 
 
 @compiled()
-def _supernodes(parent, counts):
-    """First columns of runs with the same rows, and the parent of each run."""
+def _supernodes(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """First column of each run of columns with the same rows, and the parent of each run."""
     n = len(parent)
     first, run = np.empty(n + 1, np.int32), np.empty(n, np.int32)
     number = -1
@@ -155,17 +156,17 @@ def _supernodes(parent, counts):
 
 
 @compiled()
-def _worth_joining(k, share):
-    """Whether a front that eliminates k may hold a share of zeros: few, large products are fast."""
+def _worth_joining(k: int, share: float) -> bool:
+    """Whether a joined front that eliminates k may store this share of zeros."""
     return k <= 4 or (k <= 16 and share < 0.8) or (k <= 48 and share < 0.1) or share < 0.05
 
 
 @compiled()
-def _amalgamate(first, up, counts):
+def _amalgamate(first: Ints, up: Ints, counts: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """Join small fronts to their parents.
 
     Returns:
-        The new front of each old one; k, m and the parent of each new one.
+        New front of each old one; k, m and parent of each new front.
     """
     nf = len(up)
     k, m, zeros = np.empty(nf, np.int32), np.empty(nf, np.int32), np.zeros(nf)
@@ -193,8 +194,10 @@ def _amalgamate(first, up, counts):
 
 
 @compiled()
-def _front_rows(indptr, indices, k, m, children, sibling):
-    """Updated rows of each front: those of its columns and of its children's fronts."""
+def _front_rows(
+    indptr: Ints, indices: Ints, k: Ints, m: Ints, children: Ints, sibling: Ints
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """`first`, `start`, `rows`, `in_parent`; a front updates rows of its columns and children."""
     nf, n = len(k), len(indptr) - 1
     first, start = np.zeros(nf + 1, np.int32), np.zeros(nf + 1, np.int64)
     first[1:], start[1:] = np.cumsum(k), np.cumsum(m - k)
@@ -222,7 +225,8 @@ def _front_rows(indptr, indices, k, m, children, sibling):
 
 
 @compiled()
-def _add_row(row, end, f, mark, rows, count):
+def _add_row(row: int, end: int, f: int, mark: Ints, rows: Ints, count: int) -> int:
+    """Append a row to `rows` unless front f eliminates or has it; the new number of rows."""
     if row >= end and mark[row] != f:
         mark[row] = f
         rows[count] = row

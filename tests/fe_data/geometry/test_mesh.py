@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from fe_data.geometry.mesh import MATRIX, generate_mesh, smallest_jacobian
+from fe_data.geometry.mesh import generate_mesh, smallest_jacobian
 from fe_data.geometry.microstructure import (
     Microstructure,
     periodic_distances,
     random_microstructure,
 )
+from fe_data.geometry.outline import MATRIX
 from fe_data.mechanics.elements import discretise
 
 
