@@ -53,7 +53,9 @@ except ValueError as error:
     sys.exit(f"make: {error}")
 
 OUT = ROOT / "figures" / RUN
-STYLE_FILES = [ROOT / "figures" / "paper.mplstyle"]
+STYLE = ROOT / "figures" / "paper.mplstyle"
+PUBLISHED = ROOT / "figures" / "published.yaml"
+TEMPLATE = ROOT / "figures" / "report" / "page.html"
 SHIPPED_TOLERANCE = "1e-6"  # relative, on the dolfinx that the shipped tables were made with
 PRESENTATION = ("plots.py", "progress.py")  # a sample does not depend on these
 
@@ -129,7 +131,7 @@ def task_notebook():
             "task_dep": _own_datasets(designs),
             "title": title,
             "actions": [(run_program, [["-m", "figures.pipeline.run_notebook", name, *options]])],
-            "file_dep": sorted({*code, *STYLE_FILES, *read}),
+            "file_dep": sorted({*code, STYLE, *read}),
             "uptodate": [
                 config_changed(
                     {"parameters": parameters, "settings": repr(PROFILE.settings_of(name))}
@@ -151,7 +153,7 @@ def task_report():
     metrics = [OUT / f"{name}.json" for name in PROFILE.at_once]
     apart = [OUT / f"{name}.json" for name in PROFILE.apart]
     code = sources(["figures.report.page"])
-    data = [ROOT / "figures" / name for name in ("report.html", "published.yaml")]
+    data = [TEMPLATE, PUBLISHED]
     yield {
         "name": RUN,
         "doc": f"write figures/{RUN}/index.html",

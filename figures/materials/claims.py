@@ -8,7 +8,7 @@ import numpy as np
 
 from fe_data.settings import OUTPUT_NAMES
 from figures.claims import Claim
-from figures.materials.problem import Samples
+from figures.materials.problem import Samples, by_output
 from figures.scores import Spread, all_hold, is_below, is_better
 
 SIZES = ("ind25", "ind50", "ind100")
@@ -20,7 +20,7 @@ def prior_mean_table(test_set: Samples, theta: np.ndarray) -> dict[str, float]:
     """Fig. 11 a in numbers: output → share of its variance that m(x) = θ v_f explains, R²."""
     residual = test_set.y - test_set.X[:, :1] * theta
     explained = 1 - (residual**2).mean(axis=0) / test_set.y.var(axis=0)
-    return dict(zip(OUTPUT_NAMES, map(float, explained), strict=True))
+    return by_output(explained)
 
 
 def claims(

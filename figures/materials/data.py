@@ -1,17 +1,15 @@
 """Numbers of the materials data (section 3.2.1 and Table 2 of the paper)."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.feature_selection import mutual_info_regression
 
-from fe_data.dataset.table import Table, load_table
+from fe_data.dataset.table import Table
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
 from figures.claims import Claim
-from figures.materials.problem import FEATURES, NOISE_COV, OUTPUT_SCALING
-from figures.pipeline.paths import table_path
+from figures.materials.problem import FEATURES, NOISE_COV, OUTPUT_SCALING, by_output
 
 TRAINING, TEST, UNIFORM = "train_beta", "test_uniform", "train_uniform"
 SETS = {  # Fig. 9
@@ -25,12 +23,6 @@ LEVEL = 0.95  # of the shuffled outputs' mutual information, above which a pair 
 NEIGHBOURS = 3  # of the estimator, scikit-learn's default
 
 
-def load_designs(data_dir: Path | str, designs: Sequence[str]) -> dict[str, Table]:
-    """Tables of those designs that a folder has, by name."""
-    paths = {design: table_path(Path(data_dir), design) for design in designs}
-    return {design: load_table(path) for design, path in paths.items() if path.is_file()}
-
-
 def coefficients_of_variation(table: Table) -> np.ndarray:
     """Scatter of the random arrangement: standard deviation over mean within each group.
 
@@ -40,8 +32,12 @@ def coefficients_of_variation(table: Table) -> np.ndarray:
     Returns:
         (n_groups, 5), in the order of OUTPUT_NAMES.
     """
-    groups = [table.outputs[table.group == group] for group in np.unique(table.group)]
-    return np.array([values.std(axis=0, ddof=1) / values.mean(axis=0) for values in groups])
+    return np.array([v.std(axis=0, ddof=1) / v.mean(axis=0) for v in _groups(table)])
+
+
+def _groups(table: Table) -> list[np.ndarray]:
+    """Outputs of the cells with the same inputs, (n_i, 5) for each group."""
+    return [table.outputs[table.group == group] for group in np.unique(table.group)]
 
 
 def noise_table(table: Table) -> dict[str, dict[str, float]]:
@@ -53,18 +49,19 @@ def noise_table(table: Table) -> dict[str, dict[str, float]]:
     Returns:
         Output → mean and standard error; the error is that of the mean variance over groups.
     """
-    groups = [table.outputs[table.group == group] for group in np.unique(table.group)]
+    groups = _groups(table)
     variances = np.array([values.var(axis=0, ddof=1) for values in groups])
     weights = np.array([len(values) - 1.0 for values in groups])
     deviation = np.sqrt(np.average(variances, axis=0, weights=weights))
     error = variances.std(axis=0, ddof=1) / np.sqrt(len(groups)) / (2 * deviation)
     percent = 100 / OUTPUT_SCALING.centre
-    return {
-        name: {"mean": float(value), "std": float(spread)}
-        for name, value, spread in zip(
-            OUTPUT_NAMES, deviation * percent, error * percent, strict=True
-        )
-    }
+    return _with_errors(deviation * percent, error * percent)
+
+
+def _with_errors(means: np.ndarray, errors: np.ndarray) -> dict[str, dict[str, float]]:
+    """Means and their standard errors, (5,) each, by output."""
+    errors_of = by_output(errors)
+    return {n: {"mean": mean, "std": errors_of[n]} for n, mean in by_output(means).items()}
 
 
 def mutual_information(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
@@ -98,7 +95,7 @@ def chance_level(inputs: np.ndarray, outputs: np.ndarray, shuffles: int, seed: i
 
 
 def share_outside(test: Table, training: Table) -> float:
-    """Share of test cells with an output outside the range of the training outputs."""
+    """Fraction of test cells with an output outside the range of the training outputs."""
     low, high = training.outputs.min(axis=0), training.outputs.max(axis=0)
     return float(np.mean(np.any((test.outputs < low) | (test.outputs > high), axis=1)))
 
@@ -129,10 +126,8 @@ def scatter_table(table: Table) -> dict[str, dict[str, Any]]:
     """Fig. 10 in numbers: output → mean coefficient of variation, standard error over groups."""
     values = coefficients_of_variation(table)
     error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-    return {
-        output: {"mean": float(mean), "std": float(s), "n_groups": len(values)}
-        for output, mean, s in zip(OUTPUT_NAMES, values.mean(axis=0), error, strict=True)
-    }
+    found = _with_errors(values.mean(axis=0), error)
+    return {output: cell | {"n_groups": len(values)} for output, cell in found.items()}
 
 
 def range_table(designs: Mapping[str, Table]) -> dict[str, dict[str, list[float]]]:
@@ -172,10 +167,8 @@ def _support_claim(designs: Mapping[str, Table]) -> Claim:
 def _scatter_claims(replicates: Table) -> list[Claim]:
     mean = {name: cell["mean"] for name, cell in scatter_table(replicates).items()}
     noise = noise_table(replicates)
-    ratio = {
-        name: noise[name]["mean"] / (100 * assumed)
-        for name, assumed in zip(OUTPUT_NAMES, NOISE_COV, strict=True)
-    }
+    assumed = by_output(100 * np.array(NOISE_COV))
+    ratio = {name: cell["mean"] / assumed[name] for name, cell in noise.items()}
     return [
         Claim(
             "Fig. 10",

@@ -1,5 +1,6 @@
 """The paper's materials example: tables, scaling, functional prior and noise (section 3.2)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,9 +8,9 @@ import numpy as np
 
 from bnn import RBF, GaussianProcessPrior, LinearMean
 from bnn.scaling import BoundsScaler
-from fe_data.dataset.table import load_table
+from fe_data.dataset.table import Table, load_table
 from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
-from figures.pipeline.paths import table_path
+from figures.pipeline.paths import table_path, tables_of
 
 # Physical ranges that [-1, 1] stands for.
 OUTPUT_BOUNDS = {
@@ -37,19 +38,31 @@ LABELS = {
     "nu_eff": r"$\nu_\mathrm{eff}$ [–]",
     "p_sigma": r"$p_\sigma$ [–]",
 }
-
-
 INPUT_SCALING = BoundsScaler(*np.transpose(list(INPUT_BOUNDS.values())))
 OUTPUT_SCALING = BoundsScaler(*np.transpose(list(OUTPUT_BOUNDS.values())))
 
 
+# Means of the columns of the tables that the authors published, inputs then outputs.
+MEANS = {
+    "train_beta": (0.16787, 477.301, 400.525, 0.375054, 461.01, 0.344676, 121.672, 0.291417,
+                   0.144302),
+    "test_uniform": (0.251644, 407.971, 400.77, 0.354054, 512.377, 0.316804, 131.87, 0.287322,
+                     0.305258),
+}  # fmt: skip
+SAME_MEAN = 1e-4  # relative difference up to which a column is the published one
+
+
 @dataclass(frozen=True)
 class Samples:
-    """A table of simulated cells, scaled and physical."""
+    """A table of simulated cells, scaled.
 
-    X: np.ndarray  # (n, 4) scaled inputs
-    y: np.ndarray  # (n, 5) scaled outputs
-    n_failed: int  # rows without outputs, left out
+    Attributes:
+        X: Inputs, (n, 4).
+        y: Outputs, (n, 5).
+    """
+
+    X: np.ndarray
+    y: np.ndarray
 
     def __len__(self) -> int:
         return len(self.X)
@@ -61,36 +74,44 @@ class Samples:
 
     def head(self, count: int) -> "Samples":
         """The first samples of the table."""
-        return Samples(self.X[:count], self.y[:count], self.n_failed)
+        return Samples(self.X[:count], self.y[:count])
 
 
 def available(data_dir: Path | str, design: str) -> bool:
     """Whether a folder has the table of a design."""
-    return table_path(Path(data_dir), design).is_file()
+    return table_path(data_dir, design).is_file()
 
 
 def load_samples(data_dir: Path | str, design: str) -> Samples:
-    """Read the table of a design.
-
-    Args:
-        data_dir: folder with DESIGN/dataset.csv or DESIGN.csv.
-        design: name of the design.
-
-    Returns:
-        Its samples with outputs, scaled.
+    """Scaled samples of a design; cells whose simulation failed are left out.
 
     Raises:
-        FileNotFoundError: the folder has no such table.
-        fe_data.dataset.table.TableError: the table cannot be used.
+        FileNotFoundError: The folder has no table of the design.
+        fe_data.dataset.table.TableError: The table cannot be used.
     """
-    path = table_path(Path(data_dir), design)
-    if not path.is_file():
+    table = load_designs(data_dir, [design]).get(design)
+    if table is None:
         raise FileNotFoundError(
             f"no table of {design!r} in {data_dir}: {design}/dataset.csv or {design}.csv is needed"
         )
-    table = load_table(path)
-    X, y = INPUT_SCALING.transform(table.inputs), OUTPUT_SCALING.transform(table.outputs)
-    return Samples(X, y, len(table.failed))
+    return Samples(INPUT_SCALING.transform(table.inputs), OUTPUT_SCALING.transform(table.outputs))
+
+
+def load_designs(data_dir: Path | str, designs: Iterable[str]) -> dict[str, Table]:
+    """Tables of those designs that a folder has, by name."""
+    return {design: load_table(path) for design, path in tables_of(data_dir, designs).items()}
+
+
+def published_tables(data_dir: Path | str, designs: Iterable[str]) -> list[str]:
+    """Those designs whose table in a folder is the published one, told by its means."""
+    tables = load_designs(data_dir, [design for design in designs if design in MEANS])
+    means = {name: np.hstack([t.inputs, t.outputs]).mean(axis=0) for name, t in tables.items()}
+    return [name for name in means if np.allclose(means[name], MEANS[name], SAME_MEAN, atol=0)]
+
+
+def by_output(values: np.ndarray) -> dict[str, float]:
+    """One value for each output, (5,), by its name."""
+    return dict(zip(OUTPUT_NAMES, map(float, values), strict=True))
 
 
 def noise_std() -> np.ndarray:
@@ -99,7 +120,7 @@ def noise_std() -> np.ndarray:
 
 
 def fit_theta(samples: Samples) -> np.ndarray:
-    """Least-squares slopes of the prior mean m(x) = θ x[0], one an output, (5,)."""
+    """Least-squares slopes of the prior mean m(x) = θ x[0], one for each output, (5,)."""
     slope = samples.X[:, 0]
     return slope @ samples.y / (slope @ slope)
 
@@ -108,7 +129,7 @@ def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
     """The prior p(g) of section 3.2.2.
 
     Args:
-        theta: slopes of the mean in the scaled volume fraction, (5,).
+        theta: Slopes of the mean in the scaled volume fraction, (5,).
 
     Returns:
         Independent Gaussian processes on each output's influential inputs, clipped at y > 0.

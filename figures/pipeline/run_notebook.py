@@ -11,12 +11,12 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import nbformat
+import papermill
 import yaml
+from nbconvert import HTMLExporter
+from papermill.exceptions import PapermillExecutionError
 
-from figures.pipeline.paths import ROOT
-
-NOTEBOOKS = ROOT / "notebooks"
+from figures.pipeline.paths import NOTEBOOKS, ROOT
 
 
 class NotebookError(RuntimeError):
@@ -27,7 +27,7 @@ def find_notebook(name: str) -> Path:
     """Path of a notebook given by name or path.
 
     Raises:
-        NotebookError: there is none.
+        NotebookError: There is none.
     """
     path = Path(name) if name.endswith(".ipynb") else NOTEBOOKS / f"{name}.ipynb"
     if not path.is_file():
@@ -37,37 +37,22 @@ def find_notebook(name: str) -> Path:
 
 
 def declared_parameters(path: Path) -> dict[str, Any]:
-    """Variables of the parameters cell with their defaults.
-
-    Args:
-        path: notebook.
-
-    Returns:
-        Name and default of each parameter.
+    """Parameters of a notebook with their defaults.
 
     Raises:
-        NotebookError: not exactly one cell is tagged `parameters`, or it is more than a list of
-            literal assignments.
+        NotebookError: No cell that is tagged `parameters` assigns any.
     """
-    cells = nbformat.read(path, as_version=4).cells
-    tagged = [cell for cell in cells if "parameters" in cell.metadata.get("tags", [])]
-    if len(tagged) != 1:
-        raise NotebookError(
-            f"{path.name} has {len(tagged)} cells tagged 'parameters': one is needed"
-        )
-    declared = {}
-    for statement in ast.parse(tagged[0].source).body:
-        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-            raise NotebookError(f"{path.name}: its parameters cell must hold assignments only")
-        declared[ast.unparse(statement.targets[0])] = ast.literal_eval(statement.value)
-    return declared
+    found = papermill.inspect_notebook(path)
+    if not found:
+        raise NotebookError(f"{path.name} has no cell tagged 'parameters': one is needed")
+    return {name: ast.literal_eval(each["default"]) for name, each in found.items()}
 
 
-def check_parameters(path: Path, given: dict[str, Any]) -> None:
-    """Refuse parameters that the notebook does not declare, or of another type.
+def check_parameters(path: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """All parameters of a notebook: its defaults, with the given ones in their place.
 
     Raises:
-        NotebookError: naming the parameter and what is allowed.
+        NotebookError: A given one is not declared, or of another type; what is allowed is named.
     """
     declared = declared_parameters(path)
     for name, value in given.items():
@@ -79,34 +64,30 @@ def check_parameters(path: Path, given: dict[str, Any]) -> None:
             raise NotebookError(
                 f"parameter {name} = {value!r} of {path.stem} must be of type {expected.__name__}"
             )
+    return declared | given
 
 
-def execute(path: Path, parameters: dict[str, Any]) -> Path:
+def execute(path: Path, given: dict[str, Any]) -> Path:
     """Execute a notebook from the repository root.
 
     Args:
-        path: notebook.
-        parameters: values of declared parameters; `out_dir` is where the results go.
+        path: Notebook.
+        given: Values of declared parameters; `out_dir` is where the results go.
 
     Returns:
         The executed notebook as HTML.
 
     Raises:
-        NotebookError: a parameter is refused, or a cell fails; the message holds the cell's error.
+        NotebookError: A parameter is refused, or a cell fails; the message holds the cell's error.
     """
-    import papermill
-    from papermill.exceptions import PapermillExecutionError
-
-    check_parameters(path, parameters)
-    out_dir = Path({**declared_parameters(path), **parameters}["out_dir"])
-    folder = (out_dir if out_dir.is_absolute() else ROOT / out_dir) / "notebooks"
+    folder = ROOT / check_parameters(path, given)["out_dir"] / "notebooks"
     folder.mkdir(parents=True, exist_ok=True)
     executed = folder / path.name
     try:
         papermill.execute_notebook(
             path,
             executed,
-            parameters=parameters,
+            parameters=given,
             cwd=ROOT,
             kernel_name="python3",
             progress_bar=sys.stderr.isatty(),
@@ -117,13 +98,6 @@ def execute(path: Path, parameters: dict[str, Any]) -> Path:
         raise NotebookError(
             f"cell {error.exec_count} of {path.stem} failed: {detail} (details in {executed})"
         ) from None
-    return write_html(executed)
-
-
-def write_html(executed: Path) -> Path:
-    """Convert an executed notebook to a page beside it."""
-    from nbconvert import HTMLExporter
-
     page, _ = HTMLExporter(embed_images=True).from_filename(str(executed))
     target = executed.with_suffix(".html")
     target.write_text(page)
@@ -132,22 +106,17 @@ def write_html(executed: Path) -> Path:
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m figures.pipeline.run_notebook", description=__doc__
-    )
+    parser = argparse.ArgumentParser(prog="python -m figures.pipeline.run_notebook")
     parser.add_argument("notebook")
-    parser.add_argument(
-        "-p", dest="parameters", nargs=2, action="append", default=[], metavar=("NAME", "VALUE")
-    )
+    parser.add_argument("-p", dest="parameters", nargs=2, action="append", default=[],
+                        metavar=("NAME", "VALUE"))  # fmt: skip
     options = parser.parse_args(arguments)
     try:
         path = find_notebook(options.notebook)
         declared = declared_parameters(path)
-        values = {
-            n: v if isinstance(declared.get(n), str) else yaml.safe_load(v)
-            for n, v in options.parameters
-        }
-        execute(path, values)
+        texts = {name for name, default in declared.items() if isinstance(default, str)}
+        given = {n: v if n in texts else yaml.safe_load(v) for n, v in options.parameters}
+        execute(path, given)
     except NotebookError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

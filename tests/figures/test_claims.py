@@ -17,7 +17,7 @@ from figures.claims import (
     Item,
     load_published,
 )
-from figures.materials.published_tables import MEANS, published_tables
+from figures.materials.problem import MEANS, published_tables
 from figures.pipeline.profiles import load_profile
 from figures.pipeline.settings import PAPER_COUNTS
 from figures.report.comparison import compare, score_checks

@@ -15,11 +15,11 @@ from figures.materials.data import (
     chance_level,
     coefficients_of_variation,
     information_table,
-    load_designs,
     mutual_information,
     noise_table,
     share_outside,
 )
+from figures.materials.problem import load_designs
 
 
 def table_of(outputs, groups):

@@ -36,7 +36,7 @@ def test_noise_is_the_published_coefficient_of_variation_of_the_middle_of_each_r
 def test_theta_of_an_exactly_linear_set_is_its_slope():
     X = np.random.default_rng(1).uniform(-1, 1, (20, 4))
     slopes = np.array([0.6, -0.2, 0.9, -0.9, 1.2])
-    samples = Samples(X, X[:, :1] * slopes, n_failed=0)
+    samples = Samples(X, X[:, :1] * slopes)
     np.testing.assert_allclose(fit_theta(samples), slopes)
 
 

@@ -141,7 +141,7 @@ def test_claims_on_size_need_all_three_sizes():
 def test_prior_mean_that_is_right_explains_everything():
     X = np.random.default_rng(1).uniform(-1, 1, (20, 4))
     theta = np.array([0.6, -0.2, 0.9, -0.9, 1.2])
-    exact = Samples(X, X[:, :1] * theta, n_failed=0)
+    exact = Samples(X, X[:, :1] * theta)
     np.testing.assert_allclose(list(prior_mean_table(exact, theta).values()), 1)
     assert max(prior_mean_table(exact, -theta).values()) < 0
 
