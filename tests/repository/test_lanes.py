@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -27,14 +26,14 @@ def lane(tmp_path, monkeypatch):
     monkeypatch.setattr(debian, "mirror", lambda: "mirror")
     monkeypatch.setattr(debian, "apt_network", lambda: "")
     monkeypatch.setattr(debian, "refuse_small_disk", lambda _: None)
+    monkeypatch.setattr(debian.shutil, "rmtree", lambda *_, **__: None)
     lane = Lane("trixie", tmp_path)
     lane.calls = calls
     (lane.root / "etc" / "apt" / "apt.conf.d").mkdir(parents=True)
     return lane
 
 
-def test_a_folder_is_made_once(lane, monkeypatch):
-    monkeypatch.setattr(debian.shutil, "rmtree", lambda *_, **__: None)
+def test_a_folder_is_made_once(lane):
     lane.make()
     assert lane.calls[0] == "mirror"
     assert "python3-dolfinx" in lane.calls[1]
@@ -43,8 +42,7 @@ def test_a_folder_is_made_once(lane, monkeypatch):
     assert len(lane.calls) == 3
 
 
-def test_a_stage_that_was_interrupted_is_made_again(lane, monkeypatch):
-    monkeypatch.setattr(debian.shutil, "rmtree", lambda *_, **__: None)
+def test_a_stage_that_was_interrupted_is_made_again(lane):
     lane.make()
     lane.recipe.unlink()
     lane.make()
@@ -53,7 +51,6 @@ def test_a_stage_that_was_interrupted_is_made_again(lane, monkeypatch):
 
 def test_packages_that_were_broken_off_begin_anew(lane, monkeypatch):
     """A killed dpkg can leave packages that it cannot configure; pip starts from nothing anyway."""
-    monkeypatch.setattr(debian.shutil, "rmtree", lambda *_, **__: None)
 
     def break_off(word):
         def logged(command, _):
@@ -75,7 +72,6 @@ def test_packages_that_were_broken_off_begin_anew(lane, monkeypatch):
 
 
 def test_another_constraint_installs_again(lane, monkeypatch):
-    monkeypatch.setattr(debian.shutil, "rmtree", lambda *_, **__: None)
     lane.make()
     monkeypatch.setattr(debian, "recipe_digest", lambda: "changed")
     lane.make()
@@ -203,9 +199,11 @@ def test_the_digest_follows_the_files(tmp_path, monkeypatch):
 
 
 def test_make_wants_a_known_suite():
-    root = Path(debian.__file__).parents[3]
     done = subprocess.run(
-        ["make", "-s", "test-dolfinx", "SUITE=nonsense"], cwd=root, capture_output=True, text=True
+        ["make", "-s", "test-dolfinx", "SUITE=nonsense"],
+        cwd=debian.ROOT,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 2
     assert "'nonsense'" in done.stderr
@@ -213,11 +211,10 @@ def test_make_wants_a_known_suite():
 
 
 def test_environment_yml_pins_what_the_lanes_ran_with():
-    root = Path(debian.__file__).parents[3]
-    text = (root / "fe_data" / "README.md").read_text(encoding="utf-8")
+    text = (debian.ROOT / "fe_data" / "README.md").read_text(encoding="utf-8")
     table = dict(re.findall(r"^\| (\w+) \| .* \| ([\d.]+ \| [\d.]+) \|$", text, re.M))
     pins = dict(
-        re.findall(r"^  - ([\w-]+)=([\d.]+)$", (root / "environment.yml").read_text(), re.M)
+        re.findall(r"^  - ([\w-]+)=([\d.]+)$", (debian.ROOT / "environment.yml").read_text(), re.M)
     )
     trixie, sid = table["Python"].split(" | ")
     assert any(version.startswith(f"{pins['python']}.") for version in (trixie, sid))

@@ -188,9 +188,9 @@ def test_unknown_option_is_refused(sandbox):
     assert done.returncode == 1
 
 
-def make(*arguments, **environment):
+def run(*command, **environment):
     return subprocess.run(
-        ["make", *arguments],
+        command,
         cwd=ROOT,
         env={**os.environ, **environment},
         capture_output=True,
@@ -237,14 +237,14 @@ def test_both_lists_of_versions_name_every_declared_package():
 
 
 def test_make_alone_lists_every_target():
-    done = make()
+    done = run("make")
     for target in ("reproduce", "quick", "test", "lint", "bench", "datasets", "notebooks",
                    "report", "clean", "python"):  # fmt: skip
         assert f"make {target} " in done.stdout
 
 
 def test_make_refuses_unknown_parameters():
-    done = make("quick", "SEEDS=3")
+    done = run("make", "quick", "SEEDS=3")
     assert done.returncode != 0
     assert (
         "unknown parameter SEEDS: the ones that exist are PROFILE DATA SEED JOBS ARGS"
@@ -265,13 +265,5 @@ def test_make_refuses_unknown_parameters():
     ],
 )
 def test_pipeline_refuses_bad_parameters_in_one_sentence(name, value, message):
-    done = subprocess.run(
-        [sys.executable, "-m", "doit", "list"],
-        cwd=ROOT,
-        env={**os.environ, name: value},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run(sys.executable, "-m", "doit", "list", **{name: value})
     assert (done.returncode, done.stderr) == (1, message)
