@@ -17,8 +17,8 @@ import torch
 
 from bnn import (
     RBF,
-    AnchoredEnsemble,
     Architecture,
+    FunctionAnchoredEnsemble,
     GaussianProcessPrior,
     LinearMean,
     RandomMean,
@@ -194,16 +194,8 @@ def functional(n_data: int = 50, n_members: int = 30) -> dict:
     prior, noise = MATERIALS.prior, np.array([0.066, 0.0388, 0.0193, 0.0524, 0.25])
     X = 2.0 * np.random.default_rng(0).uniform(size=(n_data, 4)) - 1.0
     y = prior.sample(X, 1, 1)[0]
-    ensemble = AnchoredEnsemble(
-        prior,
-        anchoring="function",
-        hidden=(50, 50, 50),
-        activation="silu",
-        n_pretrained=n_members,
-        n_members=n_members,
-        noise=noise,
-        pretrain_epochs=500,
-        random_state=0,
+    ensemble = FunctionAnchoredEnsemble(
+        prior, n_pretrained=n_members, n_members=n_members, noise=noise, random_state=0
     )
     times = [(time.perf_counter(), time.process_time())]
     for step in (lambda: ensemble.pretrain(n_features=4), lambda: ensemble.fit(X, y)):
@@ -215,7 +207,7 @@ def functional(n_data: int = 50, n_members: int = 30) -> dict:
         "pre-training cpu s": pre_cpu,
         "training s": fit,
         "training cpu s": fit_cpu,
-        "iterations": float(ensemble.epochs_.mean()),
+        "iterations": float(ensemble.members_.epochs.mean()),
     }
 
 

@@ -1,7 +1,7 @@
 """Optimisers of functional anchoring on one problem: python -m bench.function_fit prints the table.
 
 The objective of each member is its mean squared distance to the posterior realisation, a direction
-in units of the posterior variance; it counts as reached at `FunctionAnchoring.closeness`.
+in units of the posterior variance; it counts as reached at `FunctionAnchoring.tolerance`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-import bnn.ensembles.anchored
+import bnn.ensembles.function_anchoring
 from bench.bnn import MATERIALS
-from bnn import AnchoredEnsemble, Architecture, FunctionAnchoring
+from bnn import Architecture, FunctionAnchoring, TrainingSettings, anchor_functions, pretrain
 from bnn.gauss_newton.function_space import Metric, fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
 
-CLOSENESS = FunctionAnchoring().closeness
+TOLERANCE = FunctionAnchoring().tolerance
 ACTIVATIONS = {"silu": (50, 50, 50), "leaky_relu": (20, 20, 20, 20)}
 
 
@@ -67,20 +67,25 @@ class Task:
 def make_task(n_members: int, activation: str, n_data: int = 50) -> Task:
     """The materials' problem with data drawn from its prior, pre-trained as usual."""
     X = 2.0 * np.random.default_rng(0).uniform(size=(n_data, 4)) - 1.0
-    ensemble = AnchoredEnsemble(
+    pretrained = pretrain(
         MATERIALS.prior,
-        anchoring="function",
+        n_features=4,
+        n_pretrained=n_members,
         hidden=ACTIVATIONS[activation],
         activation=activation,
-        n_pretrained=n_members,
-        n_members=n_members,
-        noise=np.array([0.066, 0.0388, 0.0193, 0.0524, 0.25]),
-        pretrain_epochs=500,
+        settings=TrainingSettings(epochs=500),
         random_state=0,
-    ).pretrain(n_features=4)
-    with mock.patch.object(bnn.ensembles.anchored, "fit_functions", wraps=fit_functions) as fit:
-        ensemble.set_params(anchoring=FunctionAnchoring(iterations=1)).fit(
-            X, MATERIALS.prior.sample(X, 1, 1)[0]
+    )
+    with mock.patch.object(
+        bnn.ensembles.function_anchoring, "fit_functions", wraps=fit_functions
+    ) as fit:
+        anchor_functions(
+            pretrained,
+            X,
+            MATERIALS.prior.sample(X, 1, 1)[0],
+            noise=np.array([0.066, 0.0388, 0.0193, 0.0524, 0.25]),
+            settings=FunctionAnchoring(iterations=1),
+            random_state=0,
         )
     return Task(*fit.call_args.args[:6])
 
@@ -89,7 +94,7 @@ def gauss_newton(task: Task) -> np.ndarray:
     """Objectives at the end of Gauss-Newton in dual form, as bnn takes it, (k,)."""
     fit = fit_functions(
         task.architecture, task.weights, task.X, task.targets, task.covariance, task.nugget,
-        StoppingRule(FunctionAnchoring().iterations, loss=CLOSENESS),
+        StoppingRule(FunctionAnchoring().iterations, loss=TOLERANCE),
     )  # fmt: skip
     return np.array([row[np.isfinite(row)][-1] for row in fit.losses.T])
 
@@ -100,7 +105,7 @@ def adam(task: Task, seconds: float, rate: float) -> np.ndarray:
     weights.requires_grad_()
     optimiser = torch.optim.Adam([weights], lr=rate)
     best, begin = torch.full((len(weights),), torch.inf, dtype=torch.float64), time.perf_counter()
-    while time.perf_counter() - begin < seconds and not bool((best <= CLOSENESS).all()):
+    while time.perf_counter() - begin < seconds and not bool((best <= TOLERANCE).all()):
         optimiser.zero_grad()
         losses = objective(weights)
         losses.sum().backward()
@@ -126,7 +131,7 @@ def l_bfgs(task: Task, seconds: float) -> np.ndarray:
             return loss
 
         begin, loss = time.perf_counter(), float("inf")
-        while time.perf_counter() - begin < seconds / k and loss > CLOSENESS:
+        while time.perf_counter() - begin < seconds / k and loss > TOLERANCE:
             optimiser.step(closure)
             loss = float(objective(weights.detach()))
         found.append(loss)
@@ -142,7 +147,7 @@ OPTIMISERS = {
 
 def row(name: str, seconds: float, losses: np.ndarray) -> str:
     """A line of the table."""
-    reached = int(np.sum(losses <= CLOSENESS))
+    reached = int(np.sum(losses <= TOLERANCE))
     return f"  {name:24}{seconds:6.1f} s  objective {np.mean(losses):8.3g}  {reached}/{len(losses)}"
 
 
@@ -156,7 +161,7 @@ def main() -> None:
     start, objective = task.objective()
     print(ACTIVATIONS[arguments.activation], arguments.activation, end=", ")
     print(f"objective at the start {float(objective(start).mean()):.0f}")
-    print(f"  wall time, mean objective and members that reached {CLOSENESS}")
+    print(f"  wall time, mean objective and members that reached {TOLERANCE}")
     begin = time.perf_counter()
     losses = gauss_newton(task)
     needed = time.perf_counter() - begin

@@ -2,9 +2,21 @@
 
 import importlib
 
-from bnn.ensembles import AnchoredEnsemble, VanillaEnsemble, load
-from bnn.ensembles.base import ConstantInputWarning
-from bnn.ensembles.pretraining import PriorRangeWarning
+from bnn.ensembles import (
+    AnchoredEnsemble,
+    ConstantInputWarning,
+    FunctionAnchoredEnsemble,
+    FunctionAnchoring,
+    Members,
+    Pretrained,
+    PriorRangeWarning,
+    VanillaEnsemble,
+    anchor,
+    anchor_functions,
+    data_gradient,
+    pretrain,
+    train_vanilla,
+)
 from bnn.evaluation import metrics
 from bnn.function_priors import evidence
 from bnn.function_priors.exact_posterior import ExactPosterior
@@ -22,8 +34,9 @@ from bnn.function_priors.means import LinearMean, RandomMean
 from bnn.function_priors.samplers import SamplerPrior, TablePrior, latin_hypercube
 from bnn.networks.architecture import Architecture
 from bnn.scaling import BoundsScaler
+from bnn.storage import NotStored, load
 from bnn.training.loop import DivergenceError, DivergenceWarning, train
-from bnn.training.settings import Convergence, FunctionAnchoring, TrainingSettings
+from bnn.training.settings import Convergence, TrainingSettings
 from bnn.weight_priors import (
     FactorisedGaussian,
     FactorisedGeneralisedNormal,
@@ -45,6 +58,7 @@ __all__ = [
     "ExactPosterior",
     "FactorisedGaussian",
     "FactorisedGeneralisedNormal",
+    "FunctionAnchoredEnsemble",
     "FunctionAnchoring",
     "GaussianProcessPrior",
     "IsotropicGaussian",
@@ -54,7 +68,10 @@ __all__ = [
     "Matern12",
     "Matern32",
     "Matern52",
+    "Members",
+    "NotStored",
     "Periodic",
+    "Pretrained",
     "PriorRangeWarning",
     "ProbabilisticPCA",
     "RandomMean",
@@ -63,13 +80,18 @@ __all__ = [
     "TablePrior",
     "TrainingSettings",
     "VanillaEnsemble",
+    "anchor",
+    "anchor_functions",
+    "data_gradient",
     "evidence",
     "latin_hypercube",
     "layer_statistics",
     "load",
     "metrics",
     "plots",
+    "pretrain",
     "train",
+    "train_vanilla",
 ]
 
 

@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import numpy as np
 
 RandomState = None | int | np.random.SeedSequence | np.random.Generator | np.random.RandomState
+
+
+class Purpose(IntEnum):
+    """What random numbers are for: the first part of their address below a random_state."""
+
+    START = 0
+    PERTURBATION = 1
+    PRIOR = 2
+    INPUTS = 3
+    RESAMPLING = 4
+    PRETRAINING = 5
+    TRAINING = 6
+    ANCHORS = 7
+    MEASUREMENT = 8
+    COVARIANCE = 9
 
 
 def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
@@ -55,7 +72,7 @@ def spawn(sequence: np.random.SeedSequence, *address: int) -> np.random.SeedSequ
 
     Args:
         sequence: The parent.
-        *address: Non-negative integers: purpose, member, ...
+        *address: Non-negative integers: the purpose, the number of the member, ...
 
     Returns:
         The child; equal addresses give equal children.
@@ -68,7 +85,7 @@ def spawn(sequence: np.random.SeedSequence, *address: int) -> np.random.SeedSequ
 def member_generators(
     sequence: np.random.SeedSequence, n_members: int
 ) -> list[np.random.Generator]:
-    """Return one independent generator a member.
+    """Return an independent generator for each member.
 
     Args:
         sequence: The parent.
@@ -81,7 +98,7 @@ def member_generators(
 
 
 def member_seeds(sequence: np.random.SeedSequence, n_members: int) -> np.ndarray:
-    """Return one 32-bit seed a member, for the shuffles of the training loop.
+    """Return a 32-bit seed for each member, for the shuffles of the training loop.
 
     Args:
         sequence: The parent.

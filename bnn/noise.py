@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from bnn._validation import as_columns
 
+RESAMPLINGS = ("bootstrap", "likelihood", "none")
+Noise = float | Sequence[float] | np.ndarray  # standard deviations, or a covariance matrix
 
-def noise_covariance(noise, n_outputs: int) -> np.ndarray:
+
+def noise_covariance(noise: Noise, n_outputs: int) -> np.ndarray:
     """Return Σ_noise.
 
     Args:

@@ -8,8 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnn._validation import check_option
+from bnn.storage import storable
+
+# None (no scaling), "data" (the range of the data) or (low, high), numbers or one for each column.
+Bounds = None | str | Sequence[float | Sequence[float] | np.ndarray] | np.ndarray
 
 
+@storable
 @dataclass(frozen=True)
 class BoundsScaler:
     """Linear map of [low, high] to [-1, 1], column by column.
@@ -87,7 +92,7 @@ class BoundsScaler:
         return covariance / np.outer(self.half_range, self.half_range)
 
 
-def scaler_of(name: str, bounds, values: np.ndarray | None, n: int) -> BoundsScaler:
+def scaler_of(name: str, bounds: Bounds, values: np.ndarray | None, n: int) -> BoundsScaler:
     """Build the scaler that a bounds parameter asks for.
 
     Args:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bnn import AnchoredEnsemble
+import bnn
+from bnn import Pretrained, TrainingSettings
 from prior_study.config import ARCHITECTURE, BIAS_CORRECTION, HIDDEN, StudyConfig
 from prior_study.priors import STUDY_PRIORS, StudyPrior
 from prior_study.reconstruction import (
@@ -96,10 +97,10 @@ def run(config: StudyConfig, progress: bool = False) -> Study:
 
 
 def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
-    ensemble, prior = pretrain(name, config, progress), STUDY_PRIORS[name]
-    weights = ensemble.pretrained_weights_
-    order = np.argsort(ensemble.prior_inputs_[:, 0])
-    inputs = ensemble.prior_inputs_[order]
+    pretrained, prior = pretrain(name, config, progress), STUDY_PRIORS[name]
+    weights = pretrained.weights
+    order = np.argsort(pretrained.inputs[:, 0])
+    inputs = pretrained.inputs[order]
     exact = Moments(prior.mean(config.grid), prior.covariance(config.grid))
     functions = source_functions(prior, weights, config)
     moments = [Moments.of(values) for values in functions]
@@ -109,7 +110,7 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
     return PriorResult(
         weights=weights,
         inputs=inputs[:, 0],
-        realisations=ensemble.prior_realisations_[:, order, 0],
+        realisations=pretrained.targets[:, order, 0],
         fitted=ARCHITECTURE.forward(weights, inputs)[:, :, 0],
         statistics=weight_statistics(weights, ARCHITECTURE, config.seed),
         functions=np.stack([values[:kept] for values in functions]).astype(np.float32),
@@ -120,7 +121,7 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
     )
 
 
-def pretrain(name: str, config: StudyConfig, progress: bool = False) -> AnchoredEnsemble:
+def pretrain(name: str, config: StudyConfig, progress: bool = False) -> Pretrained:
     """Fit networks to realisations of a functional prior (appendix A of the paper).
 
     Args:
@@ -129,21 +130,20 @@ def pretrain(name: str, config: StudyConfig, progress: bool = False) -> Anchored
         progress: Whether to show a progress bar.
 
     Returns:
-        The pre-trained ensemble.
+        The pre-trained networks.
     """
-    ensemble = AnchoredEnsemble(
+    correction = BIAS_CORRECTION[config.optimiser]
+    return bnn.pretrain(
         STUDY_PRIORS[name].process,
-        hidden=HIDDEN,
-        n_pretrained=config.members,
-        n_members=config.members,
+        n_features=1,
         prior_points=config.prior_points,
-        pretrain_epochs=config.epochs(name),
-        bias_correction=BIAS_CORRECTION[config.optimiser],
+        n_pretrained=config.members,
+        hidden=HIDDEN,
+        settings=TrainingSettings(epochs=config.epochs(name), bias_correction=correction),
         device=config.device,
         progress=progress,
         random_state=config.seed,
     )
-    return ensemble.pretrain(n_features=1)
 
 
 def source_functions(

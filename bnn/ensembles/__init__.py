@@ -1,40 +1,26 @@
-"""The ensembles, and loading either kind from disk."""
+"""The ensembles: functions that do the paper's Algorithms 1 to 3, and estimators on top of them."""
 
-from __future__ import annotations
-
-import os
-
-from bnn.ensembles.anchored import REGULARISERS, AnchoredEnsemble
-from bnn.ensembles.base import EnsembleRegressor
-from bnn.ensembles.storage import damaged, read, shortened
+from bnn.ensembles.anchored import AnchoredEnsemble, FunctionAnchoredEnsemble
+from bnn.ensembles.anchoring import REGULARISERS, anchor, data_gradient, train_vanilla
+from bnn.ensembles.base import ConstantInputWarning
+from bnn.ensembles.function_anchoring import FunctionAnchoring, anchor_functions
+from bnn.ensembles.networks import Members
+from bnn.ensembles.pretraining import Pretrained, PriorRangeWarning, pretrain
 from bnn.ensembles.vanilla import VanillaEnsemble
 
-__all__ = ["REGULARISERS", "AnchoredEnsemble", "VanillaEnsemble", "load"]
-
-ENSEMBLES = {kind.__name__: kind for kind in (VanillaEnsemble, AnchoredEnsemble)}
-
-
-def load(path: str | os.PathLike) -> EnsembleRegressor:
-    """Load an ensemble of either kind.
-
-    Args:
-        path: What save wrote.
-
-    Returns:
-        The ensemble. A functional prior is not stored: prior is None, and the pre-trained
-        networks that stand for it are there.
-
-    Raises:
-        FileNotFoundError: If there is no file.
-        ValueError: If the file is damaged, foreign or of another version.
-    """
-    arrays, header = read(path)
-    name = header["class"]
-    if not isinstance(name, str) or name not in ENSEMBLES:
-        raise ValueError(
-            f"{path}: holds a {shortened(name)}, must be one of {', '.join(ENSEMBLES)}"
-        )
-    try:
-        return ENSEMBLES[name].from_stored(arrays, header)
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-        raise damaged(path, error) from None
+__all__ = [
+    "REGULARISERS",
+    "AnchoredEnsemble",
+    "ConstantInputWarning",
+    "FunctionAnchoredEnsemble",
+    "FunctionAnchoring",
+    "Members",
+    "Pretrained",
+    "PriorRangeWarning",
+    "VanillaEnsemble",
+    "anchor",
+    "anchor_functions",
+    "data_gradient",
+    "pretrain",
+    "train_vanilla",
+]

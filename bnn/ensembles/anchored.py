@@ -1,172 +1,250 @@
-"""Anchored ensemble, Algorithms 2 and 3 of the paper."""
+"""Anchored ensembles as scikit-learn estimators: pre-training, and two ways to anchor."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
 import numpy as np
-from scipy.stats import qmc
-from sklearn.utils.validation import check_is_fitted
+from sklearn.exceptions import NotFittedError
 
-from bnn._seeding import generator, member_generators, member_seeds, seed_sequence, spawn
-from bnn._validation import check_option
-from bnn.ensembles.base import (
-    SEED_ANCHORS,
-    SEED_COVARIANCE,
-    SEED_MEASUREMENT,
-    SEED_RESAMPLING,
-    SEED_TRAINING,
+from bnn._validation import as_points, check_option
+from bnn.ensembles.anchoring import anchor, check_anchoring
+from bnn.ensembles.base import EnsembleRegressor
+from bnn.ensembles.function_anchoring import FunctionAnchoring, anchor_functions
+from bnn.ensembles.pretraining import Pretrained, check_pretraining, pretrain
+from bnn.function_priors.samplers import FunctionalPrior
+from bnn.noise import RESAMPLINGS
+from bnn.scaling import Bounds, BoundsScaler
+from bnn.storage import storable
+from bnn.storage.values import kept, same
+from bnn.training.settings import Convergence
+
+# Hyper-parameters that shape the pre-training: changing one makes it run again.
+SHAPING = (
+    "prior",
+    "n_pretrained",
+    "prior_points",
+    "pretrain_epochs",
+    "convergence",
+    "perturbation",
+    "hidden",
+    "activation",
+    "init",
+    "input_bounds",
+    "output_bounds",
+    "batch_size",
+    "learning_rate",
+    "bias_correction",
+    "random_state",
 )
-from bnn.ensembles.pretraining import PretrainedEnsemble
-from bnn.function_priors.conditioning import (
-    Conditioning,
-    check_nugget,
-    scaled_blocks,
-    squared_distance,
-)
-from bnn.function_priors.moments import DrawnPrior
-from bnn.gauss_newton.function_space import fit_functions
-from bnn.gauss_newton.levenberg_marquardt import Fit, StoppingRule
-from bnn.gauss_newton.weight_space import fit_weights
-from bnn.noise import resample
-from bnn.training.members import Objective
-from bnn.training.settings import FunctionAnchoring
-from bnn.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
-
-REGULARISERS = (*WEIGHT_PRIORS, "none")
-# Proper Gaussians, whose optimum Gauss-Newton finds.
-PROPER = [name for name, kind in WEIGHT_PRIORS.items() if issubclass(kind, ProperGaussian)]
-# A step that lowers the objective by less than this fraction has arrived. Members creep along
-# narrow valleys: ended at 1e-6, some kept a gradient half as large as the data's.
-OPTIMUM = StoppingRule(iterations=10_000, decrease=1e-9)
-OPTIMISERS = ("adam", "gauss_newton")
-ANCHORINGS = ("weights", "function")
 
 
+class PretrainedState:
+    """Attributes that pre-training sets; None until then."""
+
+    pretrained_: Pretrained | None = None
+    pretrained_with_: dict[str, Any] | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
+    """Base of ensembles whose networks are fitted to realisations of a prior first."""
+
+    prior: FunctionalPrior | Pretrained | None = field(default=None, kw_only=False)
+    n_pretrained: int = 50
+    prior_points: int = 500
+    pretrain_epochs: int = 1000
+    convergence: Convergence | None = None
+    perturbation: float = 0.01
+
+    fitted_attributes: ClassVar = (
+        *EnsembleRegressor.fitted_attributes,
+        "pretrained_",
+        "pretrained_with_",
+    )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_pretraining(self.prior, self.prior_points, self.n_pretrained, self.perturbation)
+        most = self._most_members
+        if self.n_members > most:
+            raise ValueError(f"n_members = {self.n_members}: must be <= n_pretrained = {most}")
+        self._settings(self.pretrain_epochs, self.convergence)
+
+    @property
+    def _most_members(self) -> int:
+        given = isinstance(self.prior, Pretrained)
+        return len(self.prior.epochs) if given else self.n_pretrained
+
+    def pretrain(self, X=None, *, n_features: int | None = None) -> PretrainedEnsemble:
+        """Fit the networks to realisations of the prior; keep them for every fit.
+
+        Members trained before are gone.
+
+        Args:
+            X: Points at which the prior is fitted, (M, n_in); None takes those of a TablePrior,
+                else a Latin hypercube of `prior_points` points, to twice the input bounds (to ±2
+                without these). Keep to X where the prior is defined nowhere else; clones do not
+                have it.
+            n_features: Number of inputs, where X is None.
+
+        Returns:
+            self, with pretrained_.
+
+        Raises:
+            ValueError: If a hyper-parameter is not admissible or the prior misbehaves.
+            DivergenceError: If fewer than two members stayed finite.
+        """
+        self._check_parameters()
+        self.members_ = None
+        self._pretrain(X, n_features)
+        return self
+
+    def _pretrain(self, X, n_features: int | None, data=(None, None)) -> None:
+        """Run Algorithm 3 for the shape and the range of data (X, y), where these are known."""
+        pretrained = self.prior
+        if not isinstance(pretrained, Pretrained):
+            pretrained = pretrain(
+                self.prior,
+                X,
+                n_features=n_features,
+                n_outputs=None if data[1] is None else data[1].shape[1],
+                prior_points=self.prior_points,
+                n_pretrained=self.n_pretrained,
+                hidden=self.hidden,
+                activation=self.activation,
+                settings=self._settings(self.pretrain_epochs, self.convergence),
+                input_bounds=_range_of(data[0], self.input_bounds),
+                output_bounds=_range_of(data[1], self.output_bounds),
+                init=self.init,
+                perturbation=self.perturbation,
+                device=self.device,
+                progress=self.progress,
+                random_state=self.random_state,
+            )
+        self.pretrained_ = pretrained
+        self.pretrained_with_ = {"X": X} | {name: getattr(self, name) for name in SHAPING}
+
+    def _pretrained_for(self, X: np.ndarray, y: np.ndarray) -> Pretrained:
+        """Return the pre-trained networks, after pre-training where they are missing or stale."""
+        known = self.pretrained_with_
+        if self.pretrained_ is None or known is None or self._stale(self.pretrained_, known, X, y):
+            self._pretrain(None if known is None else known["X"], X.shape[1], (X, y))
+        assert self.pretrained_ is not None
+        return self.pretrained_
+
+    def _stale(self, found: Pretrained, known: dict[str, Any], X, y) -> bool:
+        if any(isinstance(bounds, str) for bounds in (self.input_bounds, self.output_bounds)):
+            return True  # the range of the data
+        follows = self.prior is None and not found.inputs_given
+        if follows and found.shape != (X.shape[1], y.shape[1]):
+            return True  # the default prior has as many inputs and outputs as the data
+        return not all(same(getattr(self, name), known[name]) for name in SHAPING)
+
+    def sample_prior(self, X) -> np.ndarray:
+        """Evaluate the pre-trained networks.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            f of every pre-trained network, (K, n, n_out) float64.
+
+        Raises:
+            NotFittedError: Before pretrain or fit.
+        """
+        if self.pretrained_ is None:
+            raise NotFittedError("call pretrain or fit first")
+        return self.pretrained_.sample(as_points("X", X))
+
+    def stored_fields(self) -> dict[str, Any]:
+        """Return hyper-parameters and fitted attributes."""
+        stored = super().stored_fields()
+        known = self.pretrained_with_ or {}
+        stored["fitted"]["pretrained_with_"] = {name: kept(value) for name, value in known.items()}
+        return stored
+
+    def check_restored(self) -> None:
+        """Check what a file held.
+
+        Raises:
+            ValueError: If the fitted attributes are of other types, or do not fit each other.
+        """
+        super().check_restored()
+        if not isinstance(self.pretrained_, Pretrained):
+            raise ValueError(f"pretrained_ is a {type(self.pretrained_).__name__}")
+        known = self.pretrained_with_
+        if not isinstance(known, dict) or known.keys() != {"X", *SHAPING}:
+            raise ValueError("the parameters of the pre-training are not those there are")
+
+
+@storable
+@dataclass(eq=False, repr=False, kw_only=True)
 class AnchoredEnsemble(PretrainedEnsemble):
-    """Ensemble pre-trained to a functional prior and anchored to it.
+    """Ensemble pre-trained to a functional prior, whose members are anchored by their weights.
 
-    With anchoring="weights" every member is held near its pre-trained weights by a prior over the
-    weights (Algorithms 2 and 3 of the paper). With anchoring="function" it is held near its
-    pre-trained *function* g: it minimises
-
-        Σ_i (ỹ_i - f(x_i))ᵀ Σ_noise⁻¹ (ỹ_i - f(x_i)) + (f - g)(X)ᵀ C⁺ (f - g)(X)
-
-    with its own perturbed data ỹ, measurement points X that hold the training inputs too, and the
-    prior's covariance C. For a Gaussian process and networks wide enough, the members are draws
-    from the exact posterior (randomise-then-optimise in function space).
-
-    A ConvergenceWarning says how many members Gauss-Newton (in function space, or the optimiser of
-    that name) did not bring to their end.
-
-    The parameters below come on top of those of EnsembleRegressor.
+    Each member is held near its pre-trained weights by a prior over the weights, which is learnt
+    from all pre-trained networks; see `bnn.pretrain` and `bnn.anchor`.
 
     Args:
-        prior: Functional prior p(g), see bnn.function_priors; None is a zero-mean GP with RBF
-            kernel, k0 = 1 and L = 1.
-        anchoring: "weights" or "function", or a bnn.FunctionAnchoring with other settings. In
-            function space regulariser, anchors, optimiser, resampling and epochs are not used, and
-            batch_size is the pre-training's alone. The networks should be smooth ("silu") and wide
-            enough, such as (50, 50, 50).
+        prior: Functional prior p(g), see bnn.function_priors; None is a zero-mean Gaussian process
+            with an RBF kernel of variance 1 and length scale 1. A bnn.Pretrained is taken as it
+            is, and the hyper-parameters of pre-training are not used.
+        n_members: Networks trained to data, K.
+        noise: Standard deviation of the noise, for all outputs or for each, or Σ_noise
+            (n_out, n_out), in the units of y.
+        hidden: Widths of the hidden layers.
+        activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
+        init: Initial weights, "glorot" or "he".
+        input_bounds: (low, high) of the inputs, which the networks see scaled to [-1, 1]; "data"
+            takes the range of the data; None scales nothing.
+        output_bounds: The same for the outputs.
+        batch_size: Points per step; None takes all.
+        learning_rate: Of Adam.
+        bias_correction: Whether Adam corrects the bias of its moments; False as in the published
+            Table 1.
+        members_at_once: Members trained together; None takes as many as fit the cache.
+        device: "cpu" or "cuda".
+        progress: Whether to show progress bars.
+        random_state: Seed.
+        n_pretrained: Networks pre-trained, from which the weight prior is learnt; the first
+            n_members of them are trained to data.
+        prior_points: M, points at which the prior is fitted.
+        pretrain_epochs: Epochs of pre-training, at most.
+        convergence: A bnn.Convergence that ends pre-training early; None runs all epochs.
+        perturbation: Standard deviation of the members' perturbation of the common start.
         regulariser: "low_rank", "probabilistic_pca", "factorised", "generalised_normal",
             "isotropic" or "none".
         anchors: "pretrained" (ω0^[k] themselves) or "sampled" (drawn from the weight prior).
         optimiser: "adam" for `epochs`, as published, or "gauss_newton", which goes to the optimum;
             the latter needs a proper Gaussian: "probabilistic_pca", "factorised" or "isotropic".
-        n_pretrained: Networks pre-trained, from which the weight prior is learnt; the first
-            n_members of them are trained to data.
-        prior_points: M, points at which the prior is fitted.
-        pretrain_epochs: Epochs, or budget, of pre-training.
-        convergence: A bnn.Convergence that ends pre-training early; None runs all epochs.
-        perturbation: Standard deviation of the members' perturbation of the common start.
+        resampling: How each member gets its own version of the data: "bootstrap" (rows with
+            replacement), "likelihood" (noise is added to y) or "none".
+        epochs: Training epochs.
+
+    Attributes:
+        pretrained_: The pre-trained networks, a bnn.Pretrained.
+        members_: The trained networks, a bnn.Members.
+
+    Source: Algorithms 2 and 3 of the paper.
     """
 
-    # What only functional anchoring leaves behind.
-    _of_functions = ("measurement_inputs_", "penalties_", "bounds_")
-    _stored = (*PretrainedEnsemble._stored, "anchors_", *_of_functions)
-    _of_training = (*PretrainedEnsemble._of_training, "anchors_", "weight_prior_", *_of_functions)
-    weight_prior_: WeightPrior | None
-
-    def __init__(
-        self,
-        prior=None,
-        *,
-        anchoring="weights",
-        regulariser="low_rank",
-        anchors="pretrained",
-        optimiser="adam",
-        hidden=(20, 20, 20, 20),
-        activation="leaky_relu",
-        n_pretrained=50,
-        n_members=30,
-        noise=0.1,
-        resampling="bootstrap",
-        prior_points=500,
-        pretrain_epochs=1000,
-        convergence=None,
-        epochs=600,
-        batch_size=32,
-        input_bounds=None,
-        output_bounds=None,
-        learning_rate=1e-3,
-        bias_correction=True,
-        init="glorot",
-        perturbation=0.01,
-        chunk_size=None,
-        device="cpu",
-        progress=False,
-        random_state=None,
-    ):
-        self.prior = prior
-        self.anchoring = anchoring
-        self.regulariser = regulariser
-        self.anchors = anchors
-        self.optimiser = optimiser
-        self.hidden = hidden
-        self.activation = activation
-        self.n_pretrained = n_pretrained
-        self.n_members = n_members
-        self.noise = noise
-        self.resampling = resampling
-        self.prior_points = prior_points
-        self.pretrain_epochs = pretrain_epochs
-        self.convergence = convergence
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.input_bounds = input_bounds
-        self.output_bounds = output_bounds
-        self.learning_rate = learning_rate
-        self.bias_correction = bias_correction
-        self.init = init
-        self.perturbation = perturbation
-        self.chunk_size = chunk_size
-        self.device = device
-        self.progress = progress
-        self.random_state = random_state
+    regulariser: str = "low_rank"
+    anchors: str = "pretrained"
+    optimiser: str = "adam"
+    resampling: str = "bootstrap"
+    epochs: int = 600
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_option("regulariser", self.regulariser, REGULARISERS)
-        check_option("anchors", self.anchors, ("pretrained", "sampled"))
-        check_option("optimiser", self.optimiser, OPTIMISERS)
-        if not isinstance(self.anchoring, FunctionAnchoring):
-            check_option("anchoring", self.anchoring, ANCHORINGS)
-        if self.anchoring == "weights":
-            self._check_combination()
-
-    def _check_combination(self) -> None:
-        if self.optimiser == "gauss_newton" and self.regulariser not in PROPER:
-            raise ValueError(
-                f"regulariser = {self.regulariser!r}: optimiser = 'gauss_newton' needs a proper "
-                f"Gaussian, {', '.join(PROPER)}"
-            )
-        if self.anchors == "sampled" and self.regulariser == "none":
-            raise ValueError("anchors = 'sampled': needs a regulariser other than 'none'")
-        if self.regulariser == "probabilistic_pca" and self.n_pretrained < 3:
-            raise ValueError(
-                f"n_pretrained = {self.n_pretrained}: regulariser = 'probabilistic_pca' needs 3"
-            )
+        check_option("resampling", self.resampling, RESAMPLINGS)
+        check_anchoring(self.regulariser, self.anchors, self.optimiser, self._most_members)
+        self._settings(self.epochs)
 
     def fit(self, X, y) -> AnchoredEnsemble:
-        """Train the members to data (Algorithm 2), after pre-training where that is missing.
+        """Train the members to data, after pre-training where that is missing.
 
         Hyper-parameters that shape the pre-training, changed since, make it run again.
 
@@ -181,152 +259,138 @@ class AnchoredEnsemble(PretrainedEnsemble):
             ValueError: If the data or a hyper-parameter is not admissible, or the data do not have
                 the inputs and outputs of the prior.
             DivergenceError: If fewer than two members stayed finite.
+
+        Warns:
+            ConvergenceWarning: If Gauss-Newton did not bring all members to their optimum.
         """
-        self._check_parameters()
         X, y = self._check_data(X, y)
-        self._ensure_pretrained(X, y)
-        for name in self._of_functions:
-            self.__dict__.pop(name, None)
-        if self.anchoring == "weights":
-            return self._fit_weights(X, y)
-        settings = FunctionAnchoring() if self.anchoring == "function" else self.anchoring
-        return self._fit_functions(X, y, settings)
-
-    def _fit_weights(self, X: np.ndarray, y: np.ndarray) -> AnchoredEnsemble:
-        seeds = seed_sequence(self.random_state)
-        anchors = self._learn_weight_prior(seeds)
-        generators = member_generators(spawn(seeds, SEED_RESAMPLING), len(anchors))
-        inputs, targets = resample(X, y, self.resampling, self.noise_covariance_, generators)
-        inputs, targets = (
-            self.input_scaler_.transform(inputs),
-            self.output_scaler_.transform(targets),
-        )
-        if self.optimiser == "gauss_newton":
-            self._find_optimum(inputs, targets, anchors)
-        else:
-            self._run_adam(inputs, targets, anchors, spawn(seeds, SEED_TRAINING))
-        return self
-
-    def _run_adam(self, X: np.ndarray, y: np.ndarray, anchors: np.ndarray, seeds) -> None:
-        term = None if self.weight_prior_ is None else self.weight_prior_.regulariser()
-        result = self._run(
-            self.architecture_,
-            anchors,
+        self.members_ = anchor(
+            self._pretrained_for(X, y),
             X,
             y,
-            self._settings(self.epochs),
-            member_seeds(seeds, len(anchors)),
-            "training",
-            Objective(self._precision(), term, anchors),
+            noise=self.noise,
+            n_members=self.n_members,
+            regulariser=self.regulariser,
+            anchors=self.anchors,
+            optimiser=self.optimiser,
+            resampling=self.resampling,
+            settings=self._settings(self.epochs),
+            device=self.device,
+            progress=self.progress,
+            random_state=self.random_state,
         )
-        self._keep(result)
-        self.anchors_ = np.delete(anchors, result.diverged, axis=0)
-
-    def _find_optimum(self, X: np.ndarray, y: np.ndarray, anchors: np.ndarray) -> None:
-        assert isinstance(self.weight_prior_, ProperGaussian)
-        result = fit_weights(
-            self.architecture_,
-            anchors,
-            X,
-            y,
-            self.output_scaler_.transform_covariance(self.noise_covariance_),
-            self.weight_prior_.covariance_parts(),
-            OPTIMUM,
-            self.device,
-            "training" if self.progress else None,
-        )
-        self._keep_fit(result, anchors)
-
-    def _keep_fit(self, result: Fit, anchors: np.ndarray) -> None:
-        self.weights_, self.losses_, self.epochs_ = result.weights, result.losses, result.iterations
-        self.diverged_, self.anchors_ = (), anchors
-
-    def _fit_functions(
-        self, X: np.ndarray, y: np.ndarray, settings: FunctionAnchoring
-    ) -> AnchoredEnsemble:
-        seeds, scaler = seed_sequence(self.random_state), self.output_scaler_
-        anchors, prior = self.pretrained_weights_[: self.n_members], self._drawn_prior()
-        points = np.concatenate([X, self._measurement_points(settings, seeds)])
-        kept = np.delete(np.arange(self.n_pretrained), self.pretrain_diverged_)
-        g = scaler.transform(prior.at(points, kept[: len(anchors)], settings.centred))
-        seed = spawn(seeds, SEED_COVARIANCE)
-        C = scaled_blocks(prior.covariance(points, settings.realisations, seed), scaler.half_range)
-        check_nugget(settings.nugget, C, len(scaler.low))
-        noise = scaler.transform_covariance(self.noise_covariance_)
-        posterior = Conditioning.of(C, noise, len(X))
-        generators = member_generators(spawn(seeds, SEED_RESAMPLING), len(anchors))
-        _, targets = resample(X, y, "likelihood", self.noise_covariance_, generators)
-        if settings.centred:
-            targets += y - targets.mean(axis=0)
-        result = fit_functions(
-            self.architecture_,
-            anchors,
-            self.input_scaler_.transform(points),
-            posterior.apply(g, scaler.transform(targets)),
-            posterior.covariance,
-            settings.nugget,
-            StoppingRule(settings.iterations, loss=settings.closeness),
-            self.device,
-            "training" if self.progress else None,
-        )
-        self._keep_fit(result, anchors)
-        self.measurement_inputs_, self.bounds_, self.weight_prior_ = points, prior.bounds, None
-        moved = scaler.transform(self._evaluate(self.weights_, points)) - g
-        self.penalties_ = squared_distance(moved, C + settings.nugget**2 * np.eye(C.shape[1]))
         return self
 
-    def _drawn_prior(self) -> DrawnPrior:
-        return DrawnPrior(
-            self._functional_prior(self.architecture_.n_outputs),
-            self.prior_inputs_,
-            self.n_pretrained,
-            self._prior_seeds,
-            self.sample_prior,
-        )
 
-    def _measurement_points(self, settings: FunctionAnchoring, seeds) -> np.ndarray:
-        rng, given = generator(spawn(seeds, SEED_MEASUREMENT)), self.prior_inputs_
-        if self.prior_inputs_given_:
-            return given[rng.permutation(len(given))[: settings.points]]
-        uniform = qmc.LatinHypercube(given.shape[1], seed=rng).random(settings.points)
-        return self.input_scaler_.inverse_transform(2.0 * uniform - 1.0)
+@storable
+@dataclass(eq=False, repr=False, kw_only=True)
+class FunctionAnchoredEnsemble(PretrainedEnsemble):
+    """Ensemble pre-trained to a functional prior, whose members are anchored in function space.
 
-    def _learn_weight_prior(self, seeds) -> np.ndarray:
-        """Fit p0(ω) and return the anchors, (K, d) float32."""
-        n = min(self.n_members, len(self.pretrained_weights_))
-        self.weight_prior_ = self._weight_prior(self.regulariser)
-        if self.anchors == "sampled":
-            assert self.weight_prior_ is not None
-            return self.weight_prior_.sample(n, spawn(seeds, SEED_ANCHORS)).astype(np.float32)
-        return self.pretrained_weights_[:n]
+    Each member is held near its own prior realisation and follows that realisation conditioned on
+    perturbed data. For a Gaussian process and networks wide enough the members are draws from the
+    exact posterior; see `bnn.pretrain` and `bnn.anchor_functions`.
 
-    def _weight_prior(self, regulariser: str) -> WeightPrior | None:
-        if regulariser == "none":
-            return None
-        return WEIGHT_PRIORS[regulariser].fit(self.pretrained_weights_, self.architecture_)
+    Args:
+        prior: Functional prior p(g), see bnn.function_priors; None is a zero-mean Gaussian process
+            with an RBF kernel of variance 1 and length scale 1. A bnn.Pretrained is taken as it
+            is, and the hyper-parameters of pre-training are not used.
+        n_members: Networks trained to data, K.
+        noise: Standard deviation of the noise, for all outputs or for each, or Σ_noise
+            (n_out, n_out), in the units of y.
+        hidden: Widths of the hidden layers.
+        activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS; smooth
+            networks follow the prior's realisations best.
+        init: Initial weights, "glorot" or "he".
+        input_bounds: (low, high) of the inputs, which the networks see scaled to [-1, 1]; "data"
+            takes the range of the data; None scales nothing.
+        output_bounds: The same for the outputs.
+        batch_size: Points per step of pre-training; None takes all.
+        learning_rate: Of Adam in pre-training.
+        bias_correction: Whether Adam corrects the bias of its moments.
+        members_at_once: Members pre-trained together; None takes as many as fit the cache.
+        device: "cpu" or "cuda".
+        progress: Whether to show progress bars.
+        random_state: Seed.
+        n_pretrained: Networks pre-trained; the first n_members of them are trained to data.
+        prior_points: M, points at which the prior is fitted.
+        pretrain_epochs: Epochs of pre-training, at most.
+        convergence: A bnn.Convergence that ends pre-training early; None runs all epochs.
+        perturbation: Standard deviation of the members' perturbation of the common start.
+        points: Measurement points beside the training inputs: a number of them, in a Latin
+            hypercube of the input bounds; where pre-training was given points, or the prior is a
+            table, at most so many of these.
+        nugget: Standard deviation of what a network may miss everywhere, in the networks' units;
+            less than a third of the prior's.
+        tolerance: A member ends when its mean squared distance to the posterior realisation is
+            below this fraction of the posterior variance, direction by direction.
+        iterations: Largest number of Gauss-Newton iterations per member.
+        realisations: Drawn for the covariance of a prior without a kernel.
+        centred: Whether a Gaussian process's realisations and the perturbations of the data are
+            shifted to have, over the members, their exact means.
 
-    def _fitted_with(self) -> dict:
-        kind = type(getattr(self, "weight_prior_", None))
-        regulariser = next((k for k, v in WEIGHT_PRIORS.items() if v is kind), "none")
-        return super()._fitted_with() | {"regulariser": regulariser}
+    Attributes:
+        pretrained_: The pre-trained networks, a bnn.Pretrained.
+        members_: The trained networks, a bnn.Members.
+    """
 
-    def _restore(self, fitted: dict) -> None:
-        super()._restore(fitted)
-        if hasattr(self, "weights_"):
-            self.weight_prior_ = self._weight_prior(fitted["regulariser"])
+    hidden: Sequence[int] = (50, 50, 50)
+    activation: str = "silu"
+    n_pretrained: int = 30
+    pretrain_epochs: int = 500
+    points: int = FunctionAnchoring.points
+    nugget: float = FunctionAnchoring.nugget
+    tolerance: float = FunctionAnchoring.tolerance
+    iterations: int = FunctionAnchoring.iterations
+    realisations: int = FunctionAnchoring.realisations
+    centred: bool = FunctionAnchoring.centred
 
-    def _evaluate_members(self, X: np.ndarray) -> np.ndarray:
-        values = super()._evaluate_members(X)
-        return np.clip(values, *self.bounds_) if hasattr(self, "bounds_") else values
+    def _anchoring(self) -> FunctionAnchoring:
+        names = FunctionAnchoring.__dataclass_fields__
+        return FunctionAnchoring(**{name: getattr(self, name) for name in names})
 
-    def penalty(self) -> np.ndarray:
-        """Return the regularisation term of each trained member, (K,).
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._anchoring()
 
-        In function space it is (f - g)(X)ᵀ (C + δ² I)⁻¹ (f - g)(X), with the nugget δ.
+    def fit(self, X, y) -> FunctionAnchoredEnsemble:
+        """Train the members to data, after pre-training where that is missing.
+
+        Hyper-parameters that shape the pre-training, changed since, make it run again.
+
+        Args:
+            X: Inputs, (N, n_in).
+            y: Outputs, (N,) or (N, n_out).
+
+        Returns:
+            self.
+
+        Raises:
+            ValueError: If the data or a hyper-parameter is not admissible, or the data do not have
+                the inputs and outputs of the prior.
+            DivergenceError: If fewer than two pre-trained networks stayed finite.
+
+        Warns:
+            ConvergenceWarning: If some members did not arrive within the budget.
         """
-        check_is_fitted(self, "weights_")
-        if hasattr(self, "penalties_"):
-            return self.penalties_
-        if self.weight_prior_ is None:
-            return np.zeros(len(self.weights_))
-        return self.weight_prior_.penalty(self.weights_, self.anchors_)
+        X, y = self._check_data(X, y)
+        self.members_ = anchor_functions(
+            self._pretrained_for(X, y),
+            X,
+            y,
+            noise=self.noise,
+            n_members=self.n_members,
+            settings=self._anchoring(),
+            device=self.device,
+            progress=self.progress,
+            random_state=self.random_state,
+        )
+        return self
+
+
+def _range_of(values: np.ndarray | None, bounds: Bounds) -> Bounds:
+    """Return bounds, with the range of the values (N, n) instead of "data" where there are any."""
+    if values is None or not isinstance(bounds, str) or bounds != "data":
+        return bounds
+    scaler = BoundsScaler.fit(values)
+    return scaler.low, scaler.high

@@ -1,73 +1,78 @@
-"""What the ensembles share: data checks, the training call, predictions."""
+"""What the estimators share: data checks, predictions, saving."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bnn._seeding import RandomState
 from bnn._validation import check_device, check_integer, check_option
-from bnn.ensembles.storage import check_stored, restored, write
-from bnn.networks.architecture import INITIALISATIONS, Architecture
-from bnn.noise import noise_covariance
-from bnn.scaling import BoundsScaler, scaler_of
-from bnn.training.loop import DivergenceError, DivergenceWarning, TrainingResult, train
-from bnn.training.members import Objective
+from bnn.ensembles.networks import Members
+from bnn.networks.architecture import INITIALISATIONS
+from bnn.noise import Noise
+from bnn.scaling import Bounds
+from bnn.storage import StoredModel
 from bnn.training.settings import Convergence, TrainingSettings
-
-SCALERS = ("input_scaler_", "output_scaler_")
-RESAMPLINGS = ("bootstrap", "likelihood", "none")
-EVALUATED = 64  # members at a time, and so many times 32 points, whatever is asked for
-
-# Addresses of the independent seeds below random_state.
-SEED_START, SEED_PERTURBATION, SEED_PRIOR, SEED_INPUTS, SEED_RESAMPLING = range(5)
-SEED_PRETRAINING, SEED_TRAINING, SEED_ANCHORS, SEED_MEASUREMENT, SEED_COVARIANCE = range(5, 10)
-
-
-def _parts(n: int, size: int) -> list[slice]:
-    return [slice(i, i + size) for i in range(0, n, size)]
 
 
 class ConstantInputWarning(UserWarning):
     """An input does not vary in the data."""
 
 
-class EnsembleRegressor(RegressorMixin, BaseEstimator):
-    """Base of the ensembles, with the parameters that all of them have.
+class FittedState:
+    """Attributes that fitting sets; None until then."""
 
-    Args:
-        hidden: Widths of the hidden layers.
-        activation: Of the hidden layers, see bnn.networks.activations.
-        n_members: Networks trained to data.
-        noise: Standard deviation of the noise, one or one an output, or Σ_noise, in units of y.
-        resampling: "bootstrap", "likelihood" or "none".
-        epochs: Training epochs.
-        batch_size: Points a step; None takes all.
-        input_bounds: (low, high) of the inputs, which the networks see scaled to [-1, 1]; "data"
-            takes the range of the data; None scales nothing.
-        output_bounds: The same for the outputs.
-        learning_rate: Of Adam.
-        bias_correction: Adam proper; False as in the published Table 1.
-        init: "glorot" or "he".
-        chunk_size: Members trained together; None chooses.
-        device: "cpu" or "cuda".
-        progress: Whether to show progress bars.
-        random_state: Seed.
-    """
+    members_: Members | None = None
+    y_ndim_: int | None = None
+    fitted_attributes: ClassVar = ("members_", "y_ndim_", "feature_names_")
 
-    # Fitted attributes that save writes, where they exist.
-    _stored: tuple[str, ...] = ("weights_", "losses_", "epochs_", "diverged_", "noise_covariance_")
 
-    def __sklearn_tags__(self):
+@dataclass(eq=False, repr=False, kw_only=True)
+class EnsembleRegressor(FittedState, StoredModel, RegressorMixin, BaseEstimator):
+    """Base of the ensembles, with the hyper-parameters that all of them have."""
+
+    n_members: int = 30
+    noise: Noise = 0.1
+    hidden: Sequence[int] = (20, 20, 20, 20)
+    activation: str = "leaky_relu"
+    init: str = "glorot"
+    input_bounds: Bounds = None
+    output_bounds: Bounds = None
+    batch_size: int | None = 32
+    learning_rate: float = 1e-3
+    bias_correction: bool = True
+    members_at_once: int | None = None
+    device: str = "cpu"
+    progress: bool = False
+    random_state: RandomState = None
+
+    def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that several outputs are welcome."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
-    def _architecture(self, n_inputs: int, n_outputs: int) -> Architecture:
-        return Architecture((n_inputs, *self.hidden, n_outputs), self.activation)
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether there are members."""
+        return self.members_ is not None
+
+    @property
+    def feature_names_(self) -> tuple[str, ...] | None:
+        """Names of the columns of X, where the data had them."""
+        names = vars(self).get("feature_names_in_")
+        return None if names is None else tuple(names)
+
+    @feature_names_.setter
+    def feature_names_(self, names: tuple[str, ...] | None) -> None:
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
 
     def _settings(self, epochs: int, convergence: Convergence | None = None) -> TrainingSettings:
         return TrainingSettings(
@@ -76,23 +81,20 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
             learning_rate=self.learning_rate,
             bias_correction=self.bias_correction,
             convergence=convergence,
-            chunk_size=self.chunk_size,
+            members_at_once=self.members_at_once,
         )
 
     def _check_parameters(self) -> None:
         check_option("init", self.init, INITIALISATIONS)
-        check_option("resampling", self.resampling, RESAMPLINGS)
         check_integer("n_members", self.n_members, 2)
         check_device(self.device)
-        self._settings(self.epochs)
 
     def _check_data(self, X, y) -> tuple[np.ndarray, np.ndarray]:
-        """Validate the data; remember the shape of y and Σ_noise."""
+        """Validate hyper-parameters and data; return X (N, n_in) and y (N, n_out)."""
+        self._check_parameters()
         X, y = validate_data(
             self, X, y, multi_output=True, y_numeric=True, dtype=float, ensure_min_samples=2
         )
-        self.y_ndim_ = y.ndim
-        y = y.reshape(len(y), -1).astype(float)
         constant = np.flatnonzero(X.min(axis=0) == X.max(axis=0))
         if constant.size:
             warnings.warn(
@@ -100,59 +102,8 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
                 ConstantInputWarning,
                 stacklevel=3,
             )
-        self.noise_covariance_ = noise_covariance(self.noise, y.shape[1])
-        return X, y
-
-    def _scalers(self, X, y, shape: tuple[int, int]) -> tuple[BoundsScaler, BoundsScaler]:
-        """Return the maps to the networks' units from the bounds, or the data."""
-        return (
-            scaler_of("input_bounds", self.input_bounds, X, shape[0]),
-            scaler_of("output_bounds", self.output_bounds, y, shape[1]),
-        )
-
-    def _precision(self) -> np.ndarray:
-        scaled = self.output_scaler_.transform_covariance(self.noise_covariance_)
-        return np.linalg.inv(scaled)
-
-    def _run(
-        self,
-        architecture: Architecture,
-        weights: np.ndarray,
-        X: np.ndarray,
-        y: np.ndarray,
-        settings: TrainingSettings,
-        seeds: np.ndarray,
-        title: str,
-        objective: Objective | None = None,
-    ) -> TrainingResult:
-        """Train, and warn about members that diverged."""
-        result = train(
-            architecture,
-            weights,
-            X,
-            y,
-            settings,
-            seeds=seeds,
-            objective=objective,
-            device=self.device,
-            progress=title if self.progress else None,
-        )
-        if result.diverged:
-            named = ", ".join(map(str, result.diverged))
-            if len(weights) - len(result.diverged) < 2:
-                raise DivergenceError(f"{title}: members {named} of {len(weights)} diverged")
-            warnings.warn(
-                f"{title}: members {named} of {len(weights)} diverged and are left out",
-                DivergenceWarning,
-                stacklevel=3,
-            )
-        return result
-
-    def _keep(self, result: TrainingResult) -> None:
-        self.diverged_ = result.diverged
-        self.weights_ = np.delete(result.weights, result.diverged, axis=0)
-        self.losses_ = result.losses
-        self.epochs_ = result.epochs
+        self.y_ndim_ = y.ndim
+        return X, y.reshape(len(y), -1).astype(float)
 
     def sample(self, X) -> np.ndarray:
         """Evaluate every member.
@@ -167,22 +118,13 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
             NotFittedError: Before fit.
             ValueError: If X does not fit the training data.
         """
-        check_is_fitted(self, "weights_")
-        X = validate_data(self, X, reset=False, dtype=float)
-        return self._evaluate_members(X)
+        members = self._fitted_members()
+        return members.sample(validate_data(self, X, reset=False, dtype=float))
 
-    def _evaluate_members(self, X: np.ndarray) -> np.ndarray:
-        return self._evaluate(self.weights_, X)
-
-    def _evaluate(self, weights: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Evaluate in double precision: what a point gives must not depend on the others in X."""
-        X = self.input_scaler_.transform(X)
-        values = np.empty((len(weights), len(X), self.architecture_.n_outputs))
-        for members in _parts(len(weights), EVALUATED):
-            block = weights[members].astype(float)
-            for rows in _parts(len(X), 32 * EVALUATED):
-                values[members, rows] = self.architecture_.forward(block, X[rows])
-        return self.output_scaler_.inverse_transform(values)
+    def _fitted_members(self) -> Members:
+        check_is_fitted(self)
+        assert self.members_ is not None
+        return self.members_
 
     def predict(self, X, return_std: bool = False, return_cov: bool = False, total: bool = False):
         """Return the predictive mean, and its uncertainty on request.
@@ -198,7 +140,9 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
             with return_cov the covariance, (n, n_out, n_out).
 
         Raises:
-            ValueError: If both return_std and return_cov are asked for.
+            NotFittedError: Before fit.
+            ValueError: If both return_std and return_cov are asked for, or X does not fit the
+                training data.
 
         Source: the predictive moments of an ensemble in the paper, with 1 / (K-1).
         """
@@ -208,7 +152,7 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
         mean = samples.mean(axis=0)
         if not (return_std or return_cov):
             return self._shaped(mean)
-        noise = self.noise_covariance_ if total else np.zeros_like(self.noise_covariance_)
+        noise = self._fitted_members().noise_covariance * total
         if return_std:
             variance = samples.var(axis=0, ddof=1) + np.diag(noise)
             return self._shaped(mean), self._shaped(np.sqrt(variance))
@@ -219,69 +163,25 @@ class EnsembleRegressor(RegressorMixin, BaseEstimator):
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self.y_ndim_ == 1 else values
 
-    def save(self, path) -> None:
-        """Write the fitted or pre-trained ensemble to one .npz file, without pickle.
+    def penalty(self) -> np.ndarray:
+        """Return the regularisation term of each member, (K,); zero without a regulariser."""
+        return self._fitted_members().penalties
 
-        Args:
-            path: Where. A functional prior is not stored, only its pre-trained networks are, nor is
-                a random_state that is a generator.
-
-        Raises:
-            NotFittedError: Before fit or pretrain.
-        """
-        check_is_fitted(self, "architecture_")
-        arrays = {n: np.asarray(getattr(self, n)) for n in self._stored if hasattr(self, n)}
-        for name in SCALERS:
-            scaler = getattr(self, name)
-            arrays[name] = np.stack([scaler.low, scaler.high])
-        header = {
-            "class": type(self).__name__,
-            "parameters": self.get_params(deep=False),
-            "widths": self.architecture_.widths,
-            "fitted": self._fitted_with(),
-            "y_ndim": getattr(self, "y_ndim_", None),
-            "feature_names": getattr(self, "feature_names_in_", None),
-        }
-        write(path, arrays, header)
-
-    def _fitted_with(self) -> dict:
-        """What the arrays depend on, whatever the hyper-parameters are by now."""
-        return {"activation": self.architecture_.activation}
-
-    @classmethod
-    def from_stored(cls, arrays: dict[str, np.ndarray], header: dict) -> EnsembleRegressor:
-        """Rebuild an ensemble from what save wrote, see bnn.load.
-
-        Args:
-            arrays: Name → array.
-            header: With storage.ENTRIES.
-
-        Returns:
-            The ensemble.
+    def check_restored(self) -> None:
+        """Check what a file held.
 
         Raises:
-            ValueError, TypeError, KeyError, AttributeError: If an entry is not what save wrote.
+            ValueError: If the fitted attributes are of other types, or do not fit each other.
         """
-        parameters = header["parameters"]
-        if not isinstance(parameters, dict):
-            raise ValueError("the parameters are not a mapping")
-        ensemble = cls(**{k: restored(v) for k, v in parameters.items()})
-        ensemble._prior_not_stored = "not_stored" in (parameters.get("prior") or {})
-        fitted = header["fitted"]
-        ensemble.architecture_ = Architecture(tuple(header["widths"]), fitted["activation"])
-        check_stored(arrays, header, {*cls._stored, *SCALERS}, ensemble.architecture_)
-        for name in SCALERS:
-            setattr(ensemble, name, BoundsScaler(*arrays[name]))
-        for name in arrays.keys() - set(SCALERS):
-            values = arrays[name]
-            setattr(ensemble, name, tuple(values.tolist()) if "diverged" in name else values)
-        if header["y_ndim"] is not None:
-            ensemble.y_ndim_ = header["y_ndim"]
-            ensemble.n_features_in_ = ensemble.architecture_.n_inputs
-        if header["feature_names"] is not None:
-            ensemble.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-        ensemble._restore(fitted)
-        return ensemble
-
-    def _restore(self, fitted: dict) -> None:
-        """Rebuild what follows from stored attributes and from what _fitted_with wrote."""
+        if self.members_ is None:
+            return
+        if not isinstance(self.members_, Members):
+            raise ValueError(f"members_ is a {type(self.members_).__name__}")
+        self.n_features_in_ = self.members_.architecture.n_inputs
+        n_outputs, names = self.members_.architecture.n_outputs, self.feature_names_
+        if self.y_ndim_ not in (1, 2) or (self.y_ndim_ == 1 and n_outputs > 1):
+            raise ValueError(f"y_ndim_ = {self.y_ndim_!r} does not fit {n_outputs} outputs")
+        if names is not None and not (
+            len(names) == self.n_features_in_ and all(isinstance(name, str) for name in names)
+        ):
+            raise ValueError(f"feature_names = {names!r} do not name {self.n_features_in_} inputs")

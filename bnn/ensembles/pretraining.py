@@ -3,247 +3,260 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from bnn._seeding import member_generators, member_seeds, seed_sequence, spawn
-from bnn._validation import check_integer
-from bnn.ensembles.base import (
-    SEED_INPUTS,
-    SEED_PERTURBATION,
-    SEED_PRETRAINING,
-    SEED_PRIOR,
-    SEED_START,
-    EnsembleRegressor,
+from bnn._seeding import (
+    Purpose,
+    RandomState,
+    member_generators,
+    member_seeds,
+    seed_sequence,
+    spawn,
 )
-from bnn.ensembles.storage import plain, restored
+from bnn._validation import as_columns, as_points, check_integer
+from bnn.ensembles.networks import Networks, finite_members
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
 from bnn.networks.architecture import Architecture
-from bnn.scaling import scaler_of
+from bnn.scaling import Bounds, scaler_of
+from bnn.storage import NotStored, storable
+from bnn.storage.values import dataclass_fields, kept
+from bnn.training.loop import train
+from bnn.training.settings import TrainingSettings
+from bnn.weight_priors import WEIGHT_PRIORS, WeightPrior
 
-# Parameters that may change between pre-training and fit.
-_AFTER_PRETRAINING = {
-    "anchoring",
-    "regulariser",
-    "anchors",
-    "optimiser",
-    "n_members",
-    "noise",
-    "resampling",
-    "epochs",
-    "chunk_size",
-    "device",
-    "progress",
-}
+SETTINGS = TrainingSettings(epochs=1000)
 
 
 class PriorRangeWarning(UserWarning):
     """Most of the data lie where the prior was not fitted."""
 
 
-def _equal_when_stored(value, known) -> bool:
-    """Whether two hyper-parameters are equal; those that cannot be stored count as different."""
-    value, known = plain(value), plain(known)
-    return value == known and not (isinstance(value, dict) and "not_stored" in value)
+@storable
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Pretrained(Networks):
+    """Networks fitted to realisations g^[k] of a functional prior, see `pretrain`.
 
+    The targets are the realisations, and the inputs are the points where they were drawn.
 
-class PretrainedEnsemble(EnsembleRegressor):
-    """Base of ensembles whose networks are fitted to realisations of a prior first."""
+    Attributes:
+        prior: The functional prior; NotStored after loading, if no file can hold it.
+        prior_seed: Seed of the realisations.
+        inputs_given: Whether the inputs were given or tabulated, so that the prior may be defined
+            nowhere else.
+    """
 
-    _stored = (
-        *EnsembleRegressor._stored,
-        "pretrained_weights_",
-        "prior_inputs_",
-        "prior_inputs_given_",
-        "prior_realisations_",
-        "pretrain_losses_",
-        "pretrain_epochs_",
-        "pretrain_diverged_",
-    )
+    prior: FunctionalPrior | NotStored
+    prior_seed: np.random.SeedSequence
+    inputs_given: bool
 
-    # What training to data leaves behind.
-    _of_training: tuple[str, ...] = ("weights_", "losses_", "epochs_", "diverged_")
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_integer("n_pretrained", self.n_pretrained, 2)
-        check_integer("prior_points", self.prior_points, 2)
-        if self.n_members > self.n_pretrained:
-            raise ValueError(
-                f"n_members = {self.n_members}: must be <= n_pretrained = {self.n_pretrained}"
-            )
-        if self.prior is not None and not hasattr(self.prior, "sample"):
-            raise ValueError(f"prior = {self.prior!r}: must have a method sample")
-        if not 0.0 <= self.perturbation < np.inf:
-            raise ValueError(f"perturbation = {self.perturbation}: must be >= 0")
-        self._settings(self.pretrain_epochs, self.convergence)
-
-    def pretrain(self, X=None, *, n_features: int | None = None) -> PretrainedEnsemble:
-        """Fit the networks to realisations of the prior (Algorithm 3); keep them for every fit.
-
-        Members trained before are gone.
-
-        Args:
-            X: Points at which the prior is fitted, (M, n_in); None takes those of a TablePrior,
-                else a Latin hypercube of `prior_points` points, to twice the input bounds (to ±2
-                without these). Keep to X where the prior is defined nowhere else; clones do not
-                have it.
-            n_features: Number of inputs, where X is None.
-
-        Returns:
-            self, with pretrained_weights_ (K, d), prior_inputs_, prior_realisations_,
-            pretrain_losses_, pretrain_epochs_ and pretrain_diverged_.
+    def __post_init__(self) -> None:
+        """Validate.
 
         Raises:
-            ValueError: If a hyper-parameter is not admissible or the prior misbehaves.
-            DivergenceError: If fewer than two members stayed finite.
+            ValueError: See Networks.
         """
-        self._check_parameters()
-        self._pretrain(X, n_features, None, None)
-        for name in ("y_ndim_", "noise_covariance_", "n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-        return self
-
-    def _pretrain(self, X, n_features: int | None, data_X, data_y) -> None:
-        seeds = seed_sequence(self.random_state)
-        prior = self._functional_prior(1 if data_y is None else data_y.shape[1])
-        given = X is not None or hasattr(prior, "points")
-        X = self._prior_inputs(X, prior, n_features, data_X, spawn(seeds, SEED_INPUTS))
-        prior_seeds = spawn(seeds, SEED_PRIOR)
-        targets = draw_realisations(prior, X, self.n_pretrained, prior_seeds)
-        shape = (X.shape[1], targets.shape[2])
-        self._check_shape(shape, data_X, data_y)
-        scalers, architecture = self._scalers(data_X, data_y, shape), self._architecture(*shape)
-        result = self._run(
-            architecture,
-            self._perturbed_starts(architecture, seeds),
-            scalers[0].transform(X),
-            scalers[1].transform(targets),
-            self._settings(self.pretrain_epochs, self.convergence),
-            member_seeds(spawn(seeds, SEED_PRETRAINING), self.n_pretrained),
-            "pre-training",
-        )
-        for name in self._of_training:
-            self.__dict__.pop(name, None)
-        self.architecture_, self._prior_seeds = architecture, prior_seeds
-        self.input_scaler_, self.output_scaler_ = scalers
-        self.prior_inputs_, self.prior_inputs_given_ = X, given
-        self.prior_realisations_ = np.delete(targets, result.diverged, axis=0)
-        self.pretrained_weights_ = np.delete(result.weights, result.diverged, axis=0)
-        self.pretrain_losses_ = result.losses
-        self.pretrain_epochs_ = result.epochs
-        self.pretrain_diverged_ = result.diverged
-        self._pretrained_with = self._pretraining_parameters()
-
-    def _functional_prior(self, n_outputs: int) -> FunctionalPrior:
-        if self.prior is None and getattr(self, "_prior_not_stored", False):
-            raise ValueError("prior = None: it was not stored with the ensemble, set it again")
-        return GaussianProcessPrior(n_outputs=n_outputs) if self.prior is None else self.prior
-
-    def _prior_inputs(self, X, prior, n_features: int | None, data_X, seeds) -> np.ndarray:
-        if X is None:
-            X = getattr(prior, "points", None)
-        if X is None:
-            if n_features is None:
-                raise ValueError("n_features = None: must be given where X is not")
-            check_integer("n_features", n_features, 1)
-            scaler = scaler_of("input_bounds", self.input_bounds, data_X, n_features)
-            scaled = latin_hypercube(self.prior_points, n_features, seeds)
-            X = scaler.inverse_transform(scaled)
-        X = np.asarray(X, dtype=float)
-        if X.ndim != 2 or len(X) < 2 or not np.isfinite(X).all():
-            raise ValueError(f"X has shape {X.shape}: must be (M >= 2, n_in) and finite")
-        return X
-
-    def _perturbed_starts(self, architecture: Architecture, seeds) -> np.ndarray:
-        start = architecture.initial_weights(1, spawn(seeds, SEED_START), self.init)
-        generators = member_generators(spawn(seeds, SEED_PERTURBATION), self.n_pretrained)
-        noise = np.stack([rng.standard_normal(start.shape[1]) for rng in generators])
-        return (start + self.perturbation * noise).astype(np.float32)
-
-    def _pretraining_parameters(self) -> dict:
-        parameters = self.get_params(deep=False)
-        return {k: v for k, v in parameters.items() if k not in _AFTER_PRETRAINING}
-
-    def _same_pretraining(self, known: dict) -> bool:
-        return all(
-            value is known[name] or _equal_when_stored(value, known[name])
-            for name, value in self._pretraining_parameters().items()
-        )
-
-    def _ensure_pretrained(self, X: np.ndarray, y: np.ndarray) -> None:
-        from_data = any(isinstance(b, str) for b in (self.input_bounds, self.output_bounds))
-        known = getattr(self, "_pretrained_with", None)
-        if known is None:
-            self._pretrain(None, X.shape[1], X, y)
-        elif from_data or self._follows(X, y) or not self._same_pretraining(known):
-            self._pretrain(self._inputs_again(known["prior"]), X.shape[1], X, y)
-        self._check_shape(self._shape, X, y)
-        self._check_range(X)
+        super().__post_init__()
+        if not isinstance(self.prior_seed, np.random.SeedSequence):
+            raise ValueError(f"prior_seed = {self.prior_seed}: must be a SeedSequence")
 
     @property
-    def _shape(self) -> tuple[int, int]:
-        return self.architecture_.n_inputs, self.architecture_.n_outputs
+    def shape(self) -> tuple[int, int]:
+        """Number of inputs and of outputs."""
+        return self.architecture.n_inputs, self.architecture.n_outputs
 
-    def _follows(self, X: np.ndarray, y: np.ndarray) -> bool:
-        """Whether the prior of nobody's choice takes the shape of other data."""
-        free = self.prior is None and not getattr(self, "_prior_not_stored", False)
-        return free and not self.prior_inputs_given_ and self._shape != (X.shape[1], y.shape[1])
-
-    def _inputs_again(self, known_prior) -> np.ndarray | None:
-        """The points that pretrain was given, which hold for pre-training again.
-
-        Those of a table do not: another table has its own.
-        """
-        tabulated = hasattr(known_prior, "points") or (
-            known_prior is None and hasattr(self.prior, "points")
+    def select(self, members: Sequence[int] | np.ndarray) -> Pretrained:
+        """Return some of the networks, (n,) by their place among these."""
+        members = np.asarray(members)
+        return replace(
+            self,
+            weights=self.weights[members],
+            targets=self.targets[members],
+            numbers=self.numbers[members],
         )
-        return self.prior_inputs_ if self.prior_inputs_given_ and not tabulated else None
 
-    def _check_range(self, inputs: np.ndarray) -> None:
-        low, high = self.prior_inputs_.min(axis=0), self.prior_inputs_.max(axis=0)
-        outside = 1.0 - np.mean(np.all((inputs >= low) & (inputs <= high), axis=1))
+    def weight_prior(self, regulariser: str) -> WeightPrior | None:
+        """Learn a prior p0(ω) from all of the networks.
+
+        Args:
+            regulariser: "low_rank", "probabilistic_pca", "factorised", "generalised_normal",
+                "isotropic" or "none".
+
+        Returns:
+            The density; None for "none".
+        """
+        if regulariser == "none":
+            return None
+        return WEIGHT_PRIORS[regulariser].fit(self.weights, self.architecture)
+
+    def check_data(self, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Check data that networks are to be trained to.
+
+        Args:
+            X: (N, n_in).
+            y: (N,) or (N, n_out).
+
+        Returns:
+            X (N, n_in) and y (N, n_out).
+
+        Raises:
+            ValueError: If the data do not have the inputs and outputs of the networks.
+        """
+        X = as_points("X", X)
+        y = as_columns("y", y, len(X))
+        _check_shape(self.shape, (X.shape[1], y.shape[1]))
+        low, high = self.inputs.min(axis=0), self.inputs.max(axis=0)
+        outside = 1.0 - np.mean(np.all((low <= X) & (high >= X), axis=1))
         if outside > 0.5:
             warnings.warn(
                 f"{outside:.0%} of the data lie outside the points at which the prior was fitted, "
-                f"{low} to {high}: give input_bounds, or call pretrain(X)",
+                f"{low} to {high}: give input_bounds, or pre-train at points of your own",
                 PriorRangeWarning,
                 stacklevel=4,
             )
+        return X, y
 
-    def _fitted_with(self) -> dict:
-        known = {"pretrained_with": self._pretrained_with, "prior_seeds": self._prior_seeds}
-        return super()._fitted_with() | known
+    def stored_fields(self) -> dict[str, Any]:
+        """Return what a file holds."""
+        return dataclass_fields(self) | {"prior": kept(self.prior)}
 
-    def _restore(self, fitted: dict) -> None:
-        known = {name: restored(value) for name, value in fitted["pretrained_with"].items()}
-        if known.keys() != self._pretraining_parameters().keys():
-            raise ValueError("the parameters of the pre-training are not those there are")
-        self._pretrained_with, self._prior_seeds = known, restored(fitted["prior_seeds"])
-        if not isinstance(self._prior_seeds, np.random.SeedSequence):
-            raise ValueError("prior_seeds is not a seed")
 
-    @staticmethod
-    def _check_shape(shape: tuple[int, int], X, y) -> None:
-        if X is not None and shape != (X.shape[1], y.shape[1]):
-            raise ValueError(
-                f"the data have {X.shape[1]} inputs and {y.shape[1]} outputs, the prior has "
-                f"{shape[0]} and {shape[1]}"
-            )
+def pretrain(
+    prior: FunctionalPrior | None,
+    X: np.ndarray | None = None,
+    *,
+    n_features: int | None = None,
+    n_outputs: int | None = None,
+    prior_points: int = 500,
+    n_pretrained: int = 50,
+    hidden: Sequence[int] = (20, 20, 20, 20),
+    activation: str = "leaky_relu",
+    settings: TrainingSettings = SETTINGS,
+    input_bounds: Bounds = None,
+    output_bounds: Bounds = None,
+    init: str = "glorot",
+    perturbation: float = 0.01,
+    device: str = "cpu",
+    progress: bool = False,
+    random_state: RandomState = None,
+) -> Pretrained:
+    """Fit networks to realisations of a functional prior, one each.
 
-    def sample_prior(self, X) -> np.ndarray:
-        """Evaluate the pre-trained networks.
+    Args:
+        prior: p(g), see bnn.function_priors; None is a zero-mean Gaussian process with an RBF
+            kernel of variance 1 and length scale 1.
+        X: Points at which the prior is fitted, (M, n_in). None takes those of a TablePrior, else a
+            Latin hypercube that reaches to twice the input bounds (to ±2 without bounds).
+        n_features: Number of inputs; needed where X is None.
+        n_outputs: Number of outputs; None takes those of the prior.
+        prior_points: M, where X is None.
+        n_pretrained: K.
+        hidden: Widths of the hidden layers.
+        activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
+        settings: Of the training loop.
+        input_bounds: (low, high) of the inputs, which the networks see scaled to [-1, 1]; None
+            scales nothing.
+        output_bounds: The same for the outputs.
+        init: Of the common start, "glorot" or "he".
+        perturbation: Standard deviation of each network's perturbation of the common start.
+        device: "cpu" or "cuda".
+        progress: Whether to show a progress bar.
+        random_state: Seed.
 
-        Args:
-            X: (n, n_in).
+    Returns:
+        The pre-trained networks.
 
-        Returns:
-            f of every pre-trained network, (K, n, n_out) float64.
+    Raises:
+        ValueError: If an argument is not admissible, or the prior returns something else than
+            finite values of n_outputs outputs.
+        DivergenceError: If fewer than two networks stayed finite.
 
-        Raises:
-            NotFittedError: Before pretrain or fit.
-        """
-        check_is_fitted(self, "pretrained_weights_")
-        return self._evaluate(self.pretrained_weights_, np.asarray(X, dtype=float))
+    Source: Algorithm 3 of the paper.
+    """
+    check_pretraining(prior, prior_points, n_pretrained, perturbation)
+    if isinstance(prior, NotStored):
+        raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
+    prior = GaussianProcessPrior(n_outputs=n_outputs or 1) if prior is None else prior
+    seeds = seed_sequence(random_state)
+    tabulated = getattr(prior, "points", None)
+    given = X is not None or tabulated is not None
+    X = tabulated if X is None else X
+    if X is None:
+        if n_features is None:
+            raise ValueError("n_features = None: must be given where X is not")
+        check_integer("n_features", n_features, 1)
+        points = latin_hypercube(prior_points, n_features, spawn(seeds, Purpose.INPUTS))
+        X = scaler_of("input_bounds", input_bounds, None, n_features).inverse_transform(points)
+    X = np.asarray(X, dtype=float)
+    if X.ndim != 2 or len(X) < 2 or not np.isfinite(X).all():
+        raise ValueError(f"X has shape {X.shape}: must be (M >= 2, n_in) and finite")
+    prior_seed = spawn(seeds, Purpose.PRIOR)
+    realisations = draw_realisations(prior, X, n_pretrained, prior_seed)
+    n_in, n_out = X.shape[1], realisations.shape[2]
+    _check_shape((n_in, n_out), (n_features or n_in, n_outputs or n_out))
+    scaler = scaler_of("input_bounds", input_bounds, None, n_in)
+    output_scaler = scaler_of("output_bounds", output_bounds, None, n_out)
+    architecture = Architecture((n_in, *hidden, n_out), activation)
+    result = train(
+        architecture,
+        _perturbed_starts(architecture, n_pretrained, init, perturbation, seeds),
+        scaler.transform(X),
+        output_scaler.transform(realisations),
+        settings,
+        seeds=member_seeds(spawn(seeds, Purpose.PRETRAINING), n_pretrained),
+        device=device,
+        progress="pre-training" if progress else None,
+    )
+    numbers = finite_members(n_pretrained, result.diverged, "pre-training")
+    return Pretrained(
+        architecture=architecture,
+        weights=result.weights[numbers],
+        inputs=X,
+        targets=realisations[numbers],
+        input_scaler=scaler,
+        output_scaler=output_scaler,
+        losses=result.losses,
+        epochs=result.epochs,
+        numbers=numbers,
+        prior=prior,
+        prior_seed=prior_seed,
+        inputs_given=given,
+    )
+
+
+def check_pretraining(
+    prior: object, prior_points: int, n_pretrained: int, perturbation: float
+) -> None:
+    """Raise ValueError where an argument of `pretrain` is not admissible."""
+    if not (prior is None or isinstance(prior, NotStored) or hasattr(prior, "sample")):
+        raise ValueError(f"prior = {prior!r}: must have a method sample")
+    check_integer("n_pretrained", n_pretrained, 2)
+    check_integer("prior_points", prior_points, 2)
+    if not 0.0 <= perturbation < np.inf:
+        raise ValueError(f"perturbation = {perturbation}: must be >= 0")
+
+
+def _check_shape(prior: tuple[int, int], data: tuple[int, int]) -> None:
+    if prior != data:
+        raise ValueError(
+            f"the data have {data[0]} inputs and {data[1]} outputs, the prior has "
+            f"{prior[0]} and {prior[1]}"
+        )
+
+
+def _perturbed_starts(
+    architecture: Architecture,
+    n_pretrained: int,
+    init: str,
+    perturbation: float,
+    seeds: np.random.SeedSequence,
+) -> np.ndarray:
+    """Return the common start ω_init with a perturbation for each network, (K, d) float32."""
+    start = architecture.initial_weights(1, spawn(seeds, Purpose.START), init)
+    generators = member_generators(spawn(seeds, Purpose.PERTURBATION), n_pretrained)
+    noise = np.stack([rng.standard_normal(start.shape[1]) for rng in generators])
+    return (start + perturbation * noise).astype(np.float32)

@@ -1,57 +1,56 @@
-"""Vanilla ensemble, Algorithm 1 of the paper."""
+"""Vanilla ensemble, Algorithm 1 of the paper, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
-from bnn._seeding import member_generators, member_seeds, seed_sequence, spawn
-from bnn.ensembles.base import SEED_RESAMPLING, SEED_START, SEED_TRAINING, EnsembleRegressor
-from bnn.noise import resample
-from bnn.training.members import Objective
+from bnn._validation import check_option
+from bnn.ensembles.anchoring import train_vanilla
+from bnn.ensembles.base import EnsembleRegressor
+from bnn.noise import RESAMPLINGS
+from bnn.storage import storable
 
 
+@storable
+@dataclass(eq=False, repr=False, kw_only=True)
 class VanillaEnsemble(EnsembleRegressor):
-    """Deep ensemble with resampled data and independent random starts (Algorithm 1).
+    """Deep ensemble with resampled data and independent random starts.
 
-    All parameters are those of EnsembleRegressor.
+    Args:
+        n_members: Networks trained to data, K.
+        noise: Standard deviation of the noise, for all outputs or for each, or Σ_noise
+            (n_out, n_out), in the units of y.
+        hidden: Widths of the hidden layers.
+        activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
+        init: Initial weights, "glorot" or "he".
+        input_bounds: (low, high) of the inputs, which the networks see scaled to [-1, 1]; "data"
+            takes the range of the data; None scales nothing.
+        output_bounds: The same for the outputs.
+        batch_size: Points per step; None takes all.
+        learning_rate: Of Adam.
+        bias_correction: Whether Adam corrects the bias of its moments; False as in the published
+            Table 1.
+        members_at_once: Members trained together; None takes as many as fit the cache.
+        device: "cpu" or "cuda".
+        progress: Whether to show progress bars.
+        random_state: Seed.
+        resampling: How each member gets its own version of the data: "bootstrap" (rows with
+            replacement), "likelihood" (noise is added to y) or "none".
+        epochs: Training epochs.
+
+    Attributes:
+        members_: The trained networks, a bnn.Members.
+
+    Source: Algorithm 1 of the paper.
     """
 
-    def __init__(
-        self,
-        *,
-        hidden=(20, 20, 20, 20),
-        activation="leaky_relu",
-        n_members=30,
-        noise=0.1,
-        resampling="likelihood",
-        epochs=400,
-        batch_size=32,
-        input_bounds=None,
-        output_bounds=None,
-        learning_rate=1e-3,
-        bias_correction=True,
-        init="glorot",
-        chunk_size=None,
-        device="cpu",
-        progress=False,
-        random_state=None,
-    ):
-        self.hidden = hidden
-        self.activation = activation
-        self.n_members = n_members
-        self.noise = noise
-        self.resampling = resampling
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.input_bounds = input_bounds
-        self.output_bounds = output_bounds
-        self.learning_rate = learning_rate
-        self.bias_correction = bias_correction
-        self.init = init
-        self.chunk_size = chunk_size
-        self.device = device
-        self.progress = progress
-        self.random_state = random_state
+    resampling: str = "likelihood"
+    epochs: int = 400
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_option("resampling", self.resampling, RESAMPLINGS)
+        self._settings(self.epochs)
 
     def fit(self, X, y) -> VanillaEnsemble:
         """Train the members.
@@ -67,27 +66,21 @@ class VanillaEnsemble(EnsembleRegressor):
             ValueError: If the data or a hyper-parameter is not admissible.
             DivergenceError: If fewer than two members stayed finite.
         """
-        self._check_parameters()
         X, y = self._check_data(X, y)
-        shape = (X.shape[1], y.shape[1])
-        self.architecture_ = self._architecture(*shape)
-        self.input_scaler_, self.output_scaler_ = self._scalers(X, y, shape)
-        seeds = seed_sequence(self.random_state)
-        starts = [
-            self.architecture_.initial_weights(1, rng, self.init)
-            for rng in member_generators(spawn(seeds, SEED_START), self.n_members)
-        ]
-        generators = member_generators(spawn(seeds, SEED_RESAMPLING), self.n_members)
-        inputs, targets = resample(X, y, self.resampling, self.noise_covariance_, generators)
-        result = self._run(
-            self.architecture_,
-            np.concatenate(starts),
-            self.input_scaler_.transform(inputs),
-            self.output_scaler_.transform(targets),
-            self._settings(self.epochs),
-            member_seeds(spawn(seeds, SEED_TRAINING), self.n_members),
-            "training",
-            Objective(self._precision()),
+        self.members_ = train_vanilla(
+            X,
+            y,
+            noise=self.noise,
+            n_members=self.n_members,
+            resampling=self.resampling,
+            hidden=self.hidden,
+            activation=self.activation,
+            settings=self._settings(self.epochs),
+            input_bounds=self.input_bounds,
+            output_bounds=self.output_bounds,
+            init=self.init,
+            device=self.device,
+            progress=self.progress,
+            random_state=self.random_state,
         )
-        self._keep(result)
         return self

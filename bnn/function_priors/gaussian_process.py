@@ -14,11 +14,13 @@ from bnn._validation import Array, as_points
 from bnn.function_priors.conditioning import Conditioning, NoisyData
 from bnn.function_priors.kernels import RBF
 from bnn.function_priors.means import RandomMean
+from bnn.storage import storable
 
 # Relative to the variance: what keeps conditioning on neighbouring points solvable.
 JITTER = 1e-8
 
 
+@storable
 @dataclass(frozen=True)
 class GaussianProcessPrior:
     """Independent Gaussian processes, one for each output.

@@ -15,6 +15,7 @@ from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array
+from bnn.storage import storable
 
 
 def _check_positive(name: str, value: ArrayLike) -> None:
@@ -97,6 +98,7 @@ class Stationary(Kernel):
         raise NotImplementedError
 
 
+@storable
 class RBF(Stationary):
     """Squared exponential, φ = exp(-r² / 2)."""
 
@@ -106,6 +108,7 @@ class RBF(Stationary):
         return values
 
 
+@storable
 class Matern12(Stationary):
     """Matérn ν = 1/2 (exponential), φ = exp(-r)."""
 
@@ -115,6 +118,7 @@ class Matern12(Stationary):
         return values
 
 
+@storable
 class Matern32(Stationary):
     """Matérn ν = 3/2, φ = (1 + s) exp(-s) with s = √3 r."""
 
@@ -125,6 +129,7 @@ class Matern32(Stationary):
         return values
 
 
+@storable
 class Matern52(Stationary):
     """Matérn ν = 5/2, φ = (1 + s + s² / 3) exp(-s) with s = √5 r."""
 
@@ -135,6 +140,7 @@ class Matern52(Stationary):
         return values
 
 
+@storable
 @dataclass
 class RationalQuadratic(Stationary):
     """Mixture of squared exponentials, φ = (1 + r² / 2α)^-α.
@@ -155,6 +161,7 @@ class RationalQuadratic(Stationary):
         return (1.0 + r**2 / (2.0 * self.alpha)) ** -self.alpha
 
 
+@storable
 @dataclass
 class Periodic(Stationary):
     """Periodic in each input, k0 exp(-2 Σ_i sin²(π (x_i - x'_i) / period) / L_i²).
@@ -177,6 +184,7 @@ class Periodic(Stationary):
         return values
 
 
+@storable
 @dataclass
 class Linear(Kernel):
     """Linear functions with Gaussian coefficients, Σ_i k0_i (x_i - o_i) (x'_i - o_i) + offset.

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bnn._validation import Array, as_columns
+from bnn.storage import storable
 
 
+@storable
 @dataclass(frozen=True)
 class LinearMean:
     """A mean linear in the inputs, m(x) = A x + a.

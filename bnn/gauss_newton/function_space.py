@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from bnn.gauss_newton.jacobian import Linearisation
-from bnn.gauss_newton.levenberg_marquardt import Fit, StoppingRule, fit_members
+from bnn.gauss_newton.levenberg_marquardt import StoppingRule, fit_members
 from bnn.networks.architecture import Architecture
+from bnn.training.loop import TrainingResult
 
 
 class Metric:
@@ -93,7 +94,7 @@ def fit_functions(
     rule: StoppingRule,
     device: str = "cpu",
     progress: str | None = None,
-) -> Fit:
+) -> TrainingResult:
     """Minimise eᵀ (S + δ² I)⁻¹ e with e = f^ω(X) - t for each network.
 
     Args:

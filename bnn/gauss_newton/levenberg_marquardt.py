@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 from tqdm.auto import tqdm
 
+from bnn.training.loop import TrainingResult
 from bnn.training.threads import run_chunks
 
 _DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-2, 1e-8, 1e8
@@ -46,25 +47,6 @@ class StoppingRule:
     iterations: int
     loss: float = -np.inf
     decrease: float = 0.0
-
-
-@dataclass(frozen=True)
-class Fit:
-    """What came out of fitting K networks.
-
-    Attributes:
-        weights: (K, d) float32.
-        losses: Objective at the start and after each iteration, (most iterations + 1, K); NaN
-            after a member ended.
-        iterations: That each member took, (K,).
-        finished: Whether a member met the rule within its budget, (K,). Where the rule has no loss
-            to reach, one that no step improves has met it too.
-    """
-
-    weights: np.ndarray
-    losses: np.ndarray
-    iterations: np.ndarray
-    finished: np.ndarray
 
 
 def minimise(
@@ -119,7 +101,7 @@ def fit_members(
     rule: StoppingRule,
     device: str = "cpu",
     progress: str | None = None,
-) -> Fit:
+) -> TrainingResult:
     """Fit K members, chunk by chunk, side by side on the cores.
 
     Args:
@@ -131,7 +113,8 @@ def fit_members(
         progress: Title of a progress bar; None for silence.
 
     Returns:
-        The fitted networks.
+        The fitted networks; their losses are the objective at the start and after each iteration,
+        and their epochs are iterations.
 
     Warns:
         ConvergenceWarning: If the budget ended members.
@@ -162,4 +145,4 @@ def fit_members(
             stacklevel=4,
         )
     fitted = torch.cat(networks).cpu().numpy().astype(np.float32)
-    return Fit(fitted, losses[: iterations.max() + 1], iterations, finished)
+    return TrainingResult(fitted, losses[: iterations.max() + 1], iterations, ())

@@ -8,9 +8,10 @@ from torch import Tensor
 
 from bnn._validation import Array
 from bnn.gauss_newton.jacobian import Linearisation
-from bnn.gauss_newton.levenberg_marquardt import Fit, StoppingRule, fit_members
+from bnn.gauss_newton.levenberg_marquardt import StoppingRule, fit_members
 from bnn.networks.architecture import Architecture
 from bnn.training.covariance import DiagonalPlusLowRank
+from bnn.training.loop import TrainingResult
 
 
 class WeightFit:
@@ -67,25 +68,27 @@ class WeightFit:
 
 def fit_weights(
     architecture: Architecture,
-    anchors: np.ndarray,
+    start: np.ndarray,
     X: np.ndarray,
     y: np.ndarray,
     noise: np.ndarray,
     covariance: DiagonalPlusLowRank[Array],
     rule: StoppingRule,
+    anchors: np.ndarray,
     device: str = "cpu",
     progress: str | None = None,
-) -> Fit:
-    """Bring each network from its anchor to the optimum of Algorithm 2's objective.
+) -> TrainingResult:
+    """Bring each network from its start to the optimum of Algorithm 2's objective.
 
     Args:
         architecture: The networks.
-        anchors: ω0, (K, d).
+        start: (K, d).
         X: (N, n_in) or (K, N, n_in).
         y: (K, N, n_out).
         noise: Σ_noise, (n_out, n_out).
         covariance: P, of the prior of the weights.
         rule: When a member ends.
+        anchors: ω0, (K, d).
         device: "cpu" or "cuda".
         progress: Title of a progress bar; None for silence.
 
@@ -101,8 +104,8 @@ def fit_weights(
 
     def problem(members: np.ndarray, _: torch.device) -> WeightFit:
         inputs = tensor(X if X.ndim == 2 else X[members])
-        targets, start = tensor(y[members]), tensor(anchors[members])
-        return WeightFit(architecture, inputs, targets, tensor(noise), prior, start)
+        targets, centres = tensor(y[members]), tensor(anchors[members])
+        return WeightFit(architecture, inputs, targets, tensor(noise), prior, centres)
 
     n_entries = y[0].size * architecture.n_weights
-    return fit_members(problem, anchors, n_entries, rule, device, progress)
+    return fit_members(problem, start, n_entries, rule, device, progress)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bnn._seeding import RandomState, generator
 from bnn.networks.activations import ACTIVATIONS
+from bnn.storage import storable
 
 INITIALISATIONS = ("glorot", "he")
 
@@ -47,6 +48,7 @@ class Layer:
         return self.start + (self.n_in + 1) * self.n_out
 
 
+@storable
 @dataclass(frozen=True)
 class Architecture:
     """A fully connected network f^ω: widths, activation and weight layout.

@@ -100,7 +100,7 @@ class ConvergenceMonitor:
         if rule is None or (epoch + 1) % rule.window:
             return False
         mean = self._chunk.record[epoch + 1 - rule.window : epoch + 1].mean(dim=0)
-        small = mean <= rule.unexplained * self._targets
+        small = mean <= rule.residual_variance * self._targets
         flat = mean >= (1.0 - rule.improvement) * self._previous
         new = (small | flat | ~torch.isfinite(mean)) & ~self._done
         self._previous = mean
@@ -158,7 +158,7 @@ def train(
     _check_shapes(architecture, weights, X, y, seeds)
     place, objective = torch.device(device), objective or Objective()
     workers = torch.get_num_threads() if place.type == "cpu" else 1
-    size = settings.chunk_size or default_chunk(architecture, place)
+    size = settings.members_at_once or default_chunk(architecture, place)
     chunks = member_chunks(len(weights), size, workers)
     total = settings.epochs * len(chunks)
     with tqdm(total=total, desc=progress, disable=progress is None, unit="epoch") as bar:

@@ -20,8 +20,8 @@ def advice(results: Results) -> str:
     behind = [place for place, better in compared.items() if better is False]
     opening = "What to use" if wins > losses else "No method is ahead of all others"
     return (
-        f"{opening}: functional anchoring with a prior by evidence (AnchoredEnsemble with "
-        'anchoring="function", bnn.evidence.fit_prior, smooth networks) has the better RMSE, '
+        f"{opening}: functional anchoring with a prior by evidence "
+        "(FunctionAnchoredEnsemble, bnn.evidence.fit_prior) has the better RMSE, "
         f"miscalibration or ELPPD in {wins} of {len(compared)} comparisons with the published "
         "ensemble, the vanilla one and the paper's prior, and the worse one in "
         f"{losses}{_losses(results, behind)}.{_remedy(results, behind)}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnn import AnchoredEnsemble, FunctionAnchoring
+from bnn import FunctionAnchoredEnsemble
 from figures.beyond.methods import FUNCTION_HIDDEN, fit_as_far_as_it_goes
 from figures.beyond.scores import distance_to
 from figures.beyond.weights import METHODS, Data, Method, pretrain, train_weights
@@ -40,9 +40,9 @@ class Curves:
 def epochs_of(method: Method, lengthscale: float, scale: float) -> int:
     """Published epochs of a method, times ten where it is trained to convergence."""
     epochs = CORRELATED_EPOCHS[lengthscale]
-    if method.regulariser is None and not method.warm:
+    if method.regulariser == "none" and not method.warm:
         epochs = VANILLA_EPOCHS
-    elif method.regulariser not in (None, "low_rank"):
+    elif method.regulariser not in ("none", "low_rank"):
         epochs = FACTORISED_EPOCHS
     return max(round(scale * epochs * (CONVERGED if method.converged else 1)), 1)
 
@@ -69,25 +69,24 @@ def weight_samples(
         trained = train_weights(
             method, networks, data, settings.example_members, epochs, seed, "likelihood"
         )
-        yield name, trained.sample(GRID)[:, :, 0]
+        yield name, trained.members.sample(GRID)[:, :, 0]
 
 
 def function_samples(lengthscale: float, settings: Beyond, seed: int) -> np.ndarray:
     """Functional anchoring with smooth networks, (K, n) on GRID."""
     X, y = load_data()
     epochs = round(settings.example_epochs_scale * PRETRAIN_EPOCHS[lengthscale])
-    ensemble = AnchoredEnsemble(
+    ensemble = FunctionAnchoredEnsemble(
         functional_prior(lengthscale),
-        anchoring=FunctionAnchoring(points=settings.function_points),
+        points=settings.function_points,
         hidden=FUNCTION_HIDDEN,
-        activation="silu",
         n_pretrained=settings.example_members,
         n_members=settings.example_members,
         noise=NOISE,
         prior_points=settings.prior_points,
         pretrain_epochs=max(epochs, 1),
         random_state=seed,
-    ).pretrain(n_features=1)
+    )
     return fit_as_far_as_it_goes(ensemble, X, y).sample(GRID)[:, :, 0]
 
 

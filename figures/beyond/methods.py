@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from bnn import AnchoredEnsemble, ExactPosterior, FunctionAnchoring, GaussianProcessPrior
+from bnn import ExactPosterior, FunctionAnchoredEnsemble, GaussianProcessPrior, Pretrained
 from figures.beyond.priors import REPLICATE_DESIGNS, best_prior, priors_by_evidence
 from figures.beyond.scores import distance_to, exact_scores, scores
 from figures.beyond.weights import (
@@ -20,7 +20,7 @@ from figures.beyond.weights import (
     METHODS,
     Data,
     Method,
-    Networks,
+    block,
     pretrain,
     train_weights,
 )
@@ -125,8 +125,8 @@ def input_files(data_dir: Path | str, settings: Beyond) -> list[Path]:
 
 
 def fit_as_far_as_it_goes(
-    ensemble: AnchoredEnsemble, X: np.ndarray, y: np.ndarray
-) -> AnchoredEnsemble:
+    ensemble: FunctionAnchoredEnsemble, X: np.ndarray, y: np.ndarray
+) -> FunctionAnchoredEnsemble:
     """Fit an ensemble whose members need not all arrive: its distance to the posterior is shown."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -140,7 +140,7 @@ def timed(function: Callable[[], Any]) -> tuple[Any, float]:
     return result, time.perf_counter() - started
 
 
-def pretrained_networks(problem: Problem, settings: Beyond, count: int, seed: int) -> Networks:
+def pretrained_networks(problem: Problem, settings: Beyond, count: int, seed: int) -> Pretrained:
     """The paper's networks, pre-trained to its prior."""
     return pretrain(
         problem.paper,
@@ -153,17 +153,17 @@ def pretrained_networks(problem: Problem, settings: Beyond, count: int, seed: in
 
 
 def weight_numbers(
-    method: Method, networks: Networks, problem: Problem, settings: Beyond, seed: int
+    method: Method, networks: Pretrained, problem: Problem, settings: Beyond, seed: int
 ) -> dict[str, float]:
     """Train in weight space; scores, distance to the exact posterior and diagnostics."""
     epochs = settings.converged_epochs if method.converged else settings.epochs
     trained = train_weights(method, networks, problem.data, settings.n_members, epochs, seed)
-    return problem.numbers(trained.sample(problem.test.X)) | trained.diagnostics()
+    return problem.numbers(trained.members.sample(problem.test.X)) | trained.diagnostics()
 
 
 def function_ensemble(
     prior: GaussianProcessPrior, settings: Beyond, seed: int, small: bool = False
-) -> AnchoredEnsemble:
+) -> FunctionAnchoredEnsemble:
     """Pre-train an ensemble for functional anchoring.
 
     Args:
@@ -172,9 +172,9 @@ def function_ensemble(
         seed: Of everything random.
         small: Whether to take the paper's network.
     """
-    return AnchoredEnsemble(
+    return FunctionAnchoredEnsemble(
         prior,
-        anchoring=FunctionAnchoring(points=settings.function_points),
+        points=settings.function_points,
         hidden=HIDDEN if small else FUNCTION_HIDDEN,
         activation="leaky_relu" if small else "silu",
         n_pretrained=settings.n_members,
@@ -186,7 +186,7 @@ def function_ensemble(
 
 
 def function_numbers(
-    ensemble: AnchoredEnsemble, problem: Problem, exact: str = "exact"
+    ensemble: FunctionAnchoredEnsemble, problem: Problem, exact: str = "exact"
 ) -> dict[str, float]:
     """Train in function space; scores, distance to the exact posterior and wall time."""
     data = problem.data
@@ -253,7 +253,7 @@ def run_spans(problem: Problem, settings: Beyond, seed: int) -> list[dict[str, d
         {
             f"K = {count}": weight_numbers(
                 METHODS["low_rank"],
-                pool.subset(i * settings.n_members, count),
+                block(pool, i * settings.n_members, count),
                 problem,
                 settings,
                 repeat_seed,

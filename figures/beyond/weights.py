@@ -3,18 +3,17 @@
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
-from bnn import AnchoredEnsemble, Architecture, TrainingSettings, train
-from bnn._seeding import member_generators, member_seeds, seed_sequence, spawn
-from bnn.ensembles.anchored import OPTIMUM
-from bnn.ensembles.base import SEED_RESAMPLING, SEED_START, SEED_TRAINING
-from bnn.function_priors.samplers import FunctionalPrior
-from bnn.gauss_newton.weight_space import fit_weights
-from bnn.noise import noise_covariance, resample
-from bnn.training.backprop import LayerBlocks, Pass, with_ones
-from bnn.training.members import Objective
-from bnn.weight_priors import WEIGHT_PRIORS, LowRankGaussian, ProperGaussian
+import bnn
+from bnn import (
+    GaussianProcessPrior,
+    LowRankGaussian,
+    Members,
+    Pretrained,
+    TrainingSettings,
+    anchor,
+    data_gradient,
+)
 
 HIDDEN = (20, 20, 20, 20)
 
@@ -25,14 +24,14 @@ class Method:
 
     Attributes:
         label: For tables and pictures.
-        regulariser: Key of WEIGHT_PRIORS; None for no term at all.
+        regulariser: Of bnn.anchor; "none" for no term at all.
         warm: Whether the networks start from pre-trained weights, else from random ones.
         converged: Whether they are trained on, after the published epochs.
         optimum: Whether Gauss-Newton finds the optimum instead.
     """
 
     label: str
-    regulariser: str | None = None
+    regulariser: str = "none"
     warm: bool = True
     converged: bool = False
     optimum: bool = False
@@ -61,46 +60,20 @@ class Data:
     y: np.ndarray  # (N, n_out)
     noise: np.ndarray  # standard deviations (n_out,) or Σ_noise (n_out, n_out)
 
-    @property
-    def covariance(self) -> np.ndarray:
-        """Σ_noise, (n_out, n_out)."""
-        return noise_covariance(self.noise, self.y.shape[1])
-
-
-@dataclass(frozen=True)
-class Networks:
-    """Networks pre-trained to a functional prior, with one common random start."""
-
-    architecture: Architecture
-    pretrained: np.ndarray  # (K, d)
-
-    def subset(self, first: int, count: int) -> "Networks":
-        """Some of them: `count` from number `first` on, going round at the end."""
-        return Networks(self.architecture, np.roll(self.pretrained, -first, axis=0)[:count])
-
 
 @dataclass(frozen=True)
 class Trained:
     """Networks trained to data.
 
     Attributes:
-        weights: (K, d).
-        start: Where they started, (K, d).
+        members: The networks.
         anchors: Pre-trained weights ω0 of the same networks, (K, d).
         prior: The low-rank prior of the pre-trained weights, whatever the regulariser was.
-        gradient: Of the data term at the start, (K, d).
     """
 
-    architecture: Architecture
-    weights: np.ndarray
-    start: np.ndarray
+    members: Members
     anchors: np.ndarray
     prior: LowRankGaussian
-    gradient: np.ndarray
-
-    def sample(self, X: np.ndarray) -> np.ndarray:
-        """Evaluate at X (n, n_in): (K, n, n_out)."""
-        return self.architecture.forward(self.weights, X.astype(np.float32)).astype(float)
 
     def diagnostics(self) -> dict[str, float]:
         """What the low-rank regulariser saw, as means over networks.
@@ -111,11 +84,13 @@ class Trained:
             step_in_span: Part of |ω - start|² that lies in span(V).
             dimension: (K-1) / d, which a random direction would have.
         """
+        members = self.members
+        gradient = data_gradient(members, members.start)
         return {
-            "penalty": float(self.prior.penalty(self.weights, self.anchors).mean()),
-            "gradient_in_span": in_span(self.prior.directions, self.gradient),
-            "step_in_span": in_span(self.prior.directions, self.weights - self.start),
-            "dimension": self.prior.rank / self.weights.shape[1],
+            "penalty": float(self.prior.penalty(members.weights, self.anchors).mean()),
+            "gradient_in_span": in_span(self.prior.directions, gradient),
+            "step_in_span": in_span(self.prior.directions, members.weights - members.start),
+            "dimension": self.prior.rank / members.weights.shape[1],
         }
 
 
@@ -125,39 +100,9 @@ def in_span(directions: np.ndarray, vectors: np.ndarray) -> float:
     return float(np.mean(np.sum((vectors @ directions) ** 2, 1) / np.sum(vectors**2, 1)))
 
 
-def data_gradient(
-    architecture: Architecture,
-    weights: np.ndarray,
-    X: np.ndarray,
-    y: np.ndarray,
-    precision: np.ndarray,
-) -> np.ndarray:
-    """Gradient of ½ Σ_i (y_i - f(x_i))ᵀ P (y_i - f(x_i)) of each network.
-
-    Args:
-        architecture: The networks.
-        weights: (K, d).
-        X: (N, n_in) or (K, N, n_in).
-        y: (K, N, n_out).
-        precision: P, (n_out, n_out).
-
-    Returns:
-        (K, d).
-    """
-    K, n = y.shape[:2]
-    blocks = LayerBlocks(architecture, K, torch.device("cpu")).load(torch.as_tensor(weights))
-    gradients = LayerBlocks(architecture, K, torch.device("cpu"))
-    run = Pass(architecture, blocks, gradients, n)
-    inputs = run.inputs(with_ones(torch.as_tensor(X, dtype=torch.float32)).expand(K, n, -1))
-    outputs = run.forward(inputs).transpose(1, 2).numpy()
-    run.delta.copy_(torch.as_tensor(((outputs - y) @ precision).transpose(0, 2, 1)))
-    run.backward(inputs)
-    return gradients.export().numpy()
-
-
 def pretrain(
-    prior: FunctionalPrior, n_features: int, count: int, points: int, epochs: int, seed: int
-) -> Networks:
+    prior: GaussianProcessPrior, n_features: int, count: int, points: int, epochs: int, seed: int
+) -> Pretrained:
     """Pre-train networks to realisations of a prior (Algorithm 3).
 
     Args:
@@ -168,23 +113,27 @@ def pretrain(
         epochs: Of pre-training.
         seed: Of everything random.
     """
-    ensemble = AnchoredEnsemble(
+    return bnn.pretrain(
         prior,
-        hidden=HIDDEN,
-        n_pretrained=count,
-        n_members=2,
+        n_features=n_features,
         prior_points=points,
-        pretrain_epochs=epochs,
+        n_pretrained=count,
+        hidden=HIDDEN,
+        settings=TrainingSettings(epochs=epochs),
         random_state=seed,
-    ).pretrain(n_features=n_features)
-    return Networks(ensemble.architecture_, ensemble.pretrained_weights_)
+    )
+
+
+def block(pool: Pretrained, first: int, count: int) -> Pretrained:
+    """Some of the networks: `count` from number `first` on, going round at the end."""
+    return pool.select(np.arange(first, first + count) % len(pool.weights))
 
 
 def train_weights(
-    method: Method, networks: Networks, data: Data, n_members: int, epochs: int, seed: int,
+    method: Method, networks: Pretrained, data: Data, n_members: int, epochs: int, seed: int,
     resampling: str = "bootstrap",
 ) -> Trained:  # fmt: skip
-    """Train the first networks to data; the draws are those of `AnchoredEnsemble`.
+    """Train the first networks to data.
 
     Args:
         method: How.
@@ -194,43 +143,20 @@ def train_weights(
         epochs: Of training.
         seed: Of resampled data, minibatches and random starts; methods with equal seeds share
             these.
-        resampling: See AnchoredEnsemble.
+        resampling: See bnn.anchor.
     """
-    seeds, architecture = seed_sequence(seed), networks.architecture
-    anchors = networks.pretrained[:n_members]
-    start = anchors if method.warm else random_starts(architecture, n_members, seed)
-    generators = member_generators(spawn(seeds, SEED_RESAMPLING), n_members)
-    X, y = resample(data.X, data.y, resampling, data.covariance, generators)
-    density = None
-    if method.regulariser is not None:
-        density = WEIGHT_PRIORS[method.regulariser].fit(networks.pretrained, architecture)
-    precision = np.linalg.inv(data.covariance)
-    if method.optimum:
-        assert isinstance(density, ProperGaussian)
-        parts = density.covariance_parts()
-        weights = fit_weights(architecture, start, X, y, data.covariance, parts, OPTIMUM).weights
-    else:
-        term = None if density is None else density.regulariser()
-        weights = train(
-            architecture,
-            start,
-            X,
-            y,
-            TrainingSettings(epochs=epochs),
-            seeds=member_seeds(spawn(seeds, SEED_TRAINING), n_members),
-            objective=Objective(precision, term, anchors),
-        ).weights
-    return Trained(
-        architecture,
-        weights,
-        start,
-        anchors,
-        LowRankGaussian.fit(networks.pretrained, architecture),
-        data_gradient(architecture, start, X, y, precision),
+    members = anchor(
+        networks,
+        data.X,
+        data.y,
+        noise=data.noise,
+        n_members=n_members,
+        regulariser=method.regulariser,
+        start="anchors" if method.warm else "random",
+        optimiser="gauss_newton" if method.optimum else "adam",
+        resampling=resampling,
+        settings=TrainingSettings(epochs=epochs),
+        random_state=seed,
     )
-
-
-def random_starts(architecture: Architecture, n_members: int, seed: int) -> np.ndarray:
-    """The starts of a vanilla ensemble, (K, d)."""
-    generators = member_generators(spawn(seed_sequence(seed), SEED_START), n_members)
-    return np.concatenate([architecture.initial_weights(1, rng) for rng in generators])
+    prior = LowRankGaussian.fit(networks.weights, networks.architecture)
+    return Trained(members, networks.weights[:n_members], prior)

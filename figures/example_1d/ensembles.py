@@ -2,25 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from bnn import (
     RBF,
-    AnchoredEnsemble,
+    Architecture,
     ExactPosterior,
     GaussianProcessPrior,
     LinearMean,
-    VanillaEnsemble,
-    train,
+    Pretrained,
+    TrainingSettings,
+    anchor,
+    pretrain,
+    train_vanilla,
 )
-from bnn._seeding import member_generators, member_seeds, seed_sequence, spawn
-from bnn.ensembles.base import SEED_RESAMPLING, SEED_TRAINING
-from bnn.networks.architecture import Architecture
-from bnn.noise import resample
-from bnn.training.members import Objective
-from bnn.training.settings import TrainingSettings
 from figures.pipeline.paths import ROOT
 from figures.pipeline.processes import side_by_side
 from figures.pipeline.settings import Example1D
@@ -86,50 +82,69 @@ def exact_posterior(lengthscale: float) -> Prediction:
     return Prediction(mean[:, 0], covariance, posterior.predict(X))
 
 
-def train_vanilla(settings: Example1D, seed: int) -> Prediction:
+def vanilla(settings: Example1D, seed: int) -> Prediction:
     """Vanilla ensemble (Algorithm 1)."""
-    X, y = load_data()
-    ensemble = VanillaEnsemble(
-        hidden=HIDDEN,
-        n_members=settings.n_members,
+    members = train_vanilla(
+        *load_data(),
         noise=NOISE,
-        resampling="likelihood",
-        epochs=VANILLA_EPOCHS,
-        bias_correction=settings.bias_correction,
+        n_members=settings.n_members,
+        hidden=HIDDEN,
+        settings=training(VANILLA_EPOCHS, settings),
         random_state=seed,
     )
-    return Prediction.of_networks(ensemble.fit(X, y).sample)
+    return Prediction.of_networks(members.sample)
 
 
-def pretrained(lengthscale: float, settings: Example1D, seed: int) -> AnchoredEnsemble:
-    """Ensemble pre-trained to the functional prior (Algorithm 3)."""
+def training(epochs: int, settings: Example1D) -> TrainingSettings:
+    """Settings of the training loop."""
+    return TrainingSettings(epochs=epochs, bias_correction=settings.bias_correction)
+
+
+def pretrained(lengthscale: float, settings: Example1D, seed: int) -> Pretrained:
+    """Networks pre-trained to the functional prior (Algorithm 3)."""
     epochs = round(settings.pretrain_epochs_scale * PRETRAIN_EPOCHS[lengthscale])
-    ensemble = AnchoredEnsemble(
+    return pretrain(
         functional_prior(lengthscale),
-        hidden=HIDDEN,
-        n_pretrained=settings.n_pretrained,
-        n_members=settings.n_members,
-        noise=NOISE,
-        resampling="likelihood",
+        n_features=1,
         prior_points=settings.prior_points,
-        pretrain_epochs=max(epochs, 1),
-        bias_correction=settings.bias_correction,
+        n_pretrained=settings.n_pretrained,
+        hidden=HIDDEN,
+        settings=training(max(epochs, 1), settings),
         random_state=seed,
     )
-    return ensemble.pretrain(n_features=1)
 
 
-def train_anchored(ensemble: AnchoredEnsemble, regulariser: str, epochs: int) -> Prediction:
-    """Anchored ensemble (Algorithm 2).
+def anchored(
+    networks: Pretrained,
+    regulariser: str,
+    epochs: int,
+    settings: Example1D,
+    seed: int,
+    anchors: str | np.ndarray = "pretrained",
+) -> Prediction:
+    """Anchored ensemble (Algorithm 2), which starts from the pre-trained weights.
 
     Args:
-        ensemble: A pre-trained ensemble.
+        networks: Pre-trained.
         regulariser: "low_rank" (correlated, as proposed) or "factorised".
         epochs: To train to the data.
+        settings: Sizes.
+        seed: Of everything that is random.
+        anchors: See bnn.anchor.
     """
-    X, y = load_data()
-    ensemble.set_params(regulariser=regulariser, epochs=epochs)
-    return Prediction.of_networks(ensemble.fit(X, y).sample)
+    members = anchor(
+        networks,
+        *load_data(),
+        noise=NOISE,
+        n_members=settings.n_members,
+        regulariser=regulariser,
+        anchors=anchors,
+        start=networks.weights[: settings.n_members],
+        resampling="likelihood",
+        settings=training(epochs, settings),
+        random_state=seed,
+    )
+    return Prediction.of_networks(members.sample)
 
 
 def first_layer_anchors(weights: np.ndarray, architecture: Architecture) -> np.ndarray:
@@ -152,35 +167,6 @@ def first_layer_anchors(weights: np.ndarray, architecture: Architecture) -> np.n
     return anchors
 
 
-def train_as_published(ensemble: AnchoredEnsemble) -> Prediction:
-    """Factorised ensemble with the anchors of `first_layer_anchors`.
-
-    Args:
-        ensemble: One that `train_anchored` has fitted with the factorised regulariser.
-    """
-    X, y = load_data()
-    architecture, start = ensemble.architecture_, ensemble.anchors_
-    seeds = seed_sequence(ensemble.random_state)
-    generators = member_generators(spawn(seeds, SEED_RESAMPLING), len(start))
-    covariance = ensemble.noise_covariance_
-    _, targets = resample(X, y[:, None], "likelihood", covariance, generators)
-    anchors = first_layer_anchors(start, architecture)
-    prior = ensemble.weight_prior_
-    if prior is None:
-        raise ValueError("the ensemble has no weight prior: fit it with regulariser='factorised'")
-    objective = Objective(np.linalg.inv(covariance), prior.regulariser(), anchors)
-    result = train(
-        architecture,
-        start,
-        X,
-        targets,
-        TrainingSettings(epochs=FACTORISED_EPOCHS, bias_correction=ensemble.bias_correction),
-        seeds=member_seeds(spawn(seeds, SEED_TRAINING), len(start)),
-        objective=objective,
-    )
-    return Prediction.of_networks(partial(architecture.forward, result.weights))
-
-
 def run(
     settings: Example1D, seed: int, lengthscales: Sequence[float] = LENGTHSCALES
 ) -> dict[str, Prediction]:
@@ -195,14 +181,16 @@ def run(
         "vanilla", then for each length scale L "prior L", "anchored L", "factorised L",
         "published L" (factorised with the published anchors) and "exact L".
     """
-    found = {"vanilla": train_vanilla(settings, seed)}
+    found = {"vanilla": vanilla(settings, seed)}
     for scale in lengthscales:
-        ensemble = pretrained(scale, settings, seed)
-        found[f"prior {scale:g}"] = Prediction.of_networks(ensemble.sample_prior)
-        epochs = CORRELATED_EPOCHS[scale]
-        found[f"anchored {scale:g}"] = train_anchored(ensemble, "low_rank", epochs)
-        found[f"factorised {scale:g}"] = train_anchored(ensemble, "factorised", FACTORISED_EPOCHS)
-        found[f"published {scale:g}"] = train_as_published(ensemble)
+        networks, epochs = pretrained(scale, settings, seed), CORRELATED_EPOCHS[scale]
+        factorised = (networks, "factorised", FACTORISED_EPOCHS, settings, seed)
+        own = networks.weights[: settings.n_members]
+        repeated = first_layer_anchors(own, networks.architecture)
+        found[f"prior {scale:g}"] = Prediction.of_networks(networks.sample)
+        found[f"anchored {scale:g}"] = anchored(networks, "low_rank", epochs, settings, seed)
+        found[f"factorised {scale:g}"] = anchored(*factorised)
+        found[f"published {scale:g}"] = anchored(*factorised, anchors=repeated)
         found[f"exact {scale:g}"] = exact_posterior(scale)
     return found
 

@@ -14,7 +14,10 @@ from bnn import (
     DivergenceWarning,
     GaussianProcessPrior,
     SamplerPrior,
+    TrainingSettings,
     VanillaEnsemble,
+    data_gradient,
+    train_vanilla,
 )
 from bnn.ensembles import REGULARISERS
 from bnn.noise import noise_covariance, resample
@@ -56,7 +59,7 @@ def test_linear_gaussian_posterior(n_members):
     X = rng.uniform(-1.0, 1.0, (6, 1))
     y = 2.0 * X[:, 0] + 0.3 * rng.standard_normal(6)
     ensemble = linear_ensemble(n_members, 1).fit(X, y)
-    prior = ensemble.weight_prior_
+    prior = ensemble.pretrained_.weight_prior("low_rank")
     design = np.column_stack([X, np.ones(6)])
     exact = LinearGaussianPosterior.condition(design, y, 0.3, prior.mean, prior.covariance())
     mean, covariance = exact.predict(DESIGN)
@@ -76,7 +79,7 @@ def test_sampled_anchors_give_the_same_posterior():
     X, n = np.array([[-0.5], [0.1], [0.8]]), 800
     y = 2.0 * X[:, 0]
     ensemble = linear_ensemble(n, 4).set_params(anchors="sampled").fit(X, y)
-    prior = ensemble.weight_prior_
+    prior = ensemble.pretrained_.weight_prior("low_rank")
     design = np.column_stack([X, np.ones(3)])
     exact = LinearGaussianPosterior.condition(design, y, 0.3, prior.mean, prior.covariance())
     mean, covariance = exact.predict(DESIGN)
@@ -84,7 +87,7 @@ def test_sampled_anchors_give_the_same_posterior():
     deviations = np.sqrt(np.diag(covariance))
     assert np.all(np.abs(samples.mean(axis=0) - mean) < 4 * deviations / np.sqrt(n))
     assert np.all(np.abs(samples.std(axis=0) / deviations - 1.0) < 4 / np.sqrt(2 * n))
-    assert np.abs(ensemble.anchors_ - ensemble.pretrained_weights_).max() > 0.1
+    assert np.abs(ensemble.members_.anchors - ensemble.pretrained_.weights).max() > 0.1
 
 
 def test_isotropic_anchoring_has_its_own_closed_form():
@@ -95,12 +98,12 @@ def test_isotropic_anchoring_has_its_own_closed_form():
     ensemble = linear_ensemble(20, 2).set_params(regulariser="isotropic", resampling="none")
     ensemble.fit(X, y)
     design = np.column_stack([X, np.ones(6)])
-    penalty = np.eye(2) / ensemble.weight_prior_.variance
+    penalty = np.eye(2) / ensemble.pretrained_.weight_prior(ensemble.regulariser).variance
     matrix = design.T @ design / 0.09 + penalty
     exact = np.linalg.solve(
-        matrix, (design.T @ y / 0.09)[:, None] + penalty @ ensemble.anchors_.T
+        matrix, (design.T @ y / 0.09)[:, None] + penalty @ ensemble.members_.anchors.T
     ).T
-    np.testing.assert_allclose(ensemble.weights_, exact, atol=2e-3)
+    np.testing.assert_allclose(ensemble.members_.weights, exact, atol=2e-3)
 
 
 def test_predictive_moments(small_anchored, line_data):
@@ -138,9 +141,9 @@ def test_prior_is_kept_away_from_data(small_anchored, line_data):
     after = ensemble.predict(X_TEST, return_std=True)[1]
     assert after[1] < 0.3 * before[1]
     assert after[2] < 0.3 * before[2]
-    residual = ensemble.sample_prior(ensemble.prior_inputs_) - ensemble.prior_realisations_
-    assert np.sqrt(np.mean(residual**2)) < 0.25 * ensemble.prior_realisations_.std()
-    assert ensemble.pretrain_losses_[-1].mean() < 0.1 * ensemble.pretrain_losses_[0].mean()
+    residual = ensemble.sample_prior(ensemble.pretrained_.inputs) - ensemble.pretrained_.targets
+    assert np.sqrt(np.mean(residual**2)) < 0.25 * ensemble.pretrained_.targets.std()
+    assert ensemble.pretrained_.losses[-1].mean() < 0.1 * ensemble.pretrained_.losses[0].mean()
 
 
 @pytest.mark.parametrize("regulariser", REGULARISERS)
@@ -158,25 +161,25 @@ def test_every_regulariser_trains(regulariser, small_anchored, line_data):
 def test_one_pretraining_serves_many_fits(small_anchored, line_data):
     """Fitting again leaves the pre-trained networks alone; other prior settings do not."""
     X, y = line_data
-    weights = small_anchored.pretrained_weights_
+    weights = small_anchored.pretrained_.weights
     first = small_anchored.fit(X, y).predict(X)
     second = small_anchored.fit(X, -y).predict(X)
-    assert small_anchored.pretrained_weights_ is weights
+    assert small_anchored.pretrained_.weights is weights
     assert np.abs(first - second).max() > 0.5
     small_anchored.set_params(pretrain_epochs=2).fit(X, y)
-    assert small_anchored.pretrained_weights_ is not weights
+    assert small_anchored.pretrained_.weights is not weights
     small_anchored.set_params(pretrain_epochs=150).pretrain(n_features=1)
-    np.testing.assert_array_equal(small_anchored.pretrained_weights_, weights)
+    np.testing.assert_array_equal(small_anchored.pretrained_.weights, weights)
 
 
 def test_seed_decides_everything(line_data):
     """Equal seeds give equal networks, other seeds others; members do not depend on K."""
     X, y = line_data
     settings = {"hidden": (8,), "epochs": 20}
-    first = VanillaEnsemble(n_members=4, random_state=3, **settings).fit(X, y).weights_
-    again = VanillaEnsemble(n_members=4, random_state=3, **settings).fit(X, y).weights_
-    more = VanillaEnsemble(n_members=20, random_state=3, **settings).fit(X, y).weights_
-    other = VanillaEnsemble(n_members=4, random_state=4, **settings).fit(X, y).weights_
+    first = VanillaEnsemble(n_members=4, random_state=3, **settings).fit(X, y).members_.weights
+    again = VanillaEnsemble(n_members=4, random_state=3, **settings).fit(X, y).members_.weights
+    more = VanillaEnsemble(n_members=20, random_state=3, **settings).fit(X, y).members_.weights
+    other = VanillaEnsemble(n_members=4, random_state=4, **settings).fit(X, y).members_.weights
     np.testing.assert_array_equal(first, again)
     np.testing.assert_allclose(first, more[:4], atol=1e-5)
     assert np.abs(first - other).max() > 0.1
@@ -192,11 +195,11 @@ def test_convergence_shortens_pretraining():
         n_members=4,
         prior_points=64,
         pretrain_epochs=3000,
-        convergence=Convergence(unexplained=0.02, window=20),
+        convergence=Convergence(residual_variance=0.02, window=20),
         random_state=0,
     ).pretrain(n_features=1)
-    assert ensemble.pretrain_epochs_.max() < 1500
-    assert len(ensemble.pretrain_losses_) == ensemble.pretrain_epochs_.max()
+    assert ensemble.pretrained_.epochs.max() < 1500
+    assert len(ensemble.pretrained_.losses) == ensemble.pretrained_.epochs.max()
 
 
 def test_bootstrap_and_likelihood_resampling():
@@ -245,11 +248,13 @@ def test_diverged_members_are_left_out(line_data):
     )
     with pytest.warns(DivergenceWarning, match=r"pre-training: members [\d, ]+ of 10 diverged"):
         ensemble.fit(X, y)
-    bad = ensemble.pretrain_diverged_
+    bad = ensemble.pretrained_.diverged
     assert 0 < len(bad) < 9
-    assert ensemble.pretrained_weights_.shape[0] == ensemble.weights_.shape[0] == 10 - len(bad)
+    assert (
+        ensemble.pretrained_.weights.shape[0] == ensemble.members_.weights.shape[0] == 10 - len(bad)
+    )
     assert np.isfinite(ensemble.sample(X)).all()
-    assert ensemble.pretrain_losses_.shape[1] == 10
+    assert ensemble.pretrained_.losses.shape[1] == 10
 
 
 def test_all_diverged_is_an_error(line_data):
@@ -374,8 +379,8 @@ def test_bounds_from_data_are_the_range_of_the_data(line_data):
     )
     np.testing.assert_allclose(named.fit(X, y).predict(X), given.fit(X, y).predict(X))
     named.fit(10.0 * X, y)
-    np.testing.assert_allclose(named.input_scaler_.high, 10.0 * X.max())
-    assert np.abs(named.prior_inputs_).max() > 2.0 * np.abs(given.prior_inputs_).max()
+    np.testing.assert_allclose(named.members_.input_scaler.high, 10.0 * X.max())
+    assert np.abs(named.pretrained_.inputs).max() > 2.0 * np.abs(given.pretrained_.inputs).max()
 
 
 @pytest.mark.parametrize("progress", [False, True])
@@ -394,3 +399,36 @@ def test_noise_forms_agree():
     forms = [0.2, [0.2, 0.2], 0.04 * np.eye(2)]
     for noise in forms:
         np.testing.assert_allclose(noise_covariance(noise, 2), 0.04 * np.eye(2))
+
+
+def test_data_gradient_against_finite_differences():
+    """Of each member's own data, with correlated noise and in the networks' units."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, (9, 2)), rng.standard_normal((9, 3))
+    noise = np.diag([0.1, 0.2, 0.3]) + 0.03
+    members = train_vanilla(
+        X,
+        y,
+        noise=noise,
+        n_members=2,
+        hidden=(4,),
+        activation="silu",
+        resampling="bootstrap",
+        settings=TrainingSettings(epochs=1),
+        output_bounds=(-2.0, 3.0),
+        random_state=0,
+    )
+    targets = members.output_scaler.transform(members.targets)
+    precision = np.linalg.inv(members.output_scaler.transform_covariance(noise))
+
+    def loss(weights):
+        residual = members.architecture.forward(weights, members.inputs) - targets
+        return np.einsum("kni,ij,knj->k", residual, precision, residual)
+
+    weights = members.weights.astype(float)
+    gradient = data_gradient(members, members.weights)
+    for j in range(weights.shape[1]):
+        step = np.zeros(weights.shape[1])
+        step[j] = 1e-5
+        slope = (loss(weights + step) - loss(weights - step)) / 2e-5
+        np.testing.assert_allclose(gradient[:, j], slope, rtol=1e-5, atol=1e-4)

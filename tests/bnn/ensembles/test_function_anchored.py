@@ -7,8 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bnn import (
     RBF,
-    AnchoredEnsemble,
     ExactPosterior,
+    FunctionAnchoredEnsemble,
     FunctionAnchoring,
     GaussianProcessPrior,
     Linear,
@@ -16,6 +16,7 @@ from bnn import (
     RandomMean,
     SamplerPrior,
     TablePrior,
+    anchor_functions,
     load,
 )
 from bnn.function_priors.conditioning import Conditioning
@@ -26,15 +27,16 @@ from tests.bnn.closed_forms import LinearGaussianPosterior, WeightedRealisations
 
 X_TEST = np.array([[-0.9], [-0.3], [0.2], [0.8]])
 GRID = np.linspace(-1.0, 1.0, 41)[:, None]
-FAR = 10.0  # closeness that ten leaky units can reach
+FAR = 10.0  # tolerance that ten leaky units can reach
 SMOOTH = {"hidden": (30, 30), "activation": "silu", "prior_points": 100, "random_state": 0}
 
 
 def linear_ensemble(prior, n, **settings):
     """One-layer networks f = w x + b, anchored in function space."""
-    return AnchoredEnsemble(
+    return FunctionAnchoredEnsemble(
         prior,
-        anchoring=FunctionAnchoring(points=20, **settings),
+        points=20,
+        **settings,
         hidden=(),
         noise=0.3,
         n_pretrained=n,
@@ -66,7 +68,7 @@ def check_moments(samples, mean, covariance, centred):
 def test_linear_network_draws_from_the_exact_posterior(centred):
     """f = w x, w ~ N(0, 0.5): mean and covariance of 800 members."""
     (X, y), prior = few_data(), GaussianProcessPrior(0.0, Linear(0.5))
-    settings = {"nugget": 1e-3, "closeness": 1e-4, "centred": centred}
+    settings = {"nugget": 1e-3, "tolerance": 1e-4, "centred": centred}
     ensemble = linear_ensemble(prior, 800, **settings).fit(X, y)
     mean, covariance = ExactPosterior(prior, noise=0.3).fit(X, y).joint_moments(X_TEST)
     check_moments(ensemble.sample(X_TEST)[:, :, 0], mean[:, 0], covariance, centred)
@@ -92,9 +94,9 @@ def test_wide_networks_sample_the_gp_posterior(noise):
     X = rng.uniform(-1.0, 1.0, (12, 2))
     y = np.column_stack([np.sin(2.0 * X[:, 0]), X[:, 0] * X[:, 1]])
     prior = GaussianProcessPrior(LinearMean([0.5, 0.0]), [RBF(0.5, 0.8), RBF(0.3, 1.0)], 2)
-    ensemble = AnchoredEnsemble(
+    ensemble = FunctionAnchoredEnsemble(
         prior,
-        anchoring=FunctionAnchoring(points=60),
+        points=60,
         n_pretrained=n,
         n_members=n,
         noise=noise,
@@ -139,9 +141,9 @@ def test_clipped_prior_against_importance_weights():
 def function_ensemble(prior, n, **changes):
     """Smooth networks of one input, anchored in function space."""
     settings = {"noise": 0.3, "pretrain_epochs": 200, **SMOOTH, **changes}
-    return AnchoredEnsemble(
+    return FunctionAnchoredEnsemble(
         prior,
-        anchoring=FunctionAnchoring(points=50),
+        points=50,
         n_pretrained=n,
         n_members=n,
         **settings,
@@ -247,42 +249,58 @@ def test_realisations_continue(random):
 def test_one_pretraining_serves_both_anchorings(small_anchored, line_data):
     """Weights and functions start from the same networks, and leave them alone."""
     X, y = line_data
-    weights = small_anchored.pretrained_weights_
-    functions = FunctionAnchoring(closeness=FAR)
-    small_anchored.set_params(anchoring=functions).fit(X, y)
-    np.testing.assert_array_equal(small_anchored.anchors_, weights[:8])
-    again = small_anchored.weights_.copy()
-    assert np.all(small_anchored.penalty() > 0)
-    small_anchored.set_params(anchoring="weights").fit(X, y)
-    assert small_anchored.pretrained_weights_ is weights
-    assert not hasattr(small_anchored, "penalties_")
-    small_anchored.set_params(anchoring=functions, n_members=5).fit(X, y)
-    assert small_anchored.weights_.shape == (5, weights.shape[1])
-    small_anchored.set_params(n_members=8).fit(X, y)
-    np.testing.assert_array_equal(small_anchored.weights_, again)
-    small_anchored.set_params(anchoring="weights")
+    pretrained = small_anchored.pretrained_
+    ensemble = FunctionAnchoredEnsemble(pretrained, n_members=8, tolerance=FAR, random_state=0)
+    ensemble.fit(X, y)
+    np.testing.assert_array_equal(ensemble.members_.anchors, pretrained.weights[:8])
+    again = ensemble.members_.weights.copy()
+    assert np.all(ensemble.penalty() > 0)
+    small_anchored.fit(X, y)
+    assert small_anchored.pretrained_ is pretrained
+    ensemble.set_params(n_members=5).fit(X, y)
+    assert ensemble.members_.weights.shape == (5, pretrained.weights.shape[1])
+    ensemble.set_params(n_members=8).fit(X, y)
+    np.testing.assert_array_equal(ensemble.members_.weights, again)
+    with pytest.raises(ValueError, match="n_members = 13: must be <= n_pretrained = 12"):
+        ensemble.set_params(n_members=13).fit(X, y)
 
 
 def test_saved_and_loaded(small_anchored, line_data, tmp_path):
     """Predictions, penalties and settings come back; fitting again needs the prior."""
-    anchoring = FunctionAnchoring(points=30, closeness=FAR)
-    ensemble = small_anchored.set_params(anchoring=anchoring).fit(*line_data)
+    ensemble = FunctionAnchoredEnsemble(
+        small_anchored.pretrained_, n_members=8, points=30, tolerance=FAR, random_state=0
+    ).fit(*line_data)
     ensemble.save(tmp_path / "f.npz")
     loaded = load(tmp_path / "f.npz")
-    small_anchored.set_params(anchoring="weights")
-    assert loaded.anchoring == anchoring
+    assert (loaded.points, loaded.tolerance) == (30, FAR)
     np.testing.assert_array_equal(loaded.predict(X_TEST), ensemble.predict(X_TEST))
-    np.testing.assert_array_equal(loaded.penalty(), ensemble.penalties_)
-    with pytest.raises(ValueError, match="prior = None: it was not stored"):
+    np.testing.assert_array_equal(loaded.penalty(), ensemble.members_.penalties)
+    with pytest.raises(ValueError, match="prior: a GaussianProcessPrior is not stored"):
         loaded.fit(*line_data)
+
+
+def test_a_network_keeps_its_own_realisation(small_anchored, line_data):
+    """Networks chosen from all are anchored to the realisations that they were fitted to."""
+    pretrained = small_anchored.pretrained_
+    loose = FunctionAnchoring(centred=False, points=20, tolerance=FAR)
+    settings = {"noise": 20.0, "settings": loose, "random_state": 0}
+    whole = anchor_functions(pretrained, *line_data, **settings)
+    part = anchor_functions(pretrained.select([0, 1, 5]), *line_data, **settings)
+    np.testing.assert_allclose(part.targets[:2], whole.targets[:2], atol=1e-12)
+    np.testing.assert_allclose(part.weights[:2], whole.weights[:2], atol=1e-6)
+    # Data with much noise leave the realisations alone: the third is number 5 among all.
+    distance = [np.abs(part.targets[2] - whole.targets[k]).mean() for k in (2, 5)]
+    assert distance[1] < 0.2 * distance[0]
 
 
 def test_members_that_do_not_arrive_are_counted():
     """Five units cannot follow a prior realisation that closely."""
     prior = GaussianProcessPrior(0.0, RBF(0.2))
-    ensemble = AnchoredEnsemble(
+    ensemble = FunctionAnchoredEnsemble(
         prior,
-        anchoring=FunctionAnchoring(points=30, iterations=3, closeness=1e-6),
+        points=30,
+        iterations=3,
+        tolerance=1e-6,
         hidden=(5,),
         activation="silu",
         n_pretrained=4,
@@ -293,7 +311,7 @@ def test_members_that_do_not_arrive_are_counted():
     )
     with pytest.warns(ConvergenceWarning, match="4 of 4 members did not arrive within 3"):
         ensemble.fit(*few_data())
-    assert ensemble.losses_.shape == (4, 4)
+    assert ensemble.members_.losses.shape == (4, 4)
 
 
 @pytest.mark.parametrize(
@@ -303,16 +321,12 @@ def test_members_that_do_not_arrive_are_counted():
         ({"iterations": 2.5}, "iterations = 2.5: must be an integer >= 1"),
         ({"realisations": 1}, "realisations = 1: must be an integer >= 2"),
         ({"nugget": 0.0}, "nugget = 0.0: must be > 0"),
-        ({"closeness": np.inf}, "closeness = inf: must be > 0"),
+        ({"tolerance": np.inf}, "tolerance = inf: must be > 0"),
     ],
 )
 def test_settings_are_checked(settings, message):
-    """Each refusal names field, value and range."""
+    """Each refusal names field, value and range, before any work."""
     with pytest.raises(ValueError, match=message):
         FunctionAnchoring(**settings)
-
-
-def test_unknown_anchoring(line_data):
-    """Neither of the two, nor settings."""
-    with pytest.raises(ValueError, match="anchoring = 'functions': must be one of weights, func"):
-        AnchoredEnsemble(anchoring="functions").fit(*line_data)
+    with pytest.raises(ValueError, match=message):
+        FunctionAnchoredEnsemble(**settings).fit(*few_data())

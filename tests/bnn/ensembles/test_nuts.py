@@ -47,7 +47,7 @@ def ensemble():
 def nuts(ensemble, covariance, mean, n_samples=400, n_warmup=200):
     """Draw f on GRID from the posterior of the weights, (n_samples, 21)."""
     X, y = (torch.as_tensor(v) for v in data())
-    architecture = ensemble.architecture_
+    architecture = ensemble.pretrained_.architecture
     root, centre = np.linalg.cholesky(covariance), torch.as_tensor(mean)
     root = torch.as_tensor(root)
 
@@ -93,7 +93,7 @@ def test_weight_space_ensembles_against_nuts(regulariser, optimiser, ensemble):
     """
     ensemble = copy.deepcopy(ensemble).set_params(regulariser=regulariser, optimiser=optimiser)
     ensemble.fit(*data())
-    prior = ensemble.weight_prior_
+    prior = ensemble.pretrained_.weight_prior(ensemble.regulariser)
     if regulariser == "low_rank":
         covariance = prior.covariance()
     else:

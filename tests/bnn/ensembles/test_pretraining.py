@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from bnn import (
     RBF,
     AnchoredEnsemble,
-    FunctionAnchoring,
+    FunctionAnchoredEnsemble,
     GaussianProcessPrior,
     PriorRangeWarning,
     SamplerPrior,
@@ -33,6 +34,12 @@ def small(prior=None, **changes):
     return AnchoredEnsemble(prior, **{**SMALL, **changes})
 
 
+def small_functions(prior=None, **changes):
+    settings = {name: value for name, value in SMALL.items() if name != "epochs"}
+    loose = {"points": 5, "tolerance": 100.0}
+    return FunctionAnchoredEnsemble(prior, **{**settings, **loose, **changes})
+
+
 def never(*_):
     raise AssertionError("work has begun")
 
@@ -46,21 +53,20 @@ def test_given_points_hold_for_pretraining_again():
 
     ensemble = small(SamplerPrior(defined_between_0_and_1)).pretrain(X)
     ensemble.set_params(learning_rate=2e-3).fit(X, Y)
-    np.testing.assert_array_equal(ensemble.prior_inputs_, X)
+    np.testing.assert_array_equal(ensemble.pretrained_.inputs, X)
 
 
 def test_another_table_brings_its_own_points():
     values = np.random.default_rng(0).standard_normal((5, 9))
     ensemble = small(TablePrior(X, values)).fit(X, Y)
     ensemble.set_params(prior=TablePrior(2.0 * X, values)).fit(X, Y)
-    np.testing.assert_array_equal(ensemble.prior_inputs_, 2.0 * X)
+    np.testing.assert_array_equal(ensemble.pretrained_.inputs, 2.0 * X)
 
 
-@pytest.mark.parametrize("anchoring", ["weights", "function"])
-def test_pretraining_forgets_the_members(anchoring, tmp_path):
+@pytest.mark.parametrize("in_function_space", [False, True])
+def test_pretraining_forgets_the_members(in_function_space, tmp_path):
     """Networks in other units must not be read with the new scalers."""
-    functions = FunctionAnchoring(points=5, closeness=100.0)
-    ensemble = small(anchoring=functions if anchoring == "function" else anchoring).fit(X, Y)
+    ensemble = (small_functions() if in_function_space else small()).fit(X, Y)
     ensemble.set_params(output_bounds=(-10.0, 10.0), hidden=(5,)).pretrain(n_features=1)
     with pytest.raises(NotFittedError):
         ensemble.predict(X)
@@ -73,10 +79,10 @@ def test_pretraining_forgets_the_members(anchoring, tmp_path):
 @pytest.mark.parametrize("kind", [np.random.SeedSequence, np.random.default_rng])
 def test_another_seed_of_any_kind_pretrains_again(kind):
     ensemble = small(random_state=kind(1)).fit(X, Y)
-    first = ensemble.pretrained_weights_
-    assert ensemble.fit(X, Y).pretrained_weights_ is first or kind is np.random.default_rng
+    first = ensemble.pretrained_.weights
+    assert ensemble.fit(X, Y).pretrained_.weights is first or kind is np.random.default_rng
     assert not np.array_equal(
-        ensemble.set_params(random_state=kind(2)).fit(X, Y).pretrained_weights_, first
+        ensemble.set_params(random_state=kind(2)).fit(X, Y).pretrained_.weights, first
     )
 
 
@@ -104,11 +110,18 @@ def test_combinations_are_refused_before_any_work(parameters, message):
         small(SamplerPrior(never), **parameters).fit(X, Y)
 
 
-def test_function_space_does_not_mind_what_it_does_not_use():
-    functions = FunctionAnchoring(points=5, closeness=100.0)
-    plain = small(anchoring=functions, optimiser="gauss_newton").fit(X, Y)
-    unused = small(anchoring=functions, optimiser="gauss_newton", regulariser="low_rank").fit(X, Y)
-    np.testing.assert_array_equal(unused.predict(X), plain.predict(X))
+def test_pretrained_networks_are_handed_over_between_estimators():
+    """Also through clones; the networks are left alone, and data must fit them."""
+    networks = small().pretrain(X).pretrained_
+    weights = networks.weights.copy()
+    for ensemble in (small(networks), clone(small(networks)), small_functions(networks)):
+        ensemble.fit(X, Y)
+        np.testing.assert_array_equal(ensemble.pretrained_.weights, weights)
+        assert ensemble.pretrained_.prior == networks.prior
+    own = small().pretrain(X).fit(X, Y)
+    np.testing.assert_array_equal(small(networks).fit(X, Y).predict(X), own.predict(X))
+    with pytest.raises(ValueError, match="the data have 2 inputs and 1 outputs, the prior has 1"):
+        small(networks).fit(np.column_stack([X, X]), Y)
 
 
 def test_data_far_from_the_prior_are_pointed_out():
@@ -119,7 +132,7 @@ def test_data_far_from_the_prior_are_pointed_out():
 def test_a_nugget_beyond_the_prior_is_refused():
     """Everything would count as close."""
     prior = GaussianProcessPrior(0.0, RBF(1e-6))
-    ensemble = small(prior, anchoring="function", noise=1e-4)
+    ensemble = small_functions(prior, nugget=0.01, noise=1e-4)
     with pytest.raises(ValueError, match=r"nugget = 0.01: .* 0.001 for output 0 .* output_bounds"):
         ensemble.fit(X, 1e-3 * Y)
 
@@ -132,5 +145,5 @@ def test_priors_of_others_get_a_number_as_seed():
             noise = check_random_state(random_state).standard_normal((n_samples, 1))
             return noise * inputs[:, 0]
 
-    first, second = (small(Foreign()).fit(X, Y).prior_realisations_ for _ in range(2))
+    first, second = (small(Foreign()).fit(X, Y).pretrained_.targets for _ in range(2))
     np.testing.assert_array_equal(first, second)

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bnn import AnchoredEnsemble, VanillaEnsemble
+from bnn import AnchoredEnsemble, FunctionAnchoredEnsemble, VanillaEnsemble
 
 SMALL = {
     "hidden": (16,),
@@ -20,6 +20,9 @@ SMALL = {
 ESTIMATORS = [
     VanillaEnsemble(epochs=60, **SMALL),
     AnchoredEnsemble(n_pretrained=3, prior_points=32, pretrain_epochs=10, epochs=60, **SMALL),
+    FunctionAnchoredEnsemble(
+        n_pretrained=3, prior_points=32, pretrain_epochs=10, points=10, iterations=10, **SMALL
+    ),
 ]
 
 
@@ -41,7 +44,7 @@ def test_clone_has_parameters_but_no_networks(small_anchored):
     """A clone starts from nothing."""
     copy = clone(small_anchored)
     assert copy.get_params()["n_members"] == 8
-    assert not hasattr(copy, "pretrained_weights_")
+    assert copy.pretrained_ is None
 
 
 def test_raw_units_equal_scaled_units(line_data):

@@ -63,8 +63,10 @@ def test_chunks_and_threads_change_nothing(with_prior):
     threads = torch.get_num_threads()
     try:
         torch.set_num_threads(1)
-        for chunk_size in (1, 16, 1000):
-            actual = run(weights, X, y, seeds, objective, epochs=200, chunk_size=chunk_size)
+        for members_at_once in (1, 16, 1000):
+            actual = run(
+                weights, X, y, seeds, objective, epochs=200, members_at_once=members_at_once
+            )
             np.testing.assert_allclose(actual.weights, expected, rtol=0, atol=1e-6)
     finally:
         torch.set_num_threads(threads)
@@ -159,10 +161,10 @@ def test_convergence_ends_each_member_by_itself():
     """A member's end and weights are those of the full run cut at its epoch, in any chunking."""
     weights, X, y, seeds = problem()
     y[::2] = 0.0 * y[::2] + 0.1 * X[:, :1]
-    rule = Convergence(unexplained=0.05, improvement=0.0, window=10)
+    rule = Convergence(residual_variance=0.05, improvement=0.0, window=10)
     result = run(weights, X, y, seeds, epochs=400, convergence=rule, learning_rate=5e-3)
     chunked = run(
-        weights, X, y, seeds, epochs=400, convergence=rule, learning_rate=5e-3, chunk_size=16
+        weights, X, y, seeds, epochs=400, convergence=rule, learning_rate=5e-3, members_at_once=16
     )
     assert len(np.unique(result.epochs)) > 1
     assert result.epochs.min() < 400
@@ -176,15 +178,15 @@ def test_convergence_ends_each_member_by_itself():
 
 
 def test_converged_loss_meets_the_criterion():
-    """Members that ended by `unexplained` explain that much."""
+    """Members that ended by `residual_variance` explain that much."""
     weights, X, y, seeds = problem()
-    rule = Convergence(unexplained=0.05, improvement=0.0, window=10)
+    rule = Convergence(residual_variance=0.05, improvement=0.0, window=10)
     result = run(weights, X, y, seeds, epochs=1000, convergence=rule, learning_rate=5e-3)
     done = result.epochs < 1000
     residual = ARCHITECTURE.forward(result.weights, X.astype(np.float32)) - y
-    unexplained = (residual**2).mean(axis=1).sum(axis=1) / y.var(axis=1).sum(axis=1)
+    residual_variance = (residual**2).mean(axis=1).sum(axis=1) / y.var(axis=1).sum(axis=1)
     assert done.sum() > K / 2
-    assert unexplained[done].max() < 0.06
+    assert residual_variance[done].max() < 0.06
 
 
 def test_diverging_member_is_named_and_alone():
@@ -204,7 +206,7 @@ def test_diverging_member_is_named_and_alone():
         ("epochs", 0),
         ("epochs", 2.5),
         ("batch_size", 0),
-        ("chunk_size", -1),
+        ("members_at_once", -1),
         ("learning_rate", 0.0),
         ("epsilon", float("nan")),
         ("beta1", 1.0),
@@ -218,7 +220,7 @@ def test_bad_settings_name_field_and_value(field, value):
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("unexplained", 1.0), ("improvement", -0.1), ("window", 0)]
+    ("field", "value"), [("residual_variance", 1.0), ("improvement", -0.1), ("window", 0)]
 )
 def test_bad_convergence_names_field_and_value(field, value):
     """Each refusal names the field and shows the value."""

@@ -8,9 +8,8 @@ import torch
 from scipy.stats import multivariate_normal
 
 from bnn import RBF, AnchoredEnsemble, Architecture, GaussianProcessPrior, ProbabilisticPCA
-from bnn._seeding import member_generators, seed_sequence, spawn
-from bnn.ensembles.anchored import OPTIMUM
-from bnn.ensembles.base import SEED_RESAMPLING
+from bnn._seeding import Purpose, member_generators, seed_sequence, spawn
+from bnn.ensembles.anchoring import OPTIMUM
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.noise import resample
 from bnn.training.backprop import LayerBlocks
@@ -107,27 +106,29 @@ def test_gauss_newton_reaches_the_optimum(regulariser, resampling, smooth, line_
     """The gradient of the objective vanishes, and Adam does not get as low."""
     smooth.set_params(regulariser=regulariser, resampling=resampling, optimiser="gauss_newton")
     lowest, gradient, size = objective(smooth.fit(*line_data), *line_data)
-    assert smooth.epochs_.max() < OPTIMUM.iterations
+    assert smooth.members_.epochs.max() < OPTIMUM.iterations
     assert np.all(gradient < 0.01 * size)
-    np.testing.assert_allclose(smooth.losses_[smooth.epochs_, np.arange(8)], lowest, rtol=1e-3)
+    np.testing.assert_allclose(
+        smooth.members_.losses[smooth.members_.epochs, np.arange(8)], lowest, rtol=1e-3
+    )
     smooth.set_params(optimiser="adam", epochs=100).fit(*line_data)
     assert np.all(objective(smooth, *line_data)[0] > 0.99 * lowest)
 
 
 def objective(ensemble, X, y):
     """Algorithm 2's objective, the norms of its gradient and of its data term's, each (K,)."""
-    seeds = spawn(seed_sequence(ensemble.random_state), SEED_RESAMPLING)
-    generators = member_generators(seeds, len(ensemble.weights_))
+    seeds = spawn(seed_sequence(ensemble.random_state), Purpose.RESAMPLING)
+    generators = member_generators(seeds, len(ensemble.members_.weights))
     inputs, targets = resample(
-        X, y[:, None], ensemble.resampling, ensemble.noise_covariance_, generators
+        X, y[:, None], ensemble.resampling, ensemble.members_.noise_covariance, generators
     )
-    weights = torch.as_tensor(ensemble.weights_, dtype=torch.float64)
-    state = Linearisation(ensemble.architecture_, weights, torch.as_tensor(inputs))
+    weights = torch.as_tensor(ensemble.members_.weights, dtype=torch.float64)
+    state = Linearisation(ensemble.pretrained_.architecture, weights, torch.as_tensor(inputs))
     residual = (state.values - torch.as_tensor(targets))[:, :, 0] / 0.1
     data = 2.0 * state.pull_back(residual / 0.1).numpy()
-    parts = ensemble.weight_prior_.covariance_parts()
+    parts = ensemble.pretrained_.weight_prior(ensemble.regulariser).covariance_parts()
     covariance = np.diag(parts.diagonal) + parts.root @ parts.root.T
-    difference = (ensemble.weights_ - ensemble.anchors_).astype(float)
+    difference = (ensemble.members_.weights - ensemble.members_.anchors).astype(float)
     scaled = np.linalg.solve(covariance, difference.T).T
     value = (residual.numpy() ** 2).sum(axis=1) + (difference * scaled).sum(axis=1)
     return value, np.linalg.norm(data + 2.0 * scaled, axis=1), np.linalg.norm(data, axis=1)

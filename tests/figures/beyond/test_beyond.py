@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
+from bnn.noise import noise_covariance
 from figures.beyond import panels as beyond_panels
 from figures.beyond.advice import RIVALS, advice
 from figures.beyond.example_1d import distances, run_example
@@ -208,7 +209,7 @@ def test_targets_are_judged_at_their_sizes_only(results):
 
 def test_noise_study_runs_under_each_covariance(problems, settings):
     problem = problems["outd"]
-    covariance = problem.data.covariance + 0.001
+    covariance = noise_covariance(problem.data.noise, 5) + 0.001
     tasks = problems_under_noise({"outd": problem}, covariance)["outd"]
     found = run_noise(tasks, settings, seed=1)
     assert list(found) == ["of the paper", "of replicates, diagonal", "of replicates"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bnn import AnchoredEnsemble
+from bnn import FunctionAnchoredEnsemble
 from figures.example_1d.ensembles import GRID, NOISE, exact_posterior, functional_prior, load_data
 
 pytestmark = pytest.mark.slow
@@ -14,11 +14,8 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(("lengthscale", "epochs"), [(1.0, 300), (0.1, 1000)])
 def test_mean_and_deviation_on_the_whole_interval(lengthscale, epochs):
     """On average over [-1, 1]: mean within 0.05, standard deviation within 15 %, K = 40."""
-    ensemble = AnchoredEnsemble(
+    ensemble = FunctionAnchoredEnsemble(
         functional_prior(lengthscale),
-        anchoring="function",
-        hidden=(50, 50, 50),
-        activation="silu",
         n_pretrained=40,
         n_members=40,
         noise=NOISE,

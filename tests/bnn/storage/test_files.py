@@ -6,7 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnn import AnchoredEnsemble, Convergence, FunctionAnchoring, VanillaEnsemble, load
+from bnn import (
+    AnchoredEnsemble,
+    Convergence,
+    FunctionAnchoredEnsemble,
+    NotStored,
+    VanillaEnsemble,
+    load,
+)
 
 X_TEST = np.linspace(-2.0, 2.0, 7)[:, None]
 
@@ -25,7 +32,7 @@ def test_anchored_round_trip(small_anchored, line_data, tmp_path):
         np.testing.assert_array_equal(theirs, ours)
     np.testing.assert_array_equal(loaded.sample_prior(X_TEST), ensemble.sample_prior(X_TEST))
     np.testing.assert_array_equal(loaded.penalty(), ensemble.penalty())
-    assert loaded.prior is None
+    assert loaded.prior == NotStored("GaussianProcessPrior")
     assert loaded.hidden == (10, 10)
     refitted = loaded.fit(X, y + 1.0).predict(X_TEST)
     np.testing.assert_array_equal(refitted, ensemble.fit(X, y + 1.0).predict(X_TEST))
@@ -35,10 +42,10 @@ def test_lost_prior_is_never_replaced_in_silence(small_anchored, line_data, tmp_
     """Pre-training again after loading needs the prior, which no file holds."""
     small_anchored.save(tmp_path / "a.npz")
     loaded = load(tmp_path / "a.npz").set_params(batch_size=16)
-    with pytest.raises(ValueError, match="prior = None: it was not stored with the ensemble"):
+    with pytest.raises(ValueError, match="prior: a GaussianProcessPrior is not stored"):
         loaded.fit(*line_data)
     loaded.set_params(prior=small_anchored.prior, pretrain_epochs=2).fit(*line_data)
-    assert len(loaded.pretrain_losses_) == 2
+    assert len(loaded.pretrained_.losses) == 2
 
 
 def test_pretrained_only_round_trip(small_anchored, line_data, tmp_path):
@@ -68,8 +75,9 @@ def test_what_was_fitted_is_stored_not_what_was_set_afterwards(line_data, tmp_pa
 def test_function_space_goes_on_after_loading(line_data, tmp_path):
     """The default prior is known: its realisations continue where they were."""
     seed = np.random.SeedSequence(3, spawn_key=(1, 2))
-    ensemble = AnchoredEnsemble(
-        anchoring=FunctionAnchoring(points=10, closeness=100.0),
+    ensemble = FunctionAnchoredEnsemble(
+        points=10,
+        tolerance=100.0,
         hidden=(8,),
         n_pretrained=4,
         n_members=3,
@@ -125,72 +133,104 @@ def test_truncated_file(saved, kept):
     """A file cut anywhere is refused."""
     content = saved.read_bytes()
     saved.write_bytes(content[: int(kept * len(content))])
-    with pytest.raises(ValueError, match="not a saved ensemble, or damaged"):
+    with pytest.raises(ValueError, match="not a saved model, or damaged"):
         load(saved)
 
 
 def test_flipped_bit(saved):
     """One wrong byte among the weights is found."""
     content = bytearray(saved.read_bytes())
-    position = content.find(b"weights_.npy") + 250
+    position = content.find(b"weights.npy") + 250
     content[position] ^= 0x10
     saved.write_bytes(content)
     with pytest.raises(ValueError, match="damaged"):
         load(saved)
 
 
-def rewrite_header(path, **changes):
+def rewrite(path, drop=(), header=None, **arrays):
+    """Change arrays and the header, a function of it."""
     with np.load(path) as file:
-        arrays = dict(file)
-    header = {**json.loads(str(arrays["header"])), **changes}
-    arrays["header"] = np.array(json.dumps(header))
-    np.savez(path, **arrays)
+        kept = {name: values for name, values in file.items() if name not in drop}
+    if header is not None:
+        content = json.loads(str(kept["header"]))
+        kept["header"] = np.array(json.dumps(header(content) or content))
+    np.savez(path, **{**kept, **arrays})
+
+
+def fitted(header):
+    """The fitted attributes in the header of a vanilla ensemble."""
+    return header["model"]["VanillaEnsemble"]["fitted"]["dict"]
+
+
+def architecture(header):
+    """The architecture in the header of a vanilla ensemble."""
+    return fitted(header)["members_"]["Members"]["architecture"]["Architecture"]
+
+
+def parameters(header):
+    """The hyper-parameters in the header of a vanilla ensemble."""
+    return header["model"]["VanillaEnsemble"]["parameters"]["dict"]
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("change", "message"),
     [
-        ({"version": 99}, "format version 99, this bnn reads version 2"),
-        ({"format": "other"}, "not a saved ensemble"),
-        ({"class": "Forest"}, "holds a Forest, must be one of VanillaEnsemble, AnchoredEnsemble"),
-        ({"class": []}, r"holds a \[\], must be one of VanillaEnsemble, AnchoredEnsemble"),
-        ({"parameters": 3}, r"damaged \(the parameters are not a mapping\)"),
-        ({"parameters": {"colour": 1}}, "damaged .*unexpected keyword argument 'colour'"),
-        ({"fitted": {"activation": "step"}}, "damaged .*activation = 'step'"),
-        ({"widths": None}, "saved.npz: not a saved ensemble, or damaged"),
-        ({"widths": [1, 7, 1]}, r"weights_ has shape \(3, 19\), not \(K, 22\)"),
-        ({"y_ndim": None}, "y_ndim = None does not fit 1 outputs"),
-        ({"y_ndim": {}}, "y_ndim = {} does not fit 1 outputs"),
-        ({"feature_names": ["a", "b"]}, r"feature_names = \['a', 'b'\] do not name 1 inputs"),
+        (lambda h: h.update(version=99), "format version 99, this bnn reads version 3"),
+        (lambda h: h.update(format="other"), "not a saved model"),
+        (lambda h: h.update(model={"Forest": {}}), "holds a Forest, must be one of .*VanillaEns"),
+        (lambda h: h.update(model={"Members": {}}), "holds a Members, must be one of .*Vanilla"),
+        (lambda h: h.update(model=[]), r"holds a \[\], must be one of AnchoredEnsemble, "),
+        (lambda h: h["model"]["VanillaEnsemble"].update(parameters=3), "damaged .*must be a mapp"),
+        (
+            lambda h: parameters(h).update(colour=1),
+            "damaged .*unexpected keyword .*'colour'",
+        ),
+        (lambda h: parameters(h).update(noise={"lambda": {}}), "damaged .*unknown kind 'lambda'"),
+        (lambda h: architecture(h).update(activation="step"), "damaged .*activation = 'step'"),
+        (lambda h: architecture(h).update(widths=None), "saved.npz: not a saved model, or damaged"),
+        (
+            lambda h: architecture(h).update(widths=[1, 7, 1]),
+            r"weights has shape \(3, 19\): must be \(K, 22\)",
+        ),
+        (lambda h: fitted(h).update(members_=1.0), "members_ is a float"),
+        (lambda h: fitted(h).update(predict=1.0), "damaged .*predict"),
+        (lambda h: fitted(h).update(y_ndim_=None), "y_ndim_ = None does not fit 1 outputs"),
+        (lambda h: fitted(h).update(y_ndim_={"dict": {}}), "y_ndim_ = {} does not fit 1 outputs"),
+        (
+            lambda h: fitted(h).update(feature_names_=["a", "b"]),
+            r"feature_names = \('a', 'b'\) do not name 1 inputs",
+        ),
     ],
 )
-def test_foreign_header(saved, changes, message):
-    """Other versions, formats and classes are refused by name."""
-    rewrite_header(saved, **changes)
+def test_foreign_header(saved, change, message):
+    """Other versions, formats, classes and values are refused by name."""
+    rewrite(saved, header=change)
     with pytest.raises(ValueError, match=message):
         load(saved)
 
 
-def rewrite(path, drop=(), **arrays):
-    with np.load(path) as file:
-        kept = {name: values for name, values in file.items() if name not in drop}
-    np.savez(path, **{**kept, **arrays})
-
-
-@pytest.mark.parametrize("entry", ["class", "parameters", "widths", "y_ndim", "feature_names"])
-def test_header_with_a_missing_entry(saved, entry):
-    """The entry is named."""
+@pytest.mark.parametrize(
+    "place", [lambda h: h["model"]["VanillaEnsemble"], fitted, architecture, parameters]
+)
+def test_header_with_a_missing_entry(saved, place):
+    """A missing hyper-parameter has its default value, any other entry is named."""
     with np.load(saved) as file:
         header = json.loads(str(file["header"]))
-    rewrite(saved, header=np.array(json.dumps({k: v for k, v in header.items() if k != entry})))
-    with pytest.raises(ValueError, match=rf"damaged \(the header has no '{entry}'\)"):
-        load(saved)
+    for entry in place(header):
+        changed = json.loads(json.dumps(header))
+        del place(changed)[entry]
+        rewrite(saved, header=lambda _, changed=changed: changed)
+        if place is parameters:
+            assert getattr(load(saved), entry) == getattr(VanillaEnsemble(), entry)
+        elif (place, entry) != (architecture, "activation"):
+            with pytest.raises(ValueError, match=rf"damaged \(.*{entry}"):
+                load(saved)
 
 
-@pytest.mark.parametrize("changes", [{"version": "9" * 7000}, {"class": "x" * 7000}])
+@pytest.mark.parametrize("changes", [{"version": "9" * 7000}, {"model": "x" * 7000}])
 def test_no_message_repeats_a_long_header(saved, changes):
     """It stays a line that can be read."""
-    rewrite_header(saved, **changes)
+    rewrite(saved, header=lambda h: h.update(changes))
     with pytest.raises(ValueError, match=r"\.\.\.") as refusal:
         load(saved)
     assert len(str(refusal.value)) < 350 + len(str(saved))
@@ -198,25 +238,32 @@ def test_no_message_repeats_a_long_header(saved, changes):
 
 def test_header_that_is_no_mapping(saved):
     """JSON, but a list."""
-    rewrite(saved, header=np.array("[1]"))
-    with pytest.raises(ValueError, match="not a saved ensemble"):
+    rewrite(saved, header=lambda _: [1])
+    with pytest.raises(ValueError, match="not a saved model"):
         load(saved)
+
+
+MEMBERS = "fitted.members_."
 
 
 @pytest.mark.parametrize(
     ("drop", "arrays", "message"),
     [
-        (["noise_covariance_"], {}, "there is no noise_covariance_"),
-        (["input_scaler_"], {}, "there is no input_scaler_"),
-        ([], {"output_scaler_": np.zeros((2, 3))}, r"output_scaler_ has shape \(2, 3\), not"),
-        ([], {"weights_": np.full((3, 19), np.nan)}, "weights_ holds values that are not finite"),
-        ([], {"losses_": np.array("text")}, "losses_ holds <U4, not real numbers"),
-        ([], {"predict": np.zeros(3)}, "unknown array 'predict'"),
+        (["noise_covariance"], {}, f"there is no {MEMBERS}noise_covariance"),
+        (["input_scaler.low"], {}, f"there is no {MEMBERS}input_scaler.low"),
+        ([], {"output_scaler.low": np.zeros((2, 3))}, r"bounds have shapes \(2, 3\) and \(1,\)"),
+        ([], {"weights": np.full((3, 19), np.nan)}, "weights holds values that are not finite"),
+        ([], {"weights": np.zeros((0, 19))}, r"weights has shape \(0, 19\): must be \(K, 19\)"),
+        ([], {"losses": np.array("text")}, f"{MEMBERS}losses holds <U4, not real numbers"),
+        ([], {"numbers": np.zeros(9)}, r"numbers has shape \(9,\): must be \(K,\)"),
+        ([], {"targets": np.zeros((3, 5, 2))}, r"targets has shape \(3, 5, 2\): must be"),
+        ([], {"predict": np.zeros(3)}, f"unknown array '{MEMBERS}predict'"),
     ],
 )
 def test_arrays_that_do_not_fit(saved, drop, arrays, message):
     """Each is refused by name."""
-    rewrite(saved, drop, **arrays)
+    changed = {MEMBERS + name: values for name, values in arrays.items()}
+    rewrite(saved, [MEMBERS + name for name in drop], **changed)
     with pytest.raises(ValueError, match=rf"damaged \({message}"):
         load(saved)
 
@@ -224,10 +271,10 @@ def test_arrays_that_do_not_fit(saved, drop, arrays, message):
 def test_foreign_and_missing_files(tmp_path):
     """An .npz of something else, a pickle, no file."""
     np.savez(tmp_path / "other.npz", a=np.zeros(3))
-    with pytest.raises(ValueError, match="not a saved ensemble"):
+    with pytest.raises(ValueError, match="not a saved model"):
         load(tmp_path / "other.npz")
     np.save(tmp_path / "object.npy", np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match="not a saved ensemble"):
+    with pytest.raises(ValueError, match="not a saved model"):
         load(tmp_path / "object.npy")
     with pytest.raises(FileNotFoundError, match="no such file"):
         load(tmp_path / "nothing.npz")

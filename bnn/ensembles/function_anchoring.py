@@ -1,0 +1,183 @@
+"""Anchoring in function space: networks that follow draws from the posterior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import qmc
+
+from bnn._seeding import Purpose, RandomState, generator, member_generators, seed_sequence, spawn
+from bnn._validation import check_integer
+from bnn.ensembles.networks import Members
+from bnn.ensembles.pretraining import Pretrained
+from bnn.function_priors.conditioning import (
+    Conditioning,
+    check_nugget,
+    scaled_blocks,
+    squared_distance,
+)
+from bnn.function_priors.moments import DrawnPrior
+from bnn.gauss_newton.function_space import fit_functions
+from bnn.gauss_newton.levenberg_marquardt import StoppingRule
+from bnn.noise import Noise, noise_covariance, resample
+from bnn.storage import NotStored
+
+
+@dataclass(frozen=True)
+class FunctionAnchoring:
+    """Settings of `anchor_functions`.
+
+    Attributes:
+        points: Measurement points beside the training inputs: a number of them, in a Latin
+            hypercube of the input bounds; where pre-training was given points, or the prior is a
+            table, at most so many of these.
+        nugget: Standard deviation δ of what a network may miss everywhere, in the networks' units;
+            less than a third of the prior's.
+        tolerance: A member ends when its mean squared distance to the posterior realisation is
+            below this fraction of the posterior variance, direction by direction.
+        iterations: Largest number of Gauss-Newton iterations per member.
+        realisations: Drawn for the covariance of a prior without a kernel.
+        centred: Whether a Gaussian process's realisations and the perturbations of the data are
+            shifted to have, over the members, their exact means. The mean of the ensemble then has
+            no sampling error; the covariance (with K-1) stays unbiased.
+    """
+
+    points: int = 200
+    nugget: float = 0.01
+    tolerance: float = 0.1
+    iterations: int = 100
+    realisations: int = 1000
+    centred: bool = True
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ValueError: If a field is out of range.
+        """
+        for name, least in (("points", 1), ("iterations", 1), ("realisations", 2)):
+            check_integer(name, getattr(self, name), least)
+        for name in ("nugget", "tolerance"):
+            if not 0.0 < getattr(self, name) < np.inf:
+                raise ValueError(f"{name} = {getattr(self, name)!r}: must be > 0")
+
+
+SETTINGS = FunctionAnchoring()
+
+
+def anchor_functions(
+    pretrained: Pretrained,
+    X: np.ndarray,
+    y: np.ndarray,
+    *,
+    noise: Noise = 0.1,
+    n_members: int | None = None,
+    settings: FunctionAnchoring = SETTINGS,
+    device: str = "cpu",
+    progress: bool = False,
+    random_state: RandomState = None,
+) -> Members:
+    """Train pre-trained networks to data, each held near its own prior realisation g.
+
+    Member k minimises, with its own perturbed data ỹ and at measurement points X* that hold the
+    training inputs too,
+
+        Σ_i (ỹ_i - f(x_i))ᵀ Σ_noise⁻¹ (ỹ_i - f(x_i)) + (f - g)(X*)ᵀ C⁺ (f - g)(X*)
+
+    with the prior's covariance C. Completing the square, this is the distance of f to f*, the
+    realisation conditioned on the data (Matheron's rule), measured with the posterior covariance.
+    For a Gaussian process and networks wide enough, the members are draws from the exact posterior.
+
+    Args:
+        pretrained: Networks from `pretrain`; smooth ("silu") and wide ones, such as (50, 50, 50),
+            follow the posterior realisations best.
+        X: Inputs, (N, n_in).
+        y: Outputs, (N,) or (N, n_out).
+        noise: Standard deviation of the noise, for all outputs or for each, or Σ_noise
+            (n_out, n_out), in the units of y.
+        n_members: K, the first of the pre-trained networks; None takes all.
+        settings: Measurement points, and when a member has arrived.
+        device: "cpu" or "cuda".
+        progress: Whether to show a progress bar.
+        random_state: Seed of the perturbed data, measurement points and realisations.
+
+    Returns:
+        The members. Their inputs are the measurement points, the training inputs first, their
+        targets are f*, and their penalties are (f - g)(X*)ᵀ (C + δ² I)⁻¹ (f - g)(X*).
+
+    Raises:
+        ValueError: If an argument is not admissible, the data do not have the inputs and outputs
+            of the networks, or the prior is not known since a file could not hold it.
+
+    Warns:
+        ConvergenceWarning: If some members did not arrive within the budget.
+    """
+    X, y = pretrained.check_data(X, y)
+    covariance, seeds = noise_covariance(noise, y.shape[1]), seed_sequence(random_state)
+    prior, scaler = _drawn_prior(pretrained), pretrained.output_scaler
+    points = np.concatenate([X, _measurement_points(pretrained, settings.points, seeds)])
+    inputs = pretrained.input_scaler.transform(points)
+    anchors, numbers = pretrained.weights[:n_members], pretrained.numbers[:n_members]
+    g = scaler.transform(prior.at(points, numbers, settings.centred))
+    C = prior.covariance(points, settings.realisations, spawn(seeds, Purpose.COVARIANCE))
+    C = scaled_blocks(C, scaler.half_range)
+    check_nugget(settings.nugget, C, y.shape[1])
+    posterior = Conditioning.of(C, scaler.transform_covariance(covariance), len(X))
+    generators = member_generators(spawn(seeds, Purpose.RESAMPLING), len(anchors))
+    _, perturbed = resample(X, y, "likelihood", covariance, generators)
+    if settings.centred:
+        perturbed += y - perturbed.mean(axis=0)
+    targets = posterior.apply(g, scaler.transform(perturbed))
+    result = fit_functions(
+        pretrained.architecture,
+        anchors,
+        inputs,
+        targets,
+        posterior.covariance,
+        settings.nugget,
+        StoppingRule(settings.iterations, loss=settings.tolerance),
+        device,
+        "training" if progress else None,
+    )
+    moved = pretrained.architecture.forward(result.weights.astype(float), inputs) - g
+    return Members(
+        architecture=pretrained.architecture,
+        weights=result.weights,
+        inputs=points,
+        targets=scaler.inverse_transform(targets),
+        input_scaler=pretrained.input_scaler,
+        output_scaler=scaler,
+        losses=result.losses,
+        epochs=result.epochs,
+        numbers=np.arange(len(anchors)),
+        noise_covariance=covariance,
+        start=anchors,
+        anchors=anchors,
+        penalties=squared_distance(moved, C + settings.nugget**2 * np.eye(C.shape[1])),
+        bounds=prior.bounds,
+    )
+
+
+def _drawn_prior(pretrained: Pretrained) -> DrawnPrior:
+    if isinstance(pretrained.prior, NotStored):
+        kind = pretrained.prior.kind
+        raise ValueError(f"prior: a {kind} is not stored with a model, pre-train again with it")
+    return DrawnPrior(
+        pretrained.prior,
+        pretrained.inputs,
+        len(pretrained.epochs),
+        pretrained.prior_seed,
+        pretrained.sample,
+    )
+
+
+def _measurement_points(
+    pretrained: Pretrained, n_points: int, seeds: np.random.SeedSequence
+) -> np.ndarray:
+    """Return points where functions are compared beside the data, (n, n_in)."""
+    rng, given = generator(spawn(seeds, Purpose.MEASUREMENT)), pretrained.inputs
+    if pretrained.inputs_given:
+        return given[rng.permutation(len(given))[:n_points]]
+    uniform = qmc.LatinHypercube(given.shape[1], seed=rng).random(n_points)
+    return pretrained.input_scaler.inverse_transform(2.0 * uniform - 1.0)

@@ -1,0 +1,183 @@
+"""Trained networks and what they were trained to: the state of every ensemble."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnn.networks.architecture import Architecture
+from bnn.scaling import BoundsScaler
+from bnn.storage import storable
+from bnn.training.loop import DivergenceError, DivergenceWarning
+
+# Networks and points are evaluated in blocks of fixed size, which bounds the memory.
+MEMBER_BLOCK, POINT_BLOCK = 64, 2048
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Networks:
+    """K trained networks, with the data that each of them was trained to.
+
+    Attributes:
+        architecture: Of all networks.
+        weights: ω^[k], (K, d) float32.
+        inputs: Points of the data, (n, n_in), or (K, n, n_in) where they differ.
+        targets: Values there, (K, n, n_out).
+        input_scaler: Maps inputs to what the networks see.
+        output_scaler: Maps outputs to what the networks return.
+        losses: Of every network trained, (epochs, number trained); NaN after its end.
+        epochs: That each network trained ran, (number trained,).
+        numbers: Which of the networks trained these are, (K,): those that diverged are left out.
+    """
+
+    architecture: Architecture
+    weights: np.ndarray
+    inputs: np.ndarray
+    targets: np.ndarray
+    input_scaler: BoundsScaler
+    output_scaler: BoundsScaler
+    losses: np.ndarray
+    epochs: np.ndarray
+    numbers: np.ndarray
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ValueError: If an array does not fit the architecture, or weights are not finite.
+        """
+        n_in, n_out = self.architecture.n_inputs, self.architecture.n_outputs
+        check_weights("weights", self.weights, self.architecture)
+        K = len(self.weights)
+        for name, fits, expected in (
+            ("inputs", self.inputs.ndim in (2, 3) and self.inputs.shape[-1] == n_in, "(n, n_in)"),
+            ("targets", self.targets.shape[::2] == (K, n_out), "(K, n, n_out)"),
+            ("numbers", self.numbers.shape == (K,), "(K,)"),
+        ):
+            if not fits:
+                shape = getattr(self, name).shape
+                raise ValueError(f"{name} has shape {shape}: must be {expected}")
+        if (len(self.input_scaler.low), len(self.output_scaler.low)) != (n_in, n_out):
+            raise ValueError(f"the scalers must be those of {n_in} inputs and {n_out} outputs")
+
+    def __repr__(self) -> str:
+        """Say what these are, without the numbers."""
+        K, widths = len(self.weights), self.architecture.widths
+        return f"{type(self).__name__}({K} networks of widths {widths})"
+
+    @property
+    def diverged(self) -> tuple[int, ...]:
+        """Numbers of the networks trained that are not among these."""
+        return tuple(np.setdiff1d(np.arange(len(self.epochs)), self.numbers).tolist())
+
+    def sample(self, X: np.ndarray) -> np.ndarray:
+        """Evaluate every network, in double precision.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            f^[k](X), (K, n, n_out).
+
+        Raises:
+            ValueError: If X has another shape.
+        """
+        X = self.input_scaler.transform(X)
+        values = np.empty((len(self.weights), len(X), self.architecture.n_outputs))
+        for first in range(0, len(self.weights), MEMBER_BLOCK):
+            members = slice(first, first + MEMBER_BLOCK)
+            weights = self.weights[members].astype(float)
+            for start in range(0, len(X), POINT_BLOCK):
+                points = slice(start, start + POINT_BLOCK)
+                values[members, points] = self.architecture.forward(weights, X[points])
+        return self.output_scaler.inverse_transform(values)
+
+
+@storable
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Members(Networks):
+    """Networks trained to data: the members of an ensemble.
+
+    Attributes:
+        noise_covariance: Σ_noise, (n_out, n_out).
+        start: Where training started, (K, d).
+        anchors: ω0^[k], (K, d); None where nothing holds the weights.
+        penalties: Regularisation term of each member at the end, (K,).
+        bounds: Lower and upper bounds of the prior, to which predictions are clipped, (2, 1) or
+            (2, n_out); None without bounds.
+    """
+
+    noise_covariance: np.ndarray
+    start: np.ndarray
+    anchors: np.ndarray | None
+    penalties: np.ndarray
+    bounds: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ValueError: See Networks.
+        """
+        super().__post_init__()
+        n_out = self.architecture.n_outputs
+        if self.noise_covariance.shape != (n_out, n_out):
+            shape = self.noise_covariance.shape
+            raise ValueError(f"noise_covariance has shape {shape}: must be ({n_out}, {n_out})")
+        if self.bounds is not None and self.bounds.shape not in {(2, 1), (2, n_out)}:
+            raise ValueError(f"bounds have shape {self.bounds.shape}: must be (2, {n_out})")
+        for name in ("start", "anchors"):
+            if getattr(self, name) is not None:
+                check_weights(name, getattr(self, name), self.architecture)
+
+    def sample(self, X: np.ndarray) -> np.ndarray:
+        """Evaluate every member, in double precision.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            f^[k](X), (K, n, n_out), within the bounds of the prior.
+
+        Raises:
+            ValueError: If X has another shape.
+        """
+        values = super().sample(X)
+        return values if self.bounds is None else np.clip(values, *self.bounds)
+
+
+def check_weights(name: str, weights: np.ndarray, architecture: Architecture) -> None:
+    """Raise ValueError unless weights are (K, d) finite floating-point numbers."""
+    n_weights = architecture.n_weights
+    if weights.ndim != 2 or len(weights) == 0 or weights.shape[1] != n_weights:
+        raise ValueError(f"{name} has shape {weights.shape}: must be (K, {n_weights})")
+    if weights.dtype.kind != "f" or not np.isfinite(weights).all():
+        raise ValueError(f"{name} holds values that are not finite numbers")
+
+
+def finite_members(n_members: int, diverged: tuple[int, ...], title: str) -> np.ndarray:
+    """Return the numbers of the members that did not diverge, and warn about the others.
+
+    Args:
+        n_members: How many were trained.
+        diverged: Numbers of those that diverged.
+        title: Of the training, for the message.
+
+    Returns:
+        Numbers, (K,).
+
+    Raises:
+        DivergenceError: If fewer than two are left.
+    """
+    if diverged:
+        named = ", ".join(map(str, diverged))
+        if n_members - len(diverged) < 2:
+            raise DivergenceError(f"{title}: members {named} of {n_members} diverged")
+        warnings.warn(
+            f"{title}: members {named} of {n_members} diverged and are left out",
+            DivergenceWarning,
+            stacklevel=4,
+        )
+    return np.delete(np.arange(n_members), diverged)

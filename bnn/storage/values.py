@@ -1,0 +1,169 @@
+"""Values as JSON types and arrays, and back; only registered kinds of objects are admitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+import numpy as np
+
+NUMBERS = "fiub"  # kinds of arrays that are stored: floats, integers and booleans
+Arrays = dict[str, np.ndarray]
+T = TypeVar("T", bound=type)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of objects that files may hold.
+
+    Attributes:
+        type: Of the objects.
+        fields: Object → keyword arguments of `make`.
+        make: Makes the object again, and validates.
+    """
+
+    type: type
+    fields: Callable[[Any], dict[str, Any]]
+    make: Callable[..., Any]
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def register(kind: type, fields: Callable[[Any], dict[str, Any]], make: Callable[..., Any]) -> None:
+    """Let files hold objects of a type, under its name.
+
+    Args:
+        kind: The type.
+        fields: Object → keyword arguments of `make`.
+        make: Makes the object again; raises ValueError or TypeError for damaged arguments.
+    """
+    KINDS[kind.__name__] = Kind(kind, fields, make)
+
+
+def dataclass_fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by name."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def storable(kind: T) -> T:
+    """Let files hold objects of a class: a decorator.
+
+    A dataclass is stored by its fields and made again by its constructor. Any other class has a
+    method `stored_fields`, which returns the keyword arguments of its class method `from_stored`.
+
+    Args:
+        kind: The class.
+
+    Returns:
+        The class itself.
+    """
+    to_fields = getattr(kind, "stored_fields", dataclass_fields)
+    register(kind, to_fields, getattr(kind, "from_stored", kind))
+    return kind
+
+
+@storable
+@dataclass(frozen=True)
+class NotStored:
+    """Stands in a loaded model for a value that no file can hold, such as a function.
+
+    Attributes:
+        kind: Name of the value's type.
+    """
+
+    kind: str
+
+
+def plain(value: Any, arrays: Arrays, path: str = "") -> Any:
+    """Turn a value into JSON types.
+
+    Args:
+        value: The value.
+        arrays: Takes the arrays in it, under their paths; each array once.
+        path: Of the value.
+
+    Returns:
+        The JSON types; lists stand for tuples, and {kind: fields} for objects.
+
+    Raises:
+        TypeError: If the value, or a part of it, is of a kind that files do not hold.
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray) and value.dtype.kind in NUMBERS:
+        path = next((p for p, array in arrays.items() if array is value), path)
+        arrays[path] = value
+        return {"array": path}
+    if isinstance(value, tuple | list):
+        return [plain(part, arrays, f"{path}.{i}") for i, part in enumerate(value)]
+    kind = KINDS.get(type(value).__name__)
+    if kind is None or type(value) is not kind.type:
+        raise TypeError(f"{path}: a {type(value).__name__} cannot be stored")
+    parts = kind.fields(value).items()
+    content = {name: plain(part, arrays, f"{path}.{name}".strip(".")) for name, part in parts}
+    return {type(value).__name__: content}
+
+
+def restored(tree: Any, array: Callable[[str], np.ndarray]) -> Any:
+    """Make the value again that `plain` turned into JSON types.
+
+    Args:
+        tree: What `plain` returned.
+        array: Path → array.
+
+    Returns:
+        The value, in which lists have become tuples.
+
+    Raises:
+        ValueError, TypeError, AttributeError: If the content is not what `plain` returned.
+    """
+    if isinstance(tree, list):
+        return tuple(restored(part, array) for part in tree)
+    if not isinstance(tree, dict):
+        return tree
+    ((name, content),) = tree.items()
+    if name == "array":
+        return array(content)
+    if name not in KINDS:
+        raise ValueError(f"unknown kind {name!r}")
+    return KINDS[name].make(**{key: restored(part, array) for key, part in content.items()})
+
+
+def kept(value: Any) -> Any:
+    """Return a value that files can hold, or its NotStored."""
+    try:
+        plain(value, {})
+    except TypeError:
+        return NotStored(type(value).__name__)
+    return value
+
+
+def same(first: Any, second: Any) -> bool:
+    """Tell whether two values are equal; one that files cannot hold is equal to itself alone."""
+    if first is second:
+        return True
+    found: tuple[Arrays, Arrays] = ({}, {})
+    try:
+        trees = plain(first, found[0]), plain(second, found[1])
+    except TypeError:
+        return False
+    pairs = (np.array_equal(array, found[1][path]) for path, array in found[0].items())
+    return bool(trees[0] == trees[1]) and all(pairs)
+
+
+def _seed(entropy: Any, spawn_key: Any, pool_size: int) -> np.random.SeedSequence:
+    if pool_size > 64:  # a file must not choose how much memory is taken
+        raise ValueError(f"pool_size = {pool_size}")
+    return np.random.SeedSequence(entropy, spawn_key=spawn_key, pool_size=pool_size)
+
+
+register(dict, dict, dict)
+register(
+    np.random.SeedSequence,
+    lambda seed: {name: getattr(seed, name) for name in ("entropy", "spawn_key", "pool_size")},
+    _seed,
+)
