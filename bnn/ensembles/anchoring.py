@@ -271,7 +271,7 @@ def _train_to_data(
     noise = output_scaler.transform_covariance(covariance)
     if settings is None:
         assert isinstance(weight_prior, ProperGaussian)
-        parts = weight_prior.covariance_parts()
+        parts = weight_prior.covariance
         result = fit_weights(
             architecture, start, *data, noise, parts, OPTIMUM, anchors, device, title
         )

@@ -111,10 +111,12 @@ class NoisyData:
         """Return G by blocks, (B, m, p), for the arranged blocks of C Hᵀ (B, m, p)."""
         return self.solve(cross.swapaxes(1, 2)).swapaxes(1, 2)
 
-    @property
-    def log_determinant(self) -> float:
-        """Logarithm of the determinant of H C Hᵀ + Σ_noise."""
-        return float(2.0 * sum(np.log(np.diag(factor)).sum() for factor, _ in self._factors))
+    def log_density(self, residual: Array) -> float:
+        """Return log N(ỹ - H m; 0, H C Hᵀ + Σ_noise) of a residual ỹ - H m (N, n_out)."""
+        blocks = output_vectors(residual[None]).reshape(len(self._factors), -1, 1)
+        quadratic = np.sum(blocks * self.solve(blocks))
+        log_determinant = 2.0 * sum(np.log(np.diag(factor)).sum() for factor, _ in self._factors)
+        return float(-0.5 * (quadratic + log_determinant + residual.size * np.log(2.0 * np.pi)))
 
 
 @dataclass(frozen=True)

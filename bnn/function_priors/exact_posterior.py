@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnn._seeding import RandomState, generator
 from bnn._validation import Array, as_columns
-from bnn.function_priors.conditioning import Conditioning, NoisyData, output_vectors
+from bnn.function_priors.conditioning import Conditioning, NoisyData
 from bnn.function_priors.gaussian_process import GaussianProcessPrior, covariance_root
 from bnn.noise import noise_covariance
 
-POINTS = 256  # predicted at a time, so that memory does not grow with their number
+POINTS = 64  # predicted at a time, since all covariances between them are computed
 
 
 class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
@@ -81,25 +81,8 @@ class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc, unuse
     ) -> ExactPosterior:
         self.prior_, self.noise_covariance_, self.X_, self.y_ = prior, noise, X, y
         self._data = NoisyData(prior.covariances(X, X), noise)
-        self._residual = self._blocks(y - prior.mean_values(X))
-        self._solution = self._data.solve(self._residual)
+        self._residual = y - prior.mean_values(X)
         return self
-
-    def _blocks(self, values: Array) -> Array:
-        """Lay values (n, n_out) out as vectors, one for each block of the data, (B, p, 1)."""
-        return output_vectors(values[None]).reshape(
-            values.shape[1] if self._data.apart else 1, -1, 1
-        )
-
-    def _checked(self, X: ArrayLike) -> Array:
-        check_is_fitted(self)
-        points: Array = validate_data(self, X, reset=False, dtype=float)
-        return points
-
-    def _mean(self, X: Array, cross: Array) -> Array:
-        """Return the mean, (n, n_out), for arranged blocks of C Hᵀ."""
-        correction = (cross @ self._solution).reshape(self.y_.shape[1], len(X))
-        return self.prior_.mean_values(X) + correction.T
 
     @overload
     def predict(
@@ -135,38 +118,16 @@ class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc, unuse
         """
         if return_std and return_cov:
             raise ValueError("return_std and return_cov: must not both be True")
-        X = self._checked(X)
-        batches = [X[rows] for rows in gen_batches(len(X), POINTS)]
-        uncertain = return_std or return_cov
-        moments = [self._local_moments(batch, uncertain) for batch in batches]
-        mean = self._shaped(np.concatenate([m for m, _ in moments]))
-        if not uncertain:
-            return mean
-        covariance = np.concatenate([c for _, c in moments])
+        points = self._checked(X)
+        moments = [self._local(points[rows]) for rows in gen_batches(len(points), POINTS)]
+        mean, covariance = (np.concatenate(parts) for parts in zip(*moments, strict=True))
+        covariance = covariance + total * self.noise_covariance_
+        if return_cov:
+            return self._shaped(mean), covariance
         if return_std:
-            covariance = np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0)
-            return mean, self._shaped(np.sqrt(covariance + total * np.diag(self.noise_covariance_)))
-        return mean, covariance + total * self.noise_covariance_
-
-    def _shaped(self, values: Array) -> Array:
-        return values[:, 0] if self.y_ndim_ == 1 else values
-
-    def _local_moments(self, X: Array, uncertain: bool) -> tuple[Array, Array]:
-        """Return the mean (n, n_out) and the covariance at each point (n, n_out, n_out)."""
-        data, n_outputs = self._data, self.y_.shape[1]
-        cross = data.arranged(self.prior_.covariances(X, self.X_))
-        mean = self._mean(X, cross)
-        if not uncertain:
-            return mean, np.empty(0)
-        own = np.diagonal(self.prior_.covariances(X, X), axis1=1, axis2=2)
-        gains = data.gains(cross)
-        if data.apart:
-            variance = own - np.einsum("jnp,jnp->jn", gains, cross)
-            return mean, variance.T[:, :, None] * np.eye(n_outputs)
-        gains, cross = (v.reshape(n_outputs, len(X), -1) for v in (gains, cross))
-        return mean, own.T[:, :, None] * np.eye(n_outputs) - np.einsum(
-            "jnp,lnp->njl", gains, cross, optimize=True
-        )
+            variance = np.diagonal(covariance, axis1=1, axis2=2)
+            return self._shaped(mean), self._shaped(np.sqrt(np.maximum(variance, 0.0)))
+        return self._shaped(mean)
 
     def joint_moments(self, X: ArrayLike) -> tuple[Array, Array]:
         """Return the joint posterior of f at all points.
@@ -178,10 +139,27 @@ class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc, unuse
             Mean, (n, n_out), and covariance, (n_out n, n_out n); entry j n + i is point i of
             output j.
         """
-        X = self._checked(X)
+        return self._joint(self._checked(X))
+
+    def _checked(self, X: ArrayLike) -> Array:
+        check_is_fitted(self)
+        points: Array = validate_data(self, X, reset=False, dtype=float)
+        return points
+
+    def _joint(self, X: Array) -> tuple[Array, Array]:
         cross, own = self.prior_.covariances(X, self.X_), self.prior_.covariances(X, X)
-        covariance = Conditioning.given(self._data, cross, own).covariance
-        return self._mean(X, self._data.arranged(cross)), block_diag(*covariance)
+        given = Conditioning.given(self._data, cross, own)
+        mean = self.prior_.mean_values(X) + given.correction(self._residual[None])[0]
+        return mean, block_diag(*given.covariance)
+
+    def _local(self, X: Array) -> tuple[Array, Array]:
+        """Return the mean (n, n_out) and the covariance at each point (n, n_out, n_out)."""
+        mean, covariance = self._joint(X)
+        n, n_out = mean.shape
+        return mean, np.einsum("jnln->njl", covariance.reshape(n_out, n, n_out, n))
+
+    def _shaped(self, values: Array) -> Array:
+        return values[:, 0] if self.y_ndim_ == 1 else values
 
     def sample(self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = None) -> Array:
         """Draw functions from the posterior.
@@ -194,9 +172,10 @@ class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc, unuse
         Returns:
             Functions at X, (K, n, n_out), epistemic only.
         """
-        X = self._checked(X)
-        mean, covariance = self.joint_moments(X)
-        root = covariance_root(covariance, scale=float(self.prior_.covariances(X, X).max()))
+        points = self._checked(X)
+        mean, covariance = self._joint(points)
+        scale = float(self.prior_.covariances(points, points).max())
+        root = covariance_root(covariance, scale)
         noise = generator(random_state).standard_normal((n_samples, len(root)))
         return mean + (noise @ root.T).reshape(n_samples, -1, len(mean)).swapaxes(1, 2)
 
@@ -222,6 +201,4 @@ class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc, unuse
             A number that depends on the units of y.
         """
         check_is_fitted(self)
-        quadratic = float(np.sum(self._residual * self._solution))
-        constant = self._residual.size * np.log(2.0 * np.pi)
-        return float(-0.5 * (quadratic + self._data.log_determinant + constant))
+        return self._data.log_density(self._residual)

@@ -72,7 +72,7 @@ class Kernel(sk.Kernel):  # type: ignore[misc, unused-ignore]
 
 @dataclass
 class Stationary(Kernel):
-    """Base of the kernels k0 φ(r), r = |(x - x') / L|.
+    """Base of the kernels k0 φ(r), with r = |(x - x') / L| and φ(0) = 1.
 
     Attributes:
         variance: k0.
@@ -91,10 +91,9 @@ class Stationary(Kernel):
 
     def _evaluate(self, A: Array, B: Array) -> Array:
         scale = _per_input("lengthscale", self.lengthscale, A)
-        return self.variance * self.correlation(cdist(A / scale, B / scale))
+        return self.variance * self._correlation(cdist(A / scale, B / scale))
 
-    def correlation(self, r: Array) -> Array:
-        """Return φ(r) with φ(0) = 1."""
+    def _correlation(self, r: Array) -> Array:
         raise NotImplementedError
 
 
@@ -102,8 +101,7 @@ class Stationary(Kernel):
 class RBF(Stationary):
     """Squared exponential, φ = exp(-r² / 2)."""
 
-    def correlation(self, r: Array) -> Array:
-        """Return φ(r)."""
+    def _correlation(self, r: Array) -> Array:
         values: Array = np.exp(-0.5 * r**2)
         return values
 
@@ -112,8 +110,7 @@ class RBF(Stationary):
 class Matern12(Stationary):
     """Matérn ν = 1/2 (exponential), φ = exp(-r)."""
 
-    def correlation(self, r: Array) -> Array:
-        """Return φ(r)."""
+    def _correlation(self, r: Array) -> Array:
         values: Array = np.exp(-r)
         return values
 
@@ -122,8 +119,7 @@ class Matern12(Stationary):
 class Matern32(Stationary):
     """Matérn ν = 3/2, φ = (1 + s) exp(-s) with s = √3 r."""
 
-    def correlation(self, r: Array) -> Array:
-        """Return φ(r)."""
+    def _correlation(self, r: Array) -> Array:
         s = np.sqrt(3.0) * r
         values: Array = (1.0 + s) * np.exp(-s)
         return values
@@ -133,8 +129,7 @@ class Matern32(Stationary):
 class Matern52(Stationary):
     """Matérn ν = 5/2, φ = (1 + s + s² / 3) exp(-s) with s = √5 r."""
 
-    def correlation(self, r: Array) -> Array:
-        """Return φ(r)."""
+    def _correlation(self, r: Array) -> Array:
         s = np.sqrt(5.0) * r
         values: Array = (1.0 + s + s**2 / 3.0) * np.exp(-s)
         return values
@@ -156,8 +151,7 @@ class RationalQuadratic(Stationary):
         super().__post_init__()
         _check_positive_number("alpha", self.alpha)
 
-    def correlation(self, r: Array) -> Array:
-        """Return φ(r)."""
+    def _correlation(self, r: Array) -> Array:
         return (1.0 + r**2 / (2.0 * self.alpha)) ** -self.alpha
 
 

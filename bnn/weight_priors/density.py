@@ -8,11 +8,12 @@ Algorithm 2.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bnn._seeding import RandomState
+from bnn._seeding import RandomState, generator
 from bnn._validation import Array
 from bnn.networks.architecture import Architecture
 from bnn.training.penalties import Regulariser
@@ -22,7 +23,7 @@ SMALLEST_VARIANCE = 1e-12
 
 
 class WeightPrior(ABC):
-    """A density over the weights ω of one network, (d,).
+    """A density over the weights ω of one network.
 
     Attributes:
         mean: μ0, (d,).
@@ -31,20 +32,22 @@ class WeightPrior(ABC):
     mean: Array
 
     @classmethod
-    @abstractmethod
-    def fit(cls, weights: ArrayLike, architecture: Architecture) -> WeightPrior:
+    def fit(cls, weights: ArrayLike, architecture: Architecture) -> Self:
         """Learn the density from pre-trained networks.
 
         Args:
-            weights: ω0 of each network, (K, d).
+            weights: ω0 of each network, (K, d) with K >= 2.
             architecture: Layout of the weights.
 
         Returns:
             The density.
-
-        Raises:
-            ValueError: If there are too few networks, or their weights are not admissible.
         """
+        return cls._fit(checked_ensemble(weights, architecture), architecture)
+
+    @classmethod
+    @abstractmethod
+    def _fit(cls, weights: Array, architecture: Architecture) -> Self:
+        """Learn the density from weights that have been checked."""
 
     @property
     @abstractmethod
@@ -52,6 +55,9 @@ class WeightPrior(ABC):
         """Variance of each weight, (d,)."""
 
     @abstractmethod
+    def regulariser(self) -> Regulariser:
+        """Return the gradient of the penalty, for the training loop."""
+
     def sample(self, n: int, random_state: RandomState = None) -> Array:
         """Draw the weights of networks.
 
@@ -62,8 +68,12 @@ class WeightPrior(ABC):
         Returns:
             Weights, (n, d).
         """
+        return self.mean + self._deviations(n, generator(random_state))
 
     @abstractmethod
+    def _deviations(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw differences from the mean, (n, d)."""
+
     def penalty(self, weights: ArrayLike, anchors: ArrayLike) -> Array:
         """Return the regularisation term of Algorithm 2.
 
@@ -74,8 +84,12 @@ class WeightPrior(ABC):
         Returns:
             -2 log p0 of the density centred at ω0, up to a constant, (K,).
         """
+        return self._penalty(np.asarray(weights, dtype=float) - np.asarray(anchors))
 
     @abstractmethod
+    def _penalty(self, differences: Array) -> Array:
+        """Return the penalty of ω - ω0 (K, d), (K,)."""
+
     def log_prob(self, weights: ArrayLike) -> Array:
         """Return the log-density.
 
@@ -83,12 +97,13 @@ class WeightPrior(ABC):
             weights: ω, (K, d).
 
         Returns:
-            log p0(ω), (K,).
+            log p0(ω), (K,). Of a degenerate density, the part of ω outside its support is ignored.
         """
+        return -0.5 * (self.penalty(weights, self.mean) + self._log_normaliser())
 
     @abstractmethod
-    def regulariser(self) -> Regulariser:
-        """Return the gradient of the penalty for the training loop."""
+    def _log_normaliser(self) -> float:
+        """Return -2 log p0 at the mean."""
 
 
 def checked_ensemble(weights: ArrayLike, architecture: Architecture) -> Array:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.special import gamma, gammaln
 from scipy.stats import gennorm
 
-from bnn._seeding import RandomState, generator
 from bnn._validation import Array
 from bnn.networks.architecture import Architecture
 from bnn.training.penalties import PowerRegulariser
-from bnn.weight_priors.density import (
-    SMALLEST_VARIANCE,
-    WeightPrior,
-    checked_ensemble,
-    unbiased_variance,
-)
+from bnn.weight_priors.density import SMALLEST_VARIANCE, WeightPrior, unbiased_variance
 
 
 class FactorisedGeneralisedNormal(WeightPrior):
     """∏_j p(ω_j) ∝ exp(-(|ω_j - μ0_j| / α0_j)^β0_j), with one α0, β0 for each kernel and bias.
 
-    The penalty is 2 Σ_j (|ω_j - ω0_j| / α0_j)^β0_j.
+    α0 and β0 are fitted by maximum likelihood. The penalty is 2 Σ_j (|ω_j - ω0_j| / α0_j)^β0_j.
 
     Args:
         mean: μ0, (d,).
@@ -39,9 +35,7 @@ class FactorisedGeneralisedNormal(WeightPrior):
         self.beta = np.asarray(beta, dtype=float)
 
     @classmethod
-    def fit(cls, weights: ArrayLike, architecture: Architecture) -> FactorisedGeneralisedNormal:
-        """Take μ0, and α0, β0 of each kernel and bias by maximum likelihood, see WeightPrior."""
-        weights = checked_ensemble(weights, architecture)
+    def _fit(cls, weights: Array, architecture: Architecture) -> Self:
         centred = weights - weights.mean(axis=0)
         alpha, beta = np.empty((2, architecture.n_weights))
         for columns in architecture.groups.values():
@@ -57,27 +51,20 @@ class FactorisedGeneralisedNormal(WeightPrior):
         variance: Array = self.alpha**2 * gamma(3.0 / self.beta) / gamma(1.0 / self.beta)
         return variance
 
-    def sample(self, n: int, random_state: RandomState = None) -> Array:
-        """See WeightPrior."""
-        shape = (n, self.mean.size)
-        noise: Array = gennorm.rvs(self.beta, size=shape, random_state=generator(random_state))
-        return self.mean + self.alpha * noise
+    def regulariser(self) -> PowerRegulariser:
+        """Return the gradient of the penalty, for the training loop."""
+        return PowerRegulariser(self.alpha, self.beta)
 
-    def penalty(self, weights: ArrayLike, anchors: ArrayLike) -> Array:
-        """See WeightPrior."""
-        ratio = np.abs(np.asarray(weights, float) - np.asarray(anchors)) / self.alpha
-        penalty: Array = 2.0 * np.sum(ratio**self.beta, axis=-1)
+    def _deviations(self, n: int, rng: np.random.Generator) -> Array:
+        noise: Array = gennorm.rvs(self.beta, size=(n, self.mean.size), random_state=rng)
+        return self.alpha * noise
+
+    def _penalty(self, differences: Array) -> Array:
+        penalty: Array = 2.0 * np.sum((np.abs(differences) / self.alpha) ** self.beta, axis=-1)
         return penalty
 
-    def log_prob(self, weights: ArrayLike) -> Array:
-        """See WeightPrior."""
-        constant = np.sum(np.log(0.5 * self.beta / self.alpha) - gammaln(1.0 / self.beta))
-        log_prob: Array = constant - 0.5 * self.penalty(weights, self.mean)
-        return log_prob
-
-    def regulariser(self) -> PowerRegulariser:
-        """See WeightPrior."""
-        return PowerRegulariser(self.alpha, self.beta)
+    def _log_normaliser(self) -> float:
+        return float(-2.0 * np.sum(np.log(0.5 * self.beta / self.alpha) - gammaln(1.0 / self.beta)))
 
 
 def fit_generalised_normal(values: Array, variance: float) -> tuple[float, float]:

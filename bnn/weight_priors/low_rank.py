@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bnn._seeding import RandomState, generator
 from bnn._validation import Array
 from bnn.networks.architecture import Architecture
 from bnn.training.penalties import LowRankRegulariser
-from bnn.weight_priors.density import WeightPrior, checked_ensemble
+from bnn.weight_priors.density import WeightPrior
 
 # Singular values below this fraction of the largest are rounding errors of float32 weights.
 RELATIVE_CUTOFF = 1e-6
@@ -39,7 +40,8 @@ class LowRankGaussian(WeightPrior):
     """N(μ0, Σ0) with the sample covariance Σ0 = V S² Vᵀ / (K-1) of the networks.
 
     The density is degenerate: its support are the r <= K-1 directions V. The penalty
-    (K-1) |S⁻¹ Vᵀ (ω - ω0)|² is zero along all other directions.
+    (K-1) |S⁻¹ Vᵀ (ω - ω0)|² is zero along all other directions. Draws are
+    ω = V S z / sqrt(K-1) + μ0 with z ~ N(0, I).
 
     Args:
         mean: μ0, (d,).
@@ -59,9 +61,7 @@ class LowRankGaussian(WeightPrior):
         self.n_networks = int(n_networks)
 
     @classmethod
-    def fit(cls, weights: ArrayLike, architecture: Architecture) -> LowRankGaussian:
-        """Take μ0, S and V from the centred weights, see WeightPrior."""
-        weights = checked_ensemble(weights, architecture)
+    def _fit(cls, weights: Array, _: Architecture) -> Self:
         return cls(weights.mean(axis=0), *principal_directions(weights), len(weights))
 
     @property
@@ -93,17 +93,6 @@ class LowRankGaussian(WeightPrior):
         root = self.directions[columns] * self.deviations
         return root @ root.T
 
-    def sample(self, n: int, random_state: RandomState = None) -> Array:
-        """Draw ω = V S z / sqrt(K-1) + μ0 with z ~ N(0, I), see WeightPrior."""
-        noise = generator(random_state).standard_normal((n, self.rank))
-        return self.mean + noise @ (self.directions * self.deviations).T
-
-    def penalty(self, weights: ArrayLike, anchors: ArrayLike) -> Array:
-        """See WeightPrior."""
-        along = (np.asarray(weights, float) - np.asarray(anchors)) @ self.directions
-        penalty: Array = np.sum((along / self.deviations) ** 2, axis=-1)
-        return penalty
-
     def complement_distance(self, weights: ArrayLike, anchors: ArrayLike) -> Array:
         """Return how far networks moved along the directions without penalty.
 
@@ -119,12 +108,16 @@ class LowRankGaussian(WeightPrior):
         distance: Array = np.linalg.norm(difference - along @ self.directions.T, axis=-1)
         return distance
 
-    def log_prob(self, weights: ArrayLike) -> Array:
-        """Return the log-density within span(V), ignoring the part of ω outside, (K,)."""
-        constant = self.rank * np.log(2.0 * np.pi) + 2.0 * np.sum(np.log(self.deviations))
-        log_prob: Array = -0.5 * (self.penalty(weights, self.mean) + constant)
-        return log_prob
-
     def regulariser(self) -> LowRankRegulariser:
-        """See WeightPrior."""
+        """Return the gradient of the penalty, for the training loop."""
         return LowRankRegulariser(self.directions / self.deviations)
+
+    def _deviations(self, n: int, rng: np.random.Generator) -> Array:
+        return rng.standard_normal((n, self.rank)) @ (self.directions * self.deviations).T
+
+    def _penalty(self, differences: Array) -> Array:
+        penalty: Array = np.sum((differences @ self.directions / self.deviations) ** 2, axis=-1)
+        return penalty
+
+    def _log_normaliser(self) -> float:
+        return float(self.rank * np.log(2.0 * np.pi) + 2.0 * np.sum(np.log(self.deviations)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
@@ -9,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from bnn._validation import Array
 from bnn.networks.architecture import Architecture
 from bnn.training.covariance import DiagonalPlusLowRank
-from bnn.weight_priors.density import SMALLEST_VARIANCE, checked_ensemble
+from bnn.weight_priors.density import SMALLEST_VARIANCE
 from bnn.weight_priors.gaussian import ProperGaussian
 from bnn.weight_priors.low_rank import principal_directions
 
@@ -17,8 +19,9 @@ N_FOLDS = 5
 
 
 class ProbabilisticPCA(ProperGaussian):
-    """N(μ0, Σ0 + τ² I) with the sample covariance Σ0 = V S² Vᵀ / (K-1) of the networks.
+    """N(μ0, Σ0 + τ² I) with the sample covariance Σ0 = V S² Vᵀ / (K-1) of at least 3 networks.
 
+    τ² maximises the summed log-density of each fifth of the networks under μ0 and Σ0 of the rest.
     Unlike the low-rank density it is proper: all d directions have a finite variance, at a cost of
     O(K d) for a penalty, a gradient or a sample.
 
@@ -39,34 +42,16 @@ class ProbabilisticPCA(ProperGaussian):
         directions: ArrayLike,
         noise_variance: float,
     ) -> None:
+        self.mean = np.asarray(mean, dtype=float)
         self.deviations = np.asarray(deviations, dtype=float)
         self.directions = np.asarray(directions, dtype=float)
         self.noise_variance = float(noise_variance)
-        super().__init__(
-            mean,
-            DiagonalPlusLowRank.isotropic_plus(
-                self.noise_variance, self.directions, self.deviations
-            ),
+        self.covariance = DiagonalPlusLowRank.isotropic_plus(
+            self.noise_variance, self.directions, self.deviations
         )
 
     @classmethod
-    def fit(cls, weights: ArrayLike, architecture: Architecture) -> ProbabilisticPCA:
-        """Take μ0 and Σ0, and the τ² that predicts held-out networks best, see WeightPrior.
-
-        τ² maximises the summed log-density of every fifth of the networks under μ0 and Σ0 of the
-        others.
-
-        Args:
-            weights: ω0 of each network, (K, d).
-            architecture: Layout of the weights.
-
-        Returns:
-            The density.
-
-        Raises:
-            ValueError: If there are fewer than three networks.
-        """
-        weights = checked_ensemble(weights, architecture)
+    def _fit(cls, weights: Array, _: Architecture) -> Self:
         if len(weights) < 3:
             raise ValueError(f"K = {len(weights)}: probabilistic PCA needs at least 3 networks")
         fold = np.arange(len(weights)) % min(N_FOLDS, len(weights))
@@ -81,12 +66,12 @@ class ProbabilisticPCA(ProperGaussian):
         return cls._of(weights, np.exp(best.x))
 
     @classmethod
-    def _of(cls, weights: Array, noise_variance: float) -> ProbabilisticPCA:
+    def _of(cls, weights: Array, noise_variance: float) -> Self:
         singular_values, directions = principal_directions(weights)
         deviations = singular_values / np.sqrt(len(weights) - 1)
         return cls(weights.mean(axis=0), deviations, directions, noise_variance)
 
-    def with_noise(self, noise_variance: float) -> ProbabilisticPCA:
+    def with_noise(self, noise_variance: float) -> Self:
         """Return the same density with another variance in every direction.
 
         Args:
@@ -95,4 +80,4 @@ class ProbabilisticPCA(ProperGaussian):
         Returns:
             The density.
         """
-        return ProbabilisticPCA(self.mean, self.deviations, self.directions, noise_variance)
+        return type(self)(self.mean, self.deviations, self.directions, noise_variance)

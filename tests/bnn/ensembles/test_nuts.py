@@ -97,7 +97,7 @@ def test_weight_space_ensembles_against_nuts(regulariser, optimiser, ensemble):
     if regulariser == "low_rank":
         covariance = prior.covariance()
     else:
-        parts = prior.covariance_parts()
+        parts = prior.covariance
         covariance = np.diag(parts.diagonal) + parts.root @ parts.root.T
     truth = nuts(ensemble, covariance, prior.mean)
     mean, std = ensemble.predict(GRID, return_std=True)

@@ -39,7 +39,7 @@ def test_penalty_and_density_are_those_of_the_full_matrix():
     expected = np.einsum("ki,ij,kj->k", difference, np.linalg.inv(covariance), difference)
     np.testing.assert_allclose(prior.penalty(others, weights[:3]), expected, rtol=1e-9)
     np.testing.assert_allclose(prior.variance, np.diag(covariance))
-    parts = prior.covariance_parts()
+    parts = prior.covariance
     full = np.diag(parts.diagonal) + parts.root @ parts.root.T
     np.testing.assert_allclose(full, covariance, atol=1e-12)
     np.testing.assert_allclose(parts.multiply(others), others @ covariance)
@@ -126,7 +126,7 @@ def objective(ensemble, X, y):
     state = Linearisation(ensemble.pretrained_.architecture, weights, torch.as_tensor(inputs))
     residual = (state.values - torch.as_tensor(targets))[:, :, 0] / 0.1
     data = 2.0 * state.pull_back(residual / 0.1).numpy()
-    parts = ensemble.pretrained_.weight_prior(ensemble.regulariser).covariance_parts()
+    parts = ensemble.pretrained_.weight_prior(ensemble.regulariser).covariance
     covariance = np.diag(parts.diagonal) + parts.root @ parts.root.T
     difference = (ensemble.members_.weights - ensemble.members_.anchors).astype(float)
     scaled = np.linalg.solve(covariance, difference.T).T
