@@ -36,7 +36,7 @@ def test_plot_1d_shows_mean_band_members_data_and_truth():
     assert top == pytest.approx((mean + 2 * std).max())
 
 
-def test_plot_parity_has_a_panel_an_output():
+def test_plot_parity_has_one_panel_per_output():
     """Names become titles."""
     y = np.random.default_rng(0).standard_normal((10, 3))
     figure = plot_parity(y, y, np.ones_like(y), ["a [m]", "b [N]", "c"])
@@ -54,7 +54,7 @@ def test_plot_calibration_states_the_area():
 
 
 def test_plot_singular_values():
-    """One falling line a prior."""
+    """One falling line for each prior."""
     axes = plot_singular_values({"A": np.array([3.0, 2.0, 1.0]), "B": np.array([1.0, 0.1])})
     assert [len(line.get_xdata()) for line in axes.lines] == [3, 2]
 

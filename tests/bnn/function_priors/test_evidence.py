@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from bnn import RBF, ExactPosterior, GaussianProcessPrior, Linear
+from bnn import RBF, ExactPosterior, GaussianProcessPrior
 from bnn.function_priors.evidence import fit_prior, lengthscales
 
 RNG = np.random.default_rng(0)
@@ -101,12 +101,3 @@ def test_data_that_say_nothing_are_refused(arguments, message):
 def test_unknown_mean_features_are_refused():
     with pytest.raises(ValueError, match=r"mean_features = \[3\]: must be among 0 to 2"):
         fit_prior(X, Y, NOISE, mean_features=[3])
-
-
-def test_linear_kernels_without_variance_are_refused():
-    with pytest.raises(ValueError, match=r"variance = -1.0, offset = 0.0: must be >= 0, not all 0"):
-        Linear(-1.0)
-    with pytest.raises(ValueError, match="not all 0"):
-        Linear((0.0, 0.0))
-    with pytest.raises(ValueError, match="variance has 2 entries: must be one, or 3 as the inputs"):
-        Linear((1.0, 1.0))(X, X)
