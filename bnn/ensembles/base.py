@@ -63,17 +63,6 @@ class EnsembleRegressor(FittedState, StoredModel, RegressorMixin, BaseEstimator)
         """Tell scikit-learn whether there are members."""
         return self.members_ is not None
 
-    @property
-    def feature_names_(self) -> tuple[str, ...] | None:
-        """Names of the columns of X, where the data had them."""
-        names = vars(self).get("feature_names_in_")
-        return None if names is None else tuple(names)
-
-    @feature_names_.setter
-    def feature_names_(self, names: tuple[str, ...] | None) -> None:
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-
     def _settings(self, epochs: int, convergence: Convergence | None = None) -> TrainingSettings:
         return TrainingSettings(
             epochs=epochs,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,15 +13,17 @@ from sklearn.utils import Tags, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnn._seeding import RandomState, generator
-from bnn._validation import Array, as_columns
+from bnn._validation import Array, as_columns, as_points
 from bnn.function_priors.conditioning import Conditioning, NoisyData
 from bnn.function_priors.gaussian_process import GaussianProcessPrior, covariance_root
-from bnn.noise import noise_covariance
+from bnn.noise import Noise, noise_covariance
+from bnn.storage import StoredModel, storable
 
 POINTS = 64  # predicted at a time, since all covariances between them are computed
 
 
-class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
+@storable
+class ExactPosterior(StoredModel, RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
     """Exact posterior of a Gaussian process prior given data with Gaussian noise.
 
     It is what an ensemble with the same prior approximates, at a cost of O(N³) for N data, and the
@@ -42,9 +44,16 @@ class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc, unuse
     Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
     """
 
-    def __init__(
-        self, prior: GaussianProcessPrior | None = None, *, noise: ArrayLike = 0.1
-    ) -> None:
+    fitted_attributes: ClassVar = (
+        "prior_",
+        "noise_covariance_",
+        "X_",
+        "y_",
+        "y_ndim_",
+        "feature_names_",
+    )
+
+    def __init__(self, prior: GaussianProcessPrior | None = None, *, noise: Noise = 0.1) -> None:
         self.prior = prior
         self.noise = noise
 
@@ -83,6 +92,30 @@ class ExactPosterior(RegressorMixin, BaseEstimator):  # type: ignore[misc, unuse
         self._data = NoisyData(prior.covariances(X, X), noise)
         self._residual = y - prior.mean_values(X)
         return self
+
+    def stored_fields(self) -> dict[str, Any]:
+        """Return the hyper-parameters and the data, see StoredModel.
+
+        The mean of the prior has to be a number or a LinearMean: other functions are refused.
+        """
+        check_is_fitted(self)
+        return super().stored_fields()
+
+    def check_restored(self) -> None:
+        """Condition the restored prior on the restored data.
+
+        Raises:
+            ValueError: If they are of other types, or do not fit each other.
+        """
+        if not isinstance(self.prior_, GaussianProcessPrior):
+            raise ValueError(f"prior_ is a {type(self.prior_).__name__}")
+        X, y = as_points("X_", self.X_), as_columns("y_", self.y_, len(self.X_))
+        if not (np.isfinite(X).all() and np.isfinite(y).all()):
+            raise ValueError("X_ and y_ hold values that are not finite")
+        if self.y_ndim_ not in (1, 2) or y.shape[1] != self.prior_.n_outputs:
+            raise ValueError(f"y_ has {y.shape[1]} outputs and y_ndim_ is {self.y_ndim_!r}")
+        self.n_features_in_ = X.shape[1]
+        self._condition(self.prior_, noise_covariance(self.noise_covariance_, y.shape[1]), X, y)
 
     @overload
     def predict(

@@ -15,7 +15,7 @@ from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array
-from bnn.storage import storable
+from bnn.storage import register, storable
 
 
 def _check_positive(name: str, value: ArrayLike) -> None:
@@ -215,3 +215,18 @@ class Linear(Kernel):
         variance = _per_input("variance", self.variance, A)
         origin = _per_input("origin", self.origin, A)
         return ((A - origin) * variance) @ (B - origin).T + self.offset
+
+
+for _kind in (
+    sk.ConstantKernel,
+    sk.DotProduct,
+    sk.Exponentiation,
+    sk.ExpSineSquared,
+    sk.Matern,
+    sk.Product,
+    sk.RBF,
+    sk.RationalQuadratic,
+    sk.Sum,
+    sk.WhiteKernel,
+):
+    register(_kind, lambda kernel: kernel.get_params(deep=False), _kind)

@@ -23,6 +23,17 @@ class StoredModel:
 
     fitted_attributes: ClassVar[tuple[str, ...]]
 
+    @property
+    def feature_names_(self) -> tuple[str, ...] | None:
+        """Names of the columns of X, where the data had them."""
+        names = vars(self).get("feature_names_in_")
+        return None if names is None else tuple(names)
+
+    @feature_names_.setter
+    def feature_names_(self, names: tuple[str, ...] | None) -> None:
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one .npz file, without pickle.
 

@@ -39,7 +39,13 @@ def register(kind: type, fields: Callable[[Any], dict[str, Any]], make: Callable
         fields: Object → keyword arguments of `make`.
         make: Makes the object again; raises ValueError or TypeError for damaged arguments.
     """
-    KINDS[kind.__name__] = Kind(kind, fields, make)
+    KINDS[_name(kind)] = Kind(kind, fields, make)
+
+
+def _name(kind: type) -> str:
+    """Return the name in files; scikit-learn has classes that are called as ours are."""
+    name = kind.__name__
+    return f"sklearn.{name}" if kind.__module__.startswith("sklearn.") else name
 
 
 def dataclass_fields(value: Any) -> dict[str, Any]:
@@ -100,12 +106,12 @@ def plain(value: Any, arrays: Arrays, path: str = "") -> Any:
         return {"array": path}
     if isinstance(value, tuple | list):
         return [plain(part, arrays, f"{path}.{i}") for i, part in enumerate(value)]
-    kind = KINDS.get(type(value).__name__)
+    name = _name(type(value))
+    kind = KINDS.get(name)
     if kind is None or type(value) is not kind.type:
         raise TypeError(f"{path}: a {type(value).__name__} cannot be stored")
     parts = kind.fields(value).items()
-    content = {name: plain(part, arrays, f"{path}.{name}".strip(".")) for name, part in parts}
-    return {type(value).__name__: content}
+    return {name: {key: plain(part, arrays, f"{path}.{key}".strip(".")) for key, part in parts}}
 
 
 def restored(tree: Any, array: Callable[[str], np.ndarray]) -> Any:

@@ -1,13 +1,24 @@
 """The exact references against independent computations."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal
+from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sklearn_kernels
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bnn import RBF, ExactPosterior, GaussianProcessPrior, LinearMean, Matern52, RandomMean
+from bnn import (
+    RBF,
+    ExactPosterior,
+    GaussianProcessPrior,
+    Linear,
+    LinearMean,
+    Matern52,
+    RandomMean,
+    load,
+)
 from bnn.function_priors import exact_posterior
 from tests.bnn.closed_forms import LinearGaussianPosterior
 
@@ -122,6 +133,65 @@ def test_refusals():
         random.fit(X, Y[:, 0])
     with pytest.raises(ValueError, match="return_std and return_cov: must not both be True"):
         posterior.fit(X, Y[:, 0]).predict(X, return_std=True, return_cov=True)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        RBF(0.7, (0.5, 2.0)) + Linear(0.3, offset=0.1),
+        [
+            0.5 * sklearn_kernels.RBF([0.5, 1.0]),
+            Matern52(0.7) * sklearn_kernels.Matern(2.0, nu=1.5),
+        ],
+    ],
+)
+def test_saved_and_loaded(kernel, tmp_path):
+    """Predictions are equal to the last bit, and what was fitted counts, not what was set later."""
+    mean = LinearMean([[0.5, 0.0], [0.0, 1.0]], 0.1)
+    prior = GaussianProcessPrior(mean, kernel, 2, bounds=(None, [5.0, 6.0]))
+    posterior = ExactPosterior(prior, noise=[0.1, 0.2]).fit(pd.DataFrame(X, columns=["a", "b"]), Y)
+    posterior.set_params(noise=0.3).save(tmp_path / "exact.npz")
+    loaded, points = load(tmp_path / "exact.npz"), pd.DataFrame(X_TEST, columns=["a", "b"])
+    for ours, theirs in zip(
+        posterior.predict(points, return_std=True, total=True),
+        loaded.predict(points, return_std=True, total=True),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(theirs, ours)
+    np.testing.assert_array_equal(loaded.sample(points, 2, 0), posterior.sample(points, 2, 0))
+    assert loaded.log_evidence() == posterior.log_evidence()
+    assert loaded.noise == 0.3
+    with pytest.raises(ValueError, match="feature names should match"):
+        loaded.predict(points.rename(columns={"a": "c"}))
+
+
+def test_what_no_file_can_hold_is_refused(tmp_path):
+    """A mean that is a function, and an estimator before fit."""
+    with pytest.raises(NotFittedError):
+        ExactPosterior().save(tmp_path / "exact.npz")
+    posterior = ExactPosterior(GaussianProcessPrior(lambda X: X[:, 0])).fit(X, Y[:, 0])
+    with pytest.raises(TypeError, match=r"fitted.prior_.mean: a function cannot be stored"):
+        posterior.save(tmp_path / "exact.npz")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("prior_", RBF(), "prior_ is a RBF"),
+        ("X_", np.full((15, 2), np.nan), "not finite"),
+        ("y_", np.zeros((14, 1)), r"y_ has shape \(14, 1\)"),
+        ("y_ndim_", 3, "y_ndim_ is 3"),
+        ("noise_covariance_", -np.eye(1), "positive definite"),
+    ],
+)
+def test_a_damaged_file_is_refused(name, value, message, tmp_path):
+    """Each attribute is checked against the others."""
+    posterior = ExactPosterior(GaussianProcessPrior()).fit(X, Y[:, 0])
+    setattr(posterior, name, value)
+    posterior.save(tmp_path / "exact.npz")
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path / "exact.npz")
 
 
 @parametrize_with_checks([ExactPosterior()])
