@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from bnn._validation import Array
-from bnn.noise import noise_covariance
+from bnn.noise import Noise, noise_covariance
 
 Score: TypeAlias = Any  # a float, or an array (n_out,) with per_output=True
 
@@ -27,7 +27,7 @@ def _columns(values: ArrayLike) -> Array:
 
 
 def _standardised(
-    y: ArrayLike, mean: ArrayLike, std: ArrayLike, noise: ArrayLike | None
+    y: ArrayLike, mean: ArrayLike, std: ArrayLike, noise: Noise | None
 ) -> tuple[Array, Array]:
     """Return z = (y - mean) / std and std with the noise, (n, n_out) each."""
     truth, centre, scale = _columns(y), _columns(mean), _columns(std)
@@ -87,7 +87,7 @@ def calibration_curve(
     y: ArrayLike,
     mean: ArrayLike,
     std: ArrayLike,
-    noise: ArrayLike | None = None,
+    noise: Noise | None = None,
     levels: ArrayLike | None = None,
 ) -> tuple[Array, Array]:
     """Compare the observed with the expected distribution of z = (y - mean) / std.
@@ -111,7 +111,7 @@ def miscalibration_area(
     y: ArrayLike,
     mean: ArrayLike,
     std: ArrayLike,
-    noise: ArrayLike | None = None,
+    noise: Noise | None = None,
     per_output: bool = False,
 ) -> Score:
     """Integrate |observed - expected| of the calibration curve over [0, 1].
@@ -137,7 +137,7 @@ def miscalibration_area(
     return area if per_output else float(area.mean())
 
 
-def elppd(y: ArrayLike, samples: ArrayLike, noise: ArrayLike) -> float:
+def elppd(y: ArrayLike, samples: ArrayLike, noise: Noise) -> float:
     """Return the expected log pointwise predictive density of an ensemble.
 
     Args:
@@ -184,7 +184,7 @@ def crps_gaussian(
     y: ArrayLike,
     mean: ArrayLike,
     std: ArrayLike,
-    noise: ArrayLike | None = None,
+    noise: Noise | None = None,
     per_output: bool = False,
 ) -> Score:
     """Return the CRPS of Gaussian predictions, in closed form.
@@ -210,7 +210,7 @@ def coverage(
     mean: ArrayLike,
     std: ArrayLike,
     level: float = 0.95,
-    noise: ArrayLike | None = None,
+    noise: Noise | None = None,
     per_output: bool = False,
 ) -> Score:
     """Return the fraction of points inside the central Gaussian interval.

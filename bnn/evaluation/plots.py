@@ -8,10 +8,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
 
 from bnn._validation import Array
 from bnn.evaluation.metrics import calibration_curve, miscalibration_area
+from bnn.noise import Noise
 
 
 def plot_1d(
@@ -90,7 +90,7 @@ def plot_calibration(
     y: Array,
     predictions: Mapping[str, tuple[Array, Array]],
     *,
-    noise: ArrayLike | None = None,
+    noise: Noise | None = None,
     axes: Axes | None = None,
 ) -> Axes:
     """Draw calibration curves, averaged over the outputs, with the miscalibration area.

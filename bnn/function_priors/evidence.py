@@ -15,7 +15,7 @@ from bnn._validation import Array
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.kernels import RBF, Linear
 from bnn.function_priors.means import LinearMean
-from bnn.noise import noise_covariance
+from bnn.noise import Noise, noise_covariance
 
 # Bounds of the search: length scales relative to the range of the input, variances relative to the
 # variance of the output.
@@ -33,7 +33,7 @@ ARRIVED = (
 def fit_prior(
     X: ArrayLike,
     y: ArrayLike,
-    noise: ArrayLike,
+    noise: Noise,
     *,
     mean_features: Sequence[int] | None = None,
     intercept: bool = True,

@@ -19,8 +19,6 @@ from bnn import (
     anchor_functions,
     load,
 )
-from bnn.function_priors.conditioning import Conditioning
-from bnn.function_priors.moments import prior_covariance, sample_covariance
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.networks.architecture import Architecture
 from tests.bnn.closed_forms import LinearGaussianPosterior, WeightedRealisations
@@ -170,39 +168,6 @@ def test_table_prior(interpolation, n):
     assert spread.mean() / std.mean() == pytest.approx(1.0, abs=0.25)
 
 
-def test_sample_covariance_knows_the_units_of_the_outputs():
-    """Shrinking towards one variance for both would blow the small output up by 1e8."""
-    rng = np.random.default_rng(0)
-    values = rng.standard_normal((400, 3, 2)) * [1e3, 1e-2]
-    deviations = np.sqrt(np.diag(sample_covariance(values)[0]))
-    np.testing.assert_allclose(deviations, np.repeat([1e3, 1e-2], 3), rtol=0.1)
-
-
-def test_a_table_counts_its_rows_once():
-    """Repeated rows are no new information: as much shrinkage as for the rows themselves."""
-    points = np.linspace(-1.0, 1.0, 12)[:, None]
-    values = GaussianProcessPrior(0.0, RBF(0.5, 0.8)).sample(points, 5, 0)
-    table = TablePrior(points, values, "linear")
-    found = prior_covariance(table, points, 1000, 0)
-    np.testing.assert_allclose(found, sample_covariance(values), rtol=1e-10)
-
-
-def test_conditioning_minimises_the_printed_objective():
-    """The gradient of both quadratic terms vanishes at f*, and their Hessian is S⁻¹."""
-    rng = np.random.default_rng(0)
-    root, noise = rng.standard_normal((10, 10)), np.array([[0.3, 0.1], [0.1, 0.2]])
-    C, g, targets = root @ root.T, rng.standard_normal((1, 5, 2)), rng.standard_normal((1, 3, 2))
-    posterior = Conditioning.of(C[None], noise, 3)
-    best = posterior.apply(g, targets)[0]
-    misfit = np.zeros((5, 2))
-    misfit[:3] = (best[:3] - targets[0]) @ np.linalg.inv(noise)
-    gradient = misfit.T.ravel() + np.linalg.solve(C, (best - g[0]).T.ravel())
-    np.testing.assert_allclose(gradient, 0.0, atol=1e-9)
-    picked = np.kron(np.eye(2), np.eye(3, 5))
-    hessian = np.linalg.inv(C) + picked.T @ np.kron(np.linalg.inv(noise), np.eye(3)) @ picked
-    np.testing.assert_allclose(posterior.covariance[0] @ hessian, np.eye(10), atol=1e-9)
-
-
 @pytest.mark.parametrize("activation", ["silu", "tanh", "leaky_relu", "gelu"])
 def test_linearisation_against_automatic_differentiation(activation):
     """J, J Jᵀ and Jᵀ v of two networks with two outputs."""
@@ -231,19 +196,6 @@ def test_linearisation_against_automatic_differentiation(activation):
     direction = torch.as_tensor(np.random.default_rng(1).standard_normal((2, 12)))
     product = (expected.mT @ direction[:, :, None])[:, :, 0]
     torch.testing.assert_close(state.pull_back(direction), product)
-
-
-@pytest.mark.parametrize("random", [False, True])
-def test_realisations_continue(random):
-    """extend goes on where sample ended: nearly equal nearby, with the prior's moments afar."""
-    cubic = RandomMean(lambda X, rng: rng.uniform(-1.0, 1.0) * X[:, 0] ** 3)
-    prior = GaussianProcessPrior(cubic if random else 0.0, RBF(0.5, 0.4))
-    known = np.linspace(-1.0, 1.0, 40)[:, None]
-    drawn = prior.sample(known, 500, 3)
-    np.testing.assert_allclose(prior.extend(known, known, 500, 3), drawn, atol=2e-3)
-    far = prior.extend(np.array([[1.5], [3.0]]), known, 500, 3)[:, :, 0]
-    covariance = prior_covariance(prior, np.array([[1.5], [3.0]]), 4000, 1)[0]
-    assert np.all(np.abs(np.cov(far.T) - covariance) < 0.3 * covariance.max())
 
 
 def test_one_pretraining_serves_both_anchorings(small_anchored, line_data):

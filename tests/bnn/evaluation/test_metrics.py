@@ -20,7 +20,7 @@ def case():
 
 
 def test_rmse(case):
-    """Root of the mean over all residuals, or over those of an output."""
+    """Root of the mean over all residuals, or over those of each output."""
     y, mean, _, _ = case
     assert metrics.rmse(y, mean) == pytest.approx(np.sqrt(np.mean((y - mean) ** 2)))
     for j, value in enumerate(metrics.rmse(y, mean, per_output=True)):

@@ -16,6 +16,7 @@ from bnn import (
     RationalQuadratic,
     latin_hypercube,
 )
+from bnn.function_priors.moments import prior_covariance
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
 
@@ -103,6 +104,19 @@ def test_realisations_do_not_depend_on_their_number():
     )
     np.testing.assert_allclose(prior.sample(X1, 3, 5), prior.sample(X1, 10, 5)[:3])
     assert not np.allclose(prior.sample(X1, 3, 6), prior.sample(X1, 3, 5))
+
+
+@pytest.mark.parametrize("random", [False, True])
+def test_realisations_continue(random):
+    """extend goes on where sample ended: nearly equal nearby, with the prior's moments afar."""
+    cubic = RandomMean(lambda X, rng: rng.uniform(-1.0, 1.0) * X[:, 0] ** 3)
+    prior = GaussianProcessPrior(cubic if random else 0.0, RBF(0.5, 0.4))
+    known = np.linspace(-1.0, 1.0, 40)[:, None]
+    drawn = prior.sample(known, 500, 3)
+    np.testing.assert_allclose(prior.extend(known, known, 500, 3), drawn, atol=2e-3)
+    far = prior.extend(np.array([[1.5], [3.0]]), known, 500, 3)[:, :, 0]
+    covariance = prior_covariance(prior, np.array([[1.5], [3.0]]), 4000, 1)[0]
+    assert np.all(np.abs(np.cov(far.T) - covariance) < 0.3 * covariance.max())
 
 
 GP = GaussianProcessPrior
