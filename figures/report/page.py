@@ -37,6 +37,7 @@ COLUMNS = {
     "miscalibration": "Miscalibration",
     "elppd": "ELPPD",
 }
+Metrics = Mapping[str, Mapping[str, Any]]  # notebook → content of its metrics file
 
 
 class ReportError(RuntimeError):
@@ -44,34 +45,22 @@ class ReportError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A picture with its caption, inlined."""
-
-    source: str  # data URI
-    caption: str
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Checks of one item as a table."""
-
-    columns: list[str]
-    rows: dict[str, list[Check | None]]
-
-
-@dataclass(frozen=True)
 class Entry:
-    """One figure or table on the page."""
+    """One figure or table of the paper on the page.
+
+    Attributes:
+        item: What is compared in it.
+        pictures: Caption → picture as data URI.
+        columns: Headings of the table of numbers.
+        rows: Label of a row → its checks, None where a cell is empty.
+        claims: Claims of the paper with their verdicts.
+    """
 
     item: Item
-    pictures: list[Picture]
-    grid: Grid | None
-
-    @property
-    def claims(self) -> list[tuple[Claim, str]]:
-        """Claims of the paper with their verdicts."""
-        item = self.item
-        return [(claim, claim.verdict(item.comparable)) for claim in item.claims]
+    pictures: dict[str, str]
+    columns: list[str]
+    rows: dict[str, list[Check | None]]
+    claims: list[tuple[Claim, str]]
 
     @property
     def anchor(self) -> str:
@@ -79,71 +68,98 @@ class Entry:
         return self.item.place.lower().replace(".", "").replace(" ", "-")
 
 
-def inline(path: Path) -> str:
-    """A picture as data URI.
+def render(profile: Profile, out_dir: Path) -> str:
+    """The page of a run.
+
+    Args:
+        profile: Of the run.
+        out_dir: Folder with the metrics and pictures of the notebooks.
+
+    Returns:
+        HTML text without references to other pictures or styles.
 
     Raises:
-        ReportError: the file is missing or empty.
+        ReportError: A picture or a metrics file is missing.
     """
-    if not path.is_file() or not path.stat().st_size:
-        raise ReportError(f"the picture {path} is missing or empty")
-    encoded = base64.b64encode(path.read_bytes()).decode()
-    return f"data:{MEDIA_TYPES[path.suffix]};base64,{encoded}"
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Content of a JSON file.
-
-    Raises:
-        ReportError: the file is missing.
-    """
-    if not path.is_file():
-        raise ReportError(f"{path} is missing: run the notebooks first")
-    return json.loads(path.read_text())
-
-
-def read_metrics(profile: Profile, out_dir: Path) -> dict[str, dict[str, Any]]:
-    """Metrics files of a run: of every notebook, and of those apart that have run here.
-
-    Raises:
-        ReportError: one is missing.
-    """
-    apart = [name for name in profile.apart if is_complete(out_dir / f"{name}.json")]
-    return {name: read_json(out_dir / f"{name}.json") for name in [*profile.at_once, *apart]}
-
-
-def pictures_of(figures: Mapping[str, str], out_dir: Path) -> list[Picture]:
-    """Inlined pictures with their captions."""
-    return [Picture(inline(out_dir / name), caption) for name, caption in figures.items()]
-
-
-def require_figures(items: Sequence[Item], metrics: Mapping[str, Any]) -> None:
-    """Refuse a run that lacks a figure, unless its notebook says that it was left out.
-
-    Raises:
-        ReportError: naming the figure.
-    """
-    for item in items:
-        needed = item.place.startswith("Fig.") and item.notebook in metrics
-        left_out = metrics.get(item.notebook, {}).get("left_out", [])
-        if needed and not item.pictures and item.place not in left_out:
-            raise ReportError(f"{item.place} is missing: {item.notebook} lists no picture")
-
-
-def grid_of(checks: Sequence[Check]) -> Grid | None:
-    """Checks as rows and columns, in their order; None when there are none."""
-    if not checks:
-        return None
-    columns = list(dict.fromkeys(check.column for check in checks))
-    cells = {(check.row, check.column): check for check in checks}
-    rows = dict.fromkeys(check.row for check in checks)
-    return Grid(
-        [COLUMNS.get(name, name) for name in columns],
-        {COLUMNS.get(row, row): [cells.get((row, column)) for column in columns] for row in rows},
+    metrics = read_metrics(profile, out_dir)
+    items = compare(metrics)
+    require_figures(items, metrics)
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    environment.filters |= {"figures": with_digits_of, "brief": brief}
+    return environment.from_string(TEMPLATE.read_text()).render(
+        run=out_dir.name,
+        at_paper_size=all(content.get("paper_size", True) for content in metrics.values()),
+        entries=[entry_of(item, out_dir) for item in items],
+        metrics=metrics,
+        sections=sections(metrics, {item.place for item in items}, out_dir),
     )
 
 
-def sections(metrics: Mapping[str, Any], places: set[str], out_dir: Path) -> list[dict[str, Any]]:
+def read_metrics(profile: Profile, out_dir: Path) -> Metrics:
+    """Metrics files of a run: of every notebook, and of those apart that have run here.
+
+    Raises:
+        ReportError: One is missing.
+    """
+    paths = {name: out_dir / f"{name}.json" for name in profile.notebooks}
+    apart = [name for name in profile.apart if is_complete(paths[name])]
+    names = [*profile.at_once, *apart]
+    for name in names:
+        if not paths[name].is_file():
+            raise ReportError(f"{paths[name]} is missing: run the notebooks first")
+    return {name: json.loads(paths[name].read_text()) for name in names}
+
+
+def require_figures(items: Sequence[Item], metrics: Metrics) -> None:
+    """Refuse a run that lacks a figure, unless its notebook says that it was left out.
+
+    Raises:
+        ReportError: Naming the figure.
+    """
+    missing = [i for i in items if i.place.startswith("Fig.") and not i.pictures]
+    for item in missing:
+        content = metrics.get(item.notebook)
+        if content is not None and item.place not in content.get("left_out", []):
+            raise ReportError(f"{item.place} is missing: {item.notebook} lists no picture")
+
+
+def entry_of(item: Item, out_dir: Path) -> Entry:
+    """A figure or table of the paper as the page shows it."""
+    cells = {(check.row, check.column): check for check in item.checks}
+    columns = dict.fromkeys(check.column for check in item.checks)
+    return Entry(
+        item,
+        inlined(item.pictures, out_dir),
+        [COLUMNS.get(column, column) for column in columns],
+        {
+            COLUMNS.get(row, row): [cells.get((row, column)) for column in columns]
+            for row in dict.fromkeys(check.row for check in item.checks)
+        },
+        [(claim, claim.verdict(item.comparable)) for claim in item.claims],
+    )
+
+
+def inlined(figures: Mapping[str, str], out_dir: Path) -> dict[str, str]:
+    """Pictures as data URIs by their captions.
+
+    Args:
+        figures: File → caption.
+        out_dir: Folder of the files.
+
+    Raises:
+        ReportError: A file is missing or empty.
+    """
+    pictures = {}
+    for name, caption in figures.items():
+        path = out_dir / name
+        if not path.is_file() or not path.stat().st_size:
+            raise ReportError(f"the picture {path} is missing or empty")
+        encoded = base64.b64encode(path.read_bytes()).decode()
+        pictures[caption] = f"data:{MEDIA_TYPES[path.suffix]};base64,{encoded}"
+    return pictures
+
+
+def sections(metrics: Metrics, places: set[str], out_dir: Path) -> list[dict[str, Any]]:
     """Sections that notebooks bring themselves, beyond the figures and tables of the paper.
 
     A metrics file with a "section" gets one: its paragraphs and tables, the notebook's figures,
@@ -155,7 +171,7 @@ def sections(metrics: Mapping[str, Any], places: set[str], out_dir: Path) -> lis
             "title": content["title"],
             "paragraphs": content["section"].get("paragraphs", []),
             "tables": content["section"].get("tables", []),
-            "pictures": pictures_of(content["figures"], out_dir),
+            "pictures": inlined(content["figures"], out_dir),
             "claims": [
                 (claim, VERDICTS[claim.holds])
                 for claim in map(Claim.from_json, content.get("claims", []))
@@ -171,9 +187,9 @@ def with_digits_of(value: float, published: float, more: int = 0) -> str:
     """A number with as many decimals as the published one calls for, and a real minus sign.
 
     Args:
-        value: the number.
-        published: the one that stands in the paper; small ones have two decimals.
-        more: further decimals for small ones.
+        value: The number.
+        published: The one that stands in the paper; small ones have two decimals.
+        more: Further decimals for small ones.
     """
     size = abs(published)
     decimals = 0 if size >= 30 else 1 if size >= 5 else 2 + more
@@ -182,54 +198,17 @@ def with_digits_of(value: float, published: float, more: int = 0) -> str:
 
 def brief(values: Any) -> str:
     """Our numbers behind a claim, in one line."""
+    if isinstance(values, Mapping) and "values" in values:  # of repeated trainings
+        return brief(values["mean"])
     if isinstance(values, Mapping):
-        if "mean" in values and "values" in values:
-            return brief(values["mean"])
-        shown = {COLUMNS.get(name, name): value for name, value in values.items()}
-        return ", ".join(f"{name} = {_nested(value)}" for name, value in shown.items())
-    if isinstance(values, float):
-        return f"{values:.3g}".replace("-", "−")
-    return str(values)
-
-
-def _nested(value: Any) -> str:
-    text = brief(value)
-    return f"({text})" if "=" in text else text
-
-
-def render(profile: Profile, out_dir: Path) -> str:
-    """The page of a run.
-
-    Args:
-        profile: of the run.
-        out_dir: folder with the metrics and pictures of the notebooks.
-
-    Returns:
-        HTML text without references to other pictures or styles.
-
-    Raises:
-        ReportError: a picture or a metrics file is missing.
-    """
-    metrics = read_metrics(profile, out_dir)
-    items = compare(metrics)
-    require_figures(items, metrics)
-    entries = [
-        Entry(item, pictures_of(item.pictures, out_dir), grid_of(item.checks)) for item in items
-    ]
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    environment.filters |= {"figures": with_digits_of, "brief": brief}
-    return environment.from_string(TEMPLATE.read_text()).render(
-        run=out_dir.name,
-        at_paper_size=all(metrics[name].get("paper_size", True) for name in metrics),
-        entries=entries,
-        metrics=metrics,
-        sections=sections(metrics, {entry.item.place for entry in entries}, out_dir),
-    )
+        words = {COLUMNS.get(name, name): brief(value) for name, value in values.items()}
+        return ", ".join(f"{n} = ({w})" if "=" in w else f"{n} = {w}" for n, w in words.items())
+    return f"{values:.3g}".replace("-", "−") if isinstance(values, float) else str(values)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m figures.report.page", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m figures.report.page")
     parser.add_argument("profile")
     parser.add_argument("out_dir", type=Path, nargs="?", help="default: figures/PROFILE")
     options = parser.parse_args(arguments)

@@ -7,14 +7,14 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
 from figures.beyond.tables import cases_table, methods_table
-from figures.claims import NOT_COMPARABLE, REPRODUCED, Check, Item
+from figures.claims import FAILED, REPRODUCED, Check, Item
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import BEYOND
 from figures.report.comparison import compare
@@ -55,52 +55,63 @@ def files_of(item: Item) -> list[str]:
     return list(item.pictures) or [f"{item.notebook}.json"]
 
 
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [f"| {' | '.join(row)} |" for row in [header, *rows]]
+    lines.insert(1, "|---" * len(header) + "|")
+    return "\n".join(lines).replace("|  |", "| |")
+
+
 def map_table(items: Sequence[Item]) -> str:
     """Figure → notebook cell → file."""
-    lines = ["| | notebook | cell | file in `figures/full` | verdict |", "|---|---|---|---|---|"]
-    for item in items:
-        files = ", ".join(f"`{name}`" for name in files_of(item))
-        verdict = item.verdict + (f", {item.count}" if item.count else "")
-        lines.append(
-            f"| {item.place} | {item.notebook[:2]} | {heading(item)} | {files} | {verdict} |"
-        )
-    return "\n".join(lines)
+    header = ["", "notebook", "cell", "file in `figures/full`", "verdict"]
+    rows = [
+        [
+            item.place,
+            item.notebook[:2],
+            heading(item),
+            ", ".join(f"`{name}`" for name in files_of(item)),
+            ", ".join(filter(None, [item.verdict, item.count])),
+        ]
+        for item in items
+    ]
+    return markdown(header, rows)
 
 
 def runtime_table(metrics: Mapping[str, Mapping[str, Any]]) -> str:
     """Notebook → command → runtime."""
-    lines = ["| notebook | command | wall time [s] |", "|---|---|---|"]
-    for name, content in metrics.items():
-        command = f"`PROFILE=full $(make -s python) -m doit notebook:full:{name}`"
-        lines.append(f"| {name} | {command} | {content['provenance']['wall_time_s']:.0f} |")
-    return "\n".join(lines)
+    rows = [
+        [
+            name,
+            f"`PROFILE=full $(make -s python) -m doit notebook:full:{name}`",
+            f"{content['provenance']['wall_time_s']:.0f}",
+        ]
+        for name, content in metrics.items()
+    ]
+    return markdown(["notebook", "command", "wall time [s]"], rows)
 
 
 def score_table(runs: Mapping[str, Sequence[Item]], place: str = "Table 3") -> str:
-    """Paper against ours for one table, a column a run."""
-    lines = ["| | score | paper | " + " | ".join(RUNS[name] for name in runs) + " |"]
-    lines.append("|---|---|---|" + "---|" * len(runs))
-    checks = {
-        name: {(c.row, c.column): c for item in items if item.place == place for c in item.checks}
-        for name, items in runs.items()
-    }
-    for row, column in next(iter(checks.values())):
-        cells = [_cell(found.get((row, column))) for found in checks.values()]
-        published = next(iter(checks.values()))[row, column].published
-        shown = with_digits_of(published, published)
-        lines.append(f"| {row} | {COLUMNS[column]} | {shown} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    """Paper against ours for one table, a column for each run."""
+    checks = [
+        {(c.row, c.column): c for item in items if item.place == place for c in item.checks}
+        for items in runs.values()
+    ]
+    rows = [
+        [row, COLUMNS[column], with_digits_of(first.published, first.published)]
+        + [_cell(run.get((row, column))) for run in checks]
+        for (row, column), first in checks[0].items()
+    ]
+    return markdown(["", "score", "paper", *(RUNS[name] for name in runs)], rows)
 
 
 def _cell(check: Check | None) -> str:
     if check is None:
         return "–"
-    text = with_digits_of(check.ours, check.published, 1)
-    if check.deviation is not None:
-        text += f" ± {with_digits_of(check.deviation, check.published, 1)}"
-    if check.verdict in ("", NOT_COMPARABLE):
-        return text
-    return f"{text} {'✓' if check.verdict == REPRODUCED else '✗'}"
+    numbers = [check.ours] if check.deviation is None else [check.ours, check.deviation]
+    text = " ± ".join(with_digits_of(number, check.published, 1) for number in numbers)
+    mark = {REPRODUCED: " ✓", FAILED: " ✗"}
+    return text + mark.get(check.verdict, "")
 
 
 def blocks(runs: Mapping[str, Mapping[str, Any]]) -> dict[Path, dict[str, str]]:
@@ -136,7 +147,7 @@ def filled(text: str, current: Mapping[str, str]) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns 1 when a README is out of date and is not to be written."""
-    parser = argparse.ArgumentParser(prog="python -m figures.report.summary", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m figures.report.summary")
     parser.add_argument("--write", action="store_true", help="bring the READMEs up to date")
     options = parser.parse_args(arguments)
     status = 0
