@@ -10,10 +10,10 @@ from pathlib import Path
 
 from doit.tools import config_changed
 
+from fe_data.dataset.executors import available_cores
 from figures.pipeline.actions import (
     Reporter,
     ResultsUnchanged,
-    available_jobs,
     key_of,
     make_state,
     positive_integer,
@@ -39,7 +39,7 @@ DOIT_CONFIG = {"reporter": Reporter}
 GIVEN_PROFILE = os.environ.get("PROFILE") or "quick"  # name or file
 try:
     PROFILE = load_profile(GIVEN_PROFILE)
-    JOBS = available_jobs(os.environ.get("JOBS", ""))
+    JOBS = positive_integer("JOBS", os.environ.get("JOBS") or str(available_cores()))
     SEED = positive_integer("SEED", os.environ.get("SEED") or str(PROFILE.seed), 0)
     OWN_DATA = ROOT / "data" / PROFILE.name
     DATA = Path(os.environ.get("DATA") or OWN_DATA).resolve()
@@ -133,9 +133,7 @@ def task_notebook():
             "actions": [(run_program, [["-m", "figures.pipeline.run_notebook", name, *options]])],
             "file_dep": sorted({*code, STYLE, *read}),
             "uptodate": [
-                config_changed(
-                    {"parameters": parameters, "settings": repr(PROFILE.settings_of(name))}
-                ),
+                config_changed(parameters | {"settings": repr(PROFILE.settings_of(name))}),
                 (_has_pictures, [metrics]),
             ],
             "targets": [metrics, OUT / "notebooks" / f"{name}.html"],

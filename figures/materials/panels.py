@@ -1,4 +1,4 @@
-"""Figures of the materials surrogates, one panel an output (Figs. 11 to 14 of the paper)."""
+"""Figures of the materials surrogates, one panel for each output (Figs. 11 to 14 of the paper)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -86,9 +86,9 @@ def predictions(
     """Figs. 12 and 13: parity of each output (top), behaviour law of four test points (bottom).
 
     Args:
-        prediction: for the test set.
-        row: scores of the method over repeats, for the titles; see `surrogate.score_rows`.
-        limits: of the parity panels, (2, 5); None takes those of the prediction.
+        prediction: For the test set.
+        row: Scores of the method over repeats, for the titles; see `surrogate.score_rows`.
+        limits: Of the parity panels, (2, 5); None takes those of the prediction.
     """
     figure = plt.figure(figsize=(13.4, 6.0))
     grid = figure.add_gridspec(2, 1, height_ratios=(1.15, 1))
@@ -132,7 +132,8 @@ def _laws(figure, prediction: Prediction) -> None:
 def law_points(truth: np.ndarray) -> list[int]:
     """Test points whose behaviour law is drawn: spread evenly over the ranks of b_eff."""
     ranks = np.argsort(truth[:, 0])
-    return [int(ranks[k]) for k in np.linspace(0, len(ranks) - 1, N_LAWS).round().astype(int)]
+    places = np.linspace(0, len(ranks) - 1, N_LAWS).round().astype(int)
+    return ranks[places].tolist()
 
 
 def behaviour_law(b: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -160,11 +161,11 @@ def parity_limits(predictions: Iterable[Prediction]) -> np.ndarray:
 
 @plt.style.context(STYLE)
 def calibration(repeats: Sequence[Mapping[str, Prediction]], methods: Mapping[str, str]) -> Figure:
-    """Fig. 14: observed against expected cumulative probability, one panel an output.
+    """Fig. 14: observed against expected cumulative probability, one panel for each output.
 
     Args:
-        repeats: predictions by method, one mapping a repeat.
-        methods: legend entry and method.
+        repeats: Predictions by method, one mapping per repeat.
+        methods: Legend entry → method.
 
     Returns:
         The figure: mean over repeats, and ± 1 standard deviation shaded. A well calibrated
@@ -174,7 +175,7 @@ def calibration(repeats: Sequence[Mapping[str, Prediction]], methods: Mapping[st
     for label, method in methods.items():
         found = [calibration_curve(p.observed, p.mean, p.std) for p in (r[method] for r in repeats)]
         levels, curves = found[0][0], np.array([observed for _, observed in found])
-        areas = np.array([r[method].miscalibration_by_output() for r in repeats]).mean(axis=0)
+        areas = np.array([r[method].by_output()["miscalibration"] for r in repeats]).mean(axis=0)
         mean, std = curves.mean(axis=0), curves.std(axis=0)
         for j, axes in enumerate(panels):
             (line,) = axes.plot(levels, mean[:, j], LINES.get(label, "-"),

@@ -9,7 +9,13 @@ import numpy as np
 from bnn import AnchoredEnsemble, VanillaEnsemble
 from bnn.evaluation.metrics import coverage, elppd, miscalibration_area, rmse
 from fe_data.settings import OUTPUT_NAMES
-from figures.materials.problem import OUTPUT_SCALING, Samples, functional_prior, noise_std
+from figures.materials.problem import (
+    OUTPUT_SCALING,
+    Samples,
+    by_output,
+    functional_prior,
+    noise_std,
+)
 from figures.pipeline.processes import side_by_side
 from figures.pipeline.settings import Surrogate
 from figures.scores import Spread, over_repeats
@@ -21,10 +27,15 @@ WITHIN = 0.9545  # probability of ± 2 standard deviations
 
 @dataclass(frozen=True)
 class Prediction:
-    """What one ensemble predicts for a test set."""
+    """What one ensemble predicts for a test set.
 
-    samples: np.ndarray  # (K, n, 5) scaled, one slice a network
-    observed: np.ndarray  # (n, 5) scaled
+    Attributes:
+        samples: Predictions of each network, (K, n, 5) scaled.
+        observed: Simulated outputs, (n, 5) scaled.
+    """
+
+    samples: np.ndarray
+    observed: np.ndarray
 
     @property
     def mean(self) -> np.ndarray:
@@ -53,21 +64,19 @@ class Prediction:
         unscale, noise = OUTPUT_SCALING.inverse_transform, noise_std() * OUTPUT_SCALING.half_range
         return elppd(unscale(self.observed), unscale(self.samples), noise)
 
-    def rmse_by_output(self) -> np.ndarray:
-        """RMSE of each output, (5,) scaled."""
-        return rmse(self.observed, self.mean, per_output=True)
-
-    def miscalibration_by_output(self) -> np.ndarray:
-        """Miscalibration area of each output, (5,), epistemic uncertainty only as published."""
-        return miscalibration_area(self.observed, self.mean, self.std, per_output=True)
+    def by_output(self) -> dict[str, np.ndarray]:
+        """RMSE and miscalibration of each output, (5,), with epistemic uncertainty only."""
+        return {
+            "rmse": rmse(self.observed, self.mean, per_output=True),
+            "miscalibration": miscalibration_area(
+                self.observed, self.mean, self.std, per_output=True
+            ),
+        }
 
     def numbers(self) -> dict[str, Any]:
-        """The scores, and under "by_output" RMSE and miscalibration of each output."""
-        columns = {"rmse": self.rmse_by_output(), "miscalibration": self.miscalibration_by_output()}
-        by_output = {
-            score: dict(zip(OUTPUT_NAMES, values, strict=True)) for score, values in columns.items()
-        }
-        return self.scores() | {"by_output": by_output}
+        """The scores, and under "by_output" those of each output."""
+        columns = {score: by_output(values) for score, values in self.by_output().items()}
+        return self.scores() | {"by_output": columns}
 
 
 def seeds_of(seed: int, repeats: int) -> list[int]:
@@ -85,11 +94,11 @@ def train(
     """Pre-train once, then train on each training set and predict the test set.
 
     Args:
-        cases: name and training set.
-        test_set: cells to predict.
-        theta: slopes of the prior mean, (5,); see `materials.fit_theta`.
-        settings: sizes and epochs.
-        seed: of everything that is random here.
+        cases: Training sets by name.
+        test_set: Cells to predict.
+        theta: Slopes of the prior mean, (5,); from `problem.fit_theta`.
+        settings: Sizes and epochs.
+        seed: Of everything that is random here.
 
     Returns:
         "prior", the ensemble before it sees data, then CASE_anchored, and outd_vanilla.

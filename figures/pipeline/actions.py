@@ -16,7 +16,6 @@ from doit.exceptions import TaskFailed
 from doit.reporter import ConsoleReporter
 from doit.tools import config_changed
 
-from fe_data.dataset.executors import available_cores
 from figures.pipeline.paths import ROOT, is_complete
 from figures.pipeline.provenance import file_digest
 
@@ -27,7 +26,7 @@ def make_state(folder: Path = STATE) -> None:
     """Make the folder of doit's state.
 
     Raises:
-        ValueError: nothing can be written there.
+        ValueError: Nothing can be written there.
     """
     try:
         folder.mkdir(exist_ok=True)
@@ -41,14 +40,7 @@ def make_state(folder: Path = STATE) -> None:
 
 
 def wait_for_turn(folder: Path) -> TextIO:
-    """Let one run at a time work in a checkout.
-
-    Args:
-        folder: Of doit's state.
-
-    Returns:
-        An open file; the turn ends when it is closed, or with the process.
-    """
+    """Let one run at a time work in a checkout; its turn ends when the returned file is closed."""
     file = (folder / "lock").open("w")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -64,9 +56,9 @@ def wait_for_turn(folder: Path) -> TextIO:
 
 
 class Reporter(ConsoleReporter):
-    """One line a task: what is being done, or that nothing has to be."""
+    """One line per task: what is being done, or that nothing has to be."""
 
-    desc = "one line a task"
+    desc = "one line per task"
 
     def initialize(self, tasks, selected_tasks):
         """Wait for another run in this checkout, before anything is looked at."""
@@ -122,10 +114,7 @@ def title(task) -> str:
 
 
 def run_program(arguments: list[str]) -> TaskFailed | None:
-    """Run `python` with the arguments on this terminal; it gets Ctrl-C itself and may end well.
-
-    Args:
-        arguments: command line after the interpreter.
+    """Run `python` with the arguments on this terminal, where it receives Ctrl-C itself.
 
     Returns:
         None, or the failure in one sentence.
@@ -134,21 +123,17 @@ def run_program(arguments: list[str]) -> TaskFailed | None:
     try:
         code = process.wait()
     except KeyboardInterrupt:
-        code = _wait_interrupted(process)
+        code = 130
+        try:
+            process.wait(timeout=20)
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
+            process.kill()
+            process.wait()
     if code in (130, -signal.SIGINT):
         return TaskFailed("interrupted; the same command continues where it stopped")
     if code:
         return TaskFailed(f"python {' '.join(arguments[:4])} ended with exit code {code}")
     return None
-
-
-def _wait_interrupted(process: subprocess.Popen) -> int:
-    try:
-        process.wait(timeout=20)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        process.kill()
-        process.wait()
-    return 130
 
 
 def key_of(arguments: list[str], files: Iterable[Path]) -> str:
@@ -163,10 +148,10 @@ def simulate(arguments: list[str], folder: Path, key: str, jobs: int) -> TaskFai
     """Generate a dataset; samples of the same key are kept, those of another are removed.
 
     Args:
-        arguments: what to generate, after `python -m fe_data generate`.
-        folder: where; made here, so that it can be removed when its key has changed.
-        key: see `key_of`; the samples depend on nothing else.
-        jobs: number of processes.
+        arguments: What to generate, after `python -m fe_data generate`.
+        folder: Where; its key is written beside it.
+        key: From `key_of`; the samples depend on nothing else.
+        jobs: Number of processes.
 
     Returns:
         None, or the failure in one sentence.
@@ -180,22 +165,11 @@ def simulate(arguments: list[str], folder: Path, key: str, jobs: int) -> TaskFai
     return run_program([*command, "--jobs", str(jobs)])
 
 
-def available_jobs(text: str) -> int:
-    """Number of processes: the text when it is one, else the cores available here.
-
-    Raises:
-        ValueError: the text is no positive integer.
-    """
-    if not text:
-        return available_cores()
-    return positive_integer("JOBS", text, 1)
-
-
-def positive_integer(name: str, text: str, low: int) -> int:
+def positive_integer(name: str, text: str, low: int = 1) -> int:
     """An integer from a command-line parameter.
 
     Raises:
-        ValueError: it is none, or less than the lowest allowed.
+        ValueError: The text is none, or one below the lowest allowed.
     """
     if not text.isdecimal() or int(text) < low:
         raise ValueError(f"{name} = {text!r} is not allowed: an integer of at least {low} is")

@@ -21,6 +21,10 @@ PACKAGES = ("bnn", "fe_data", "figures", "prior_study")
 def import_graph() -> grimp.ImportGraph:
     """The modules of this repository with their imports; a module imports its packages as well."""
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+    for package in PACKAGES:
+        for importer in graph.find_modules_that_directly_import(package):
+            for module in offered(package) & graph.modules:
+                graph.add_import(importer=importer, imported=module)
     for module in graph.modules:
         package = module.rpartition(".")[0]
         if package:
@@ -34,18 +38,29 @@ def module_file(name: str) -> Path:
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-def imported_names(code: str) -> set[str]:
+def offered(package: str) -> set[str]:
+    """Modules that a package imports when its names are first used; its stub lists them."""
+    stub = module_file(package).with_suffix(".pyi")
+    return imported_names(stub.read_text(), package) if stub.is_file() else set()
+
+
+def imported_names(code: str, package: str = "") -> set[str]:
     """Names that may be modules in the import statements of a source text.
 
-    `from a import b` gives a and a.b, since b may be a module or an object of a. Relative imports
-    are left out: only modules have them, and there grimp follows them.
+    Args:
+        code: Python text.
+        package: What `from .` refers to; without it such imports are left out.
+
+    Returns:
+        Dotted names; `from a import b` gives a and a.b, since b may be a module or an object of a.
     """
     names: set[str] = set()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.ImportFrom) and (package or not node.level):
+            base = ".".join(filter(None, [package if node.level else "", node.module]))
+            names |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
     return names
 
 
@@ -56,7 +71,8 @@ def sources(modules: Iterable[str]) -> list[Path]:
         modules: Dotted names; those that are no modules of this repository are left out.
     """
     graph = import_graph()
-    known = graph.modules & set(modules)
+    named = graph.modules & set(modules)
+    known = named | (graph.modules & set().union(*map(offered, named)))
     upstream = (graph.find_upstream_modules(module) for module in known)
     return sorted(map(module_file, known.union(*upstream)))
 

@@ -14,8 +14,8 @@ def side_by_side(function: Callable, calls: Iterable[tuple]) -> list[Any]:
     """Call an importable function with each tuple of arguments.
 
     Args:
-        function: its result must not depend on the process that it runs in.
-        calls: arguments of each call; a single one runs here, on all cores.
+        function: Its result must not depend on the process that it runs in.
+        calls: Arguments of each call; a single one runs here, on all cores.
 
     Returns:
         The results in the order of the calls. Workers end soon after this process, even where

@@ -26,20 +26,11 @@ from figures.pipeline.settings import (
 
 PROFILE_DIR = ROOT / "notebooks" / "profiles"
 Notebook = Literal[
-    "01_prior_study",
-    "02_example_1d",
-    "03_materials_data",
-    "04_materials_surrogate",
+    "01_prior_study", "02_example_1d", "03_materials_data", "04_materials_surrogate",
     "05_beyond_the_paper",
-]
-# Field of the profile with the settings of each notebook.
-SETTINGS = dict(
-    zip(
-        get_args(Notebook),
-        ("prior_study", "example_1d", "materials_data", "surrogate", "beyond"),
-        strict=True,
-    )
-)
+]  # fmt: skip
+SECTIONS = ("prior_study", "example_1d", "materials_data", "surrogate", "beyond")
+SETTINGS = dict(zip(get_args(Notebook), SECTIONS, strict=True))  # notebook → its section
 DATA, SURROGATE, BEYOND = list(SETTINGS)[2:]
 GALLERY = "gallery"  # pictures of the README, beside the results of profiles
 SHIPPED = ("full", "quick")  # the metrics of the full runs are committed
@@ -74,25 +65,32 @@ class Profile:
     apart: tuple[str, ...] = ()
 
     def __post_init__(self):
-        if DATA in self.notebooks and self.datasets.get(TRAINING, 0) < LEAST_FOR_INFORMATION:
-            _refuse(f"datasets.{TRAINING}", self.datasets.get(TRAINING, 0),
-                    f"{DATA} needs at least {LEAST_FOR_INFORMATION}")  # fmt: skip
+        cells = self.datasets.get(TRAINING, 0)
+        if DATA in self.notebooks and cells < LEAST_FOR_INFORMATION:
+            needed = f"{DATA} needs at least {LEAST_FOR_INFORMATION}"
+            raise _refusal(f"datasets.{TRAINING}", cells, needed)
         if BEYOND in self.notebooks and self.beyond is None:
             raise ValueError("beyond: field 'cases' is missing")
-        for notebook in (SURROGATE, BEYOND):
-            for name, case in self._cases(notebook).items():
-                available = self.datasets.get(case.design, 0)
-                if case.count > available:
-                    _refuse(f"{SETTINGS[notebook]}.cases.{name}.count", case.count,
-                            f"datasets holds {available} of {case.design!r}")  # fmt: skip
-        if SURROGATE in self.notebooks and TRAINING_CASE not in self.surrogate.cases:
-            _refuse("surrogate.cases", list(self.surrogate.cases),
-                    f"{TRAINING_CASE!r} is needed among them")  # fmt: skip
+        self._check_cases()
         for notebook, designs in self.notebooks.items():
             self._check_designs(notebook, designs)
         for name in self.apart:
             if name not in self.notebooks:
                 raise ValueError(f"apart: {shown(name)} is not among the notebooks")
+
+    def _check_cases(self) -> None:
+        """Refuse training sets that are larger than their dataset, or lack the one needed."""
+        for notebook in (SURROGATE, BEYOND):
+            for name, case in self._cases(notebook).items():
+                available = self.datasets.get(case.design, 0)
+                if case.count > available:
+                    place = f"{SETTINGS[notebook]}.cases.{name}.count"
+                    allowed = f"datasets holds {available} of {case.design!r}"
+                    raise _refusal(place, case.count, allowed)
+        cases = self.surrogate.cases
+        if SURROGATE in self.notebooks and TRAINING_CASE not in cases:
+            needed = f"{TRAINING_CASE!r} is needed among them"
+            raise _refusal("surrogate.cases", list(cases), needed)
 
     def _cases(self, notebook: str) -> dict[str, Case]:
         """Training sets of a notebook; empty for one without any."""
@@ -109,7 +107,8 @@ class Profile:
         needed = [*training, TEST] if training else [TRAINING, TEST] if notebook == DATA else []
         missing = [design for design in needed if design not in designs]
         if missing:
-            _refuse(f"notebooks.{notebook}", designs, f"{missing[0]!r} is needed among them")
+            wanted = f"{missing[0]!r} is needed among them"
+            raise _refusal(f"notebooks.{notebook}", designs, wanted)
 
     @property
     def at_once(self) -> list[str]:
@@ -121,8 +120,8 @@ class Profile:
         return getattr(self, SETTINGS[notebook])
 
 
-def _refuse(place: str, value: object, allowed: str) -> None:
-    raise ValueError(f"{place} = {shown(value)} is not allowed: {allowed}")
+def _refusal(place: str, value: object, allowed: str) -> ValueError:
+    return ValueError(f"{place} = {shown(value)} is not allowed: {allowed}")
 
 
 def load_profile(profile: str | Path) -> Profile:

@@ -40,10 +40,10 @@ def describe(
     """Provenance of a result.
 
     Args:
-        config: all settings that the result depends on, as plain values.
-        inputs: files that it was computed from.
-        seed: of the random numbers.
-        wall_time_s: time that it took [s].
+        config: All settings that the result depends on, as plain values.
+        inputs: Files that it was computed from.
+        seed: Of the random numbers.
+        wall_time_s: Time that it took [s].
 
     Returns:
         Plain values: commit, digests, seed, versions, wall time, machine.

@@ -36,9 +36,9 @@ def validated(kind: type[Kind], content: object, *place: str) -> Kind:
     """Content of a profile, or of a section of it, as an object of its type.
 
     Args:
-        kind: `Profile` or one of the sections.
+        kind: `Profile` or the class of a section.
         content: What the file holds.
-        place: Names of the section, for messages.
+        place: Name of the section, for messages.
 
     Raises:
         ProfileError: A field is unknown, missing or not allowed.
@@ -51,12 +51,7 @@ def validated(kind: type[Kind], content: object, *place: str) -> Kind:
 
 
 def _sentence(*path: str | int, error: Mapping[str, Any]) -> str:
-    """What is wrong with a value, where, and what is allowed.
-
-    Args:
-        path: Names of the sections and of the field.
-        error: What pydantic found.
-    """
+    """What pydantic found wrong with the field at a path of names, and what is allowed."""
     place, above = (".".join(map(str, names)) for names in (path, path[:-1] or ["profile"]))
     reason = error["msg"][0].lower() + error["msg"][1:]
     match error["type"]:

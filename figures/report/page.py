@@ -101,7 +101,7 @@ def read_metrics(profile: Profile, out_dir: Path) -> Metrics:
     Raises:
         ReportError: One is missing.
     """
-    paths = {name: out_dir / f"{name}.json" for name in profile.notebooks}
+    paths: dict[str, Path] = {name: out_dir / f"{name}.json" for name in profile.notebooks}
     apart = [name for name in profile.apart if is_complete(paths[name])]
     names = [*profile.at_once, *apart]
     for name in names:

@@ -47,7 +47,7 @@ def test_a_biased_prediction_scores_worse_in_every_respect():
 
 def test_overall_rmse_is_the_root_mean_square_of_those_by_output():
     shown = prediction(shift=0.2)
-    by_output = shown.rmse_by_output()
+    by_output = shown.by_output()["rmse"]
     assert shown.scores()["rmse"] == pytest.approx(np.sqrt(np.mean(by_output**2)))
 
 

@@ -6,13 +6,13 @@ import pytest
 
 from figures.pipeline import actions as pipeline
 from figures.pipeline import dependencies
-from figures.pipeline.actions import available_jobs, key_of, simulate
+from figures.pipeline.actions import key_of, simulate
 from figures.pipeline.dependencies import imported_names, notebook_sources, sources
 
 
 @pytest.fixture
 def packages(tmp_path, monkeypatch):
-    """A repository with two packages: one.a → one.b (inside a function), two.c → nothing."""
+    """A repository: one.a → one.b (inside a function), two.c → nothing, two.e → three → three.d."""
     files = {
         "one/__init__.py": "",
         "one/a.py": "import numpy\ndef f():\n    from .b import g\n    return g()\n",
@@ -20,13 +20,18 @@ def packages(tmp_path, monkeypatch):
         "one/unused.py": "import one.a\n",
         "two/__init__.py": "",
         "two/c.py": "import os\n",
+        "two/e.py": "from three import f\n",
+        "three/__init__.py": "",
+        "three/__init__.pyi": "from .d import f\n",
+        "three/d.py": "def f(): return 1\n",
+        "three/unused.py": "",
     }
     for name, text in files.items():
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
     monkeypatch.setattr(dependencies, "ROOT", tmp_path)
-    monkeypatch.setattr(dependencies, "PACKAGES", ("one", "two"))
+    monkeypatch.setattr(dependencies, "PACKAGES", ("one", "two", "three"))
     monkeypatch.syspath_prepend(tmp_path)
     dependencies.import_graph.cache_clear()
     yield tmp_path
@@ -39,6 +44,13 @@ def names(paths, root):
 
 def test_sources_follow_imports_inside_functions_and_nothing_else(packages):
     assert names(sources(["one.a"]), packages) == ["one/__init__.py", "one/a.py", "one/b.py"]
+
+
+@pytest.mark.parametrize(
+    ("module", "own"), [("two.e", ["two/__init__.py", "two/e.py"]), ("three", [])]
+)
+def test_sources_hold_what_a_package_imports_when_its_names_are_used(packages, module, own):
+    assert names(sources([module]), packages) == ["three/__init__.py", "three/d.py", *own]
 
 
 def test_sources_of_a_notebook_are_those_of_its_code_cells(packages):
@@ -102,10 +114,3 @@ def test_a_failed_program_is_one_sentence():
     failure = pipeline.run_program(["-c", "raise SystemExit(3)"])
     assert failure.get_msg().strip().endswith("ended with exit code 3")
     assert pipeline.run_program(["-c", "pass"]) is None
-
-
-def test_jobs_are_the_cores_unless_given():
-    assert available_jobs("") >= 1
-    assert available_jobs("3") == 3
-    with pytest.raises(ValueError, match="JOBS = 'many' is not allowed"):
-        available_jobs("many")

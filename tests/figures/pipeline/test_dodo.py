@@ -61,6 +61,13 @@ def test_a_notebook_depends_on_the_data_that_its_sources_name(dodo, number, read
     assert found == ({"02_example_1d.csv"} if reads else set())
 
 
+def test_jobs_are_the_cores_unless_given(dodo):
+    assert dodo(PROFILE="quick").JOBS >= 1
+    assert dodo(PROFILE="quick", JOBS=3).JOBS == 3
+    with pytest.raises(SystemExit, match="JOBS = 'many' is not allowed"):
+        dodo(PROFILE="quick", JOBS="many")
+
+
 @pytest.mark.parametrize("given", ["", "own", "link"])
 def test_own_tables_are_known_by_any_path(dodo, tmp_path, given):
     own = ROOT / "data" / "full"
