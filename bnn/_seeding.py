@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 RandomState = None | int | np.random.SeedSequence | np.random.Generator | np.random.RandomState
 
@@ -97,7 +98,7 @@ def member_generators(
     return [np.random.default_rng(spawn(sequence, member)) for member in range(n_members)]
 
 
-def member_seeds(sequence: np.random.SeedSequence, n_members: int) -> np.ndarray:
+def member_seeds(sequence: np.random.SeedSequence, n_members: int) -> NDArray[np.uint32]:
     """Return a 32-bit seed for each member, for the shuffles of the training loop.
 
     Args:

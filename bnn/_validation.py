@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Collection
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
 Array: TypeAlias = NDArray[np.float64]
+Floats: TypeAlias = NDArray[np.floating[Any]]  # of either precision
+Ints: TypeAlias = NDArray[np.integer[Any]]
 
 
-def check_option(name: str, value, options) -> None:
+def check_option(name: str, value: object, options: Collection[str]) -> None:
     """Raise ValueError unless value is one of the options."""
     if value not in options:
         raise ValueError(f"{name} = {value!r}: must be one of {', '.join(options)}")
 
 
-def check_integer(name: str, value, smallest: int) -> None:
+def check_integer(name: str, value: object, smallest: int) -> None:
     """Raise ValueError unless value is an integer >= smallest."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < smallest:
         raise ValueError(f"{name} = {value!r}: must be an integer >= {smallest}")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from bnn._validation import as_columns
+from bnn._validation import Array, Floats, as_columns
 
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
-Noise = float | Sequence[float] | np.ndarray  # standard deviations, or a covariance matrix
+Noise = float | Sequence[float] | Floats  # standard deviations, or a covariance matrix
 
 
-def noise_covariance(noise: Noise, n_outputs: int) -> np.ndarray:
+def noise_covariance(noise: ArrayLike, n_outputs: int) -> Array:
     """Return Σ_noise.
 
     Args:
@@ -48,7 +49,7 @@ def noise_covariance(noise: Noise, n_outputs: int) -> np.ndarray:
     return values
 
 
-def replicate_covariance(y: np.ndarray, groups: np.ndarray) -> np.ndarray:
+def replicate_covariance(y: Floats, groups: NDArray[np.generic]) -> Array:
     """Estimate Σ_noise from repeated runs: the covariance within groups, pooled over groups.
 
     Args:
@@ -80,12 +81,12 @@ def replicate_covariance(y: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 
 def resample(
-    X: np.ndarray,
-    y: np.ndarray,
+    X: Floats,
+    y: Floats,
     resampling: str,
-    covariance: np.ndarray,
+    covariance: Floats,
     generators: list[np.random.Generator],
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[Floats, Floats]:
     """Give each member its own version of the data.
 
     Args:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnn._validation import check_option
+from bnn._validation import Floats, check_option
 from bnn.storage import storable
 
 # None (no scaling), "data" (the range of the data) or (low, high), numbers or one for each column.
-Bounds = None | str | Sequence[float | Sequence[float] | np.ndarray] | np.ndarray
+Bounds = None | str | Sequence[float | Sequence[float] | Floats] | Floats
 
 
 @storable
@@ -24,8 +24,8 @@ class BoundsScaler:
         high: Upper bounds, (n,).
     """
 
-    low: np.ndarray
-    high: np.ndarray
+    low: Floats
+    high: Floats
 
     def __post_init__(self) -> None:
         """Validate.
@@ -46,7 +46,7 @@ class BoundsScaler:
         object.__setattr__(self, "high", high)
 
     @classmethod
-    def fit(cls, values: np.ndarray) -> BoundsScaler:
+    def fit(cls, values: Floats) -> BoundsScaler:
         """Take the range of the data (N, n) as bounds.
 
         Args:
@@ -70,29 +70,29 @@ class BoundsScaler:
         return cls(-np.ones(n), np.ones(n))
 
     @property
-    def centre(self) -> np.ndarray:
+    def centre(self) -> Floats:
         """Middle of the bounds, (n,)."""
         return 0.5 * (self.low + self.high)
 
     @property
-    def half_range(self) -> np.ndarray:
+    def half_range(self) -> Floats:
         """Half the distance of the bounds, (n,)."""
         return 0.5 * (self.high - self.low)
 
-    def transform(self, values: np.ndarray) -> np.ndarray:
+    def transform(self, values: Floats) -> Floats:
         """Scale values (..., n)."""
         return (np.asarray(values, dtype=float) - self.centre) / self.half_range
 
-    def inverse_transform(self, values: np.ndarray) -> np.ndarray:
+    def inverse_transform(self, values: Floats) -> Floats:
         """Return scaled values (..., n) to their units."""
         return np.asarray(values, dtype=float) * self.half_range + self.centre
 
-    def transform_covariance(self, covariance: np.ndarray) -> np.ndarray:
+    def transform_covariance(self, covariance: Floats) -> Floats:
         """Scale a covariance (n, n)."""
         return covariance / np.outer(self.half_range, self.half_range)
 
 
-def scaler_of(name: str, bounds: Bounds, values: np.ndarray | None, n: int) -> BoundsScaler:
+def scaler_of(name: str, bounds: Bounds, values: Floats | None, n: int) -> BoundsScaler:
     """Build the scaler that a bounds parameter asks for.
 
     Args:
@@ -116,7 +116,8 @@ def scaler_of(name: str, bounds: Bounds, values: np.ndarray | None, n: int) -> B
         return BoundsScaler.fit(values)
     if not isinstance(bounds, Sequence | np.ndarray) or len(bounds) != 2:
         raise ValueError(f"{name} = {bounds}: must be None, 'data' or (low, high)")
-    scaler = BoundsScaler(*(np.broadcast_to(b, (n,)) if np.ndim(b) == 0 else b for b in bounds))
+    low, high = (np.asarray(bound, dtype=float) for bound in bounds)
+    scaler = BoundsScaler(*(np.broadcast_to(b, (n,)) if b.ndim == 0 else b for b in (low, high)))
     if len(scaler.low) != n:
         raise ValueError(f"{name} has {len(scaler.low)} columns: must be {n}")
     return scaler

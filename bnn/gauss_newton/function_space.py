@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from bnn._validation import Floats, Ints
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule, fit_members
 from bnn.networks.architecture import Architecture
@@ -35,7 +35,7 @@ class Metric:
     def mean_square(self, residuals: Tensor) -> Tensor:
         """Return eᵀ (S + δ² I)⁻¹ e a direction, (k,), of residuals e (k, n_out n)."""
         blocks = residuals.view(len(residuals), len(self.blocks), -1).permute(1, 2, 0)
-        whitened = torch.linalg.solve_triangular(self._roots, blocks, upper=False)
+        whitened: Tensor = torch.linalg.solve_triangular(self._roots, blocks, upper=False)
         return whitened.square().sum(dim=(0, 1)) / self.directions
 
     def add_to(self, matrices: Tensor, factors: Tensor) -> None:
@@ -86,10 +86,10 @@ class FunctionFit:
 
 def fit_functions(
     architecture: Architecture,
-    weights: np.ndarray,
-    X: np.ndarray,
-    targets: np.ndarray,
-    covariance: np.ndarray,
+    weights: Floats,
+    X: Floats,
+    targets: Floats,
+    covariance: Floats,
     nugget: float,
     rule: StoppingRule,
     device: str = "cpu",
@@ -117,7 +117,7 @@ def fit_functions(
     )
     metric = Metric(blocks, nugget)
 
-    def problem(members: np.ndarray, _: torch.device) -> FunctionFit:
+    def problem(members: Ints, _: torch.device) -> FunctionFit:
         return FunctionFit(architecture, points, goals[members], metric)
 
     return fit_members(problem, weights, targets[0].size ** 2, rule, device, progress)

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 from tqdm.auto import tqdm
 
+from bnn._validation import Floats, Ints
 from bnn.training.loop import TrainingResult
 from bnn.training.threads import run_chunks
 
@@ -95,8 +96,8 @@ def minimise(
 
 
 def fit_members(
-    make_problem: Callable[[np.ndarray, torch.device], Problem],
-    weights: np.ndarray,
+    make_problem: Callable[[Ints, torch.device], Problem],
+    weights: Floats,
     n_entries: int,
     rule: StoppingRule,
     device: str = "cpu",
@@ -124,7 +125,7 @@ def fit_members(
     chunks = np.array_split(np.arange(len(weights)), -(-len(weights) // size))
     with tqdm(total=len(weights), desc=progress, disable=progress is None, unit="member") as bar:
 
-        def run(members: np.ndarray, stop: threading.Event) -> tuple[Tensor, Tensor, Tensor]:
+        def run(members: Ints, stop: threading.Event) -> tuple[Tensor, Tensor, Tensor]:
             with torch.no_grad():
                 start = torch.as_tensor(weights[members], dtype=torch.float64, device=place)
                 result = minimise(make_problem(members, place), start, rule, stop)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from bnn._validation import Array
+from bnn._validation import Array, Floats, Ints
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule, fit_members
 from bnn.networks.architecture import Architecture
@@ -68,13 +67,13 @@ class WeightFit:
 
 def fit_weights(
     architecture: Architecture,
-    start: np.ndarray,
-    X: np.ndarray,
-    y: np.ndarray,
-    noise: np.ndarray,
+    start: Floats,
+    X: Floats,
+    y: Floats,
+    noise: Floats,
     covariance: DiagonalPlusLowRank[Array],
     rule: StoppingRule,
-    anchors: np.ndarray,
+    anchors: Floats,
     device: str = "cpu",
     progress: str | None = None,
 ) -> TrainingResult:
@@ -97,12 +96,12 @@ def fit_weights(
     """
     place = torch.device(device)
 
-    def tensor(values: np.ndarray) -> Tensor:
+    def tensor(values: Floats) -> Tensor:
         return torch.as_tensor(values, dtype=torch.float64, device=place)
 
     prior = covariance.to(place)
 
-    def problem(members: np.ndarray, _: torch.device) -> WeightFit:
+    def problem(members: Ints, _: torch.device) -> WeightFit:
         inputs = tensor(X if X.ndim == 2 else X[members])
         targets, centres = tensor(y[members]), tensor(anchors[members])
         return WeightFit(architecture, inputs, targets, tensor(noise), prior, centres)

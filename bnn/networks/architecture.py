@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from bnn._seeding import RandomState, generator
+from bnn._validation import Floats
 from bnn.networks.activations import ACTIVATIONS
 from bnn.storage import storable
 
 INITIALISATIONS = ("glorot", "he")
+Weights = TypeVar("Weights", Floats, Tensor)
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ class Architecture:
             groups[f"b{layer.index}"] = layer.bias
         return groups
 
-    def unpack(self, weights):
+    def unpack(self, weights: Weights) -> list[tuple[Weights, Weights]]:
         """View the kernels and biases of K networks.
 
         Args:
@@ -127,7 +130,7 @@ class Architecture:
 
     def initial_weights(
         self, n: int, random_state: RandomState = None, init: str = "glorot"
-    ) -> np.ndarray:
+    ) -> Floats:
         """Draw initial weights, biases zero.
 
         Args:
@@ -156,7 +159,7 @@ class Architecture:
         return weights
 
     @torch.no_grad()
-    def forward(self, weights, X):
+    def forward(self, weights: Weights, X: Floats | Tensor) -> Weights:
         """Evaluate K networks.
 
         Args:
@@ -170,17 +173,20 @@ class Architecture:
             ValueError: If a shape does not fit.
         """
         self._check(weights)
-        as_array = not isinstance(weights, Tensor)
-        weights = torch.as_tensor(np.ascontiguousarray(weights)) if as_array else weights
+        if isinstance(weights, Tensor):
+            return self._outputs(weights, X)
+        return self._outputs(torch.as_tensor(np.ascontiguousarray(weights)), X).numpy()
+
+    def _outputs(self, weights: Tensor, X: Floats | Tensor) -> Tensor:
         activations = self._batched(weights, X)
         activation = ACTIVATIONS[self.activation]
         for layer, (kernel, bias) in zip(self.layers, self.unpack(weights), strict=True):
             activations = torch.baddbmm(bias.unsqueeze(1), activations, kernel)
             if layer.stop < self.n_weights:
                 activation.forward(activations, activations)
-        return activations.numpy() if as_array else activations
+        return activations
 
-    def _batched(self, weights: Tensor, X) -> Tensor:
+    def _batched(self, weights: Tensor, X: Floats | Tensor) -> Tensor:
         X = torch.as_tensor(X, dtype=weights.dtype, device=weights.device)
         own = X.ndim == 3 and X.shape[0] == len(weights)
         if not (own or X.ndim == 2) or X.shape[-1] != self.n_inputs:
@@ -190,7 +196,7 @@ class Architecture:
             )
         return X if own else X.expand(len(weights), -1, -1)
 
-    def _check(self, weights) -> None:
+    def _check(self, weights: Floats | Tensor) -> None:
         if weights.ndim != 2 or weights.shape[1] != self.n_weights:
             raise ValueError(
                 f"weights have shape {tuple(weights.shape)}: must be (K, {self.n_weights})"

@@ -20,6 +20,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from bnn._validation import Floats
+
 LANES = 16
 _WIDTH = 2 * LANES  # columns of a tile; 10 rows of them fill 20 of the 32 vector registers
 _STAGES = (8, 4, 2, 1)  # of the transposition of 16 x 16 numbers
@@ -146,7 +148,10 @@ _ten_rows, _five_rows, _two_rows, _one_row = map(_tile, (10, 5, 2, 1))
 def _transpose_block(_, b, b_column, n_columns, n_inner, t, t_row):
     """Write 16 x 16 numbers of B, contiguous along its columns, to the rows of T.
 
-    Of missing columns the first is repeated, missing rows are zero: T has room for both.
+    Instead of missing columns the first is repeated, missing rows are zero: T has room for both.
+
+    Returns:
+        Signature and code generator, as numba asks of an intrinsic.
     """
 
     def generate(context, builder, _, arguments):
@@ -202,7 +207,7 @@ _MATRICES = types.Array(types.float32, 3, "A")
 
 
 @_compiled(types.void(_MATRICES, _MATRICES, _MATRICES))
-def multiply(A: np.ndarray, B: np.ndarray, out: np.ndarray) -> None:
+def multiply(A: Floats, B: Floats, out: Floats) -> None:
     """Write A[k] B[k] to out[k]; the interpreter's lock is free meanwhile.
 
     Args:

@@ -110,6 +110,9 @@ class Pass:
 
         Args:
             X: With ones appended, (k, batch, n_in + 1).
+
+        Returns:
+            What the products of this machine take, (k, n_in + 1, batch).
         """
         return self._operand(X.transpose(1, 2))
 

@@ -20,7 +20,7 @@ def capture(function: Callable[[], None], restore: Callable[[], None]) -> Callab
     Returns:
         The replay of the graph, equivalent to the function.
     """
-    side = torch.cuda.Stream()
+    side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         for _ in range(WARM_UP_CALLS):

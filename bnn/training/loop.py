@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
+from bnn._validation import Floats, Ints
 from bnn.networks.architecture import Architecture
 from bnn.training.backprop import CACHE_LINE
 from bnn.training.members import Chunk, Objective
@@ -26,6 +29,8 @@ class DivergenceError(RuntimeError):
 
 # Weights a chunk; with gradients and moments four times as many numbers are in use.
 _CHUNK_WEIGHTS = 400_000
+# Weights (k, d), losses (epochs, k) and epochs (k,) of the members of a chunk.
+Part: TypeAlias = tuple[Floats, Floats, Ints]
 
 
 @dataclass(frozen=True)
@@ -39,9 +44,9 @@ class TrainingResult:
         diverged: Numbers of the members whose weights or losses are not finite.
     """
 
-    weights: np.ndarray
-    losses: np.ndarray
-    epochs: np.ndarray
+    weights: Floats
+    losses: Floats
+    epochs: Ints
     diverged: tuple[int, ...]
 
 
@@ -52,7 +57,7 @@ def default_chunk(architecture: Architecture, device: torch.device) -> int:
     return max(CACHE_LINE, _CHUNK_WEIGHTS // architecture.n_weights)
 
 
-def member_chunks(n_members: int, size: int, workers: int = 1) -> list[np.ndarray]:
+def member_chunks(n_members: int, size: int, workers: int = 1) -> list[Ints]:
     """Split members 0..K-1 into chunks of about equal size.
 
     A chunk starts at a multiple of 16 members, so that a member's matrices have the same alignment
@@ -85,7 +90,7 @@ class ConvergenceMonitor:
         chunk: The members.
     """
 
-    def __init__(self, criterion: Convergence | None, variances: np.ndarray, chunk: Chunk) -> None:
+    def __init__(self, criterion: Convergence | None, variances: Floats, chunk: Chunk) -> None:
         self._criterion, self._chunk = criterion, chunk
         device = chunk.loss.device
         self._targets = torch.as_tensor(variances, dtype=torch.float32, device=device)
@@ -109,7 +114,7 @@ class ConvergenceMonitor:
         self._done |= new
         return bool(self._done.all())
 
-    def results(self, epochs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def results(self, epochs: int) -> Part:
         """Return weights (k, d), losses (epochs, k) and the epochs of each member (k,)."""
         weights = self._chunk.weights.export()
         weights = torch.where(self._done[:, None], self._weights, weights)
@@ -121,12 +126,12 @@ class ConvergenceMonitor:
 
 def train(
     architecture: Architecture,
-    weights: np.ndarray,
-    X: np.ndarray,
-    y: np.ndarray,
+    weights: Floats,
+    X: Floats,
+    y: Floats,
     settings: TrainingSettings,
     *,
-    seeds: np.ndarray,
+    seeds: NDArray[np.uint32],
     objective: Objective | None = None,
     device: str = "cpu",
     progress: str | None = None,
@@ -163,7 +168,7 @@ def train(
     total = settings.epochs * len(chunks)
     with tqdm(total=total, desc=progress, disable=progress is None, unit="epoch") as bar:
 
-        def run(members: np.ndarray, stop: threading.Event) -> tuple:
+        def run(members: Ints, stop: threading.Event) -> Part:
             chunk = Chunk(
                 architecture,
                 weights[members],
@@ -180,7 +185,9 @@ def train(
     return _joined(parts, settings.epochs, len(weights))
 
 
-def _check_shapes(architecture: Architecture, weights, X, y, seeds) -> None:
+def _check_shapes(
+    architecture: Architecture, weights: Floats, X: Floats, y: Floats, seeds: NDArray[np.uint32]
+) -> None:
     K, n = len(weights), np.shape(X)[-2]
     for name, values, shapes in (
         ("weights", weights, [(K, architecture.n_weights)]),
@@ -195,8 +202,8 @@ def _check_shapes(architecture: Architecture, weights, X, y, seeds) -> None:
 
 @torch.no_grad()
 def _train_chunk(
-    chunk: Chunk, y: np.ndarray, settings: TrainingSettings, bar: tqdm, stop: threading.Event
-) -> tuple:
+    chunk: Chunk, y: Floats, settings: TrainingSettings, bar: tqdm, stop: threading.Event
+) -> Part:
     variances = y.var(axis=1).sum(axis=1)
     monitor = ConvergenceMonitor(settings.convergence, variances, chunk)
     epoch = 0
@@ -209,7 +216,7 @@ def _train_chunk(
     return monitor.results(epoch + 1)
 
 
-def _joined(parts: list, budget: int, n_members: int) -> TrainingResult:
+def _joined(parts: list[Part], budget: int, n_members: int) -> TrainingResult:
     weights = np.concatenate([part[0] for part in parts])[:n_members]
     epochs = np.concatenate([part[2] for part in parts])[:n_members]
     losses = np.concatenate(

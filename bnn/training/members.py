@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from bnn._validation import Floats, Ints
 from bnn.networks.architecture import Architecture
 from bnn.training.backprop import LayerBlocks, Pass, with_ones
 from bnn.training.cuda_graph import capture
@@ -30,17 +32,17 @@ class Objective:
         anchors: ω0, (K, d), with a regulariser.
     """
 
-    precision: np.ndarray | None = None
+    precision: Floats | None = None
     regulariser: Regulariser | None = None
-    anchors: np.ndarray | None = None
+    anchors: Floats | None = None
 
-    def of(self, members: np.ndarray) -> Objective:
+    def of(self, members: Ints) -> Objective:
         """Return the objective of some members."""
         anchors = None if self.anchors is None else self.anchors[members]
         return Objective(self.precision, self.regulariser, anchors)
 
 
-def _float32(values: np.ndarray, device: torch.device) -> Tensor:
+def _float32(values: Floats, device: torch.device) -> Tensor:
     return torch.as_tensor(np.ascontiguousarray(values), dtype=torch.float32, device=device)
 
 
@@ -56,7 +58,7 @@ class MemberData:
     """
 
     def __init__(
-        self, X: np.ndarray, y: np.ndarray, seeds: np.ndarray, shuffled: bool, device: torch.device
+        self, X: Floats, y: Floats, seeds: NDArray[np.uint32], shuffled: bool, device: torch.device
     ) -> None:
         k, n = y.shape[:2]
         inputs = with_ones(_float32(X, device))
@@ -146,11 +148,11 @@ class Chunk:
     def __init__(
         self,
         architecture: Architecture,
-        weights: np.ndarray,
-        X: np.ndarray,
-        y: np.ndarray,
+        weights: Floats,
+        X: Floats,
+        y: Floats,
         settings: TrainingSettings,
-        seeds: np.ndarray,
+        seeds: NDArray[np.uint32],
         objective: Objective,
         device: torch.device,
     ) -> None:
@@ -182,7 +184,9 @@ class Chunk:
             self._anchors = LayerBlocks(architecture, k, device)
             self._anchors.load(torch.as_tensor(objective.anchors))
 
-    def _views(self, architecture: Architecture, batch: int, n: int) -> list:
+    def _views(
+        self, architecture: Architecture, batch: int, n: int
+    ) -> list[tuple[Pass, Any, Tensor]]:
         slices = [slice(start, min(start + batch, n)) for start in range(0, n, batch)]
         sizes = {points.stop - points.start for points in slices}
         passes = {size: Pass(architecture, self.weights, self.gradients, size) for size in sizes}

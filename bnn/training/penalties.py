@@ -13,6 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bnn._validation import Floats
+
 Blocks = Sequence[Tensor]
 AddGradient = Callable[[Blocks, Blocks, float], None]
 
@@ -41,7 +43,7 @@ class GaussianRegulariser:
         factor: F, (d, r), with F Fᵀ <= diag(p); r may be zero.
     """
 
-    def __init__(self, precision: np.ndarray, factor: np.ndarray) -> None:
+    def __init__(self, precision: Floats, factor: Floats) -> None:
         self.precision = np.asarray(precision, dtype=float)
         self.factor = np.asarray(factor, dtype=float)
 
@@ -72,7 +74,7 @@ class PowerRegulariser:
     # this fraction of α count as zero.
     SMALLEST = 1e-3
 
-    def __init__(self, alpha: np.ndarray, beta: np.ndarray) -> None:
+    def __init__(self, alpha: Floats, beta: Floats) -> None:
         self.alpha = np.asarray(alpha, dtype=float)
         self.beta = np.asarray(beta, dtype=float)
 
@@ -101,7 +103,7 @@ class LowRankRegulariser:
         factor: F, (d, r).
     """
 
-    def __init__(self, factor: np.ndarray) -> None:
+    def __init__(self, factor: Floats) -> None:
         self.factor = np.asarray(factor, dtype=float)
 
     def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:

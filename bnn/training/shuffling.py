@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 _MASK = 0xFFFFFFFF
@@ -25,7 +26,7 @@ class Shuffler:
         device: Where the permutations are made.
     """
 
-    def __init__(self, seeds: np.ndarray, n: int, device: torch.device) -> None:
+    def __init__(self, seeds: NDArray[np.uint32], n: int, device: torch.device) -> None:
         self._seeds = torch.as_tensor(seeds.astype(np.int64), device=device)[:, None]
         self._index = torch.arange(n, device=device)
         self._bits = max(int(n - 1).bit_length(), 1)

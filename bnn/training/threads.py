@@ -10,11 +10,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import torch
 
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
-def run_chunks(function: Callable, chunks: Sequence, workers: int) -> list:
+
+def run_chunks(
+    function: Callable[[Part, threading.Event], Result], chunks: Sequence[Part], workers: int
+) -> list[Result]:
     """Map a function over chunks.
 
     Args:
