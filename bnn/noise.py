@@ -33,7 +33,7 @@ def noise_covariance(noise: ArrayLike, n_outputs: int) -> Array:
         if values.ndim == 1 and values.shape != (n_outputs,):
             raise ValueError(f"noise has {values.size} entries: must be one, or {n_outputs}")
         if not np.all(np.isfinite(values) & (values > 0)):
-            raise ValueError(f"noise = {noise}: standard deviations must be > 0 and finite")
+            raise ValueError(f"noise = {values}: standard deviations must be > 0 and finite")
         return np.diag(np.broadcast_to(values, (n_outputs,)) ** 2)
     if values.shape != (n_outputs, n_outputs):
         raise ValueError(f"noise has shape {values.shape}: must be ({n_outputs}, {n_outputs})")
