@@ -103,7 +103,7 @@ def train(
     Returns:
         "prior", the ensemble before it sees data, then CASE_anchored, and outd_vanilla.
     """
-    common = {
+    common: dict[str, Any] = {
         "hidden": HIDDEN,
         "n_members": settings.n_members,
         "epochs": settings.epochs,
