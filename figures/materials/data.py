@@ -102,13 +102,13 @@ def share_outside(test: Table, training: Table) -> float:
 
 def information_table(table: Table, shuffles: int, seed: int) -> dict[str, Any]:
     """Table 2: mutual information, its chance level and the inputs above it, by output."""
-    found = mutual_information(table.inputs, table.outputs)
+    value = mutual_information(table.inputs, table.outputs)
     chance = chance_level(table.inputs, table.outputs, shuffles, seed)
     return {
-        "value": _by_pair(found),
+        "value": _by_pair(value),
         "chance": _by_pair(chance),
         "influential": {
-            output: [name for i, name in enumerate(INPUT_NAMES) if found[i, j] > chance[i, j]]
+            output: [name for i, name in enumerate(INPUT_NAMES) if value[i, j] > chance[i, j]]
             for j, output in enumerate(OUTPUT_NAMES)
         },
     }
@@ -126,8 +126,8 @@ def scatter_table(table: Table) -> dict[str, dict[str, Any]]:
     """Fig. 10 in numbers: output → mean coefficient of variation, standard error over groups."""
     values = coefficients_of_variation(table)
     error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-    found = _with_errors(values.mean(axis=0), error)
-    return {output: cell | {"n_groups": len(values)} for output, cell in found.items()}
+    cells = _with_errors(values.mean(axis=0), error)
+    return {output: cell | {"n_groups": len(values)} for output, cell in cells.items()}
 
 
 def range_table(designs: Mapping[str, Table]) -> dict[str, dict[str, list[float]]]:

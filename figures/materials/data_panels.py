@@ -107,7 +107,7 @@ def scatter(table: Table) -> Figure:
     Args:
         table: Replicates; each group gets a colour and a marker.
     """
-    found = noise_table(table)
+    noise = noise_table(table)
     figure, panels = plt.subplots(1, len(OUTPUT_NAMES), figsize=(13.4, 3.2))
     for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
         for index, group in enumerate(np.unique(table.group)):
@@ -116,7 +116,7 @@ def scatter(table: Table) -> Figure:
             axes.plot(table.inputs[rows, 0], table.outputs[rows, j], **look, alpha=0.7, mew=0)
         axes.set(xlabel=INPUT_LABELS["vf"], ylabel=LABELS[name])
         axes.set_title(
-            f"scatter {found[name]['mean']:.2g} % of mid-range,\n"
+            f"scatter {noise[name]['mean']:.2g} % of mid-range,\n"
             f"paper assumes {100 * NOISE_COV[j]:.2g} %"
         )
     return figure

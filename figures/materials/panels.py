@@ -173,14 +173,16 @@ def calibration(repeats: Sequence[Mapping[str, Prediction]], methods: Mapping[st
     """
     figure, panels = plt.subplots(1, len(LABELS), figsize=(13.4, 3.2))
     for label, method in methods.items():
-        found = [calibration_curve(p.observed, p.mean, p.std) for p in (r[method] for r in repeats)]
-        levels, curves = found[0][0], np.array([observed for _, observed in found])
-        areas = np.array([r[method].by_output()["miscalibration"] for r in repeats]).mean(axis=0)
-        mean, std = curves.mean(axis=0), curves.std(axis=0)
+        own = [repeat[method] for repeat in repeats]
+        levels, curves = zip(
+            *(calibration_curve(p.observed, p.mean, p.std) for p in own), strict=True
+        )
+        areas = np.mean([p.by_output()["miscalibration"] for p in own], axis=0)
+        mean, std = np.mean(curves, axis=0), np.std(curves, axis=0)
         for j, axes in enumerate(panels):
-            (line,) = axes.plot(levels, mean[:, j], LINES.get(label, "-"),
+            (line,) = axes.plot(levels[0], mean[:, j], LINES.get(label, "-"),
                                 label=f"{label}, area {areas[j]:.2f}")  # fmt: skip
-            axes.fill_between(levels, mean[:, j] - std[:, j], mean[:, j] + std[:, j],
+            axes.fill_between(levels[0], mean[:, j] - std[:, j], mean[:, j] + std[:, j],
                               color=line.get_color(), alpha=0.2, lw=0)  # fmt: skip
     for axes, label in zip(panels, LABELS.values(), strict=True):
         axes.plot([0, 1], [0, 1], "k-", lw=0.6)

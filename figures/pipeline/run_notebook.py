@@ -42,10 +42,10 @@ def declared_parameters(path: Path) -> dict[str, Any]:
     Raises:
         NotebookError: No cell that is tagged `parameters` assigns any.
     """
-    found = papermill.inspect_notebook(path)
-    if not found:
+    declared = papermill.inspect_notebook(path)
+    if not declared:
         raise NotebookError(f"{path.name} has no cell tagged 'parameters': one is needed")
-    return {name: ast.literal_eval(each["default"]) for name, each in found.items()}
+    return {name: ast.literal_eval(each["default"]) for name, each in declared.items()}
 
 
 def check_parameters(path: Path, given: dict[str, Any]) -> dict[str, Any]:

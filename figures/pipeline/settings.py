@@ -110,10 +110,7 @@ class Example1D:
     """Sizes of the one-dimensional example.
 
     Attributes:
-        repeats: Trainings with seeds of their own.
-        n_pretrained: Networks fitted to the functional prior.
-        n_members: Those of them that are fitted to data.
-        prior_points: Inputs at which the prior is drawn.
+        repeats: Trainings with seeds of their own; for the next three see `Training`.
         pretrain_epochs_scale: Factor on the published epochs of pre-training.
         bias_correction: Of Adam; the published runs trained without it.
     """
@@ -136,7 +133,7 @@ class Example1D:
 
 @dataclass(frozen=True, config=STRICT)
 class Cell:
-    """The simulated cell that Fig. 8 is drawn from; defaults and units are those of its inputs.
+    """The simulated cell that Fig. 8 is drawn from.
 
     Attributes:
         vf: Fibre volume fraction [-].
@@ -161,12 +158,7 @@ class Cell:
 
 @dataclass(frozen=True, config=STRICT)
 class MaterialsData:
-    """How the materials data are described.
-
-    Attributes:
-        cell: The cell of Fig. 8.
-        shuffles: Of the outputs, for the mutual information of independent pairs.
-    """
+    """The cell of Fig. 8, and shuffles for the mutual information of independent pairs."""
 
     cell: Cell = Cell()
     shuffles: Annotated[StrictInt, Field(ge=20)] = 400
@@ -228,8 +220,7 @@ class Beyond(Training):
         function_points: Inputs where functions are compared, beside the training inputs.
         small_repeats: Repeats of functional anchoring with the paper's network.
         noise_repeats: Repeats under each estimate of the noise.
-        example_repeats: Repeats of the one-dimensional example, and so on.
-        example_epochs_scale: Factor on its epochs.
+        example_epochs_scale: Factor on the epochs of the one-dimensional example.
     """
 
     cases: Annotated[dict[str, Case], Field(min_length=1)]
