@@ -1,6 +1,7 @@
 """Bayesian neural networks as anchored ensembles with functional priors."""
 
 import importlib
+from types import ModuleType
 
 from bnn.ensembles import (
     AnchoredEnsemble,
@@ -95,7 +96,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> ModuleType:
     """Import the pictures when they are asked for: pyplot takes a second."""
     if name == "plots":
         return importlib.import_module("bnn.evaluation.plots")

@@ -90,7 +90,7 @@ def member_generators(
 
     Args:
         sequence: The parent.
-        n_members: How many; a member's generator does not depend on this number.
+        n_members: Number of members; a member's generator does not depend on this number.
 
     Returns:
         The generators, in the members' order.
@@ -103,7 +103,7 @@ def member_seeds(sequence: np.random.SeedSequence, n_members: int) -> NDArray[np
 
     Args:
         sequence: The parent.
-        n_members: How many; a member's seed does not depend on this number.
+        n_members: Number of members; a member's seed does not depend on this number.
 
     Returns:
         Seeds, (n_members,) uint32.

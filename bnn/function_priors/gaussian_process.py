@@ -68,19 +68,8 @@ class GaussianProcessPrior:
             self.features is not None and len(self.features) > 0 and np.ndim(self.features[0]) > 0
         )
 
-    def features_of(self, output: int, n_features: int) -> list[int]:
-        """Return the inputs that the kernel of one output sees.
-
-        Args:
-            output: Number of the output.
-            n_features: Number of inputs.
-
-        Returns:
-            Their numbers.
-
-        Raises:
-            ValueError: If a number is outside the inputs.
-        """
+    def _features_of(self, output: int, n_features: int) -> list[int]:
+        """Return the numbers of the inputs that the kernel of one output sees."""
         if self.features is None:
             return list(range(n_features))
         features = self.features[output] if self._per_output else self.features
@@ -101,7 +90,7 @@ class GaussianProcessPrior:
             k(A, B), (n, m).
         """
         kernel = self.kernel if isinstance(self.kernel, sk.Kernel) else self.kernel[output]
-        chosen = self.features_of(output, A.shape[1])
+        chosen = self._features_of(output, A.shape[1])
         values: Array = kernel(A[:, chosen], B[:, chosen])
         return values
 
