@@ -66,7 +66,14 @@ class BoundsScaler:
 
     @classmethod
     def identity(cls, n: int) -> BoundsScaler:
-        """Return the scaler of n columns that changes nothing."""
+        """Return the scaler that changes nothing.
+
+        Args:
+            n: Number of columns.
+
+        Returns:
+            The scaler with bounds -1 and 1.
+        """
         return cls(-np.ones(n), np.ones(n))
 
     @property
@@ -80,15 +87,36 @@ class BoundsScaler:
         return 0.5 * (self.high - self.low)
 
     def transform(self, values: Floats) -> Floats:
-        """Scale values (..., n)."""
+        """Scale values to [-1, 1].
+
+        Args:
+            values: (..., n), in their units.
+
+        Returns:
+            Scaled values, (..., n).
+        """
         return (np.asarray(values, dtype=float) - self.centre) / self.half_range
 
     def inverse_transform(self, values: Floats) -> Floats:
-        """Return scaled values (..., n) to their units."""
+        """Undo the scaling.
+
+        Args:
+            values: Scaled values, (..., n).
+
+        Returns:
+            Values in their units, (..., n).
+        """
         return np.asarray(values, dtype=float) * self.half_range + self.centre
 
     def transform_covariance(self, covariance: Floats) -> Floats:
-        """Scale a covariance (n, n)."""
+        """Scale a covariance.
+
+        Args:
+            covariance: (n, n), in the units of the values.
+
+        Returns:
+            Covariance of the scaled values, (n, n).
+        """
         return covariance / np.outer(self.half_range, self.half_range)
 
 
