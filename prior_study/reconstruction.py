@@ -62,14 +62,7 @@ class Distance:
 
 
 def distance(found: Moments, true: Moments) -> Distance:
-    """Distance of sampled functions from the exact moments of a functional prior.
-
-    Args:
-        found: Moments of the functions.
-        true: Moments of the prior, on the same grid.
-
-    Returns:
-        Three numbers, zero for equal moments.
+    """Distance of functions from a functional prior by their moments; zero for equal moments.
 
     Source: Gelbrich (1990) for the Wasserstein distance.
     """
@@ -100,14 +93,9 @@ def half_widths(functions: np.ndarray) -> np.ndarray:
 
 
 def width_error(found: np.ndarray, true: np.ndarray) -> float:
-    """Root mean square over the grid of log(w / w0), of half widths w of functions.
+    """Root mean square over the grid of log(w / w0), of the half widths of functions (K, n).
 
-    Args:
-        found: Functions, (K, n).
-        true: Half widths w0 of the functional prior, (n,).
-
-    Returns:
-        Zero for equal widths, log 2 = 0.69 for widths twice or half of the true ones.
+    It is zero for the true half widths w0 (n,), and log 2 = 0.69 for twice or half of them.
     """
     ratio = np.log(half_widths(found) / true)
     return float(np.sqrt(np.mean(ratio**2)))
@@ -121,18 +109,18 @@ def sampled_functions(
     count: int,
     seed: int,
 ) -> np.ndarray:
-    """Learn a weight prior from an ensemble, draw networks from it and evaluate them.
+    """Networks drawn from a weight prior that is learnt from an ensemble, on a grid.
 
     Args:
-        kind: "isotropic", "factorised", "generalised_normal" or "low_rank".
-        weights: ω0^[k], (K, d).
+        kind: Of the weight prior, one of WEIGHT_PRIOR_NAMES.
+        weights: ω0^[k] of the ensemble, (K, d).
         architecture: Their layout.
         grid: (n, 1).
-        count: How many networks.
+        count: Number of networks drawn.
         seed: Of the draws.
 
     Returns:
-        f^ω(grid), (count, n) float32.
+        Functions, (count, n) float32.
     """
     density = WEIGHT_PRIORS[kind].fit(weights, architecture)
     address = spawn(seed_sequence(seed), WEIGHT_PRIOR_NAMES.index(kind))

@@ -49,16 +49,7 @@ class WeightStatistics:
 def weight_statistics(
     weights: np.ndarray, architecture: Architecture, seed: int = 0
 ) -> WeightStatistics:
-    """Describe the weights of an ensemble.
-
-    Args:
-        weights: ω0^[k], (K, d).
-        architecture: Their layout.
-        seed: Of the bootstrap.
-
-    Returns:
-        The statistics.
-    """
+    """Describe the weights ω0^[k] of an ensemble, (K, d); the seed is that of the bootstrap."""
     weights = np.asarray(weights, dtype=float)
     centred = weights - weights.mean(axis=0)
     kernels = [centred[:, layer.kernel] for layer in architecture.layers]
@@ -81,15 +72,7 @@ def weight_statistics(
 
 
 def variance_error(centred: np.ndarray, seed: int = 0) -> float:
-    """Standard error of the variance of a group by drawing networks anew.
-
-    Args:
-        centred: Demeaned weights of the group, (K, n).
-        seed: Of the draws.
-
-    Returns:
-        Standard deviation of the variance over the bootstrap.
-    """
+    """Bootstrap standard error, over the networks, of the variance of demeaned weights (K, n)."""
     K, n = centred.shape
     gram = centred @ centred.T
     draws = np.random.default_rng(seed).multinomial(K, np.full(K, 1.0 / K), BOOTSTRAPS)
@@ -98,13 +81,9 @@ def variance_error(centred: np.ndarray, seed: int = 0) -> float:
 
 
 def histogram(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Histogram over ± 4 standard deviations; what lies beyond counts in the total.
+    """Bin edges (bins+1,) and densities (bins,) of demeaned weights over ± 4 standard deviations.
 
-    Args:
-        centred: Demeaned weights, (K, n).
-
-    Returns:
-        Bin edges (bins+1,) and densities (bins,).
+    What lies beyond counts in the total.
     """
     half = HISTOGRAM_WIDTH * centred.std()
     counts, edges = np.histogram(centred, bins=HISTOGRAM_BINS, range=(-half, half))
@@ -112,15 +91,7 @@ def histogram(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def correlation(centred: np.ndarray, count: int) -> np.ndarray:
-    """Correlations over the networks between weights spread evenly over a kernel.
-
-    Args:
-        centred: Demeaned weights, (K, n).
-        count: How many weights, at most n.
-
-    Returns:
-        Matrix (m, m) with m = min(count, n).
-    """
+    """Correlations (m, m) of at most `count` weights, spread evenly over a kernel (K, n)."""
     chosen = np.linspace(0, centred.shape[1] - 1, min(count, centred.shape[1])).astype(int)
     return np.corrcoef(centred[:, chosen], rowvar=False)
 

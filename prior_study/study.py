@@ -84,15 +84,7 @@ class Study:
 
 
 def run(config: StudyConfig, progress: bool = False) -> Study:
-    """Run the study.
-
-    Args:
-        config: Settings.
-        progress: Whether to show progress bars.
-
-    Returns:
-        The study; it is a function of config alone.
-    """
+    """Run the study, with progress bars on request; it is a function of config alone."""
     return Study(config, {name: _study_prior(name, config, progress) for name in config.priors})
 
 
@@ -122,16 +114,7 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
 
 
 def pretrain(name: str, config: StudyConfig, progress: bool = False) -> Pretrained:
-    """Fit networks to realisations of a functional prior (appendix A of the paper).
-
-    Args:
-        name: Of the prior.
-        config: Settings.
-        progress: Whether to show a progress bar.
-
-    Returns:
-        The pre-trained networks.
-    """
+    """Fit networks to realisations of a functional prior (appendix A of the paper)."""
     correction = BIAS_CORRECTION[config.optimiser]
     return bnn.pretrain(
         STUDY_PRIORS[name].process,
@@ -151,10 +134,7 @@ def source_functions(
 ) -> list[np.ndarray]:
     """Functions of each of SOURCES on the grid, (K or config.functions, n) each.
 
-    Args:
-        prior: The functional prior.
-        weights: Pre-trained weights, (K, d).
-        config: Settings.
+    The weights (K, d) are those of the networks pre-trained to the prior.
     """
     # Other draws than those that the networks were fitted to.
     realisations = prior.process.sample(config.grid, len(weights), config.seed + 1)[:, :, 0]
@@ -167,12 +147,7 @@ def source_functions(
 
 
 def save(study: Study, path: Path) -> None:
-    """Write a study as one .npz file of plain arrays.
-
-    Args:
-        study: What to write.
-        path: The file; its folder must exist.
-    """
+    """Write a study as one .npz file of plain arrays, in a folder that exists."""
     arrays = {"format": np.array(FORMAT), "config": np.array(json.dumps(asdict(study.config)))}
     for name, result in study.results.items():
         for part in fields(result):
@@ -184,13 +159,7 @@ def save(study: Study, path: Path) -> None:
 
 
 def load(path: Path) -> Study:
-    """Read a study.
-
-    Args:
-        path: A file that `save` wrote.
-
-    Returns:
-        The study.
+    """Read a study from a file that `save` wrote.
 
     Raises:
         ValueError: If the file is no study or one of another format.
