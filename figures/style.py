@@ -4,6 +4,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -22,6 +23,15 @@ def save(figure: Figure, path: Path) -> None:
     if empty or not shown:
         raise ValueError(f"{path.name}: panel {empty[0] if empty else 1} shows nothing")
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def legend(figure: Figure, columns: int) -> None:
+    """One legend below all panels, with each label once."""
+    entries: dict[str, Artist] = {}
+    for axes in figure.axes:
+        handles, labels = axes.get_legend_handles_labels()
+        entries |= dict(zip(labels, handles, strict=True))
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
 
 
 def shows_something(axes: Axes) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from bnn import (
     ExactPosterior,
     GaussianProcessPrior,
     LinearMean,
-    Pretrained,
     TrainingSettings,
     anchor,
     pretrain,
@@ -82,71 +82,6 @@ def exact_posterior(lengthscale: float) -> Prediction:
     return Prediction(mean[:, 0], covariance, posterior.predict(X))
 
 
-def vanilla(settings: Example1D, seed: int) -> Prediction:
-    """Vanilla ensemble (Algorithm 1)."""
-    members = train_vanilla(
-        *load_data(),
-        noise=NOISE,
-        n_members=settings.n_members,
-        hidden=HIDDEN,
-        settings=training(VANILLA_EPOCHS, settings),
-        random_state=seed,
-    )
-    return Prediction.of_networks(members.sample)
-
-
-def training(epochs: int, settings: Example1D) -> TrainingSettings:
-    """Settings of the training loop."""
-    return TrainingSettings(epochs=epochs, bias_correction=settings.bias_correction)
-
-
-def pretrained(lengthscale: float, settings: Example1D, seed: int) -> Pretrained:
-    """Networks pre-trained to the functional prior (Algorithm 3)."""
-    epochs = round(settings.pretrain_epochs_scale * PRETRAIN_EPOCHS[lengthscale])
-    return pretrain(
-        functional_prior(lengthscale),
-        n_features=1,
-        prior_points=settings.prior_points,
-        n_pretrained=settings.n_pretrained,
-        hidden=HIDDEN,
-        settings=training(max(epochs, 1), settings),
-        random_state=seed,
-    )
-
-
-def anchored(
-    networks: Pretrained,
-    regulariser: str,
-    epochs: int,
-    settings: Example1D,
-    seed: int,
-    anchors: str | np.ndarray = "pretrained",
-) -> Prediction:
-    """Anchored ensemble (Algorithm 2), which starts from the pre-trained weights.
-
-    Args:
-        networks: Pre-trained.
-        regulariser: "low_rank" (correlated, as proposed) or "factorised".
-        epochs: To train to the data.
-        settings: Sizes.
-        seed: Of everything that is random.
-        anchors: See bnn.anchor.
-    """
-    members = anchor(
-        networks,
-        *load_data(),
-        noise=NOISE,
-        n_members=settings.n_members,
-        regulariser=regulariser,
-        anchors=anchors,
-        start=networks.weights[: settings.n_members],
-        resampling="likelihood",
-        settings=training(epochs, settings),
-        random_state=seed,
-    )
-    return Prediction.of_networks(members.sample)
-
-
 def first_layer_anchors(weights: np.ndarray, architecture: Architecture) -> np.ndarray:
     """Anchors in which every hidden kernel repeats the first one.
 
@@ -181,16 +116,47 @@ def run(
         "vanilla", then for each length scale L "prior L", "anchored L", "factorised L",
         "published L" (factorised with the published anchors) and "exact L".
     """
-    found = {"vanilla": vanilla(settings, seed)}
+
+    def training(epochs: float) -> TrainingSettings:
+        return TrainingSettings(
+            epochs=max(round(epochs), 1), bias_correction=settings.bias_correction
+        )
+
+    common: dict[str, Any] = {
+        "noise": NOISE, "n_members": settings.n_members, "resampling": "likelihood",
+        "random_state": seed,
+    }  # fmt: skip
+    epochs = training(VANILLA_EPOCHS)
+    members = train_vanilla(*load_data(), hidden=HIDDEN, settings=epochs, **common)
+    found = {"vanilla": Prediction.of_networks(members.sample)}
     for scale in lengthscales:
-        networks, epochs = pretrained(scale, settings, seed), CORRELATED_EPOCHS[scale]
-        factorised = (networks, "factorised", FACTORISED_EPOCHS, settings, seed)
+        networks = pretrain(
+            functional_prior(scale),
+            n_features=1,
+            prior_points=settings.prior_points,
+            n_pretrained=settings.n_pretrained,
+            hidden=HIDDEN,
+            settings=training(settings.pretrain_epochs_scale * PRETRAIN_EPOCHS[scale]),
+            random_state=seed,
+        )
+        found[f"prior {scale:g}"] = Prediction.of_networks(networks.sample)
         own = networks.weights[: settings.n_members]
         repeated = first_layer_anchors(own, networks.architecture)
-        found[f"prior {scale:g}"] = Prediction.of_networks(networks.sample)
-        found[f"anchored {scale:g}"] = anchored(networks, "low_rank", epochs, settings, seed)
-        found[f"factorised {scale:g}"] = anchored(*factorised)
-        found[f"published {scale:g}"] = anchored(*factorised, anchors=repeated)
+        for name, regulariser, epochs, anchors in (
+            ("anchored", "low_rank", training(CORRELATED_EPOCHS[scale]), own),
+            ("factorised", "factorised", training(FACTORISED_EPOCHS), own),
+            ("published", "factorised", training(FACTORISED_EPOCHS), repeated),
+        ):
+            members = anchor(
+                networks,
+                *load_data(),
+                regulariser=regulariser,
+                anchors=anchors,
+                start=own,
+                settings=epochs,
+                **common,
+            )
+            found[f"{name} {scale:g}"] = Prediction.of_networks(members.sample)
         found[f"exact {scale:g}"] = exact_posterior(scale)
     return found
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from figures.example_1d.ensembles import GRID, SLOPE, Prediction, load_data, truth
-from figures.style import STYLE
+from figures.style import STYLE, legend
 
 LIMITS = (-4.5, 4.5)
 
@@ -36,14 +36,6 @@ def _context(axes: Axes, data: bool = True) -> None:
     axes.set_xticks((-1, -0.5, 0, 0.5, 1))
 
 
-def _legend(figure: Figure, columns: int) -> None:
-    entries: dict = {}
-    for axes in figure.axes:
-        handles, labels = axes.get_legend_handles_labels()
-        entries |= dict(zip(labels, handles, strict=True))
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
-
-
 @plt.style.context(STYLE)
 def vanilla(found: Mapping[str, Prediction]) -> Figure:
     """Fig. 6 a: the vanilla ensemble, which knows no prior."""
@@ -51,7 +43,7 @@ def vanilla(found: Mapping[str, Prediction]) -> Figure:
     _band(axes, found["vanilla"], "ensemble")
     _context(axes)
     axes.set_title("vanilla ensemble")
-    _legend(figure, 2)
+    legend(figure, 2)
     return figure
 
 
@@ -70,7 +62,7 @@ def anchored(found: Mapping[str, Prediction], lengthscales: Sequence[float]) -> 
         _exact(right, found[f"exact {scale:g}"])
         _context(right)
         right.set_title(f"anchored ensemble, $L = {scale:g}$")
-    _legend(figure, 4)
+    legend(figure, 4)
     return figure
 
 
@@ -88,5 +80,5 @@ def factorised(found: Mapping[str, Prediction], lengthscales: Sequence[float]) -
             _exact(axes, found[f"exact {scale:g}"])
             _context(axes)
             axes.set_title(f"factorised, $L = {scale:g}$: {how}")
-    _legend(figure, 3)
+    legend(figure, 3)
     return figure

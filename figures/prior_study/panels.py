@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from scipy.stats import gennorm, norm
 
 from bnn.evaluation.plots import plot_singular_values
-from figures.style import STYLE
+from figures.style import STYLE, legend
 from prior_study import STUDY_PRIORS, PriorResult, Study
 from prior_study.reconstruction import WEIGHT_PRIOR_NAMES
 from prior_study.study import SOURCES
@@ -37,7 +37,7 @@ def priors(study: Study) -> Figure:
         axes.set(title=f"prior {name}: {STUDY_PRIORS[name].label}", xlabel="$x$", xlim=(-1, 1))
         axes.set_ylim(-LIMIT[name], LIMIT[name])
     panels[0, 0].set_ylabel("$y$")
-    figure.legend(*_unique_legend(panels[0, 0]), loc="outside lower center", ncols=4)
+    legend(figure, 4)
     return figure
 
 
@@ -48,12 +48,6 @@ def _realisations(axes: Axes, result: PriorResult) -> None:
     for member, colour in ((0, "C0"), (1, "C1")):
         axes.plot(x, result.fitted[member, inside], color=colour, label=f"network {member + 1}")
     axes.plot(x, values[:2].T, color="k", lw=0.8, ls=":", label="their realisations")
-
-
-def _unique_legend(axes: Axes) -> tuple[list, list]:
-    handles, labels = axes.get_legend_handles_labels()
-    entries = dict(zip(labels, handles, strict=True))
-    return list(entries.values()), list(entries)
 
 
 @plt.style.context(STYLE)
@@ -74,7 +68,7 @@ def histograms(study: Study, shown: Sequence[str] = SHOWN) -> Figure:
             axes.set(title=f"prior {name}, $W^{{({layer})}}$, $β_0$ = {beta:.2f}")
             axes.set(xlabel=r"$\omega - \mu_0$")
         row[0].set_ylabel("probability density")
-    figure.legend(*_unique_legend(figure.axes[0]), loc="outside lower center", ncols=3)
+    legend(figure, 3)
     return figure
 
 
@@ -109,7 +103,7 @@ def reconstructed(study: Study) -> Figure:
         axes.set_title(f"prior {name}\n{axes.get_title()}")
     for axes in panels[-1]:
         axes.set_xlabel("$x$")
-    figure.legend(*_unique_legend(panels[0, 0]), loc="outside lower center", ncols=3)
+    legend(figure, 3)
     return figure
 
 
@@ -144,7 +138,7 @@ def distances(study: Study) -> Figure:
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.grid(axis="y", lw=0.4)
-    figure.legend(*_unique_legend(panels[0]), loc="outside lower center", ncols=4)
+    legend(figure, 4)
     return figure
 
 

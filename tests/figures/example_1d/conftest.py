@@ -1,0 +1,14 @@
+"""The one-dimensional example in small, run once."""
+
+import pytest
+
+from figures.example_1d.ensembles import repeat
+from figures.pipeline.settings import Example1D
+
+
+@pytest.fixture(scope="session")
+def repeats():
+    settings = Example1D(
+        repeats=2, n_pretrained=6, n_members=4, prior_points=40, pretrain_epochs_scale=0.02
+    )
+    return repeat(settings, seed=1)

@@ -1,0 +1,44 @@
+"""Data, ensembles and exact posterior of the one-dimensional example."""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from bnn import Architecture
+from figures.example_1d import ensembles as example_1d
+
+
+def test_published_data_lie_around_the_truth_as_the_noise_says():
+    X, y = example_1d.load_data()
+    assert X.shape == (30, 1)
+    # Rounding x to two decimals adds slope² · 0.01² / 12 to the variance, slope up to 9.5.
+    squares = np.sum((y - example_1d.truth(X[:, 0])) ** 2) / (0.1**2 + 9.5**2 * 0.01**2 / 12)
+    assert chi2.ppf(0.001, 30) < squares < chi2.ppf(0.999, 30)
+
+
+def test_exact_posterior_is_certain_at_the_data_and_the_prior_far_away():
+    found = example_1d.exact_posterior(0.1)
+    x = example_1d.GRID[:, 0]
+    assert found.std[np.argmin(np.abs(x + 0.46))] < 0.1
+    assert found.std[0] == pytest.approx(1.0, abs=0.01)
+    assert found.mean[0] == pytest.approx(2 * x[0], abs=0.05)
+
+
+def test_published_anchors_repeat_the_first_kernel_and_leave_the_start_alone():
+    architecture = Architecture((1, 5, 5, 5, 1))
+    weights = architecture.initial_weights(3, 0)
+    before = weights.copy()
+    anchors = example_1d.first_layer_anchors(weights, architecture)
+    np.testing.assert_array_equal(weights, before)
+    unpacked = architecture.unpack(anchors)
+    for kernel, _ in unpacked[1:-1]:
+        np.testing.assert_array_equal(kernel, np.repeat(unpacked[0][0], 5, axis=1))
+    for layer in (0, 3):
+        part = slice(architecture.layers[layer].start, architecture.layers[layer].stop)
+        np.testing.assert_array_equal(anchors[:, part], weights[:, part])
+
+
+def test_repeats_differ_but_the_exact_posterior_does_not(repeats):
+    first, second = repeats
+    assert np.abs(first["vanilla"].mean - second["vanilla"].mean).max() > 1e-3
+    np.testing.assert_array_equal(first["exact 1"].mean, second["exact 1"].mean)

@@ -1,0 +1,18 @@
+"""Pictures of the one-dimensional example."""
+
+import matplotlib.pyplot as plt
+
+from figures.example_1d import ensembles as example_1d
+from figures.example_1d import panels as example_1d_panels
+
+
+def test_pictures_of_the_example_show_data_and_bands(repeats):
+    found, scales = repeats[0], example_1d.LENGTHSCALES
+    figures = [
+        example_1d_panels.vanilla(found),
+        example_1d_panels.anchored(found, scales),
+        example_1d_panels.factorised(found, scales),
+    ]
+    for figure in figures:
+        assert all(axes.collections and axes.get_xlabel() for axes in figure.axes)
+        plt.close(figure)
