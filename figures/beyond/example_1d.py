@@ -1,14 +1,20 @@
 """How far every method ends from the exact posterior of the one-dimensional example."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from bnn import FunctionAnchoredEnsemble
-from figures.beyond.methods import FUNCTION_HIDDEN, fit_as_far_as_it_goes
+from bnn import TrainingSettings, pretrain
 from figures.beyond.scores import distance_to
-from figures.beyond.weights import METHODS, Data, Method, pretrain, train_weights
+from figures.beyond.weights import (
+    METHODS,
+    PAPER,
+    SMOOTH,
+    Data,
+    Method,
+    train_functions,
+    train_weights,
+)
 from figures.example_1d.ensembles import (
     CORRELATED_EPOCHS,
     FACTORISED_EPOCHS,
@@ -17,7 +23,6 @@ from figures.example_1d.ensembles import (
     NOISE,
     PRETRAIN_EPOCHS,
     VANILLA_EPOCHS,
-    Prediction,
     exact_posterior,
     functional_prior,
     load_data,
@@ -37,61 +42,18 @@ class Curves:
     distance: dict[str, float]
 
 
-def epochs_of(method: Method, lengthscale: float, scale: float) -> int:
+def epochs_of(method: Method, lengthscale: float) -> int:
     """Published epochs of a method, times ten where it is trained to convergence."""
     epochs = CORRELATED_EPOCHS[lengthscale]
     if method.regulariser == "none" and not method.warm:
         epochs = VANILLA_EPOCHS
     elif method.regulariser not in ("none", "low_rank"):
         epochs = FACTORISED_EPOCHS
-    return max(round(scale * epochs * (CONVERGED if method.converged else 1)), 1)
-
-
-def curves(samples: np.ndarray, exact: Prediction) -> Curves:
-    """Moments of functions on GRID, (K, n), and their distance to the exact posterior."""
-    away = distance_to((exact.mean[:, None], exact.std[:, None]), samples[:, :, None])
-    return Curves(samples.mean(axis=0), samples.std(axis=0, ddof=1), away)
-
-
-def weight_samples(
-    lengthscale: float, settings: Beyond, seed: int
-) -> Iterator[tuple[str, np.ndarray]]:
-    """Every method in weight space from one pre-training: name and functions on GRID, (K, n)."""
-    X, y = load_data()
-    data = Data(X, y[:, None], np.array([NOISE]))
-    scale, points = settings.example_epochs_scale, settings.prior_points
-    epochs = max(round(scale * PRETRAIN_EPOCHS[lengthscale]), 1)
-    networks = pretrain(
-        functional_prior(lengthscale), 1, settings.example_pretrained, points, epochs, seed
-    )
-    for name, method in METHODS.items():
-        epochs = epochs_of(method, lengthscale, scale)
-        trained = train_weights(
-            method, networks, data, settings.example_members, epochs, seed, "likelihood"
-        )
-        yield name, trained.members.sample(GRID)[:, :, 0]
-
-
-def function_samples(lengthscale: float, settings: Beyond, seed: int) -> np.ndarray:
-    """Functional anchoring with smooth networks, (K, n) on GRID."""
-    X, y = load_data()
-    epochs = round(settings.example_epochs_scale * PRETRAIN_EPOCHS[lengthscale])
-    ensemble = FunctionAnchoredEnsemble(
-        functional_prior(lengthscale),
-        points=settings.function_points,
-        hidden=FUNCTION_HIDDEN,
-        n_pretrained=settings.example_members,
-        n_members=settings.example_members,
-        noise=NOISE,
-        prior_points=settings.prior_points,
-        pretrain_epochs=max(epochs, 1),
-        random_state=seed,
-    )
-    return fit_as_far_as_it_goes(ensemble, X, y).sample(GRID)[:, :, 0]
+    return epochs * (CONVERGED if method.converged else 1)
 
 
 def run_example(lengthscale: float, settings: Beyond, seed: int) -> dict[str, Curves]:
-    """Every method once.
+    """Every method once, those in weight space from one pre-training.
 
     Args:
         lengthscale: L of the functional prior.
@@ -101,22 +63,55 @@ def run_example(lengthscale: float, settings: Beyond, seed: int) -> dict[str, Cu
     Returns:
         Method → curves; "sampled" are draws from the exact posterior, "exact" is that posterior.
     """
-    exact = exact_posterior(lengthscale)
-    found = {
-        name: curves(samples, exact)
-        for name, samples in weight_samples(lengthscale, settings, seed)
-    }
-    found["function"] = curves(function_samples(lengthscale, settings, seed), exact)
-    draws = np.random.default_rng(seed).multivariate_normal(
-        exact.mean, exact.covariance, settings.example_members, method="eigh"
+    X, y = load_data()
+    data, exact = Data(X, y[:, None], np.array([NOISE])), exact_posterior(lengthscale)
+    count = settings.example_members
+
+    def scaled(epochs: int) -> int:
+        return max(round(settings.example_epochs_scale * epochs), 1)
+
+    networks, smooth = (
+        pretrain(
+            functional_prior(lengthscale),
+            n_features=1,
+            prior_points=settings.prior_points,
+            n_pretrained=number,
+            settings=TrainingSettings(epochs=scaled(PRETRAIN_EPOCHS[lengthscale])),
+            random_state=seed,
+            **network,
+        )
+        for number, network in ((settings.example_pretrained, PAPER), (count, SMOOTH))
     )
-    found["sampled"] = curves(draws, exact)
-    found["exact"] = Curves(exact.mean, exact.std, {"mean": 0.0, "std": 0.0})
-    return found
+    members = {
+        name: train_weights(
+            method,
+            networks,
+            data,
+            n_members=count,
+            epochs=scaled(epochs_of(method, lengthscale)),
+            seed=seed,
+            resampling="likelihood",
+        )
+        for name, method in METHODS.items()
+    }
+    members["function"] = train_functions(smooth, data, settings.function_points, seed)
+    samples = {name: each.sample(GRID)[:, :, 0] for name, each in members.items()}
+    samples["sampled"] = np.random.default_rng(seed).multivariate_normal(
+        exact.mean, exact.covariance, count, method="eigh"
+    )
+    curves = {
+        name: Curves(
+            each.mean(axis=0),
+            each.std(axis=0, ddof=1),
+            distance_to((exact.mean, exact.std), each),
+        )
+        for name, each in samples.items()
+    }
+    return curves | {"exact": Curves(exact.mean, exact.std, {"mean": 0.0, "std": 0.0})}
 
 
 def run_examples(settings: Beyond, seed: int) -> dict[str, list[dict[str, Curves]]]:
-    """Both length scales, `settings.example_repeats` times: "L = ..." → one mapping a repeat."""
+    """Both length scales, `settings.example_repeats` times: "L = ..." → one mapping per repeat."""
     seeds = seeds_of(seed, settings.example_repeats)
     return {
         f"L = {scale:g}": [run_example(scale, settings, s) for s in seeds] for scale in LENGTHSCALES
@@ -124,5 +119,5 @@ def run_examples(settings: Beyond, seed: int) -> dict[str, list[dict[str, Curves
 
 
 def distances(repeats: list[dict[str, Curves]]) -> list[dict[str, dict[str, float]]]:
-    """The distances alone, one mapping a repeat."""
-    return [{name: found.distance for name, found in repeat.items()} for repeat in repeats]
+    """The distances alone, one mapping per repeat."""
+    return [{name: curves.distance for name, curves in repeat.items()} for repeat in repeats]

@@ -12,7 +12,7 @@ from figures.beyond.methods import LABELS
 from figures.beyond.tables import COMPARED, HEADINGS
 from figures.example_1d.ensembles import GRID, load_data
 from figures.scores import Spread
-from figures.style import STYLE
+from figures.style import STYLE, legend
 
 SHOWN_1D = ("vanilla", "low_rank", "none", "low_rank_converged", "function", "sampled")
 UNITS = {"rmse": " (scaled)", "elppd": ", sum over test cells"}
@@ -55,8 +55,7 @@ def methods(
         axes.grid(axis="y", lw=0.3)
     panels[0].set_yticks(range(len(rows)), [LABELS[method] for method in rows])
     panels[0].invert_yaxis()
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    legend(figure, 2)
     return figure
 
 

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from bnn import ExactPosterior, GaussianProcessPrior
+from bnn import GaussianProcessPrior
 from bnn.function_priors.evidence import fit_prior, lengthscales
 from bnn.noise import replicate_covariance
-from fe_data.dataset.table import load_table
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
 from figures.beyond.weights import Data
-from figures.materials.problem import FEATURES, OUTPUT_SCALING, available
-from figures.pipeline.paths import table_path
+from figures.materials.problem import FEATURES, OUTPUT_SCALING, load_designs
 
 # Linear means whose evidence is compared: features, intercept. The first is the paper's.
 MEANS = {
@@ -26,39 +24,34 @@ REPLICATE_DESIGNS = ("replicates", "noise")
 LONG = 10.0  # a length scale of five ranges of its input, over which the kernel falls by 2 %
 
 
-def priors_by_evidence(data: Data) -> dict[str, GaussianProcessPrior]:
-    """Priors with the best variances and length scales, one for each form of the mean."""
-    return {
-        name: fit_prior(
-            data.X,
-            data.y,
-            data.noise,
-            mean_features=features,
-            intercept=intercept,
-            coefficient_variance=1.0,
-        )
-        for name, (features, intercept) in MEANS.items()
-    }
-
-
-def log_evidence(prior: GaussianProcessPrior, data: Data) -> float:
-    """Log p(y | X) of a prior."""
-    return ExactPosterior(prior, noise=data.noise).fit(data.X, data.y).log_evidence()
-
-
-def best_prior(priors: dict[str, GaussianProcessPrior], data: Data) -> str:
-    """Name of the prior with the largest evidence."""
-    return max(priors, key=lambda name: log_evidence(priors[name], data))
+def prior_by_evidence(data: Data, mean: str) -> GaussianProcessPrior:
+    """The best variances and length scales for a form of the mean, a key of MEANS."""
+    features, intercept = MEANS[mean]
+    return fit_prior(
+        data.X,
+        data.y,
+        data.noise,
+        mean_features=features,
+        intercept=intercept,
+        coefficient_variance=1.0,
+    )
 
 
 @dataclass(frozen=True)
 class Relevance:
-    """Which inputs an output depends on, by the evidence and in the paper."""
+    """Which inputs an output depends on, by the evidence and in the paper.
+
+    Attributes:
+        output: Name of the output.
+        lengthscales: Of each input, scaled.
+        chosen: Inputs of the mean, and those whose length scale is not long.
+        paper: Inputs in the paper's Table 2.
+    """
 
     output: str
-    lengthscales: list[float]  # scaled, one an input
-    chosen: list[str]  # inputs of the mean, and those whose length scale is not long
-    paper: list[str]  # inputs of the paper's Table 2
+    lengthscales: list[float]
+    chosen: list[str]
+    paper: list[str]
 
 
 def relevance(prior: GaussianProcessPrior, mean: str) -> list[Relevance]:
@@ -81,7 +74,7 @@ def relevance(prior: GaussianProcessPrior, mean: str) -> list[Relevance]:
     ]
 
 
-def subset_counts(rows: Sequence[Relevance]) -> dict[str, Any]:
+def subset_counts(outputs: Sequence[Relevance]) -> dict[str, Any]:
     """How the inputs found by the evidence compare with the paper's subsets.
 
     Returns:
@@ -89,11 +82,12 @@ def subset_counts(rows: Sequence[Relevance]) -> dict[str, Any]:
         recovered: Those among them that the evidence leaves out too.
         dropped: Inputs that the paper keeps and the evidence leaves out.
     """
-    left_out = [(r, i) for r in rows for i in INPUT_NAMES if i not in r.paper]
+    left_out = [(each, i) for each in outputs for i in INPUT_NAMES if i not in each.paper]
+    dropped = [(each, i) for each in outputs for i in each.paper if i not in each.chosen]
     return {
-        "left_out": [f"{i} of {r.output}" for r, i in left_out],
-        "recovered": [f"{i} of {r.output}" for r, i in left_out if i not in r.chosen],
-        "dropped": [f"{i} of {r.output}" for r in rows for i in r.paper if i not in r.chosen],
+        "left_out": [f"{i} of {each.output}" for each, i in left_out],
+        "recovered": [f"{i} of {each.output}" for each, i in left_out if i not in each.chosen],
+        "dropped": [f"{i} of {each.output}" for each, i in dropped],
     }
 
 
@@ -106,13 +100,15 @@ def replicate_noise(data_dir: Path | str) -> tuple[np.ndarray, int] | None:
     Returns:
         None where the folder has no replicates.
     """
-    outputs, groups = [], []
-    for design in REPLICATE_DESIGNS:
-        if available(data_dir, design):
-            table = load_table(table_path(Path(data_dir), design))
-            outputs.append(OUTPUT_SCALING.transform(table.outputs))
-            groups += [f"{design} {group}" for group in table.group]
-    if not outputs:
+    tables = load_designs(data_dir, REPLICATE_DESIGNS)
+    if not tables:
         return None
-    y = np.concatenate(outputs)
+    y = np.concatenate([OUTPUT_SCALING.transform(table.outputs) for table in tables.values()])
+    groups = [f"{design} {group}" for design, table in tables.items() for group in table.group]
     return replicate_covariance(y, np.array(groups)), len(y) - len(set(groups))
+
+
+def correlation(covariance: np.ndarray) -> np.ndarray:
+    """Correlation matrix of a covariance."""
+    deviation = np.sqrt(np.diag(covariance))
+    return covariance / np.outer(deviation, deviation)

@@ -58,8 +58,8 @@ def distance_to(exact: tuple[np.ndarray, np.ndarray], samples: np.ndarray) -> di
     """Distance of an ensemble's moments to an exact posterior.
 
     Args:
-        exact: Mean and standard deviation, (n, n_out) each.
-        samples: (K, n, n_out).
+        exact: Mean and standard deviation, (n, n_out) or (n,) each.
+        samples: (K, n, n_out) or (K, n).
 
     Returns:
         mean: |mean - exact mean| averaged over points and outputs.

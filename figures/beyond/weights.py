@@ -1,21 +1,26 @@
-"""Ablation of the anchored ensemble in weight space: what the start and the regulariser do."""
+"""How networks are trained in notebook 05: the ablation in weight space, and in function space."""
 
+import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
-import bnn
 from bnn import (
-    GaussianProcessPrior,
+    FunctionAnchoring,
     LowRankGaussian,
     Members,
     Pretrained,
     TrainingSettings,
     anchor,
+    anchor_functions,
     data_gradient,
 )
 
-HIDDEN = (20, 20, 20, 20)
+# The paper's network, and a smooth one that follows realisations of a prior more closely.
+PAPER: dict[str, Any] = {"hidden": (20, 20, 20, 20), "activation": "leaky_relu"}
+SMOOTH: dict[str, Any] = {"hidden": (50, 50, 50), "activation": "silu"}
 
 
 @dataclass(frozen=True)
@@ -54,74 +59,17 @@ CORE = ("vanilla", "none", "low_rank")  # trained on every training set
 
 @dataclass(frozen=True)
 class Data:
-    """Training data in scaled units, with the noise that the methods are told."""
-
-    X: np.ndarray  # (N, n_in)
-    y: np.ndarray  # (N, n_out)
-    noise: np.ndarray  # standard deviations (n_out,) or Σ_noise (n_out, n_out)
-
-
-@dataclass(frozen=True)
-class Trained:
-    """Networks trained to data.
+    """Training data in scaled units, with the noise that the methods are told.
 
     Attributes:
-        members: The networks.
-        anchors: Pre-trained weights ω0 of the same networks, (K, d).
-        prior: The low-rank prior of the pre-trained weights, whatever the regulariser was.
+        X: (N, n_in).
+        y: (N, n_out).
+        noise: Standard deviations (n_out,) or Σ_noise (n_out, n_out).
     """
 
-    members: Members
-    anchors: np.ndarray
-    prior: LowRankGaussian
-
-    def diagnostics(self) -> dict[str, float]:
-        """What the low-rank regulariser saw, as means over networks.
-
-        Returns:
-            penalty: (K-1) |S⁻¹ Vᵀ (ω - ω0)|² at the end.
-            gradient_in_span: Part of |∂ data term / ∂ω|² at the start that lies in span(V).
-            step_in_span: Part of |ω - start|² that lies in span(V).
-            dimension: (K-1) / d, which a random direction would have.
-        """
-        members = self.members
-        gradient = data_gradient(members, members.start)
-        return {
-            "penalty": float(self.prior.penalty(members.weights, self.anchors).mean()),
-            "gradient_in_span": in_span(self.prior.directions, gradient),
-            "step_in_span": in_span(self.prior.directions, members.weights - members.start),
-            "dimension": self.prior.rank / members.weights.shape[1],
-        }
-
-
-def in_span(directions: np.ndarray, vectors: np.ndarray) -> float:
-    """Part of the squared length of vectors (K, d) along directions V (d, r), mean over them."""
-    vectors = np.asarray(vectors, dtype=float)
-    return float(np.mean(np.sum((vectors @ directions) ** 2, 1) / np.sum(vectors**2, 1)))
-
-
-def pretrain(
-    prior: GaussianProcessPrior, n_features: int, count: int, points: int, epochs: int, seed: int
-) -> Pretrained:
-    """Pre-train networks to realisations of a prior (Algorithm 3).
-
-    Args:
-        prior: Functional prior, in scaled units.
-        n_features: Number of inputs.
-        count: Networks.
-        points: M, at which the prior is fitted.
-        epochs: Of pre-training.
-        seed: Of everything random.
-    """
-    return bnn.pretrain(
-        prior,
-        n_features=n_features,
-        prior_points=points,
-        n_pretrained=count,
-        hidden=HIDDEN,
-        settings=TrainingSettings(epochs=epochs),
-        random_state=seed,
-    )
+    X: np.ndarray
+    y: np.ndarray
+    noise: np.ndarray
 
 
 def block(pool: Pretrained, first: int, count: int) -> Pretrained:
@@ -130,22 +78,20 @@ def block(pool: Pretrained, first: int, count: int) -> Pretrained:
 
 
 def train_weights(
-    method: Method, networks: Pretrained, data: Data, n_members: int, epochs: int, seed: int,
+    method: Method,
+    networks: Pretrained,
+    data: Data,
+    *,
+    n_members: int,
+    epochs: int,
+    seed: int,
     resampling: str = "bootstrap",
-) -> Trained:  # fmt: skip
-    """Train the first networks to data.
+) -> Members:
+    """Train the first networks to data; all of them are behind the weight prior.
 
-    Args:
-        method: How.
-        networks: Pre-trained; all of them are behind the weight prior.
-        data: To fit.
-        n_members: Networks trained.
-        epochs: Of training.
-        seed: Of resampled data, minibatches and random starts; methods with equal seeds share
-            these.
-        resampling: See bnn.anchor.
+    Methods with equal seeds share resampled data, minibatches and random starts.
     """
-    members = anchor(
+    return anchor(
         networks,
         data.X,
         data.y,
@@ -158,5 +104,47 @@ def train_weights(
         settings=TrainingSettings(epochs=epochs),
         random_state=seed,
     )
+
+
+def train_functions(networks: Pretrained, data: Data, points: int, seed: int) -> Members:
+    """Anchor networks in function space, compared at so many points beside the training inputs.
+
+    Members need not all arrive: their distance to the posterior is shown.
+    """
+    settings = FunctionAnchoring(points=points)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return anchor_functions(
+            networks, data.X, data.y, noise=data.noise, settings=settings, random_state=seed
+        )
+
+
+def diagnostics(members: Members, networks: Pretrained) -> dict[str, float]:
+    """What the low-rank regulariser sees of networks, whatever they were trained with.
+
+    Args:
+        members: Trained networks.
+        networks: Behind the low-rank prior; the first of them are the anchors.
+
+    Returns:
+        Means over the members.
+        penalty: (K-1) |S⁻¹ Vᵀ (ω - ω0)|² at the end.
+        gradient_in_span: Part of |∂ data term / ∂ω|² at the start that lies in span(V).
+        step_in_span: Part of |ω - start|² that lies in span(V).
+        dimension: (K-1) / d, which a random direction would have.
+    """
     prior = LowRankGaussian.fit(networks.weights, networks.architecture)
-    return Trained(members, networks.weights[:n_members], prior)
+    gradient = data_gradient(members, members.start)
+    penalty = prior.penalty(members.weights, networks.weights[members.numbers])
+    return {
+        "penalty": float(penalty.mean()),
+        "gradient_in_span": part_in_span(prior.directions, gradient),
+        "step_in_span": part_in_span(prior.directions, members.weights - members.start),
+        "dimension": prior.rank / members.weights.shape[1],
+    }
+
+
+def part_in_span(directions: np.ndarray, vectors: np.ndarray) -> float:
+    """Part of the squared length of vectors (K, d) along directions V (d, r), mean over them."""
+    vectors = np.asarray(vectors, dtype=float)
+    return float(np.mean(np.sum((vectors @ directions) ** 2, 1) / np.sum(vectors**2, 1)))

@@ -2,23 +2,17 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import fe_data
-from bnn import ExactPosterior
-from figures.beyond.methods import Problem
-from figures.beyond.noise import correlation, with_noise
 from figures.beyond.priors import (
     REPLICATE_DESIGNS,
-    best_prior,
-    log_evidence,
-    priors_by_evidence,
+    correlation,
     relevance,
     replicate_noise,
     subset_counts,
 )
-from figures.beyond.scores import exact_scores
+from figures.beyond.problems import Problem, exact_rows, problems_under_noise
 from figures.beyond.weights import Data
 from figures.materials.problem import fit_theta, functional_prior, load_samples, noise_std
 
@@ -30,10 +24,11 @@ def problem():
     """The out-of-distribution problem of the paper on the shipped tables."""
     train_set, test_set = (load_samples(TABLES, d) for d in ("train_beta", "test_uniform"))
     data = Data(train_set.X, train_set.y, noise_std())
-    priors = priors_by_evidence(data)
-    name = best_prior(priors, data)
-    assert name == "θ·vf"  # the paper's form of the mean has the largest evidence
-    return Problem(data, test_set, functional_prior(fit_theta(train_set)), priors[name])
+    return Problem(data, test_set, functional_prior(fit_theta(train_set)))
+
+
+def test_the_papers_form_of_the_mean_has_the_largest_evidence(problem):
+    assert problem.mean == "θ·vf"
 
 
 def test_the_papers_subsets_fall_out(problem):
@@ -53,17 +48,10 @@ def test_the_papers_subsets_fall_out(problem):
 
 def test_the_prior_by_evidence_predicts_better_than_the_papers(problem):
     """More evidence on the training cells, and a smaller error on test cells it never saw."""
-    data = problem.data
-    assert log_evidence(problem.evidence, data) > log_evidence(problem.paper, data) + 20
-    by_evidence, paper = (
-        exact_scores(
-            ExactPosterior(prior, noise=data.noise).fit(data.X, data.y),
-            problem.test.X,
-            problem.test.y,
-        )
-        for prior in (problem.evidence, problem.paper)
-    )
-    assert by_evidence["rmse"] < 0.7 * paper["rmse"]
+    evidence = problem.log_evidence
+    assert evidence[problem.mean] > evidence["paper"] + 20
+    scores = exact_rows({"outd": problem})["outd"]
+    assert scores["exact_evidence"]["rmse"] < 0.7 * scores["exact"]["rmse"]
 
 
 def test_noise_of_replicates(problem):
@@ -75,11 +63,9 @@ def test_noise_of_replicates(problem):
     table = correlation(covariance)
     assert table[0, 3] < -0.5  # b and ν: more load carried by the fibres lowers ν
     assert table[0, 4] > 0.5  # b and p_σ
-    diagonal, full = (with_noise(problem, S) for S in (np.diag(np.diag(covariance)), covariance))
-    densities = [
-        exact_scores(p.posteriors["exact"], p.test.X, p.test.y)["elppd"] for p in (diagonal, full)
-    ]
-    assert densities[1] > densities[0] + 10
+    tasks = problems_under_noise({"outd": problem}, covariance)["outd"]
+    densities = {kind: row["exact"]["elppd"] for kind, row in exact_rows(tasks).items()}
+    assert densities["of replicates"] > densities["of replicates, diagonal"] + 10
 
 
 def test_folders_without_replicates_have_no_noise_of_their_own(tables):

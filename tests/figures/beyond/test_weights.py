@@ -3,13 +3,20 @@
 import numpy as np
 import pytest
 
-from bnn import RBF, AnchoredEnsemble, GaussianProcessPrior, VanillaEnsemble
+from bnn import (
+    RBF,
+    AnchoredEnsemble,
+    GaussianProcessPrior,
+    TrainingSettings,
+    VanillaEnsemble,
+    pretrain,
+)
 from figures.beyond.weights import (
     METHODS,
     Data,
     block,
-    in_span,
-    pretrain,
+    diagnostics,
+    part_in_span,
     train_weights,
 )
 
@@ -22,7 +29,10 @@ SIZES = {"n_members": 3, "epochs": 4}
 
 @pytest.fixture(scope="module")
 def networks():
-    return pretrain(PRIOR, 2, count=5, points=20, epochs=3, seed=7)
+    settings = TrainingSettings(epochs=3)
+    return pretrain(
+        PRIOR, n_features=2, n_pretrained=5, prior_points=20, settings=settings, random_state=7
+    )
 
 
 @pytest.mark.parametrize("name", ["low_rank", "none", "factorised"])
@@ -31,8 +41,8 @@ def test_warm_methods_are_the_anchored_ensembles(name, networks):
         PRIOR, n_pretrained=5, prior_points=20, pretrain_epochs=3, noise=NOISE,
         regulariser=name, random_state=7, **SIZES,
     ).fit(X, Y)  # fmt: skip
-    trained = train_weights(METHODS[name], networks, Data(X, Y, NOISE), seed=7, **SIZES)
-    np.testing.assert_allclose(trained.members.weights, ensemble.members_.weights, atol=1e-6)
+    members = train_weights(METHODS[name], networks, Data(X, Y, NOISE), seed=7, **SIZES)
+    np.testing.assert_allclose(members.weights, ensemble.members_.weights, atol=1e-6)
 
 
 def test_the_proper_prior_is_the_anchored_ensemble_at_its_optimum(networks):
@@ -40,17 +50,17 @@ def test_the_proper_prior_is_the_anchored_ensemble_at_its_optimum(networks):
         PRIOR, n_pretrained=5, prior_points=20, pretrain_epochs=3, noise=NOISE,
         regulariser="probabilistic_pca", optimiser="gauss_newton", random_state=7, **SIZES,
     ).fit(X, Y)  # fmt: skip
-    trained = train_weights(METHODS["proper"], networks, Data(X, Y, NOISE), seed=7, **SIZES)
-    np.testing.assert_allclose(trained.members.weights, ensemble.members_.weights, atol=1e-5)
+    members = train_weights(METHODS["proper"], networks, Data(X, Y, NOISE), seed=7, **SIZES)
+    np.testing.assert_allclose(members.weights, ensemble.members_.weights, atol=1e-5)
 
 
 def test_vanilla_is_the_vanilla_ensemble(networks):
     ensemble = VanillaEnsemble(noise=NOISE, resampling="bootstrap", random_state=7, **SIZES).fit(
         X, Y
     )
-    trained = train_weights(METHODS["vanilla"], networks, Data(X, Y, NOISE), seed=7, **SIZES)
-    np.testing.assert_allclose(trained.members.weights, ensemble.members_.weights, atol=1e-6)
-    np.testing.assert_allclose(trained.members.sample(X), ensemble.sample(X), atol=1e-6)
+    members = train_weights(METHODS["vanilla"], networks, Data(X, Y, NOISE), seed=7, **SIZES)
+    np.testing.assert_allclose(members.weights, ensemble.members_.weights, atol=1e-6)
+    np.testing.assert_allclose(members.sample(X), ensemble.sample(X), atol=1e-6)
 
 
 def test_a_random_start_is_pulled_towards_the_pretrained_weights(networks):
@@ -60,15 +70,16 @@ def test_a_random_start_is_pulled_towards_the_pretrained_weights(networks):
         train_weights(METHODS[name], networks, data, n_members=3, epochs=40, seed=7)
         for name in ("vanilla", "random_low_rank")
     )
-    np.testing.assert_array_equal(free.members.start, pulled.members.start)
-    assert not np.allclose(pulled.members.start, pulled.anchors)
-    assert pulled.diagnostics()["penalty"] < free.diagnostics()["penalty"]
+    np.testing.assert_array_equal(free.start, pulled.start)
+    assert not np.allclose(pulled.start, pulled.anchors)
+    penalty = [diagnostics(each, networks)["penalty"] for each in (pulled, free)]
+    assert penalty[0] < penalty[1]
 
 
 def test_part_in_the_span():
     directions = np.eye(4)[:, :2]
-    assert in_span(directions, np.array([[3.0, 0, 4.0, 0]])) == pytest.approx(9 / 25)
-    assert in_span(directions, np.array([[1.0, 1, 0, 0], [0, 0, 1, 1]])) == pytest.approx(0.5)
+    assert part_in_span(directions, np.array([[3.0, 0, 4.0, 0]])) == pytest.approx(9 / 25)
+    assert part_in_span(directions, np.array([[1.0, 1, 0, 0], [0, 0, 1, 1]])) == pytest.approx(0.5)
 
 
 def test_blocks_of_a_pool_go_round(networks):

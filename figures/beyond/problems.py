@@ -1,0 +1,152 @@
+"""Training sets of the composite in notebook 05, with their priors and exact posteriors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from bnn import ExactPosterior, GaussianProcessPrior
+from bnn.noise import noise_covariance
+from figures.beyond.priors import MEANS, REPLICATE_DESIGNS, prior_by_evidence
+from figures.beyond.scores import distance_to, exact_scores, scores
+from figures.beyond.weights import Data
+from figures.example_1d.ensembles import DATA as EXAMPLE_DATA
+from figures.materials.problem import (
+    Samples,
+    available,
+    fit_theta,
+    functional_prior,
+    load_samples,
+    noise_std,
+)
+from figures.pipeline.paths import tables_of
+from figures.pipeline.settings import Beyond
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A training set with the noise that is assumed, the test cells, and the paper's prior."""
+
+    data: Data
+    test: Samples
+    paper: GaussianProcessPrior
+
+    @cached_property
+    def priors(self) -> dict[str, GaussianProcessPrior]:
+        """The prior by evidence for each form of the mean, and the paper's prior."""
+        by_mean = {name: prior_by_evidence(self.data, name) for name in MEANS}
+        return by_mean | {"paper": self.paper}
+
+    @cached_property
+    def log_evidence(self) -> dict[str, float]:
+        """Log p(y | X) of each of the priors."""
+        return {name: self._posterior(prior).log_evidence() for name, prior in self.priors.items()}
+
+    @property
+    def mean(self) -> str:
+        """The form of the mean with the largest evidence."""
+        return max(MEANS, key=lambda name: self.log_evidence[name])
+
+    @property
+    def evidence(self) -> GaussianProcessPrior:
+        """The prior with the largest evidence."""
+        return self.priors[self.mean]
+
+    @cached_property
+    def posteriors(self) -> dict[str, ExactPosterior]:
+        """Exact posteriors under both priors, without the bounds of the paper's."""
+        pair = {"exact": self.paper, "exact_evidence": self.evidence}
+        return {name: self._posterior(prior) for name, prior in pair.items()}
+
+    def _posterior(self, prior: GaussianProcessPrior) -> ExactPosterior:
+        return ExactPosterior(prior, noise=self.data.noise).fit(self.data.X, self.data.y)
+
+    @cached_property
+    def moments(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Mean and standard deviation of the exact posteriors at the test cells, (n, 5) each."""
+        return {k: p.predict(self.test.X, return_std=True) for k, p in self.posteriors.items()}
+
+    def numbers(self, samples: np.ndarray, exact: str = "exact") -> dict[str, float]:
+        """Scores of an ensemble, and its distance to an exact posterior.
+
+        Args:
+            samples: At the test cells, (K, n, 5) scaled.
+            exact: Which of the posteriors.
+        """
+        distance = distance_to(self.moments[exact], samples)
+        return scores(samples, self.test.y, self.data.noise) | {
+            f"{name}_to_exact": value for name, value in distance.items()
+        }
+
+
+def load_problems(data_dir: Path | str, settings: Beyond) -> dict[str, Problem]:
+    """Read the training sets that a folder has; θ of the paper's prior is fitted on the first.
+
+    Args:
+        data_dir: Folder of tables.
+        settings: Names the training sets.
+
+    Returns:
+        Name of the training set and problem, with the noise of the paper.
+    """
+    test = load_samples(data_dir, "test_uniform")
+    train_sets = {
+        name: load_samples(data_dir, case.design).head(case.count)
+        for name, case in settings.cases.items()
+        if available(data_dir, case.design)
+    }
+    paper = functional_prior(fit_theta(next(iter(train_sets.values()))))
+    return {
+        name: Problem(Data(samples.X, samples.y, noise_std()), test, paper)
+        for name, samples in train_sets.items()
+    }
+
+
+def problems_under_noise(
+    problems: Mapping[str, Problem], replicates: np.ndarray
+) -> dict[str, dict[str, Problem]]:
+    """The problems under other noise, each with a prior by evidence of its own.
+
+    Args:
+        problems: By training set, with the noise of the paper.
+        replicates: Σ_noise from replicates, (5, 5).
+
+    Returns:
+        Training set → kind of Σ_noise → problem.
+    """
+    return {
+        case: {
+            kind: replace(problem, data=replace(problem.data, noise=noise))
+            for kind, noise in (
+                ("of the paper", noise_covariance(problem.data.noise, len(replicates))),
+                ("of replicates, diagonal", np.diag(np.diag(replicates))),
+                ("of replicates", replicates),
+            )
+        }
+        for case, problem in problems.items()
+    }
+
+
+def exact_rows(problems: Mapping[str, Problem]) -> dict[str, dict[str, dict[str, float]]]:
+    """Scores of the exact posteriors in closed form: problem → posterior → score."""
+    return {
+        name: {
+            exact: exact_scores(posterior, problem.test.X, problem.test.y)
+            for exact, posterior in problem.posteriors.items()
+        }
+        for name, problem in problems.items()
+    }
+
+
+def input_files(data_dir: Path | str, settings: Beyond) -> list[Path]:
+    """Files that the comparison is computed from: tables that a folder has, and the example's data.
+
+    Args:
+        data_dir: Folder of tables.
+        settings: Names the training sets.
+    """
+    designs = ["test_uniform", *(case.design for case in settings.cases.values())]
+    tables = tables_of(data_dir, [*designs, *REPLICATE_DESIGNS])
+    return sorted({*tables.values(), EXAMPLE_DATA})

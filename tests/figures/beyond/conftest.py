@@ -1,0 +1,78 @@
+"""Notebook 05 in small, run once."""
+
+import dataclasses
+
+import pytest
+
+from figures.beyond.example_1d import distances, run_example
+from figures.beyond.methods import run_repeats, run_spans
+from figures.beyond.priors import relevance
+from figures.beyond.problems import exact_rows, load_problems
+from figures.beyond.tables import Results
+from figures.pipeline.settings import Beyond, validated
+from figures.scores import Interval, over_repeats
+
+
+@pytest.fixture(scope="session")
+def brief():
+    """The section of a profile."""
+    return {
+        "cases": {
+            "outd": {"design": "train_beta", "count": 10},
+            "ind25": {"design": "train_uniform", "count": 4},
+        },
+        "repeats": 2, "n_members": 3, "n_pretrained": 4, "prior_points": 30, "pretrain_epochs": 3,
+        "epochs": 2, "converged_epochs": 4, "spans": [3, 6], "function_pretrain_epochs": 3,
+        "function_points": 5, "small_repeats": 1, "noise_repeats": 1, "example_repeats": 1,
+        "example_members": 3, "example_pretrained": 4, "example_epochs_scale": 0.01,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def settings(brief):
+    return validated(Beyond, brief, "beyond")
+
+
+@pytest.fixture(scope="session")
+def problems(tables, settings):
+    return load_problems(tables, settings)
+
+
+@pytest.fixture(scope="session")
+def repeats(problems, settings):
+    return run_repeats(problems, settings, seed=1)
+
+
+@pytest.fixture(scope="session")
+def results(problems, repeats, settings):
+    """What the notebook puts together, without noise: the folder has no replicates."""
+    example = over_repeats(distances([run_example(1.0, settings, seed=1)]), Interval)
+    return Results(
+        cases={case: over_repeats(rows, Interval) for case, rows in repeats.items()},
+        exact=exact_rows(problems),
+        spans=over_repeats(run_spans(problems["outd"], settings, seed=1), Interval),
+        example={"L = 1": example},
+        relevance={"outd": relevance(problems["outd"].evidence, "θ·vf")},
+        noise={},
+        exact_noise={},
+        sizes={"repeats": 2, "n_members": 3, "n_test": 6, "n_train": {"outd": 10}},
+    )
+
+
+@pytest.fixture
+def changed(results):
+    """A function that gives the results of one training set with some other scores."""
+
+    def change(exact_elppd=145.0, sizes=None, **rows):
+        """With method → score → values, and the ELPPD of the exact posterior by evidence."""
+        cases, exact = dict(results.cases["outd"]), dict(results.exact["outd"])
+        for method, scores in rows.items():
+            values = {score: Interval(tuple(each)) for score, each in scores.items()}
+            cases[method] = {**cases[method], **values}
+        exact["exact_evidence"] = exact["exact_evidence"] | {"elppd": exact_elppd}
+        sizes = sizes or results.sizes
+        return dataclasses.replace(
+            results, cases={"outd": cases}, exact={"outd": exact}, sizes=sizes
+        )
+
+    return change

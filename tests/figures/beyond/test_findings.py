@@ -1,0 +1,31 @@
+"""Claims and words of notebook 05 follow its numbers."""
+
+import numpy as np
+
+from figures.beyond.findings import claims, noise_sentence, paragraphs
+
+
+def test_words_follow_the_numbers(changed):
+    """A regulariser that does something is said to; one that does nothing, too."""
+    for low_rank, alike in (([0.5, 0.6], False), ([1.0, 1.1], True)):
+        rmse = {"none": [1.0, 1.1], "low_rank": low_rank, "vanilla": [1.2, 1.3]}
+        other = changed(**{name: {"rmse": values} for name, values in rmse.items()})
+        (found,) = [c for c in claims(other) if c.claim.startswith("RMSE with and without")]
+        assert found.holds is alike
+        assert "1.050 ± " in paragraphs(other)[0]
+
+
+def test_targets_are_judged_at_their_sizes_only(results, changed):
+    assert not any("≤" in claim.claim for claim in claims(results))
+    sizes = {"repeats": 2, "n_members": 30, "n_test": 50, "n_train": {"outd": 50}}
+    for miscalibration, expected in ((0.07, True), (0.09, False)):
+        scores = {"rmse": [0.12], "miscalibration": [miscalibration], "elppd": [160.0]}
+        sized = changed(sizes=sizes, function_evidence=scores)
+        judged = [c for c in claims(sized) if "prior by evidence, out of" in c.claim]
+        assert [c.holds for c in judged] == [expected]
+
+
+def test_the_strongest_correlations_of_the_noise_are_named():
+    words = noise_sentence(np.eye(5) - 0.4 * np.eye(5)[::-1], 12)
+    assert "12 degrees of freedom" in words
+    assert "b_eff_MPa and p_sigma −0.40" in words

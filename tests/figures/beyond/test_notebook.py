@@ -1,0 +1,73 @@
+"""Notebook 05 in small: what it writes, and the settings that it refuses."""
+
+import json
+
+import pytest
+import yaml
+
+from figures.pipeline.profiles import load_profile
+from figures.pipeline.run_notebook import execute, find_notebook
+from figures.pipeline.settings import Beyond, ProfileError, validated
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"repeats": 0},
+            "beyond.repeats = 0 is not allowed: input should be greater than or equal to 1",
+        ),
+        ({"cases": {}}, "beyond.cases = {} is not allowed: dictionary should have at least 1 item"),
+        (
+            {"n_members": 5},
+            "beyond.n_members = 5 is not allowed: at most the 3 pre-trained networks",
+        ),
+        ({"wrong": 1}, "beyond: unknown field 'wrong'"),
+        (
+            {"repeats": None},
+            "beyond.repeats = None is not allowed: input should be a valid integer",
+        ),
+        ({"spans": 3}, "beyond.spans = 3 is not allowed: input should be a valid tuple"),
+        (
+            {"spans": [3, "x"]},
+            "beyond.spans.1 = 'x' is not allowed: input should be a valid integer",
+        ),
+        ({"cases": [1]}, "beyond.cases"),
+        (
+            {"cases": {"outd": {"design": "train_beta"}}},
+            "beyond.cases.outd: field 'count' is missing",
+        ),
+        (
+            {"example_epochs_scale": 0},
+            "beyond.example_epochs_scale = 0.* is not allowed: input should be greater than 0",
+        ),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(brief, change, message):
+    with pytest.raises(ProfileError, match=message):
+        validated(Beyond, brief | change, "beyond")
+
+
+def test_profiles_that_come_with_the_project_are_valid():
+    for name in ("quick", "full"):
+        assert load_profile(name).beyond.cases
+    assert load_profile("full").beyond.repeats >= 20
+
+
+def test_the_notebook_writes_its_section(tables, brief, profile_content, tmp_path):
+    profile = tmp_path / "brief.yaml"
+    designs = ["train_beta", "train_uniform", "test_uniform"]
+    content = profile_content | {
+        "datasets": {"train_beta": 10, "train_uniform": 4, "test_uniform": 6},
+        "notebooks": {"05_beyond_the_paper": designs},
+        "beyond": brief,
+    }
+    profile.write_text(yaml.safe_dump(content))
+    parameters = {"profile": str(profile), "data_dir": str(tables), "out_dir": str(tmp_path)}
+    execute(find_notebook("05_beyond_the_paper"), parameters)
+    metrics = json.loads((tmp_path / "05_beyond_the_paper.json").read_text())
+    assert metrics["section"]["paragraphs"]
+    assert "data/02_example_1d.csv" in metrics["provenance"]["inputs_sha256"]
+    assert all(claim["about"] == "Beyond" for claim in metrics["claims"])
+    for name in metrics["figures"]:
+        assert (tmp_path / name).stat().st_size > 5000
