@@ -34,27 +34,14 @@ def output_vectors(values: Array) -> Array:
 
 
 def scaled_blocks(blocks: Array, scales: Array) -> Array:
-    """Divide a covariance by the scales of the outputs.
-
-    Args:
-        blocks: Diagonal blocks, (n_out, n, n) or (1, n_out n, n_out n).
-        scales: (n_out,).
-
-    Returns:
-        The blocks in scaled units.
-    """
+    """Divide the diagonal blocks of a covariance by the scales (n_out,) of the outputs."""
     size = blocks.shape[0] * blocks.shape[1]
     factors = np.repeat(scales, size // len(scales)).reshape(len(blocks), -1)
     return blocks / (factors[:, :, None] * factors[:, None, :])
 
 
 def squared_distance(differences: Array, blocks: Array) -> Array:
-    """Return vᵀ C⁻¹ v of differences, (K,).
-
-    Args:
-        differences: v, (K, n, n_out).
-        blocks: Diagonal blocks of C, (B, m, m), positive definite.
-    """
+    """Return vᵀ C⁻¹ v, (K,), of differences v (K, n, n_out) and diagonal blocks of C (B, m, m)."""
     vectors = output_vectors(differences).reshape(len(differences), len(blocks), -1)
     pairs = zip(np.linalg.cholesky(blocks), vectors.swapaxes(0, 1), strict=True)
     whitened = np.array([solve_triangular(R, v.T, lower=True) for R, v in pairs])
@@ -63,16 +50,7 @@ def squared_distance(differences: Array, blocks: Array) -> Array:
 
 
 def check_nugget(nugget: float, blocks: Array, n_outputs: int) -> None:
-    """Refuse a nugget that is not small beside the prior's standard deviation.
-
-    Args:
-        nugget: δ.
-        blocks: Diagonal blocks of C, see scaled_blocks.
-        n_outputs: Number of outputs.
-
-    Raises:
-        ValueError: If it is a third of the prior's standard deviation, or more, for some output.
-    """
+    """Refuse a nugget δ of a third of the prior's standard deviation or more, for some output."""
     deviations = np.sqrt(np.diagonal(blocks, axis1=1, axis2=2).reshape(n_outputs, -1).mean(axis=1))
     j = deviations.argmin()
     if deviations[j] < 3.0 * nugget:

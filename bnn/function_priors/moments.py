@@ -125,8 +125,7 @@ class DrawnPrior:
         if self.only_tabulated:
             return self.networks(X)[: len(members)]
         if not isinstance(self.prior, GaussianProcessPrior):
-            drawn = draw_realisations(self.prior, X, self.n_samples, self.seeds)
-            return drawn[members]
+            return draw_realisations(self.prior, X, self.n_samples, self.seeds)[members]
         unbounded = replace(self.prior, bounds=(None, None))
         values = unbounded.extend(X, self.X, self.n_samples, self.seeds)[members]
         if centred and not isinstance(self.prior.mean, RandomMean):
@@ -134,16 +133,7 @@ class DrawnPrior:
         return values
 
     def covariance(self, X: Array, n_realisations: int, random_state: RandomState = None) -> Array:
-        """Return the blocks of C, from the networks where the prior is only tabulated.
-
-        Args:
-            X: (n, n_in).
-            n_realisations: See prior_covariance.
-            random_state: See prior_covariance.
-
-        Returns:
-            See prior_covariance.
-        """
+        """Return prior_covariance, of the networks where the prior is only tabulated."""
         if self.only_tabulated:
             return sample_covariance(self.networks(X))
         return prior_covariance(self.prior, X, n_realisations, random_state)

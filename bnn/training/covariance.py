@@ -42,16 +42,7 @@ class DiagonalPlusLowRank(Generic[Values]):
     def isotropic_plus(
         cls, variance: float, directions: Array, deviations: Array
     ) -> DiagonalPlusLowRank[Array]:
-        """Return τ² I + V S² Vᵀ.
-
-        Args:
-            variance: τ².
-            directions: V, orthonormal, (d, r).
-            deviations: S, (r,).
-
-        Returns:
-            The covariance.
-        """
+        """Return τ² I + V S² Vᵀ, for a variance τ², orthonormal directions V and deviations S."""
         d, r = directions.shape
         total = deviations**2 + variance
         return DiagonalPlusLowRank(

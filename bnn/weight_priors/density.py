@@ -107,18 +107,7 @@ class WeightPrior(ABC):
 
 
 def checked_ensemble(weights: ArrayLike, architecture: Architecture) -> Array:
-    """Validate the weights of pre-trained networks.
-
-    Args:
-        weights: (K, d).
-        architecture: Layout of the weights.
-
-    Returns:
-        The weights in float64.
-
-    Raises:
-        ValueError: If the shape is another one, K < 2, or a value is not finite.
-    """
+    """Return the weights of pre-trained networks, (K, d) float64 with K >= 2 and finite values."""
     weights = np.asarray(weights, dtype=float)
     if weights.ndim != 2 or weights.shape[1] != architecture.n_weights:
         raise ValueError(

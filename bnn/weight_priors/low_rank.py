@@ -17,18 +17,8 @@ RELATIVE_CUTOFF = 1e-6
 
 
 def principal_directions(weights: Array) -> tuple[Array, Array]:
-    """Take the singular value decomposition W0 = U S Vᵀ of centred weights.
-
-    Args:
-        weights: (K, d).
-
-    Returns:
-        Singular values S, (r,), and directions V, (d, r), with r <= K-1: centring makes singular
-        value number K zero, up to rounding.
-
-    Raises:
-        ValueError: If all networks are equal.
-    """
+    """Return S (r,) and V (d, r) of the decomposition W0 = U S Vᵀ of the centred weights (K, d)."""
+    # Centring makes singular value number K zero, up to rounding errors: r <= K-1.
     _, s, vt = np.linalg.svd(weights - weights.mean(axis=0), full_matrices=False)
     rank = int(np.sum(s[: len(weights) - 1] > RELATIVE_CUTOFF * s[0]))
     if rank == 0:
