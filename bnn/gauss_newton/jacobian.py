@@ -23,16 +23,12 @@ class Linearisation:
 
     def __init__(self, architecture: Architecture, weights: Tensor, X: Tensor) -> None:
         activation = ACTIVATIONS[architecture.activation]
+        self._inputs, z = map(list, zip(*architecture.layer_values(weights, X), strict=True))
+        self.values = z.pop()
+        slopes = [torch.ones_like(values) for values in z]
+        for slope, values in zip(slopes, z, strict=True):
+            activation.backward(slope, values)
         layers = architecture.unpack(weights)
-        self._inputs, slopes = [X.expand(len(weights), -1, -1)], []
-        for kernel, bias in layers[:-1]:
-            z = torch.baddbmm(bias[:, None], self._inputs[-1], kernel)
-            slopes.append(torch.ones_like(z))
-            activation.backward(slopes[-1], z)
-            self._inputs.append(torch.empty_like(z))
-            activation.forward(z, self._inputs[-1])
-        kernel, bias = layers[-1]
-        self.values = torch.baddbmm(bias[:, None], self._inputs[-1], kernel)
         # ∂f_j(x_i) / ∂z of the hidden layers, (k, n_out, n, width), last layer first.
         self._sensitivities: list[Tensor] = []
         for (kernel, _), slope in zip(layers[:0:-1], slopes[::-1], strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -172,19 +173,36 @@ class Architecture:
         Raises:
             ValueError: If a shape does not fit.
         """
-        self._check(weights)
-        if isinstance(weights, Tensor):
-            return self._outputs(weights, X)
-        return self._outputs(torch.as_tensor(np.ascontiguousarray(weights)), X).numpy()
+        if not isinstance(weights, Tensor):
+            return self.forward(torch.as_tensor(np.ascontiguousarray(weights)), X).numpy()
+        for _, values in self.layer_values(weights, X):  # noqa: B007  # the last ones count
+            pass
+        return values
 
-    def _outputs(self, weights: Tensor, X: Floats | Tensor) -> Tensor:
-        activations = self._batched(weights, X)
-        activation = ACTIVATIONS[self.activation]
-        for layer, (kernel, bias) in zip(self.layers, self.unpack(weights), strict=True):
-            activations = torch.baddbmm(bias.unsqueeze(1), activations, kernel)
-            if layer.stop < self.n_weights:
-                activation.forward(activations, activations)
-        return activations
+    def layer_values(
+        self, weights: Tensor, X: Floats | Tensor
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Evaluate K networks layer by layer: the one forward pass outside the training loop.
+
+        Args:
+            weights: (K, d).
+            X: (n, n_in), the same for all, or (K, n, n_in).
+
+        Yields:
+            Inputs a of a layer, (K, n, width below), and a W + b, (K, n, width); the last of these
+            are the outputs.
+
+        Raises:
+            ValueError: If a shape does not fit.
+        """
+        layers, activation = self.unpack(weights), ACTIVATIONS[self.activation]
+        inputs = self._batched(weights, X)
+        for number, (kernel, bias) in enumerate(layers, start=1):
+            z = torch.baddbmm(bias.unsqueeze(1), inputs, kernel)
+            yield inputs, z
+            if number < len(layers):
+                inputs = torch.empty_like(z)
+                activation.forward(z, inputs)
 
     def _batched(self, weights: Tensor, X: Floats | Tensor) -> Tensor:
         X = torch.as_tensor(X, dtype=weights.dtype, device=weights.device)

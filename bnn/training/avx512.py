@@ -1,11 +1,26 @@
 """Batched products of small float32 matrices in 512-bit vectors, compiled by numba.
 
-The libraries behind PyTorch and NumPy use 256-bit vectors on processors that they do not know.
-The products of the training loop, about 50 x 50 by 50 x 32, fit the first-level cache, so that
-nothing needs to be packed: a tile of the result stays in registers while the rows of B pass by.
-Without AVX-512 the same code is right, but slow.
+Why this exists. Nearly all of the training time goes into products of about 50 x 50 by 50 x 32, one
+for each member and layer. The libraries behind PyTorch and NumPy use 256-bit vectors on processors
+that they do not know, and pack matrices that fit the first-level cache as they are. On one core of a
+Zen 5 processor, in GFLOP/s, for 50 members (`python -m bench.bnn`):
 
-Matrices are given to the tiles by the address of their first number and by strides in bytes.
+| product                         | here | PyTorch |
+|---------------------------------|------|---------|
+| forward                         | 237  | 87      |
+| gradient of the weights         | 161  | 73      |
+| gradient of the layer below     | 240  | 85      |
+
+so that the pre-training of prior C takes 20 s instead of 40 s.
+
+How it works. A tile of the result, at most 10 rows of 32 columns, stays in registers while the rows
+of B pass by; numba compiles the tiles from LLVM instructions written out here. A matrix B that is
+stored by columns is transposed first, 16 x 16 numbers at a time. Matrices are given to the tiles by
+the address of their first number and by strides in bytes.
+
+How to do without. `bnn.training.matmul` chooses these products where the processor has AVX-512, and
+PyTorch's elsewhere or with the environment variable BNN_PRODUCTS=torch. Results differ by rounding.
+Without AVX-512 the code here is right as well, but slow.
 """
 
 from __future__ import annotations

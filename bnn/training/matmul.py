@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from bnn._validation import check_option
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,21 @@ def _has_wide_vectors() -> bool:
 
 
 def products_on(device: torch.device) -> Products:
-    """Return our own products on processors with 512-bit vectors, those of PyTorch elsewhere."""
-    if device.type == "cpu" and _has_wide_vectors():
+    """Choose the products of a device.
+
+    Args:
+        device: Where the matrices lie.
+
+    Returns:
+        Our own products on processors with 512-bit vectors, see bnn.training.avx512, unless the
+        environment variable BNN_PRODUCTS is "torch"; those of PyTorch elsewhere.
+
+    Raises:
+        ValueError: If BNN_PRODUCTS is neither "own" nor "torch".
+    """
+    choice = os.environ.get("BNN_PRODUCTS", "own")
+    check_option("BNN_PRODUCTS", choice, ("own", "torch"))
+    if choice == "own" and device.type == "cpu" and _has_wide_vectors():
         from bnn.training.avx512 import multiply  # imports numba
 
         return Products(Tensor.numpy, multiply)

@@ -66,15 +66,25 @@ def test_gaps_along_both_axes_are_refused():
         multiply(A, B[:, :3], np.empty((2, 4, 20), np.float32)[:, :, ::2])
 
 
+@pytest.mark.parametrize("choice", ["own", "torch", None])
 @pytest.mark.parametrize("wide", [True, False])
-def test_both_products_agree(monkeypatch, wide):
-    """The choice follows the processor; either gives the same product."""
+def test_both_products_agree(monkeypatch, wide, choice):
+    """The choice follows the processor and the environment; either gives the same product."""
     monkeypatch.setattr(products, "_has_wide_vectors", lambda: wide)
+    monkeypatch.delenv("BNN_PRODUCTS", raising=False)
+    if choice:
+        monkeypatch.setenv("BNN_PRODUCTS", choice)
     chosen = products.products_on(torch.device("cpu"))
-    assert (chosen.multiply is multiply) == wide
+    assert (chosen.multiply is multiply) == (wide and choice != "torch")
     A, B, out = torch.rand(2, 4, 3), torch.rand(2, 3, 6), torch.empty(2, 4, 6)
     chosen.multiply(*map(chosen.operand, (A, B, out)))
     torch.testing.assert_close(out, A @ B)
+
+
+def test_an_unknown_choice_is_refused(monkeypatch):
+    monkeypatch.setenv("BNN_PRODUCTS", "mkl")
+    with pytest.raises(ValueError, match="BNN_PRODUCTS = 'mkl': must be one of own, torch"):
+        products.products_on(torch.device("cpu"))
 
 
 def test_training_does_not_depend_on_the_products(monkeypatch):
@@ -86,8 +96,9 @@ def test_training_does_not_depend_on_the_products(monkeypatch):
     start = 0.3 * rng.standard_normal((3, architecture.n_weights)).astype(np.float32)
     X, y = rng.standard_normal((50, 2)), rng.standard_normal((3, 50, 1))
     found = []
-    for wide in (True, False):
-        monkeypatch.setattr(products, "_has_wide_vectors", lambda wide=wide: wide)
+    monkeypatch.setattr(products, "_has_wide_vectors", lambda: True)
+    for choice in ("own", "torch"):
+        monkeypatch.setenv("BNN_PRODUCTS", choice)
         run = train(architecture, start, X, y, TrainingSettings(epochs=1), seeds=np.arange(3))
         found.append(run.weights)
     np.testing.assert_allclose(*found, atol=2e-5)
