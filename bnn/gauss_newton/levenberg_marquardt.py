@@ -16,11 +16,11 @@ from tqdm.auto import tqdm
 
 from bnn._validation import Floats, Ints
 from bnn.training.loop import TrainingResult
-from bnn.training.threads import run_chunks
+from bnn.training.threads import run_groups
 
 _DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-2, 1e-8, 1e8
-# Entries of the matrices of a chunk of members.
-_CHUNK_ENTRIES = 4_000_000
+# Entries of the matrices of a group of members.
+_GROUP_ENTRIES = 4_000_000
 
 
 class Problem(Protocol):
@@ -103,7 +103,7 @@ def fit_members(
     device: str = "cpu",
     progress: str | None = None,
 ) -> TrainingResult:
-    """Fit K members, chunk by chunk, side by side on the cores.
+    """Fit K members, group by group, side by side on the cores.
 
     Args:
         make_problem: (members, device) → their problem.
@@ -121,8 +121,8 @@ def fit_members(
         ConvergenceWarning: If the budget ended members.
     """
     place = torch.device(device)
-    size = max(_CHUNK_ENTRIES // n_entries, 1)
-    chunks = np.array_split(np.arange(len(weights)), -(-len(weights) // size))
+    size = max(_GROUP_ENTRIES // n_entries, 1)
+    groups = np.array_split(np.arange(len(weights)), -(-len(weights) // size))
     with tqdm(total=len(weights), desc=progress, disable=progress is None, unit="member") as bar:
 
         def run(members: Ints, stop: threading.Event) -> tuple[Tensor, Tensor, Tensor]:
@@ -133,7 +133,7 @@ def fit_members(
             return result
 
         workers = torch.get_num_threads() if place.type == "cpu" else 1
-        parts = run_chunks(run, chunks, workers)
+        parts = run_groups(run, groups, workers)
     networks, records, ended = zip(*parts, strict=True)
     losses = torch.cat(records, dim=1).cpu().numpy()
     iterations = np.isfinite(losses).sum(axis=0) - 1

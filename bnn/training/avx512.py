@@ -2,8 +2,8 @@
 
 Why this exists. Nearly all of the training time goes into products of about 50 x 50 by 50 x 32, one
 for each member and layer. The libraries behind PyTorch and NumPy use 256-bit vectors on processors
-that they do not know, and pack matrices that fit the first-level cache as they are. On one core of a
-Zen 5 processor, in GFLOP/s, for 50 members (`python -m bench.bnn`):
+that they do not know, and pack matrices that fit the first-level cache as they are. GFLOP/s of one
+Zen 5 core, for 50 members (`python -m bench.bnn`):
 
 | product                         | here | PyTorch |
 |---------------------------------|------|---------|

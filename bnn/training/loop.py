@@ -14,9 +14,9 @@ from tqdm.auto import tqdm
 from bnn._validation import Floats, Ints
 from bnn.networks.architecture import Architecture
 from bnn.training.backprop import CACHE_LINE
-from bnn.training.members import Chunk, Objective
+from bnn.training.members import MemberGroup, Objective
 from bnn.training.settings import Convergence, TrainingSettings
-from bnn.training.threads import run_chunks
+from bnn.training.threads import run_groups
 
 
 class DivergenceWarning(UserWarning):
@@ -27,9 +27,9 @@ class DivergenceError(RuntimeError):
     """Fewer than two members stayed finite."""
 
 
-# Weights a chunk; with gradients and moments four times as many numbers are in use.
-_CHUNK_WEIGHTS = 400_000
-# Weights (k, d), losses (epochs, k) and epochs (k,) of the members of a chunk.
+# Weights in a group of members; with gradients and moments four times as many numbers are in use.
+_GROUP_WEIGHTS = 400_000
+# Weights (k, d), losses (epochs, k) and epochs (k,) of the members of a group.
 Part: TypeAlias = tuple[Floats, Floats, Ints]
 
 
@@ -50,35 +50,35 @@ class TrainingResult:
     diverged: tuple[int, ...]
 
 
-def default_chunk(architecture: Architecture, device: torch.device) -> int:
-    """Return how many members are trained together: what fits the cache, all on a GPU."""
+def default_group_size(architecture: Architecture, device: torch.device) -> int:
+    """Return how many members are trained together: as many as fit the cache, on a GPU all."""
     if device.type != "cpu":
         return 2**31
-    return max(CACHE_LINE, _CHUNK_WEIGHTS // architecture.n_weights)
+    return max(CACHE_LINE, _GROUP_WEIGHTS // architecture.n_weights)
 
 
-def member_chunks(n_members: int, size: int, workers: int = 1) -> list[Ints]:
-    """Split members 0..K-1 into chunks of about equal size.
+def member_groups(n_members: int, size: int, workers: int = 1) -> list[Ints]:
+    """Split members 0..K-1 into groups of about equal size.
 
-    A chunk starts at a multiple of 16 members, so that a member's matrices have the same alignment
-    in any chunking, and has at least two, since products of single matrices take another path: so
-    the last bit of the results does not depend on the chunks.
+    The results do not depend on the groups, to the last bit: a group starts at a multiple of 16
+    members, so that the matrices of a member are aligned in the same way in any group, and it has
+    at least two members, since products of single matrices take another path.
 
     Args:
         n_members: K.
-        size: Members a chunk, roughly.
-        workers: There are at least as many chunks, and a multiple, where members suffice.
+        size: Members in a group, roughly.
+        workers: The number of groups is a multiple of this, where there are enough members.
 
     Returns:
-        The members of each chunk; a last chunk of one member holds it twice.
+        The members of each group; a last group of one member holds it twice.
     """
     n = -(-max(round(n_members / size), 1) // workers) * workers
     n = min(n, -(-n_members // CACHE_LINE))
     starts = np.unique([CACHE_LINE * round(n_members * i / n / CACHE_LINE) for i in range(n)])
-    chunks = np.split(np.arange(n_members), starts[1:])
-    if len(chunks[-1]) == 1:
-        chunks[-1] = chunks[-1].repeat(2)
-    return [chunk for chunk in chunks if len(chunk)]
+    groups = np.split(np.arange(n_members), starts[1:])
+    if len(groups[-1]) == 1:
+        groups[-1] = groups[-1].repeat(2)
+    return [group for group in groups if len(group)]
 
 
 class ConvergenceMonitor:
@@ -87,39 +87,39 @@ class ConvergenceMonitor:
     Args:
         criterion: When a member is trained; None never ends one.
         variances: Variance of each member's targets, (k,).
-        chunk: The members.
+        group: The members.
     """
 
-    def __init__(self, criterion: Convergence | None, variances: Floats, chunk: Chunk) -> None:
-        self._criterion, self._chunk = criterion, chunk
-        device = chunk.loss.device
+    def __init__(self, criterion: Convergence | None, variances: Floats, group: MemberGroup) -> None:
+        self._criterion, self._group = criterion, group
+        device = group.loss.device
         self._targets = torch.as_tensor(variances, dtype=torch.float32, device=device)
         self._done = torch.zeros(len(variances), dtype=torch.bool, device=device)
         self._previous = torch.full_like(self._targets, torch.inf)
         self._epochs = torch.zeros(len(variances), dtype=torch.long, device=device)
-        self._weights = chunk.weights.export()
+        self._weights = group.weights.export()
 
     def all_done(self, epoch: int) -> bool:
         """Look at the losses after an epoch; keep the weights of members that have ended."""
         rule = self._criterion
         if rule is None or (epoch + 1) % rule.window:
             return False
-        mean = self._chunk.record[epoch + 1 - rule.window : epoch + 1].mean(dim=0)
+        mean = self._group.record[epoch + 1 - rule.window : epoch + 1].mean(dim=0)
         small = mean <= rule.residual_variance * self._targets
         flat = mean >= (1.0 - rule.improvement) * self._previous
         new = (small | flat | ~torch.isfinite(mean)) & ~self._done
         self._previous = mean
-        self._weights = torch.where(new[:, None], self._chunk.weights.export(), self._weights)
+        self._weights = torch.where(new[:, None], self._group.weights.export(), self._weights)
         self._epochs[new] = epoch + 1
         self._done |= new
         return bool(self._done.all())
 
     def results(self, epochs: int) -> Part:
         """Return weights (k, d), losses (epochs, k) and the epochs of each member (k,)."""
-        weights = self._chunk.weights.export()
+        weights = self._group.weights.export()
         weights = torch.where(self._done[:, None], self._weights, weights)
         ran = torch.where(self._done, self._epochs, epochs).cpu().numpy()
-        losses = self._chunk.record[:epochs].cpu().numpy().copy()
+        losses = self._group.record[:epochs].cpu().numpy().copy()
         losses[np.arange(epochs)[:, None] >= ran] = np.nan
         return weights.cpu().numpy(), losses, ran
 
@@ -163,13 +163,13 @@ def train(
     _check_shapes(architecture, weights, X, y, seeds)
     place, objective = torch.device(device), objective or Objective()
     workers = torch.get_num_threads() if place.type == "cpu" else 1
-    size = settings.members_at_once or default_chunk(architecture, place)
-    chunks = member_chunks(len(weights), size, workers)
-    total = settings.epochs * len(chunks)
+    size = settings.members_at_once or default_group_size(architecture, place)
+    groups = member_groups(len(weights), size, workers)
+    total = settings.epochs * len(groups)
     with tqdm(total=total, desc=progress, disable=progress is None, unit="epoch") as bar:
 
         def run(members: Ints, stop: threading.Event) -> Part:
-            chunk = Chunk(
+            group = MemberGroup(
                 architecture,
                 weights[members],
                 X if np.ndim(X) == 2 else X[members],
@@ -179,9 +179,9 @@ def train(
                 objective.of(members),
                 place,
             )
-            return _train_chunk(chunk, y[members], settings, bar, stop)
+            return _train_group(group, y[members], settings, bar, stop)
 
-        parts = run_chunks(run, chunks, workers)
+        parts = run_groups(run, groups, workers)
     return _joined(parts, settings.epochs, len(weights))
 
 
@@ -201,14 +201,14 @@ def _check_shapes(
 
 
 @torch.no_grad()
-def _train_chunk(
-    chunk: Chunk, y: Floats, settings: TrainingSettings, bar: tqdm, stop: threading.Event
+def _train_group(
+    group: MemberGroup, y: Floats, settings: TrainingSettings, bar: tqdm, stop: threading.Event
 ) -> Part:
     variances = y.var(axis=1).sum(axis=1)
-    monitor = ConvergenceMonitor(settings.convergence, variances, chunk)
+    monitor = ConvergenceMonitor(settings.convergence, variances, group)
     epoch = 0
     for epoch in range(settings.epochs):
-        chunk.run_epoch(epoch)
+        group.run_epoch(epoch)
         bar.update()
         if stop.is_set() or monitor.all_done(epoch):
             break

@@ -131,7 +131,7 @@ class Adam:
             moment.zero_()
 
 
-class Chunk:
+class MemberGroup:
     """k members under training.
 
     Args:

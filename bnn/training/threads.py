@@ -1,8 +1,8 @@
-"""Chunks of members on the cores of a machine: one thread a chunk, no barriers between threads.
+"""Groups of members on the cores of a machine: a thread for each group, no barriers between them.
 
-Splitting every operation over the cores costs a barrier an operation, and whoever shares the
-machine then delays all of them. PyTorch leaves the interpreter's lock during its operations, so
-that whole chunks run side by side instead.
+Splitting every operation over the cores costs a barrier per operation, where each core waits for
+the slowest one. PyTorch leaves the interpreter's lock during its operations, so
+that whole groups run side by side instead.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
-def run_chunks(
-    function: Callable[[Part, threading.Event], Result], chunks: Sequence[Part], workers: int
+def run_groups(
+    function: Callable[[Part, threading.Event], Result], groups: Sequence[Part], workers: int
 ) -> list[Result]:
-    """Map a function over chunks.
+    """Map a function over groups.
 
     Args:
-        function: (chunk, stop) → result; it should return soon once the event `stop` is set.
-        chunks: Its arguments.
+        function: (group, stop) → result; it should return soon once the event `stop` is set.
+        groups: Its arguments.
         workers: Threads, each with single-threaded operations; 1 stays in this thread.
 
     Returns:
-        The results, in the order of the chunks.
+        The results, in the order of the groups.
     """
     stop = threading.Event()
     if workers == 1:
-        return [function(chunk, stop) for chunk in chunks]
+        return [function(group, stop) for group in groups]
     threads = torch.get_num_threads()
     pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
     try:
-        futures = [pool.submit(function, chunk, stop) for chunk in chunks]
+        futures = [pool.submit(function, group, stop) for group in groups]
         return [future.result() for future in futures]
     finally:
         stop.set()

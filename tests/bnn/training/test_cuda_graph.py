@@ -14,7 +14,7 @@ import bnn.training.members
 from bnn import Architecture, TrainingSettings, train
 from bnn._seeding import member_seeds, seed_sequence
 from bnn.training.cuda_graph import WARM_UP_CALLS, capture
-from bnn.training.members import Chunk, Objective
+from bnn.training.members import MemberGroup, Objective
 from bnn.weight_priors import FactorisedGeneralisedNormal, LowRankGaussian
 
 ARCHITECTURE = Architecture((2, 8, 8, 2))
@@ -71,8 +71,8 @@ def objective(weights, kind):
     return Objective(4.0 * np.eye(2), term, anchors.astype(np.float32))
 
 
-class Chunks(Chunk):
-    """A chunk on the CPU that takes the path of a GPU."""
+class ReplayedGroup(MemberGroup):
+    """A group on the CPU that takes the path of a GPU."""
 
     def __init__(self, *args):
         super().__init__(*args)
@@ -86,7 +86,7 @@ def test_replayed_graph_trains_as_the_plain_loop(cuda_on_cpu, monkeypatch, bias_
     settings = TrainingSettings(epochs=15, batch_size=16, bias_correction=bias_correction)
     plain = train(ARCHITECTURE, weights, X, y, settings, seeds=seeds)
     monkeypatch.setattr(bnn.training.members, "capture", cuda_on_cpu)
-    monkeypatch.setattr(bnn.training.loop, "Chunk", Chunks)
+    monkeypatch.setattr(bnn.training.loop, "MemberGroup", ReplayedGroup)
     replayed = train(ARCHITECTURE, weights, X, y, settings, seeds=seeds)
     np.testing.assert_array_equal(replayed.weights, plain.weights)
     np.testing.assert_array_equal(replayed.losses, plain.losses)
@@ -122,10 +122,10 @@ def test_steps_read_nothing_back(kind):
     weights, X, y, seeds = problem()
     settings = TrainingSettings(epochs=2, batch_size=16)
     goal = Objective() if kind is None else objective(weights, kind)
-    chunk = Chunk(ARCHITECTURE, weights, X, y, settings, seeds, goal, torch.device("cpu"))
+    group = MemberGroup(ARCHITECTURE, weights, X, y, settings, seeds, goal, torch.device("cpu"))
     with torch.no_grad(), NoReadBack():
-        chunk.steps()
-    assert torch.isfinite(chunk.loss).all()
+        group.steps()
+    assert torch.isfinite(group.loss).all()
 
 
 def test_the_guard_notices_a_read_back():
@@ -138,15 +138,17 @@ def test_steps_use_the_same_buffers_every_epoch():
     """A replayed graph sees the addresses of its recording: none may change."""
     weights, X, y, seeds = problem()
     settings = TrainingSettings(epochs=3, batch_size=16)
-    chunk = Chunk(ARCHITECTURE, weights, X, y, settings, seeds, Objective(), torch.device("cpu"))
+    group = MemberGroup(
+        ARCHITECTURE, weights, X, y, settings, seeds, Objective(), torch.device("cpu")
+    )
 
     def addresses():
-        tensors = (chunk.weights.flat, chunk.gradients.flat, chunk.data.X, chunk.data.y, chunk.loss)
+        tensors = (group.weights.flat, group.gradients.flat, group.data.X, group.data.y, group.loss)
         return [tensor.data_ptr() for tensor in tensors]
 
     before = addresses()
-    chunk.run_epoch(0)
-    chunk.run_epoch(1)
+    group.run_epoch(0)
+    group.run_epoch(1)
     assert addresses() == before
 
 

@@ -8,10 +8,10 @@ import torch
 
 from bnn import Architecture, Convergence, TrainingSettings, train
 from bnn._seeding import member_seeds, seed_sequence
-from bnn.training.loop import member_chunks
+from bnn.training.loop import member_groups
 from bnn.training.members import Objective
 from bnn.training.shuffling import Shuffler
-from bnn.training.threads import run_chunks
+from bnn.training.threads import run_groups
 from bnn.weight_priors import LowRankGaussian
 
 ARCHITECTURE = Architecture((2, 20, 20, 3))
@@ -55,8 +55,8 @@ def test_together_equals_alone(with_prior):
 
 
 @pytest.mark.parametrize("with_prior", [False, True])
-def test_chunks_and_threads_change_nothing(with_prior):
-    """Chunk size and thread count leave no trace beyond 1e-6 after 400 steps."""
+def test_groups_and_threads_change_nothing(with_prior):
+    """Group size and thread count leave no trace beyond 1e-6 after 400 steps."""
     weights, X, y, seeds = problem()
     objective = low_rank_objective(weights) if with_prior else None
     expected = run(weights, X, y, seeds, objective, epochs=200).weights
@@ -75,26 +75,26 @@ def test_chunks_and_threads_change_nothing(with_prior):
 @pytest.mark.parametrize("n_members", [2, 15, 16, 17, 33, 100, 200])
 @pytest.mark.parametrize("size", [1, 16, 48, 300])
 @pytest.mark.parametrize("workers", [1, 2, 7])
-def test_chunks_cover_every_member_once(n_members, size, workers):
-    """Chunks are a partition, start at multiples of 16 and have at least two members."""
-    chunks = member_chunks(n_members, size, workers)
-    members = np.concatenate([np.unique(chunk) for chunk in chunks])
+def test_groups_cover_every_member_once(n_members, size, workers):
+    """Groups are a partition, start at multiples of 16 and have at least two members."""
+    groups = member_groups(n_members, size, workers)
+    members = np.concatenate([np.unique(group) for group in groups])
     assert np.array_equal(members, np.arange(n_members))
-    assert all(chunk[0] % 16 == 0 and len(chunk) >= 2 for chunk in chunks)
+    assert all(group[0] % 16 == 0 and len(group) >= 2 for group in groups)
 
 
 def test_thread_settings_are_left_alone():
-    """Training changes PyTorch's thread count for nobody, an error in a chunk included."""
+    """Training changes PyTorch's thread count for nobody, an error in a group included."""
     threads = torch.get_num_threads()
     weights, X, y, seeds = problem()
     run(weights, X, y, seeds, epochs=1)
     assert torch.get_num_threads() == threads
 
-    def fail(chunk, _):
-        raise RuntimeError(f"chunk {chunk}")
+    def fail(group, _):
+        raise RuntimeError(f"group {group}")
 
-    with pytest.raises(RuntimeError, match="chunk 0"):
-        run_chunks(fail, [0, 1], 2)
+    with pytest.raises(RuntimeError, match="group 0"):
+        run_groups(fail, [0, 1], 2)
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(torch.get_num_threads).result() == threads
 
@@ -158,18 +158,18 @@ def test_shuffles_are_permutations_and_uniform():
 
 
 def test_convergence_ends_each_member_by_itself():
-    """A member's end and weights are those of the full run cut at its epoch, in any chunking."""
+    """A member's end and weights are those of the full run cut at its epoch, in any grouping."""
     weights, X, y, seeds = problem()
     y[::2] = 0.0 * y[::2] + 0.1 * X[:, :1]
     rule = Convergence(residual_variance=0.05, improvement=0.0, window=10)
     result = run(weights, X, y, seeds, epochs=400, convergence=rule, learning_rate=5e-3)
-    chunked = run(
+    grouped = run(
         weights, X, y, seeds, epochs=400, convergence=rule, learning_rate=5e-3, members_at_once=16
     )
     assert len(np.unique(result.epochs)) > 1
     assert result.epochs.min() < 400
-    np.testing.assert_array_equal(chunked.epochs, result.epochs)
-    np.testing.assert_allclose(chunked.weights, result.weights, atol=1e-6)
+    np.testing.assert_array_equal(grouped.epochs, result.epochs)
+    np.testing.assert_allclose(grouped.weights, result.weights, atol=1e-6)
     for k in (0, 1):
         cut = run(weights, X, y, seeds, epochs=int(result.epochs[k]), learning_rate=5e-3)
         np.testing.assert_allclose(cut.weights[k], result.weights[k], atol=1e-6)
