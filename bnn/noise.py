@@ -17,7 +17,7 @@ def noise_covariance(noise: ArrayLike, n_outputs: int) -> Array:
     """Return Σ_noise.
 
     Args:
-        noise: Standard deviation, one for all outputs or one each (n_out,), in the units of y; or
+        noise: Standard deviation, one for all outputs or one for each (n_out,), in units of y; or
             the covariance matrix (n_out, n_out).
         n_outputs: Number of outputs.
 
@@ -65,7 +65,7 @@ def replicate_covariance(y: Floats, groups: NDArray[np.generic]) -> Array:
     """
     y = as_columns("y", y, len(y))
     if np.shape(groups) != (len(y),):
-        raise ValueError(f"groups has shape {np.shape(groups)}: must be ({len(y)},), one a row")
+        raise ValueError(f"groups has shape {np.shape(groups)}: must be ({len(y)},)")
     _, group = np.unique(groups, return_inverse=True)
     counts = np.bincount(group)
     sums = np.zeros((len(counts), y.shape[1]))
@@ -94,7 +94,7 @@ def resample(
         y: (N, n_out).
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
         covariance: Σ_noise, (n_out, n_out).
-        generators: One a member.
+        generators: One for each member.
 
     Returns:
         Inputs, (N, n_in) or (K, N, n_in), and targets, (K, N, n_out).

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
-from bnn._validation import as_points, check_option
+from bnn._validation import Array, as_points, check_option
 from bnn.ensembles.anchoring import anchor, check_anchoring
 from bnn.ensembles.base import EnsembleRegressor
 from bnn.ensembles.function_anchoring import FunctionAnchoring, anchor_functions
@@ -59,7 +59,7 @@ class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
     convergence: Convergence | None = None
     perturbation: float = 0.01
 
-    fitted_attributes: ClassVar = (
+    fitted_attributes: ClassVar[tuple[str, ...]] = (
         *EnsembleRegressor.fitted_attributes,
         "pretrained_",
         "pretrained_with_",
@@ -75,10 +75,12 @@ class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
 
     @property
     def _most_members(self) -> int:
-        given = isinstance(self.prior, Pretrained)
-        return len(self.prior.epochs) if given else self.n_pretrained
+        prior = self.prior
+        return len(prior.epochs) if isinstance(prior, Pretrained) else self.n_pretrained
 
-    def pretrain(self, X=None, *, n_features: int | None = None) -> PretrainedEnsemble:
+    def pretrain(
+        self, X: ArrayLike | None = None, *, n_features: int | None = None
+    ) -> PretrainedEnsemble:
         """Fit the networks to realisations of the prior; keep them for every fit.
 
         Members trained before are gone.
@@ -102,11 +104,17 @@ class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
         self._pretrain(X, n_features)
         return self
 
-    def _pretrain(self, X, n_features: int | None, data=(None, None)) -> None:
+    def _pretrain(
+        self,
+        X: ArrayLike | None,
+        n_features: int | None,
+        data: tuple[Array | None, Array | None] = (None, None),
+    ) -> None:
         """Run Algorithm 3 for the shape and the range of data (X, y), where these are known."""
-        pretrained = self.prior
-        if not isinstance(pretrained, Pretrained):
-            pretrained = pretrain(
+        if isinstance(self.prior, Pretrained):
+            self.pretrained_ = self.prior
+        else:
+            self.pretrained_ = pretrain(
                 self.prior,
                 X,
                 n_features=n_features,
@@ -124,10 +132,9 @@ class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
                 progress=self.progress,
                 random_state=self.random_state,
             )
-        self.pretrained_ = pretrained
         self.pretrained_with_ = {"X": X} | {name: getattr(self, name) for name in SHAPING}
 
-    def _pretrained_for(self, X: np.ndarray, y: np.ndarray) -> Pretrained:
+    def _pretrained_for(self, X: Array, y: Array) -> Pretrained:
         """Return the pre-trained networks, after pre-training where they are missing or stale."""
         known = self.pretrained_with_
         if self.pretrained_ is None or known is None or self._stale(self.pretrained_, known, X, y):
@@ -135,7 +142,7 @@ class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
         assert self.pretrained_ is not None
         return self.pretrained_
 
-    def _stale(self, found: Pretrained, known: dict[str, Any], X, y) -> bool:
+    def _stale(self, found: Pretrained, known: dict[str, Any], X: Array, y: Array) -> bool:
         if any(isinstance(bounds, str) for bounds in (self.input_bounds, self.output_bounds)):
             return True  # the range of the data
         follows = self.prior is None and not found.inputs_given
@@ -143,7 +150,7 @@ class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
             return True  # the default prior has as many inputs and outputs as the data
         return not all(same(getattr(self, name), known[name]) for name in SHAPING)
 
-    def sample_prior(self, X) -> np.ndarray:
+    def sample_prior(self, X: ArrayLike) -> Array:
         """Evaluate the pre-trained networks.
 
         Args:
@@ -243,7 +250,7 @@ class AnchoredEnsemble(PretrainedEnsemble):
         check_anchoring(self.regulariser, self.anchors, self.optimiser, self._most_members)
         self._settings(self.epochs)
 
-    def fit(self, X, y) -> AnchoredEnsemble:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> AnchoredEnsemble:
         """Train the members to data, after pre-training where that is missing.
 
         Hyper-parameters that shape the pre-training, changed since, make it run again.
@@ -353,7 +360,7 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
         super()._check_parameters()
         self._anchoring()
 
-    def fit(self, X, y) -> FunctionAnchoredEnsemble:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> FunctionAnchoredEnsemble:
         """Train the members to data, after pre-training where that is missing.
 
         Hyper-parameters that shape the pre-training, changed since, make it run again.
@@ -388,7 +395,7 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
         return self
 
 
-def _range_of(values: np.ndarray | None, bounds: Bounds) -> Bounds:
+def _range_of(values: Array | None, bounds: Bounds) -> Bounds:
     """Return bounds, with the range of the values (N, n) instead of "data" where there are any."""
     if values is None or not isinstance(bounds, str) or bounds != "data":
         return bounds

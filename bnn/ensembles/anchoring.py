@@ -15,7 +15,7 @@ from bnn._seeding import (
     seed_sequence,
     spawn,
 )
-from bnn._validation import as_columns, as_points, check_integer, check_option
+from bnn._validation import Array, Floats, as_columns, as_points, check_integer, check_option
 from bnn.ensembles.networks import Members, finite_members
 from bnn.ensembles.pretraining import Pretrained
 from bnn.gauss_newton.jacobian import Linearisation
@@ -39,8 +39,8 @@ VANILLA_SETTINGS, SETTINGS = TrainingSettings(epochs=400), TrainingSettings(epoc
 
 
 def train_vanilla(
-    X: np.ndarray,
-    y: np.ndarray,
+    X: Array,
+    y: Array,
     *,
     noise: Noise = 0.1,
     n_members: int = 30,
@@ -108,14 +108,14 @@ def train_vanilla(
 
 def anchor(
     pretrained: Pretrained,
-    X: np.ndarray,
-    y: np.ndarray,
+    X: Array,
+    y: Array,
     *,
     noise: Noise = 0.1,
     n_members: int | None = None,
     regulariser: str = "low_rank",
-    anchors: str | np.ndarray = "pretrained",
-    start: str | np.ndarray = "anchors",
+    anchors: str | Floats = "pretrained",
+    start: str | Floats = "anchors",
     optimiser: str = "adam",
     resampling: str = "bootstrap",
     settings: TrainingSettings = SETTINGS,
@@ -167,19 +167,21 @@ def anchor(
     X, y = pretrained.check_data(X, y)
     seeds, weight_prior = seed_sequence(random_state), pretrained.weight_prior(regulariser)
     n = min(n_members or len(pretrained.weights), len(pretrained.weights))
-    if isinstance(anchors, str) and anchors == "sampled":
-        assert weight_prior is not None
-        drawn = weight_prior.sample(n, spawn(seeds, Purpose.ANCHORS))
-        anchors = drawn.astype(np.float32)
-    elif isinstance(anchors, str):
-        anchors = pretrained.weights[:n]
-    if isinstance(start, str):
+    if not isinstance(anchors, str):
+        centres = anchors
+    elif anchors == "sampled" and weight_prior is not None:
+        centres = weight_prior.sample(n, spawn(seeds, Purpose.ANCHORS)).astype(np.float32)
+    else:
+        centres = pretrained.weights[:n]
+    if not isinstance(start, str):
+        first = start
+    else:
         check_option("start", start, ("anchors", "random"))
         cold = start == "random"
-        start = random_starts(pretrained.architecture, n, seeds) if cold else anchors
+        first = random_starts(pretrained.architecture, n, seeds) if cold else centres
     return _train_to_data(
         pretrained.architecture,
-        start,
+        first,
         X,
         y,
         pretrained.input_scaler,
@@ -191,11 +193,11 @@ def anchor(
         device,
         progress,
         weight_prior,
-        anchors,
+        centres,
     )
 
 
-def data_gradient(members: Members, weights: np.ndarray) -> np.ndarray:
+def data_gradient(members: Members, weights: Floats) -> Array:
     """Differentiate the data term of Algorithms 1 and 2, each member's with its own data.
 
     Args:
@@ -210,12 +212,12 @@ def data_gradient(members: Members, weights: np.ndarray) -> np.ndarray:
     residuals = state.values - torch.as_tensor(members.output_scaler.transform(members.targets))
     noise = members.output_scaler.transform_covariance(members.noise_covariance)
     direction = 2.0 * residuals @ torch.as_tensor(np.linalg.inv(noise))
-    gradient: np.ndarray = state.pull_back(direction.mT.reshape(len(weights), -1)).numpy()
+    gradient: Array = state.pull_back(direction.mT.reshape(len(weights), -1)).numpy()
     return gradient
 
 
 def check_anchoring(
-    regulariser: str, anchors: str | np.ndarray, optimiser: str, n_pretrained: int
+    regulariser: str, anchors: str | Floats, optimiser: str, n_pretrained: int
 ) -> None:
     """Raise ValueError where arguments of `anchor` do not fit each other."""
     check_option("regulariser", regulariser, REGULARISERS)
@@ -240,7 +242,7 @@ def random_starts(
     n_members: int,
     seeds: np.random.SeedSequence,
     init: str = "glorot",
-) -> np.ndarray:
+) -> Floats:
     """Return independent random starts, (K, d) float32; one does not depend on their number."""
     generators = member_generators(spawn(seeds, Purpose.START), n_members)
     return np.concatenate([architecture.initial_weights(1, rng, init) for rng in generators])
@@ -248,19 +250,19 @@ def random_starts(
 
 def _train_to_data(
     architecture: Architecture,
-    start: np.ndarray,
-    X: np.ndarray,
-    y: np.ndarray,
+    start: Floats,
+    X: Array,
+    y: Array,
     input_scaler: BoundsScaler,
     output_scaler: BoundsScaler,
-    covariance: np.ndarray,
+    covariance: Array,
     resampling: str,
     seeds: np.random.SeedSequence,
     settings: TrainingSettings | None,
     device: str,
     progress: bool,
     weight_prior: WeightPrior | None = None,
-    anchors: np.ndarray | None = None,
+    anchors: Floats | None = None,
 ) -> Members:
     """Train members, (K, d) at the start, by Adam; without settings by Gauss-Newton."""
     check_option("resampling", resampling, RESAMPLINGS)
@@ -271,6 +273,7 @@ def _train_to_data(
     noise = output_scaler.transform_covariance(covariance)
     if settings is None:
         assert isinstance(weight_prior, ProperGaussian)
+        assert anchors is not None
         parts = weight_prior.covariance
         result = fit_weights(
             architecture, start, *data, noise, parts, OPTIMUM, anchors, device, title

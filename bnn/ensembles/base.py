@@ -5,15 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnn._seeding import RandomState
-from bnn._validation import check_device, check_integer, check_option
+from bnn._validation import Array, check_device, check_integer, check_option
 from bnn.ensembles.networks import Members
 from bnn.networks.architecture import INITIALISATIONS
 from bnn.noise import Noise
@@ -31,11 +32,10 @@ class FittedState:
 
     members_: Members | None = None
     y_ndim_: int | None = None
-    fitted_attributes: ClassVar = ("members_", "y_ndim_", "feature_names_")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class EnsembleRegressor(FittedState, StoredModel, RegressorMixin, BaseEstimator):
+class EnsembleRegressor(FittedState, StoredModel, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the ensembles, with the hyper-parameters that all of them have."""
 
     n_members: int = 30
@@ -52,6 +52,8 @@ class EnsembleRegressor(FittedState, StoredModel, RegressorMixin, BaseEstimator)
     device: str = "cpu"
     progress: bool = False
     random_state: RandomState = None
+
+    fitted_attributes: ClassVar[tuple[str, ...]] = ("members_", "y_ndim_", "feature_names_")
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that several outputs are welcome."""
@@ -78,23 +80,25 @@ class EnsembleRegressor(FittedState, StoredModel, RegressorMixin, BaseEstimator)
         check_integer("n_members", self.n_members, 2)
         check_device(self.device)
 
-    def _check_data(self, X, y) -> tuple[np.ndarray, np.ndarray]:
+    def _check_data(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
         """Validate hyper-parameters and data; return X (N, n_in) and y (N, n_out)."""
         self._check_parameters()
-        X, y = validate_data(
+        inputs: Array
+        outputs: Array
+        inputs, outputs = validate_data(
             self, X, y, multi_output=True, y_numeric=True, dtype=float, ensure_min_samples=2
         )
-        constant = np.flatnonzero(X.min(axis=0) == X.max(axis=0))
+        constant = np.flatnonzero(inputs.min(axis=0) == inputs.max(axis=0))
         if constant.size:
             warnings.warn(
                 f"input {constant[0]} is constant in the data: nothing is learnt about it",
                 ConstantInputWarning,
                 stacklevel=3,
             )
-        self.y_ndim_ = y.ndim
-        return X, y.reshape(len(y), -1).astype(float)
+        self.y_ndim_ = outputs.ndim
+        return inputs, outputs.reshape(len(outputs), -1).astype(float)
 
-    def sample(self, X) -> np.ndarray:
+    def sample(self, X: ArrayLike) -> Array:
         """Evaluate every member.
 
         Args:
@@ -115,7 +119,13 @@ class EnsembleRegressor(FittedState, StoredModel, RegressorMixin, BaseEstimator)
         assert self.members_ is not None
         return self.members_
 
-    def predict(self, X, return_std: bool = False, return_cov: bool = False, total: bool = False):
+    def predict(
+        self,
+        X: ArrayLike,
+        return_std: bool = False,
+        return_cov: bool = False,
+        total: bool = False,
+    ) -> Any:
         """Return the predictive mean, and its uncertainty on request.
 
         Args:
@@ -149,10 +159,10 @@ class EnsembleRegressor(FittedState, StoredModel, RegressorMixin, BaseEstimator)
         covariance = np.einsum("kni,knj->nij", centred, centred) / (len(samples) - 1)
         return self._shaped(mean), covariance + noise
 
-    def _shaped(self, values: np.ndarray) -> np.ndarray:
+    def _shaped(self, values: Array) -> Array:
         return values[:, 0] if self.y_ndim_ == 1 else values
 
-    def penalty(self) -> np.ndarray:
+    def penalty(self) -> Array:
         """Return the regularisation term of each member, (K,); zero without a regulariser."""
         return self._fitted_members().penalties
 

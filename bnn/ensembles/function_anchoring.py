@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from bnn._seeding import Purpose, RandomState, generator, member_generators, seed_sequence, spawn
-from bnn._validation import check_integer
+from bnn._validation import Array, check_integer
 from bnn.ensembles.networks import Members
 from bnn.ensembles.pretraining import Pretrained
 from bnn.function_priors.conditioning import (
@@ -68,8 +68,8 @@ SETTINGS = FunctionAnchoring()
 
 def anchor_functions(
     pretrained: Pretrained,
-    X: np.ndarray,
-    y: np.ndarray,
+    X: Array,
+    y: Array,
     *,
     noise: Noise = 0.1,
     n_members: int | None = None,
@@ -174,10 +174,12 @@ def _drawn_prior(pretrained: Pretrained) -> DrawnPrior:
 
 def _measurement_points(
     pretrained: Pretrained, n_points: int, seeds: np.random.SeedSequence
-) -> np.ndarray:
+) -> Array:
     """Return points where functions are compared beside the data, (n, n_in)."""
     rng, given = generator(spawn(seeds, Purpose.MEASUREMENT)), pretrained.inputs
     if pretrained.inputs_given:
-        return given[rng.permutation(len(given))[:n_points]]
+        chosen: Array = given[rng.permutation(len(given))[:n_points]]
+        return chosen
     uniform = qmc.LatinHypercube(given.shape[1], seed=rng).random(n_points)
-    return pretrained.input_scaler.inverse_transform(2.0 * uniform - 1.0)
+    points: Array = pretrained.input_scaler.inverse_transform(2.0 * uniform - 1.0)
+    return points

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bnn._validation import Array, Floats, Ints
 from bnn.networks.architecture import Architecture
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
@@ -33,14 +34,14 @@ class Networks:
     """
 
     architecture: Architecture
-    weights: np.ndarray
-    inputs: np.ndarray
-    targets: np.ndarray
+    weights: Floats
+    inputs: Array
+    targets: Array
     input_scaler: BoundsScaler
     output_scaler: BoundsScaler
-    losses: np.ndarray
-    epochs: np.ndarray
-    numbers: np.ndarray
+    losses: Array
+    epochs: Ints
+    numbers: Ints
 
     def __post_init__(self) -> None:
         """Validate.
@@ -72,7 +73,7 @@ class Networks:
         """Numbers of the networks trained that are not among these."""
         return tuple(np.setdiff1d(np.arange(len(self.epochs)), self.numbers).tolist())
 
-    def sample(self, X: np.ndarray) -> np.ndarray:
+    def sample(self, X: Array) -> Array:
         """Evaluate every network, in double precision.
 
         Args:
@@ -109,11 +110,11 @@ class Members(Networks):
             (2, n_out); None without bounds.
     """
 
-    noise_covariance: np.ndarray
-    start: np.ndarray
-    anchors: np.ndarray | None
-    penalties: np.ndarray
-    bounds: np.ndarray | None = None
+    noise_covariance: Array
+    start: Floats
+    anchors: Floats | None
+    penalties: Array
+    bounds: Array | None = None
 
     def __post_init__(self) -> None:
         """Validate.
@@ -132,7 +133,7 @@ class Members(Networks):
             if getattr(self, name) is not None:
                 check_weights(name, getattr(self, name), self.architecture)
 
-    def sample(self, X: np.ndarray) -> np.ndarray:
+    def sample(self, X: Array) -> Array:
         """Evaluate every member, in double precision.
 
         Args:
@@ -148,7 +149,7 @@ class Members(Networks):
         return values if self.bounds is None else np.clip(values, *self.bounds)
 
 
-def check_weights(name: str, weights: np.ndarray, architecture: Architecture) -> None:
+def check_weights(name: str, weights: Floats, architecture: Architecture) -> None:
     """Raise ValueError unless weights are (K, d) finite floating-point numbers."""
     n_weights = architecture.n_weights
     if weights.ndim != 2 or len(weights) == 0 or weights.shape[1] != n_weights:
@@ -157,7 +158,7 @@ def check_weights(name: str, weights: np.ndarray, architecture: Architecture) ->
         raise ValueError(f"{name} holds values that are not finite numbers")
 
 
-def finite_members(n_members: int, diverged: tuple[int, ...], title: str) -> np.ndarray:
+def finite_members(n_members: int, diverged: tuple[int, ...], title: str) -> Ints:
     """Return the numbers of the members that did not diverge, and warn about the others.
 
     Args:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bnn._seeding import (
     Purpose,
@@ -17,7 +18,7 @@ from bnn._seeding import (
     seed_sequence,
     spawn,
 )
-from bnn._validation import as_columns, as_points, check_integer
+from bnn._validation import Array, Floats, as_columns, as_points, check_integer
 from bnn.ensembles.networks import Networks, finite_members
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
@@ -69,14 +70,14 @@ class Pretrained(Networks):
         """Number of inputs and of outputs."""
         return self.architecture.n_inputs, self.architecture.n_outputs
 
-    def select(self, members: Sequence[int] | np.ndarray) -> Pretrained:
+    def select(self, members: ArrayLike) -> Pretrained:
         """Return some of the networks, (n,) by their place among these."""
-        members = np.asarray(members)
+        chosen = np.asarray(members)
         return replace(
             self,
-            weights=self.weights[members],
-            targets=self.targets[members],
-            numbers=self.numbers[members],
+            weights=self.weights[chosen],
+            targets=self.targets[chosen],
+            numbers=self.numbers[chosen],
         )
 
     def weight_prior(self, regulariser: str) -> WeightPrior | None:
@@ -93,7 +94,7 @@ class Pretrained(Networks):
             return None
         return WEIGHT_PRIORS[regulariser].fit(self.weights, self.architecture)
 
-    def check_data(self, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def check_data(self, X: Array, y: Array) -> tuple[Array, Array]:
         """Check data that networks are to be trained to.
 
         Args:
@@ -127,7 +128,7 @@ class Pretrained(Networks):
 
 def pretrain(
     prior: FunctionalPrior | None,
-    X: np.ndarray | None = None,
+    X: ArrayLike | None = None,
     *,
     n_features: int | None = None,
     n_outputs: int | None = None,
@@ -184,19 +185,19 @@ def pretrain(
     seeds = seed_sequence(random_state)
     tabulated = getattr(prior, "points", None)
     given = X is not None or tabulated is not None
-    X = tabulated if X is None else X
-    if X is None:
+    points = tabulated if X is None else X
+    if points is None:
         if n_features is None:
             raise ValueError("n_features = None: must be given where X is not")
         check_integer("n_features", n_features, 1)
-        points = latin_hypercube(prior_points, n_features, spawn(seeds, Purpose.INPUTS))
-        X = scaler_of("input_bounds", input_bounds, None, n_features).inverse_transform(points)
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or len(X) < 2 or not np.isfinite(X).all():
-        raise ValueError(f"X has shape {X.shape}: must be (M >= 2, n_in) and finite")
+        scaled = latin_hypercube(prior_points, n_features, spawn(seeds, Purpose.INPUTS))
+        points = scaler_of("input_bounds", input_bounds, None, n_features).inverse_transform(scaled)
+    inputs = np.asarray(points, dtype=float)
+    if inputs.ndim != 2 or len(inputs) < 2 or not np.isfinite(inputs).all():
+        raise ValueError(f"X has shape {inputs.shape}: must be (M >= 2, n_in) and finite")
     prior_seed = spawn(seeds, Purpose.PRIOR)
-    realisations = draw_realisations(prior, X, n_pretrained, prior_seed)
-    n_in, n_out = X.shape[1], realisations.shape[2]
+    realisations = draw_realisations(prior, inputs, n_pretrained, prior_seed)
+    n_in, n_out = inputs.shape[1], realisations.shape[2]
     _check_shape((n_in, n_out), (n_features or n_in, n_outputs or n_out))
     scaler = scaler_of("input_bounds", input_bounds, None, n_in)
     output_scaler = scaler_of("output_bounds", output_bounds, None, n_out)
@@ -204,7 +205,7 @@ def pretrain(
     result = train(
         architecture,
         _perturbed_starts(architecture, n_pretrained, init, perturbation, seeds),
-        scaler.transform(X),
+        scaler.transform(inputs),
         output_scaler.transform(realisations),
         settings,
         seeds=member_seeds(spawn(seeds, Purpose.PRETRAINING), n_pretrained),
@@ -215,7 +216,7 @@ def pretrain(
     return Pretrained(
         architecture=architecture,
         weights=result.weights[numbers],
-        inputs=X,
+        inputs=inputs,
         targets=realisations[numbers],
         input_scaler=scaler,
         output_scaler=output_scaler,
@@ -254,9 +255,10 @@ def _perturbed_starts(
     init: str,
     perturbation: float,
     seeds: np.random.SeedSequence,
-) -> np.ndarray:
+) -> Floats:
     """Return the common start ω_init with a perturbation for each network, (K, d) float32."""
     start = architecture.initial_weights(1, spawn(seeds, Purpose.START), init)
     generators = member_generators(spawn(seeds, Purpose.PERTURBATION), n_pretrained)
     noise = np.stack([rng.standard_normal(start.shape[1]) for rng in generators])
-    return (start + perturbation * noise).astype(np.float32)
+    perturbed: Floats = (start + perturbation * noise).astype(np.float32)
+    return perturbed

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from numpy.typing import ArrayLike
+
 from bnn._validation import check_option
 from bnn.ensembles.anchoring import train_vanilla
 from bnn.ensembles.base import EnsembleRegressor
@@ -52,7 +54,7 @@ class VanillaEnsemble(EnsembleRegressor):
         check_option("resampling", self.resampling, RESAMPLINGS)
         self._settings(self.epochs)
 
-    def fit(self, X, y) -> VanillaEnsemble:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> VanillaEnsemble:
         """Train the members.
 
         Args:

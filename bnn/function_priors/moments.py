@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from sklearn.covariance import ledoit_wolf
 
 from bnn._seeding import RandomState, member_generators, seed_sequence, spawn
-from bnn._validation import Array
+from bnn._validation import Array, Ints
 from bnn.function_priors.conditioning import output_vectors
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.means import RandomMean
@@ -105,7 +104,7 @@ class DrawnPrior:
         infinite = np.full((2, self.prior.n_outputs), [[-np.inf], [np.inf]])
         return np.stack([self.prior.clip(infinite[0]), self.prior.clip(infinite[1])])
 
-    def at(self, X: Array, members: NDArray[np.int_], centred: bool) -> Array:
+    def at(self, X: Array, members: Ints, centred: bool) -> Array:
         """Continue some of the realisations to other points.
 
         A Gaussian process is conditioned on what was drawn; bounds are left out. Any other prior

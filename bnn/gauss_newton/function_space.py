@@ -33,7 +33,7 @@ class Metric:
         self.mean_diagonal = float(self.blocks.diagonal(dim1=1, dim2=2).mean())
 
     def mean_square(self, residuals: Tensor) -> Tensor:
-        """Return eᵀ (S + δ² I)⁻¹ e a direction, (k,), of residuals e (k, n_out n)."""
+        """Return eᵀ (S + δ² I)⁻¹ e per direction, (k,), of residuals e (k, n_out n)."""
         blocks = residuals.view(len(residuals), len(self.blocks), -1).permute(1, 2, 0)
         whitened: Tensor = torch.linalg.solve_triangular(self._roots, blocks, upper=False)
         return whitened.square().sum(dim=(0, 1)) / self.directions
@@ -47,7 +47,7 @@ class Metric:
 
 
 class FunctionFit:
-    """Objective eᵀ (S + δ² I)⁻¹ e a direction, with e = f^ω(X) - t.
+    """Objective eᵀ (S + δ² I)⁻¹ e per direction, with e = f^ω(X) - t.
 
     The damped Gauss-Newton step -Jᵀ (J Jᵀ + λ (S + δ² I))⁻¹ e needs one system in the residuals,
     which are fewer than the weights. λ is relative to the mean diagonals of both terms.
@@ -104,7 +104,7 @@ def fit_functions(
         targets: t, (K, n, n_out).
         covariance: Diagonal blocks of S, (B, m, m) with B m = n_out n.
         nugget: δ.
-        rule: When a member ends; the objective counts a direction, see Metric.
+        rule: When a member ends; its loss is the objective divided by Metric.directions.
         device: "cpu" or "cuda".
         progress: Title of a progress bar; None for silence.
 

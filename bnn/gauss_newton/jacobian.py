@@ -41,7 +41,7 @@ class Linearisation:
     def tangent_kernel(self) -> Tensor:
         """Return J Jᵀ, (k, n_out n, n_out n), summed over layers without J itself."""
         k, n, n_out = self.values.shape
-        total = self.values.new_zeros(k, n_out, n, n_out, n)
+        total: Tensor = self.values.new_zeros(k, n_out, n, n_out, n)
         for j in range(n_out):
             total[:, j, :, j] = self._gram(-1)
         for layer, sensitivity in enumerate(self._sensitivities[::-1]):
@@ -65,7 +65,8 @@ class Linearisation:
 
     def _gram(self, layer: int) -> Tensor:
         """Return a·a' + 1 of a layer's inputs, (k, n, n); 1 is the bias'."""
-        return self._inputs[layer] @ self._inputs[layer].mT + 1.0
+        inputs: Tensor = self._inputs[layer]
+        return inputs @ inputs.mT + 1.0
 
     def pull_back(self, direction: Tensor) -> Tensor:
         """Return Jᵀ v, (k, d), of directions v (k, n_out n)."""

@@ -40,7 +40,7 @@ class StoppingRule:
     """When a member counts as fitted.
 
     Attributes:
-        iterations: Budget.
+        iterations: Number of iterations, at most.
         loss: Done when the objective is at most this.
         decrease: Done when a step lowered the objective by at most this fraction of it.
     """
@@ -53,7 +53,7 @@ class StoppingRule:
 def minimise(
     problem: Problem, weights: Tensor, rule: StoppingRule, stop: threading.Event
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Fit k members at once; an iteration tries one step a member and keeps it where it helps.
+    """Fit k members at once; a step of a member is kept where it helps.
 
     Args:
         problem: The objectives.
@@ -80,7 +80,7 @@ def minimise(
         after = problem.loss(moved, members)
         better = after < before
         weights[members] = torch.where(better[:, None], moved, weights[members])
-        # Down by how much the step helped, up by a factor that does not lead back to the same.
+        # After a failed step the damping rises by a factor that no later decrease undoes exactly.
         factor = torch.where(better, (after / before).clamp(0.1, 0.5), 4.0)
         damping[members] = (damping[members] * factor).clamp(_LEAST_DAMPING, _MOST_DAMPING)
         after = torch.where(better, after, before)

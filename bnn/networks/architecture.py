@@ -179,9 +179,7 @@ class Architecture:
             pass
         return values
 
-    def layer_values(
-        self, weights: Tensor, X: Floats | Tensor
-    ) -> Iterator[tuple[Tensor, Tensor]]:
+    def layer_values(self, weights: Tensor, X: Floats | Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """Evaluate K networks layer by layer: the one forward pass outside the training loop.
 
         Args:

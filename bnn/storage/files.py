@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import sklearn
 import torch
+from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from bnn.storage.values import KINDS, NUMBERS, kept, plain, restored
+from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored
 
 FORMAT, VERSION = "bnn", 3
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
@@ -21,7 +22,7 @@ DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, Recurs
 class StoredModel:
     """What estimators that can be saved have in common; their classes are `storable`."""
 
-    fitted_attributes: ClassVar[tuple[str, ...]]
+    fitted_attributes: ClassVar[tuple[str, ...]] = ()
 
     @property
     def feature_names_(self) -> tuple[str, ...] | None:
@@ -47,7 +48,7 @@ class StoredModel:
             NotFittedError: If the model has not been fitted.
         """
         packages = {p.__name__: p.__version__ for p in (np, torch, sklearn)}
-        arrays: dict[str, np.ndarray] = {}
+        arrays: Arrays = {}
         content = plain(self, arrays)
         header = {"format": FORMAT, "version": VERSION, "packages": packages, "model": content}
         path = Path(path)
@@ -121,7 +122,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ValueError(f"{path}: holds a {_shortened(name)}, must be one of {', '.join(models)}")
     used = set()
 
-    def array(key: str) -> np.ndarray:
+    def array(key: str) -> NDArray[Any]:
         used.add(key)
         if key not in arrays:
             raise ValueError(f"there is no {key}")
@@ -138,7 +139,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def _read(path: str | os.PathLike[str]) -> tuple[Arrays, dict[str, Any]]:
     try:
         with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 NUMBERS = "fiub"  # kinds of arrays that are stored: floats, integers and booleans
-Arrays = dict[str, np.ndarray]
+Arrays: TypeAlias = dict[str, NDArray[Any]]
 T = TypeVar("T", bound=type)
 
 
@@ -114,7 +115,7 @@ def plain(value: Any, arrays: Arrays, path: str = "") -> Any:
     return {name: {key: plain(part, arrays, f"{path}.{key}".strip(".")) for key, part in parts}}
 
 
-def restored(tree: Any, array: Callable[[str], np.ndarray]) -> Any:
+def restored(tree: Any, array: Callable[[str], NDArray[Any]]) -> Any:
     """Make the value again that `plain` turned into JSON types.
 
     Args:

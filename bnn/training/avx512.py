@@ -23,6 +23,9 @@ PyTorch's elsewhere or with the environment variable BNN_PRODUCTS=torch. Results
 Without AVX-512 the code here is right as well, but slow.
 """
 
+# numba types what generates instructions, not Python:
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+
 from __future__ import annotations
 
 import functools

@@ -73,7 +73,7 @@ class Pass:
         architecture: The networks.
         weights: Their weights.
         gradients: Overwritten by backward().
-        batch: Points a network and pass.
+        batch: Points per network in a pass.
     """
 
     def __init__(

@@ -90,7 +90,9 @@ class ConvergenceMonitor:
         group: The members.
     """
 
-    def __init__(self, criterion: Convergence | None, variances: Floats, group: MemberGroup) -> None:
+    def __init__(
+        self, criterion: Convergence | None, variances: Floats, group: MemberGroup
+    ) -> None:
         self._criterion, self._group = criterion, group
         device = group.loss.device
         self._targets = torch.as_tensor(variances, dtype=torch.float32, device=device)
@@ -146,8 +148,8 @@ def train(
         weights: Start, (K, d).
         X: Inputs, (N, n_in), the same for all, or (K, N, n_in).
         y: Targets, (K, N, n_out).
-        settings: Of the loop.
-        seeds: One a member for its shuffles, (K,) uint32.
+        settings: Of the training loop.
+        seeds: One for the shuffles of each member, (K,) uint32.
         objective: P = Σ_noise⁻¹, penalty and anchors; None is least squares.
         device: "cpu" or "cuda".
         progress: Title of a progress bar; None for silence.

@@ -52,9 +52,9 @@ class MemberData:
     Args:
         X: (N, n_in) or (k, N, n_in).
         y: (k, N, n_out).
-        seeds: One a member, (k,).
-        shuffled: Whether the order changes at all.
-        device: Where the data lie.
+        seeds: One for each member, (k,).
+        shuffled: Whether the order changes from epoch to epoch.
+        device: Device of the data.
     """
 
     def __init__(
@@ -139,8 +139,8 @@ class MemberGroup:
         weights: Start, (k, d).
         X: (N, n_in) or (k, N, n_in).
         y: (k, N, n_out).
-        settings: Of the loop.
-        seeds: One a member, (k,).
+        settings: Of the training loop.
+        seeds: One for each member, (k,).
         objective: Noise precision and penalty.
         device: Where everything lies.
     """

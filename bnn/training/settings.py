@@ -13,12 +13,12 @@ from bnn.storage import storable
 @storable
 @dataclass(frozen=True)
 class Convergence:
-    """When a member counts as trained, looked at every `window` epochs.
+    """When a member counts as trained; tested every `window` epochs.
 
     Attributes:
         residual_variance: Done when the loss is below this fraction of the variance of its targets.
         improvement: Done when the mean loss of a window fell by less than this fraction.
-        window: Epochs a window.
+        window: Number of epochs between tests.
     """
 
     residual_variance: float = 1e-3
@@ -42,8 +42,8 @@ class TrainingSettings:
     """Settings of Adam and of the loop around it.
 
     Attributes:
-        epochs: Budget.
-        batch_size: Points a step; None takes all.
+        epochs: Number of epochs, at most.
+        batch_size: Points per step; None takes all.
         learning_rate: Adam's step.
         beta1: Decay of the first moment.
         beta2: Decay of the second moment.

@@ -21,7 +21,7 @@ class Shuffler:
     """Permutations of n points for k members.
 
     Args:
-        seeds: One a member, (k,) uint32.
+        seeds: One for each member, (k,) uint32.
         n: Number of points, below 2^30.
         device: Where the permutations are made.
     """
