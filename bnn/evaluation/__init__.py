@@ -1,1 +1,1 @@
-"""Scores and pictures of predictions, and the exact posteriors that they are held against."""
+"""Metrics and plots of predictions and of their uncertainty."""
