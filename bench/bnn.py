@@ -189,7 +189,7 @@ def functional(n_data: int = 50, n_members: int = 30) -> dict:
         n_members: K.
 
     Returns:
-        Wall and processor seconds of both, and Gauss-Newton iterations a member.
+        Wall and processor seconds of both, and Gauss-Newton iterations per member.
     """
     prior, noise = MATERIALS.prior, np.array([0.066, 0.0388, 0.0193, 0.0524, 0.25])
     X = 2.0 * np.random.default_rng(0).uniform(size=(n_data, 4)) - 1.0
@@ -244,7 +244,7 @@ def product_rates(k: int = 50, width: int = 50, batch: int = 32) -> dict[str, di
 
 
 def scaling(work: Workload, epochs: int, counts: tuple[int, ...]) -> dict[int, float]:
-    """Return milliseconds an epoch and member for several K."""
+    """Return milliseconds per epoch and member for several K."""
     return {k: 1e3 * batched_seconds(work, k, epochs) / epochs / k for k in counts}
 
 
@@ -283,7 +283,7 @@ def main() -> None:
     print("functional anchoring, materials, K = 30 (goal: training 30 s)")
     print("   ", *(f"{key} {value:.1f} " for key, value in anchored.items()))
     counts = scaling(STUDY["C"], 10, (50, 100, 200, 500, 1000))
-    print("prior C, ms an epoch and member:", {k: round(v, 3) for k, v in counts.items()})
+    print("prior C, ms per epoch and member:", {k: round(v, 3) for k, v in counts.items()})
     print("products of a hidden layer, GFLOP/s of a core")
     for kind, rates in product_rates().items():
         print(f"    {kind:10}", *(f"{name} {rate:.0f} " for name, rate in rates.items()))

@@ -151,7 +151,7 @@ def run_repeats(
 def run_spans(problem: Problem, settings: Beyond, seed: int) -> list[dict[str, Numbers]]:
     """The published method with more and more networks behind its weight prior.
 
-    All networks come from one pre-training; a repeat trains a block of its own.
+    All networks come from one pre-training; each repeat trains a block of its own.
 
     Args:
         problem: Training set.
