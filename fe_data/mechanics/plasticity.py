@@ -155,28 +155,48 @@ def return_map(
         integrals: (8,) volume integrals of the stress xx, yy, zz, xy, of the plastic strain
             xx, yy, xy, and of 1 where p > 0 (added to).
     """
-    dofs, weights = elements.dofs, elements.weights
+    dofs, gradients, weights, dilatation, root_area, _ = elements
+    (ep_old, p_old, hardening_old), (ep, p, hardening) = old, new
+    mu = law.shear_modulus
     x, f = np.empty(12), np.empty(12)
     for m in range(dofs.shape[0]):
         for i in range(12):
             x[i] = u[dofs[m, i]]
         f[:] = 0.0
-        _add_pressure(m, x, macro_strain, elements, law.bulk_modulus, f, integrals)
+        _add_pressure(m, x, macro_strain, dilatation, root_area, law.bulk_modulus, f, integrals)
         for q in range(weights.shape[1]):
-            _add_deviator(
-                m, q, x, macro_strain, elements, law, old, new, increment, tangent, f, integrals
+            exx, eyy, gxy = _strain(gradients[m, q], x, macro_strain)
+            third = (exx + eyy) / 3.0
+            sxx = 2.0 * mu * (exx - third - ep_old[m, q, 0])
+            syy = 2.0 * mu * (eyy - third - ep_old[m, q, 1])
+            sxy = 2.0 * mu * (0.5 * gxy - ep_old[m, q, 2])
+            dp, hardening[m, q], scale, drop, nxx, nyy, nxy = _radial_return(
+                sxx, syy, sxy, p_old[m, q], hardening_old[m, q], increment[m, q], law
             )
+            if dp > 0.0:
+                increment[m, q] = dp
+            p[m, q] = p_old[m, q] + dp
+            ep[m, q, 0] = ep_old[m, q, 0] + _ROOT * dp * nxx
+            ep[m, q, 1] = ep_old[m, q, 1] + _ROOT * dp * nyy
+            ep[m, q, 2] = ep_old[m, q, 2] + _ROOT * dp * nxy
+            _set_tangent(tangent[m, q], 2.0 * mu * scale, 2.0 * mu * drop, nxx, nyy, nxy)
+            w = weights[m, q]
+            sxx, syy, sxy = w * scale * sxx, w * scale * syy, w * scale * sxy
+            _add_deviator(gradients[m, q], sxx, syy, sxy, f, integrals)
+            for i in range(3):
+                integrals[4 + i] += w * ep[m, q, i]
+            if p[m, q] > 0.0:
+                integrals[7] += w
         for i in range(12):
             force[dofs[m, i]] += f[i]
 
 
 @_inlined
 def _add_pressure(
-    m: int, x: Floats, macro_strain: Floats, elements: Elements, kappa: float, f: Floats,
-    integrals: Floats,
+    m: int, x: Floats, macro_strain: Floats, dilatation: Floats, root_area: Floats, kappa: float,
+    f: Floats, integrals: Floats,
 ) -> None:  # fmt: skip
     """Add the pressure of element m to its force f (12,) and to the integrals."""
-    dilatation, root_area = elements.dilatation, elements.root_area
     for r in range(dilatation.shape[1]):
         theta = root_area[m] * (macro_strain[0] + macro_strain[1]) if r == 0 else 0.0
         for i in range(12):
@@ -191,51 +211,30 @@ def _add_pressure(
 
 
 @_inlined
-def _add_deviator(
-    m: int, q: int, x: Floats, macro_strain: Floats, elements: Elements, law: J2Law,
-    old: HistoryVariables, new: HistoryVariables, increment: Floats, tangent: Floats, f: Floats,
-    integrals: Floats,
-) -> None:  # fmt: skip
-    """Return mapping at one point; add its deviatoric stress to the force and to the integrals."""
-    gradients, weights, mu = elements.gradients, elements.weights, law.shear_modulus
-    ep_old, ep = old.plastic_strain, new.plastic_strain
+def _strain(gradients: Floats, x: Floats, macro_strain: Floats) -> tuple[float, float, float]:
+    """Strain xx, yy, engineering xy at a point with the shape functions' gradients (6, 2)."""
     exx, eyy, gxy = macro_strain[0], macro_strain[1], macro_strain[2]
     for i in range(6):
-        gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
+        gx, gy = gradients[i, 0], gradients[i, 1]
         exx += gx * x[2 * i]
         eyy += gy * x[2 * i + 1]
         gxy += gy * x[2 * i] + gx * x[2 * i + 1]
-    third = (exx + eyy) / 3.0
-    sxx = 2.0 * mu * (exx - third - ep_old[m, q, 0])
-    syy = 2.0 * mu * (eyy - third - ep_old[m, q, 1])
-    sxy = 2.0 * mu * (0.5 * gxy - ep_old[m, q, 2])
-    dp, hardening, scale, drop, nxx, nyy, nxy = _radial_return(
-        sxx, syy, sxy, old.p[m, q], old.hardening[m, q], increment[m, q], law
-    )
-    if dp > 0.0:
-        increment[m, q] = dp
-    ep[m, q, 0] = ep_old[m, q, 0] + _ROOT * dp * nxx
-    ep[m, q, 1] = ep_old[m, q, 1] + _ROOT * dp * nyy
-    ep[m, q, 2] = ep_old[m, q, 2] + _ROOT * dp * nxy
-    new.p[m, q] = old.p[m, q] + dp
-    new.hardening[m, q] = hardening
-    entries = _deviatoric_tangent(2.0 * mu * scale, 2.0 * mu * drop, nxx, nyy, nxy)
+    return exx, eyy, gxy
+
+
+@_inlined
+def _add_deviator(
+    gradients: Floats, sxx: float, syy: float, sxy: float, f: Floats, integrals: Floats
+) -> None:
+    """Add a weighted deviatoric stress xx, yy, xy to the force f (12,) and to the integrals."""
     for i in range(6):
-        tangent[m, q, i] = entries[i]
-    w = weights[m, q]
-    sxx, syy, sxy = w * scale * sxx, w * scale * syy, w * scale * sxy
-    for i in range(6):
-        gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
+        gx, gy = gradients[i, 0], gradients[i, 1]
         f[2 * i] += gx * sxx + gy * sxy
         f[2 * i + 1] += gy * syy + gx * sxy
     integrals[0] += sxx
     integrals[1] += syy
     integrals[2] -= sxx + syy
     integrals[3] += sxy
-    for i in range(3):
-        integrals[4 + i] += w * ep[m, q, i]
-    if new.p[m, q] > 0.0:
-        integrals[7] += w
 
 
 @_compiled
@@ -254,19 +253,17 @@ def _radial_return(
     return dp, q_trial - 3.0 * mu * dp - a, scale, drop, sxx / norm, syy / norm, sxy / norm
 
 
-@_compiled
-def _deviatoric_tangent(
-    elastic: float, plastic: float, nxx: float, nyy: float, nxy: float
-) -> tuple[float, float, float, float, float, float]:
-    """Entries 00, 01, 02, 11, 12, 22 of elastic P - plastic n n, for engineering shear."""
-    return (
-        elastic * (2.0 / 3.0) - plastic * nxx * nxx,
-        -elastic / 3.0 - plastic * nxx * nyy,
-        -plastic * nxx * nxy,
-        elastic * (2.0 / 3.0) - plastic * nyy * nyy,
-        -plastic * nyy * nxy,
-        elastic * 0.5 - plastic * nxy * nxy,
-    )
+@_inlined
+def _set_tangent(
+    tangent: Floats, elastic: float, plastic: float, nxx: float, nyy: float, nxy: float
+) -> None:
+    """Set 00, 01, 02, 11, 12, 22 of elastic P - plastic n n, for engineering shear."""
+    tangent[0] = elastic * (2.0 / 3.0) - plastic * nxx * nxx
+    tangent[1] = -elastic / 3.0 - plastic * nxx * nyy
+    tangent[2] = -plastic * nxx * nxy
+    tangent[3] = elastic * (2.0 / 3.0) - plastic * nyy * nyy
+    tangent[4] = -plastic * nyy * nxy
+    tangent[5] = elastic * 0.5 - plastic * nxy * nxy
 
 
 @_compiled
@@ -283,42 +280,42 @@ def assemble_tangent(
             row by row.
         matrix: The assembled tangent (added to).
     """
+    dofs, gradients, weights, dilatation, root_area, _ = elements
+    values, border, macro = matrix
     k = np.empty((15, 15))  # upper triangle; rows of the dofs, then of the macro strain xx, yy, xy
     db = np.empty((12, 3))
-    for m in range(elements.dofs.shape[0]):
+    for m in range(dofs.shape[0]):
         k[:] = 0.0
-        _add_bulk(m, elements, kappa, k)
-        for q in range(elements.weights.shape[1]):
-            _add_shear(m, q, elements, tangent, db, k)
-        _scatter(m, k, elements.dofs, slots, matrix)
+        _add_bulk(dilatation[m], root_area[m], kappa, k)
+        for q in range(weights.shape[1]):
+            _add_shear(gradients[m, q], weights[m, q], tangent[m, q], db, k)
+        _scatter(k, dofs[m], slots[m], values, border, macro)
 
 
 @_inlined
-def _add_bulk(m: int, elements: Elements, kappa: float, k: Floats) -> None:
-    """Add the volumetric part of element m to its matrix k (15, 15)."""
-    dilatation, root_area = elements.dilatation, elements.root_area
-    for r in range(dilatation.shape[1]):
+def _add_bulk(dilatation: Floats, root_area: float, kappa: float, k: Floats) -> None:
+    """Add the volumetric part of an element to its matrix k (15, 15)."""
+    for r in range(dilatation.shape[0]):
         for i in range(12):
-            gi = kappa * dilatation[m, r, i]
+            gi = kappa * dilatation[r, i]
             for j in range(i, 12):
-                k[i, j] += gi * dilatation[m, r, j]
+                k[i, j] += gi * dilatation[r, j]
             if r == 0:
-                k[i, 12] += gi * root_area[m]
-                k[i, 13] += gi * root_area[m]
-    bulk = kappa * root_area[m] * root_area[m]
+                k[i, 12] += gi * root_area
+                k[i, 13] += gi * root_area
+    bulk = kappa * root_area * root_area
     k[12, 12] += bulk
     k[12, 13] += bulk
     k[13, 13] += bulk
 
 
 @_inlined
-def _add_shear(m: int, q: int, elements: Elements, tangent: Floats, db: Floats, k: Floats) -> None:
+def _add_shear(gradients: Floats, w: float, tangent: Floats, db: Floats, k: Floats) -> None:
     """Add the deviatoric part of one point to k (15, 15); db (12, 3) is scratch for (D B)^T."""
-    gradients, w = elements.gradients, elements.weights[m, q]
-    d00, d01, d02 = w * tangent[m, q, 0], w * tangent[m, q, 1], w * tangent[m, q, 2]
-    d11, d12, d22 = w * tangent[m, q, 3], w * tangent[m, q, 4], w * tangent[m, q, 5]
+    d00, d01, d02 = w * tangent[0], w * tangent[1], w * tangent[2]
+    d11, d12, d22 = w * tangent[3], w * tangent[4], w * tangent[5]
     for i in range(6):
-        gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
+        gx, gy = gradients[i, 0], gradients[i, 1]
         db[2 * i, 0] = d00 * gx + d02 * gy
         db[2 * i, 1] = d01 * gx + d12 * gy
         db[2 * i, 2] = d02 * gx + d22 * gy
@@ -326,7 +323,7 @@ def _add_shear(m: int, q: int, elements: Elements, tangent: Floats, db: Floats, 
         db[2 * i + 1, 1] = d11 * gy + d12 * gx
         db[2 * i + 1, 2] = d12 * gy + d22 * gx
     for i in range(6):
-        gx, gy = gradients[m, q, i, 0], gradients[m, q, i, 1]
+        gx, gy = gradients[i, 0], gradients[i, 1]
         for j in range(2 * i, 12):
             k[2 * i, j] += gx * db[j, 0] + gy * db[j, 2]
             k[2 * i + 1, j] += gy * db[j, 1] + gx * db[j, 2]
@@ -342,16 +339,17 @@ def _add_shear(m: int, q: int, elements: Elements, tangent: Floats, db: Floats, 
 
 
 @_inlined
-def _scatter(m: int, k: Floats, dofs: Ints, slots: Ints, matrix: BorderedMatrix) -> None:
-    """Add the matrix k (15, 15) of element m to the assembled tangent."""
-    values, border, macro = matrix
+def _scatter(
+    k: Floats, dofs: Ints, slots: Ints, values: Floats, border: Floats, macro: Floats
+) -> None:
+    """Add the matrix k (15, 15) of an element to the parts of a `BorderedMatrix`."""
     slot = 0
     for i in range(12):
         for j in range(i, 12):
-            values[slots[m, slot]] += k[i, j]
+            values[slots[slot]] += k[i, j]
             slot += 1
         for j in range(3):
-            border[dofs[m, i], j] += k[i, 12 + j]
+            border[dofs[i], j] += k[i, 12 + j]
     for i in range(3):
         macro[i, i] += k[12 + i, 12 + i]
         for j in range(i + 1, 3):

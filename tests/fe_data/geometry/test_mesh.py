@@ -66,19 +66,19 @@ def test_an_inverted_element_is_seen():
     assert smallest_jacobian(bent) < 0
 
 
-def test_resolution_refines():
+def test_twice_the_resolution_makes_four_times_the_triangles():
     micro = random_microstructure(0.3, 1)
     coarse, fine = (len(generate_mesh(micro, r).triangles) for r in (3, 6))
     assert 3 < fine / coarse < 5
 
 
-def test_a_fibre_over_the_corner():
+def test_fibres_over_a_corner_keep_their_areas():
     micro = Microstructure(np.array([[0.02, 0.97], [0.5, 0.5]]), 0.15)
     d = discretise(generate_mesh(micro, 5))
     assert [f.weights.sum() for f in d.fibres] == pytest.approx([np.pi * 0.15**2] * 2, rel=1e-10)
 
 
-def test_fibres_that_cut_off_a_piece_of_matrix():
+def test_pieces_of_matrix_that_fibres_cut_off_are_meshed():
     micro = Microstructure(
         np.array([[0.15, 0.15], [0.6, 0.6]]), 0.2
     )  # crosses both edges, no corner

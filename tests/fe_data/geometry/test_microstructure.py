@@ -45,7 +45,7 @@ def test_the_seed_decides():
     assert not np.array_equal(a, c)
 
 
-def test_no_fibres():
+def test_a_volume_fraction_of_zero_has_no_fibres():
     assert len(random_microstructure(0.0, 1).centres) == 0
 
 

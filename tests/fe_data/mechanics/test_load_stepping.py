@@ -27,8 +27,8 @@ def _elastic(micro, inputs, settings, strain):
 
 
 @pytest.mark.parametrize("strain", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0.3, -0.7, 0.4)], ids=str)
-def test_patch(strain):
-    """Fibres of the matrix's material are invisible: uniform stress, whatever the mesh."""
+def test_fibres_of_the_material_of_the_matrix_are_invisible(strain):
+    """Patch test: the stress is uniform, whatever the mesh."""
     settings = dataclasses.replace(ELASTIC, nu_f=0.3, n_fibres=8)
     loading = Loading(tuple(1e-5 * np.array(strain, dtype=float)))
     micro = random_microstructure(0.3, 1, 8)
@@ -44,8 +44,8 @@ def test_patch(strain):
         assert np.abs(stress - expected).max() < 1e-8 * np.abs(expected).max()
 
 
-def test_hill_mandel_and_averages():
-    """Mean work of the stress field equals the work of the averages; averages are the fields'."""
+def test_work_of_the_fields_is_work_of_the_averages():
+    """Hill–Mandel condition; the averages are those of the fields."""
     settings = dataclasses.replace(SMALL, tolerance=1e-10, increments=20)
     rve = solve_rve(INPUTS, 1, settings, fit=False)
     d, x = rve.discretisation, rve.path.x
@@ -85,7 +85,7 @@ def _young(k, mu):
 
 @pytest.mark.parametrize("vf", [0.05, 0.2, 0.4])
 @pytest.mark.parametrize("E_f", [200.0, 600.0])
-def test_hashin_shtrikman(vf, E_f):
+def test_stiffness_lies_between_the_bounds_of_hashin_and_shtrikman(vf, E_f):
     rve = solve_rve(Inputs(vf, E_f, 400.0, 0.4), 3, Settings(increments=5, strain=1e-4), fit=False)
     history = rve.history
     E, _ = elastic_constants(history["strain"][1:], history["stress"][1:])
@@ -97,7 +97,7 @@ def test_hashin_shtrikman(vf, E_f):
     assert 0.995 * lower <= E[-1] / 1e3 <= 1.005 * upper
 
 
-def test_hill_bulk_modulus():
+def test_equal_shear_moduli_have_the_bulk_modulus_of_hill():
     """With equal shear moduli the bulk modulus is exact whatever the arrangement (Hill, 1964)."""
     nu_f, vf = 0.45, 0.35
     mu, kappa_m = moduli(100.0, 0.3)
@@ -126,7 +126,7 @@ def plastic_rve():
     return solve_rve(INPUTS, 4, SMALL)
 
 
-def test_translation_of_the_pattern(plastic_rve):
+def test_a_translated_pattern_has_the_same_properties(plastic_rve):
     moved = Microstructure(
         np.add(plastic_rve.microstructure.centres, (0.37, 0.21)) % 1.0,
         plastic_rve.microstructure.radius,
@@ -136,7 +136,7 @@ def test_translation_of_the_pattern(plastic_rve):
     assert b.b_eff_MPa == pytest.approx(a.b_eff_MPa, rel=5e-3)
 
 
-def test_rotation_by_90_degrees_with_swapped_loading(plastic_rve):
+def test_a_pattern_turned_with_its_loading_has_the_same_properties(plastic_rve):
     x, y = plastic_rve.microstructure.centres.T
     turned = Microstructure(np.column_stack([(1 - y) % 1.0, x]), plastic_rve.microstructure.radius)
     loading = Loading((None, SMALL.strain, None))
@@ -162,7 +162,7 @@ def test_prescribed_stress_finds_the_strain(plastic_rve):
 @pytest.mark.parametrize(
     "loading", [Loading((0.05, 0.05, 0.0)), Loading((None, None, 0.05))], ids=str
 )
-def test_biaxial_and_shear_loading(loading):
+def test_biaxial_and_shear_loading_reach_what_is_prescribed(loading):
     rve = solve_microstructure(random_microstructure(0.3, 1, 10), INPUTS, SMALL, loading, fit=False)
     history = rve.history
     assert history["yielded_fraction"][-1] > 0.5

@@ -33,7 +33,7 @@ def test_only_points_above_the_yield_stress_count():
     assert fit_power_law(stress, p, 400.0)[:2] == pytest.approx((500.0, 0.3), rel=1e-7)
 
 
-def test_too_few_points():
+def test_too_few_plastic_increments_are_refused():
     with pytest.raises(FitError, match="only 2 increments reach 400 MPa with a plastic strain"):
         fit_power_law(np.array([300.0, 410.0, 420.0]), np.array([0, 0.01, 0.02]), 400.0)
 
@@ -50,7 +50,7 @@ def test_a_poor_fit_is_reported():
     assert "power-law misfit" in effective_properties(history, 400.0).warning
 
 
-def test_no_elastic_increment():
+def test_a_history_without_elastic_increment_is_refused():
     history = {name: np.ones((5, 4)) for name in ("strain", "stress", "plastic_strain")}
     history["yielded_fraction"] = np.array([0, 0.5, 0.6, 0.7, 0.8])
     with pytest.raises(FitError, match="no increment has less than 1% of the volume yielded"):

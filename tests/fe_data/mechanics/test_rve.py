@@ -1,4 +1,4 @@
-"""One real cell from the command line, and real cells through the generator."""
+"""Volume elements from Python, from the command line and through the generator."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def test_rve_writes_result_picture_and_fields(tmp_path, capsys):
     assert (tmp_path / "cell" / "fields.h5").stat().st_size > 10_000
 
 
-def test_rve_under_another_loading(tmp_path, capsys):
+def test_another_loading_has_averages_but_no_properties(tmp_path, capsys):
     options = ["--loading", "free,free:30,0.02", "--increments", "10"]
     for name in ("result.json", "fields.xdmf", "fields.h5"):
         (tmp_path / name).write_text("of a run before")
@@ -56,7 +56,7 @@ def test_rve_under_another_loading(tmp_path, capsys):
 @pytest.mark.parametrize(
     "option", [["--loading", "-.02,free,free:-10"], ["--loading=-0.02,free,free:-1e1"]]
 )
-def test_rve_in_compression(tmp_path, option):
+def test_the_command_line_takes_negative_strains_and_stresses(tmp_path, option):
     assert main(["rve", *CELL, "--out", str(tmp_path), *option, "--increments", "10"]) == 0
     loading = json.loads((tmp_path / "result.json").read_text())["loading"]
     assert loading == {"strain": [-0.02, None, None], "stress": [0.0, 0.0, -10.0]}
@@ -73,7 +73,7 @@ def test_rve_in_compression(tmp_path, option):
         (["--loading", "0.1,0.1,free:x"], 2, "'x' is not a number"),
     ],
 )
-def test_rve_refuses_in_one_sentence(tmp_path, capsys, options, code, message):
+def test_refusals_are_one_sentence(tmp_path, capsys, options, code, message):
     assert main(["rve", *CELL, "--out", str(tmp_path / "new"), *options]) == code
     error = capsys.readouterr().err
     assert message in error

@@ -40,7 +40,7 @@ def _solver(a, joined, xy):
     nx=st.integers(1, 14), ny=st.integers(1, 14), block=st.integers(1, 3),
     periodic=st.booleans(), seed=st.integers(0, 2**31),
 )  # fmt: skip
-def test_solves_and_refactorises(nx, ny, block, periodic, seed):
+def test_solutions_are_those_of_dense_algebra(nx, ny, block, periodic, seed):
     rng = np.random.default_rng(seed)
     a, joined, xy = _grid(nx, ny, block, rng, periodic)
     solver, n = _solver(a, joined, xy), len(a)
@@ -102,7 +102,7 @@ def test_a_matrix_singular_in_single_precision_is_shifted():
     assert np.linalg.norm(a @ x - b) < 1e-2 * np.linalg.norm(b)
 
 
-def test_product_from_the_upper_triangle():
+def test_the_upper_triangle_gives_the_whole_product():
     a, _, _ = _grid(5, 7, 2, np.random.default_rng(3), periodic=True)
     upper = sp.triu(sp.csr_matrix(a), format="csr")
     x, y = np.random.default_rng(2).standard_normal(len(a)), np.empty(len(a))
