@@ -13,8 +13,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from fe_data.arrays import Booleans, Floats, Ints
+from fe_data.mechanics.bordered_system import BorderedMatrix, assemble_tangent
 from fe_data.mechanics.elements import Elements
-from fe_data.mechanics.plasticity import BorderedMatrix, assemble_tangent
 
 _UPPER = np.triu_indices(12)
 

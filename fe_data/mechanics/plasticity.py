@@ -1,4 +1,4 @@
-"""J2 plasticity with power-law hardening at the integration points: return mapping and tangent.
+"""J2 plasticity with power-law hardening at the integration points: the return mapping.
 
 The implicit Euler step of small-strain J2 plasticity with the yield stress a + b p^c is a radial
 return (Simo & Hughes, Computational Inelasticity, 1998, section 3.3). With the deviatoric trial
@@ -17,17 +17,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints
+from fe_data.arrays import Floats
 from fe_data.mechanics.elements import Elements
-from fe_data.sparse.compilation import compiled
+from fe_data.sparse.compilation import compiled, inlined
 
 _MAX_ITERATIONS = 60
 _SMALLEST_INCREMENT = 1e-290  # smaller increments of p are stored as zero
 _TOLERANCE = 1e-13  # of the yield function, relative to the trial stress
 _ROOT = math.sqrt(1.5)
 
-# Calls of functions that take arrays would cost a quarter of the time of the loops.
-_inlined = compiled(error_model="numpy", inline="always")
 _compiled = compiled(error_model="numpy")
 
 
@@ -54,14 +52,6 @@ class HistoryVariables(NamedTuple):
     plastic_strain: Floats
     p: Floats
     hardening: Floats
-
-
-class BorderedMatrix(NamedTuple):
-    """Tangent of n displacements, bordered by the macro strain xx, yy, engineering xy."""
-
-    values: Floats  # (entries,) upper triangle of d force / d displacement
-    border: Floats  # (n, 3) d force / d macro strain
-    macro: Floats  # (3, 3) d macro stress / d macro strain
 
 
 @_compiled
@@ -191,7 +181,7 @@ def return_map(
             force[dofs[m, i]] += f[i]
 
 
-@_inlined
+@inlined
 def _add_pressure(
     m: int, x: Floats, macro_strain: Floats, dilatation: Floats, root_area: Floats, kappa: float,
     f: Floats, integrals: Floats,
@@ -210,7 +200,7 @@ def _add_pressure(
             integrals[2] += volumetric
 
 
-@_inlined
+@inlined
 def _strain(gradients: Floats, x: Floats, macro_strain: Floats) -> tuple[float, float, float]:
     """Strain xx, yy, engineering xy at a point with the shape functions' gradients (6, 2)."""
     exx, eyy, gxy = macro_strain[0], macro_strain[1], macro_strain[2]
@@ -222,7 +212,7 @@ def _strain(gradients: Floats, x: Floats, macro_strain: Floats) -> tuple[float, 
     return exx, eyy, gxy
 
 
-@_inlined
+@inlined
 def _add_deviator(
     gradients: Floats, sxx: float, syy: float, sxy: float, f: Floats, integrals: Floats
 ) -> None:
@@ -253,7 +243,7 @@ def _radial_return(
     return dp, q_trial - 3.0 * mu * dp - a, scale, drop, sxx / norm, syy / norm, sxy / norm
 
 
-@_inlined
+@inlined
 def _set_tangent(
     tangent: Floats, elastic: float, plastic: float, nxx: float, nyy: float, nxy: float
 ) -> None:
@@ -264,94 +254,3 @@ def _set_tangent(
     tangent[3] = elastic * (2.0 / 3.0) - plastic * nyy * nyy
     tangent[4] = -plastic * nyy * nxy
     tangent[5] = elastic * 0.5 - plastic * nxy * nxy
-
-
-@_compiled
-def assemble_tangent(
-    elements: Elements, kappa: float, tangent: Floats, slots: Ints, matrix: BorderedMatrix
-) -> None:
-    """Assemble the consistent tangent, the sum over points of w B^T D B, bordered by B^T D and D.
-
-    Args:
-        elements: Integration data of m elements with q points each.
-        kappa: Bulk modulus [MPa].
-        tangent: (m, q, 6) in-plane deviatoric tangent [MPa].
-        slots: (m, 78) positions in `matrix.values` of the upper triangle of each element's matrix,
-            row by row.
-        matrix: The assembled tangent (added to).
-    """
-    dofs, gradients, weights, dilatation, root_area, _ = elements
-    values, border, macro = matrix
-    k = np.empty((15, 15))  # upper triangle; rows of the dofs, then of the macro strain xx, yy, xy
-    db = np.empty((12, 3))
-    for m in range(dofs.shape[0]):
-        k[:] = 0.0
-        _add_bulk(dilatation[m], root_area[m], kappa, k)
-        for q in range(weights.shape[1]):
-            _add_shear(gradients[m, q], weights[m, q], tangent[m, q], db, k)
-        _scatter(k, dofs[m], slots[m], values, border, macro)
-
-
-@_inlined
-def _add_bulk(dilatation: Floats, root_area: float, kappa: float, k: Floats) -> None:
-    """Add the volumetric part of an element to its matrix k (15, 15)."""
-    for r in range(dilatation.shape[0]):
-        for i in range(12):
-            gi = kappa * dilatation[r, i]
-            for j in range(i, 12):
-                k[i, j] += gi * dilatation[r, j]
-            if r == 0:
-                k[i, 12] += gi * root_area
-                k[i, 13] += gi * root_area
-    bulk = kappa * root_area * root_area
-    k[12, 12] += bulk
-    k[12, 13] += bulk
-    k[13, 13] += bulk
-
-
-@_inlined
-def _add_shear(gradients: Floats, w: float, tangent: Floats, db: Floats, k: Floats) -> None:
-    """Add the deviatoric part of one point to k (15, 15); db (12, 3) is scratch for (D B)^T."""
-    d00, d01, d02 = w * tangent[0], w * tangent[1], w * tangent[2]
-    d11, d12, d22 = w * tangent[3], w * tangent[4], w * tangent[5]
-    for i in range(6):
-        gx, gy = gradients[i, 0], gradients[i, 1]
-        db[2 * i, 0] = d00 * gx + d02 * gy
-        db[2 * i, 1] = d01 * gx + d12 * gy
-        db[2 * i, 2] = d02 * gx + d22 * gy
-        db[2 * i + 1, 0] = d01 * gy + d02 * gx
-        db[2 * i + 1, 1] = d11 * gy + d12 * gx
-        db[2 * i + 1, 2] = d12 * gy + d22 * gx
-    for i in range(6):
-        gx, gy = gradients[i, 0], gradients[i, 1]
-        for j in range(2 * i, 12):
-            k[2 * i, j] += gx * db[j, 0] + gy * db[j, 2]
-            k[2 * i + 1, j] += gy * db[j, 1] + gx * db[j, 2]
-    for i in range(12):
-        for j in range(3):
-            k[i, 12 + j] += db[i, j]
-    k[12, 12] += d00
-    k[12, 13] += d01
-    k[12, 14] += d02
-    k[13, 13] += d11
-    k[13, 14] += d12
-    k[14, 14] += d22
-
-
-@_inlined
-def _scatter(
-    k: Floats, dofs: Ints, slots: Ints, values: Floats, border: Floats, macro: Floats
-) -> None:
-    """Add the matrix k (15, 15) of an element to the parts of a `BorderedMatrix`."""
-    slot = 0
-    for i in range(12):
-        for j in range(i, 12):
-            values[slots[slot]] += k[i, j]
-            slot += 1
-        for j in range(3):
-            border[dofs[i], j] += k[i, 12 + j]
-    for i in range(3):
-        macro[i, i] += k[12 + i, 12 + i]
-        for j in range(i + 1, 3):
-            macro[i, j] += k[12 + i, 12 + j]
-            macro[j, i] += k[12 + i, 12 + j]

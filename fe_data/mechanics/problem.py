@@ -8,16 +8,14 @@ joins the unknowns with the mean stress as its force.
 import numpy as np
 
 from fe_data.arrays import Floats, Ints
-from fe_data.mechanics.bordered_system import BorderedSystem
+from fe_data.mechanics.bordered_system import (
+    BorderedMatrix,
+    BorderedSystem,
+    assemble_tangent,
+)
 from fe_data.mechanics.condensation import condense, moduli
 from fe_data.mechanics.elements import Discretisation
-from fe_data.mechanics.plasticity import (
-    BorderedMatrix,
-    HistoryVariables,
-    J2Law,
-    assemble_tangent,
-    return_map,
-)
+from fe_data.mechanics.plasticity import HistoryVariables, J2Law, return_map
 from fe_data.settings import Inputs, Settings
 from fe_data.sparse.cholesky import symmetric_product
 
