@@ -3,16 +3,18 @@
 import numpy as np
 import pytest
 
+from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
 from figures.materials.problem import (
     INPUT_SCALING,
+    MEANS,
     OUTPUT_SCALING,
     Samples,
     fit_theta,
     functional_prior,
     load_samples,
     noise_std,
+    published_tables,
 )
-from figures.pipeline.paths import require_tables, run_name
 
 
 def test_scaling_maps_the_bounds_to_plus_and_minus_one():
@@ -78,32 +80,14 @@ def test_table_of_a_generated_folder_and_a_single_file_are_both_found(tables, tm
     np.testing.assert_array_equal(generated.X, single.X)
 
 
-def test_a_folder_without_a_needed_table_is_refused_before_any_work(tables, tmp_path):
-    require_tables(tables)
-    (tmp_path / "train_beta.csv").write_bytes((tables / "train_beta.csv").read_bytes())
-    with pytest.raises(ValueError, match=r"has no table of 'test_uniform': test_uniform\.csv or"):
-        require_tables(tmp_path)
-
-
-def test_results_on_other_tables_go_to_a_folder_of_their_own(tmp_path):
-    assert run_name("full") == "full"
-    assert run_name("full", tmp_path / "authors") == "full-authors"
-
-
-@pytest.mark.parametrize(("field", "given"), [("DATA", ("full", "a=b")), ("PROFILE", ("a*", None))])
-def test_a_name_that_no_task_can_have_is_refused(tmp_path, field, given):
-    profile, folder = given
-    with pytest.raises(
-        ValueError, match=rf"{field} = '.*' is not allowed: a name without any of = \*"
-    ):
-        run_name(profile, folder and tmp_path / folder)
-
-
-def test_results_do_not_go_into_a_folder_of_source_code():
-    with pytest.raises(ValueError, match=r"PROFILE = 'report' .* figures/report holds source code"):
-        run_name("report")
-
-
 def test_missing_table_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="no table of 'train_beta' in"):
         load_samples(tmp_path, "train_beta")
+
+
+def test_published_tables_are_told_by_their_means(tmp_path, tables):
+    assert published_tables(tables, ["train_beta", "test_uniform"]) == []
+    rows = np.array(MEANS["train_beta"]) * (1 + np.array([[1e-3], [-1e-3]]))
+    header = ",".join([*INPUT_NAMES, *OUTPUT_NAMES])
+    np.savetxt(tmp_path / "train_beta.csv", rows, delimiter=",", header=header, comments="")
+    assert published_tables(tmp_path, ["train_beta", "test_uniform"]) == ["train_beta"]

@@ -4,9 +4,7 @@ import json
 
 import pytest
 
-from figures.pipeline import actions as pipeline
 from figures.pipeline import dependencies
-from figures.pipeline.actions import key_of, simulate
 from figures.pipeline.dependencies import imported_names, notebook_sources, sources
 
 
@@ -76,41 +74,3 @@ def test_simulation_of_a_dataset_does_not_depend_on_the_networks():
         for path in sources(["fe_data.dataset.generate"])
     }
     assert packages == {"fe_data"}
-
-
-@pytest.fixture
-def generated(monkeypatch):
-    """Runs of the generator, which here only leaves a sample."""
-    runs = []
-
-    def run(arguments):
-        folder = pipeline.Path(arguments[arguments.index("--out") + 1])
-        folder.mkdir(exist_ok=True)
-        runs.append(sorted(path.name for path in folder.iterdir()))
-        (folder / "sample").touch()
-
-    monkeypatch.setattr(pipeline, "run_program", run)
-    return runs
-
-
-def test_samples_of_the_same_key_are_kept_and_others_are_not(tmp_path, generated):
-    folder = tmp_path / "data" / "train_beta"
-    for key in ("one", "one", "two"):
-        simulate(["train_beta"], folder, key, jobs=1)
-    assert generated == [[], ["sample"], []]
-
-
-def test_key_depends_on_arguments_and_contents(tmp_path):
-    path = tmp_path / "source.py"
-    path.write_text("x = 1\n")
-    first = key_of(["--count", "3"], [path])
-    assert key_of(["--count", "3"], [path]) == first
-    assert key_of(["--count", "4"], [path]) != first
-    path.write_text("x = 2\n")
-    assert key_of(["--count", "3"], [path]) != first
-
-
-def test_a_failed_program_is_one_sentence():
-    failure = pipeline.run_program(["-c", "raise SystemExit(3)"])
-    assert failure.get_msg().strip().endswith("ended with exit code 3")
-    assert pipeline.run_program(["-c", "pass"]) is None

@@ -1,12 +1,10 @@
 """When a notebook counts as run."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 
-from figures.pipeline.actions import ResultsUnchanged
-from figures.pipeline.paths import is_complete
+from figures.pipeline.paths import is_complete, require_tables, run_name
 
 
 @pytest.fixture
@@ -34,14 +32,27 @@ def test_metrics_that_are_missing_or_cut_off_are_not_complete(metrics, text):
     assert not is_complete(metrics)
 
 
-def test_the_page_is_out_of_date_once_a_notebook_apart_has_run(metrics):
-    check = ResultsUnchanged([metrics])
-    picture = metrics.parent / "a.svg"
-    picture.unlink()
-    task = SimpleNamespace(value_savers=[])
-    check.configure_task(task)
-    check(task, {})
-    (saved,) = [save() for save in task.value_savers]
-    assert check(task, saved)
-    picture.write_text("x")
-    assert not check(task, saved)
+def test_a_folder_without_a_needed_table_is_refused_before_any_work(tables, tmp_path):
+    require_tables(tables)
+    (tmp_path / "train_beta.csv").write_bytes((tables / "train_beta.csv").read_bytes())
+    with pytest.raises(ValueError, match=r"has no table of 'test_uniform': test_uniform\.csv or"):
+        require_tables(tmp_path)
+
+
+def test_results_on_other_tables_go_to_a_folder_of_their_own(tmp_path):
+    assert run_name("full") == "full"
+    assert run_name("full", tmp_path / "authors") == "full-authors"
+
+
+@pytest.mark.parametrize(("field", "given"), [("DATA", ("full", "a=b")), ("PROFILE", ("a*", None))])
+def test_a_name_that_no_task_can_have_is_refused(tmp_path, field, given):
+    profile, folder = given
+    with pytest.raises(
+        ValueError, match=rf"{field} = '.*' is not allowed: a name without any of = \*"
+    ):
+        run_name(profile, folder and tmp_path / folder)
+
+
+def test_results_do_not_go_into_a_folder_of_source_code():
+    with pytest.raises(ValueError, match=r"PROFILE = 'report' .* figures/report holds source code"):
+        run_name("report")

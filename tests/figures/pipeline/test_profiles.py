@@ -7,7 +7,7 @@ import yaml
 
 from figures.claims import load_published
 from figures.pipeline.profiles import PROFILE_DIR, load_profile
-from figures.pipeline.settings import Example1D, PriorStudy, ProfileError, validated
+from figures.pipeline.settings import PAPER_COUNTS, Example1D, PriorStudy, ProfileError, validated
 
 
 def test_both_profiles_train_the_published_networks():
@@ -262,3 +262,13 @@ def test_a_name_under_which_committed_results_lie_is_refused(profile_content, tm
 
 def test_the_shipped_profiles_may_be_given_as_files():
     assert load_profile(PROFILE_DIR / "full.yaml") == load_profile("full")
+
+
+def test_only_tables_of_the_published_size_make_a_run_of_that_size():
+    """Settings say how many cells are wanted; a table may have fewer."""
+    settings = load_profile("full").surrogate
+    assert settings.ran_at_paper_size(PAPER_COUNTS, 50)
+    assert settings.ran_at_paper_size({"outd": 50}, 50)
+    assert not settings.ran_at_paper_size(PAPER_COUNTS, 20)
+    assert not settings.ran_at_paper_size(PAPER_COUNTS | {"ind100": 60}, 50)
+    assert not load_profile("quick").surrogate.ran_at_paper_size({"outd": 50}, 50)

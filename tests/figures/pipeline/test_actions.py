@@ -1,0 +1,118 @@
+"""One run at a time works in a checkout that can be written; what is kept between runs."""
+
+import json
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from figures.pipeline import actions as pipeline
+from figures.pipeline.actions import ResultsUnchanged, key_of, make_state, simulate, wait_for_turn
+from figures.pipeline.paths import ROOT
+
+WAIT = """
+import sys
+from pathlib import Path
+from figures.pipeline.actions import wait_for_turn
+turn = wait_for_turn(Path(sys.argv[1]))
+print("mine", flush=True)
+"""
+
+
+@pytest.fixture
+def second(tmp_path):
+    """Another process that waits for its turn while this one has it."""
+    turn = wait_for_turn(tmp_path)
+    command = [sys.executable, "-c", WAIT, str(tmp_path)]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "waiting for another make in this checkout to end\n"
+    yield turn, process
+    turn.close()
+    process.communicate(timeout=60)
+
+
+def test_the_second_run_waits_for_the_first(second):
+    turn, process = second
+    assert process.poll() is None
+    turn.close()
+    assert process.stdout.readline() == "mine\n"
+    assert process.wait(60) == 0
+
+
+def test_a_run_that_waits_can_be_interrupted(second):
+    _, process = second
+    process.send_signal(signal.SIGINT)
+    _, complaint = process.communicate(timeout=60)
+    assert complaint == "make: interrupted while it waited\n"
+
+
+@pytest.mark.parametrize("obstacle", [".doit", ".doit/state.db/x"])
+def test_a_checkout_that_cannot_be_written_is_one_sentence(tmp_path, obstacle):
+    """A file in place of the folder, a folder in place of a file: root is stopped by these too."""
+    path = tmp_path / obstacle
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    with pytest.raises(ValueError, match="a checkout that may be written to is needed") as refusal:
+        make_state(tmp_path / ".doit")
+    assert "\n" not in str(refusal.value)
+
+
+def test_an_empty_state_is_made_where_there_is_none(tmp_path):
+    for _ in range(2):
+        make_state(tmp_path / ".doit")
+    assert {path.name for path in (tmp_path / ".doit").iterdir()} == {"lock", "state.db"}
+
+
+@pytest.fixture
+def generated(monkeypatch):
+    """Runs of the generator, which here only leaves a sample."""
+    runs = []
+
+    def run(arguments):
+        folder = pipeline.Path(arguments[arguments.index("--out") + 1])
+        folder.mkdir(exist_ok=True)
+        runs.append(sorted(path.name for path in folder.iterdir()))
+        (folder / "sample").touch()
+
+    monkeypatch.setattr(pipeline, "run_program", run)
+    return runs
+
+
+def test_samples_of_the_same_key_are_kept_and_others_are_not(tmp_path, generated):
+    folder = tmp_path / "data" / "train_beta"
+    for key in ("one", "one", "two"):
+        simulate(["train_beta"], folder, key, jobs=1)
+    assert generated == [[], ["sample"], []]
+
+
+def test_key_depends_on_arguments_and_contents(tmp_path):
+    path = tmp_path / "source.py"
+    path.write_text("x = 1\n")
+    first = key_of(["--count", "3"], [path])
+    assert key_of(["--count", "3"], [path]) == first
+    assert key_of(["--count", "4"], [path]) != first
+    path.write_text("x = 2\n")
+    assert key_of(["--count", "3"], [path]) != first
+
+
+def test_a_failed_program_is_one_sentence():
+    failure = pipeline.run_program(["-c", "raise SystemExit(3)"])
+    assert failure.get_msg().strip().endswith("ended with exit code 3")
+    assert pipeline.run_program(["-c", "pass"]) is None
+
+
+def test_the_page_is_out_of_date_once_a_notebook_apart_has_run(tmp_path):
+    metrics, picture = tmp_path / "n.json", tmp_path / "a.svg"
+    metrics.write_text(json.dumps({"figures": {"a.svg": "A"}}))
+    check = ResultsUnchanged([metrics])
+    task = SimpleNamespace(value_savers=[])
+    check.configure_task(task)
+    check(task, {})
+    (saved,) = [save() for save in task.value_savers]
+    assert check(task, saved)
+    picture.write_text("x")
+    assert not check(task, saved)
