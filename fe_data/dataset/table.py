@@ -47,7 +47,7 @@ class Table:
 
 def format_row(values: dict) -> str:
     """One line of dataset.csv; floats are written so that reading gives the same bits."""
-    return ",".join(format_cell(values[name]) for name in COLUMNS) + "\n"
+    return ",".join(format_value(values[name]) for name in COLUMNS) + "\n"
 
 
 def load_table(path: Path) -> Table:
@@ -247,7 +247,7 @@ def _require_unique_index(lines: list[int], rows: list[dict], problems: _Problem
             problems.add(line, f"index = {row['index']} is in line {first} already")
 
 
-def format_cell(value: object) -> str:
+def format_value(value: object) -> str:
     """Text of one number, None or text: a float is written so that reading gives the same bits."""
     if value is None:
         return ""

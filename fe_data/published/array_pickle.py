@@ -1,208 +1,213 @@
 """Read the NumPy arrays in a pickle file without running anything that the file says.
 
-A pickle is a program. This reader goes through its opcodes with `pickletools`, which only decodes
-them, and keeps its own stack: numbers, texts, lists, tuples, dictionaries and the four calls that
-rebuild an array are understood, everything else is refused.
+A pickle is a program. Python's own reader (the one written in Python) obeys here only the opcodes
+that build numbers, texts, bytes, lists, tuples and dictionaries, and `find_class` gives it
+stand-ins for the few names that NumPy's arrays are rebuilt from. NumPy makes the arrays at the end,
+when their type, shape and size have been checked.
 """
 
+import io
+import math
+import pickle
 import pickletools
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fe_data.published.array_stand_ins import CALLS, MAX_BYTES, Array, DType, Global, UnsafePickle
+import numpy as np
+from numpy.typing import NDArray
 
-MAX_DEPTH = 6
+MAX_BYTES = 500_000_000  # of a file
+MAX_DEPTH = 6  # of nested containers
 MAX_ITEMS = 1_000_000  # in all containers
 MAX_NUMBERS = 50_000_000  # in all arrays, shared ones counted each time
+MAX_DIMENSIONS = 8
+_TYPES = {f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)} | {"f2", "f4", "f8"}
+_ORDERS = {"<": "<", ">": ">", "|": "=", "=": "="}
+_OPCODES = {opcode.name: ord(opcode.code) for opcode in pickletools.opcodes}
+_ADMITTED = """
+    PROTO FRAME STOP MARK NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT
+    BINFLOAT STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8
+    BINBYTES SHORT_BINBYTES BINBYTES8 EMPTY_LIST EMPTY_TUPLE TUPLE1 TUPLE2 TUPLE3 TUPLE LIST APPEND
+    APPENDS SETITEM SETITEMS PUT BINPUT LONG_BINPUT MEMOIZE GET BINGET LONG_BINGET GLOBAL
+    STACK_GLOBAL""".split()
+
+
+class UnsafePickle(ValueError):
+    """The file asks for something else than numeric arrays."""
 
 
 def load_arrays(path: Path) -> Any:
-    """Arrays, and lists, tuples, dictionaries, numbers and texts around them, of a pickle file.
+    """Read the arrays of a pickle file, with the containers, numbers and texts around them.
 
     Raises:
-        UnsafePickle: the file holds anything else; nothing of it has been run.
-        OSError: the file cannot be read.
+        UnsafePickle: The file holds anything else; nothing of it has been run.
+        OSError: The file cannot be read.
     """
     size = path.stat().st_size
     if size > MAX_BYTES:
         raise UnsafePickle(f"{path} has {size} bytes: at most {MAX_BYTES} are read")
     try:
-        return _plain(_Reader().read(path.read_bytes()), [MAX_ITEMS, MAX_NUMBERS])
+        content = _Reader(io.BytesIO(path.read_bytes()), encoding="latin-1").load()
+        return _plain(content, {"items": MAX_ITEMS, "numbers": MAX_NUMBERS})
     except UnsafePickle as error:
         raise UnsafePickle(f"{path}: {error}") from None
-    except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise UnsafePickle(f"{path} is not a whole pickle file: {str(error)[:100]}") from None
+    except (pickle.UnpicklingError, EOFError, ArithmeticError, AssertionError, AttributeError,
+            LookupError, TypeError, ValueError, struct.error) as error:  # fmt: skip
+        reason = " ".join(str(error).split())[:100]
+        raise UnsafePickle(f"{path} is not a whole pickle file: {reason}") from None
 
 
-class _Reader:
-    """A stack machine for the opcodes that data needs."""
+class _Type:
+    """Stands for numpy.dtype while it is rebuilt."""
 
-    def __init__(self):
-        self.stack: list[Any] = []
-        self.marks: list[int] = []
-        self.memo: dict[int, Any] = {}
+    def __init__(self, code: Any, *_: Any):
+        self.code, self.order = code, "="
 
-    def read(self, data: bytes) -> Any:
-        for opcode, argument, _ in pickletools.genops(data):
-            if opcode.name == "STOP":
-                return self.stack.pop()
-            self._step(opcode.name, argument)
-        raise UnsafePickle("the file ends too early")
+    def __setstate__(self, state: Any) -> None:
+        # (version, byte order, subarray, names, fields, size, alignment, flags[, metadata])
+        if not isinstance(state, tuple) or len(state) < 5 or state[2:5] != (None, None, None):
+            raise UnsafePickle("structured arrays are not admitted")
+        self.order = state[1]
 
-    def _step(self, name: str, argument: Any) -> None:
-        if name in _VALUES:
-            self.stack.append(argument)
-        elif name in _CONSTANTS:
-            self.stack.append(_CONSTANTS[name]())
-        elif name in _TUPLES:
-            count = _TUPLES[name]
-            self._replace(count, tuple(self.stack[len(self.stack) - count :]))
-        elif name in _ACTIONS:
-            _ACTIONS[name](self, argument)
-        elif name not in _NOTHING:
-            raise UnsafePickle(f"opcode {name} is not admitted: only numeric NumPy arrays are")
-
-    def _replace(self, count: int, value: Any) -> None:
-        if count > len(self.stack):
-            raise UnsafePickle("the stack is too short")
-        del self.stack[len(self.stack) - count :]
-        self.stack.append(value)
-
-    def _since_mark(self) -> list[Any]:
-        start = self.marks.pop()
-        items = self.stack[start:]
-        del self.stack[start:]
-        return items
-
-    def _mark(self, _: Any) -> None:
-        self.marks.append(len(self.stack))
-
-    def _put(self, number: int | None) -> None:
-        self.memo[len(self.memo) if number is None else number] = self.stack[-1]
-
-    def _get(self, number: int) -> None:
-        self.stack.append(self.memo[number])
-
-    def _tuple(self, _: Any) -> None:
-        self.stack.append(tuple(self._since_mark()))
-
-    def _list(self, _: Any) -> None:
-        self.stack.append(self._since_mark())
-
-    def _dict(self, _: Any) -> None:
-        items = self._since_mark()
-        self.stack.append({})
-        self._add_items(items)
-
-    def _append(self, _: Any) -> None:
-        self._add_to_list([self.stack.pop()])
-
-    def _appends(self, _: Any) -> None:
-        self._add_to_list(self._since_mark())
-
-    def _set_item(self, _: Any) -> None:
-        value, key = self.stack.pop(), self.stack.pop()
-        self._add_items([key, value])
-
-    def _set_items(self, _: Any) -> None:
-        self._add_items(self._since_mark())
-
-    def _add_to_list(self, items: list[Any]) -> None:
-        target = self.stack[-1]
-        if not isinstance(target, list):
-            raise UnsafePickle("items are added to something else than a list")
-        target.extend(items)
-
-    def _add_items(self, items: list[Any]) -> None:
-        target = self.stack[-1]
-        if not isinstance(target, dict) or not all(isinstance(k, str | int) for k in items[::2]):
-            raise UnsafePickle("keys of a dictionary must be texts or integers")
-        target.update(zip(items[::2], items[1::2], strict=True))
-
-    def _global(self, name: str) -> None:
-        self._push_global(name.replace(" ", ".", 1))
-
-    def _stack_global(self, _: Any) -> None:
-        name, module = self.stack.pop(), self.stack.pop()
-        if not isinstance(name, str) or not isinstance(module, str):
-            raise UnsafePickle("a name that is not a text")
-        self._push_global(f"{module}.{name}")
-
-    def _push_global(self, name: str) -> None:
-        known = name.replace("numpy._core.", "numpy.core.", 1)
-        if known not in CALLS and known != "numpy.ndarray":
-            raise UnsafePickle(f"{name!r:.80} is not admitted: only numeric NumPy arrays are")
-        self.stack.append(Global(known))
-
-    def _reduce(self, _: Any) -> None:
-        arguments, function = self.stack.pop(), self.stack.pop()
-        if not isinstance(function, Global) or function.name not in CALLS:
-            raise UnsafePickle("a call of something else than NumPy's array functions")
-        self.stack.append(CALLS[function.name](*arguments))
-
-    def _build(self, _: Any) -> None:
-        state = self.stack.pop()
-        target = self.stack[-1]
-        if not isinstance(target, DType | Array):
-            raise UnsafePickle("a state for something else than a NumPy array")
-        target.build(state)
+    def dtype(self) -> np.dtype[Any]:
+        # Only texts are hashed or printed: nested tuples that share their parts take for ever.
+        if not isinstance(self.code, str) or not isinstance(self.order, str):
+            raise UnsafePickle("not a type of a NumPy array")
+        if self.code not in _TYPES or self.order not in _ORDERS:
+            raise UnsafePickle(f"arrays of type {self.code!r:.40} are not admitted")
+        return np.dtype(_ORDERS[self.order] + self.code)
 
 
-_NUMBERS = {"INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"}
-_TEXTS = {"STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE"}
-_LONG_TEXTS = {"SHORT_BINUNICODE", "BINUNICODE8"}
-_BYTES = {"BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"}
-_VALUES = _NUMBERS | _TEXTS | _LONG_TEXTS | _BYTES
-_CONSTANTS: dict[str, Callable[[], Any]] = {
-    "NONE": lambda: None,
-    "NEWTRUE": lambda: True,
-    "NEWFALSE": lambda: False,
-    "EMPTY_LIST": list,
-    "EMPTY_TUPLE": tuple,
-    "EMPTY_DICT": dict,
-}
-_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-_NOTHING = {"PROTO", "FRAME"}
-_ACTIONS: dict[str, Callable[[_Reader, Any], None]] = {
-    "MARK": _Reader._mark,
-    "PUT": _Reader._put,
-    "BINPUT": _Reader._put,
-    "LONG_BINPUT": _Reader._put,
-    "MEMOIZE": _Reader._put,
-    "GET": _Reader._get,
-    "BINGET": _Reader._get,
-    "LONG_BINGET": _Reader._get,
-    "TUPLE": _Reader._tuple,
-    "LIST": _Reader._list,
-    "DICT": _Reader._dict,
-    "APPEND": _Reader._append,
-    "APPENDS": _Reader._appends,
-    "SETITEM": _Reader._set_item,
-    "SETITEMS": _Reader._set_items,
-    "GLOBAL": _Reader._global,
-    "STACK_GLOBAL": _Reader._stack_global,
-    "REDUCE": _Reader._reduce,
-    "BUILD": _Reader._build,
-}
+class _Array:
+    """Stands for numpy.ndarray, and for the three functions that make one."""
 
+    def __init__(self, *arguments: Any):
+        self.parts = arguments if len(arguments) == 4 else None  # data, type, shape, order
 
-def _plain(value: Any, budget: list[int], depth: int = 0) -> Any:
-    """Arrays in place of their stand-ins; bounds what shared and nested containers unfold to."""
-    budget[0] -= 1
-    if depth > MAX_DEPTH or budget[0] < 0:
-        raise UnsafePickle("containers are nested too deeply or hold too much")
-    if isinstance(value, Array):
-        if value.values is None:
+    def __setstate__(self, state: Any) -> None:
+        _, shape, kind, fortran, data = state
+        self.parts = (data, kind, shape, "F" if fortran else "C")
+
+    def values(self) -> NDArray[Any]:
+        if self.parts is None:
             raise UnsafePickle("an array without data")
-        budget[1] -= value.values.size
-        if budget[1] < 0:
+        data, kind, shape, order = self.parts
+        if not isinstance(kind, _Type):
+            raise UnsafePickle("an array without a type")
+        few = isinstance(shape, tuple) and len(shape) <= MAX_DIMENSIONS
+        if not few or not all(type(n) is int and 0 <= n <= MAX_BYTES for n in shape):
+            raise UnsafePickle("an array without a shape")
+        if isinstance(data, str):  # Python 2
+            data = data.encode("latin-1")
+        dtype = kind.dtype()
+        if not isinstance(data, bytes) or len(data) != math.prod(shape) * dtype.itemsize:
+            raise UnsafePickle("an array whose data do not fill its shape")
+        return np.frombuffer(data, dtype).reshape(shape, order="F" if order == "F" else "C")
+
+
+def _reconstruct(kind: Any, *_: Any) -> _Array:
+    if kind is not _Array:
+        raise UnsafePickle("subclasses of NumPy's array are not admitted")
+    return _Array()
+
+
+def _scalar(kind: Any, data: Any) -> Any:
+    return _Array(data, kind, (), "C").values().item()
+
+
+def _encode(text: Any = "", encoding: Any = "latin1") -> bytes:
+    """Bytes as the oldest protocols write them."""
+    if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
+        raise UnsafePickle("a text in an unknown encoding")
+    return text.encode("latin-1")
+
+
+_NAMES = {
+    "numpy.ndarray": _Array,
+    "numpy.dtype": _Type,
+    "numpy.core.multiarray._reconstruct": _reconstruct,
+    "numpy.core.multiarray.scalar": _scalar,
+    "numpy.core.numeric._frombuffer": _Array,
+    "_codecs.encode": _encode,
+    "__builtin__.bytes": _encode,
+}
+
+
+class _Dictionary(dict[Any, Any]):
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not isinstance(key, str | int):  # hashing nested tuples may take for ever
+            raise UnsafePickle("keys of a dictionary must be texts or integers")
+        super().__setitem__(key, value)
+
+
+class _Admitted(dict[int, Callable[[Any], None]]):
+    def __missing__(self, code: int) -> None:
+        name = {number: name for name, number in _OPCODES.items()}[code]
+        raise UnsafePickle(f"opcode {name} is not admitted: only numeric NumPy arrays are")
+
+
+class _Reader(pickle._Unpickler):
+    """Python's reader of pickles, with its table of opcodes cut down to those of plain data."""
+
+    stack: list[Any]
+    append: Callable[[Any], None]
+    pop_mark: Callable[[], list[Any]]
+
+    def find_class(self, module: str, name: str) -> Any:
+        full = f"{module}.{name}"
+        known = full.replace("numpy._core.", "numpy.core.", 1)
+        if known not in _NAMES:
+            raise UnsafePickle(f"{full!r:.80} is not admitted: only numeric NumPy arrays are")
+        return _NAMES[known]
+
+    def load_reduce(self) -> None:
+        arguments, function = self.stack.pop(), self.stack.pop()
+        if not any(function is known for known in _NAMES.values()):
+            raise UnsafePickle("a call of something else than NumPy's array functions")
+        self.append(function(*arguments))
+
+    def load_build(self) -> None:
+        state, target = self.stack.pop(), self.stack[-1]
+        if not isinstance(target, _Type | _Array):
+            raise UnsafePickle("a state for something else than a NumPy array")
+        target.__setstate__(state)
+
+    def load_dict(self) -> None:
+        items = self.pop_mark()
+        self.append(_Dictionary())
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            self.stack[-1][key] = value
+
+    dispatch = _Admitted(
+        {_OPCODES[name]: pickle._Unpickler.dispatch[_OPCODES[name]] for name in _ADMITTED}
+        | {
+            # Python reserves room for a bytearray of any size before it looks for the bytes.
+            _OPCODES["BYTEARRAY8"]: pickle._Unpickler.dispatch[_OPCODES["BINBYTES8"]],
+            _OPCODES["REDUCE"]: load_reduce,
+            _OPCODES["BUILD"]: load_build,
+            _OPCODES["DICT"]: load_dict,
+            _OPCODES["EMPTY_DICT"]: lambda reader: reader.append(_Dictionary()),
+        }
+    )
+
+
+def _plain(value: Any, budget: dict[str, int], depth: int = 0) -> Any:
+    """Arrays in place of their stand-ins; bounds what shared and nested containers unfold to."""
+    budget["items"] -= 1
+    if depth > MAX_DEPTH or budget["items"] < 0:
+        raise UnsafePickle("containers are nested too deeply or hold too much")
+    if isinstance(value, _Array):
+        array = value.values()
+        budget["numbers"] -= array.size
+        if budget["numbers"] < 0:
             raise UnsafePickle(f"arrays of more than {MAX_NUMBERS} numbers in all")
-        return value.values
+        return array
     if isinstance(value, list | tuple):
         return type(value)(_plain(item, budget, depth + 1) for item in value)
     if isinstance(value, dict):
         return {key: _plain(item, budget, depth + 1) for key, item in value.items()}
-    if isinstance(value, Global | DType):
+    if not isinstance(value, int | float | str | bytes | None):
         raise UnsafePickle("a bare type in place of an array")
     return value
