@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fe_data.dataset import record
-from fe_data.dataset.folder import FAILURES, PROVENANCE, TABLE, record_path
 from fe_data.dataset.record import DamagedRecord
+from fe_data.dataset.storage import FAILURES, PROVENANCE, TABLE, record_path
 from fe_data.dataset.table import COLUMNS, format_row
 from fe_data.settings import OUTPUT_NAMES
 

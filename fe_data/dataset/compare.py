@@ -1,16 +1,12 @@
 """Compare a dataset with a reference table: bias, spread and scatter of every property."""
 
-import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial import cKDTree
 
-from fe_data.dataset import folder as dataset
-from fe_data.dataset import record
-from fe_data.dataset.table import Table, load_table
-from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES, require_between
+from fe_data.dataset.table import Table
+from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
 
 ABSOLUTE = ("p_sigma",)  # a fraction that may be 0: its differences are not divided by it
 WIDTHS = (11, 11, 11, 9, 9, 9)  # of the printed columns
@@ -62,33 +58,6 @@ class Comparison:
     pairs: list[dict]
     distance: float
     unpaired: int
-
-
-def run(ours: Path, reference: Path, json_path: Path | None = None) -> int:
-    """Print a comparison, and write it as JSON on request."""
-    path = ours / dataset.TABLE if ours.is_dir() else ours
-    comparison = compare(load_table(path), load_table(reference))
-    print(format_comparison(comparison))
-    if json_path is not None:
-        text = json.dumps(asdict(comparison), indent=1, allow_nan=False) + "\n"
-        record.write_atomic(json_path, text.encode())
-    return 0
-
-
-def run_check(ours: Path, reference: Path, tolerance: float) -> int:
-    """Print whether two tables are the same row by row, to a tolerance; 1 when they are not."""
-    require_between("tolerance", tolerance, 0.0, 1.0)
-    path = ours / dataset.TABLE if ours.is_dir() else ours
-    largest, differing = check(load_table(path), load_table(reference), tolerance)
-    if not differing:
-        print(f"{path}: all rows agree with {reference}, the largest difference is {largest:.1e}")
-        return 0
-    rows = ", ".join(map(str, differing[:10])) + (", ..." if len(differing) > 10 else "")
-    print(
-        f"{path}: {len(differing)} rows differ from {reference} by more than {tolerance:g} "
-        f"(largest {largest:.1e}): index {rows}"
-    )
-    return 1
 
 
 def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[int]]:

@@ -1,16 +1,17 @@
 """Simulate every sample of a design into a dataset folder, whatever happens on the way."""
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn, TextIO
 
-from fe_data.dataset import collection, record
-from fe_data.dataset import executors as scheduling
-from fe_data.dataset import folder as dataset
+from tqdm import tqdm
+
+from fe_data.dataset import collection, executors, record, storage
 from fe_data.dataset.design import Design, Sample, require_integer
 from fe_data.dataset.executors import WorkerDied
-from fe_data.dataset.progress import Progress
 from fe_data.dataset.worker import (
     MAX_ATTEMPTS,
     Attempt,
@@ -26,6 +27,7 @@ from fe_data.sparse.solver import chosen_solver
 
 MAX_JOBS = 4096
 MAX_SHARDS = 1_000_000
+LOG_SECONDS = 30.0  # between two lines of a log
 DEATHS_OF_A_SAMPLE = 2  # alone in its worker, before the sample is blamed for it
 
 
@@ -80,7 +82,7 @@ def generate(
     Raises:
         ValueError: an argument is out of range, the fibres of a sample cannot be packed, or the
             folder holds another configuration.
-        fe_data.dataset.folder.FolderInUse: another process writes the same samples.
+        fe_data.dataset.storage.FolderInUse: another process writes the same samples.
         Stopped: disk full, scheduler lost, package missing; run it again to finish.
         Interrupted: by the user; run it again to finish.
     """
@@ -89,12 +91,12 @@ def generate(
     shard = (require_integer("shard", shard[0], 1, parts), parts)
     _require_packable(design, settings)
     chosen_solver()  # refuses an unknown one
-    config = dataset.configuration(design, settings)
+    config = storage.configuration(design, settings)
     job = Job(settings, config["digest"], simulator)
     indices = range(shard[0] - 1, len(design), shard[1])
-    dataset.open_folder(folder, config)
-    with dataset.locked(folder, shard):
-        dataset.remove_leftovers(folder, indices)
+    storage.open_folder(folder, config)
+    with storage.locked(folder, shard):
+        storage.remove_leftovers(folder, indices)
         pending = [
             i
             for i in indices
@@ -144,11 +146,12 @@ class _Run:
         self.remaining = dict.fromkeys(pending)  # keeps the order
         if not pending:
             return
-        self.progress = Progress(self.total, self.total - len(pending), silent=self.silent)
+        done = self.total - len(pending)
+        self.progress = progress_bar(self.total, done, sys.stderr, silent=self.silent)
         with self.progress, self._stops_in_one_sentence(), self._workers() as run:
             self._run_all(run)
 
-    def _run_all(self, run: scheduling.Runner) -> None:
+    def _run_all(self, run: executors.Runner) -> None:
         while self.remaining:
             try:
                 self._run_tasks(run, [Task(self.design.sample(i)) for i in self.remaining])
@@ -156,11 +159,11 @@ class _Run:
                 for task in death.tasks:
                     self._run_alone(run, task.sample)
 
-    def _run_tasks(self, run: scheduling.Runner, tasks: list[Task]) -> None:
+    def _run_tasks(self, run: executors.Runner, tasks: list[Task]) -> None:
         for index, _, data in run(self.job, tasks):
             self._save(index, data)
 
-    def _run_alone(self, run: scheduling.Runner, sample: Sample) -> None:
+    def _run_alone(self, run: executors.Runner, sample: Sample) -> None:
         """Simulate a sample that may kill its worker; its second death alone is its own doing."""
         failed: list[Attempt] = []
         for attempt in range(MAX_ATTEMPTS):
@@ -173,15 +176,15 @@ class _Run:
         self._save(index, data)
 
     def _save(self, index: int, data: bytes) -> None:
-        with scheduling.interrupts_blocked():
-            record.write_atomic(dataset.record_path(self.folder, index), data)
+        with executors.interrupts_blocked():
+            record.write_atomic(storage.record_path(self.folder, index), data)
             del self.remaining[index]
-        self.progress.advance()
+        self.progress.update()
 
-    def _workers(self) -> contextlib.AbstractContextManager[scheduling.Runner]:
+    def _workers(self) -> contextlib.AbstractContextManager[executors.Runner]:
         if self.dask is None:
-            return scheduling.local_workers(self.jobs)
-        return scheduling.dask_workers(self.dask)
+            return executors.local_workers(self.jobs)
+        return executors.dask_workers(self.dask)
 
     @contextlib.contextmanager
     def _stops_in_one_sentence(self) -> Iterator[None]:
@@ -189,7 +192,7 @@ class _Run:
             yield
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted: {self._kept()}") from None
-        except (OSError, MemoryError, ImportError, scheduling.ClusterError) as error:
+        except (OSError, MemoryError, ImportError, executors.ClusterError) as error:
             raise Stopped(f"stopped: {describe(error)}: {self._kept()}") from error
 
     def _kept(self) -> str:
@@ -197,6 +200,38 @@ class _Run:
         return (
             f"{done} of {self.total} samples are in {self.folder}; the same command does the rest"
         )
+
+
+class _Lines:
+    """Give a log whole lines, where tqdm would write over one line again and again."""
+
+    def __init__(self, stream: TextIO):
+        self.stream, self.last = stream, ""
+
+    def write(self, text: str) -> None:
+        if (line := text.strip()) not in ("", self.last):
+            print(line, file=self.stream)
+            self.last = line
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+
+def progress_bar(
+    total: int, done: int, stream: TextIO, *, silent: bool = False
+) -> "tqdm[NoReturn]":
+    """Bar with the time left on a terminal; elsewhere a line at most every 30 s, and the last."""
+    log = not stream.isatty()
+    return tqdm(
+        total=total,
+        initial=done,
+        unit="sample",
+        smoothing=0.0,
+        disable=silent,
+        file=_Lines(stream) if log else stream,
+        mininterval=LOG_SECONDS if log else 0.1,
+        bar_format="{n}/{total} samples, {rate_inv_fmt}, {remaining} left" if log else None,
+    )
 
 
 def describe(error: BaseException) -> str:

@@ -1,38 +1,20 @@
 """Check a dataset folder: every record, the configuration of all, the tables made from them."""
 
-import sys
 from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 
-from fe_data.dataset import collection
-from fe_data.dataset import folder as dataset
+from fe_data.dataset import collection, storage
 from fe_data.dataset.collection import Collection
 from fe_data.dataset.design import digest_inputs, retry_seed, seed_of
 from fe_data.settings import INPUT_NAMES
-
-MAX_LINES = 50
-
-
-def run(folder: Path) -> int:
-    """Print what is wrong with a folder; 0 when nothing is, else 1."""
-    problems, counts = verify(folder)
-    for problem in problems[:MAX_LINES]:
-        print(problem)
-    if len(problems) > MAX_LINES:
-        print(f"... and {len(problems) - MAX_LINES} more")
-    if problems:
-        print(f"fe_data: {folder}: {len(problems)} problems", file=sys.stderr)
-        return 1
-    print(f"{folder}: {sum(counts.values())} records and the table are right ({_count(counts)})")
-    return 0
 
 
 def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
     """Every problem of a dataset folder in one line each, and the number of samples by status."""
     try:
-        config = dataset.load_config(folder)
+        config = storage.load_config(folder)
     except ValueError as error:
         return [str(error)], {}
     found = collection.collect(folder, config, range(config["samples"]))
@@ -46,16 +28,16 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
 def _check_files(folder: Path, config: dict, found: Collection, incomplete: bool) -> list[str]:
     """Whether the files made from the records are what the records give."""
     texts = {
-        dataset.TABLE: collection.table_text(found),
-        dataset.PROVENANCE: collection.provenance_text(config, found),
+        storage.TABLE: collection.table_text(found),
+        storage.PROVENANCE: collection.provenance_text(config, found),
     }
     if found.failures:
-        texts[dataset.FAILURES] = collection.failures_text(found)
+        texts[storage.FAILURES] = collection.failures_text(found)
     problems = []
     for name, text in texts.items():
         problems += _check_text(folder / name, text, incomplete)
-    if (folder / dataset.FAILURES).exists() and not found.failures and not incomplete:
-        problems.append(f"{dataset.FAILURES}: no attempt failed")
+    if (folder / storage.FAILURES).exists() and not found.failures and not incomplete:
+        problems.append(f"{storage.FAILURES}: no attempt failed")
     return problems
 
 
@@ -92,13 +74,9 @@ def _check_text(path: Path, expected: str, incomplete: bool) -> list[str]:
 
 def _strangers(folder: Path, samples: int) -> list[str]:
     """Files among the records that belong to no sample."""
-    known = {dataset.record_path(folder, index) for index in range(samples)}
+    known = {storage.record_path(folder, index) for index in range(samples)}
     return [
         f"{path.relative_to(folder)}: belongs to no sample"
-        for path in (folder / dataset.RECORDS).rglob("*")
+        for path in (folder / storage.RECORDS).rglob("*")
         if path.is_file() and path not in known
     ]
-
-
-def _count(counts: dict[str, int]) -> str:
-    return ", ".join(f"{number} {status}" for status, number in counts.items() if number)

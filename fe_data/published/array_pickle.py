@@ -26,12 +26,12 @@ MAX_DIMENSIONS = 8
 _TYPES = {f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)} | {"f2", "f4", "f8"}
 _ORDERS = {"<": "<", ">": ">", "|": "=", "=": "="}
 _OPCODES = {opcode.name: ord(opcode.code) for opcode in pickletools.opcodes}
-_ADMITTED = """
+_PLAIN_DATA = """
     PROTO FRAME STOP MARK NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT
     BINFLOAT STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8
     BINBYTES SHORT_BINBYTES BINBYTES8 EMPTY_LIST EMPTY_TUPLE TUPLE1 TUPLE2 TUPLE3 TUPLE LIST APPEND
     APPENDS SETITEM SETITEMS PUT BINPUT LONG_BINPUT MEMOIZE GET BINGET LONG_BINGET GLOBAL
-    STACK_GLOBAL""".split()
+    STACK_GLOBAL"""
 
 
 class UnsafePickle(ValueError):
@@ -181,7 +181,7 @@ class _Reader(pickle._Unpickler):
             self.stack[-1][key] = value
 
     dispatch = _Admitted(
-        {_OPCODES[name]: pickle._Unpickler.dispatch[_OPCODES[name]] for name in _ADMITTED}
+        {_OPCODES[name]: pickle._Unpickler.dispatch[_OPCODES[name]] for name in _PLAIN_DATA.split()}
         | {
             # Python reserves room for a bytearray of any size before it looks for the bytes.
             _OPCODES["BYTEARRAY8"]: pickle._Unpickler.dispatch[_OPCODES["BINBYTES8"]],

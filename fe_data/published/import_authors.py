@@ -209,20 +209,3 @@ def _array(content: Any) -> Floats | None:
         return np.asarray(content, dtype=float)
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-def run(source, out):
-    import sys
-    paths = sorted(source.glob("*.pkl")) if source.is_dir() else [source]
-    if not paths:
-        raise ValueError(f"{source} holds no .pkl file")
-    failed = 0
-    for path in paths:
-        try:
-            target, rows = convert(path, out)
-        except ValueError as error:
-            print(f"fe_data: {error}", file=sys.stderr)
-            failed += 1
-        else:
-            print(f"{path} -> {target}: {rows} samples")
-    return 1 if failed else 0

@@ -10,11 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from fe_data.__main__ import main
-from fe_data.dataset import folder as dataset
-from fe_data.dataset import record
+from fe_data.dataset import record, storage
 from fe_data.dataset.design import NAMED_DESIGNS
 from fe_data.settings import Settings
 from tests.fe_data.analytic_cell import AnalyticCell
@@ -33,7 +30,7 @@ def test_generate_writes_the_table_and_reports(tmp_path, capsys):
     code, out, err = run(capsys, "generate", "test_uniform", "--out", tmp_path, *QUICK)
     assert code == 0
     assert out == f"{tmp_path}: 4 ok; 4 simulated in this run\nwrote {tmp_path / 'dataset.csv'}\n"
-    assert re.fullmatch(r"(\d/4 cells, [\d.]+ s each, \d+ s left\n){4}", err)
+    assert re.fullmatch(r"0/4 samples, .* left\n4/4 samples, .*s/sample, 00:00 left\n", err)
     code, out, err = run(capsys, "generate", "test_uniform", "--out", tmp_path, *QUICK)
     assert (code, err) == (0, "")
     assert "0 simulated" in out
@@ -42,11 +39,11 @@ def test_generate_writes_the_table_and_reports(tmp_path, capsys):
 def test_settings_reach_the_simulator_and_the_configuration(tmp_path, capsys):
     options = ["--strain", "0.02", "--n-fibres", "7", "--E-m-GPa", "70", "--seed", "5"]
     assert run(capsys, "generate", "noise", "--out", tmp_path, *QUICK, *options)[0] == 0
-    config = json.loads((tmp_path / dataset.CONFIG).read_text())
+    config = json.loads((tmp_path / storage.CONFIG).read_text())
     assert config["settings"]["strain"] == 0.02
     assert config["settings"]["E_m_GPa"] == 70
     assert config["seed"] == 5
-    arrays = record.decode_arrays(dataset.record_path(tmp_path, 0).read_bytes())
+    arrays = record.decode_arrays(storage.record_path(tmp_path, 0).read_bytes())
     assert arrays["strain"][-1, 0] == 0.02
     assert arrays["fibre_centres"].shape == (7, 2)
 
@@ -98,7 +95,7 @@ def test_verify_lists_what_is_wrong(tmp_path, capsys):
     assert (code, out) == (1, "dataset.csv, line 4: not what the records hold\n")
     assert err == f"fe_data: {tmp_path}: 1 problems\n"
     table.unlink()
-    dataset.record_path(tmp_path, 1).unlink()
+    storage.record_path(tmp_path, 1).unlink()
     out = run(capsys, "verify", tmp_path)[1]
     assert out.splitlines() == ["sample 1: no record", "dataset.csv is missing"]
 
@@ -109,7 +106,7 @@ def test_verify_notices_inputs_and_seeds_of_another_design(tmp_path, capsys):
         ("seed", "sample 2: seed = 7 is not that of the configuration"),
         ("group", "the records' inputs are not those of the configuration"),
     ):
-        path = dataset.record_path(tmp_path, 2)
+        path = storage.record_path(tmp_path, 2)
         original = path.read_bytes()
         changed = record.decode_header(original) | {name: 7}
         path.write_bytes(record.encode(changed, record.decode_arrays(original)))
@@ -118,9 +115,9 @@ def test_verify_notices_inputs_and_seeds_of_another_design(tmp_path, capsys):
 
 
 BAD_COMMANDS = [
-    ("generate noise", "fe_data generate: the following arguments are required: --out"),
-    ("", "fe_data: the following arguments are required: COMMAND"),
-    ("simulate", "fe_data: argument COMMAND: invalid choice: 'simulate'"),
+    ("generate noise", "fe_data generate: Missing option '--out'"),
+    ("", "fe_data: Missing command"),
+    ("simulate", "fe_data: No such command 'simulate'"),
     ("generate --out {}", f"fe_data: give either a design ({', '.join(NAMED_DESIGNS)}) or "),
     ("generate noise --inputs x.csv --out {}", "fe_data: give either a design ("),
     ("generate beta --out {}", "fe_data: design = 'beta' is unknown: allowed are test_uniform, "),
@@ -129,13 +126,15 @@ BAD_COMMANDS = [
         f"fe_data: jobs = 0 is out of range: {INTEGERS} [1, 4096]",
     ),
     ("generate noise --out {} --jobs -3", "fe_data: jobs = -3 is out of range"),
+    ("generate --out --jobs 2 noise", "'--out': a path is missing before --jobs"),
+    ("rve --loading free,0.05,x --out {}", "'--loading': 'x' is not a number"),
     ("generate noise --out {} --jobs 5000", "fe_data: jobs = 5000 is out of range"),
-    ("generate noise --out {} --jobs two", "argument --jobs: 'two' is not an integer"),
-    ("generate noise --out {} --jobs 1.5", "argument --jobs: '1.5' is not an integer"),
-    ("generate noise --out {} --jobs", "argument --jobs: expected one argument"),
-    ("generate noise --out {} --job 2", "fe_data: unrecognized arguments: --job 2"),
+    ("generate noise --out {} --jobs two", "'--jobs': 'two' is not an integer"),
+    ("generate noise --out {} --jobs 1.5", "'--jobs': '1.5' is not an integer"),
+    ("generate noise --out {} --jobs", "Option '--jobs' requires an argument"),
+    ("generate noise --out {} --job 2", "fe_data generate: No such option: --job"),
     ("generate noise --out {} --seed -1", f"fe_data: seed = -1 is out of range: {INTEGERS} [0, "),
-    ("generate noise --out {} --seed x", "argument --seed: 'x' is not an integer"),
+    ("generate noise --out {} --seed x", "'--seed': 'x' is not an integer"),
     ("generate noise --out {} --count 0", f"count = 0 is out of range: {INTEGERS} [1, 1000000]"),
     ("generate noise --out {} --count 2000000", "fe_data: count = 2000000 is out of range"),
     (
@@ -159,9 +158,9 @@ BAD_COMMANDS = [
         "generate noise --out {} --resolution 25.1",
         "resolution = 25.1 is out of range: allowed is [1, 25]",
     ),
-    ("generate noise --out {} --resolution fine", "--resolution: 'fine' is not a number"),
+    ("generate noise --out {} --resolution fine", "'--resolution': 'fine' is not a number"),
     ("generate noise --out {} --n-fibres 0", "n_fibres = 0 is out of range: allowed is [1, 1000]"),
-    ("generate noise --out {} --n-fibres 3.5", "argument --n-fibres: '3.5' is not an integer"),
+    ("generate noise --out {} --n-fibres 3.5", "'--n-fibres': '3.5' is not an integer"),
     ("generate noise --out {} --min-spacing 0.9", "min_spacing = 0.9 is out of range"),
     (
         "generate noise --out {} --increments 3",
@@ -205,7 +204,7 @@ BAD_COMMANDS = [
     ("generate noise --out {}/bad.csv/sub", "fe_data: Not a directory: {}/bad.csv/sub"),
     (
         "rve --vf 0.3 --out {}",
-        "fe_data rve: the following arguments are required: --E-f, --b-m, --c-m",
+        "fe_data rve: Missing option '--E-f'",
     ),
     (
         "rve --vf 0.6 --E-f 400 --b-m 400 --c-m 0.4 --out {}",
@@ -214,11 +213,11 @@ BAD_COMMANDS = [
     ("rve --vf -0.1 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = -0.1 is out of range"),
     ("rve --vf 0.001 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = 0.001 is out of range"),
     ("rve --vf -1e-3 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = -0.001 is out of range"),
-    ("rve --vf --E-f 400 --b-m 400 --c-m 0.4 --out {}", "argument --vf: expected one argument"),
+    ("rve --vf --E-f 400 --b-m 400 --c-m 0.4 --out {}", "'--vf': '--E-f' is not a number"),
     ("rve --vf nan --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = nan is out of range"),
     (
         "rve --vf much --E-f 400 --b-m 400 --c-m 0.4 --out {}",
-        "argument --vf: 'much' is not a number",
+        "'--vf': 'much' is not a number",
     ),
     (
         "rve --vf 0.3 --E-f 0 --b-m 400 --c-m 0.4 --out {}",
@@ -234,7 +233,7 @@ BAD_COMMANDS = [
         "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --strain 9 --out {}",
         "strain = 9.0 is out of range",
     ),
-    ("compare {}", "fe_data compare: the following arguments are required: REFERENCE.csv"),
+    ("compare {}", "fe_data compare: Missing argument 'REFERENCE.csv'"),
     ("compare {} missing.csv", "fe_data: No such file or directory: {}/dataset.csv"),
     (
         "compare {}/bad.csv {}/bad.csv",
@@ -252,15 +251,14 @@ BAD_COMMANDS = [
         "compare {}/bad.csv {}/bad.csv --tolerance 1e-6 --json {}/new.json",
         "fe_data: --json writes the comparison: it does not go with --tolerance",
     ),
-    ("verify", "fe_data verify: the following arguments are required: DIR"),
-    ("import-authors {}", "fe_data import-authors: the following arguments are required: OUT"),
+    ("verify", "fe_data verify: Missing argument 'DIR'"),
+    ("import-authors {}", "fe_data import-authors: Missing argument 'OUT'"),
     ("import-authors {} {}/out", "fe_data: {} holds no .pkl file"),
     ("import-authors missing.pkl {}/out", "fe_data: No such file or directory: missing.pkl"),
 ]
 
 
-@pytest.mark.parametrize(("command", "message"), BAD_COMMANDS)
-def test_bad_commands_get_one_sentence_and_change_nothing(tmp_path, capsys, command, message):
+def test_bad_commands_get_one_sentence_and_change_nothing(tmp_path, capsys):
     (tmp_path / "bad.csv").write_text("vf,E_f_GPa,b_m_MPa,c_m\nx,400,350,0.4\n")
     (tmp_path / "good.csv").write_text("vf,E_f_GPa,b_m_MPa,c_m\n0.2,400,350,0.4\n")
     outputs = "b_eff_MPa,c_eff,E_eff_GPa,nu_eff,p_sigma"
@@ -269,13 +267,14 @@ def test_bad_commands_get_one_sentence_and_change_nothing(tmp_path, capsys, comm
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "dataset.csv").write_text("vf,E_f_GPa,b_m_MPa,c_m\n0.2,400,350,0.4\n")
     before = sorted(tmp_path.rglob("*"))
-    code, out, err = run(capsys, *command.replace("{}", str(tmp_path)).split())
-    assert code in (1, 2)
-    assert out == ""
-    assert err.startswith("fe_data")
-    assert message.replace("{}", str(tmp_path)) in err
-    assert err.count("\n") == 1
-    assert sorted(tmp_path.rglob("*")) == before
+    for command, message in BAD_COMMANDS:
+        code, out, err = run(capsys, *command.replace("{}", str(tmp_path)).split())
+        assert code in (1, 2), command
+        assert out == "", command
+        assert err.startswith("fe_data"), command
+        assert message.replace("{}", str(tmp_path)) in err, command
+        assert err.count("\n") == 1, command
+        assert sorted(tmp_path.rglob("*")) == before, command
 
 
 def test_verify_of_something_else_says_so(tmp_path, capsys):
@@ -352,8 +351,10 @@ def test_a_file_system_at_its_limit_stops_in_one_sentence(tmp_path, capsys):
     )
     assert process.returncode == 1
     assert re.fullmatch(
-        r"fe_data: stopped: File too large \(.*\): 0 of 4 samples are in .*\n", process.stderr
+        r"fe_data: stopped: File too large \(.*\): 0 of 4 samples are in .*",
+        process.stderr.splitlines()[-1],
     )
+    assert "Traceback" not in process.stderr
     assert list(tmp_path.rglob("*.tmp")) == []
     assert run(capsys, *command)[0] == 0
 

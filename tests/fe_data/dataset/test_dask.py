@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fe_data.dataset import executors as scheduling
-from fe_data.dataset import folder as dataset
-from fe_data.dataset import generate
+from fe_data.dataset import executors, generate, storage
 from fe_data.dataset.design import named_design
 from fe_data.dataset.generate import Stopped
 from fe_data.settings import Settings
@@ -28,7 +26,7 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
     """A worker's process may start slowly on a busy machine."""
-    monkeypatch.setattr(scheduling, "CONNECT_SECONDS", 60.0)
+    monkeypatch.setattr(executors, "CONNECT_SECONDS", 60.0)
 
 
 class Cluster:
@@ -88,7 +86,7 @@ def make(folder, address=None, cell=None, **options):
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
     make(folder, jobs=2)
-    return (folder / dataset.TABLE).read_bytes()
+    return (folder / storage.TABLE).read_bytes()
 
 
 def test_cluster_makes_the_same_table_though_workers_die(tmp_path, undisturbed):
@@ -104,9 +102,9 @@ def test_cluster_makes_the_same_table_though_workers_die(tmp_path, undisturbed):
         )
     assert (tmp_path / "killed").exists()
     for name in ("quiet", "disturbed"):
-        assert (tmp_path / name / dataset.TABLE).read_bytes() == undisturbed
+        assert (tmp_path / name / storage.TABLE).read_bytes() == undisturbed
     assert summary.counts == {"ok": 11, "retried": 1, "failed": 0}
-    reason = (tmp_path / "blamed" / dataset.FAILURES).read_text().splitlines()[1]
+    reason = (tmp_path / "blamed" / storage.FAILURES).read_text().splitlines()[1]
     assert reason == f"5,1,{seed},retried,the worker process died"
 
 
@@ -133,7 +131,7 @@ def test_a_lost_scheduler_is_one_sentence_and_a_folder_to_resume(tmp_path, undis
     )
     assert done >= 5
     assert make(tmp_path / "data", jobs=2).simulated == 12 - done
-    assert (tmp_path / "data" / dataset.TABLE).read_bytes() == undisturbed
+    assert (tmp_path / "data" / storage.TABLE).read_bytes() == undisturbed
 
 
 def _kill_when(path, process):
@@ -143,7 +141,7 @@ def _kill_when(path, process):
 
 
 def test_no_scheduler_no_worker_no_package(tmp_path, monkeypatch):
-    monkeypatch.setattr(scheduling, "CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr(executors, "CONNECT_SECONDS", 1.0)
     with pytest.raises(
         Stopped, match=r"no Dask workers at tcp://127\.0\.0\.1:9: .*0 of 12 samples"
     ):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fe_data.dataset import folder as dataset
+from fe_data.dataset import storage
 from fe_data.dataset.design import (
     BETA_SHAPES,
     NAMED_DESIGNS,
@@ -97,7 +97,7 @@ def test_a_design_is_a_function_of_its_name_and_seed():
 
 def test_numbers_of_numpy_are_numbers():
     design = named_design("noise", np.int64(7), count=np.int32(3), microstructures=np.uint8(2))
-    assert dataset.configuration(design, Settings()) == dataset.configuration(
+    assert storage.configuration(design, Settings()) == storage.configuration(
         named_design("noise", 7, count=3, microstructures=2), Settings()
     )
     assert Inputs(np.float32(0.25), 400, np.int64(300), np.float64(0.5)) == Inputs(
@@ -111,10 +111,10 @@ def test_numbers_of_numpy_are_numbers():
 )
 def test_equal_settings_have_one_digest(settings):
     design = named_design("noise", 7)
-    assert dataset.configuration(design, settings) == dataset.configuration(design, Settings())
+    assert storage.configuration(design, settings) == storage.configuration(design, Settings())
     assert (
-        dataset.configuration(design, settings)["digest"]
-        == (dataset.configuration(design, Settings())["digest"])
+        storage.configuration(design, settings)["digest"]
+        == (storage.configuration(design, Settings())["digest"])
     )
 
 

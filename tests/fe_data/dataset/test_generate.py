@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import io
 import json
 import subprocess
 import sys
@@ -11,11 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fe_data.dataset import collection, generate, record
-from fe_data.dataset import folder as dataset
+from fe_data.dataset import collection, generate, record, storage
 from fe_data.dataset.design import named_design, retry_seed
-from fe_data.dataset.folder import FolderInUse
 from fe_data.dataset.generate import Interrupted, Stopped
+from fe_data.dataset.storage import FolderInUse
 from fe_data.dataset.table import load_table
 from fe_data.dataset.verify import verify
 from fe_data.settings import Settings
@@ -31,7 +31,7 @@ def make(folder, cell=None, design=DESIGN, **options):
 
 
 def table(folder):
-    return (folder / dataset.TABLE).read_bytes()
+    return (folder / storage.TABLE).read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def undisturbed(tmp_path_factory):
 
 def test_outputs_are_those_of_the_simulator_to_the_last_bit(tmp_path):
     make(tmp_path)
-    loaded = load_table(tmp_path / dataset.TABLE)
+    loaded = load_table(tmp_path / storage.TABLE)
     for row, index in enumerate(loaded.index):
         sample = DESIGN.sample(int(index))
         result = AnalyticCell()(sample.inputs, sample.seed, SETTINGS)
@@ -54,7 +54,7 @@ def test_outputs_are_those_of_the_simulator_to_the_last_bit(tmp_path):
 
 def test_record_keeps_histories_and_provenance(tmp_path):
     make(tmp_path)
-    path = dataset.record_path(tmp_path, 5)
+    path = storage.record_path(tmp_path, 5)
     sample = DESIGN.sample(5)
     result = AnalyticCell()(sample.inputs, sample.seed, SETTINGS)
     with np.load(path, allow_pickle=False) as archive:
@@ -63,12 +63,12 @@ def test_record_keeps_histories_and_provenance(tmp_path):
     header = record.decode_header(path.read_bytes())
     assert header["info"] == {"n_dofs": 10, "warning": "", "residual": 1e-3}
     assert {"commit", "numpy", "python", "machine"} <= set(header["provenance"])
-    assert header["config"] == dataset.configuration(DESIGN, SETTINGS)["digest"]
+    assert header["config"] == storage.configuration(DESIGN, SETTINGS)["digest"]
 
 
 def test_provenance_of_the_table(tmp_path):
     make(tmp_path)
-    content = json.loads((tmp_path / dataset.PROVENANCE).read_text())
+    content = json.loads((tmp_path / storage.PROVENANCE).read_text())
     assert content["table_sha256"] == hashlib.sha256(table(tmp_path)).hexdigest()
     assert content["inputs_sha256"] == DESIGN.inputs_digest
     assert [maker["records"] for maker in content["made_by"]] == [8]
@@ -84,7 +84,7 @@ def test_shards_together_equal_the_whole(tmp_path, undisturbed):
     first = make(tmp_path, shard=(1, 3))
     assert not first.table_written
     assert sorted(first.missing) == [1, 2, 4, 5, 7]
-    assert not (tmp_path / dataset.TABLE).exists()
+    assert not (tmp_path / storage.TABLE).exists()
     make(tmp_path, shard=(3, 3))
     assert make(tmp_path, shard=(2, 3)).table_written
     assert table(tmp_path) == undisturbed
@@ -115,10 +115,10 @@ def test_a_failure_is_retried_with_another_microstructure_and_recorded(tmp_path)
     seed = DESIGN.sample(2).seed
     summary = make(tmp_path, AnalyticCell(failing=frozenset({seed})))
     assert summary.counts == {"ok": 7, "retried": 1, "failed": 0}
-    loaded = load_table(tmp_path / dataset.TABLE)
+    loaded = load_table(tmp_path / storage.TABLE)
     assert loaded.status[2] == "retried"
     assert loaded.seed[2] == retry_seed(seed)
-    failures = (tmp_path / dataset.FAILURES).read_text()
+    failures = (tmp_path / storage.FAILURES).read_text()
     reason = f"MeshError: element 7 of the mesh of seed {seed} is inverted"
     assert failures.splitlines()[1:] == [f"2,1,{seed},retried,{reason}"]
     assert verify(tmp_path)[0] == []
@@ -130,12 +130,12 @@ def test_a_sample_that_fails_twice_has_empty_outputs_and_two_reasons(tmp_path):
     assert make(tmp_path, cell).counts["failed"] == 1
     row = table(tmp_path).decode().splitlines()[3]
     assert row.endswith(",,,,,,failed")
-    assert load_table(tmp_path / dataset.TABLE).failed.tolist() == [2]
-    assert len((tmp_path / dataset.FAILURES).read_text().splitlines()) == 3
+    assert load_table(tmp_path / storage.TABLE).failed.tolist() == [2]
+    assert len((tmp_path / storage.FAILURES).read_text().splitlines()) == 3
     assert verify(tmp_path)[0] == []
     assert make(tmp_path, cell).simulated == 0
     assert make(tmp_path, retry_failed=True).simulated == 1
-    assert not (tmp_path / dataset.FAILURES).exists()
+    assert not (tmp_path / storage.FAILURES).exists()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -147,13 +147,13 @@ def test_an_output_that_is_not_finite_is_a_failure(tmp_path, value):
 
     make(tmp_path, cell, jobs=1, design=named_design("train_beta", 3, count=1))
     assert b"nan" not in table(tmp_path)
-    assert f"c_eff = {value} is not finite" in (tmp_path / dataset.FAILURES).read_text()
+    assert f"c_eff = {value} is not finite" in (tmp_path / storage.FAILURES).read_text()
 
 
 def test_an_unexpected_error_is_recorded_with_its_place(tmp_path):
     seed = DESIGN.sample(4).seed
     make(tmp_path, AnalyticCell(raising=(seed, ZeroDivisionError("division by zero"))))
-    reason = (tmp_path / dataset.FAILURES).read_text().splitlines()[1]
+    reason = (tmp_path / storage.FAILURES).read_text().splitlines()[1]
     assert "unexpected ZeroDivisionError in _misbehave, line" in reason
 
 
@@ -171,7 +171,7 @@ def test_a_sample_that_kills_its_worker_is_blamed_and_retried_alone(tmp_path, jo
     seed = DESIGN.sample(0).seed
     summary = make(tmp_path, AnalyticCell(killing=frozenset({seed})), jobs=jobs)
     assert summary.counts == {"ok": 7, "retried": 1, "failed": 0}
-    reason = (tmp_path / dataset.FAILURES).read_text().splitlines()[1]
+    reason = (tmp_path / storage.FAILURES).read_text().splitlines()[1]
     assert reason == f"0,1,{seed},retried,the worker process died"
 
 
@@ -206,7 +206,7 @@ HOW = ["truncated", "empty", "bit flipped", "checksum changed", "another sample"
 @pytest.mark.parametrize("how", [*HOW, "another format", "deleted"])
 def test_a_damaged_record_is_found_and_made_again(tmp_path, undisturbed, how):
     make(tmp_path)
-    damage(dataset.record_path(tmp_path, 6), how)
+    damage(storage.record_path(tmp_path, 6), how)
     problems, _ = verify(tmp_path)
     assert len(problems) == 1
     assert problems[0].startswith("sample 6: ")
@@ -217,7 +217,7 @@ def test_a_damaged_record_is_found_and_made_again(tmp_path, undisturbed, how):
 
 def test_verify_compares_every_byte_of_what_was_made_from_the_records(tmp_path):
     make(tmp_path, AnalyticCell(failing=frozenset({DESIGN.sample(2).seed})))
-    for name in (dataset.TABLE, dataset.PROVENANCE, dataset.FAILURES):
+    for name in (storage.TABLE, storage.PROVENANCE, storage.FAILURES):
         path = tmp_path / name
         content = path.read_bytes()
         for changed in (content.replace(b"\n", b"\r\n"), b"{}"):
@@ -230,9 +230,9 @@ def test_verify_compares_every_byte_of_what_was_made_from_the_records(tmp_path):
 
 def test_verify_finds_what_belongs_elsewhere(tmp_path):
     make(tmp_path)
-    (tmp_path / dataset.FAILURES).write_text("index,attempt,seed,status,reason\n")
+    (tmp_path / storage.FAILURES).write_text("index,attempt,seed,status,reason\n")
     assert verify(tmp_path)[0] == ["failures.csv: no attempt failed"]
-    own = dataset.record_path(tmp_path, 3)
+    own = storage.record_path(tmp_path, 3)
     misplaced = own.parent.with_name("0001") / own.name
     misplaced.parent.mkdir()
     misplaced.write_bytes(own.read_bytes())
@@ -241,7 +241,7 @@ def test_verify_finds_what_belongs_elsewhere(tmp_path):
 
 def test_any_flipped_bit_of_a_record_is_found(tmp_path):
     make(tmp_path, design=named_design("train_beta", 3, count=1), jobs=1)
-    data = dataset.record_path(tmp_path, 0).read_bytes()
+    data = storage.record_path(tmp_path, 0).read_bytes()
     for place in np.random.default_rng(0).integers(0, len(data), 300):
         flipped = data[:place] + bytes([data[place] ^ (1 << int(place) % 8)]) + data[place + 1 :]
         with pytest.raises(record.DamagedRecord):
@@ -251,8 +251,8 @@ def test_any_flipped_bit_of_a_record_is_found(tmp_path):
 def test_a_record_of_another_configuration_is_made_again(tmp_path, undisturbed):
     make(tmp_path / "a")
     make(tmp_path / "b", design=named_design("train_beta", 4, count=8))
-    foreign = dataset.record_path(tmp_path / "b", 1).read_bytes()
-    dataset.record_path(tmp_path / "a", 1).write_bytes(foreign)
+    foreign = storage.record_path(tmp_path / "b", 1).read_bytes()
+    storage.record_path(tmp_path / "a", 1).write_bytes(foreign)
     assert verify(tmp_path / "a")[0] == ["sample 1: record of another configuration"]
     make(tmp_path / "a")
     assert table(tmp_path / "a") == undisturbed
@@ -276,13 +276,13 @@ def test_a_folder_of_another_configuration_is_refused(tmp_path, design, settings
     assert table(tmp_path) == before
 
 
-EMPTY = f'{{"digest": "{dataset.digest({})}"}}'
+EMPTY = f'{{"digest": "{storage.digest({})}"}}'
 
 
 @pytest.mark.parametrize("content", [None, "", "{", "[]", '{"digest": "0"}', EMPTY])
 def test_a_lost_configuration_is_restored_only_for_its_own_records(tmp_path, content):
     make(tmp_path)
-    config = tmp_path / dataset.CONFIG
+    config = tmp_path / storage.CONFIG
     config.unlink() if content is None else config.write_text(content)
     assert len(verify(tmp_path)[0]) == 1
     with pytest.raises(ValueError, match="another configuration"):
@@ -292,7 +292,7 @@ def test_a_lost_configuration_is_restored_only_for_its_own_records(tmp_path, con
 
 
 @pytest.mark.parametrize(
-    "name", [dataset.CONFIG, dataset.TABLE, dataset.FAILURES, dataset.PROVENANCE]
+    "name", [storage.CONFIG, storage.TABLE, storage.FAILURES, storage.PROVENANCE]
 )
 @pytest.mark.parametrize("content", ["mine", '{"my": "settings"}'])
 def test_files_of_another_kind_are_kept(tmp_path, name, content):
@@ -305,27 +305,27 @@ def test_files_of_another_kind_are_kept(tmp_path, name, content):
 
 def test_shards_may_begin_at_the_same_moment(tmp_path, monkeypatch):
     """Another one writes the configuration just after this one has found none."""
-    load = dataset.load_config
+    load = storage.load_config
 
     def late(folder):
         try:
             return load(folder)
         except ValueError:
-            config = dataset.configuration(DESIGN, SETTINGS)
-            (folder / dataset.CONFIG).write_text(json.dumps(config))
+            config = storage.configuration(DESIGN, SETTINGS)
+            (folder / storage.CONFIG).write_text(json.dumps(config))
             raise
 
-    monkeypatch.setattr(dataset, "load_config", late)
+    monkeypatch.setattr(storage, "load_config", late)
     assert make(tmp_path, shard=(1, 2)).simulated == 4
 
 
 def test_two_runs_on_one_folder_exclude_each_other_but_shards_do_not(tmp_path):
-    with dataset.locked(tmp_path):
+    with storage.locked(tmp_path):
         with pytest.raises(FolderInUse, match="is in use by another `generate`"):
             make(tmp_path)
         with pytest.raises(FolderInUse):
             make(tmp_path, shard=(1, 2))
-    with dataset.locked(tmp_path, (1, 2)):
+    with storage.locked(tmp_path, (1, 2)):
         with pytest.raises(FolderInUse):
             make(tmp_path, shard=(1, 2))
         with pytest.raises(FolderInUse):
@@ -335,7 +335,7 @@ def test_two_runs_on_one_folder_exclude_each_other_but_shards_do_not(tmp_path):
 
 
 def test_shards_of_different_numbers_exclude_each_other_where_they_overlap(tmp_path):
-    with dataset.locked(tmp_path, (1, 2)):
+    with storage.locked(tmp_path, (1, 2)):
         for overlapping in ((1, 4), (3, 4), (2, 3)):
             with pytest.raises(FolderInUse):
                 make(tmp_path, shard=overlapping)
@@ -344,8 +344,8 @@ def test_shards_of_different_numbers_exclude_each_other_where_they_overlap(tmp_p
 
 
 def test_the_lock_of_a_dead_process_is_no_obstacle(tmp_path):
-    code = "import sys,os; from fe_data.dataset import folder; from pathlib import Path\n" + (
-        "with folder.locked(Path(sys.argv[1])): print('locked', flush=True); sys.stdin.read()"
+    code = "import sys,os; from fe_data.dataset import storage; from pathlib import Path\n" + (
+        "with storage.locked(Path(sys.argv[1])): print('locked', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -363,7 +363,7 @@ def test_a_full_disk_stops_in_one_sentence_and_the_folder_stays_usable(
     write = record.write_atomic
 
     def full_after_three(path, data):
-        if len(list((tmp_path / dataset.RECORDS).rglob("*.npz"))) == 3:
+        if len(list((tmp_path / storage.RECORDS).rglob("*.npz"))) == 3:
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         write(path, data)
 
@@ -405,7 +405,7 @@ def test_an_error_of_the_machine_stops_the_run_and_is_not_recorded(tmp_path, err
     cell = AnalyticCell(raising=(DESIGN.sample(3).seed, error))
     with pytest.raises(Stopped, match="the same command does the rest"):
         make(tmp_path, cell)
-    assert not dataset.record_path(tmp_path, 3).exists()
+    assert not storage.record_path(tmp_path, 3).exists()
     assert make(tmp_path).counts["ok"] == 8
 
 
@@ -414,7 +414,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, undisturbed)
 
     def interrupted_at_three(run, index, data):
         save(run, index, data)
-        if run.progress.done == 3:
+        if len(run.remaining) == 5:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(generate._Run, "_save", interrupted_at_three)
@@ -426,7 +426,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, undisturbed)
 
 
 def test_leftovers_of_a_killed_run_are_removed(tmp_path, monkeypatch):
-    path = dataset.record_path(tmp_path, 3)
+    path = storage.record_path(tmp_path, 3)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", lambda *_: None)
         record.write_atomic(path, b"half")
@@ -469,3 +469,42 @@ def test_cells_run_at_the_same_time(tmp_path):
     start = time.perf_counter()
     make(tmp_path / "timed", AnalyticCell(seconds=0.4), design=design, jobs=2)
     assert time.perf_counter() - start < 6 * 0.4
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def shown(stream, total, **options):
+    with generate.progress_bar(total, 0, stream, **options) as progress:
+        for _ in range(total):
+            progress.update()
+    return stream.getvalue()
+
+
+def test_a_terminal_shows_a_bar_with_the_time_left():
+    text = shown(Terminal(), 50)
+    assert "50/50" in text
+    assert "sample/s" in text or "s/sample" in text
+    assert "<00:00" in text
+
+
+def test_a_log_gets_few_lines_and_always_the_last():
+    for total in (1, 7, 5000):
+        lines = shown(io.StringIO(), total).splitlines()
+        assert 1 <= len(lines) <= 10
+        assert lines[-1].startswith(f"{total}/{total} samples, ")
+
+
+def test_a_log_tells_the_time_left_of_this_run(monkeypatch):
+    stream = io.StringIO()
+    with generate.progress_bar(100, 90, stream) as progress:
+        started = progress.start_t
+        monkeypatch.setattr(progress, "_time", lambda: started + 40)
+        progress.update(5)
+        assert stream.getvalue().splitlines()[-1] == "95/100 samples,  8.00s/sample, 00:40 left"
+
+
+def test_a_silent_run_shows_nothing():
+    assert shown(Terminal(), 5, silent=True) == ""

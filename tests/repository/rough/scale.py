@@ -11,9 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from fe_data.dataset import executors as scheduling
-from fe_data.dataset import folder as dataset
-from fe_data.dataset import generate
+from fe_data.dataset import executors, generate, storage
 from fe_data.dataset.design import named_design
 from fe_data.dataset.verify import verify
 from fe_data.settings import Settings
@@ -38,7 +36,7 @@ def measure(folder: Path, task: str, count: int) -> tuple[float, float]:
 
 def run_task(task: str, folder: Path, count: int) -> None:
     """Do one task and print its seconds and the peak memory of this process [MB]."""
-    scheduling.semaphores_work = lambda: False  # no pool: one process is measured
+    executors.semaphores_work = lambda: False  # no pool: one process is measured
     start = time.perf_counter()
     if task == "make":
         os.fsync = lambda _: None  # the disk is not measured
@@ -48,7 +46,7 @@ def run_task(task: str, folder: Path, count: int) -> None:
     else:
         if task == "resume":
             for index in range(0, count, 1000):  # the last of a run were not written
-                dataset.record_path(folder, index).unlink()
+                storage.record_path(folder, index).unlink()
             start = time.perf_counter()
         make(folder, count)
     print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fe_data.dataset import folder as dataset
-from fe_data.dataset import generate
+from fe_data.dataset import generate, storage
 from fe_data.dataset.design import named_design
 from fe_data.settings import Settings
 from tests.fe_data.analytic_cell import AnalyticCell
@@ -48,7 +47,7 @@ def run(*arguments, cwd=ROOT, user=None, **environment):
 
 
 def table(folder: Path) -> bytes:
-    return (folder / dataset.TABLE).read_bytes()
+    return (folder / storage.TABLE).read_bytes()
 
 
 @pytest.fixture(scope="module")
