@@ -1,1 +1,11 @@
-"""Representative volume elements of a fibre composite: four inputs, five effective properties."""
+"""Representative volume elements of a fibre composite: four inputs, five effective properties.
+
+`__init__.pyi` lists what this package offers; each name is imported when it is first used, so that
+`from fe_data import Inputs` needs neither dolfinx nor gmsh.
+"""
+
+import lazy_loader
+
+__version__ = "0.1.0"
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""One cell into a folder: result.json, rve.png and, on request, fields.xdmf for ParaView."""
+"""One RVE into a folder: result.json, rve.png and, on request, fields.xdmf for ParaView."""
 
 import dataclasses
 import json
@@ -31,19 +31,20 @@ def run_rve(
     loading: Loading | None = None,
     xdmf: bool = False,
 ) -> RVESolution:
-    """Simulate one cell into a folder; what a run before wrote there is deleted.
+    """Simulate one RVE into a folder; what an earlier run wrote there is deleted.
+
+    Errors are those of `fe_data.solve_rve`, and an `OSError` where the folder cannot be written.
 
     Args:
         inputs: The four inputs.
         seed: Seed of the fibre arrangement.
         settings: Everything else.
         out_dir: Folder, made when missing; result.json is written last, when all else is there.
-        loading: Instead of the paper's; effective properties are not extracted then.
+        loading: Instead of that of the paper; no effective properties are found then.
         xdmf: Also write fields.xdmf.
 
-    Raises:
-        ValueError, SimulationError: See `fe_data.mechanics.rve.simulate`.
-        OSError: The folder cannot be made or written.
+    Returns:
+        The solved RVE.
     """
     from fe_data.mechanics.plots import plot_rve, save
 
@@ -77,7 +78,7 @@ def run_rve(
 
 
 def describe(cell: RVESolution) -> str:
-    """The properties of a cell in a line or, under another loading, its mean stress."""
+    """The properties of an RVE in a line or, under another loading, its mean stress."""
     e = cell.effective
     if e is None:
         xx, yy, zz, xy = cell.history["stress"][-1]

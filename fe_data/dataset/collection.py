@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from fe_data.dataset import record
 from fe_data.dataset.record import DamagedRecord
@@ -27,25 +28,38 @@ HEADER_ENTRIES = {
     "provenance",
 }
 FAILURE_COLUMNS = ("index", "attempt", "seed", "status", "reason")
+Failure = tuple[int, int, int, str, str]  # in the order of FAILURE_COLUMNS
 
 
 @dataclass
 class Collection:
-    """What the records of a folder hold, in the order of the samples."""
+    """What the records of a folder hold, in the order of the samples.
 
-    rows: list[str] = field(default_factory=list)  # lines of the table
-    failures: list[tuple] = field(default_factory=list)  # FAILURE_COLUMNS of each failed attempt
+    Attributes:
+        rows: Lines of the table.
+        failures: Every failed attempt.
+        counts: Number of samples by status.
+        problems: Samples without a usable record, and why.
+        made_by: Number of records by the JSON text of their provenance.
+        seconds: Time [s] of all samples together.
+    """
+
+    rows: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=lambda: {"ok": 0, "retried": 0, "failed": 0})
-    problems: dict[int, str] = field(default_factory=dict)  # samples without a usable record
-    made_by: Counter[str] = field(default_factory=Counter)  # JSON text of provenance: records
-    seconds: float = 0.0  # of all cells together
+    problems: dict[int, str] = field(default_factory=dict)
+    made_by: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
 
 
-def read_header(folder: Path, index: int, config_digest: str) -> dict:
+def read_header(folder: Path, index: int, config_digest: str) -> dict[str, Any]:
     """Header of the record of one sample, if it is whole and of this configuration.
 
+    Returns:
+        Scalars and texts by name.
+
     Raises:
-        DamagedRecord: it is missing, damaged or belongs elsewhere.
+        DamagedRecord: The record is missing, damaged or of another sample or configuration.
     """
     path = record_path(folder, index)
     try:
@@ -74,12 +88,12 @@ def is_done(folder: Path, index: int, config_digest: str, *, retry_failed: bool 
 
 
 def absent(folder: Path, indices: Iterable[int]) -> list[int]:
-    """Samples without a record, which nothing is read for."""
+    """Samples without a record; no file is opened."""
     return [index for index in indices if not record_path(folder, index).exists()]
 
 
-def collect(folder: Path, config: dict, indices: Iterable[int]) -> Collection:
-    """Read the records of the given samples; memory holds one line of text a sample."""
+def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Collection:
+    """Read the records of the given samples; memory holds one line of text per sample."""
     found = Collection()
     for index in indices:
         try:
@@ -96,11 +110,14 @@ def collect(folder: Path, config: dict, indices: Iterable[int]) -> Collection:
     return found
 
 
-def table_row(header: dict) -> str:
-    """Line of the table that a record's header holds.
+def table_row(header: dict[str, Any]) -> str:
+    """Line of the table for the header of a record.
+
+    Returns:
+        The line, with its end.
 
     Raises:
-        DamagedRecord: the header lacks an entry, or an output of a finished sample is not finite.
+        DamagedRecord: The header lacks an entry, or an output of a finished sample is not finite.
     """
     try:
         outputs = header["outputs"] or dict.fromkeys(OUTPUT_NAMES)
@@ -114,7 +131,7 @@ def table_row(header: dict) -> str:
     return row
 
 
-def write_table(folder: Path, config: dict, found: Collection) -> None:
+def write_table(folder: Path, config: dict[str, Any], found: Collection) -> None:
     """Write dataset.csv, its provenance, and failures.csv where an attempt failed."""
     record.write_atomic(folder / PROVENANCE, provenance_text(config, found).encode())
     record.write_atomic(folder / TABLE, table_text(found).encode())
@@ -124,7 +141,7 @@ def write_table(folder: Path, config: dict, found: Collection) -> None:
         (folder / FAILURES).unlink(missing_ok=True)
 
 
-def provenance_text(config: dict, found: Collection) -> str:
+def provenance_text(config: dict[str, Any], found: Collection) -> str:
     """Content of provenance.json."""
     makers = [{**json.loads(text), "records": count} for text, count in found.made_by.items()]
     content = {
@@ -153,7 +170,7 @@ def failures_text(found: Collection) -> str:
     return buffer.getvalue()
 
 
-def _failed_attempts(header: dict) -> list[tuple]:
+def _failed_attempts(header: dict[str, Any]) -> list[Failure]:
     attempts = enumerate(header["attempts"], start=1)
     return [
         (header["index"], n, a["seed"], header["status"], a["error"])

@@ -1,10 +1,13 @@
 """Compare a dataset with a reference table: bias, spread and scatter of every property."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from fe_data.arrays import Floats
 from fe_data.dataset.table import Table
 from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
 
@@ -18,28 +21,40 @@ class Points:
     """A table with one point per different input.
 
     Attributes:
-        inputs: (m, 4).
-        mean, std: (m, 5) over the replicates of each input; std is NaN for a single one.
-        count: (m,) replicates.
+        inputs: (m, 4), in the order and units of INPUT_NAMES.
+        mean: (m, 5), over the samples of each input, in the order and units of OUTPUT_NAMES.
+        std: (m, 5) standard deviations of the same; NaN for a single sample.
+        count: (m,) number of samples.
     """
 
-    inputs: np.ndarray
-    mean: np.ndarray
-    std: np.ndarray
-    count: np.ndarray
+    inputs: Floats
+    mean: Floats
+    std: Floats
+    count: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class OutputComparison:
-    """One output over all pairs; differences are relative, but absolute for p_sigma."""
+    """One output over all pairs.
+
+    Attributes:
+        output: Its name.
+        relative: Whether differences are relative to the reference; they are not for p_sigma.
+        bias: Mean difference [-].
+        spread: Standard deviation of the differences [-].
+        worst: Difference of the largest size, with its sign [-].
+        worst_point: Number of that pair in `Comparison.pairs`.
+        scatter: Mean coefficient of variation of the dataset's replicates [-]; None without any.
+        reference_scatter: The same for the reference.
+    """
 
     output: str
     relative: bool
-    bias: float  # mean difference
-    spread: float  # standard deviation of the differences
-    worst: float  # largest difference in size, with its sign
-    worst_point: int  # its number in `pairs`
-    scatter: float | None  # mean coefficient of variation of our replicates
+    bias: float
+    spread: float
+    worst: float
+    worst_point: int
+    scatter: float | None
     reference_scatter: float | None
 
 
@@ -48,14 +63,14 @@ class Comparison:
     """A dataset against a reference.
 
     Attributes:
-        outputs: one entry an output.
-        pairs: inputs, means and differences of each pair, in the order of the dataset.
-        distance: largest distance of paired inputs, as a fraction of the input box; 0 when equal.
-        unpaired: reference inputs that no point of the dataset is paired with.
+        outputs: One entry for each output.
+        pairs: Inputs, means and differences of each pair, in the order of the dataset.
+        distance: Largest distance of paired inputs, as a fraction of the input box; 0 when equal.
+        unpaired: Number of reference inputs that no input of the dataset is paired with.
     """
 
     outputs: list[OutputComparison]
-    pairs: list[dict]
+    pairs: list[dict[str, Any]]
     distance: float
     unpaired: int
 
@@ -64,16 +79,16 @@ def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[
     """Compare two tables row by row.
 
     Args:
-        ours: a table.
-        reference: another with the same inputs in the same order.
-        tolerance: largest difference of an output: relative to the reference (to ours where that
+        ours: A table.
+        reference: Another with the same inputs in the same order.
+        tolerance: Largest difference of an output: relative to the reference (to ours where that
             is 0), but absolute for p_sigma.
 
     Returns:
         The largest difference and the index of every sample that differs by more.
 
     Raises:
-        ValueError: a table has no complete sample, or they do not hold the same inputs.
+        ValueError: A table has no sample with outputs, or they do not hold the same inputs.
     """
     _require_samples(ours, reference)
     same_shape = ours.inputs.shape == reference.inputs.shape
@@ -87,10 +102,15 @@ def compare(ours: Table, reference: Table) -> Comparison:
     """Pair the points of two tables by their inputs and compare the outputs.
 
     Replicates are averaged first. Every point of ours is paired with the reference point of equal
-    inputs or, when there is none, with the nearest in the unit box of the inputs.
+    inputs or, when there is none, with the nearest in the unit box of the inputs. A `ValueError`
+    tells that a table has no sample with outputs.
 
-    Raises:
-        ValueError: a table has no complete sample.
+    Args:
+        ours: A table.
+        reference: The table to compare it with.
+
+    Returns:
+        Differences of each output, and the pairs.
     """
     _require_samples(ours, reference)
     a, b = points(ours), points(reference)
@@ -116,12 +136,12 @@ def _require_samples(ours: Table, reference: Table) -> None:
             raise ValueError(f"the {name} has no sample with outputs to compare")
 
 
-def _differences(ours: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Differences (n, 5), relative to the reference, or to ours where that is 0; see ABSOLUTE."""
+def _differences(ours: Floats, reference: Floats) -> Floats:
+    """Differences (n, 5), relative to the reference or, where that is 0, to ours; see ABSOLUTE."""
     scale = np.where(reference == 0, np.abs(ours), np.abs(reference))
     scale[scale == 0] = 1.0  # without hardening b is 0 on both sides
     scale[:, [name in ABSOLUTE for name in OUTPUT_NAMES]] = 1.0
-    return (ours - reference) / scale
+    return np.asarray((ours - reference) / scale)
 
 
 def points(table: Table) -> Points:
@@ -157,7 +177,7 @@ def format_comparison(comparison: Comparison) -> str:
 
 
 def _compare_output(
-    column: int, difference: np.ndarray, ours: Points, reference: Points
+    column: int, difference: Floats, ours: Points, reference: Points
 ) -> OutputComparison:
     worst = int(np.argmax(np.abs(difference)))
     return OutputComparison(
@@ -180,7 +200,7 @@ def _scatter(table: Points, column: int) -> float | None:
     return float(np.mean(table.std[use, column] / np.abs(table.mean[use, column])))
 
 
-def _pair(number: int, ours: Points, reference: Points, difference: np.ndarray) -> dict:
+def _pair(number: int, ours: Points, reference: Points, difference: Floats) -> dict[str, Any]:
     return {
         "inputs": ours.inputs[number].tolist(),
         "reference_inputs": reference.inputs[number].tolist(),
@@ -203,6 +223,6 @@ def _format_output(output: OutputComparison) -> str:
     return f"{output.output:<10}{numbers}{output.worst_point:>9}{scatter}"
 
 
-def _unit(inputs: np.ndarray) -> np.ndarray:
+def _unit(inputs: Floats) -> Floats:
     low, high = np.transpose(list(INPUT_BOUNDS.values()))
-    return (inputs - low) / (high - low)
+    return np.asarray((inputs - low) / (high - low))

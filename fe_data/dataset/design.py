@@ -1,4 +1,4 @@
-"""Which cells are simulated: the paper's designs, design files, one independent seed a sample."""
+"""Which samples are simulated: designs of the paper, design files, a seed for each sample."""
 
 import hashlib
 import operator
@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import SupportsIndex
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 from scipy.stats import qmc
 
+from fe_data.arrays import Floats
 from fe_data.dataset import table
 from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, Inputs
 
@@ -24,11 +26,17 @@ BETA_SHAPES = ((2.0, 4.0), (3.0, 2.0), (3.0, 3.0), (3.0, 3.0))
 
 @dataclass(frozen=True)
 class NamedDesign:
-    """A design of the paper, before its size and seed are chosen."""
+    """A design of the paper, before its size and seed are chosen.
 
-    distribution: str  # "uniform" or "beta" over INPUT_BOUNDS
-    count: int  # different inputs
-    microstructures: int  # cells per input
+    Attributes:
+        distribution: "uniform" or "beta" over INPUT_BOUNDS.
+        count: Number of different inputs.
+        microstructures: Number of fibre arrangements per input.
+    """
+
+    distribution: str
+    count: int
+    microstructures: int
 
 
 NAMED_DESIGNS = {
@@ -42,28 +50,49 @@ NAMED_DESIGNS = {
 
 @dataclass(frozen=True)
 class Sample:
-    """One cell to simulate."""
+    """One RVE to simulate.
 
-    index: int  # row of the dataset
-    group: int  # number of the input; replicates share it
-    seed: int  # of the microstructure
+    Attributes:
+        index: Row of the dataset.
+        group: Number of the input; samples with the same inputs share it.
+        seed: Seed of the fibre arrangement.
+        inputs: The four inputs.
+    """
+
+    index: int
+    group: int
+    seed: int
     inputs: Inputs
 
 
 @dataclass(frozen=True)
 class Design:
-    """The inputs of a whole dataset; a function of (name, size, seed) or of a design file."""
+    """The inputs of a whole dataset; a function of (name, size, seed) or of a design file.
+
+    Attributes:
+        name: Key of NAMED_DESIGNS, or FILE_DESIGN.
+        seed: Seed of the design and of all fibre arrangements.
+        inputs: (n, 4), in the order and units of INPUT_NAMES.
+        groups: (n,) number of the input of each sample.
+    """
 
     name: str
     seed: int
-    inputs: np.ndarray  # (n, 4) in the order and units of INPUT_NAMES
-    groups: np.ndarray  # (n,) integers
+    inputs: Floats
+    groups: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.inputs)
 
     def sample(self, index: int) -> Sample:
-        """The sample in row `index`."""
+        """One sample of this design.
+
+        Args:
+            index: Row of the dataset.
+
+        Returns:
+            The inputs of that row, with the seed of its fibre arrangement.
+        """
         inputs = Inputs(*self.inputs[index].tolist())
         return Sample(index, int(self.groups[index]), seed_of(self.name, self.seed, index), inputs)
 
@@ -73,23 +102,26 @@ class Design:
         return digest_inputs(self.inputs, self.groups)
 
 
-def digest_inputs(inputs: np.ndarray, groups: np.ndarray) -> str:
+def digest_inputs(inputs: Floats, groups: NDArray[np.int64]) -> str:
     """SHA-256 of inputs (n, 4) and groups (n,), to the last bit and on any machine."""
     values = np.ascontiguousarray(inputs, dtype="<f8").tobytes()
     return hashlib.sha256(values + np.ascontiguousarray(groups, dtype="<i8").tobytes()).hexdigest()
 
 
 def seed_of(name: str, seed: int, index: int) -> int:
-    """Seed of one sample's microstructure: independent of the others, and of jobs and order.
+    """Seed of the fibre arrangement of one sample: independent of all others, of jobs and of order.
 
-    The design's name is part of the entropy, so that a training and a test set of the same
-    seed do not share their microstructures.
+    The name of the design is part of the entropy, so that a training and a test set of the same
+    seed do not share their fibre arrangements.
+
+    Returns:
+        An integer in [0, 2**63).
     """
     return _draw_seed(np.random.SeedSequence(_entropy(name, seed), spawn_key=(index,)))
 
 
 def retry_seed(seed: int) -> int:
-    """Seed of the second microstructure of a sample whose first one, made with `seed`, failed."""
+    """Seed of the second fibre arrangement of a sample, after that of `seed` failed."""
     return _draw_seed(np.random.SeedSequence(seed, spawn_key=(1,)))
 
 
@@ -99,13 +131,16 @@ def named_design(
     """Latin hypercube design of the paper.
 
     Args:
-        name: key of NAMED_DESIGNS.
-        seed: of the hypercube and of the microstructures, in [0, 2**63).
-        count: number of different inputs, instead of the design's own.
-        microstructures: cells per input, instead of the design's own.
+        name: Key of NAMED_DESIGNS.
+        seed: Seed of the hypercube and of the fibre arrangements, in [0, 2**63).
+        count: Number of different inputs, instead of the design's own.
+        microstructures: Number of fibre arrangements per input, instead of the design's own.
+
+    Returns:
+        The design.
 
     Raises:
-        ValueError: unknown name, or a number out of range.
+        ValueError: The name is unknown, or a number is out of range.
     """
     if name not in NAMED_DESIGNS:
         raise ValueError(f"design = {name!r} is unknown: allowed are {', '.join(NAMED_DESIGNS)}")
@@ -130,8 +165,16 @@ def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> 
     Further columns are ignored, so that any dataset.csv can be simulated again. Without
     `group`, every row is its own group.
 
+    Args:
+        path: The CSV file.
+        seed: Seed of the fibre arrangements, in [0, 2**63).
+        microstructures: Number of fibre arrangements per row.
+
+    Returns:
+        The design.
+
     Raises:
-        ValueError: names every bad row by line number, column and value.
+        ValueError: The message names every bad row by line number, column and value.
     """
     seed = require_integer("seed", seed, 0, MAX_SEED)
     points, groups = table.load_inputs(path)
@@ -141,15 +184,17 @@ def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> 
     return _replicated(FILE_DESIGN, seed, points, groups, repeats)
 
 
-def _replicated(name, seed, points, groups, repeats) -> Design:
+def _replicated(
+    name: str, seed: int, points: Floats, groups: NDArray[np.int64], repeats: int
+) -> Design:
     return Design(name, seed, np.repeat(points, repeats, axis=0), np.repeat(groups, repeats))
 
 
-def _latin_hypercube(count: int, sequence: np.random.SeedSequence) -> np.ndarray:
+def _latin_hypercube(count: int, sequence: np.random.SeedSequence) -> Floats:
     sampler = qmc.LatinHypercube(len(INPUT_NAMES))
     # Set, not passed: newer versions of SciPy draw from a child of a generator that is passed.
     sampler.rng = np.random.default_rng(sequence)
-    return sampler.random(count)
+    return np.asarray(sampler.random(count))
 
 
 def _entropy(name: str, seed: int) -> tuple[int, int]:
@@ -157,15 +202,18 @@ def _entropy(name: str, seed: int) -> tuple[int, int]:
 
 
 def _draw_seed(sequence: np.random.SeedSequence) -> int:
-    # 63 bits: fits a signed integer everywhere.
+    # 63 bits fit into a signed integer everywhere.
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def require_integer(name: str, value: SupportsIndex, low: int, high: int) -> int:
     """The value as Python's integer, where it is one.
 
+    Returns:
+        The integer.
+
     Raises:
-        ValueError: names the field, the value and the allowed range.
+        ValueError: The message names the field, the value and the allowed range.
     """
     try:
         number = low - 1 if isinstance(value, bool) else operator.index(value)

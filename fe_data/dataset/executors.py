@@ -22,7 +22,7 @@ from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoo
 
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 60  # before a worker without work ends
-# One thread a worker: cores are used by cells, and threaded sums differ in their last bits.
+# One thread per worker: samples keep the cores busy, and threaded sums differ in their last bits.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -32,17 +32,18 @@ THREAD_VARIABLES = (
     "NUMEXPR_NUM_THREADS",
 )
 
-Runner = Callable[[Callable, Sequence], Iterator[Any]]
+# Gives the results of a function for many tasks, in the order in which they are ready.
+Runner = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
 
 
 class WorkerDied(RuntimeError):
     """A worker process ended in the middle of a task: killed, out of memory, crash of a library.
 
     Attributes:
-        tasks: those that it may have been working at.
+        tasks: Those that the process may have been working at.
     """
 
-    def __init__(self, tasks: list):
+    def __init__(self, tasks: list[Any]):
         super().__init__("a worker process died")
         self.tasks = tasks
 
@@ -62,20 +63,23 @@ def available_cores() -> int:
 def local_workers(jobs: int) -> Iterator[Runner]:
     """Give a function that runs tasks in `jobs` processes of this machine.
 
-    A crash in a task ends a worker, never this process: that holds for one job, too. Only where
-    the system has no room for semaphores (/dev/shm in some containers), tasks run in this process.
+    A crash in a task ends a worker, never this process, even with one job. Tasks run in this
+    process only where the system has no room for semaphores (/dev/shm in some containers).
+
+    Yields:
+        The function.
     """
     if not semaphores_work():
-        print("no room in /dev/shm: one cell at a time, in this process", file=sys.stderr)
+        print("no room in /dev/shm: one sample at a time, in this process", file=sys.stderr)
         yield map
         return
 
-    def run(function: Callable, tasks: Sequence) -> Iterator[Any]:
+    def run(function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
         # Python's own helper process unblocks signals when it starts: it must not do so later.
         resource_tracker.ensure_running()
         with interrupts_blocked(), _quiet_helper():
             executor = process_pool(jobs)
-        running: dict[Future, Any] = {}
+        running: dict[Future[Any], Any] = {}
         try:
             yield from _results(executor, function, tasks, jobs, running)
         except WorkerDied:
@@ -92,7 +96,10 @@ def local_workers(jobs: int) -> Iterator[Runner]:
 def process_pool(workers: int) -> ProcessPoolExecutor:
     """Processes with one thread each, which end soon after this process, even where it was killed.
 
-    It is the pool that `joblib.Parallel` would take: later calls, ours or joblib's, find it warm.
+    `joblib.Parallel` uses the same pool: later calls, ours or joblib's, find its processes running.
+
+    Returns:
+        The pool.
     """
     return get_memmapping_executor(
         workers,
@@ -107,8 +114,11 @@ def process_pool(workers: int) -> ProcessPoolExecutor:
 def dask_workers(address: str) -> Iterator[Runner]:
     """Give a function that runs tasks on the workers of the Dask scheduler at `address`.
 
+    Yields:
+        The function.
+
     Raises:
-        ClusterError: `distributed` is not installed, or the scheduler or a worker is not there.
+        ClusterError: `distributed` is not installed, or no scheduler or no worker answers.
     """
     try:
         from distributed import Client
@@ -117,17 +127,17 @@ def dask_workers(address: str) -> Iterator[Runner]:
     with _silent_log("distributed"), contextlib.ExitStack() as stack:
         try:
             client = stack.enter_context(
-                Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+                Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
             )
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)
             cores = sum(client.nthreads().values())
         except (OSError, TimeoutError, ValueError) as error:
             raise ClusterError(f"no Dask workers at {address}: {_short(error)}") from None
 
-        def run(function: Callable, tasks: Sequence) -> Iterator[Any]:
+        def run(function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
             executor = client.get_executor(pure=False)
             try:
-                # Twice as many as cores: the next cell waits at its worker already.
+                # Twice as many as cores: the next sample waits at its worker already.
                 yield from _results(executor, function, tasks, 2 * cores, {})
             finally:
                 executor.shutdown(wait=False)
@@ -155,7 +165,7 @@ def _end_with_parent(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _wait_for_start(futures: Iterable[Future]) -> None:
+def _wait_for_start(futures: Iterable[Future[Any]]) -> None:
     """Wait until tasks have reached their workers; loky cannot kill workers cleanly before."""
     limit = time.monotonic() + 1.0
     while time.monotonic() < limit and not all(f.running() or f.done() for f in futures):
@@ -164,10 +174,10 @@ def _wait_for_start(futures: Iterable[Future]) -> None:
 
 def _results(
     executor: Executor,
-    function: Callable,
-    tasks: Sequence,
+    function: Callable[[Any], Any],
+    tasks: Sequence[Any],
     width: int,
-    running: dict[Future, Any],
+    running: dict[Future[Any], Any],
 ) -> Iterator[Any]:
     """Results in the order in which they are ready, with at most `width` tasks in `running`."""
     waiting = iter(tasks)
@@ -186,7 +196,7 @@ def _results(
         raise WorkerDied(list(running.values())) from None
 
 
-def _result(future: Future, running: dict[Future, Any]) -> Any:
+def _result(future: Future[Any], running: dict[Future[Any], Any]) -> Any:
     """Result of a finished future; failures of the cluster become errors with a plain message."""
     try:
         return future.result()
@@ -198,10 +208,10 @@ def _result(future: Future, running: dict[Future, Any]) -> Any:
         if type(error).__name__ == "KilledWorker":
             raise WorkerDied([running[future]]) from None
         reason = _short(error.__cause__ or error)
-        raise ClusterError(f"a worker cannot run a cell: {reason}") from error
+        raise ClusterError(f"a worker cannot run a sample: {reason}") from error
 
 
-def _take(tasks: Iterator, count: int) -> Iterator:
+def _take(tasks: Iterator[Any], count: int) -> Iterator[Any]:
     for _, task in zip(range(count), tasks, strict=False):
         yield task
 

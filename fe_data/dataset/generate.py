@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from tqdm import tqdm
 
@@ -28,7 +28,7 @@ from fe_data.sparse.solver import chosen_solver
 MAX_JOBS = 4096
 MAX_SHARDS = 1_000_000
 LOG_SECONDS = 30.0  # between two lines of a log
-DEATHS_OF_A_SAMPLE = 2  # alone in its worker, before the sample is blamed for it
+DEATHS_OF_A_SAMPLE = 2  # of a worker with no other sample, before the attempt counts as failed
 
 
 class Stopped(RuntimeError):
@@ -41,12 +41,20 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Summary:
-    """How a run ended."""
+    """How a run ended.
 
-    simulated: int  # samples, in this run
-    counts: dict[str, int]  # samples by status: of all shards when they are there, else of this one
-    missing: dict[int, str]  # samples of other shards without a usable record, and why
-    unreadable: dict[int, str]  # the same for the samples of this run
+    Attributes:
+        simulated: Number of samples that were simulated in this run.
+        counts: Number of samples by status: of all shards when all are there, else of this one.
+        missing: Samples of other shards without a usable record, and why.
+        unreadable: Samples of this run without a usable record, and why.
+        table_written: Whether all samples are there, so that the table was written.
+    """
+
+    simulated: int
+    counts: dict[str, int]
+    missing: dict[int, str]
+    unreadable: dict[int, str]
     table_written: bool
 
 
@@ -67,24 +75,25 @@ def generate(
     The table is a function of (design, settings) alone: the number of jobs, shards, interruptions
     and lost workers leave no trace in it.
 
-    Args:
-        design: the inputs and seeds of all samples.
-        settings: of every cell.
-        folder: made when absent; samples that it holds already are kept.
-        jobs: worker processes on this machine.
-        shard: (i, n) simulates samples i-1, i-1+n, ... only.
-        dask: address of a Dask scheduler, to use its workers instead of local ones.
-        simulator: called as simulator(inputs, seed, settings) in the workers; None is the
-            finite-element cell.
-        retry_failed: simulate failed samples again.
-        silent: no progress is shown.
+    A `ValueError` tells that an argument is out of range, that the fibres of a sample cannot be
+    packed or that the folder holds another configuration; `FolderInUse` that another process writes
+    the same samples. `Stopped` (disk full, scheduler lost, package missing) and `Interrupted` (by
+    the user) leave a folder in which the same call does the rest.
 
-    Raises:
-        ValueError: an argument is out of range, the fibres of a sample cannot be packed, or the
-            folder holds another configuration.
-        fe_data.dataset.storage.FolderInUse: another process writes the same samples.
-        Stopped: disk full, scheduler lost, package missing; run it again to finish.
-        Interrupted: by the user; run it again to finish.
+    Args:
+        design: Inputs and seeds of all samples.
+        settings: Settings of every simulation.
+        folder: Dataset folder, made when missing; samples that are there already are kept.
+        jobs: Number of worker processes on this machine.
+        shard: (i, n) simulates the samples i - 1, i - 1 + n, ... only.
+        dask: Address of a Dask scheduler whose workers are used instead of local ones.
+        simulator: Called as simulator(inputs, seed, settings) in the workers; None is the
+            finite-element RVE.
+        retry_failed: Simulate failed samples again.
+        silent: Show no progress.
+
+    Returns:
+        How many samples are there, and which are missing.
     """
     jobs = require_integer("jobs", jobs, 1, MAX_JOBS)
     parts = require_integer("shard", shard[1], 1, MAX_SHARDS)
@@ -117,7 +126,9 @@ def _require_packable(design: Design, settings: Settings) -> None:
         raise ValueError(f"row {densest} of the design: {error}") from None
 
 
-def _collect(folder: Path, config: dict, samples: range, ours: range) -> collection.Collection:
+def _collect(
+    folder: Path, config: dict[str, Any], samples: range, ours: range
+) -> collection.Collection:
     """Read all records; while other shards lack some, only ours, and the others as problems."""
     absent = collection.absent(folder, samples)
     found = collection.collect(folder, config, ours if absent else samples)
@@ -133,6 +144,8 @@ def _summary(simulated: int, found: collection.Collection, indices: range) -> Su
 
 @dataclass
 class _Run:
+    """The samples that one call simulates, and the workers that do so."""
+
     design: Design
     folder: Path
     job: Job
@@ -164,7 +177,7 @@ class _Run:
             self._save(index, data)
 
     def _run_alone(self, run: executors.Runner, sample: Sample) -> None:
-        """Simulate a sample that may kill its worker; its second death alone is its own doing."""
+        """Simulate a sample that may kill its worker; two deaths alone are a failed attempt."""
         failed: list[Attempt] = []
         for attempt in range(MAX_ATTEMPTS):
             for _ in range(DEATHS_OF_A_SAMPLE):

@@ -13,9 +13,14 @@ import os
 import secrets
 import struct
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from fe_data.arrays import Floats
 
 FORMAT = 1
 HEADER = "record"
@@ -27,12 +32,15 @@ class DamagedRecord(ValueError):
     """A file is not a whole record; the message says in what way."""
 
 
-def encode(header: dict, arrays: dict[str, np.ndarray]) -> bytes:
+def encode(header: dict[str, Any], arrays: Mapping[str, Floats]) -> bytes:
     """Content of a record file.
 
     Args:
-        header: scalars and texts; non-finite numbers become null.
-        arrays: float64 arrays by name.
+        header: Scalars and texts; numbers that are not finite become null.
+        arrays: Arrays of floats by name.
+
+    Returns:
+        Bytes for a file; `decode_header` and `decode_arrays` read them.
     """
     buffer = io.BytesIO()
     text = json.dumps(_plain({"format": FORMAT, **header}), allow_nan=False).encode()
@@ -46,11 +54,14 @@ def encode(header: dict, arrays: dict[str, np.ndarray]) -> bytes:
     return content + hashlib.sha256(content).hexdigest().encode()
 
 
-def decode_header(data: bytes) -> dict:
-    """Scalars of a record, after its checksum has been verified; fast, since arrays are not read.
+def decode_header(data: bytes) -> dict[str, Any]:
+    """Scalars of a record whose checksum is right; fast, since the arrays are not read.
+
+    Returns:
+        Scalars and texts by name.
 
     Raises:
-        DamagedRecord: the content is not what `encode` made.
+        DamagedRecord: The content is not that of a whole record.
     """
     content, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
     if not data.startswith(b"PK\x03\x04"):
@@ -66,11 +77,18 @@ def decode_header(data: bytes) -> dict:
     return header
 
 
-def decode_arrays(data: bytes) -> dict[str, np.ndarray]:
-    """Arrays of a record by name.
+def decode_arrays(data: bytes) -> dict[str, Floats]:
+    """Read the averaged curves of a record.
+
+    Args:
+        data: Content of a file in `records/` of a dataset folder.
+
+    Returns:
+        Arrays by name: `strain`, `stress` [MPa], `plastic_strain` (increments + 1, 4), their
+        components xx, yy, zz and xy; `yielded_fraction` (increments + 1,); `fibre_centres`.
 
     Raises:
-        DamagedRecord: the content is not what `encode` made.
+        DamagedRecord: The content is not that of a whole record.
     """
     decode_header(data)
     try:
@@ -83,8 +101,7 @@ def decode_arrays(data: bytes) -> dict[str, np.ndarray]:
 def write_atomic(path: Path, data: bytes) -> None:
     """Write a file so that it is there whole or not at all, even after a power cut.
 
-    Raises:
-        OSError: disk full, folder read-only; nothing is left behind.
+    After an `OSError` (disk full, folder read-only) nothing is left behind.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # At random: the processes of two machines or containers may have the same number.
@@ -113,9 +130,9 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _write_array(archive: zipfile.ZipFile, name: str, values: np.ndarray) -> None:
+def _write_array(archive: zipfile.ZipFile, name: str, values: NDArray[Any]) -> None:
     buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, values, version=(1, 0), allow_pickle=False)
+    np.lib.format.write_array(buffer, values, version=(1, 0), allow_pickle=False)  # type: ignore[no-untyped-call]
     archive.writestr(zipfile.ZipInfo(f"{name}.npy"), buffer.getvalue())
 
 

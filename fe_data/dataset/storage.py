@@ -15,6 +15,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO, Any
 
 from fe_data.dataset import record
 from fe_data.dataset.design import Design
@@ -35,7 +36,7 @@ class FolderInUse(RuntimeError):
     """Another process is writing the same samples."""
 
 
-def configuration(design: Design, settings: Settings) -> dict:
+def configuration(design: Design, settings: Settings) -> dict[str, Any]:
     """Everything that the table is a function of, with a digest of it all."""
     config = {
         "format": record.FORMAT,
@@ -48,7 +49,7 @@ def configuration(design: Design, settings: Settings) -> dict:
     return {**config, "digest": digest(config)}
 
 
-def digest(config: dict) -> str:
+def digest(config: dict[str, Any]) -> str:
     """SHA-256 of a configuration; its own `digest` entry does not count."""
     content = {name: value for name, value in config.items() if name != "digest"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -59,12 +60,11 @@ def record_path(folder: Path, index: int) -> Path:
     return folder / RECORDS / f"{index // 1000:04d}" / f"{index:07d}.npz"
 
 
-def open_folder(folder: Path, config: dict) -> None:
+def open_folder(folder: Path, config: dict[str, Any]) -> None:
     """Make a dataset folder, or accept one that holds samples of the same configuration.
 
     Raises:
-        ValueError: the folder holds samples of another configuration, or files of another kind.
-        OSError: the folder cannot be made or written.
+        ValueError: The folder holds samples of another configuration, or files of another kind.
     """
     folder.mkdir(parents=True, exist_ok=True)
     # Looked for first: another shard may write the configuration from here on.
@@ -87,11 +87,14 @@ def open_folder(folder: Path, config: dict) -> None:
         )
 
 
-def load_config(folder: Path) -> dict:
+def load_config(folder: Path) -> dict[str, Any]:
     """Configuration of a dataset folder.
 
+    Returns:
+        What `configuration` made.
+
     Raises:
-        ValueError: there is none, or it is damaged.
+        ValueError: There is none, or it is damaged.
     """
     path = folder / CONFIG
     try:
@@ -111,11 +114,9 @@ def load_config(folder: Path) -> dict:
 def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
     """Hold the right to write the samples of one shard, (i, n); (1, 1) excludes everybody else.
 
-    The lock belongs to the open file, so that it ends with its process, however that dies. Of two
-    shards with samples in common that begin at the same moment, both may be refused.
-
-    Raises:
-        FolderInUse: another process holds it for some of these samples.
+    The lock belongs to the open file, so that it ends with its process, however that ends. Of two
+    shards with samples in common that begin at the same moment, both may be refused: `FolderInUse`
+    tells that another process holds the lock for some of these samples.
     """
     number, total = shard
     with contextlib.ExitStack() as stack:
@@ -146,7 +147,7 @@ def _refuse_overlap(folder: Path, shard: tuple[int, int]) -> None:
                 _lock(file, folder, fcntl.LOCK_SH)
 
 
-def _lock(file, folder: Path, kind: int) -> None:
+def _lock(file: IO[bytes], folder: Path, kind: int) -> None:
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -159,7 +160,7 @@ def _lock(file, folder: Path, kind: int) -> None:
             raise
 
 
-def _holds_own_records(folder: Path, config: dict) -> bool:
+def _holds_own_records(folder: Path, config: dict[str, Any]) -> bool:
     """Whether a whole record is of this configuration; a ValueError where it is of another."""
     for path in (folder / RECORDS).glob("*/*.npz"):
         try:
@@ -174,7 +175,7 @@ def _holds_own_records(folder: Path, config: dict) -> bool:
     return False
 
 
-def _difference(there: dict, here: dict) -> str:
+def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
     flat = [{**config, **config["settings"]} for config in (there, here)]
     for name in ("design", "samples", "seed", *here["settings"], "inputs_sha256", "format"):
         if flat[0].get(name) != flat[1].get(name):

@@ -1,15 +1,21 @@
-"""CSV tables of inputs and outputs: written to full precision, read with a message a bad cell."""
+"""CSV tables of inputs and outputs: floats keep every bit, every bad entry is named."""
 
 import csv
 import dataclasses
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fe_data.arrays import Floats
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, Inputs
 
+Numbers = NDArray[np.int64]
+Row = dict[str, str]
 COLUMNS = ("index", "seed", "group", *INPUT_NAMES, *OUTPUT_NAMES, "status")
 STATUSES = ("ok", "retried", "failed")
 MAX_PROBLEMS = 20  # listed in one message; the rest is counted
@@ -25,27 +31,28 @@ class Table:
     """Samples with outputs; samples that failed are only counted.
 
     Attributes:
-        index, seed, group: (n,) integers; where a file has no such column, the index is the row
-            number, the group is the index and the seed is -1.
-        inputs: (n, 4) in the order and units of INPUT_NAMES.
-        outputs: (n, 5) in the order and units of OUTPUT_NAMES.
+        index: (n,) number of the sample; the row where a file has no such column.
+        seed: (n,) seed of the fibre arrangement; -1 where a file has no such column.
+        group: (n,) number of the input; the index where a file has no such column.
+        inputs: (n, 4), in the order and units of INPUT_NAMES.
+        outputs: (n, 5), in the order and units of OUTPUT_NAMES.
         status: (n,) "ok" or "retried".
         failed: (m,) index of every sample without outputs.
     """
 
-    index: np.ndarray
-    seed: np.ndarray
-    group: np.ndarray
-    inputs: np.ndarray
-    outputs: np.ndarray
-    status: np.ndarray
-    failed: np.ndarray
+    index: Numbers
+    seed: Numbers
+    group: Numbers
+    inputs: Floats
+    outputs: Floats
+    status: NDArray[np.str_]
+    failed: Numbers
 
     def __len__(self) -> int:
         return len(self.index)
 
 
-def format_row(values: dict) -> str:
+def format_row(values: Mapping[str, object]) -> str:
     """One line of dataset.csv; floats are written so that reading gives the same bits."""
     return ",".join(format_value(values[name]) for name in COLUMNS) + "\n"
 
@@ -53,13 +60,14 @@ def format_row(values: dict) -> str:
 def load_table(path: Path) -> Table:
     """Read a table of inputs and outputs.
 
+    A `TableError` names every bad entry by line number, column and value.
+
     Args:
         path: CSV file with the input and output columns; `index`, `seed`, `group` and `status`
             are optional, other columns are ignored.
 
-    Raises:
-        TableError: names every bad cell by line number, column and value.
-        OSError: the file cannot be opened.
+    Returns:
+        The samples with outputs, in the order of the file.
     """
     lines, rows = _read(path, (*INPUT_NAMES, *OUTPUT_NAMES), ("index", "seed", "group", "status"))
     problems = _Problems(path)
@@ -86,20 +94,22 @@ def load_table(path: Path) -> Table:
     )
 
 
-def load_inputs(path: Path) -> tuple[np.ndarray, np.ndarray]:
+def load_inputs(path: Path) -> tuple[Floats, Numbers]:
     """Read the four input columns and `group` of a CSV file; other columns are ignored.
 
-    Returns:
-        Inputs (n, 4) and groups (n,); without a group column every row is its own group.
+    A `TableError` names every bad entry by line number, column and value.
 
-    Raises:
-        TableError: names every bad cell by line number, column and value.
-        OSError: the file cannot be opened.
+    Args:
+        path: The CSV file.
+
+    Returns:
+        Inputs (n, 4), in the order and units of INPUT_NAMES, and groups (n,); without a group
+        column every row is its own group.
     """
     lines, rows = _read(path, INPUT_NAMES, ("group",))
     problems = _Problems(path)
     points, groups = [], []
-    first_of_group: dict[int, tuple] = {}
+    first_of_group: dict[int, tuple[int, list[float | None]]] = {}
     for number, (line, row) in enumerate(zip(lines, rows, strict=True)):
         point = [_parse_input(row, name, line, problems) for name in INPUT_NAMES]
         group = _parse_integer(row, "group", line, problems, default=number)
@@ -129,22 +139,24 @@ class _Problems:
             raise TableError(f"{self.path}, {shown}" + (f"; and {rest} more" if rest > 0 else ""))
 
 
-def _read(path: Path, required, optional) -> tuple[list[int], list[dict[str, str]]]:
-    """Line numbers and cells of the wanted columns of every row that is not blank."""
+def _read(
+    path: Path, required: Sequence[str], optional: Sequence[str]
+) -> tuple[list[int], list[Row]]:
+    """Line number and wanted entries of every row that is not blank."""
     lines, rows = [], []
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             header = _header(path, next(reader, []), required)
             wanted = {name: header.index(name) for name in (*required, *optional) if name in header}
-            for cells in reader:
-                if not cells:
+            for entries in reader:
+                if not entries:
                     continue
-                if len(cells) != len(header):
-                    numbers = f"{len(cells)} cells where the header has {len(header)}"
+                if len(entries) != len(header):
+                    numbers = f"{len(entries)} cells where the header has {len(header)}"
                     raise TableError(f"{path}, line {reader.line_num}: {numbers}")
                 lines.append(reader.line_num)
-                rows.append({name: cells[column].strip() for name, column in wanted.items()})
+                rows.append({name: entries[column].strip() for name, column in wanted.items()})
     except UnicodeDecodeError as error:
         raise TableError(
             f"{path} is not a text file in UTF-8 (byte {error.start} of a block)"
@@ -156,8 +168,8 @@ def _read(path: Path, required, optional) -> tuple[list[int], list[dict[str, str
     return lines, rows
 
 
-def _header(path: Path, cells: list[str], required) -> list[str]:
-    header = [cell.strip() for cell in cells]
+def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str]:
+    header = [entry.strip() for entry in entries]
     if not any(header):
         raise TableError(f"{path} is empty: expected a header with {', '.join(required)}")
     missing = [name for name in required if name not in header]
@@ -171,7 +183,7 @@ def _header(path: Path, cells: list[str], required) -> list[str]:
     return header
 
 
-def _parse_sample(row: dict[str, str], number: int, line: int, problems: _Problems) -> dict:
+def _parse_sample(row: Row, number: int, line: int, problems: _Problems) -> dict[str, Any]:
     status = row.get("status", "ok")
     if status not in STATUSES:
         problems.add(line, f"status = {status!r} is unknown: allowed are {', '.join(STATUSES)}")
@@ -187,7 +199,7 @@ def _parse_sample(row: dict[str, str], number: int, line: int, problems: _Proble
     }
 
 
-def _parse_float(row, name: str, line: int, problems: _Problems) -> float | None:
+def _parse_float(row: Row, name: str, line: int, problems: _Problems) -> float | None:
     try:
         value = float(_plain_number(row[name]))
     except ValueError:
@@ -199,12 +211,12 @@ def _parse_float(row, name: str, line: int, problems: _Problems) -> float | None
     return value
 
 
-def _require_empty(row, name: str, line: int, problems: _Problems) -> None:
+def _require_empty(row: Row, name: str, line: int, problems: _Problems) -> None:
     if row[name]:
         problems.add(line, f"{name} = {row[name]!r:.60} must be empty where status is 'failed'")
 
 
-def _parse_input(row, name: str, line: int, problems: _Problems) -> float | None:
+def _parse_input(row: Row, name: str, line: int, problems: _Problems) -> float | None:
     value = _parse_float(row, name, line, problems)
     if value is None:
         return None
@@ -216,7 +228,7 @@ def _parse_input(row, name: str, line: int, problems: _Problems) -> float | None
     return value
 
 
-def _parse_integer(row, name: str, line: int, problems: _Problems, *, default: int) -> int:
+def _parse_integer(row: Row, name: str, line: int, problems: _Problems, *, default: int) -> int:
     if name not in row:
         return default
     try:
@@ -239,7 +251,9 @@ def _plain_number(text: str) -> str:
     return text
 
 
-def _require_unique_index(lines: list[int], rows: list[dict], problems: _Problems) -> None:
+def _require_unique_index(
+    lines: list[int], rows: list[dict[str, Any]], problems: _Problems
+) -> None:
     seen: dict[int, int] = {}
     for line, row in zip(lines, rows, strict=True):
         first = seen.setdefault(row["index"], line)

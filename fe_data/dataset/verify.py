@@ -1,7 +1,8 @@
-"""Check a dataset folder: every record, the configuration of all, the tables made from them."""
+"""Check a dataset folder: its configuration, every record, and the tables made from the records."""
 
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,14 @@ from fe_data.settings import INPUT_NAMES
 
 
 def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
-    """Every problem of a dataset folder in one line each, and the number of samples by status."""
+    """Check every record of a dataset folder, and its tables against the records.
+
+    Args:
+        folder: What `generate` wrote.
+
+    Returns:
+        Every problem in a line of its own, and the number of samples by status.
+    """
     try:
         config = storage.load_config(folder)
     except ValueError as error:
@@ -25,7 +33,9 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
     return problems + _check_files(folder, config, found, bool(problems)), found.counts
 
 
-def _check_files(folder: Path, config: dict, found: Collection, incomplete: bool) -> list[str]:
+def _check_files(
+    folder: Path, config: dict[str, Any], found: Collection, incomplete: bool
+) -> list[str]:
     """Whether the files made from the records are what the records give."""
     texts = {
         storage.TABLE: collection.table_text(found),
@@ -41,7 +51,7 @@ def _check_files(folder: Path, config: dict, found: Collection, incomplete: bool
     return problems
 
 
-def _check_design(config: dict, found: Collection) -> list[str]:
+def _check_design(config: dict[str, Any], found: Collection) -> list[str]:
     """Whether inputs and seeds are those that the configuration asks for."""
     table = [row.split(",") for row in found.rows]
     columns = [3 + number for number in range(len(INPUT_NAMES))]

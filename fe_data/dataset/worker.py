@@ -5,20 +5,26 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fe_data.arrays import Floats
 from fe_data.dataset import record
 from fe_data.dataset.design import Sample, retry_seed
 from fe_data.errors import SimulationError
 from fe_data.provenance import provenance
-from fe_data.settings import OUTPUT_NAMES, Settings
+from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
+
+if TYPE_CHECKING:
+    from fe_data.mechanics.rve import RVEResult
 
 MAX_ATTEMPTS = 2
 # Threads of one Dask worker share a process, and neither gmsh nor PETSc can run twice in one.
-_one_cell_at_a_time = threading.Lock()
+_one_sample_at_a_time = threading.Lock()
 
-Simulator = Callable[..., object]
+
+Simulator = Callable[[Inputs, int, Settings], "RVEResult"]  # inputs, seed, settings
 
 
 @dataclass(frozen=True)
@@ -39,22 +45,32 @@ class Task:
 
 @dataclass(frozen=True)
 class Job:
-    """What all samples of a dataset share."""
+    """What all samples of a dataset share.
+
+    Attributes:
+        settings: Settings of every simulation.
+        config: Digest of the configuration of the dataset.
+        simulator: None is the finite-element RVE.
+    """
 
     settings: Settings
-    config: str  # digest of the dataset's configuration
-    simulator: Simulator | None = None  # None: the finite-element cell
+    config: str
+    simulator: Simulator | None = None
 
     def __call__(self, task: Task) -> tuple[int, str, bytes]:
-        """Simulate one sample: its index, status and record.
+        """Simulate one sample.
 
         A failed attempt is repeated once with another microstructure. Errors of the machine rather
         than of the sample (OSError, MemoryError, ImportError) are not recorded but raised.
+
+        Returns:
+            Index, status and record of the sample.
         """
-        simulator = self.simulator or _finite_element_cell()
-        with _one_cell_at_a_time:
+        simulator = self.simulator or _finite_element_rve()
+        with _one_sample_at_a_time:
             attempts = list(task.failed)
-            result, started = None, time.perf_counter()
+            result: RVEResult | None = None
+            started = time.perf_counter()
             while result is None and len(attempts) < MAX_ATTEMPTS:
                 seed = attempt_seed(task.sample, len(attempts))
                 result, error = self._attempt(simulator, task.sample, seed)
@@ -62,7 +78,9 @@ class Job:
             seconds = time.perf_counter() - started
         return encode_result(self, task.sample, attempts, result, seconds)
 
-    def _attempt(self, simulator, sample: Sample, seed: int) -> tuple[object | None, str]:
+    def _attempt(
+        self, simulator: Simulator, sample: Sample, seed: int
+    ) -> "tuple[RVEResult | None, str]":
         try:
             result = simulator(sample.inputs, seed, self.settings)
             _require_finite(result)
@@ -83,7 +101,7 @@ def attempt_seed(sample: Sample, attempt: int) -> int:
 
 
 def encode_result(
-    job: Job, sample: Sample, attempts: list[Attempt], result, seconds: float
+    job: Job, sample: Sample, attempts: list[Attempt], result: "RVEResult | None", seconds: float
 ) -> tuple[int, str, bytes]:
     """Index, status and record of a sample; `result` is None when every attempt failed."""
     status = "failed" if result is None else "ok" if len(attempts) == 1 else "retried"
@@ -99,7 +117,7 @@ def encode_result(
         "seconds": seconds,
         "provenance": provenance(),
     }
-    arrays = {}
+    arrays: dict[str, Floats] = {}
     if result is not None:
         header |= {
             "outputs": {name: float(result.effective[name]) for name in OUTPUT_NAMES},
@@ -109,14 +127,14 @@ def encode_result(
     return sample.index, status, record.encode(header, arrays)
 
 
-def _finite_element_cell() -> Simulator:
-    # Imported in the worker: the command line stays usable, and fast, without dolfinx.
+def _finite_element_rve() -> Simulator:
+    # Imported in the worker: without dolfinx the command line still starts, and quickly.
     from fe_data.mechanics.rve import simulate
 
     return simulate
 
 
-def _require_finite(result) -> None:
+def _require_finite(result: "RVEResult") -> None:
     for name in OUTPUT_NAMES:
         if not np.isfinite(result.effective[name]):
             raise SimulationError(f"{name} = {result.effective[name]} is not finite")

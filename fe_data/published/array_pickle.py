@@ -41,9 +41,14 @@ class UnsafePickle(ValueError):
 def load_arrays(path: Path) -> Any:
     """Read the arrays of a pickle file, with the containers, numbers and texts around them.
 
+    Args:
+        path: The file.
+
+    Returns:
+        What the file holds.
+
     Raises:
         UnsafePickle: The file holds anything else; nothing of it has been run.
-        OSError: The file cannot be read.
     """
     size = path.stat().st_size
     if size > MAX_BYTES:

@@ -5,14 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fe_data.arrays import Floats
 from fe_data.dataset import record
 from fe_data.dataset.table import format_value
 from fe_data.published.array_pickle import load_arrays
 from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, OUTPUT_NAMES
-
-Floats = NDArray[np.float64]
 
 COLUMNS = (*INPUT_NAMES, *OUTPUT_NAMES)
 N_INPUTS, N_OUTPUTS = len(INPUT_NAMES), len(OUTPUT_NAMES)
@@ -47,7 +45,6 @@ def convert(path: Path, out: Path) -> tuple[Path, int]:
 
     Raises:
         ValueError: The file holds something else than arrays, or no table of the paper.
-        OSError: The file cannot be read, or the CSV file cannot be written.
     """
     content = load_arrays(path)
     try:
@@ -55,8 +52,8 @@ def convert(path: Path, out: Path) -> tuple[Path, int]:
         values = to_our_units(np.vstack(groups))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    rows: list[list[object]] = [list(row) for row in values.tolist()]
-    names = list(COLUMNS)
+    names: list[object] = [*COLUMNS]
+    rows: list[list[object]] = values.tolist()
     if len(groups) > 1:
         names = ["group", *names]
         numbers = np.repeat(np.arange(len(groups)), [len(group) for group in groups]).tolist()
@@ -95,14 +92,13 @@ def find_groups(content: Any) -> list[Floats]:
 def to_our_units(values: Floats) -> Floats:
     """Convert each column to the unit in its name, chosen by the magnitude of its values.
 
+    A `ValueError` names a column that fits none of its units, and its range.
+
     Args:
         values: Inputs and outputs (n, 9) in the units of the file.
 
     Returns:
         Inputs and outputs (n, 9) in the units of COLUMNS.
-
-    Raises:
-        ValueError: A column fits none of its units; the message names it and its range.
     """
     return np.column_stack(
         [_to_our_unit(*column) for column in zip(COLUMNS, values.T, strict=True)]

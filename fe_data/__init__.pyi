@@ -1,0 +1,31 @@
+from .dataset.compare import Comparison as Comparison
+from .dataset.compare import compare as compare
+from .dataset.design import Design as Design
+from .dataset.design import design_from_file as design_from_file
+from .dataset.design import named_design as named_design
+from .dataset.generate import Interrupted as Interrupted
+from .dataset.generate import Stopped as Stopped
+from .dataset.generate import Summary as Summary
+from .dataset.generate import generate as generate
+from .dataset.record import DamagedRecord as DamagedRecord
+from .dataset.record import decode_arrays as decode_arrays
+from .dataset.storage import FolderInUse as FolderInUse
+from .dataset.table import Table as Table
+from .dataset.table import TableError as TableError
+from .dataset.table import load_inputs as load_inputs
+from .dataset.table import load_table as load_table
+from .dataset.verify import verify as verify
+from .errors import ConvergenceError as ConvergenceError
+from .errors import FitError as FitError
+from .errors import MeshError as MeshError
+from .errors import MicrostructureError as MicrostructureError
+from .errors import SimulationError as SimulationError
+from .mechanics.load_stepping import Loading as Loading
+from .mechanics.rve import RVEResult as RVEResult
+from .mechanics.rve import RVESolution as RVESolution
+from .mechanics.rve import simulate as simulate
+from .mechanics.rve import solve_rve as solve_rve
+from .settings import Inputs as Inputs
+from .settings import Settings as Settings
+
+__version__: str
