@@ -90,7 +90,7 @@ def _fill(outline: Outline) -> tuple[Floats, Ints, Ints]:
         gmsh.initialize(readConfigFiles=False, interruptible=False)
     try:
         gmsh.option.setNumber("General.Verbosity", 1)
-        gmsh.model.add("cell")
+        gmsh.model.add("rve")
         surfaces = _add_faces(outline)
         _set_sizes(outline)
         gmsh.model.mesh.generate(2)
@@ -98,7 +98,7 @@ def _fill(outline: Outline) -> tuple[Floats, Ints, Ints]:
     except MeshError:
         raise
     except Exception as error:  # gmsh raises bare Exception
-        raise MeshError(f"gmsh could not mesh the cell: {error}") from error
+        raise MeshError(f"gmsh could not mesh the volume element: {error}") from error
     finally:
         gmsh.model.remove()
 
@@ -164,22 +164,22 @@ def _set_sizes(outline: Outline) -> None:
 def _collect(surfaces: dict[int, int]) -> tuple[Floats, Ints, Ints]:
     """Read points, triangles and materials back, without points that no triangle uses."""
     tags, xyz, _ = gmsh.model.mesh.getNodes()
-    triangles, material = [], []
+    parts, material = [], []
     for surface, tag in surfaces.items():
         _, _, nodes = gmsh.model.mesh.getElements(2, surface)
         if len(nodes) != 1:
             raise MeshError(f"gmsh left the face of material {tag} without triangles")
-        triangles.append(np.asarray(nodes[0], dtype=np.int64).reshape(-1, 3))
-        material.append(np.full(len(triangles[-1]), tag))
+        parts.append(np.asarray(nodes[0], dtype=np.int64).reshape(-1, 3))
+        material.append(np.full(len(parts[-1]), tag))
     position = np.zeros(int(tags.max()) + 1, dtype=np.int64)
     position[tags] = np.arange(len(tags))
-    used, cells = np.unique(position[np.concatenate(triangles)], return_inverse=True)
+    used, triangles = np.unique(position[np.concatenate(parts)], return_inverse=True)
     points = xyz.reshape(-1, 3)[used, :2]
-    cells = cells.reshape(-1, 3)
-    a, b, c = (points[cells[:, i]] for i in range(3))
+    triangles = triangles.reshape(-1, 3)
+    a, b, c = (points[triangles[:, i]] for i in range(3))
     clockwise = (b - a)[:, 0] * (c - a)[:, 1] < (b - a)[:, 1] * (c - a)[:, 0]
-    cells[clockwise] = cells[clockwise][:, [0, 2, 1]]
-    return points, cells, np.concatenate(material)
+    triangles[clockwise] = triangles[clockwise][:, [0, 2, 1]]
+    return points, triangles, np.concatenate(material)
 
 
 def _quadratic(points: Floats, triangles: Ints, outline: Outline) -> tuple[Floats, Ints]:
@@ -189,8 +189,8 @@ def _quadratic(points: Floats, triangles: Ints, outline: Outline) -> tuple[Float
     mid = (points[keys // len(points)] + points[keys % len(points)]) / 2
     if outline.arcs:
         _bulge(points, keys, mid, outline)
-    cells = np.column_stack([triangles, len(points) + inverse.reshape(-1, 3)])
-    return np.concatenate([points, mid]), cells
+    six_nodes = np.column_stack([triangles, len(points) + inverse.reshape(-1, 3)])
+    return np.concatenate([points, mid]), six_nodes
 
 
 def _side_keys(a: Ints, b: Ints, n: int) -> Ints:

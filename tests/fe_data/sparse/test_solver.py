@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from fe_data.dataset.design import named_design
+from fe_data.dataset.generate import generate
 from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import Inputs, Settings
 from fe_data.sparse.cholesky import MultifrontalCholesky
@@ -59,3 +61,10 @@ def test_an_unknown_solver_is_refused_in_one_sentence(monkeypatch):
     message = "^FE_DATA_SOLVER = 'superlu' is unknown: allowed are own, cholmod, petsc$"
     with pytest.raises(ValueError, match=message):
         chosen_solver()
+
+
+def test_a_dataset_with_an_unknown_solver_is_refused_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "pardiso")
+    with pytest.raises(ValueError, match="FE_DATA_SOLVER = 'pardiso' is unknown"):
+        generate(named_design("train_beta", 5, count=2), Settings(), tmp_path / "new", silent=True)
+    assert not (tmp_path / "new").exists()
