@@ -47,6 +47,8 @@ from bnn.weight_priors import (
     layer_statistics,
 )
 
+__version__ = "0.1.0"
+
 __all__ = [
     "RBF",
     "AnchoredEnsemble",
@@ -81,6 +83,7 @@ __all__ = [
     "TablePrior",
     "TrainingSettings",
     "VanillaEnsemble",
+    "__version__",
     "anchor",
     "anchor_functions",
     "data_gradient",

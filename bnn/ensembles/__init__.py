@@ -1,8 +1,10 @@
 """The ensembles: functions that do the paper's Algorithms 1 to 3, and estimators on top of them."""
 
-from bnn.ensembles.anchored import AnchoredEnsemble, FunctionAnchoredEnsemble
-from bnn.ensembles.anchoring import REGULARISERS, anchor, data_gradient, train_vanilla
+from bnn.ensembles.anchored import AnchoredEnsemble
+from bnn.ensembles.anchoring import REGULARISERS, anchor
 from bnn.ensembles.base import ConstantInputWarning
+from bnn.ensembles.fitting import data_gradient, train_vanilla
+from bnn.ensembles.function_anchored import FunctionAnchoredEnsemble
 from bnn.ensembles.function_anchoring import FunctionAnchoring, anchor_functions
 from bnn.ensembles.networks import Members
 from bnn.ensembles.pretraining import Pretrained, PriorRangeWarning, pretrain

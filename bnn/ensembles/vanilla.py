@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from bnn._validation import check_option
-from bnn.ensembles.anchoring import train_vanilla
 from bnn.ensembles.base import EnsembleRegressor
+from bnn.ensembles.fitting import train_vanilla
 from bnn.noise import RESAMPLINGS
 from bnn.storage import storable
 

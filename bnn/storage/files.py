@@ -77,7 +77,7 @@ class StoredModel:
             The model.
 
         Raises:
-            ValueError, TypeError: If something is missing, unknown or does not fit.
+            ValueError: If something is missing, unknown or does not fit.
         """
         model = cls(**parameters)
         if fitted.keys() != set(cls.fitted_attributes):

@@ -126,7 +126,7 @@ def restored(tree: Any, array: Callable[[str], NDArray[Any]]) -> Any:
         The value, in which lists have become tuples.
 
     Raises:
-        ValueError, TypeError, AttributeError: If the content is not what `plain` returned.
+        ValueError: If the content is not what `plain` returned.
     """
     if isinstance(tree, list):
         return tuple(restored(part, array) for part in tree)

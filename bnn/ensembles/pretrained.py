@@ -1,0 +1,190 @@
+"""Base of the estimators whose networks are pre-trained to a functional prior first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from numpy.typing import ArrayLike
+from sklearn.exceptions import NotFittedError
+
+from bnn._validation import Array, as_points
+from bnn.ensembles.base import EnsembleRegressor
+from bnn.ensembles.pretraining import Pretrained, check_pretraining, pretrain
+from bnn.function_priors.samplers import FunctionalPrior
+from bnn.scaling import Bounds, BoundsScaler
+from bnn.storage.values import kept, same
+from bnn.training.settings import Convergence
+
+# Hyper-parameters that shape the pre-training: changing one makes it run again.
+SHAPING = (
+    "prior",
+    "n_pretrained",
+    "prior_points",
+    "pretrain_epochs",
+    "convergence",
+    "perturbation",
+    "hidden",
+    "activation",
+    "init",
+    "input_bounds",
+    "output_bounds",
+    "batch_size",
+    "learning_rate",
+    "bias_correction",
+    "random_state",
+)
+
+
+class PretrainedState:
+    """Attributes that pre-training sets; None until then."""
+
+    pretrained_: Pretrained | None = None
+    pretrained_with_: dict[str, Any] | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
+    """Base of ensembles whose networks are fitted to realisations of a prior first."""
+
+    prior: FunctionalPrior | Pretrained | None = field(default=None, kw_only=False)
+    n_pretrained: int = 50
+    prior_points: int = 500
+    pretrain_epochs: int = 1000
+    convergence: Convergence | None = None
+    perturbation: float = 0.01
+
+    fitted_attributes: ClassVar[tuple[str, ...]] = (
+        *EnsembleRegressor.fitted_attributes,
+        "pretrained_",
+        "pretrained_with_",
+    )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_pretraining(self.prior, self.prior_points, self.n_pretrained, self.perturbation)
+        most = self._most_members
+        if self.n_members > most:
+            raise ValueError(f"n_members = {self.n_members}: must be <= n_pretrained = {most}")
+        self._settings(self.pretrain_epochs, self.convergence)
+
+    @property
+    def _most_members(self) -> int:
+        prior = self.prior
+        return len(prior.epochs) if isinstance(prior, Pretrained) else self.n_pretrained
+
+    def pretrain(
+        self, X: ArrayLike | None = None, *, n_features: int | None = None
+    ) -> PretrainedEnsemble:
+        """Fit the networks to realisations of the prior; keep them for every fit.
+
+        Members trained before are gone.
+
+        Args:
+            X: Points at which the prior is fitted, (M, n_in); None takes those of a TablePrior,
+                else a Latin hypercube of `prior_points` points, to twice the input bounds (to ±2
+                without these). Keep to X where the prior is defined nowhere else; clones do not
+                have it.
+            n_features: Number of inputs, where X is None.
+
+        Returns:
+            self, with pretrained_.
+
+        Raises:
+            ValueError: If a hyper-parameter is not admissible or the prior misbehaves.
+            DivergenceError: If fewer than two members stayed finite.
+        """
+        self._check_parameters()
+        self.members_ = None
+        self._pretrain(X, n_features)
+        return self
+
+    def _pretrain(
+        self,
+        X: ArrayLike | None,
+        n_features: int | None,
+        data: tuple[Array | None, Array | None] = (None, None),
+    ) -> None:
+        """Run Algorithm 3 for the shape and the range of data (X, y), where these are known."""
+        if isinstance(self.prior, Pretrained):
+            self.pretrained_ = self.prior
+        else:
+            self.pretrained_ = pretrain(
+                self.prior,
+                X,
+                n_features=n_features,
+                n_outputs=None if data[1] is None else data[1].shape[1],
+                prior_points=self.prior_points,
+                n_pretrained=self.n_pretrained,
+                hidden=self.hidden,
+                activation=self.activation,
+                settings=self._settings(self.pretrain_epochs, self.convergence),
+                input_bounds=_range_of(data[0], self.input_bounds),
+                output_bounds=_range_of(data[1], self.output_bounds),
+                init=self.init,
+                perturbation=self.perturbation,
+                device=self.device,
+                progress=self.progress,
+                random_state=self.random_state,
+            )
+        self.pretrained_with_ = {"X": X} | {name: getattr(self, name) for name in SHAPING}
+
+    def _pretrained_for(self, X: Array, y: Array) -> Pretrained:
+        """Return the pre-trained networks, after pre-training where they are missing or stale."""
+        known = self.pretrained_with_
+        if self.pretrained_ is None or known is None or self._stale(self.pretrained_, known, X, y):
+            self._pretrain(None if known is None else known["X"], X.shape[1], (X, y))
+        assert self.pretrained_ is not None
+        return self.pretrained_
+
+    def _stale(self, found: Pretrained, known: dict[str, Any], X: Array, y: Array) -> bool:
+        if any(isinstance(bounds, str) for bounds in (self.input_bounds, self.output_bounds)):
+            return True  # the range of the data
+        follows = self.prior is None and not found.inputs_given
+        if follows and found.shape != (X.shape[1], y.shape[1]):
+            return True  # the default prior has as many inputs and outputs as the data
+        return not all(same(getattr(self, name), known[name]) for name in SHAPING)
+
+    def sample_prior(self, X: ArrayLike) -> Array:
+        """Evaluate the pre-trained networks.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            f of every pre-trained network, (K, n, n_out) float64.
+
+        Raises:
+            NotFittedError: Before pretrain or fit.
+        """
+        if self.pretrained_ is None:
+            raise NotFittedError("call pretrain or fit first")
+        return self.pretrained_.sample(as_points("X", X))
+
+    def stored_fields(self) -> dict[str, Any]:
+        """Return hyper-parameters and fitted attributes."""
+        stored = super().stored_fields()
+        known = self.pretrained_with_ or {}
+        stored["fitted"]["pretrained_with_"] = {name: kept(value) for name, value in known.items()}
+        return stored
+
+    def check_restored(self) -> None:
+        """Check what a file held.
+
+        Raises:
+            ValueError: If the fitted attributes are of other types, or do not fit each other.
+        """
+        super().check_restored()
+        if not isinstance(self.pretrained_, Pretrained):
+            raise ValueError(f"pretrained_ is a {type(self.pretrained_).__name__}")
+        known = self.pretrained_with_
+        if not isinstance(known, dict) or known.keys() != {"X", *SHAPING}:
+            raise ValueError("the parameters of the pre-training are not those there are")
+
+
+def _range_of(values: Array | None, bounds: Bounds) -> Bounds:
+    """Return bounds, with the range of the values (N, n) instead of "data" where there are any."""
+    if values is None or not isinstance(bounds, str) or bounds != "data":
+        return bounds
+    scaler = BoundsScaler.fit(values)
+    return scaler.low, scaler.high
