@@ -3,7 +3,7 @@
 import csv
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, Inputs
 
 Numbers = NDArray[np.int64]
 Row = dict[str, str]
+Parse = Callable[[Callable[[str, str], Any], str, str | None, Any], Any]
 COLUMNS = ("index", "seed", "group", *INPUT_NAMES, *OUTPUT_NAMES, "status")
 STATUSES = ("ok", "retried", "failed")
 MAX_PROBLEMS = 20  # listed in one message; the rest is counted
@@ -69,28 +70,22 @@ def load_table(path: Path) -> Table:
     Returns:
         The samples with outputs, in the order of the file.
     """
-    lines, rows = _read(path, (*INPUT_NAMES, *OUTPUT_NAMES), ("index", "seed", "group", "status"))
+    rows = _read(path, (*INPUT_NAMES, *OUTPUT_NAMES), ("index", "seed", "group", "status"))
     problems = _Problems(path)
-    parsed = [
-        _parse_sample(row, number, line, problems)
-        for number, (line, row) in enumerate(zip(lines, rows, strict=True))
-    ]
-    _require_unique_index(lines, parsed, problems)
+    samples = [_sample(problems.of(line), row, n) for n, (line, row) in enumerate(rows)]
+    first_line: dict[int, int] = {}
+    for (line, _), sample in zip(rows, samples, strict=True):
+        if (first := first_line.setdefault(sample["index"], line)) != line:
+            problems.add(line, f"index = {sample['index']} is in line {first} already")
     problems.raise_if_any()
-    complete = [row for row in parsed if row["status"] != "failed"]
-    failed = [row["index"] for row in parsed if row["status"] == "failed"]
-    columns = {
-        name: np.array([row[name] for row in complete], np.int64)
-        for name in ("index", "seed", "group")
-    }
+    complete = [sample for sample in samples if sample["status"] != "failed"]
+    columns = {name: [sample[name] for sample in complete] for name in samples[0]}
     return Table(
-        **columns,
-        inputs=np.array([row["inputs"] for row in complete], float).reshape(-1, len(INPUT_NAMES)),
-        outputs=np.array([row["outputs"] for row in complete], float).reshape(
-            -1, len(OUTPUT_NAMES)
-        ),
-        status=np.array([row["status"] for row in complete], dtype="U8"),
-        failed=np.array(failed, np.int64),
+        **{name: np.array(columns[name], np.int64) for name in ("index", "seed", "group")},
+        inputs=np.array(columns["inputs"], float).reshape(-1, len(INPUT_NAMES)),
+        outputs=np.array(columns["outputs"], float).reshape(-1, len(OUTPUT_NAMES)),
+        status=np.array(columns["status"], dtype="U8"),
+        failed=np.array([s["index"] for s in samples if s["status"] == "failed"], np.int64),
     )
 
 
@@ -106,13 +101,13 @@ def load_inputs(path: Path) -> tuple[Floats, Numbers]:
         Inputs (n, 4), in the order and units of INPUT_NAMES, and groups (n,); without a group
         column every row is its own group.
     """
-    lines, rows = _read(path, INPUT_NAMES, ("group",))
     problems = _Problems(path)
     points, groups = [], []
     first_of_group: dict[int, tuple[int, list[float | None]]] = {}
-    for number, (line, row) in enumerate(zip(lines, rows, strict=True)):
-        point = [_parse_input(row, name, line, problems) for name in INPUT_NAMES]
-        group = _parse_integer(row, "group", line, problems, default=number)
+    for number, (line, row) in enumerate(_read(path, INPUT_NAMES, ("group",))):
+        parse = problems.of(line)
+        point = [parse(_input, name, row[name], None) for name in INPUT_NAMES]
+        group = parse(_integer, "group", row.get("group"), number)
         first_line, first = first_of_group.setdefault(group, (line, point))
         if None not in point and None not in first and point != first:
             problems.add(line, f"group = {group} has other inputs than in line {first_line}")
@@ -132,6 +127,20 @@ class _Problems:
     def add(self, line: int, text: str) -> None:
         self.found.append(f"line {line}: {text}")
 
+    def of(self, line: int) -> Parse:
+        """A function that parses an entry of this line; a missing or bad entry gives a default."""
+
+        def parse(
+            kind: Callable[[str, str], Any], name: str, text: str | None, default: Any
+        ) -> Any:
+            try:
+                return default if text is None else kind(name, text)
+            except ValueError as error:
+                self.add(line, str(error))
+                return default
+
+        return parse
+
     def raise_if_any(self) -> None:
         if self.found:
             shown = "; ".join(self.found[:MAX_PROBLEMS])
@@ -139,33 +148,28 @@ class _Problems:
             raise TableError(f"{self.path}, {shown}" + (f"; and {rest} more" if rest > 0 else ""))
 
 
-def _read(
-    path: Path, required: Sequence[str], optional: Sequence[str]
-) -> tuple[list[int], list[Row]]:
+def _read(path: Path, required: Sequence[str], optional: Sequence[str]) -> list[tuple[int, Row]]:
     """Line number and wanted entries of every row that is not blank."""
-    lines, rows = [], []
+    rows = []
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             header = _header(path, next(reader, []), required)
             wanted = {name: header.index(name) for name in (*required, *optional) if name in header}
-            for entries in reader:
-                if not entries:
-                    continue
+            for entries in filter(None, reader):
                 if len(entries) != len(header):
                     numbers = f"{len(entries)} cells where the header has {len(header)}"
                     raise TableError(f"{path}, line {reader.line_num}: {numbers}")
-                lines.append(reader.line_num)
-                rows.append({name: entries[column].strip() for name, column in wanted.items()})
+                row = {name: entries[column].strip() for name, column in wanted.items()}
+                rows.append((reader.line_num, row))
     except UnicodeDecodeError as error:
-        raise TableError(
-            f"{path} is not a text file in UTF-8 (byte {error.start} of a block)"
-        ) from None
+        place = f"byte {error.start} of a block"
+        raise TableError(f"{path} is not a text file in UTF-8 ({place})") from None
     except csv.Error as error:
         raise TableError(f"{path} is not a CSV file: {error}") from None
     if not rows:
         raise TableError(f"{path} has no rows below its header")
-    return lines, rows
+    return rows
 
 
 def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str]:
@@ -183,82 +187,60 @@ def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str
     return header
 
 
-def _parse_sample(row: Row, number: int, line: int, problems: _Problems) -> dict[str, Any]:
-    status = row.get("status", "ok")
-    if status not in STATUSES:
-        problems.add(line, f"status = {status!r} is unknown: allowed are {', '.join(STATUSES)}")
-    index = _parse_integer(row, "index", line, problems, default=number)
-    parse = _require_empty if status == "failed" else _parse_float
+def _sample(parse: Parse, row: Row, number: int) -> dict[str, Any]:
+    status = parse(_status, "status", row.get("status"), "ok")
+    index = parse(_integer, "index", row.get("index"), number)
+    output = _nothing if status == "failed" else _float
     return {
         "index": index,
-        "seed": _parse_integer(row, "seed", line, problems, default=-1),
-        "group": _parse_integer(row, "group", line, problems, default=index),
-        "inputs": [_parse_input(row, name, line, problems) for name in INPUT_NAMES],
-        "outputs": [parse(row, name, line, problems) for name in OUTPUT_NAMES],
+        "seed": parse(_integer, "seed", row.get("seed"), -1),
+        "group": parse(_integer, "group", row.get("group"), index),
+        "inputs": [parse(_input, name, row[name], None) for name in INPUT_NAMES],
+        "outputs": [parse(output, name, row[name], None) for name in OUTPUT_NAMES],
         "status": status,
     }
 
 
-def _parse_float(row: Row, name: str, line: int, problems: _Problems) -> float | None:
-    try:
-        value = float(_plain_number(row[name]))
-    except ValueError:
-        problems.add(line, f"{name} = {row[name]!r:.60} is not a number")
-        return None
-    if not math.isfinite(value):
-        problems.add(line, f"{name} = {row[name]!r:.60} is not finite")
-        return None
-    return value
-
-
-def _require_empty(row: Row, name: str, line: int, problems: _Problems) -> None:
-    if row[name]:
-        problems.add(line, f"{name} = {row[name]!r:.60} must be empty where status is 'failed'")
-
-
-def _parse_input(row: Row, name: str, line: int, problems: _Problems) -> float | None:
-    value = _parse_float(row, name, line, problems)
-    if value is None:
-        return None
-    try:
-        dataclasses.replace(_VALID_INPUTS, **{name: value})
-    except ValueError as error:
-        problems.add(line, str(error))
-        return None
-    return value
-
-
-def _parse_integer(row: Row, name: str, line: int, problems: _Problems, *, default: int) -> int:
-    if name not in row:
-        return default
-    try:
-        value = int(_plain_number(row[name]))
-    except ValueError:
-        problems.add(line, f"{name} = {row[name]!r:.60} is not an integer")
-        return default
-    if not 0 <= value < 2**63:
-        problems.add(
-            line, f"{name} = {value} is out of range: allowed are integers in [0, {2**63 - 1}]"
-        )
-        return default
-    return value
-
-
-def _plain_number(text: str) -> str:
-    # Python reads "1_000" and digits of other scripts; a table that holds them is a mistake.
-    if "_" in text or not text.isascii():
-        raise ValueError(text)
+def _status(name: str, text: str) -> str:
+    if text not in STATUSES:
+        raise ValueError(f"{name} = {text!r} is unknown: allowed are {', '.join(STATUSES)}")
     return text
 
 
-def _require_unique_index(
-    lines: list[int], rows: list[dict[str, Any]], problems: _Problems
-) -> None:
-    seen: dict[int, int] = {}
-    for line, row in zip(lines, rows, strict=True):
-        first = seen.setdefault(row["index"], line)
-        if first != line:
-            problems.add(line, f"index = {row['index']} is in line {first} already")
+def _nothing(name: str, text: str) -> None:
+    if text:
+        raise ValueError(f"{name} = {text!r:.60} must be empty where status is 'failed'")
+
+
+def _float(name: str, text: str) -> float:
+    value = _number(float, "a number", name, text)
+    if not math.isfinite(value):
+        raise ValueError(f"{name} = {text!r:.60} is not finite")
+    return value
+
+
+def _input(name: str, text: str) -> float:
+    value = _float(name, text)
+    dataclasses.replace(_VALID_INPUTS, **{name: value})  # refuses what is out of range
+    return value
+
+
+def _integer(name: str, text: str) -> int:
+    value = int(_number(int, "an integer", name, text))
+    if not 0 <= value < 2**63:
+        allowed = f"allowed are integers in [0, {2**63 - 1}]"
+        raise ValueError(f"{name} = {value} is out of range: {allowed}")
+    return value
+
+
+def _number(kind: Callable[[str], float], words: str, name: str, text: str) -> float:
+    # Python reads "1_000" and digits of other scripts; a table that holds them is a mistake.
+    try:
+        if "_" not in text and text.isascii():
+            return kind(text)
+    except ValueError:
+        pass
+    raise ValueError(f"{name} = {text!r:.60} is not {words}")
 
 
 def format_value(value: object) -> str:
