@@ -54,59 +54,59 @@ def run_rve(
     out_dir.mkdir(parents=True, exist_ok=True)
     for name in (RESULT, PICTURE, *FIELDS):
         (out_dir / name).unlink(missing_ok=True)
-    cell = solve_rve(inputs, seed, settings, loading, fit=loading is None)
+    rve = solve_rve(inputs, seed, settings, loading, fit=loading is None)
     heading = (
         f"vf = {inputs.vf:g}, $E_f$ = {inputs.E_f_GPa:g} GPa, $b_m$ = {inputs.b_m_MPa:g} MPa, "
         f"$c_m$ = {inputs.c_m:g}, seed {seed}"
     )
-    save(plot_rve(cell, heading), out_dir / PICTURE)
+    save(plot_rve(rve, heading), out_dir / PICTURE)
     if xdmf:
-        write_fields(cell, out_dir / FIELDS[0])
+        write_fields(rve, out_dir / FIELDS[0])
     summary = {
         "inputs": dataclasses.asdict(inputs),
         "seed": seed,
         "settings": settings.to_dict(),
         "loading": dataclasses.asdict(loading or uniaxial(settings.strain)),
         "provenance": provenance(),
-        "history": {name: values.tolist() for name, values in cell.history.items()},
+        "history": {name: values.tolist() for name, values in rve.history.items()},
     }
-    if cell.effective is not None:
-        result = cell.result()
+    if rve.effective is not None:
+        result = rve.result()
         summary |= {"effective": result.effective, "info": result.info}
     record.write_atomic(out_dir / RESULT, (json.dumps(summary, indent=1) + "\n").encode())
-    return cell
+    return rve
 
 
-def describe(cell: RVESolution) -> str:
+def describe(rve: RVESolution) -> str:
     """The properties of an RVE in a line or, under another loading, its mean stress."""
-    e = cell.effective
+    e = rve.effective
     if e is None:
-        xx, yy, zz, xy = cell.history["stress"][-1]
+        xx, yy, zz, xy = rve.history["stress"][-1]
         return f"mean stress xx {xx:.1f}, yy {yy:.1f}, zz {zz:.1f}, xy {xy:.1f} MPa"
     text = (
         f"b_eff {e.b_eff_MPa:.1f} MPa, c_eff {e.c_eff:.4f}, E_eff {e.E_eff_GPa:.2f} GPa, "
-        f"nu_eff {e.nu_eff:.4f}, p_sigma {cell.p_sigma:.3f}"
+        f"nu_eff {e.nu_eff:.4f}, p_sigma {rve.p_sigma:.3f}"
     )
     return text + (f" ({e.warning})" if e.warning else "")
 
 
-def write_fields(cell: RVESolution, path: Path) -> None:
+def write_fields(rve: RVESolution, path: Path) -> None:
     """Write displacement, mean von Mises stress, plastic strain and material of each triangle."""
-    d = cell.discretisation
-    fluctuation = cell.problem.fluctuation(cell.path.x).reshape(-1, 2)[d.merged]
-    exx, eyy, gxy = cell.path.x[-3:]
+    d = rve.discretisation
+    fluctuation = rve.problem.fluctuation(rve.path.x).reshape(-1, 2)[d.merged]
+    exx, eyy, gxy = rve.path.x[-3:]
     displacement = fluctuation + d.points @ np.array([[exx, gxy / 2], [gxy / 2, eyy]])
     mises, plastic = np.empty(len(d.triangles)), np.zeros(len(d.triangles))
-    parts = [(MATRIX, d.matrix, cell.fields.matrix_stress)]
+    parts = [(MATRIX, d.matrix, rve.fields.matrix_stress)]
     parts += [
-        (i, *part) for i, part in enumerate(zip(d.fibres, cell.fields.fibre_stress, strict=True))
+        (i, *part) for i, part in enumerate(zip(d.fibres, rve.fields.fibre_stress, strict=True))
     ]
     for material, elements, stress in parts:
         mises[d.material == material] = np.average(
             von_mises(stress), axis=1, weights=elements.weights
         )
     weights = d.matrix.weights
-    plastic[d.material == MATRIX] = np.average(cell.fields.plastic_strain, axis=1, weights=weights)
+    plastic[d.material == MATRIX] = np.average(rve.fields.plastic_strain, axis=1, weights=weights)
     values = {
         "von_mises_MPa": mises,
         "plastic_strain": plastic,
