@@ -92,7 +92,7 @@ __all__ = [
     "layer_statistics",
     "load",
     "metrics",
-    "plots",
+    "plots",  # noqa: F822
     "pretrain",
     "train",
     "train_vanilla",

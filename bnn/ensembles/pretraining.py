@@ -71,7 +71,14 @@ class Pretrained(Networks):
         return self.architecture.n_inputs, self.architecture.n_outputs
 
     def select(self, members: ArrayLike) -> Pretrained:
-        """Return some of the networks, (n,) by their place among these."""
+        """Take some of the networks.
+
+        Args:
+            members: Their places among these networks, (n,).
+
+        Returns:
+            The pre-training as if there were only these.
+        """
         chosen = np.asarray(members)
         return replace(
             self,

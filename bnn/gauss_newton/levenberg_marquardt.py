@@ -15,8 +15,8 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from bnn._validation import Floats, Ints
+from bnn.training.execution import run_groups
 from bnn.training.loop import TrainingResult
-from bnn.training.threads import run_groups
 
 _DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-2, 1e-8, 1e8
 # Entries of the matrices of a group of members.

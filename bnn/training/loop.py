@@ -14,9 +14,9 @@ from tqdm.auto import tqdm
 from bnn._validation import Floats, Ints
 from bnn.networks.architecture import Architecture
 from bnn.training.backprop import CACHE_LINE
+from bnn.training.execution import run_groups
 from bnn.training.members import MemberGroup, Objective
 from bnn.training.settings import Convergence, TrainingSettings
-from bnn.training.threads import run_groups
 
 
 class DivergenceWarning(UserWarning):

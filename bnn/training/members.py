@@ -13,7 +13,7 @@ from torch import Tensor
 from bnn._validation import Floats, Ints
 from bnn.networks.architecture import Architecture
 from bnn.training.backprop import LayerBlocks, Pass, with_ones
-from bnn.training.cuda_graph import capture
+from bnn.training.execution import capture
 from bnn.training.penalties import Regulariser
 from bnn.training.settings import TrainingSettings
 from bnn.training.shuffling import Shuffler

@@ -8,10 +8,10 @@ import torch
 
 from bnn import Architecture, Convergence, TrainingSettings, train
 from bnn._seeding import member_seeds, seed_sequence
+from bnn.training.execution import run_groups
 from bnn.training.loop import member_groups
 from bnn.training.members import Objective
 from bnn.training.shuffling import Shuffler
-from bnn.training.threads import run_groups
 from bnn.weight_priors import LowRankGaussian
 
 ARCHITECTURE = Architecture((2, 20, 20, 3))

@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import bnn.training.members
 from bnn import Architecture, TrainingSettings, train
 from bnn._seeding import member_seeds, seed_sequence
-from bnn.training.cuda_graph import WARM_UP_CALLS, capture
+from bnn.training.execution import WARM_UP_CALLS, capture
 from bnn.training.members import MemberGroup, Objective
 from bnn.weight_priors import FactorisedGeneralisedNormal, LowRankGaussian
 

@@ -1,0 +1,72 @@
+"""How the work reaches the processor: groups of members on cores, the steps of an epoch on a GPU.
+
+On a CPU each group has a thread, with no barriers between threads: splitting every operation over
+the cores costs a barrier per operation, where each core waits for the slowest one. PyTorch leaves
+the interpreter's lock during its operations, so that whole groups run side by side instead. On a
+GPU a fixed sequence of kernels is recorded once, as a CUDA graph, and launched as a whole.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+
+# Libraries choose their kernels and workspaces in the first calls, which must not be recorded.
+WARM_UP_CALLS = 2
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+def run_groups(
+    function: Callable[[Part, threading.Event], Result], groups: Sequence[Part], workers: int
+) -> list[Result]:
+    """Map a function over groups.
+
+    Args:
+        function: (group, stop) → result; it should return soon once the event `stop` is set.
+        groups: Its arguments.
+        workers: Threads, each with single-threaded operations; 1 stays in this thread.
+
+    Returns:
+        The results, in the order of the groups.
+    """
+    stop = threading.Event()
+    if workers == 1:
+        return [function(group, stop) for group in groups]
+    threads = torch.get_num_threads()
+    pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        futures = [pool.submit(function, group, stop) for group in groups]
+        return [future.result() for future in futures]
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+        # The setting of a thread is also the default of threads to come: put it back.
+        torch.set_num_threads(threads)
+
+
+def capture(function: Callable[[], None], restore: Callable[[], None]) -> Callable[[], object]:
+    """Record a function of fixed buffers as a CUDA graph.
+
+    Args:
+        function: Launches the kernels; must not allocate what outlives it, nor read results.
+        restore: Undoes what running the function changed.
+
+    Returns:
+        The replay of the graph, equivalent to the function.
+    """
+    side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(WARM_UP_CALLS):
+            function()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        function()
+    restore()
+    return graph.replay
