@@ -135,7 +135,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         if arrays.keys() - used:
             raise ValueError(f"unknown array {min(arrays.keys() - used)!r}")
     except DAMAGE as error:
-        raise _damaged(path, error) from None
+        raise ValueError(_damaged(path, error)) from None
     return model
 
 
@@ -147,7 +147,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[Arrays, dict[str, Any]]:
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such file") from None
     except Exception as error:  # no common base of what zipfile, zlib, NumPy and json raise
-        raise _damaged(path, error) from None
+        raise ValueError(_damaged(path, error)) from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"{path}: not a saved model")
     return arrays, header
@@ -159,5 +159,5 @@ def _shortened(value: object) -> str:
     return text if len(text) <= 200 else f"{text[:197]}..."
 
 
-def _damaged(path: str | os.PathLike[str], reason: object) -> ValueError:
-    return ValueError(f"{path}: not a saved model, or damaged ({_shortened(reason)})")
+def _damaged(path: str | os.PathLike[str], reason: object) -> str:
+    return f"{path}: not a saved model, or damaged ({_shortened(reason)})"
