@@ -1,0 +1,80 @@
+"""What the packages show: every public name is documented in place, and rooms stay small."""
+
+import dataclasses
+import importlib
+import inspect
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("bnn", "fe_data")
+ROOMS = sorted(
+    folder.parent
+    for package in (*PACKAGES, "figures", "prior_study")
+    for folder in (ROOT / package).rglob("__init__.py")
+)
+
+
+def functions_of(value, name):
+    """A function, or the methods of a class that this repository defines, by their names."""
+    if not inspect.isclass(value):
+        return [(name, value)]
+    keys = [key for key in vars(value) if not re.match("_|set_.*_request", key)]
+    members = [(f"{name}.{key}", getattr(value, key)) for key in keys]
+    return [(name, value), *((key, member) for key, member in members if callable(member))]
+
+
+def public_callables():
+    """Name and object of each function, class and method that a package exports."""
+    found = {}
+    for package in map(importlib.import_module, PACKAGES):
+        names = [(f"{package.__name__}.{name}", getattr(package, name)) for name in package.__all__]
+        for name, value in names:
+            if isinstance(value, ModuleType):
+                members = [(f"{name}.{key}", v) for key, v in vars(value).items() if key[0] != "_"
+                           and callable(v) and v.__module__ == value.__name__]  # fmt: skip
+            else:
+                members = [(name, value)] if callable(value) else []
+            for key, member in members:
+                found.update(functions_of(member, key))
+    return found
+
+
+def undocumented(value):
+    """Parameters that the docstring of a function or class lacks, and "Returns" where it does."""
+    text = inspect.getdoc(value) or ""
+    if dataclasses.is_dataclass(value):  # fields are documented where they are defined
+        text += "".join(base.__doc__ or "" for base in value.__mro__ if base is not object)
+    if inspect.isclass(value) and issubclass(value, BaseException):
+        return [] if text else ["docstring"]
+    signature = inspect.signature(value)
+    parameters = [name for name in signature.parameters if name != "self"]
+    missing = [name for name in parameters if not re.search(rf"(?m)^ +\**{name}\b[^:\n]*:", text)]
+    returns = inspect.isclass(value) or signature.return_annotation in (None, "None")
+    if parameters and not returns and not re.search(r"(?m)^(Returns|Yields):", text):
+        missing.append("Returns")
+    return missing if text else ["docstring"]
+
+
+@pytest.mark.parametrize(("name", "value"), public_callables().items(), ids=public_callables())
+def test_the_docstring_names_every_parameter_and_what_is_returned(name, value):
+    assert undocumented(value) == [], name
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_room_has_at_most_ten_modules(room):
+    assert len([path for path in room.glob("*.py") if path.name[:2] != "__"]) <= 10
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_root_of_a_package_has_at_most_eight_entries_beside_its_rooms(package):
+    """A module and the stub beside it are one entry."""
+    assert len({path.stem for path in (ROOT / package).iterdir() if path.is_file()}) <= 8
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_types_are_part_of_the_package(package):
+    assert (ROOT / package / "py.typed").exists()
