@@ -5,8 +5,6 @@ plain means. Where `noise` is given, as standard deviations or as Σ_noise in th
 variance of the noise is added to the epistemic variance.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -43,9 +41,8 @@ def _standardised(
 def _with_samples(y: ArrayLike, samples: ArrayLike) -> tuple[Array, Array]:
     y, samples = _columns(y), np.asarray(samples, dtype=float)
     if samples.ndim != 3 or samples.shape[1:] != y.shape:
-        raise ValueError(
-            f"samples have shape {samples.shape}: must be (K, {y.shape[0]}, {y.shape[1]})"
-        )
+        n, n_out = y.shape
+        raise ValueError(f"samples have shape {samples.shape}: must be (K, {n}, {n_out})")
     return y, samples
 
 
@@ -70,25 +67,8 @@ def rmse(y: ArrayLike, mean: ArrayLike, per_output: bool = False) -> Score:
     return np.sqrt(squared.mean(axis=0)) if per_output else float(np.sqrt(squared.mean()))
 
 
-def calibration_levels(n: int = 100) -> Array:
-    """Return the expected levels of the published curves.
-
-    Args:
-        n: Number of levels.
-
-    Returns:
-        Φ at n equidistant points in [-3, 3], (n,).
-    """
-    levels: Array = norm.cdf(np.linspace(-3.0, 3.0, n))
-    return levels
-
-
 def calibration_curve(
-    y: ArrayLike,
-    mean: ArrayLike,
-    std: ArrayLike,
-    noise: Noise | None = None,
-    levels: ArrayLike | None = None,
+    y: ArrayLike, mean: ArrayLike, std: ArrayLike, noise: Noise | None = None
 ) -> tuple[Array, Array]:
     """Compare the observed with the expected distribution of z = (y - mean) / std.
 
@@ -97,14 +77,14 @@ def calibration_curve(
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape; epistemic only as published.
         noise: Noise that is added to std, see the module.
-        levels: Expected levels in (0, 1); None takes calibration_levels().
 
     Returns:
-        Levels, (m,), and the fraction of z below their Gaussian quantiles, (m, n_out).
+        Levels, Φ at 100 equidistant points in [-3, 3], and the fraction of z below their Gaussian
+        quantiles, (100, n_out).
     """
-    expected = calibration_levels() if levels is None else np.asarray(levels, dtype=float)
+    levels = norm.cdf(np.linspace(-3.0, 3.0, 100))
     z, _ = _standardised(y, mean, std, noise)
-    return expected, (z[None] <= norm.ppf(expected)[:, None, None]).mean(axis=1)
+    return levels, (z[None] <= norm.ppf(levels)[:, None, None]).mean(axis=1)
 
 
 def miscalibration_area(
@@ -116,8 +96,8 @@ def miscalibration_area(
 ) -> Score:
     """Integrate |observed - expected| of the calibration curve over [0, 1].
 
-    Each level weighs half of the distance to the level before and half of the distance to the level
-    after; for the first and last level the distance to the end of [0, 1] counts whole.
+    The curve counts as constant around each level, up to the middle between it and the next level
+    (up to 0 and 1 at the ends).
 
     Args:
         y: Truth, (n,) or (n, n_out).

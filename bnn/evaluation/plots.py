@@ -1,7 +1,5 @@
 """Plots of predictions, of their calibration, and of the weight prior."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -41,9 +39,8 @@ def plot_1d(
     axes = axes or plt.subplots(figsize=(4.5, 3.2), layout="constrained")[1]
     x, values = np.ravel(X), np.asarray(samples)[:, :, output]
     mean, std = values.mean(axis=0), values.std(axis=0, ddof=1)
-    axes.fill_between(
-        x, mean - 2 * std, mean + 2 * std, color="C0", alpha=0.25, lw=0, label="mean ± 2 std"
-    )
+    low, high = mean - 2 * std, mean + 2 * std
+    axes.fill_between(x, low, high, color="C0", alpha=0.25, lw=0, label="mean ± 2 std")
     for line in values[:members]:
         axes.plot(x, line, color="0.6", lw=0.5, zorder=1)
     axes.plot(x, mean, color="C0", label="mean")
@@ -72,15 +69,13 @@ def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None =
     y, mean, std = (np.reshape(v, (len(v), -1)) for v in (y, mean, std))
     n = y.shape[1]
     names = [f"output {j}" for j in range(n)] if names is None else names
-    figure, panels = plt.subplots(
-        1, n, figsize=(2.6 * n + 0.4, 2.8), squeeze=False, layout="constrained"
-    )
+    size = (2.6 * n + 0.4, 2.8)
+    figure, panels = plt.subplots(1, n, figsize=size, squeeze=False, layout="constrained")
     for j, axes in enumerate(panels[0]):
-        axes.errorbar(
-            y[:, j], mean[:, j], 2 * std[:, j], fmt="o", ms=3, lw=0.8, color="C0", ecolor="C0"
-        )
-        low, high = min(y[:, j].min(), mean[:, j].min()), max(y[:, j].max(), mean[:, j].max())
-        axes.plot([low, high], [low, high], "k--", lw=1)
+        axes.errorbar(y[:, j], mean[:, j], 2 * std[:, j], fmt="o", ms=3, lw=0.8, color="C0")
+        both = np.concatenate([y[:, j], mean[:, j]])
+        ends = [both.min(), both.max()]
+        axes.plot(ends, ends, "k--", lw=1)
         axes.set(title=names[j], xlabel="true")
     panels[0, 0].set_ylabel("predicted, ± 2 std")
     return figure

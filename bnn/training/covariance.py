@@ -17,19 +17,12 @@ Values = TypeVar("Values", Array, Tensor)
 
 @dataclass(frozen=True)
 class DiagonalPlusLowRank(Generic[Values]):
-    """The covariance P = diag(D) + R Rᵀ and its inverse diag(D)⁻¹ - F Fᵀ, in O(d r).
+    """The covariance P = diag(D) + R Rᵀ and its inverse diag(D)⁻¹ - F Fᵀ, in O(d r)."""
 
-    Attributes:
-        diagonal: D, (d,), positive.
-        root: R, (d, r).
-        factor: F, (d, r).
-        log_determinant: log det P.
-    """
-
-    diagonal: Values
-    root: Values
-    factor: Values
-    log_determinant: float
+    diagonal: Values  # D, (d,), positive
+    root: Values  # R, (d, r)
+    factor: Values  # F, (d, r)
+    log_determinant: float  # of P
 
     @classmethod
     def diagonal_only(cls, variance: ArrayLike) -> DiagonalPlusLowRank[Array]:
@@ -45,20 +38,15 @@ class DiagonalPlusLowRank(Generic[Values]):
         """Return τ² I + V S² Vᵀ, for a variance τ², orthonormal directions V and deviations S."""
         d, r = directions.shape
         total = deviations**2 + variance
-        return DiagonalPlusLowRank(
-            np.full(d, variance),
-            directions * deviations,
-            directions * np.sqrt(1.0 / variance - 1.0 / total),
-            float(np.log(total).sum() + (d - r) * np.log(variance)),
-        )
+        root, factor = directions * deviations, directions * np.sqrt(1.0 / variance - 1.0 / total)
+        log_determinant = float(np.log(total).sum() + (d - r) * np.log(variance))
+        return DiagonalPlusLowRank(np.full(d, variance), root, factor, log_determinant)
 
     def to(self, device: torch.device) -> DiagonalPlusLowRank[Tensor]:
         """Return the same covariance as float64 tensors on a device."""
-        diagonal, root, factor = (
-            torch.as_tensor(values, dtype=torch.float64, device=device)
-            for values in (self.diagonal, self.root, self.factor)
-        )
-        return DiagonalPlusLowRank(diagonal, root, factor, self.log_determinant)
+        parts = (self.diagonal, self.root, self.factor)
+        D, R, F = (torch.as_tensor(v, dtype=torch.float64, device=device) for v in parts)
+        return DiagonalPlusLowRank(D, R, F, self.log_determinant)
 
     def multiply(self, rows: Values) -> Values:
         """Return rows P, (..., d)."""

@@ -1,11 +1,4 @@
-"""What all densities p0(ω) over the weights have in common.
-
-Every density has the mean μ0 of the pre-trained networks (equation 8 of the paper), except the
-isotropic one, whose mean is zero. Penalties are -2 log p0 up to a constant, as in the loss of
-Algorithm 2.
-"""
-
-from __future__ import annotations
+"""What all densities p0(ω) over the weights have in common."""
 
 from abc import ABC, abstractmethod
 from typing import Self
@@ -25,23 +18,16 @@ SMALLEST_VARIANCE = 1e-12
 class WeightPrior(ABC):
     """A density over the weights ω of one network.
 
-    Attributes:
-        mean: μ0, (d,).
+    The mean is that of the pre-trained networks (equation 8 of the paper), zero for the isotropic
+    density. Penalties are -2 log p0 up to a constant, as in the loss of Algorithm 2.
     """
 
-    mean: Array
+    mean: Array  # μ0, (d,)
+    variance: Array  # of each weight, (d,)
 
     @classmethod
     def fit(cls, weights: ArrayLike, architecture: Architecture) -> Self:
-        """Learn the density from pre-trained networks.
-
-        Args:
-            weights: ω0 of each network, (K, d) with K >= 2.
-            architecture: Layout of the weights.
-
-        Returns:
-            The density.
-        """
+        """Learn the density from the weights ω0 (K, d) of K >= 2 pre-trained networks."""
         return cls._fit(checked_ensemble(weights, architecture), architecture)
 
     @classmethod
@@ -49,25 +35,12 @@ class WeightPrior(ABC):
     def _fit(cls, weights: Array, architecture: Architecture) -> Self:
         """Learn the density from weights that have been checked."""
 
-    @property
-    @abstractmethod
-    def variance(self) -> Array:
-        """Variance of each weight, (d,)."""
-
     @abstractmethod
     def regulariser(self) -> Regulariser:
         """Return the gradient of the penalty, for the training loop."""
 
     def sample(self, n: int, random_state: RandomState = None) -> Array:
-        """Draw the weights of networks.
-
-        Args:
-            n: Number of networks.
-            random_state: Seed.
-
-        Returns:
-            Weights, (n, d).
-        """
+        """Draw the weights of n networks, (n, d)."""
         return self.mean + self._deviations(n, generator(random_state))
 
     @abstractmethod
@@ -75,15 +48,7 @@ class WeightPrior(ABC):
         """Draw differences from the mean, (n, d)."""
 
     def penalty(self, weights: ArrayLike, anchors: ArrayLike) -> Array:
-        """Return the regularisation term of Algorithm 2.
-
-        Args:
-            weights: ω, (K, d).
-            anchors: ω0, (K, d) or (d,).
-
-        Returns:
-            -2 log p0 of the density centred at ω0, up to a constant, (K,).
-        """
+        """Return the penalty, (K,), of weights ω (K, d) with anchors ω0, (K, d) or (d,)."""
         return self._penalty(np.asarray(weights, dtype=float) - np.asarray(anchors))
 
     @abstractmethod
@@ -91,14 +56,7 @@ class WeightPrior(ABC):
         """Return the penalty of ω - ω0 (K, d), (K,)."""
 
     def log_prob(self, weights: ArrayLike) -> Array:
-        """Return the log-density.
-
-        Args:
-            weights: ω, (K, d).
-
-        Returns:
-            log p0(ω), (K,). Of a degenerate density, the part of ω outside its support is ignored.
-        """
+        """Return log p0(ω), (K,), of ω (K, d); parts of ω outside the support are ignored."""
         return -0.5 * (self.penalty(weights, self.mean) + self._log_normaliser())
 
     @abstractmethod
@@ -110,9 +68,8 @@ def checked_ensemble(weights: ArrayLike, architecture: Architecture) -> Array:
     """Return the weights of pre-trained networks, (K, d) float64 with K >= 2 and finite values."""
     weights = np.asarray(weights, dtype=float)
     if weights.ndim != 2 or weights.shape[1] != architecture.n_weights:
-        raise ValueError(
-            f"weights have shape {weights.shape}: must be (K, {architecture.n_weights})"
-        )
+        needed = f"(K, {architecture.n_weights})"
+        raise ValueError(f"weights have shape {weights.shape}: must be {needed}")
     if len(weights) < 2:
         raise ValueError(f"K = {len(weights)}: a weight prior needs at least 2 networks")
     if not np.isfinite(weights).all():

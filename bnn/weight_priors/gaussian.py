@@ -1,7 +1,5 @@
 """Gaussian densities of the weights whose covariance has an inverse."""
 
-from __future__ import annotations
-
 from typing import Self
 
 import numpy as np
@@ -15,19 +13,11 @@ from bnn.weight_priors.density import SMALLEST_VARIANCE, WeightPrior, unbiased_v
 
 
 class ProperGaussian(WeightPrior):
-    """N(μ0, Σ) with Σ = diag(D) + R Rᵀ, and penalty (ω - ω0)ᵀ Σ⁻¹ (ω - ω0).
+    """N(μ0, Σ) with Σ = diag(D) + R Rᵀ, and penalty (ω - ω0)ᵀ Σ⁻¹ (ω - ω0)."""
 
-    Attributes:
-        covariance: Σ.
-    """
-
-    covariance: DiagonalPlusLowRank[Array]
-
-    @property
-    def variance(self) -> Array:
-        """Variance of each weight, (d,)."""
-        variance: Array = np.sum(self.covariance.root**2, axis=1) + self.covariance.diagonal
-        return variance
+    def __init__(self, mean: ArrayLike, covariance: DiagonalPlusLowRank[Array]) -> None:
+        self.mean, self.covariance = np.asarray(mean, dtype=float), covariance
+        self.variance = np.sum(covariance.root**2, axis=1) + covariance.diagonal
 
     def regulariser(self) -> GaussianRegulariser:
         """Return the gradient of the penalty, for the training loop."""
@@ -57,8 +47,7 @@ class FactorisedGaussian(ProperGaussian):
     """
 
     def __init__(self, mean: ArrayLike, variance: ArrayLike) -> None:
-        self.mean = np.asarray(mean, dtype=float)
-        self.covariance = DiagonalPlusLowRank.diagonal_only(variance)
+        super().__init__(mean, DiagonalPlusLowRank.diagonal_only(variance))
 
     @classmethod
     def _fit(cls, weights: Array, architecture: Architecture) -> Self:
@@ -80,8 +69,8 @@ class IsotropicGaussian(ProperGaussian):
     """
 
     def __init__(self, variance: float, n_weights: int) -> None:
-        self.mean = np.zeros(n_weights)
-        self.covariance = DiagonalPlusLowRank.diagonal_only(np.full(n_weights, float(variance)))
+        variances = np.full(n_weights, float(variance))
+        super().__init__(np.zeros(n_weights), DiagonalPlusLowRank.diagonal_only(variances))
 
     @classmethod
     def _fit(cls, weights: Array, architecture: Architecture) -> Self:

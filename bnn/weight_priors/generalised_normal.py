@@ -1,7 +1,5 @@
 """Generalised normal density of the weights, with tails between Laplace's and the Gaussian's."""
 
-from __future__ import annotations
-
 from typing import Self
 
 import numpy as np
@@ -30,26 +28,16 @@ class FactorisedGeneralisedNormal(WeightPrior):
     """
 
     def __init__(self, mean: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> None:
-        self.mean = np.asarray(mean, dtype=float)
-        self.alpha = np.asarray(alpha, dtype=float)
-        self.beta = np.asarray(beta, dtype=float)
+        self.mean, self.alpha, self.beta = (np.asarray(v, float) for v in (mean, alpha, beta))
+        self.variance = self.alpha**2 * gamma(3.0 / self.beta) / gamma(1.0 / self.beta)
 
     @classmethod
     def _fit(cls, weights: Array, architecture: Architecture) -> Self:
         centred = weights - weights.mean(axis=0)
         alpha, beta = np.empty((2, architecture.n_weights))
         for columns in architecture.groups.values():
-            values = centred[:, columns]
-            alpha[columns], beta[columns] = fit_generalised_normal(
-                values.ravel(), unbiased_variance(values)
-            )
+            alpha[columns], beta[columns] = fit_generalised_normal(centred[:, columns])
         return cls(weights.mean(axis=0), alpha, beta)
-
-    @property
-    def variance(self) -> Array:
-        """Variances α² Γ(3/β) / Γ(1/β), (d,)."""
-        variance: Array = self.alpha**2 * gamma(3.0 / self.beta) / gamma(1.0 / self.beta)
-        return variance
 
     def regulariser(self) -> PowerRegulariser:
         """Return the gradient of the penalty, for the training loop."""
@@ -67,19 +55,12 @@ class FactorisedGeneralisedNormal(WeightPrior):
         return float(-2.0 * np.sum(np.log(0.5 * self.beta / self.alpha) - gammaln(1.0 / self.beta)))
 
 
-def fit_generalised_normal(values: Array, variance: float) -> tuple[float, float]:
-    """Fit α, β of p ∝ exp(-(|w| / α)^β) by maximum likelihood, at zero mean.
-
-    Args:
-        values: Centred values, (n,).
-        variance: Variance of the values; a variance of zero gives a narrow Gaussian.
-
-    Returns:
-        α and β, the latter in [0.2, 10].
-    """
-    if variance < SMALLEST_VARIANCE:
+def fit_generalised_normal(centred: Array) -> tuple[float, float]:
+    """Fit α and β, in [0.2, 10], of p ∝ exp(-(|w| / α)^β), best for centred values (K, n)."""
+    variance = unbiased_variance(centred)
+    if variance < SMALLEST_VARIANCE:  # a narrow Gaussian
         return float(np.sqrt(2.0 * SMALLEST_VARIANCE)), 2.0
-    size = np.abs(values) / np.sqrt(variance)
+    size = np.abs(centred.ravel()) / np.sqrt(variance)
 
     def alpha_of(beta: float) -> float:
         return float((beta * np.mean(size**beta)) ** (1.0 / beta))
@@ -89,8 +70,7 @@ def fit_generalised_normal(values: Array, variance: float) -> tuple[float, float
         # At the best α, the mean of (|w| / α)^β is 1 / β.
         return float(np.log(2.0 * alpha_of(beta) / beta) + gammaln(1.0 / beta) + 1.0 / beta)
 
-    best = minimize_scalar(
-        negative_log_likelihood, bounds=(np.log(0.2), np.log(10.0)), method="bounded"
-    )
+    bounds = np.log([0.2, 10.0])
+    best = minimize_scalar(negative_log_likelihood, bounds=bounds, method="bounded")
     beta = float(np.exp(best.x))
     return alpha_of(beta) * float(np.sqrt(variance)), beta

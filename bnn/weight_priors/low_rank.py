@@ -1,7 +1,5 @@
 """The published density of the weights: a Gaussian with the networks' sample covariance."""
 
-from __future__ import annotations
-
 from typing import Self
 
 import numpy as np
@@ -12,15 +10,13 @@ from bnn.networks.architecture import Architecture
 from bnn.training.penalties import LowRankRegulariser
 from bnn.weight_priors.density import WeightPrior
 
-# Singular values below this fraction of the largest are rounding errors of float32 weights.
-RELATIVE_CUTOFF = 1e-6
-
 
 def principal_directions(weights: Array) -> tuple[Array, Array]:
     """Return S (r,) and V (d, r) of the decomposition W0 = U S Vᵀ of the centred weights (K, d)."""
-    # Centring makes singular value number K zero, up to rounding errors: r <= K-1.
     _, s, vt = np.linalg.svd(weights - weights.mean(axis=0), full_matrices=False)
-    rank = int(np.sum(s[: len(weights) - 1] > RELATIVE_CUTOFF * s[0]))
+    # Centring makes singular value number K zero, up to rounding errors: r <= K-1. Values below
+    # 1e-6 of the largest are rounding errors of float32 weights.
+    rank = int(np.sum(s[: len(weights) - 1] > 1e-6 * s[0]))
     if rank == 0:
         raise ValueError("weights: all networks are equal, there is no covariance to learn")
     return s[:rank], vt[:rank].T
@@ -45,54 +41,24 @@ class LowRankGaussian(WeightPrior):
     def __init__(
         self, mean: ArrayLike, singular_values: ArrayLike, directions: ArrayLike, n_networks: int
     ) -> None:
-        self.mean = np.asarray(mean, dtype=float)
-        self.singular_values = np.asarray(singular_values, dtype=float)
-        self.directions = np.asarray(directions, dtype=float)
-        self.n_networks = int(n_networks)
+        parts = (mean, singular_values, directions)
+        self.mean, self.singular_values, self.directions = (np.asarray(v, float) for v in parts)
+        self.rank = self.singular_values.size
+        # Standard deviations along the directions, (r,).
+        self.deviations: Array = self.singular_values / np.sqrt(n_networks - 1)
+        self.variance = np.sum((self.directions * self.deviations) ** 2, axis=1)
 
     @classmethod
     def _fit(cls, weights: Array, _: Architecture) -> Self:
         return cls(weights.mean(axis=0), *principal_directions(weights), len(weights))
 
-    @property
-    def rank(self) -> int:
-        """Number of directions, at most K-1."""
-        return self.singular_values.size
-
-    @property
-    def deviations(self) -> Array:
-        """Standard deviation along each direction, S / sqrt(K-1), (r,)."""
-        deviations: Array = self.singular_values / np.sqrt(self.n_networks - 1)
-        return deviations
-
-    @property
-    def variance(self) -> Array:
-        """Diagonal of Σ0, (d,)."""
-        variance: Array = np.sum((self.directions * self.deviations) ** 2, axis=1)
-        return variance
-
     def covariance(self, columns: slice = slice(None)) -> Array:
-        """Return the covariance of some weights.
-
-        Args:
-            columns: The weights.
-
-        Returns:
-            Block of Σ0, (n, n).
-        """
+        """Return the block of Σ0 that belongs to some weights, (n, n)."""
         root = self.directions[columns] * self.deviations
         return root @ root.T
 
     def complement_distance(self, weights: ArrayLike, anchors: ArrayLike) -> Array:
-        """Return how far networks moved along the directions without penalty.
-
-        Args:
-            weights: ω, (K, d).
-            anchors: ω0, (K, d).
-
-        Returns:
-            |(I - V Vᵀ)(ω - ω0)| of each network, (K,).
-        """
+        """Return |(I - V Vᵀ)(ω - ω0)|, (K,), the way that networks moved without penalty."""
         difference = np.asarray(weights, float) - np.asarray(anchors)
         along = difference @ self.directions
         distance: Array = np.linalg.norm(difference - along @ self.directions.T, axis=-1)

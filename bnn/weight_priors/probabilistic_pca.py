@@ -1,7 +1,5 @@
 """Proper Gaussian over the weights: sample covariance plus a variance in every direction."""
 
-from __future__ import annotations
-
 from typing import Self
 
 import numpy as np
@@ -14,8 +12,6 @@ from bnn.training.covariance import DiagonalPlusLowRank
 from bnn.weight_priors.density import SMALLEST_VARIANCE
 from bnn.weight_priors.gaussian import ProperGaussian
 from bnn.weight_priors.low_rank import principal_directions
-
-N_FOLDS = 5
 
 
 class ProbabilisticPCA(ProperGaussian):
@@ -36,25 +32,18 @@ class ProbabilisticPCA(ProperGaussian):
     """
 
     def __init__(
-        self,
-        mean: ArrayLike,
-        deviations: ArrayLike,
-        directions: ArrayLike,
-        noise_variance: float,
+        self, mean: ArrayLike, deviations: ArrayLike, directions: ArrayLike, noise_variance: float
     ) -> None:
-        self.mean = np.asarray(mean, dtype=float)
-        self.deviations = np.asarray(deviations, dtype=float)
-        self.directions = np.asarray(directions, dtype=float)
+        self.deviations, self.directions = np.asarray(deviations), np.asarray(directions)
         self.noise_variance = float(noise_variance)
-        self.covariance = DiagonalPlusLowRank.isotropic_plus(
-            self.noise_variance, self.directions, self.deviations
-        )
+        scales = (self.noise_variance, self.directions, self.deviations)
+        super().__init__(mean, DiagonalPlusLowRank.isotropic_plus(*scales))
 
     @classmethod
     def _fit(cls, weights: Array, _: Architecture) -> Self:
         if len(weights) < 3:
             raise ValueError(f"K = {len(weights)}: probabilistic PCA needs at least 3 networks")
-        fold = np.arange(len(weights)) % min(N_FOLDS, len(weights))
+        fold = np.arange(len(weights)) % min(5, len(weights))
         pairs = [(cls._of(weights[fold != i], 1.0), weights[fold == i]) for i in np.unique(fold)]
 
         def negative_log_likelihood(log_variance: float) -> float:
@@ -72,12 +61,5 @@ class ProbabilisticPCA(ProperGaussian):
         return cls(weights.mean(axis=0), deviations, directions, noise_variance)
 
     def with_noise(self, noise_variance: float) -> Self:
-        """Return the same density with another variance in every direction.
-
-        Args:
-            noise_variance: τ².
-
-        Returns:
-            The density.
-        """
+        """Return the same density with another variance τ² in every direction."""
         return type(self)(self.mean, self.deviations, self.directions, noise_variance)

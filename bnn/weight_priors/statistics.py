@@ -1,7 +1,5 @@
 """Statistics of the weights of pre-trained networks, layer by layer."""
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike
 from scipy.stats import kurtosis
 
@@ -28,12 +26,8 @@ def layer_statistics(weights: ArrayLike, architecture: Architecture) -> dict[str
     statistics = {}
     for name, columns in {**architecture.groups, "all": slice(None)}.items():
         values = centred[:, columns]
-        variance = unbiased_variance(values)
-        alpha, beta = fit_generalised_normal(values.ravel(), variance)
-        statistics[name] = {
-            "variance": variance,
-            "excess_kurtosis": float(kurtosis(values.ravel())),
-            "alpha": alpha,
-            "beta": beta,
-        }
+        alpha, beta = fit_generalised_normal(values)
+        excess = float(kurtosis(values.ravel()))
+        shape = {"excess_kurtosis": excess, "alpha": alpha, "beta": beta}
+        statistics[name] = {"variance": unbiased_variance(values)} | shape
     return statistics
