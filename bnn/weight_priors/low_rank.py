@@ -52,13 +52,21 @@ class LowRankGaussian(WeightPrior):
     def _fit(cls, weights: Array, _: Architecture) -> Self:
         return cls(weights.mean(axis=0), *principal_directions(weights), len(weights))
 
-    def covariance(self, columns: slice = slice(None)) -> Array:
-        """Return the block of Σ0 that belongs to some weights, (n, n)."""
-        root = self.directions[columns] * self.deviations
+    def covariance(self) -> Array:
+        """Return Σ0, (d, d)."""
+        root = self.directions * self.deviations
         return root @ root.T
 
     def complement_distance(self, weights: ArrayLike, anchors: ArrayLike) -> Array:
-        """Return |(I - V Vᵀ)(ω - ω0)|, (K,), the way that networks moved without penalty."""
+        """Return how far networks moved along the directions without penalty.
+
+        Args:
+            weights: ω, (K, d).
+            anchors: ω0, (K, d).
+
+        Returns:
+            |(I - V Vᵀ)(ω - ω0)| of each network, (K,).
+        """
         difference = np.asarray(weights, float) - np.asarray(anchors)
         along = difference @ self.directions
         distance: Array = np.linalg.norm(difference - along @ self.directions.T, axis=-1)

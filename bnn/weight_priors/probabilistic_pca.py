@@ -61,5 +61,12 @@ class ProbabilisticPCA(ProperGaussian):
         return cls(weights.mean(axis=0), deviations, directions, noise_variance)
 
     def with_noise(self, noise_variance: float) -> Self:
-        """Return the same density with another variance τ² in every direction."""
+        """Return the same density with another variance in every direction.
+
+        Args:
+            noise_variance: τ².
+
+        Returns:
+            The density.
+        """
         return type(self)(self.mean, self.deviations, self.directions, noise_variance)
