@@ -65,7 +65,7 @@ def replicate_covariance(y: Floats, groups: NDArray[np.generic]) -> Array:
     """
     y = as_columns("y", y, len(y))
     if np.shape(groups) != (len(y),):
-        raise ValueError(f"groups has shape {np.shape(groups)}: must be ({len(y)},)")
+        raise ValueError(f"groups has shape {np.shape(groups)}: must be ({len(y)},), one per row")
     _, group = np.unique(groups, return_inverse=True)
     counts = np.bincount(group)
     sums = np.zeros((len(counts), y.shape[1]))

@@ -40,5 +40,5 @@ def test_too_few_replicates_are_refused():
     message = "3 rows in 2 groups leave 1 degrees of freedom, 2 outputs need as many"
     with pytest.raises(ValueError, match=message):
         replicate_covariance(y, groups)
-    with pytest.raises(ValueError, match=r"groups has shape \(2,\): must be \(3,\), one a row"):
+    with pytest.raises(ValueError, match=r"groups has shape \(2,\): must be \(3,\), one per row"):
         replicate_covariance(y, groups[:2])
