@@ -32,23 +32,14 @@ class BorderedMatrix(NamedTuple):
 
 
 class BorderedSystem:
-    """Tangent of n displacements and three macro strains, and its solution.
-
-    Fill `tangent` in place, then `solve`.
-
-    Args:
-        indptr: (n + 1,) of the upper triangle of K with a full diagonal (CSR).
-        indices: Its columns.
-        coordinates: (nodes, 2), see `fe_data.sparse`.
-    """
+    """Tangent of n displacements and three macro strains: fill `tangent` in place, then `solve`."""
 
     def __init__(self, indptr: Ints, indices: Ints, coordinates: Floats):
         self.indptr, self.indices, self.n = indptr, indices, len(indptr) - 1
         self.solver = sparse_cholesky(indptr, indices, coordinates)
         self.tangent = BorderedMatrix(self.solver.values, np.zeros((self.n, 3)), np.zeros((3, 3)))
         self.counts = {"factorisations": 0, "cg_iterations": 0}
-        self._factor_free: Ints | None = None
-        self._age = 0  # iterations spent beyond those of a fresh factor
+        self._age = _REFACTORISE_AFTER + 1  # iterations beyond those of a fresh factor
 
     def factorise(self, free: Ints) -> None:
         """Renew the preconditioner at the current tangent, for some free macro strains."""
@@ -72,18 +63,8 @@ class BorderedSystem:
         return y
 
     def solve(self, rhs: Floats, free: Ints, accuracy: float) -> Floats:
-        """Solve for the displacements and the free macro strains.
-
-        Args:
-            rhs: (n + len(free),) out-of-balance forces.
-            free: Components of the macro strain that are unknown; the others do not change.
-            accuracy: Relative residual that may be left [-].
-
-        Returns:
-            (n + len(free),) step; NaN where the tangent is not positive definite.
-        """
-        fresh = self._factor_free is not None and np.array_equal(free, self._factor_free)
-        if self._age > _REFACTORISE_AFTER or not fresh:
+        """Step (n + len(free),), to a relative residual; NaN unless K is positive definite."""
+        if self._age > _REFACTORISE_AFTER or not np.array_equal(free, self._factor_free):
             self.factorise(free)
         with np.errstate(over="ignore", invalid="ignore"):
             solution, iterations = self._conjugate_gradients(rhs, free, accuracy)
@@ -128,15 +109,10 @@ class BorderedSystem:
 def assemble_tangent(
     elements: Elements, kappa: float, tangent: Floats, slots: Ints, matrix: BorderedMatrix
 ) -> None:
-    """Assemble the consistent tangent, the sum over points of w B^T D B, bordered by B^T D and D.
+    """Add the consistent tangent, the sum over points of w B^T D B, bordered by B^T D and D.
 
-    Args:
-        elements: Integration data of m elements with q points each.
-        kappa: Bulk modulus [MPa].
-        tangent: (m, q, 6) in-plane deviatoric tangent [MPa].
-        slots: (m, 78) positions in `matrix.values` of the upper triangle of each element's matrix,
-            row by row.
-        matrix: The assembled tangent (added to).
+    The deviatoric tangent is (m, q, 6); `slots` (m, 78) are the places in `matrix.values` of the
+    upper triangle of each element's matrix, row by row.
     """
     dofs, gradients, weights, dilatation, root_area, _ = elements
     values, border, macro = matrix

@@ -49,15 +49,7 @@ def elastic_tangent(material: Moduli) -> Floats:
 
 
 def dense_stiffness(elements: Elements, material: Moduli) -> tuple[Ints, Floats]:
-    """Elastic stiffness of some elements as a dense matrix.
-
-    Args:
-        elements: Integration data.
-        material: Moduli [MPa].
-
-    Returns:
-        The dofs (n,) and the matrix (n + 3, n + 3), bordered by the macro strain [MPa].
-    """
+    """Dofs (n,) of some elements and their elastic stiffness (n + 3, n + 3), bordered."""
     dofs, local = np.unique(elements.dofs, return_inverse=True)
     local = local.reshape(elements.dofs.shape).astype(np.int32)
     n = len(dofs)
@@ -74,16 +66,7 @@ def dense_stiffness(elements: Elements, material: Moduli) -> tuple[Ints, Floats]
 
 
 def condense(elements: Elements, on_outline: Booleans, material: Moduli) -> CondensedFibre:
-    """Eliminate the interior of one fibre.
-
-    Args:
-        elements: Integration data of the fibre.
-        on_outline: (n_dofs,) whether a dof also belongs to the matrix.
-        material: Moduli of the fibre [MPa].
-
-    Returns:
-        The condensed fibre.
-    """
+    """Eliminate the interior of one fibre; `on_outline` (n_dofs,) marks dofs of the matrix."""
     dofs, k = dense_stiffness(elements, material)
     keep = np.append(on_outline[dofs], [True] * 3)
     kept, gone = np.flatnonzero(keep), np.flatnonzero(~keep)

@@ -60,20 +60,14 @@ class Discretisation:
 
 
 def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
-    """Order a mesh for locality, merge periodic nodes and tabulate strains.
-
-    Args:
-        mesh: Curved, periodic, six-node triangles.
-        element: Kind of element in the matrix, a key of `VOLUMETRIC_MODES`.
-
-    Returns:
-        The discretised volume element.
-    """
+    """Order a mesh for locality and merge periodic nodes; `element` is that of the matrix."""
     domain = _create_domain(mesh)
     material = mesh.material[np.asarray(domain.topology.original_cell_index)]
-    nodes = np.asarray(domain.geometry.input_global_indices)
-    points = np.ascontiguousarray(domain.geometry.x[:, :2])
-    triangles = _geometry_dofs(domain).reshape(-1, 6)
+    geometry = domain.geometry
+    nodes = np.asarray(geometry.input_global_indices)
+    points = np.ascontiguousarray(geometry.x[:, :2])
+    dofmap = geometry.dofmap if _VERSION < (0, 11) else geometry.dofmaps[0]
+    triangles = _flat(dofmap).reshape(-1, 6)
     position = np.empty(len(nodes), dtype=np.int64)
     position[nodes] = np.arange(len(nodes))
     image_of = position[mesh.image_of[nodes]]
@@ -91,23 +85,14 @@ def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
 
 
 def tabulate(nodes: Floats, merged: Ints, n_modes: int) -> Elements:
-    """Gradients, weights and projected dilatations of isoparametric six-node triangles.
-
-    Args:
-        nodes: (m, 6, 2) node positions.
-        merged: (m, 6) node numbers after the periodic merge.
-        n_modes: Number of volumetric modes, 1 or 3.
-
-    Returns:
-        Integration data of the m elements.
-    """
+    """Integration data of triangles with positions (m, 6, 2) and merged numbers (m, 6) of nodes."""
     variant = _basix.LagrangeVariant.equispaced
     triangle = _basix.CellType.triangle
     points, rule = _basix.make_quadrature(triangle, _QUADRATURE_DEGREE)
     element = _basix.create_element(_basix.ElementFamily.P, triangle, 2, variant)
     reference = element.tabulate(1, points)[1:, :, :, 0]  # (2, q, 6) dN/d(reference)
     jacobian = np.einsum("sqi,mid->mqds", reference, nodes)  # dx_d/ds
-    a, b, c, d = (jacobian[..., i, j] for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)))
+    (a, b), (c, d) = np.moveaxis(jacobian, (-2, -1), (0, 1))
     det = a * d - b * c
     inverse = np.stack([np.stack([d, -b], -1), np.stack([-c, a], -1)], -2) / det[..., None, None]
     gradients = np.einsum("sqi,mqsd->mqid", reference, inverse)
@@ -132,32 +117,19 @@ def _orthonormal_modes(points: Floats, weights: Floats, count: int) -> Floats:
 def write_xdmf(
     d: Discretisation, path: Path, displacement: Floats, element_values: dict[str, Floats]
 ) -> None:
-    """Write a displacement and element-wise fields as XDMF, which ParaView opens.
-
-    Args:
-        d: The discretised volume element.
-        path: File name; the data are written beside it as .h5.
-        displacement: (n, 2) at the nodes.
-        element_values: Scalars (m,) by name.
-    """
+    """Write a displacement (n, 2) and scalars (m,) of elements by name as XDMF, for ParaView."""
     vector, scalar = _space(d.domain, "Lagrange", 2, (2,)), _space(d.domain, "DG", 0)
-    functions = [_function(vector, "displacement")]
+    functions = [dolfinx.fem.Function(vector, name="displacement")]
     # Geometry and displacement have the same basis, so they number the nodes of a triangle alike.
-    dofs = _dofs(vector).reshape(-1, 6)
+    dofs = _flat(vector.dofmap.list).reshape(-1, 6)
     functions[0].x.array.reshape(-1, 2)[dofs] = displacement[d.triangles]
     for name, values in element_values.items():
-        functions.append(_function(scalar, name))
-        functions[-1].x.array[_dofs(scalar)] = values
+        functions.append(dolfinx.fem.Function(scalar, name=name))
+        functions[-1].x.array[_flat(scalar.dofmap.list)] = values
     with dolfinx.io.XDMFFile(MPI.COMM_SELF, str(path), "w") as file:
         file.write_mesh(d.domain)
         for function in functions:
             file.write_function(function)
-
-
-def _function(space: Any, name: str) -> Any:
-    function = dolfinx.fem.Function(space)
-    function.name = name
-    return function
 
 
 # What differs between versions of dolfinx, all of it below:
@@ -184,18 +156,8 @@ def _create_domain(mesh: Mesh) -> dolfinx.mesh.Mesh:
     return dolfinx.mesh.create_mesh(MPI.COMM_SELF, *arguments)
 
 
-def _geometry_dofs(domain: dolfinx.mesh.Mesh) -> Ints:
-    """Geometry nodes of all triangles, flat."""
-    geometry = domain.geometry
-    return _flat(geometry.dofmap if _VERSION < (0, 11) else geometry.dofmaps[0])
-
-
-def _dofs(space: Any) -> Ints:
-    """Dofs of all triangles in a function space, flat."""
-    return _flat(space.dofmap.list)
-
-
 def _flat(dofmap: Any) -> Ints:
+    """Nodes or dofs of all triangles."""
     return np.asarray(dofmap.array if _VERSION < (0, 7) else dofmap).ravel()
 
 

@@ -14,17 +14,11 @@ from fe_data.mechanics.properties import von_mises
 
 @dataclass(frozen=True)
 class Fields:
-    """Values at the q integration points of each of m elements, at the end of loading.
+    """Values at the q integration points of each of m elements, at the end of loading."""
 
-    Attributes:
-        matrix_stress: (m, q, 4) xx, yy, zz, xy in the matrix [MPa].
-        fibre_stress: The same in each fibre.
-        plastic_strain: (m, q) equivalent plastic strain of the matrix [-].
-    """
-
-    matrix_stress: Floats
-    fibre_stress: tuple[Floats, ...]
-    plastic_strain: Floats
+    matrix_stress: Floats  # (m, q, 4) xx, yy, zz, xy [MPa]
+    fibre_stress: tuple[Floats, ...]  # the same in each fibre
+    plastic_strain: Floats  # (m, q) equivalent plastic strain of the matrix [-]
 
 
 def recover_fields(d: Discretisation, problem: RVEProblem, path: EquilibriumPath) -> Fields:
@@ -56,16 +50,7 @@ def _stress(
 
 
 def overstressed_fraction(d: Discretisation, stress: tuple[Floats, ...], threshold: float) -> float:
-    """p_sigma: area fraction of the fibres with a von Mises stress above a threshold (paper, 3.2).
-
-    Args:
-        d: The discretised volume element.
-        stress: (m, q, 4) for each fibre [MPa].
-        threshold: Von Mises stress [MPa].
-
-    Returns:
-        The fraction [-]; 0 without fibres.
-    """
+    """p_sigma: share of the fibres' area with a von Mises stress above a threshold (paper, 3.2)."""
     if not d.fibres:
         return 0.0
     weights = np.concatenate([f.weights.ravel() for f in d.fibres])

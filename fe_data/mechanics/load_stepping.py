@@ -31,18 +31,15 @@ class Loading:
     stress: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
+        given = f"{self.strain}, {self.stress}"
         if len(self.strain) != 3 or len(self.stress) != 3:
-            raise ValueError(
-                f"loading needs three components xx, yy, xy: {self.strain}, {self.stress}"
-            )
+            raise ValueError(f"loading needs three components xx, yy, xy: {given}")
         values = [v for v in (*self.strain, *self.stress) if v is not None]
         if not np.all(np.isfinite(values)):
-            raise ValueError(f"loading must be finite: {self.strain}, {self.stress}")
+            raise ValueError(f"loading must be finite: {given}")
         for stress, strain in zip(self.stress, self.strain, strict=True):
             if strain is not None and stress != 0:
-                raise ValueError(
-                    f"stress {stress!r} is given for a component whose strain is prescribed"
-                )
+                raise ValueError(f"stress {stress!r} is given for a component of prescribed strain")
         if not any(values):
             raise ValueError("loading is zero in every component")
 
@@ -54,17 +51,13 @@ class Loading:
 
 @dataclass(frozen=True)
 class EquilibriumPath:
-    """Volume averages at every increment, and the state at the end.
+    """Volume averages at every increment, the first of them at rest, and the state at the end.
 
-    Attributes:
-        x: (n + 3,) unknowns of the problem at the end.
-        state: History variables at the end.
-        history: strain, stress [MPa] and plastic_strain, (increments + 1, 4) as xx, yy, zz, xy,
-            and yielded_fraction, (increments + 1,); the first row is the state at rest.
-        counts: Numbers of iterations, cutbacks and factorisations.
+    `history` holds strain, stress [MPa] and plastic_strain, (increments + 1, 4) as xx, yy, zz, xy,
+    and yielded_fraction, (increments + 1,).
     """
 
-    x: Floats
+    x: Floats  # (n + 3,) unknowns at the end
     state: State
     history: dict[str, Floats]
     counts: dict[str, int]
@@ -73,24 +66,12 @@ class EquilibriumPath:
 def solve_load_steps(
     problem: RVEProblem, loading: Loading, increments: int, tolerance: float
 ) -> EquilibriumPath:
-    """Trace a loading path in equal increments.
-
-    A step that does not converge even when it is cut back raises a `ConvergenceError`.
-
-    Args:
-        problem: The volume element at rest.
-        loading: Final macro strains and stresses.
-        increments: Number of increments.
-        tolerance: Relative residual at which a step counts as converged [-].
-
-    Returns:
-        The volume averages and the final state.
-    """
+    """Trace a loading path in equal increments, to a relative residual, from rest."""
     stepper = _Stepper(problem, loading, tolerance)
-    rows = [problem.volume_averages(stepper.x, np.zeros(8), np.zeros(3))]
+    rows = [problem.volume_averages(stepper.x, np.zeros(11))]
     for increment in range(1, increments + 1):
         integrals = stepper.advance(increment / increments)
-        rows.append(problem.volume_averages(stepper.x, *integrals))
+        rows.append(problem.volume_averages(stepper.x, integrals))
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     return EquilibriumPath(stepper.x, stepper.state, history, stepper.counts | problem.counts)
 
@@ -109,8 +90,8 @@ class _Stepper:
         """Unknowns at the last converged state (n + 3,)."""
         return self.path[-1][1]
 
-    def advance(self, end: float) -> tuple[Floats, Floats]:
-        """Reach load fraction `end`, in smaller steps where needed; integrals as of the problem."""
+    def advance(self, end: float) -> Floats:
+        """Reach load fraction `end`, in smaller steps where needed; the integrals (11,) there."""
         step = whole = end - self.path[-1][0]
         while True:
             start = self.path[-1][0]
@@ -125,12 +106,12 @@ class _Stepper:
                         f"steps of {whole * _SMALLEST_STEP:.1e}"
                     )
                 continue
-            x, *integrals = result
+            x, integrals = result
             self.state.accept()
             self.path.append((target, x))
             del self.path[:-_PREDICTOR_POINTS]
             if target == end:
-                return integrals[0], integrals[1]
+                return integrals
             step *= 2
 
     def _extrapolate(self, t: float) -> Floats:
@@ -141,7 +122,7 @@ class _Stepper:
             x += np.prod([(t - tj) / (ti - tj) for tj in others]) * xi
         return x
 
-    def _newton(self, t: float) -> tuple[Floats, Floats, Floats] | None:
+    def _newton(self, t: float) -> tuple[Floats, Floats] | None:
         """Unknowns and integrals at load fraction t; None when the iteration does not converge."""
         problem, free = self.problem, self.loading.free
         n, x = problem.n, self._extrapolate(t)
@@ -152,14 +133,14 @@ class _Stepper:
         unknown = np.append(np.arange(n), n + free)
         first = None
         for _ in range(_NEWTON_ITERATIONS):
-            force, *integrals = problem.internal_force(x, self.state)
+            force, integrals = problem.internal_force(x, self.state)
             residual = -force[unknown]
             residual[n:] += stress[free]
             local = np.linalg.norm(residual[:n]) / problem.force_scale
             scale = np.linalg.norm(force[n:]) + 1e-12
             error = float(max(local, np.linalg.norm(residual[n:])) / scale)
             if error <= self.tolerance:
-                return x, integrals[0], integrals[1]
+                return x, integrals
             first = first or error
             if not np.isfinite(error) or error > 1e3 * first:
                 return None

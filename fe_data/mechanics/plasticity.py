@@ -40,17 +40,12 @@ class J2Law(NamedTuple):
 
 
 class HistoryVariables(NamedTuple):
-    """History variables of m elements with q integration points each.
+    """History variables of m elements with q integration points each."""
 
-    Attributes:
-        plastic_strain: (m, q, 3) xx, yy, xy [-].
-        p: (m, q) accumulated equivalent plastic strain [-].
-        hardening: (m, q) b p^c [MPa]. An increment of p below 1e-290 is stored as zero, but the
-            stress above the initial yield stress that goes with it is kept here.
-    """
-
-    plastic_strain: Floats
-    p: Floats
+    plastic_strain: Floats  # (m, q, 3) xx, yy, xy [-]
+    p: Floats  # (m, q) accumulated equivalent plastic strain [-]
+    # (m, q) b p^c [MPa]. An increment of p below 1e-290 is stored as zero, but the stress above the
+    # initial yield stress that goes with it is kept here.
     hardening: Floats
 
 
@@ -58,24 +53,12 @@ class HistoryVariables(NamedTuple):
 def plastic_increment(
     q_trial: float, p_old: float, hardening_old: float, guess: float, law: J2Law
 ) -> tuple[float, float]:
-    """Solve q_trial - 3 mu dp = a + b (p_old + dp)^c for the plastic increment dp > 0.
-
-    The left side minus the right is convex and decreasing in dp: a step of Newton's method from
-    anywhere ends left of the root, and further steps approach the root without overshooting. The
-    method is slow near the infinite slope at p = 0 (c < 1), where `_left_of_root` replaces a step
-    that ends far left. Close to the root, Halley's method (third order) needs fewer powers, and its
-    error bound ends the iteration without another evaluation of the residual.
-
-    Args:
-        q_trial: Trial von Mises stress, above the yield stress [MPa].
-        p_old: Equivalent plastic strain before the increment [-].
-        hardening_old: b p_old^c [MPa].
-        guess: Start of the iteration, 0 when unknown [-].
-        law: The matrix.
-
-    Returns:
-        dp [-] and the hardening slope b c p^(c-1) at the end [MPa].
-    """
+    """Solve q_trial - 3 mu dp = a + b (p_old + dp)^c: dp > 0 and the slope b c p^(c-1) [MPa]."""
+    # The left side minus the right is convex and decreasing in dp: a step of Newton's method from
+    # anywhere ends left of the root, and further steps approach the root without overshooting. The
+    # method is slow near the infinite slope at p = 0 (c < 1), where `_left_of_root` replaces a step
+    # that ends far left. Near the root, Halley's method (third order) needs fewer powers, and its
+    # error bound ends the iteration without another evaluation of the residual.
     mu, _, a, b, c = law
     f = q_trial - a - hardening_old
     if b == 0.0:
@@ -130,20 +113,11 @@ def return_map(
     u: Floats, macro_strain: Floats, elements: Elements, law: J2Law, old: HistoryVariables,
     new: HistoryVariables, increment: Floats, tangent: Floats, force: Floats, integrals: Floats,
 ) -> None:  # fmt: skip
-    """Return mapping at all integration points, and the internal force.
+    """Return mapping at all points: writes `new` and `tangent`, adds to `force` and `integrals`.
 
-    Args:
-        u: (n,) periodic displacement fluctuation.
-        macro_strain: (3,) xx, yy, engineering xy [-].
-        elements: Integration data of m elements with q points each.
-        law: The matrix.
-        old: History variables at the start of the step.
-        new: History variables at the end of the step (output).
-        increment: (m, q) last increment of p, where the iteration starts (input and output) [-].
-        tangent: (m, q, 6) in-plane deviatoric tangent 00, 01, 02, 11, 12, 22 (output) [MPa].
-        force: (n,) internal force (added to).
-        integrals: (8,) volume integrals of the stress xx, yy, zz, xy, of the plastic strain
-            xx, yy, xy, and of 1 where p > 0 (added to).
+    `increment` (m, q) is the last increment of p, where the iteration starts; the in-plane
+    deviatoric `tangent` (m, q, 6) has the entries 00, 01, 02, 11, 12, 22. The `integrals` (8,) are
+    those of the stress xx, yy, zz, xy, of the plastic strain xx, yy, xy, and of 1 where p > 0.
     """
     dofs, gradients, weights, dilatation, root_area, _ = elements
     (ep_old, p_old, hardening_old), (ep, p, hardening) = old, new

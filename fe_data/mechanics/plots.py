@@ -1,18 +1,19 @@
 """Pictures of one volume element: arrangement, mesh, fields and averaged curve."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import PatchCollection, PolyCollection
 from matplotlib.figure import Figure
+from matplotlib.patches import Circle
 
 from fe_data.arrays import Floats
 from fe_data.geometry.outline import MATRIX
 from fe_data.mechanics.properties import equivalent_strain, von_mises
 from fe_data.mechanics.rve import RVESolution
 
-_MATRIX_COLOUR, _FIBRE_COLOUR = "#e9edf2", "#4c6a92"
 # Corners of a triangle from its three integration points, where fields are linear.
 _TO_CORNERS = np.array([[5, -1, -1], [-1, 5, -1], [-1, -1, 5]]) / 3
 
@@ -34,30 +35,22 @@ def plot_rve(rve: RVESolution, title: str = "") -> Figure:
 
 def draw_arrangement(ax: Axes, rve: RVESolution) -> None:
     """Fibres and matrix."""
-    colours = np.where(rve.discretisation.material == MATRIX, _MATRIX_COLOUR, _FIBRE_COLOUR)
-    ax.add_collection(
-        PolyCollection(list(_outlines(rve)), facecolors=colours, edgecolors="face", lw=0.3)
-    )
+    _draw_triangles(ax, rve, "#4c6a92", edgecolors="face", lw=0.3)
     vf = rve.microstructure.volume_fraction
-    n = len(rve.microstructure.centres)
-    _frame(ax, f"Arrangement: {n} fibres, {vf:.1%} of the area")
+    _frame(ax, f"Arrangement: {len(rve.microstructure.centres)} fibres, {vf:.1%} of the area")
 
 
 def draw_mesh(ax: Axes, rve: RVESolution) -> None:
     """Curved quadratic triangles."""
-    colours = np.where(rve.discretisation.material == MATRIX, _MATRIX_COLOUR, "#b9c8dc")
-    ax.add_collection(
-        PolyCollection(list(_outlines(rve)), facecolors=colours, edgecolors="#2b3a4d", lw=0.25)
-    )
+    _draw_triangles(ax, rve, "#b9c8dc", edgecolors="#2b3a4d", lw=0.25)
     d = rve.discretisation
     _frame(ax, f"Mesh: {len(d.triangles)} triangles, {2 * d.n_nodes} degrees of freedom")
 
 
 def draw_mises(ax: Axes, rve: RVESolution) -> None:
     """Von Mises stress at the end of loading."""
-    matrix = von_mises(rve.fields.matrix_stress)
     fibres = [von_mises(stress) for stress in rve.fields.fibre_stress]
-    values = _by_material(rve, matrix, fibres)
+    values = _by_material(rve, von_mises(rve.fields.matrix_stress), fibres)
     _field(ax, rve, values, "von Mises stress [MPa]", "viridis")
     _frame(ax, "Von Mises stress at the end of loading")
 
@@ -81,13 +74,9 @@ def draw_curve(ax: Axes, rve: RVESolution) -> None:
         label = rf"$a + b\,p^c$ with $b$ = {e.b_eff_MPa:.0f} MPa, $c$ = {e.c_eff:.3f}"
         ax.plot(smooth, a + e.b_eff_MPa * smooth**e.c_eff, color="#d1663a", lw=1.6, label=label)
         ax.axhline(a, color="grey", lw=0.8, ls=":")
-    ax.set(
-        xlabel="equivalent of the mean plastic strain [-]",
-        ylabel="von Mises of the mean stress [MPa]",
-        title="Averaged curve and power law" if e else "Averaged curve",
-        xlim=(0, None),
-        ylim=(0, None),
-    )
+    ax.set(xlabel="equivalent of the mean plastic strain [-]", xlim=(0, None))
+    ax.set(ylabel="von Mises of the mean stress [MPa]", ylim=(0, None))
+    ax.set_title("Averaged curve and power law" if e else "Averaged curve")
     ax.legend(loc="lower right", frameon=False)
 
 
@@ -113,13 +102,8 @@ def _write_properties(ax: Axes, rve: RVESolution) -> None:
         ("factorisations", f"{counts['factorisations']}"),
         ("seconds", f"{sum(rve.seconds.values()):.2f}"),
     ]
-    table = ax.table(
-        [[name, value] for name, value in rows],
-        loc="center",
-        cellLoc="left",
-        edges="horizontal",
-        colWidths=[0.36, 0.64],
-    )
+    widths = [0.36, 0.64]
+    table = ax.table(rows, loc="center", cellLoc="left", edges="horizontal", colWidths=widths)
     table.auto_set_font_size(False)
     table.set_fontsize(10)
     table.scale(1.0, 1.7)
@@ -127,15 +111,17 @@ def _write_properties(ax: Axes, rve: RVESolution) -> None:
     ax.set_title(("Effective properties" if e else "At the end of loading") + warning)
 
 
-def _outlines(rve: RVESolution) -> Floats:
-    """Polygons (m, k, 2) that follow the curved sides of the triangles."""
+def _draw_triangles(ax: Axes, rve: RVESolution, fibres: str, **edges: Any) -> None:
+    """Draw polygons that follow the curved sides of the triangles; `fibres` is a colour."""
+    colours = np.where(rve.discretisation.material == MATRIX, "#e9edf2", fibres)
     nodes = rve.discretisation.points[rve.discretisation.triangles]
     t = np.linspace(0, 1, 5)[:-1, None]
     sides = []
     for a, mid, b in ((0, 5, 1), (1, 3, 2), (2, 4, 0)):
         p, m, q = (nodes[:, None, i] for i in (a, mid, b))
         sides.append((1 - t) * (1 - 2 * t) * p + 4 * t * (1 - t) * m + t * (2 * t - 1) * q)
-    return np.concatenate(sides, axis=1)
+    outlines = list(np.concatenate(sides, axis=1))
+    ax.add_collection(PolyCollection(outlines, facecolors=colours, **edges))
 
 
 def _by_material(rve: RVESolution, matrix: Floats, fibres: list[Floats]) -> Floats:
@@ -160,13 +146,14 @@ def _field(ax: Axes, rve: RVESolution, values: Floats, label: str, colours: str)
     triangles = np.arange(len(xy)).reshape(-1, 3)
     low, high = np.quantile(values, [0.0, 0.998])
     x, y = xy.T
-    options = {"cmap": colours, "vmin": low, "vmax": high}
-    drawn = ax.tripcolor(x, y, z, triangles=triangles, shading="gouraud", **options)
+    drawn = ax.tripcolor(
+        x, y, z, triangles=triangles, shading="gouraud", cmap=colours, vmin=low, vmax=high
+    )
     drawn.set_rasterized(True)
     shifts = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
     centres = (rve.microstructure.centres[:, None] + shifts).reshape(-1, 2)
-    outline = [_circle(centre, rve.microstructure.radius) for centre in centres]
-    ax.add_collection(LineCollection(outline, colors="white", lw=0.5))
+    circles = [Circle((cx, cy), rve.microstructure.radius) for cx, cy in centres]
+    ax.add_collection(PatchCollection(circles, facecolor="none", edgecolor="white", lw=0.5))
     ax.figure.colorbar(drawn, ax=ax, label=label, extend="max", fraction=0.05, pad=0.02)
 
 
@@ -174,15 +161,9 @@ def _nodal_means(rve: RVESolution, at_nodes: Floats) -> Floats:
     """Mean over the triangles of one phase that meet at a node, (m, 6)."""
     d = rve.discretisation
     key = 2 * d.merged[d.triangles] + (d.material == MATRIX)[:, None]
-    total = np.bincount(key.ravel(), at_nodes.ravel())
-    count = np.bincount(key.ravel())
-    means: Floats = total[key] / count[key]
+    sums, counts = np.bincount(key.ravel(), at_nodes.ravel()), np.bincount(key.ravel())
+    means: Floats = (sums / np.maximum(counts, 1))[key]
     return means
-
-
-def _circle(centre: Floats, radius: float) -> Floats:
-    angle = np.linspace(0, 2 * np.pi, 73)
-    return centre + radius * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
 def _frame(ax: Axes, title: str) -> None:

@@ -8,11 +8,7 @@ joins the unknowns with the mean stress as its force.
 import numpy as np
 
 from fe_data.arrays import Floats, Ints
-from fe_data.mechanics.bordered_system import (
-    BorderedMatrix,
-    BorderedSystem,
-    assemble_tangent,
-)
+from fe_data.mechanics.bordered_system import BorderedMatrix, BorderedSystem, assemble_tangent
 from fe_data.mechanics.condensation import condense, moduli
 from fe_data.mechanics.elements import Discretisation
 from fe_data.mechanics.plasticity import HistoryVariables, J2Law, return_map
@@ -21,13 +17,9 @@ from fe_data.sparse.cholesky import symmetric_product
 
 
 class State:
-    """History variables of m elements with q points, at the start of a step and at its trial end.
+    """History variables at the start of a step (`old`) and its trial end (`new`); see `return_map`.
 
-    Attributes:
-        old: At the start of the step.
-        new: At the trial end.
-        increment: (m, q) last increment of the equivalent plastic strain [-].
-        tangent: (m, q, 6) deviatoric tangent at the trial end [MPa].
+    There are m elements with q points.
     """
 
     def __init__(self, m: int, q: int):
@@ -47,11 +39,6 @@ class RVEProblem:
 
     The unknowns x are u (n,) and the macro strain xx, yy, engineering xy (3,). Units: MPa, and the
     side of the volume element for lengths.
-
-    Args:
-        d: The discretised volume element.
-        inputs: Stiffness of the fibres and hardening of the matrix.
-        settings: The other material parameters.
     """
 
     def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
@@ -103,17 +90,9 @@ class RVEProblem:
         """Numbers of factorisations, iterations of conjugate gradients and return mappings."""
         return {**self.system.counts, "updates": self._evaluations}
 
-    def internal_force(self, x: Floats, state: State) -> tuple[Floats, Floats, Floats]:
-        """Return mapping at trial unknowns, and the forces.
-
-        Args:
-            x: (n + 3,) unknowns.
-            state: History variables; those of the trial end are written.
-
-        Returns:
-            Force that goes with each unknown (n + 3,); integrals over the matrix (8,), see
-            `plasticity.return_map`; integral of the stress xx, yy, xy over the fibres (3,).
-        """
+    def internal_force(self, x: Floats, state: State) -> tuple[Floats, Floats]:
+        """Force of each unknown (n + 3,) and integrals (11,); writes the trial end of `state`."""
+        # The integrals: 8 of `return_map` over the matrix, stress xx, yy, xy over the fibres.
         n = self.n
         u, macro_strain = x[:n], x[n:]
         out, integrals = np.empty(n + 3), np.zeros(8)
@@ -125,10 +104,10 @@ class RVEProblem:
             state.increment, state.tangent, force, integrals,
         )  # fmt: skip
         out[n:] = constant.border.T @ u + constant.macro @ macro_strain
-        in_fibres = out[n:].copy()
+        integrals = np.append(integrals, out[n:])
         out[n:] += integrals[[0, 1, 3]]
         self._evaluations += 1
-        return out, integrals, in_fibres
+        return out, integrals
 
     def assemble_tangent(self, state: State) -> None:
         """Assemble the consistent tangent at the trial end of a state."""
@@ -137,35 +116,18 @@ class RVEProblem:
         kappa = self.law.bulk_modulus
         assemble_tangent(self.matrix, kappa, state.tangent, self._slots, self.system.tangent)
 
-    def volume_averages(
-        self, x: Floats, integrals: Floats, in_fibres: Floats
-    ) -> dict[str, Floats | float]:
-        """Volume averages at a converged state: tensors as xx, yy, zz, xy (tensor component).
-
-        Args:
-            x: (n + 3,) unknowns.
-            integrals: (8,) and
-            in_fibres: (3,) as `internal_force` returns them.
-
-        Returns:
-            strain (4,) [-], stress (4,) [MPa], plastic_strain (4,) [-], yielded_fraction [-].
-        """
+    def volume_averages(self, x: Floats, integrals: Floats) -> dict[str, Floats]:
+        """Row of an `EquilibriumPath.history`, from the integrals (11,) of `internal_force`."""
         mu, kappa = self.fibre_moduli
         exx, eyy, gxy = x[self.n :]
-        xx, yy, zz, xy, plastic_xx, plastic_yy, plastic_xy, yielded = integrals
+        plastic_xx, plastic_yy, plastic_xy, yielded, fibre_xx, fibre_yy, fibre_xy = integrals[4:]
         # Plane strain in an elastic phase: zz follows from xx + yy, pointwise and on average.
         ratio = (kappa - 2 * mu / 3) / (2 * kappa + 2 * mu / 3)
-        zz_fibres = ratio * (in_fibres[0] + in_fibres[1])
-        return {
-            "strain": np.array([exx, eyy, 0.0, gxy / 2]),
-            "stress": np.array(
-                [xx + in_fibres[0], yy + in_fibres[1], zz + zz_fibres, xy + in_fibres[2]]
-            ),
-            "plastic_strain": np.array(
-                [plastic_xx, plastic_yy, -plastic_xx - plastic_yy, plastic_xy]
-            ),
-            "yielded_fraction": yielded,
-        }
+        in_fibres = np.array([fibre_xx, fibre_yy, ratio * (fibre_xx + fibre_yy), fibre_xy])
+        plastic = np.array([plastic_xx, plastic_yy, -plastic_xx - plastic_yy, plastic_xy])
+        strain, stress = np.array([exx, eyy, 0.0, gxy / 2]), integrals[:4] + in_fibres
+        names = ("strain", "stress", "plastic_strain", "yielded_fraction")
+        return dict(zip(names, (strain, stress, plastic, yielded), strict=True))
 
     def fluctuation(self, x: Floats) -> Floats:
         """Periodic fluctuation u in all dofs (n_dofs,), the interiors of the fibres recovered."""

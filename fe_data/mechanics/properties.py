@@ -9,30 +9,20 @@ from fe_data.arrays import Floats
 from fe_data.errors import FitError
 
 ELASTIC_YIELDED_FRACTION = 0.01  # increments with less yielded volume count as elastic
-_POOR_FIT = 0.02  # relative residual above which a fit is reported as poor
+_POOR_FIT = 0.02  # relative deviation above which a fit is reported as poor
 
 
 @dataclass(frozen=True)
 class EffectiveProperties:
-    """Effective properties and how well they describe the averaged curves.
+    """Effective properties and how well they describe the averaged curves."""
 
-    Attributes:
-        b_eff_MPa: Hardening coefficient [MPa].
-        c_eff: Hardening exponent [-].
-        E_eff_GPa: Young's modulus [GPa].
-        nu_eff: Poisson's ratio [-].
-        hardening_residual: Root mean square misfit of the power law over its mean stress [-].
-        elastic_spread: Largest relative deviation of E from its mean over elastic increments [-].
-        warning: What is poor about the fits; empty when both are good.
-    """
-
-    b_eff_MPa: float
-    c_eff: float
+    b_eff_MPa: float  # hardening coefficient
+    c_eff: float  # hardening exponent
     E_eff_GPa: float
     nu_eff: float
-    hardening_residual: float
-    elastic_spread: float
-    warning: str
+    hardening_residual: float  # root mean square misfit of the power law over its mean stress
+    elastic_spread: float  # largest relative deviation of E from its mean over elastic increments
+    warning: str  # what is poor about the fits; empty when both are good
 
 
 def von_mises(stress: Floats) -> Floats:
@@ -50,17 +40,8 @@ def equivalent_strain(strain: Floats) -> Floats:
 
 
 def elastic_constants(strain: Floats, stress: Floats) -> tuple[Floats, Floats]:
-    """Young's modulus and Poisson's ratio of isotropic Hooke's law in plane strain (e_zz = 0).
-
-    (1 + nu) / E = e_xx / (s_xx - s_zz) and E e_zz = 0 = s_zz - nu (s_xx + s_yy) give both.
-
-    Args:
-        strain: (n, 4) averages xx, yy, zz, xy [-].
-        stress: (n, 4) averages xx, yy, zz, xy [MPa].
-
-    Returns:
-        E [MPa] and nu [-], (n,) each.
-    """
+    """E [MPa] and nu (n,) of isotropic Hooke's law in plane strain, from averages (n, 4)."""
+    # (1 + nu) / E = e_xx / (s_xx - s_zz) and E e_zz = 0 = s_zz - nu (s_xx + s_yy) give both.
     total = strain[:, 0] + strain[:, 1]
     ratio = strain[:, 0] / (stress[:, 0] - stress[:, 2])  # (1 + nu) / E
     E = (3 * stress[:, 2] + total / ratio) / (total + 2 * ratio * stress[:, 2])
@@ -68,30 +49,14 @@ def elastic_constants(strain: Floats, stress: Floats) -> tuple[Floats, Floats]:
 
 
 def fit_power_law(mises: Floats, plastic: Floats, a: float) -> tuple[float, float, float]:
-    """Least-squares fit of sigma = a + b p^c with b, c >= 0 to the points at or above a.
-
-    Args:
-        mises: (n,) von Mises stress of the averages [MPa].
-        plastic: (n,) equivalent of the averaged plastic strain [-].
-        a: Initial yield stress [MPa].
-
-    Returns:
-        b [MPa], c [-] and the root mean square misfit over the mean stress [-].
-
-    Raises:
-        FitError: If fewer than three points have a stress of at least a and a plastic strain.
-    """
+    """Least-squares b, c >= 0 of sigma = a + b p^c at or above a, and the misfit over the mean."""
     used = (mises >= a) & (plastic > 0)
-    if np.count_nonzero(used) < 3:
+    if (count := np.count_nonzero(used)) < 3:
         raise FitError(
-            f"only {np.count_nonzero(used)} increments reach {a:g} MPa with a plastic strain, "
-            "of at least 3: no hardening curve to fit"
+            f"only {count} increments reach {a:g} MPa with a plastic strain, of at least 3: "
+            "no hardening curve to fit"
         )
     excess, log_p = mises[used] - a, np.log(plastic[used])
-
-    def misfit(x: Floats) -> Floats:
-        difference: Floats = x[0] * np.exp(x[1] * log_p) - excess
-        return difference
 
     def gradient(x: Floats) -> Floats:
         power = np.exp(x[1] * log_p)
@@ -104,29 +69,16 @@ def fit_power_law(mises: Floats, plastic: Floats, a: float) -> tuple[float, floa
         b = max(excess @ power / (power @ power), 0.0)
         trials.append((np.sum((b * power - excess) ** 2), b, c))
     _, b, c = min(trials)
-    start = [max(b, 1e-9), c]
-    tight = dict.fromkeys(("xtol", "ftol", "gtol"), 1e-15)
     fit = least_squares(
-        misfit, start, gradient, bounds=([0, 0], np.inf), x_scale=[100.0, 0.1], **tight
-    )
+        lambda x: x[0] * np.exp(x[1] * log_p) - excess, [max(b, 1e-9), c], gradient,
+        bounds=([0, 0], np.inf), x_scale=[100.0, 0.1], xtol=1e-15, ftol=1e-15, gtol=1e-15,
+    )  # fmt: skip
     residual = np.sqrt(np.mean(fit.fun**2)) / np.mean(mises[used])
     return float(fit.x[0]), float(fit.x[1]), float(residual)
 
 
 def effective_properties(history: dict[str, Floats], a: float) -> EffectiveProperties:
-    """Effective properties from the volume averages at every increment.
-
-    Args:
-        history: strain, stress [MPa], plastic_strain (n + 1, 4) and yielded_fraction (n + 1,), see
-            `load_stepping.EquilibriumPath`.
-        a: Initial yield stress of the power law [MPa].
-
-    Returns:
-        The properties.
-
-    Raises:
-        FitError: If no increment is elastic, or too few are plastic.
-    """
+    """Effective properties from the `history` of an `EquilibriumPath` and the yield stress a."""
     elastic = history["yielded_fraction"] < ELASTIC_YIELDED_FRACTION
     elastic[0] = False
     if not elastic.any():

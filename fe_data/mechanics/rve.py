@@ -4,6 +4,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -78,8 +79,7 @@ class RVESolution:
         """
         if self.effective is None:
             raise ValueError("the effective properties of this volume element were not asked for")
-        fit = dataclasses.asdict(self.effective)
-        values = fit | {"p_sigma": self.p_sigma}
+        values = dataclasses.asdict(self.effective) | {"p_sigma": self.p_sigma}
         return RVEResult(
             effective={name: values[name] for name in OUTPUT_NAMES},
             history=self.history,
@@ -90,7 +90,7 @@ class RVESolution:
                 "n_elements": len(self.discretisation.triangles),
                 "linear_solver": self.problem.system.solver.name,
                 **self.path.counts,
-                **{k: fit[k] for k in ("hardening_residual", "elastic_spread", "warning")},
+                **{k: values[k] for k in ("hardening_residual", "elastic_spread", "warning")},
                 **{f"seconds_{k}": v for k, v in self.seconds.items()},
             },
         )
@@ -141,9 +141,9 @@ def solve_rve(
     Returns:
         The solved volume element.
     """
-    start = time.perf_counter()
-    microstructure = random_microstructure(inputs.vf, seed, settings.n_fibres, settings.min_spacing)
-    seconds = {"microstructure": time.perf_counter() - start}
+    seconds: dict[str, float] = {}
+    arrangement = (inputs.vf, seed, settings.n_fibres, settings.min_spacing)
+    microstructure = _timed(seconds, "microstructure", random_microstructure, *arrangement)
     return solve_microstructure(microstructure, inputs, settings, loading, fit=fit, seconds=seconds)
 
 
@@ -159,39 +159,32 @@ def solve_microstructure(
 ) -> RVESolution:
     """`solve_rve` for a given fibre arrangement, which takes the place of `inputs.vf`."""
     loading = loading or uniaxial(settings.strain)
-    fit = _to_be_fitted(loading, fit)
-    clock = _Clock(seconds or {})
-    a, steps, tolerance = settings.a_MPa, settings.increments, settings.tolerance
-    with threadpool_limits(limits=1):  # the last bits of a threaded sum depend on their number
-        mesh = clock("mesh", generate_mesh, microstructure, settings.resolution)
-        d = clock("discretisation", discretise, mesh, element)
-        problem = clock("assembly", RVEProblem, d, inputs, settings)
-        path = clock("solution", solve_load_steps, problem, loading, steps, tolerance)
-        fields = clock("fields", recover_fields, d, problem, path)
-        effective = clock("extraction", effective_properties, path.history, a) if fit else None
-        p_sigma = overstressed_fraction(d, fields.fibre_stress, settings.fibre_stress_MPa)
-    return RVESolution(microstructure, d, problem, path, fields, effective, p_sigma, clock.seconds)
-
-
-def _to_be_fitted(loading: Loading, fit: bool | None) -> bool:
-    """Whether effective properties are found; a ValueError where they are not defined."""
-    defined = loading.free.tolist() == [1, 2] and not any(loading.stress)
-    if fit and not defined:
+    has_properties = loading.free.tolist() == [1, 2] and not any(loading.stress)
+    fit = has_properties if fit is None else fit
+    if fit and not has_properties:
         raise ValueError(
             f"fit = {fit!r} needs uniaxial loading, a strain xx alone: strain = {loading.strain}, "
             f"stress = {loading.stress} MPa has no effective properties"
         )
-    return defined if fit is None else fit
+    seconds = dict(seconds or {})
+    timed = partial(_timed, seconds)
+    a, steps, tolerance = settings.a_MPa, settings.increments, settings.tolerance
+    with threadpool_limits(limits=1):  # the last bits of a threaded sum depend on their number
+        mesh = timed("mesh", generate_mesh, microstructure, settings.resolution)
+        d = timed("discretisation", discretise, mesh, element)
+        problem = timed("assembly", RVEProblem, d, inputs, settings)
+        path = timed("solution", solve_load_steps, problem, loading, steps, tolerance)
+        fields = timed("fields", recover_fields, d, problem, path)
+        effective = timed("extraction", effective_properties, path.history, a) if fit else None
+        p_sigma = overstressed_fraction(d, fields.fibre_stress, settings.fibre_stress_MPa)
+    return RVESolution(microstructure, d, problem, path, fields, effective, p_sigma, seconds)
 
 
-class _Clock:
-    """Times each stage of a simulation."""
-
-    def __init__(self, seconds: dict[str, float]):
-        self.seconds = dict(seconds)
-
-    def __call__(self, name: str, function: Callable[..., _Value], *args: Any) -> _Value:
-        start = time.perf_counter()
-        value = function(*args)
-        self.seconds[name] = time.perf_counter() - start
-        return value
+def _timed(
+    seconds: dict[str, float], stage: str, function: Callable[..., _Value], *arguments: Any
+) -> _Value:
+    """Value of a function, whose wall time is added to `seconds`."""
+    start = time.perf_counter()
+    value = function(*arguments)
+    seconds[stage] = time.perf_counter() - start
+    return value
