@@ -33,13 +33,8 @@ def symmetric_product(indptr: Ints, indices: Ints, values: Floats, x: Floats, y:
 class MultifrontalCholesky:
     """Sparse Cholesky in single precision for one pattern, a `solver.SparseCholesky`.
 
-    Change `values` in place, call `factorise`, then `solve`. The symbolic phase is done once.
-
-    Args:
-        indptr: (n + 1,) of the upper triangle with a full diagonal (CSR).
-        indices: Its columns.
-        coordinates: (nodes, 2) positions of the unknowns; those of a node follow each other and
-            have one pattern.
+    The pattern is that of the upper triangle, with a full diagonal (CSR). `coordinates` (nodes, 2)
+    are positions of the unknowns; those of a node follow each other and have one pattern.
     """
 
     name = "multifrontal"
@@ -106,11 +101,7 @@ def _entry_slots(indptr: Ints, indices: Ints, plan: Elimination, panels: Ints) -
 
 @compiled()
 def _stack_places(plan: Elimination) -> tuple[Ints, Ints, int]:
-    """Places where updates wait for the parent, on a stack each for even and odd levels.
-
-    Returns:
-        Stack of each front, place of its update there, and the depth that the stacks need.
-    """
+    """Stack of each front, for even or odd levels, place of its update there, and depth needed."""
     k, m, parent = plan.eliminated, plan.size, plan.parent
     nf = len(k)
     level, place, lowest = np.zeros(nf, np.int64), np.empty(nf, np.int64), np.full(nf, -1)
@@ -134,19 +125,9 @@ def _factorise(
     factor: Singles, plan: Elimination, panels: Ints, stack: Ints, place: Ints,
     updates: Singles,
 ) -> bool:  # fmt: skip
-    """Factorise the panels in place, front by front.
-
-    Args:
-        factor: Panels of all fronts; each has k columns of m rows.
-        plan: The fronts.
-        panels: (nf + 1,) start of each panel.
-        stack: (nf,) stack of each front's update.
-        place: (nf,) place of the update there.
-        updates: (2, depth) the two stacks; an update is a lower triangle, stored as a square.
-
-    Returns:
-        Whether the matrix is positive definite in single precision.
-    """
+    """Factorise the panels in place; whether the matrix is positive definite in its precision."""
+    # `panels` (nf + 1,) are their starts; each has k columns of m rows. `updates` (2, depth) are
+    # the two stacks, on which an update is a lower triangle that is stored as a square.
     k, m, start, in_parent = plan.eliminated, plan.size, plan.start, plan.in_parent
     children, sibling = plan.children, plan.sibling
     lower, right = np.array([76], np.int8), np.array([82], np.int8)

@@ -17,27 +17,15 @@ _SMALLEST_SHARE = 0.2  # least share of the nodes on either side of a cut
 
 @compiled()
 def nested_dissection(indptr: Ints, indices: Ints, coordinates: Floats) -> Ints:
-    """Order the nodes of a graph.
-
-    Cuts may cross edges of any length, so the graph may be periodic.
-
-    Args:
-        indptr: (n + 1,) of the symmetric adjacency matrix (CSR), with or without its diagonal.
-        indices: Its columns, the neighbours of each node.
-        coordinates: (n, 2) positions of the nodes.
-
-    Returns:
-        (n,) nodes in the order of elimination.
-    """
+    """Order (n,) of elimination of the nodes of a graph, given by its adjacency matrix (CSR)."""
+    # Cuts may cross edges of any length, so the graph may be periodic.
     n = len(coordinates)
     # Each part is one range of both lists, which hold its nodes by x and by y.
     lists: Ints = np.empty((2, n), np.int32)
     for axis in range(2):
         lists[axis] = np.argsort(coordinates[:, axis])
     rank, part = np.full(n, -1, np.int32), np.zeros(n, np.int32)
-    label, scratch = np.empty(n, np.int8), np.empty(n, np.int32)
-    stack = [(0, n)]
-    parts = 0
+    label, stack, parts = np.empty(n, np.int8), [(0, n)], 0
     while len(stack) > 0:
         start, end = stack.pop()
         if end - start <= _LEAF:
@@ -56,7 +44,7 @@ def nested_dissection(indptr: Ints, indices: Ints, coordinates: Floats) -> Ints:
             continue
         _label(indptr, indices, lists[axis, start:end], rank, part, parts, cut, right_hand, label)
         for other in range(2):
-            left, right = _split(lists[other, start:end], label, scratch)
+            left, right = _split(lists[other, start:end], label)
         stack.append((start, start + left))
         stack.append((start + left, start + left + right))
     order: Ints = lists[0]
@@ -80,11 +68,7 @@ def _reach(
 def _best_cut(
     indptr: Ints, indices: Ints, nodes: Ints, rank: Ints, part: Ints, number: int
 ) -> tuple[float, int, bool]:
-    """Cut of sorted nodes with a small separator and even halves.
-
-    Returns:
-        Cost, number of nodes left of the cut, and whether the separator is taken from the right.
-    """
+    """Cost of a cut of sorted nodes, nodes left of it, whether the separator is from the right."""
     n = len(nodes)
     for i in range(n):
         rank[nodes[i]] = i
@@ -104,9 +88,7 @@ def _best_cut(
             left = cut - (size if hand == 0 else 0)
             right = n - cut - (size if hand == 1 else 0)
             least = min(left, right)
-            if least < _SMALLEST_SHARE * n - size:
-                continue
-            if least <= 0:
+            if least < _SMALLEST_SHARE * n - size or least <= 0:
                 continue
             cost = size * (1.0 + 2.0 * (0.5 - least / (left + right)) ** 2 * 4)
             if cost < best:
@@ -131,14 +113,9 @@ def _label(
 
 
 @compiled()
-def _split(nodes: Ints, label: Ints, scratch: Ints) -> tuple[int, int]:
+def _split(nodes: Ints, label: Ints) -> tuple[int, int]:
     """Sort nodes by label in place, stably; returned are the numbers on the left and right."""
-    counts, place = np.zeros(3, np.int64), 0
-    for wanted in range(3):
-        for v in nodes:
-            if label[v] == wanted:
-                scratch[place] = v
-                place += 1
-                counts[wanted] += 1
-    nodes[:] = scratch[: len(nodes)]
-    return counts[_LEFT], counts[_RIGHT]
+    side = label[nodes]
+    left, right = nodes[side == _LEFT], nodes[side == _RIGHT]
+    nodes[:] = np.concatenate((left, right, nodes[side == _SEPARATOR]))
+    return len(left), len(right)

@@ -11,31 +11,23 @@ from numba import types as _types
 from numba.extending import get_cython_function_address
 
 types: Any = _types
-_char, _int = types.CPointer(types.int8), types.CPointer(types.int32)
-_real = types.CPointer(types.float32)
+_POINTERS = {"c": types.CPointer(types.int8), "i": types.CPointer(types.int32)}
+_POINTERS["s"] = types.CPointer(types.float32)
 
 
-def _routine(module: str, name: str, *arguments: Any) -> Any:
+def _routine(module: str, name: str, arguments: str) -> Any:
     # Numba's cache keeps symbols, not addresses, which change from one process to the next.
     symbol = f"fe_data_{name}"
     llvm.add_symbol(symbol, get_cython_function_address(f"scipy.linalg.{module}", name))
-    return types.ExternalFunction(symbol, types.void(*arguments))
+    return types.ExternalFunction(symbol, types.void(*(_POINTERS[kind] for kind in arguments)))
 
 
-# uplo, n, a, lda, info
-spotrf = _routine("cython_lapack", "spotrf", _char, _int, _real, _int, _int)
+# Arguments: c is a character, i an integer, s single precision.
+spotrf = _routine("cython_lapack", "spotrf", "cisii")  # uplo, n, a, lda, info
 # side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb
-strsm = _routine(
-    "cython_blas", "strsm",
-    _char, _char, _char, _char, _int, _int, _real, _real, _int, _real, _int,
-)  # fmt: skip
+strsm = _routine("cython_blas", "strsm", "cccciissisi")
 # uplo, trans, n, k, alpha, a, lda, beta, c, ldc
-ssyrk = _routine(
-    "cython_blas", "ssyrk", _char, _char, _int, _int, _real, _real, _int, _real, _real, _int
-)
-# uplo, trans, diag, n, a, lda, x, incx
-strsv = _routine("cython_blas", "strsv", _char, _char, _char, _int, _real, _int, _real, _int)
+ssyrk = _routine("cython_blas", "ssyrk", "cciississi")
+strsv = _routine("cython_blas", "strsv", "cccisisi")  # uplo, trans, diag, n, a, lda, x, incx
 # trans, m, n, alpha, a, lda, x, incx, beta, y, incy
-sgemv = _routine(
-    "cython_blas", "sgemv", _char, _int, _int, _real, _real, _int, _real, _int, _real, _real, _int
-)
+sgemv = _routine("cython_blas", "sgemv", "ciissisissi")

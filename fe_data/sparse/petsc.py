@@ -6,16 +6,13 @@ from petsc4py import PETSc
 from fe_data.arrays import Floats, Ints
 
 _PACKAGES = {"cholmod": "cholmod", "petsc": "mumps"}
+# CHOLMOD then refuses an indefinite matrix, small ones too, which it else factorises as L D L^T.
+for _option, _value in (("final_asis", 0), ("final_ll", 1)):
+    PETSc.Options().setValue(f"mat_cholmod_{_option}", _value)
 
 
 class PetscCholesky:
-    """CHOLMOD or MUMPS in double precision, a `solver.SparseCholesky`.
-
-    Args:
-        indptr: (n + 1,) of the upper triangle with a full diagonal (CSR).
-        indices: Its columns.
-        name: "cholmod", or "petsc" for MUMPS.
-    """
+    """CHOLMOD or MUMPS ("petsc") in double precision, a `solver.SparseCholesky`."""
 
     def __init__(self, indptr: Ints, indices: Ints, name: str):
         n = len(indptr) - 1
@@ -34,13 +31,18 @@ class PetscCholesky:
         self._matrix.assemble()
         self._matrix.stateIncrease()
         self._ksp.setOperators(self._matrix)
-        self._ksp.setUp()
+        try:
+            self._ksp.setUp()
+            factor = self._ksp.getPC().getFactorMatrix()  # MUMPS counts the negative pivots
+            self._definite = self.name == "cholmod" or factor.getMumpsInfog(12) == 0
+        except PETSc.Error:
+            self._definite = False
 
     def solve(self, rhs: Floats) -> Floats:
         """Solve for right-hand sides (n,) or (n, k); NaN where the factorisation failed."""
         columns = rhs.reshape(len(rhs), -1)
-        x = np.empty_like(columns)
-        for j, column in enumerate(columns.T):
+        x = np.full_like(columns, np.nan)
+        for j, column in enumerate(columns.T if self._definite else ()):
             self._b.setArray(column)
             self._ksp.solve(self._b, self._x)
             x[:, j] = self._x.getArray() if self._ksp.getConvergedReason() > 0 else np.nan

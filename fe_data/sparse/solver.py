@@ -10,15 +10,10 @@ SOLVERS = ("own", "cholmod", "petsc")
 
 
 class SparseCholesky(Protocol):
-    """A factorisation for one sparsity pattern: change `values` in place, factorise, solve.
+    """A factorisation for one sparsity pattern: change `values` in place, factorise, solve."""
 
-    Attributes:
-        name: What results say about their solver.
-        values: (entries,) upper triangle of the matrix, in the order of the pattern.
-    """
-
-    name: str
-    values: Floats
+    name: str  # what results say about their solver
+    values: Floats  # (entries,) upper triangle of the matrix, in the order of the pattern
 
     def factorise(self) -> None:
         """Factorise the current values."""
@@ -28,14 +23,7 @@ class SparseCholesky(Protocol):
 
 
 def chosen_solver() -> str:
-    """Name of the solver that FE_DATA_SOLVER chooses.
-
-    Returns:
-        One of SOLVERS, the first when the variable is not set.
-
-    Raises:
-        ValueError: If the variable has another value.
-    """
+    """Name of the solver that FE_DATA_SOLVER chooses, the first when the variable is not set."""
     name = os.environ.get(VARIABLE) or SOLVERS[0]
     if name not in SOLVERS:
         raise ValueError(f"{VARIABLE} = {name!r} is unknown: allowed are {', '.join(SOLVERS)}")

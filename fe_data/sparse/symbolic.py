@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import depth_first_order
 
 from fe_data.arrays import Floats, Ints
 from fe_data.sparse.compilation import compiled
@@ -30,25 +31,9 @@ class Elimination(NamedTuple):
     children: Ints  # (nf,) first child of a front, -1 for none
     sibling: Ints  # (nf,) next child of the same parent, -1 for none
 
-    @property
-    def flops(self) -> float:
-        """Multiplications and additions of a numeric factorisation."""
-        m, rest = self.size.astype(float), (self.size - self.eliminated).astype(float)
-        return float(((m**3 - rest**3) / 3).sum())
-
 
 def plan_elimination(indptr: Ints, indices: Ints, coordinates: Floats) -> Elimination:
-    """Order the unknowns by nested dissection and find the fronts.
-
-    Args:
-        indptr: (n + 1,) of the upper triangle of a symmetric pattern with a full diagonal (CSR).
-        indices: Its columns.
-        coordinates: (nodes, 2) positions of the unknowns; those of a node follow each other and
-            have one pattern.
-
-    Returns:
-        The fronts.
-    """
+    """Order the unknowns of a pattern, see `cholesky.MultifrontalCholesky`, and find the fronts."""
     n = len(indptr) - 1
     block = n // len(coordinates)
     upper = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(n, n))
@@ -112,47 +97,25 @@ def _children(parent: Ints) -> tuple[Ints, Ints]:
     return first, sibling
 
 
-@compiled()
 def _postorder(parent: Ints) -> Ints:
     """Order of the nodes of a forest in which subtrees are contiguous and end with their roots."""
+    # Reversed, it is a depth-first order from a node above all roots, with the last child first.
     n = len(parent)
-    child, sibling = _children(parent)
-    order, stack, count = np.empty(n, np.int32), np.empty(n, np.int32), 0
-    for root in range(n):
-        if parent[root] >= 0:
-            continue
-        stack[0], top = root, 0
-        while top >= 0:
-            v = stack[top]
-            if child[v] == -1:
-                order[count] = v
-                count += 1
-                top -= 1
-            else:
-                top += 1
-                stack[top] = child[v]
-                child[v] = sibling[child[v]]
+    above = np.where(parent >= 0, n - parent, 0)
+    tree = sp.csr_matrix((np.ones(n), (above, n - np.arange(n))), shape=(n + 1, n + 1))
+    order: Ints = n - depth_first_order(tree, 0, return_predecessors=False)[:0:-1]
     return order
 
 
-@compiled()
 def _supernodes(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """First column of each run of columns with the same rows, and the parent of each run."""
     n = len(parent)
-    first, run = np.empty(n + 1, np.int32), np.empty(n, np.int32)
-    number = -1
-    for j in range(n):
-        if j == 0 or parent[j - 1] != j or counts[j - 1] != counts[j] + 1:
-            number += 1
-            first[number] = j
-        run[j] = number
-    first[number + 1] = n
-    up = np.full(number + 1, -1, np.int32)
-    for f in range(number + 1):
-        above = parent[first[f + 1] - 1]
-        if above >= 0:
-            up[f] = run[above]
-    return first[: number + 2], up
+    joined = (parent[:-1] == np.arange(1, n)) & (counts[:-1] == counts[1:] + 1)
+    starts = np.append(True, ~joined)
+    first = np.append(np.flatnonzero(starts), n).astype(np.int32)
+    above = parent[first[1:] - 1]
+    run = np.cumsum(starts) - 1
+    return first, np.where(above >= 0, run[above], -1).astype(np.int32)
 
 
 @compiled()
@@ -163,16 +126,9 @@ def _worth_joining(k: int, share: float) -> bool:
 
 @compiled()
 def _amalgamate(first: Ints, up: Ints, counts: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Join small fronts to their parents.
-
-    Returns:
-        New front of each old one; k, m and parent of each new front.
-    """
+    """Join small fronts to parents: new front of each old one, and k, m and parent of the new."""
     nf = len(up)
-    k, m, zeros = np.empty(nf, np.int32), np.empty(nf, np.int32), np.zeros(nf)
-    into = np.arange(nf)
-    for f in range(nf):
-        k[f], m[f] = first[f + 1] - first[f], counts[first[f]]
+    k, m, zeros, into = np.diff(first), counts[first[:-1]], np.zeros(nf), np.arange(nf)
     for f in range(nf):
         p = up[f]
         if p < 0:

@@ -46,6 +46,17 @@ def test_solvers_of_libraries_take_several_right_hand_sides_and_new_values(monke
             assert solver.solve(b) == pytest.approx(x, rel=1e-12)
 
 
+@pytest.mark.parametrize("name", SOLVERS)
+def test_an_indefinite_matrix_gives_no_numbers_and_the_next_one_does(monkeypatch, name):
+    monkeypatch.setenv(VARIABLE, name)
+    solver = sparse_cholesky(np.array([0, 2, 3], np.int32), np.array([0, 1, 1]), np.eye(2))
+    for values, definite in (((1.0, 2.0, 1.0), False), ((2.0, 1.0, 4.0), True)) * 2:
+        solver.values[:] = values
+        solver.factorise()
+        assert np.isfinite(solver.solve(np.ones(2))).all() == definite
+        assert np.isnan(solver.solve(np.ones(2))).all() != definite
+
+
 @pytest.mark.parametrize("value", [None, "", "own"])
 def test_our_own_solver_is_the_default(monkeypatch, value):
     if value is None:
