@@ -5,21 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnn._seeding import RandomState
 from bnn._validation import Array, check_device, check_integer, check_option
 from bnn.ensembles.networks import Members
+from bnn.function_priors.regressor import PredictiveRegressor
 from bnn.networks.architecture import INITIALISATIONS
 from bnn.noise import Noise
 from bnn.scaling import Bounds
-from bnn.storage import StoredModel
 from bnn.training.settings import Convergence, TrainingSettings
 
 
@@ -31,11 +29,10 @@ class FittedState:
     """Attributes that fitting sets; None until then."""
 
     members_: Members | None = None
-    y_ndim_: int | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class EnsembleRegressor(FittedState, StoredModel, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class EnsembleRegressor(FittedState, PredictiveRegressor):
     """Base of the ensembles, with the hyper-parameters that all of them have."""
 
     n_members: int = 30
@@ -54,12 +51,6 @@ class EnsembleRegressor(FittedState, StoredModel, RegressorMixin, BaseEstimator)
     random_state: RandomState = None
 
     fitted_attributes: ClassVar[tuple[str, ...]] = ("members_", "y_ndim_", "feature_names_")
-
-    def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn that several outputs are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there are members."""
@@ -111,56 +102,23 @@ class EnsembleRegressor(FittedState, StoredModel, RegressorMixin, BaseEstimator)
             NotFittedError: Before fit.
             ValueError: If X does not fit the training data.
         """
-        members = self._fitted_members()
-        return members.sample(validate_data(self, X, reset=False, dtype=float))
+        points = self._checked(X)
+        return self._fitted_members().sample(points)
 
     def _fitted_members(self) -> Members:
         check_is_fitted(self)
         assert self.members_ is not None
         return self.members_
 
-    def predict(
-        self,
-        X: ArrayLike,
-        return_std: bool = False,
-        return_cov: bool = False,
-        total: bool = False,
-    ) -> Any:
-        """Return the predictive mean, and its uncertainty on request.
-
-        Args:
-            X: (n, n_in).
-            return_std: Also return the standard deviation of each output.
-            return_cov: Also return the covariance between the outputs instead.
-            total: Whether the uncertainty includes Σ_noise; else it is epistemic.
-
-        Returns:
-            Mean, of the shape of y; with return_std the standard deviation, of the same shape;
-            with return_cov the covariance, (n, n_out, n_out).
-
-        Raises:
-            NotFittedError: Before fit.
-            ValueError: If both return_std and return_cov are asked for, or X does not fit the
-                training data.
-
-        Source: the predictive moments of an ensemble in the paper, with 1 / (K-1).
-        """
-        if return_std and return_cov:
-            raise ValueError("return_std and return_cov: must not both be True")
-        samples = self.sample(X)
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
+        members = self._fitted_members()
+        samples = members.sample(X)
         mean = samples.mean(axis=0)
-        if not (return_std or return_cov):
-            return self._shaped(mean)
-        noise = self._fitted_members().noise_covariance * total
-        if return_std:
-            variance = samples.var(axis=0, ddof=1) + np.diag(noise)
-            return self._shaped(mean), self._shaped(np.sqrt(variance))
+        if not joint:
+            return mean, samples.var(axis=0, ddof=1), members.noise_covariance
         centred = samples - mean
         covariance = np.einsum("kni,knj->nij", centred, centred) / (len(samples) - 1)
-        return self._shaped(mean), covariance + noise
-
-    def _shaped(self, values: Array) -> Array:
-        return values[:, 0] if self.y_ndim_ == 1 else values
+        return mean, covariance, members.noise_covariance
 
     def penalty(self) -> Array:
         """Return the regularisation term of each member, (K,); zero without a regulariser."""

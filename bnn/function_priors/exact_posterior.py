@@ -1,29 +1,27 @@
 """The exact posterior of a Gaussian process prior, as a scikit-learn estimator."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import block_diag
 from scipy.stats import multivariate_normal
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import Tags, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnn._seeding import RandomState, generator
 from bnn._validation import Array, as_columns, as_points
 from bnn.function_priors.conditioning import Conditioning, NoisyData
 from bnn.function_priors.gaussian_process import GaussianProcessPrior, covariance_root
+from bnn.function_priors.regressor import PredictiveRegressor
 from bnn.noise import Noise, noise_covariance
-from bnn.storage import StoredModel, storable
+from bnn.storage import storable
 
 POINTS = 64  # predicted at a time, since all covariances between them are computed
 
 
 @storable
-class ExactPosterior(StoredModel, RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
+class ExactPosterior(PredictiveRegressor):
     """Exact posterior of a Gaussian process prior given data with Gaussian noise.
 
     It is what an ensemble with the same prior approximates, at a cost of O(N³) for N data, and the
@@ -54,16 +52,9 @@ class ExactPosterior(StoredModel, RegressorMixin, BaseEstimator):  # type: ignor
     )
 
     def __init__(self, prior: GaussianProcessPrior | None = None, *, noise: Noise = 0.1) -> None:
-        self.prior = prior
-        self.noise = noise
+        self.prior, self.noise = prior, noise
 
-    def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn that several outputs are supported."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> ExactPosterior:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Condition the prior on data.
 
         Args:
@@ -85,19 +76,14 @@ class ExactPosterior(StoredModel, RegressorMixin, BaseEstimator):  # type: ignor
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
         return self._condition(prior, noise_covariance(self.noise, n_outputs), points, values)
 
-    def _condition(
-        self, prior: GaussianProcessPrior, noise: Array, X: Array, y: Array
-    ) -> ExactPosterior:
+    def _condition(self, prior: GaussianProcessPrior, noise: Array, X: Array, y: Array) -> Self:
         self.prior_, self.noise_covariance_, self.X_, self.y_ = prior, noise, X, y
         self._data = NoisyData(prior.covariances(X, X), noise)
         self._residual = y - prior.mean_values(X)
         return self
 
     def stored_fields(self) -> dict[str, Any]:
-        """Return the hyper-parameters and the data, see StoredModel.
-
-        The mean of the prior has to be a number or a LinearMean: other functions are refused.
-        """
+        """Return the hyper-parameters and the data; of means, only a LinearMean can be stored."""
         check_is_fitted(self)
         return super().stored_fields()
 
@@ -117,51 +103,6 @@ class ExactPosterior(StoredModel, RegressorMixin, BaseEstimator):  # type: ignor
         self.n_features_in_ = X.shape[1]
         self._condition(self.prior_, noise_covariance(self.noise_covariance_, y.shape[1]), X, y)
 
-    @overload
-    def predict(
-        self, X: ArrayLike, *, return_std: Literal[True], total: bool = False
-    ) -> tuple[Array, Array]: ...
-    @overload
-    def predict(
-        self, X: ArrayLike, *, return_cov: Literal[True], total: bool = False
-    ) -> tuple[Array, Array]: ...
-    @overload
-    def predict(self, X: ArrayLike) -> Array: ...
-    def predict(
-        self,
-        X: ArrayLike,
-        return_std: bool = False,
-        return_cov: bool = False,
-        total: bool = False,
-    ) -> Array | tuple[Array, Array]:
-        """Return the posterior mean, and its uncertainty on request.
-
-        Args:
-            X: (n, n_in).
-            return_std: Whether to return the standard deviation of each output too.
-            return_cov: Whether to return the covariance between the outputs instead.
-            total: Whether the uncertainty includes Σ_noise; else it is epistemic.
-
-        Returns:
-            Mean, of the shape of y; with return_std the standard deviation, of the same shape;
-            with return_cov the covariance at each point, (n, n_out, n_out).
-
-        Raises:
-            ValueError: If both uncertainties are asked for.
-        """
-        if return_std and return_cov:
-            raise ValueError("return_std and return_cov: must not both be True")
-        points = self._checked(X)
-        moments = [self._local(points[rows]) for rows in gen_batches(len(points), POINTS)]
-        mean, covariance = (np.concatenate(parts) for parts in zip(*moments, strict=True))
-        covariance = covariance + total * self.noise_covariance_
-        if return_cov:
-            return self._shaped(mean), covariance
-        if return_std:
-            variance = np.diagonal(covariance, axis1=1, axis2=2)
-            return self._shaped(mean), self._shaped(np.sqrt(np.maximum(variance, 0.0)))
-        return self._shaped(mean)
-
     def joint_moments(self, X: ArrayLike) -> tuple[Array, Array]:
         """Return the joint posterior of f at all points.
 
@@ -174,25 +115,21 @@ class ExactPosterior(StoredModel, RegressorMixin, BaseEstimator):  # type: ignor
         """
         return self._joint(self._checked(X))
 
-    def _checked(self, X: ArrayLike) -> Array:
-        check_is_fitted(self)
-        points: Array = validate_data(self, X, reset=False, dtype=float)
-        return points
-
     def _joint(self, X: Array) -> tuple[Array, Array]:
         cross, own = self.prior_.covariances(X, self.X_), self.prior_.covariances(X, X)
         given = Conditioning.given(self._data, cross, own)
         mean = self.prior_.mean_values(X) + given.correction(self._residual[None])[0]
         return mean, block_diag(*given.covariance)
 
-    def _local(self, X: Array) -> tuple[Array, Array]:
-        """Return the mean (n, n_out) and the covariance at each point (n, n_out, n_out)."""
-        mean, covariance = self._joint(X)
-        n, n_out = mean.shape
-        return mean, np.einsum("jnln->njl", covariance.reshape(n_out, n, n_out, n))
-
-    def _shaped(self, values: Array) -> Array:
-        return values[:, 0] if self.y_ndim_ == 1 else values
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
+        """Take the moments at each point from the joint ones of a few points at a time."""
+        pattern, parts = "jnln->njl" if joint else "jnjn->nj", []
+        for rows in gen_batches(len(X), POINTS):
+            mean, covariance = self._joint(X[rows])
+            n, n_out = mean.shape
+            parts.append((mean, np.einsum(pattern, covariance.reshape(n_out, n, n_out, n))))
+        means, spreads = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return means, spreads, self.noise_covariance_
 
     def sample(self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = None) -> Array:
         """Draw functions from the posterior.

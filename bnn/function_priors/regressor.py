@@ -1,0 +1,73 @@
+"""What the estimators share, exact posterior and ensembles alike: predictions, tags, saving."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bnn._validation import Array
+from bnn.storage import StoredModel
+
+
+class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
+    """Base of the estimators, which have moments of f(x) and a covariance of the noise."""
+
+    y_ndim_: int | None = None  # number of dimensions of y in fit
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn that several outputs are supported."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def predict(
+        self,
+        X: ArrayLike,
+        return_std: bool = False,
+        return_cov: bool = False,
+        total: bool = False,
+    ) -> Any:
+        """Return the predictive mean, and its uncertainty on request.
+
+        Args:
+            X: (n, n_in).
+            return_std: Also return the standard deviation of each output.
+            return_cov: Also return the covariance between the outputs instead.
+            total: Whether the uncertainty includes Σ_noise; else it is epistemic.
+
+        Returns:
+            Mean, of the shape of y; with return_std the standard deviation, of the same shape;
+            with return_cov the covariance at each point, (n, n_out, n_out).
+
+        Raises:
+            NotFittedError: Before fit.
+            ValueError: If both return_std and return_cov are asked for, or X does not fit the
+                training data.
+
+        Source: the predictive moments of an ensemble in the paper, with 1 / (K-1).
+        """
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov: must not both be True")
+        mean, spread, noise = self._moments(self._checked(X), joint=return_cov)
+        if return_cov:
+            return self._shaped(mean), spread + total * noise
+        if return_std:
+            variance = np.maximum(spread + total * np.diag(noise), 0.0)
+            return self._shaped(mean), self._shaped(np.sqrt(variance))
+        return self._shaped(mean)
+
+    def _checked(self, X: ArrayLike) -> Array:
+        """Return X (n, n_in) as float64, after fit, if it fits the training data."""
+        check_is_fitted(self)
+        points: Array = validate_data(self, X, reset=False, dtype=float)
+        return points
+
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
+        """Return means, variances (if joint: covariances) at each point of X, and Σ_noise."""
+        raise NotImplementedError
+
+    def _shaped(self, values: Array) -> Array:
+        return values[:, 0] if self.y_ndim_ == 1 else values
