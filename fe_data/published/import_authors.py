@@ -1,5 +1,6 @@
 """Convert published tables in .pkl files to CSV: find inputs and outputs, put them in our units."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -25,84 +26,49 @@ RANGES = {name: (0.98 * low, 1.02 * high) for name, (low, high) in INPUT_BOUNDS.
     "nu_eff": (0.05, 0.5),
     "p_sigma": (0.0, 1.0),
 }
-# Factors from the unit in a file to ours, by the ending of our column's name.
+UNIT = re.compile("_[GM]Pa$")  # in the names of our columns
+# Factors from the unit in a file to ours.
 UNITS = {
-    "GPa": {"GPa": 1.0, "MPa": 1e-3, "Pa": 1e-9},
-    "MPa": {"MPa": 1.0, "GPa": 1e3, "Pa": 1e-6},
+    "_GPa": {"GPa": 1.0, "MPa": 1e-3, "Pa": 1e-9},
+    "_MPa": {"MPa": 1.0, "GPa": 1e3, "Pa": 1e-6},
     "": {"1": 1.0, "%": 0.01},
 }
 
 
 def convert(path: Path, out: Path) -> tuple[Path, int]:
-    """Write the table in one file as CSV, with a column `group` where there are several groups.
-
-    Args:
-        path: A .pkl file.
-        out: Folder for the CSV file, made when missing.
-
-    Returns:
-        Path of the CSV file and its number of rows.
-
-    Raises:
-        ValueError: The file holds something else than arrays, or no table of the paper.
-    """
+    """Write one .pkl file as CSV, with `group` where there are several; returns path and rows."""
     content = load_arrays(path)
     try:
         groups = find_groups(content)
         values = to_our_units(np.vstack(groups))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    names: list[object] = [*COLUMNS]
-    rows: list[list[object]] = values.tolist()
+    rows: list[list[object]] = [[*COLUMNS], *values.tolist()]
     if len(groups) > 1:
-        names = ["group", *names]
-        numbers = np.repeat(np.arange(len(groups)), [len(group) for group in groups]).tolist()
-        rows = [[number, *row] for number, row in zip(numbers, rows, strict=True)]
-    text = "".join(",".join(map(format_value, row)) + "\n" for row in [names, *rows])
+        numbers = [number for number, group in enumerate(groups) for _ in group]
+        rows = [[n, *row] for n, row in zip(["group", *numbers], rows, strict=True)]
+    text = "".join(",".join(map(format_value, row)) + "\n" for row in rows)
     target = out / f"{path.stem}.csv"
     record.write_atomic(target, text.encode())
     return target, len(values)
 
 
+# Known layouts: an array (n, 9) or (groups, replicates, 9); a pair, or a dictionary, of inputs
+# (n, 4) and outputs (n, 5) or (groups, replicates, 5); a dictionary of columns; a list or
+# dictionary with one of these per group.
 def find_groups(content: Any) -> list[Floats]:
-    """Recognise the layout of a file's content.
-
-    Known are: an array (n, 9) or (groups, replicates, 9); a pair, or a dictionary, of inputs (n, 4)
-    and outputs (n, 5) or (groups, replicates, 5); a dictionary of columns; a list or dictionary
-    with one of these per group.
-
-    Args:
-        content: What `load_arrays` returned.
-
-    Returns:
-        Inputs and outputs (rows, 9) of each group, in the units of the file.
-
-    Raises:
-        ValueError: None of these, with a description of the content, or a value is not finite.
-    """
+    """Inputs and outputs (rows, 9) of each group, in the units of the file."""
     groups = _groups(content)
     if groups is None:
-        table = f"table of {N_INPUTS} inputs and {N_OUTPUTS} outputs"
-        raise ValueError(f"no {table} in {describe(content)}")
+        raise ValueError(f"no table of 4 inputs and 5 outputs in {describe(content)}")
     if not all(np.all(np.isfinite(group)) for group in groups):
         raise ValueError("the table holds values that are not finite")
     return groups
 
 
 def to_our_units(values: Floats) -> Floats:
-    """Convert each column to the unit in its name, chosen by the magnitude of its values.
-
-    A `ValueError` names a column that fits none of its units, and its range.
-
-    Args:
-        values: Inputs and outputs (n, 9) in the units of the file.
-
-    Returns:
-        Inputs and outputs (n, 9) in the units of COLUMNS.
-    """
-    return np.column_stack(
-        [_to_our_unit(*column) for column in zip(COLUMNS, values.T, strict=True)]
-    )
+    """Convert columns (n, 9) to the units of COLUMNS, told by the magnitude of their values."""
+    return np.column_stack(list(map(_to_our_unit, COLUMNS, values.T)))
 
 
 def describe(content: Any, depth: int = 2) -> str:
@@ -120,7 +86,7 @@ def describe(content: Any, depth: int = 2) -> str:
 
 
 def _to_our_unit(name: str, column: Floats) -> Floats:
-    units = UNITS[next((unit for unit in ("GPa", "MPa") if name.endswith(unit)), "")]
+    units = UNITS["".join(UNIT.findall(name))]
     low, high = RANGES[name]
     for factor in units.values():
         scaled = column * factor  # a factor of exactly 1 keeps the published bits
@@ -136,7 +102,7 @@ def _groups(content: Any) -> list[Floats] | None:
     """Tables (rows, 9) of each group; None where the layout is not known."""
     if isinstance(content, dict):
         named = {str(key).lower(): value for key, value in content.items()}
-        columns = [_first(named, (name.lower(), _without_unit(name))) for name in COLUMNS]
+        columns = [_first(named, (n.lower(), UNIT.sub("", n).lower())) for n in COLUMNS]
         if all(column is not None for column in columns):
             table = _array(columns)
             if table is None or table.ndim != 2:
@@ -164,23 +130,18 @@ def _first(named: dict[str, Any], keys: Iterable[str]) -> Any:
     return next((named[key] for key in keys if key in named), None)
 
 
-def _without_unit(name: str) -> str:
-    return name.removesuffix("_GPa").removesuffix("_MPa").lower()
-
-
 def _join(inputs: list[Floats], outputs: list[Floats]) -> list[Floats]:
     """Nine columns for each group; one row of inputs serves all outputs of a group."""
     if len(inputs) == 1 and len(outputs) > 1:
         inputs = [row[None] for row in inputs[0]]
     if len(inputs) != len(outputs):
         raise ValueError(f"{len(inputs)} groups of inputs, but {len(outputs)} of outputs")
+    groups = []
     for x, y in zip(inputs, outputs, strict=True):
         if len(x) not in (1, len(y)):
             raise ValueError(f"{len(x)} rows of inputs, but {len(y)} of outputs")
-    return [
-        np.hstack([np.broadcast_to(x, (len(y), N_INPUTS)), y])
-        for x, y in zip(inputs, outputs, strict=True)
-    ]
+        groups.append(np.hstack([np.broadcast_to(x, (len(y), N_INPUTS)), y]))
+    return groups
 
 
 def _tables(content: Any, width: int) -> list[Floats] | None:

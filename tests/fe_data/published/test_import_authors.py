@@ -139,8 +139,6 @@ def test_code_in_a_file_is_not_run(tmp_path, capsys, protocol):
 BOMB = b"\x80\x04K\x01\x85\x94" + b"".join(
     b"h" + bytes([n]) + b"h" + bytes([n]) + b"\x86\x94" for n in range(60)
 )
-LAST = b"h\x3c"  # the last of these tuples
-DTYPE, SCALAR = b"cnumpy\ndtype\n", b"cnumpy.core.multiarray\nscalar\n"
 
 
 @pytest.mark.parametrize(
@@ -153,29 +151,23 @@ DTYPE, SCALAR = b"cnumpy\ndtype\n", b"cnumpy.core.multiarray\nscalar\n"
         (b"\x80\x04]", "is not a whole pickle file"),
         (np.array([None], dtype=object), "arrays of type 'O8' are not admitted"),
         (np.array(["a"]), "arrays of type 'U1' are not admitted"),
-        (np.zeros(2, dtype=[("a", "f8")]), "structured arrays are not admitted"),
+        (np.zeros(2, dtype=[("a", "f8")]), "arrays of type 'V8' are not admitted"),
         (np.zeros(2, dtype="c16"), "arrays of type 'c16' are not admitted"),
         (np.ma.masked_array([1.0]), "_mareconstruct' is not admitted"),
         (np.matrix([1.0]), "'numpy.matrix' is not admitted"),
         (fractions.Fraction(1, 3), "'fractions.Fraction' is not admitted"),
         (collections.OrderedDict(a=1), "'collections.OrderedDict' is not admitted"),
-        ({1, 2}, "opcode EMPTY_SET is not admitted"),
+        ({1, 2}, "only arrays, numbers and texts are admitted"),
         (print, "is not admitted"),
-        (b"\x80\x04cnumpy\nndarray\n.", "a bare type in place of an array"),
-        (b"\x80\x02cnumpy\ndtype\n(U\x02f8tR.", "a bare type in place of an array"),
+        (b"\x80\x04cnumpy\nndarray\n.", "only arrays, numbers and texts are admitted"),
+        (b"\x80\x02cnumpy\ndtype\n(U\x02f8tR.", "only arrays, numbers and texts are admitted"),
         (b"\x80\x02cnumpy\nload\n.", "'numpy.load' is not admitted"),
-        (b"\x80\x02K\x01K\x02R.", "a call of something else than NumPy's array functions"),
-        (b"\x80\x02]K\x01b.", "a state for something else than a NumPy array"),
+        (b"\x80\x02K\x01K\x02R.", "is not a whole pickle file: 1 argument after"),
+        (b"\x80\x02]K\x01b.", "is not a whole pickle file"),
         (b"\x80\x02K\x01K\x02a.", "is not a whole pickle file: 'int' object has no attribute"),
-        (b"\x80\x02}K\x01\x85K\x02s.", "keys of a dictionary must be texts or integers"),
         (b"\x80\x02](h\x00.", "is not a whole pickle file"),
-        (b"\x80\x04]\x94h\x00a.", "nested too deeply or hold too much"),
-        (BOMB + b".", "nested too deeply or hold too much"),
-        (BOMB + b"}" + LAST + b"K\x01s.", "keys of a dictionary must be texts or integers"),
-        (BOMB + b"\x8c\x01a\x93.", "is not a whole pickle file: STACK_GLOBAL requires str"),
-        (BOMB + b"(" + LAST + b"K\x01d.", "keys of a dictionary must be texts or integers"),
-        (BOMB + SCALAR + DTYPE + LAST + b"\x85RC\x00\x86R.", "not a type of a NumPy array"),
-        (BOMB + DTYPE + LAST + b"\x85R(" + LAST * 6 + b"tb.", "structured arrays are not admitted"),
+        (b"\x80\x04]\x94h\x00a.", "containers are nested too deeply"),
+        (BOMB + b".", "containers are nested too deeply"),
         (b"\x80\x05\x96" + b"\xff" * 7 + b"\x3f.", "is not a whole pickle file"),
         (b"\x80\x04K\x01r\xff\xff\xff\xff.", "no table of 4 inputs and 5 outputs in int"),
     ],
@@ -189,17 +181,11 @@ def test_anything_but_arrays_is_refused_at_once(tmp_path, capsys, content, messa
     assert message in err
 
 
-def test_an_array_cannot_be_repeated_without_end(tmp_path):
-    content = [np.zeros((100_000, 9))] * 100
-    with pytest.raises(UnsafePickle, match="arrays of more than 50000000 numbers in all"):
-        load_arrays(write(tmp_path / "a.pkl", content))
-
-
 def test_an_array_cannot_claim_more_than_its_data(tmp_path):
     data = pickle.dumps(np.arange(4.0), 2)
     for wrong in (5, 2**31 - 1):
         changed = data.replace(b"K\x04\x85", b"J" + struct.pack("<i", wrong) + b"\x85")
-        with pytest.raises(UnsafePickle, match=r"do not fill its shape|without a shape"):
+        with pytest.raises(UnsafePickle, match="cannot reshape array of size 4"):
             load_arrays(write(tmp_path / "a.pkl", changed))
 
 
