@@ -26,19 +26,7 @@ class Purpose(IntEnum):
 
 
 def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
-    """Turn any usual random state into a seed sequence.
-
-    Args:
-        random_state: None (fresh entropy), a non-negative integer, a SeedSequence, or a
-            Generator or RandomState, from which one integer is drawn.
-
-    Returns:
-        The seed sequence.
-
-    Raises:
-        ValueError: If an integer seed is negative.
-        TypeError: If random_state is of another type.
-    """
+    """Turn a random state into a seed sequence; a generator is asked for one integer."""
     if isinstance(random_state, np.random.SeedSequence):
         return random_state
     if isinstance(random_state, np.random.Generator):
@@ -55,29 +43,14 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
 
 
 def generator(random_state: RandomState) -> np.random.Generator:
-    """Return a generator; a Generator passes through, so that it advances.
-
-    Args:
-        random_state: See seed_sequence.
-
-    Returns:
-        The generator.
-    """
+    """Return a generator; a Generator passes through, so that it advances."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(seed_sequence(random_state))
 
 
 def spawn(sequence: np.random.SeedSequence, *address: int) -> np.random.SeedSequence:
-    """Return the seed sequence at an address below another one, without advancing it.
-
-    Args:
-        sequence: The parent.
-        *address: Non-negative integers: the purpose, the number of the member, ...
-
-    Returns:
-        The child; equal addresses give equal children.
-    """
+    """Return the child at an address (purpose, member, ...) of a sequence, without advancing it."""
     return np.random.SeedSequence(
         sequence.entropy, spawn_key=(*sequence.spawn_key, *address), pool_size=sequence.pool_size
     )
@@ -86,28 +59,12 @@ def spawn(sequence: np.random.SeedSequence, *address: int) -> np.random.SeedSequ
 def member_generators(
     sequence: np.random.SeedSequence, n_members: int
 ) -> list[np.random.Generator]:
-    """Return an independent generator for each member.
-
-    Args:
-        sequence: The parent.
-        n_members: Number of members; a member's generator does not depend on this number.
-
-    Returns:
-        The generators, in the members' order.
-    """
+    """Return a generator for each member, which does not depend on their number."""
     return [np.random.default_rng(spawn(sequence, member)) for member in range(n_members)]
 
 
 def member_seeds(sequence: np.random.SeedSequence, n_members: int) -> NDArray[np.uint32]:
-    """Return a 32-bit seed for each member, for the shuffles of the training loop.
-
-    Args:
-        sequence: The parent.
-        n_members: Number of members; a member's seed does not depend on this number.
-
-    Returns:
-        Seeds, (n_members,) uint32.
-    """
+    """Return a seed of the training loop's shuffles for each member, (n_members,) uint32."""
     return np.array(
         [spawn(sequence, member).generate_state(1)[0] for member in range(n_members)],
         dtype=np.uint32,

@@ -26,12 +26,22 @@ def check_integer(name: str, value: object, smallest: int) -> None:
         raise ValueError(f"{name} = {value!r}: must be an integer >= {smallest}")
 
 
-def as_columns(name: str, values: ArrayLike, n: int) -> Array:
-    """Return values of n points, (n,) or (n, n_out), as (n, n_out) float64.
+def check_positive(**values: float) -> None:
+    """Raise ValueError unless each of the named values is positive and finite."""
+    for name, value in values.items():
+        if not 0.0 < value < np.inf:
+            raise ValueError(f"{name} = {value!r}: must be > 0")
 
-    Raises:
-        ValueError: If they have another shape.
-    """
+
+def check_fraction(**values: float) -> None:
+    """Raise ValueError unless each of the named values is in [0, 1)."""
+    for name, value in values.items():
+        if not 0.0 <= value < 1.0:
+            raise ValueError(f"{name} = {value!r}: must be in [0, 1)")
+
+
+def as_columns(name: str, values: ArrayLike, n: int) -> Array:
+    """Return values of n points, (n,) or (n, n_out), as (n, n_out) float64."""
     array = np.asarray(values, dtype=float)
     if array.ndim not in (1, 2) or len(array) != n:
         raise ValueError(f"{name} has shape {array.shape}: must be ({n},) or ({n}, n_out)")
@@ -39,11 +49,7 @@ def as_columns(name: str, values: ArrayLike, n: int) -> Array:
 
 
 def as_points(name: str, X: ArrayLike) -> Array:
-    """Return points as float64.
-
-    Raises:
-        ValueError: If they are not (n, n_in).
-    """
+    """Return points as float64, if they are (n, n_in)."""
     array = np.asarray(X, dtype=float)
     if array.ndim != 2:
         raise ValueError(f"{name} has shape {array.shape}: must be (n, n_in)")

@@ -14,20 +14,7 @@ Noise = float | Sequence[float] | Floats  # standard deviations, or a covariance
 
 
 def noise_covariance(noise: ArrayLike, n_outputs: int) -> Array:
-    """Return Σ_noise.
-
-    Args:
-        noise: Standard deviation, one for all outputs or one for each (n_out,), in units of y; or
-            the covariance matrix (n_out, n_out).
-        n_outputs: Number of outputs.
-
-    Returns:
-        Σ_noise, (n_out, n_out).
-
-    Raises:
-        ValueError: If a standard deviation is not positive, or the matrix has another shape, is
-            not symmetric or not positive definite.
-    """
+    """Return Σ_noise, (n_out, n_out), of standard deviations (one or n_out) or itself."""
     values = np.asarray(noise, dtype=float)
     if values.ndim < 2:
         if values.ndim == 1 and values.shape != (n_outputs,):
@@ -50,19 +37,7 @@ def noise_covariance(noise: ArrayLike, n_outputs: int) -> Array:
 
 
 def replicate_covariance(y: Floats, groups: NDArray[np.generic]) -> Array:
-    """Estimate Σ_noise from repeated runs: the covariance within groups, pooled over groups.
-
-    Args:
-        y: Outputs, (N,) or (N, n_out).
-        groups: Number of the input of each row, (N,); rows with equal numbers are replicates.
-
-    Returns:
-        Σ_noise, (n_out, n_out), unbiased: divided by N less the number of groups.
-
-    Raises:
-        ValueError: If the lengths differ, or there are too few replicates for a covariance that
-            is positive definite.
-    """
+    """Estimate Σ_noise of outputs y from repeated runs, which have equal numbers in groups (N,)."""
     y = as_columns("y", y, len(y))
     if np.shape(groups) != (len(y),):
         raise ValueError(f"groups has shape {np.shape(groups)}: must be ({len(y)},), one per row")
@@ -87,14 +62,7 @@ def resample(
     covariance: Floats,
     generators: list[np.random.Generator],
 ) -> tuple[Floats, Floats]:
-    """Give each member its own version of the data.
-
-    Args:
-        X: (N, n_in).
-        y: (N, n_out).
-        resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
-        covariance: Σ_noise, (n_out, n_out).
-        generators: One for each member.
+    """Give each member its own version of the data X (N, n_in) and y (N, n_out).
 
     Returns:
         Inputs, (N, n_in) or (K, N, n_in), and targets, (K, N, n_out).

@@ -28,11 +28,7 @@ class BoundsScaler:
     high: Floats
 
     def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ValueError: If the bounds have different lengths, are not finite or not increasing.
-        """
+        """Raise ValueError unless the bounds are finite, increasing and (n,) each."""
         low, high = (np.atleast_1d(np.asarray(v, dtype=float)) for v in (self.low, self.high))
         if low.shape != high.shape or low.ndim != 1:
             raise ValueError(f"bounds have shapes {low.shape} and {high.shape}: must be (n,) each")
@@ -121,20 +117,7 @@ class BoundsScaler:
 
 
 def scaler_of(name: str, bounds: Bounds, values: Floats | None, n: int) -> BoundsScaler:
-    """Build the scaler that a bounds parameter asks for.
-
-    Args:
-        name: Of the parameter.
-        bounds: None (no scaling), "data" or (low, high).
-        values: The data, (N, n), for "data".
-        n: Number of columns.
-
-    Returns:
-        The scaler.
-
-    Raises:
-        ValueError: If the bounds are not admissible, or "data" is asked for without data.
-    """
+    """Build the scaler of n columns that parameter `name` asks for; values (N, n) are the data."""
     if bounds is None:
         return BoundsScaler.identity(n)
     if isinstance(bounds, str):

@@ -1,20 +1,19 @@
-"""Anchoring in weight space, Algorithm 2 of the paper."""
+"""Anchoring in weight space, Algorithm 2: the function and the scikit-learn estimator."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from bnn._seeding import (
-    Purpose,
-    RandomState,
-    seed_sequence,
-    spawn,
-)
+from bnn._seeding import Purpose, RandomState, seed_sequence, spawn
 from bnn._validation import Array, Floats, check_option
-from bnn.ensembles.fitting import random_starts, train_to_data
+from bnn.ensembles.fitting import Task, random_starts, train_to_data
 from bnn.ensembles.networks import Members
+from bnn.ensembles.pretrained import PretrainedEnsemble
 from bnn.ensembles.pretraining import Pretrained
-from bnn.noise import Noise, noise_covariance
+from bnn.noise import RESAMPLINGS, Noise, noise_covariance
+from bnn.storage import storable
 from bnn.training.settings import TrainingSettings
 from bnn.weight_priors import WEIGHT_PRIORS, ProperGaussian
 
@@ -51,18 +50,15 @@ def anchor(
         pretrained: Networks from `pretrain`; the weight prior is learnt from all of them.
         X: Inputs, (N, n_in).
         y: Outputs, (N,) or (N, n_out).
-        noise: Standard deviation of the noise, for all outputs or for each, or Σ_noise
-            (n_out, n_out), in the units of y.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y.
         n_members: K, the first of the pre-trained networks; None takes all.
         regulariser: The weight prior p0: "low_rank", "probabilistic_pca", "factorised",
             "generalised_normal", "isotropic", or "none" to leave the term out.
-        anchors: ω0: "pretrained" (the pre-trained weights themselves), "sampled" (drawn from the
-            weight prior), or weights of your own, (K, d).
-        start: "anchors", "random" (a vanilla ensemble's), or weights of your own, (K, d).
+        anchors: ω0: "pretrained", "sampled" (drawn from the weight prior), or weights (K, d).
+        start: "anchors", "random" (a vanilla ensemble's), or weights (K, d).
         optimiser: "adam", or "gauss_newton", which goes to the optimum, uses no settings and needs
-            a proper Gaussian: "probabilistic_pca", "factorised" or "isotropic".
-        resampling: How each member gets its own version of the data: "bootstrap" (rows with
-            replacement), "likelihood" (noise is added to y) or "none".
+            the regulariser "probabilistic_pca", "factorised" or "isotropic".
+        resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
         settings: Of the training loop.
         device: "cpu" or "cuda".
         progress: Whether to show a progress bar.
@@ -72,8 +68,7 @@ def anchor(
         The members.
 
     Raises:
-        ValueError: If an argument is not admissible, or the data do not have the inputs and
-            outputs of the networks.
+        ValueError: If an argument is not admissible, or the data do not fit the networks.
         DivergenceError: If fewer than two members stayed finite.
 
     Warns:
@@ -97,22 +92,11 @@ def anchor(
         check_option("start", start, ("anchors", "random"))
         cold = start == "random"
         first = random_starts(pretrained.architecture, n, seeds) if cold else centres
-    return train_to_data(
-        pretrained.architecture,
-        first,
-        X,
-        y,
-        pretrained.input_scaler,
-        pretrained.output_scaler,
-        noise_covariance(noise, y.shape[1]),
-        resampling,
-        seeds,
-        None if optimiser == "gauss_newton" else settings,
-        device,
-        progress,
-        weight_prior,
-        centres,
-    )
+    scalers = pretrained.input_scaler, pretrained.output_scaler
+    covariance = noise_covariance(noise, y.shape[1])
+    task = Task(pretrained.architecture, X, y, *scalers, covariance, resampling, seeds)
+    chosen = None if optimiser == "gauss_newton" else settings
+    return train_to_data(task, first, chosen, device, progress, weight_prior, centres)
 
 
 def check_anchoring(
@@ -134,3 +118,46 @@ def check_anchoring(
         raise ValueError(
             f"n_pretrained = {n_pretrained}: regulariser = 'probabilistic_pca' needs 3"
         )
+
+
+@storable
+@dataclass(eq=False, repr=False, kw_only=True)
+class AnchoredEnsemble(PretrainedEnsemble):
+    """Ensemble pre-trained to a functional prior, whose members are anchored by their weights.
+
+    Each member is held near its pre-trained weights by a prior over the weights, which is learnt
+    from all pre-trained networks; see `bnn.pretrain` and `bnn.anchor`.
+
+    Args:
+        regulariser: "low_rank", "probabilistic_pca", "factorised", "generalised_normal",
+            "isotropic" or "none"; the weight prior, learnt from all pre-trained networks.
+        anchors: "pretrained" (ω0^[k] themselves) or "sampled" (drawn from the weight prior).
+        optimiser: "adam" for `epochs`, as published, or "gauss_newton", which goes to the optimum;
+            the latter needs a proper Gaussian: "probabilistic_pca", "factorised" or "isotropic".
+        resampling: How each member gets its own version of the data: "bootstrap" (rows with
+            replacement), "likelihood" (noise is added to y) or "none".
+        epochs: Training epochs.
+
+    Attributes:
+        pretrained_: The pre-trained networks, a bnn.Pretrained.
+        members_: The trained networks, a bnn.Members.
+
+    Source: Algorithms 2 and 3 of the paper.
+    """
+
+    regulariser: str = "low_rank"
+    anchors: str = "pretrained"
+    optimiser: str = "adam"
+    resampling: str = "bootstrap"
+    epochs: int = 600
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_option("resampling", self.resampling, RESAMPLINGS)
+        check_anchoring(self.regulariser, self.anchors, self.optimiser, self._most_members)
+        self._settings(self.epochs)
+
+    def _trained(self, X: Array, y: Array) -> Members:
+        pretrained, settings = self._pretrained_for(X, y), self._settings(self.epochs)
+        chosen = self._arguments_of(anchor)
+        return anchor(pretrained, X, y, settings=settings, **chosen)

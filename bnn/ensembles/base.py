@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import warnings
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +23,9 @@ from bnn.noise import Noise
 from bnn.scaling import Bounds
 from bnn.training.settings import Convergence, TrainingSettings
 
+ARGS = re.compile(r"(?<=\nArgs:\n)( .+\n?)+")
+PARAMETER = re.compile(r"^ {4}(\w+): .*(\n {8}.*)*", re.M)
+
 
 class ConstantInputWarning(UserWarning):
     """An input does not vary in the data."""
@@ -33,7 +39,25 @@ class FittedState:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class EnsembleRegressor(FittedState, PredictiveRegressor):
-    """Base of the ensembles, with the hyper-parameters that all of them have."""
+    """Base of the ensembles, with the hyper-parameters that all of them have.
+
+    Args:
+        n_members: Networks trained to data, K.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y.
+        hidden: Widths of the hidden layers.
+        activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
+        init: Initial weights, "glorot" or "he".
+        input_bounds: (low, high) of the inputs, which the networks see scaled to [-1, 1]; "data"
+            takes the range of the data; None scales nothing.
+        output_bounds: The same for the outputs.
+        batch_size: Points per step of Adam; None takes all.
+        learning_rate: Of Adam.
+        bias_correction: Whether Adam corrects its moments' bias; False as in the paper's Table 1.
+        members_at_once: Members trained together by Adam; None takes as many as fit the cache.
+        device: "cpu" or "cuda".
+        progress: Whether to show progress bars.
+        random_state: Seed.
+    """
 
     n_members: int = 30
     noise: Noise = 0.1
@@ -52,19 +76,28 @@ class EnsembleRegressor(FittedState, PredictiveRegressor):
 
     fitted_attributes: ClassVar[tuple[str, ...]] = ("members_", "y_ndim_", "feature_names_")
 
+    def __init_subclass__(cls, settings: type = object, **options: Any) -> None:
+        """Complete the Args of a subclass by those of its bases and of its settings."""
+        super().__init_subclass__(**options)
+        parameters: dict[str, str] = {}
+        for kind in (*cls.__mro__[:0:-1], settings, cls):
+            document = inspect.cleandoc(vars(kind).get("__doc__") or "")
+            for section in ARGS.finditer(document):
+                parameters |= {entry[1]: entry[0] for entry in PARAMETER.finditer(section[0])}
+        cls.__doc__ = ARGS.sub(lambda _: "\n".join(parameters.values()) + "\n", document)
+
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there are members."""
         return self.members_ is not None
 
     def _settings(self, epochs: int, convergence: Convergence | None = None) -> TrainingSettings:
-        return TrainingSettings(
-            epochs=epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            bias_correction=self.bias_correction,
-            convergence=convergence,
-            members_at_once=self.members_at_once,
-        )
+        chosen = self._arguments_of(TrainingSettings)
+        return TrainingSettings(**chosen | {"epochs": epochs, "convergence": convergence})
+
+    def _arguments_of(self, function: Callable[..., object]) -> dict[str, Any]:
+        """Return those hyper-parameters that a function takes, by name."""
+        names = inspect.signature(function).parameters.keys()
+        return {name: v for name, v in self.get_params(deep=False).items() if name in names}
 
     def _check_parameters(self) -> None:
         check_option("init", self.init, INITIALISATIONS)
@@ -88,6 +121,30 @@ class EnsembleRegressor(FittedState, PredictiveRegressor):
             )
         self.y_ndim_ = outputs.ndim
         return inputs, outputs.reshape(len(outputs), -1).astype(float)
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Train the members to data; where there is a prior, after pre-training if needed.
+
+        Args:
+            X: Inputs, (N, n_in).
+            y: Outputs, (N,) or (N, n_out).
+
+        Returns:
+            self.
+
+        Raises:
+            ValueError: If data or hyper-parameters are not admissible, or do not fit the prior.
+            DivergenceError: If fewer than two networks stayed finite.
+
+        Warns:
+            ConvergenceWarning: If Gauss-Newton did not bring all members to their goal.
+        """
+        self.members_ = self._trained(*self._check_data(X, y))
+        return self
+
+    @abstractmethod
+    def _trained(self, X: Array, y: Array) -> Members:
+        """Return networks trained to data X (N, n_in) and y (N, n_out)."""
 
     def sample(self, X: ArrayLike) -> Array:
         """Evaluate every member.
@@ -125,11 +182,7 @@ class EnsembleRegressor(FittedState, PredictiveRegressor):
         return self._fitted_members().penalties
 
     def check_restored(self) -> None:
-        """Check what a file held.
-
-        Raises:
-            ValueError: If the fitted attributes are of other types, or do not fit each other.
-        """
+        """Raise ValueError if a file held attributes of other types, or that do not fit."""
         if self.members_ is None:
             return
         if not isinstance(self.members_, Members):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import qmc
 
 from bnn._seeding import Purpose, RandomState, generator, member_generators, seed_sequence, spawn
-from bnn._validation import Array, check_integer
+from bnn._validation import Array, check_integer, check_positive
 from bnn.ensembles.networks import Members
+from bnn.ensembles.pretrained import PretrainedEnsemble
 from bnn.ensembles.pretraining import Pretrained
 from bnn.function_priors.conditioning import (
     Conditioning,
@@ -21,14 +23,14 @@ from bnn.function_priors.moments import DrawnPrior
 from bnn.gauss_newton.function_space import fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
 from bnn.noise import Noise, noise_covariance, resample
-from bnn.storage import NotStored
+from bnn.storage import NotStored, storable
 
 
 @dataclass(frozen=True)
 class FunctionAnchoring:
     """Settings of `anchor_functions`.
 
-    Attributes:
+    Args:
         points: Measurement points beside the training inputs: a number of them, in a Latin
             hypercube of the input bounds; where pre-training was given points, or the prior is a
             table, at most so many of these.
@@ -51,16 +53,10 @@ class FunctionAnchoring:
     centred: bool = True
 
     def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ValueError: If a field is out of range.
-        """
+        """Raise ValueError if a field is out of range."""
         for name, least in (("points", 1), ("iterations", 1), ("realisations", 2)):
             check_integer(name, getattr(self, name), least)
-        for name in ("nugget", "tolerance"):
-            if not 0.0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} = {getattr(self, name)!r}: must be > 0")
+        check_positive(nugget=self.nugget, tolerance=self.tolerance)
 
 
 SETTINGS = FunctionAnchoring()
@@ -80,22 +76,20 @@ def anchor_functions(
 ) -> Members:
     """Train pre-trained networks to data, each held near its own prior realisation g.
 
-    Member k minimises, with its own perturbed data ỹ and at measurement points X* that hold the
-    training inputs too,
+    Member k minimises, with perturbed data ỹ of its own and at measurement points X* that include
+    the training inputs,
 
         Σ_i (ỹ_i - f(x_i))ᵀ Σ_noise⁻¹ (ỹ_i - f(x_i)) + (f - g)(X*)ᵀ C⁺ (f - g)(X*)
 
-    with the prior's covariance C. Completing the square, this is the distance of f to f*, the
-    realisation conditioned on the data (Matheron's rule), measured with the posterior covariance.
-    For a Gaussian process and networks wide enough, the members are draws from the exact posterior.
+    with the prior's covariance C. This is, up to a constant, the distance of f to the realisation
+    conditioned on the data, f* (Matheron's rule), measured with the posterior covariance. For a
+    Gaussian process and networks wide enough, the members are draws from the exact posterior.
 
     Args:
-        pretrained: Networks from `pretrain`; smooth ("silu") and wide ones, such as (50, 50, 50),
-            follow the posterior realisations best.
+        pretrained: Networks from `pretrain`; smooth ("silu") and wide ones follow f* best.
         X: Inputs, (N, n_in).
         y: Outputs, (N,) or (N, n_out).
-        noise: Standard deviation of the noise, for all outputs or for each, or Σ_noise
-            (n_out, n_out), in the units of y.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y.
         n_members: K, the first of the pre-trained networks; None takes all.
         settings: Measurement points, and when a member has arrived.
         device: "cpu" or "cuda".
@@ -129,20 +123,13 @@ def anchor_functions(
     if settings.centred:
         perturbed += y - perturbed.mean(axis=0)
     targets = posterior.apply(g, scaler.transform(perturbed))
-    result = fit_functions(
-        pretrained.architecture,
-        anchors,
-        inputs,
-        targets,
-        posterior.covariance,
-        settings.nugget,
-        StoppingRule(settings.iterations, loss=settings.tolerance),
-        device,
-        "training" if progress else None,
-    )
-    moved = pretrained.architecture.forward(result.weights.astype(float), inputs) - g
+    metric = posterior.covariance, settings.nugget
+    rule = StoppingRule(settings.iterations, loss=settings.tolerance)
+    architecture, title = pretrained.architecture, "training" if progress else None
+    result = fit_functions(architecture, anchors, inputs, targets, *metric, rule, device, title)
+    moved = architecture.forward(result.weights.astype(float), inputs) - g
     return Members(
-        architecture=pretrained.architecture,
+        architecture=architecture,
         weights=result.weights,
         inputs=points,
         targets=scaler.inverse_transform(targets),
@@ -163,13 +150,8 @@ def _drawn_prior(pretrained: Pretrained) -> DrawnPrior:
     if isinstance(pretrained.prior, NotStored):
         kind = pretrained.prior.kind
         raise ValueError(f"prior: a {kind} is not stored with a model, pre-train again with it")
-    return DrawnPrior(
-        pretrained.prior,
-        pretrained.inputs,
-        len(pretrained.epochs),
-        pretrained.prior_seed,
-        pretrained.sample,
-    )
+    n_drawn, seed = len(pretrained.epochs), pretrained.prior_seed
+    return DrawnPrior(pretrained.prior, pretrained.inputs, n_drawn, seed, pretrained.sample)
 
 
 def _measurement_points(
@@ -181,5 +163,42 @@ def _measurement_points(
         chosen: Array = given[rng.permutation(len(given))[:n_points]]
         return chosen
     uniform = qmc.LatinHypercube(given.shape[1], seed=rng).random(n_points)
-    points: Array = pretrained.input_scaler.inverse_transform(2.0 * uniform - 1.0)
-    return points
+    return pretrained.input_scaler.inverse_transform(2.0 * uniform - 1.0)
+
+
+@storable
+@dataclass(eq=False, repr=False, kw_only=True)
+class FunctionAnchoredEnsemble(PretrainedEnsemble, settings=FunctionAnchoring):
+    """Ensemble pre-trained to a functional prior, whose members are anchored in function space.
+
+    Each member is held near its own prior realisation and follows that realisation conditioned on
+    perturbed data. For a Gaussian process and networks wide enough the members are draws from the
+    exact posterior; see `bnn.pretrain` and `bnn.anchor_functions`.
+
+    Args:
+        activation: Of the hidden layers; smooth networks follow the prior's realisations best.
+
+    Attributes:
+        pretrained_: The pre-trained networks, a bnn.Pretrained.
+        members_: The trained networks, a bnn.Members.
+    """
+
+    hidden: Sequence[int] = (50, 50, 50)
+    activation: str = "silu"
+    n_pretrained: int = 30
+    pretrain_epochs: int = 500
+    points: int = FunctionAnchoring.points
+    nugget: float = FunctionAnchoring.nugget
+    tolerance: float = FunctionAnchoring.tolerance
+    iterations: int = FunctionAnchoring.iterations
+    realisations: int = FunctionAnchoring.realisations
+    centred: bool = FunctionAnchoring.centred
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        FunctionAnchoring(**self._arguments_of(FunctionAnchoring))
+
+    def _trained(self, X: Array, y: Array) -> Members:
+        settings = FunctionAnchoring(**self._arguments_of(FunctionAnchoring))
+        pretrained, chosen = self._pretrained_for(X, y), self._arguments_of(anchor_functions)
+        return anchor_functions(pretrained, X, y, settings=settings, **chosen)

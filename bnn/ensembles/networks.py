@@ -44,11 +44,7 @@ class Networks:
     numbers: Ints
 
     def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ValueError: If an array does not fit the architecture, or weights are not finite.
-        """
+        """Raise ValueError if an array does not fit the architecture, or weights are not finite."""
         n_in, n_out = self.architecture.n_inputs, self.architecture.n_outputs
         check_weights("weights", self.weights, self.architecture)
         K = len(self.weights)
@@ -117,11 +113,7 @@ class Members(Networks):
     bounds: Array | None = None
 
     def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ValueError: See Networks.
-        """
+        """Raise ValueError if an array does not fit the architecture."""
         super().__post_init__()
         n_out = self.architecture.n_outputs
         if self.noise_covariance.shape != (n_out, n_out):
@@ -134,16 +126,13 @@ class Members(Networks):
                 check_weights(name, getattr(self, name), self.architecture)
 
     def sample(self, X: Array) -> Array:
-        """Evaluate every member, in double precision.
+        """Evaluate every member.
 
         Args:
             X: (n, n_in).
 
         Returns:
             f^[k](X), (K, n, n_out), within the bounds of the prior.
-
-        Raises:
-            ValueError: If X has another shape.
         """
         values = super().sample(X)
         return values if self.bounds is None else np.clip(values, *self.bounds)
@@ -159,19 +148,7 @@ def check_weights(name: str, weights: Floats, architecture: Architecture) -> Non
 
 
 def finite_members(n_members: int, diverged: tuple[int, ...], title: str) -> Ints:
-    """Return the numbers of the members that did not diverge, and warn about the others.
-
-    Args:
-        n_members: How many were trained.
-        diverged: Numbers of those that diverged.
-        title: Of the training, for the message.
-
-    Returns:
-        Numbers, (K,).
-
-    Raises:
-        DivergenceError: If fewer than two are left.
-    """
+    """Return the numbers of the members that did not diverge, (K,), and warn about the others."""
     if diverged:
         named = ", ".join(map(str, diverged))
         if n_members - len(diverged) < 2:

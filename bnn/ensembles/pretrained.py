@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
@@ -13,27 +13,8 @@ from bnn.ensembles.base import EnsembleRegressor
 from bnn.ensembles.pretraining import Pretrained, check_pretraining, pretrain
 from bnn.function_priors.samplers import FunctionalPrior
 from bnn.scaling import Bounds, BoundsScaler
-from bnn.storage.values import kept, same
+from bnn.storage import kept, same
 from bnn.training.settings import Convergence
-
-# Hyper-parameters that shape the pre-training: changing one makes it run again.
-SHAPING = (
-    "prior",
-    "n_pretrained",
-    "prior_points",
-    "pretrain_epochs",
-    "convergence",
-    "perturbation",
-    "hidden",
-    "activation",
-    "init",
-    "input_bounds",
-    "output_bounds",
-    "batch_size",
-    "learning_rate",
-    "bias_correction",
-    "random_state",
-)
 
 
 class PretrainedState:
@@ -45,7 +26,18 @@ class PretrainedState:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
-    """Base of ensembles whose networks are fitted to realisations of a prior first."""
+    """Base of ensembles whose networks are fitted to realisations of a prior first.
+
+    Args:
+        prior: Functional prior p(g), see bnn.function_priors; None is a zero-mean Gaussian process
+            with an RBF kernel of variance 1 and length scale 1. A bnn.Pretrained is taken as it
+            is, and the hyper-parameters of pre-training are not used.
+        n_pretrained: Networks pre-trained; the first n_members of them are trained to data.
+        prior_points: M, points at which the prior is fitted.
+        pretrain_epochs: Epochs of pre-training, at most.
+        convergence: A bnn.Convergence that ends pre-training early; None runs all epochs.
+        perturbation: Standard deviation of the members' perturbation of the common start.
+    """
 
     prior: FunctionalPrior | Pretrained | None = field(default=None, kw_only=False)
     n_pretrained: int = 50
@@ -81,10 +73,8 @@ class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
         Members trained before are gone.
 
         Args:
-            X: Points at which the prior is fitted, (M, n_in); None takes those of a TablePrior,
-                else a Latin hypercube of `prior_points` points, to twice the input bounds (to ±2
-                without these). Keep to X where the prior is defined nowhere else; clones do not
-                have it.
+            X: Points at which the prior is fitted, (M, n_in), see `bnn.pretrain`; clones of the
+                estimator do not have them.
             n_features: Number of inputs, where X is None.
 
         Returns:
@@ -109,24 +99,13 @@ class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
         if isinstance(self.prior, Pretrained):
             self.pretrained_ = self.prior
         else:
-            self.pretrained_ = pretrain(
-                self.prior,
-                X,
-                n_features=n_features,
-                n_outputs=None if data[1] is None else data[1].shape[1],
-                prior_points=self.prior_points,
-                n_pretrained=self.n_pretrained,
-                hidden=self.hidden,
-                activation=self.activation,
-                settings=self._settings(self.pretrain_epochs, self.convergence),
-                input_bounds=_range_of(data[0], self.input_bounds),
-                output_bounds=_range_of(data[1], self.output_bounds),
-                init=self.init,
-                perturbation=self.perturbation,
-                device=self.device,
-                progress=self.progress,
-                random_state=self.random_state,
-            )
+            chosen = self._arguments_of(pretrain) | {
+                "n_outputs": None if data[1] is None else data[1].shape[1],
+                "settings": self._settings(self.pretrain_epochs, self.convergence),
+                "input_bounds": _range_of(data[0], self.input_bounds),
+                "output_bounds": _range_of(data[1], self.output_bounds),
+            }
+            self.pretrained_ = pretrain(X=X, n_features=n_features, **chosen)
         self.pretrained_with_ = {"X": X} | {name: getattr(self, name) for name in SHAPING}
 
     def _pretrained_for(self, X: Array, y: Array) -> Pretrained:
@@ -169,11 +148,7 @@ class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
         return stored
 
     def check_restored(self) -> None:
-        """Check what a file held.
-
-        Raises:
-            ValueError: If the fitted attributes are of other types, or do not fit each other.
-        """
+        """Raise ValueError if a file held attributes of other types, or that do not fit."""
         super().check_restored()
         if not isinstance(self.pretrained_, Pretrained):
             raise ValueError(f"pretrained_ is a {type(self.pretrained_).__name__}")
@@ -188,3 +163,8 @@ def _range_of(values: Array | None, bounds: Bounds) -> Bounds:
         return bounds
     scaler = BoundsScaler.fit(values)
     return scaler.low, scaler.high
+
+
+# Changing one of these hyper-parameters makes the pre-training run again.
+NOT_SHAPING = {"n_members", "noise", "members_at_once", "device", "progress"}
+SHAPING = [f.name for f in fields(PretrainedEnsemble) if f.name not in NOT_SHAPING]

@@ -10,22 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bnn._seeding import (
-    Purpose,
-    RandomState,
-    member_generators,
-    member_seeds,
-    seed_sequence,
-    spawn,
-)
+from bnn._seeding import Purpose, RandomState, member_generators, member_seeds, seed_sequence, spawn
 from bnn._validation import Array, Floats, as_columns, as_points, check_integer
 from bnn.ensembles.networks import Networks, finite_members
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
 from bnn.networks.architecture import Architecture
 from bnn.scaling import Bounds, scaler_of
-from bnn.storage import NotStored, storable
-from bnn.storage.values import dataclass_fields, kept
+from bnn.storage import NotStored, dataclass_fields, kept, storable
 from bnn.training.loop import train
 from bnn.training.settings import TrainingSettings
 from bnn.weight_priors import WEIGHT_PRIORS, WeightPrior
@@ -56,11 +48,7 @@ class Pretrained(Networks):
     inputs_given: bool
 
     def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ValueError: See Networks.
-        """
+        """Raise ValueError if an array does not fit the architecture."""
         super().__post_init__()
         if not isinstance(self.prior_seed, np.random.SeedSequence):
             raise ValueError(f"prior_seed = {self.prior_seed}: must be a SeedSequence")
@@ -79,13 +67,8 @@ class Pretrained(Networks):
         Returns:
             The pre-training as if there were only these.
         """
-        chosen = np.asarray(members)
-        return replace(
-            self,
-            weights=self.weights[chosen],
-            targets=self.targets[chosen],
-            numbers=self.numbers[chosen],
-        )
+        by_member = ("weights", "targets", "numbers")
+        return replace(self, **{n: getattr(self, n)[np.asarray(members)] for n in by_member})
 
     def weight_prior(self, regulariser: str) -> WeightPrior | None:
         """Learn a prior p0(ω) from all of the networks.
@@ -124,7 +107,7 @@ class Pretrained(Networks):
                 f"{outside:.0%} of the data lie outside the points at which the prior was fitted, "
                 f"{low} to {high}: give input_bounds, or pre-train at points of your own",
                 PriorRangeWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return X, y
 
@@ -155,10 +138,9 @@ def pretrain(
     """Fit networks to realisations of a functional prior, one each.
 
     Args:
-        prior: p(g), see bnn.function_priors; None is a zero-mean Gaussian process with an RBF
-            kernel of variance 1 and length scale 1.
+        prior: p(g), see bnn.function_priors; None is a GaussianProcessPrior() for n_outputs.
         X: Points at which the prior is fitted, (M, n_in). None takes those of a TablePrior, else a
-            Latin hypercube that reaches to twice the input bounds (to ±2 without bounds).
+            Latin hypercube to twice the input bounds (to ±2 without bounds).
         n_features: Number of inputs; needed where X is None.
         n_outputs: Number of outputs; None takes those of the prior.
         prior_points: M, where X is None.
@@ -166,8 +148,7 @@ def pretrain(
         hidden: Widths of the hidden layers.
         activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
         settings: Of the training loop.
-        input_bounds: (low, high) of the inputs, which the networks see scaled to [-1, 1]; None
-            scales nothing.
+        input_bounds: (low, high), which the networks see scaled to [-1, 1]; None scales nothing.
         output_bounds: The same for the outputs.
         init: Of the common start, "glorot" or "he".
         perturbation: Standard deviation of each network's perturbation of the common start.
@@ -179,8 +160,7 @@ def pretrain(
         The pre-trained networks.
 
     Raises:
-        ValueError: If an argument is not admissible, or the prior returns something else than
-            finite values of n_outputs outputs.
+        ValueError: If an argument is not admissible, or values of the prior are not.
         DivergenceError: If fewer than two networks stayed finite.
 
     Source: Algorithm 3 of the paper.
@@ -209,15 +189,12 @@ def pretrain(
     scaler = scaler_of("input_bounds", input_bounds, None, n_in)
     output_scaler = scaler_of("output_bounds", output_bounds, None, n_out)
     architecture = Architecture((n_in, *hidden, n_out), activation)
+    start = _perturbed_starts(architecture, n_pretrained, init, perturbation, seeds)
+    data = scaler.transform(inputs), output_scaler.transform(realisations)
+    shuffles = member_seeds(spawn(seeds, Purpose.PRETRAINING), n_pretrained)
+    title = "pre-training" if progress else None
     result = train(
-        architecture,
-        _perturbed_starts(architecture, n_pretrained, init, perturbation, seeds),
-        scaler.transform(inputs),
-        output_scaler.transform(realisations),
-        settings,
-        seeds=member_seeds(spawn(seeds, Purpose.PRETRAINING), n_pretrained),
-        device=device,
-        progress="pre-training" if progress else None,
+        architecture, start, *data, settings, seeds=shuffles, device=device, progress=title
     )
     numbers = finite_members(n_pretrained, result.diverged, "pre-training")
     return Pretrained(

@@ -1,16 +1,81 @@
-"""Vanilla ensemble, Algorithm 1 of the paper, as a scikit-learn estimator."""
+"""Vanilla ensemble, Algorithm 1 of the paper: the function and the scikit-learn estimator."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from numpy.typing import ArrayLike
-
-from bnn._validation import check_option
+from bnn._seeding import RandomState, seed_sequence
+from bnn._validation import Array, as_columns, as_points, check_integer, check_option
 from bnn.ensembles.base import EnsembleRegressor
-from bnn.ensembles.fitting import train_vanilla
-from bnn.noise import RESAMPLINGS
+from bnn.ensembles.fitting import Task, random_starts, train_to_data
+from bnn.ensembles.networks import Members
+from bnn.networks.architecture import Architecture
+from bnn.noise import RESAMPLINGS, Noise, noise_covariance
+from bnn.scaling import Bounds, scaler_of
 from bnn.storage import storable
+from bnn.training.settings import TrainingSettings
+
+SETTINGS = TrainingSettings(epochs=400)
+
+
+def train_vanilla(
+    X: Array,
+    y: Array,
+    *,
+    noise: Noise = 0.1,
+    n_members: int = 30,
+    resampling: str = "likelihood",
+    hidden: Sequence[int] = (20, 20, 20, 20),
+    activation: str = "leaky_relu",
+    settings: TrainingSettings = SETTINGS,
+    input_bounds: Bounds = None,
+    output_bounds: Bounds = None,
+    init: str = "glorot",
+    device: str = "cpu",
+    progress: bool = False,
+    random_state: RandomState = None,
+) -> Members:
+    """Train networks from independent random starts, each to its own version of the data.
+
+    Args:
+        X: Inputs, (N, n_in).
+        y: Outputs, (N,) or (N, n_out).
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y.
+        n_members: K.
+        resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
+        hidden: Widths of the hidden layers.
+        activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
+        settings: Of the training loop.
+        input_bounds: (low, high), scaled to [-1, 1]; "data" takes their range; None scales nothing.
+        output_bounds: The same for the outputs.
+        init: "glorot" or "he".
+        device: "cpu" or "cuda".
+        progress: Whether to show a progress bar.
+        random_state: Seed.
+
+    Returns:
+        The members.
+
+    Raises:
+        ValueError: If an argument is not admissible.
+        DivergenceError: If fewer than two members stayed finite.
+
+    Source: Algorithm 1 of the paper.
+    """
+    X = as_points("X", X)
+    y = as_columns("y", y, len(X))
+    check_integer("n_members", n_members, 2)
+    architecture = Architecture((X.shape[1], *hidden, y.shape[1]), activation)
+    seeds = seed_sequence(random_state)
+    scalers = (
+        scaler_of("input_bounds", input_bounds, X, X.shape[1]),
+        scaler_of("output_bounds", output_bounds, y, y.shape[1]),
+    )
+    covariance = noise_covariance(noise, y.shape[1])
+    task = Task(architecture, X, y, *scalers, covariance, resampling, seeds)
+    start = random_starts(architecture, n_members, seeds, init)
+    return train_to_data(task, start, settings, device, progress)
 
 
 @storable
@@ -19,23 +84,6 @@ class VanillaEnsemble(EnsembleRegressor):
     """Deep ensemble with resampled data and independent random starts.
 
     Args:
-        n_members: Networks trained to data, K.
-        noise: Standard deviation of the noise, for all outputs or for each, or Σ_noise
-            (n_out, n_out), in the units of y.
-        hidden: Widths of the hidden layers.
-        activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
-        init: Initial weights, "glorot" or "he".
-        input_bounds: (low, high) of the inputs, which the networks see scaled to [-1, 1]; "data"
-            takes the range of the data; None scales nothing.
-        output_bounds: The same for the outputs.
-        batch_size: Points per step; None takes all.
-        learning_rate: Of Adam.
-        bias_correction: Whether Adam corrects the bias of its moments; False as in the published
-            Table 1.
-        members_at_once: Members trained together; None takes as many as fit the cache.
-        device: "cpu" or "cuda".
-        progress: Whether to show progress bars.
-        random_state: Seed.
         resampling: How each member gets its own version of the data: "bootstrap" (rows with
             replacement), "likelihood" (noise is added to y) or "none".
         epochs: Training epochs.
@@ -54,35 +102,6 @@ class VanillaEnsemble(EnsembleRegressor):
         check_option("resampling", self.resampling, RESAMPLINGS)
         self._settings(self.epochs)
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> VanillaEnsemble:
-        """Train the members.
-
-        Args:
-            X: Inputs, (N, n_in).
-            y: Outputs, (N,) or (N, n_out).
-
-        Returns:
-            self.
-
-        Raises:
-            ValueError: If the data or a hyper-parameter is not admissible.
-            DivergenceError: If fewer than two members stayed finite.
-        """
-        X, y = self._check_data(X, y)
-        self.members_ = train_vanilla(
-            X,
-            y,
-            noise=self.noise,
-            n_members=self.n_members,
-            resampling=self.resampling,
-            hidden=self.hidden,
-            activation=self.activation,
-            settings=self._settings(self.epochs),
-            input_bounds=self.input_bounds,
-            output_bounds=self.output_bounds,
-            init=self.init,
-            device=self.device,
-            progress=self.progress,
-            random_state=self.random_state,
-        )
-        return self
+    def _trained(self, X: Array, y: Array) -> Members:
+        settings, chosen = self._settings(self.epochs), self._arguments_of(train_vanilla)
+        return train_vanilla(X, y, settings=settings, **chosen)

@@ -15,13 +15,8 @@ from bnn.training.loop import TrainingResult
 class Metric:
     """The covariance S + δ² I that residuals are measured with.
 
-    Args:
-        blocks: Diagonal blocks of S, (B, m, m) with B m = n_out n.
-        nugget: δ.
-
-    Attributes:
-        blocks: Of S + δ² I.
-        directions: Their effective number tr S (S + δ² I)⁻¹, at least 1.
+    S has diagonal blocks (B, m, m) with B m = n_out n. The effective number of directions is
+    tr S (S + δ² I)⁻¹, at least 1.
     """
 
     def __init__(self, blocks: Tensor, nugget: float) -> None:
@@ -47,16 +42,10 @@ class Metric:
 
 
 class FunctionFit:
-    """Objective eᵀ (S + δ² I)⁻¹ e per direction, with e = f^ω(X) - t.
+    """Objective eᵀ (S + δ² I)⁻¹ e per direction, with e = f^ω(X) - t and targets t (k, n, n_out).
 
     The damped Gauss-Newton step -Jᵀ (J Jᵀ + λ (S + δ² I))⁻¹ e needs one system in the residuals,
     which are fewer than the weights. λ is relative to the mean diagonals of both terms.
-
-    Args:
-        architecture: The networks.
-        X: (n, n_in).
-        targets: t, (k, n, n_out).
-        metric: S + δ² I.
     """
 
     def __init__(
@@ -66,12 +55,12 @@ class FunctionFit:
         self._targets = targets
 
     def loss(self, weights: Tensor, members: Tensor) -> Tensor:
-        """See levenberg_marquardt.Problem."""
+        """Return the objective, (k,)."""
         values = self._architecture.forward(weights, self._X)
         return self._metric.mean_square(self._residuals(values, members))
 
     def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> Tensor:
-        """See levenberg_marquardt.Problem."""
+        """Return damped Gauss-Newton steps, (k, d)."""
         state = Linearisation(self._architecture, weights, self._X)
         kernels = state.tangent_kernel()
         scale = kernels.diagonal(dim1=1, dim2=2).mean(dim=1) / self._metric.mean_diagonal
@@ -88,29 +77,14 @@ def fit_functions(
     architecture: Architecture,
     weights: Floats,
     X: Floats,
-    targets: Floats,
-    covariance: Floats,
-    nugget: float,
+    targets: Floats,  # t, (K, n, n_out)
+    covariance: Floats,  # diagonal blocks of S, (B, m, m)
+    nugget: float,  # δ
     rule: StoppingRule,
     device: str = "cpu",
     progress: str | None = None,
 ) -> TrainingResult:
-    """Minimise eᵀ (S + δ² I)⁻¹ e with e = f^ω(X) - t for each network.
-
-    Args:
-        architecture: The networks.
-        weights: Start, (K, d).
-        X: (n, n_in).
-        targets: t, (K, n, n_out).
-        covariance: Diagonal blocks of S, (B, m, m) with B m = n_out n.
-        nugget: δ.
-        rule: When a member ends; its loss is the objective divided by Metric.directions.
-        device: "cpu" or "cuda".
-        progress: Title of a progress bar; None for silence.
-
-    Returns:
-        The fitted networks.
-    """
+    """Minimise eᵀ (S + δ² I)⁻¹ e per direction, e = f^ω(X) - t, from weights (K, d)."""
     place = torch.device(device)
     points, goals, blocks = (
         torch.as_tensor(v, dtype=torch.float64, device=place) for v in (X, targets, covariance)

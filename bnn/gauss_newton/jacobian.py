@@ -13,13 +13,7 @@ from bnn.networks.architecture import Architecture
 
 
 class Linearisation:
-    """Values of k networks at fixed points, and products with their Jacobians J.
-
-    Args:
-        architecture: The networks.
-        weights: ω, (k, d) float64.
-        X: (n, n_in) or (k, n, n_in) float64.
-    """
+    """Values of k networks with weights (k, d) at fixed points X, and products with Jacobians J."""
 
     def __init__(self, architecture: Architecture, weights: Tensor, X: Tensor) -> None:
         activation = ACTIVATIONS[architecture.activation]

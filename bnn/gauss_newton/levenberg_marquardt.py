@@ -19,8 +19,7 @@ from bnn.training.execution import run_groups
 from bnn.training.loop import TrainingResult
 
 _DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-2, 1e-8, 1e8
-# Entries of the matrices of a group of members.
-_GROUP_ENTRIES = 4_000_000
+_GROUP_ENTRIES = 4_000_000  # of the matrices of a group of members
 
 
 class Problem(Protocol):
@@ -37,29 +36,17 @@ class Problem(Protocol):
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """When a member counts as fitted.
+    """When a member counts as fitted."""
 
-    Attributes:
-        iterations: Number of iterations, at most.
-        loss: Done when the objective is at most this.
-        decrease: Done when a step lowered the objective by at most this fraction of it.
-    """
-
-    iterations: int
-    loss: float = -np.inf
-    decrease: float = 0.0
+    iterations: int  # at most
+    loss: float = -np.inf  # done when the objective is at most this
+    decrease: float = 0.0  # done when a step lowered it by at most this fraction
 
 
 def minimise(
     problem: Problem, weights: Tensor, rule: StoppingRule, stop: threading.Event
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Fit k members at once; a step of a member is kept where it helps.
-
-    Args:
-        problem: The objectives.
-        weights: Start, (k, d) float64.
-        rule: When to end.
-        stop: Ends all once it is set.
+    """Fit k members at once from weights (k, d) float64; a step of a member is kept where it helps.
 
     Returns:
         Weights, (k, d), the record of the objective, (iterations + 1, k), and which members
@@ -98,28 +85,12 @@ def minimise(
 def fit_members(
     make_problem: Callable[[Ints, torch.device], Problem],
     weights: Floats,
-    n_entries: int,
+    n_entries: int,  # of the largest matrix of one member
     rule: StoppingRule,
     device: str = "cpu",
     progress: str | None = None,
 ) -> TrainingResult:
-    """Fit K members, group by group, side by side on the cores.
-
-    Args:
-        make_problem: (members, device) → their problem.
-        weights: Start, (K, d).
-        n_entries: Numbers in the largest matrix of one member.
-        rule: When a member ends.
-        device: "cpu" or "cuda".
-        progress: Title of a progress bar; None for silence.
-
-    Returns:
-        The fitted networks; their losses are the objective at the start and after each iteration,
-        and their epochs are iterations.
-
-    Warns:
-        ConvergenceWarning: If the budget ended members.
-    """
+    """Fit K members from weights (K, d), group by group, side by side on the cores."""
     place = torch.device(device)
     size = max(_GROUP_ENTRIES // n_entries, 1)
     groups = np.array_split(np.arange(len(weights)), -(-len(weights) // size))
@@ -145,5 +116,6 @@ def fit_members(
             ConvergenceWarning,
             stacklevel=4,
         )
+    # The losses are the objective at the start and after each iteration, the epochs are iterations.
     fitted = torch.cat(networks).cpu().numpy().astype(np.float32)
     return TrainingResult(fitted, losses[: iterations.max() + 1], iterations, ())

@@ -18,14 +18,7 @@ class WeightFit:
 
     With u = ω - ω0, r = f - y and damping λ P⁻¹ the Gauss-Newton step is
     -u' - P Jᵀ (J P Jᵀ + (1 + λ) Σ)⁻¹ (r - J u') with u' = u / (1 + λ): one system in the data.
-
-    Args:
-        architecture: The networks.
-        X: (N, n_in) or (k, N, n_in).
-        y: (k, N, n_out).
-        noise: Σ, (n_out, n_out).
-        prior: P.
-        anchors: ω0, (k, d).
+    Data are X (N, n_in) or (k, N, n_in) and y (k, N, n_out), the anchors ω0 are (k, d).
     """
 
     def __init__(
@@ -43,13 +36,13 @@ class WeightFit:
         self._noise = torch.kron(noise, torch.eye(y.shape[1], dtype=y.dtype, device=y.device))
 
     def loss(self, weights: Tensor, members: Tensor) -> Tensor:
-        """See levenberg_marquardt.Problem."""
+        """Return the objective, (k,)."""
         residual = self._architecture.forward(weights, self._inputs(members)) - self._y[members]
         data = torch.einsum("kni,ij,knj->k", residual, self._precision, residual)
         return data + self._prior.quadratic(weights - self._anchors[members])
 
     def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> Tensor:
-        """See levenberg_marquardt.Problem."""
+        """Return damped Gauss-Newton steps, (k, d)."""
         state = Linearisation(self._architecture, weights, self._inputs(members))
         jacobian = state.jacobian()
         moved = self._prior.multiply(jacobian)
@@ -68,8 +61,8 @@ class WeightFit:
 def fit_weights(
     architecture: Architecture,
     start: Floats,
-    X: Floats,
-    y: Floats,
+    X: Floats,  # (N, n_in) or (K, N, n_in)
+    y: Floats,  # (K, N, n_out)
     noise: Floats,
     covariance: DiagonalPlusLowRank[Array],
     rule: StoppingRule,
@@ -77,23 +70,7 @@ def fit_weights(
     device: str = "cpu",
     progress: str | None = None,
 ) -> TrainingResult:
-    """Bring each network from its start to the optimum of Algorithm 2's objective.
-
-    Args:
-        architecture: The networks.
-        start: (K, d).
-        X: (N, n_in) or (K, N, n_in).
-        y: (K, N, n_out).
-        noise: Σ_noise, (n_out, n_out).
-        covariance: P, of the prior of the weights.
-        rule: When a member ends.
-        anchors: ω0, (K, d).
-        device: "cpu" or "cuda".
-        progress: Title of a progress bar; None for silence.
-
-    Returns:
-        The fitted networks.
-    """
+    """Bring each network from its start (K, d) to the optimum of Algorithm 2's objective."""
     place = torch.device(device)
 
     def tensor(values: Floats) -> Tensor:

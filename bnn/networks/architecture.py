@@ -22,14 +22,7 @@ Weights = TypeVar("Weights", Floats, Tensor)
 
 @dataclass(frozen=True)
 class Layer:
-    """Where one layer's kernel and bias lie in a weight vector.
-
-    Attributes:
-        index: l, from 0.
-        n_in: Inputs of the layer.
-        n_out: Outputs of the layer.
-        start: First weight; the kernel (n_in, n_out) is stored by rows, then the bias.
-    """
+    """Where layer `index` lies in a weight vector: kernel (n_in, n_out) by rows, then the bias."""
 
     index: int
     n_in: int
@@ -66,11 +59,7 @@ class Architecture:
     activation: str = "leaky_relu"
 
     def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ValueError: If a width is not a positive integer or the activation is unknown.
-        """
+        """Raise ValueError unless widths are positive integers and the activation is known."""
         object.__setattr__(self, "widths", tuple(self.widths))
         if len(self.widths) < 2 or any(
             not isinstance(w, int | np.integer) or w < 1 for w in self.widths

@@ -16,21 +16,14 @@ from bnn.networks.activations import ACTIVATIONS
 from bnn.networks.architecture import Architecture
 from bnn.training.matmul import products_on
 
-# In float32 numbers.
-CACHE_LINE = 16
+CACHE_LINE = 16  # in float32 numbers
 
 
 class LayerBlocks:
-    """One flat buffer of k weight vectors, layer by layer.
-
-    Args:
-        architecture: The layout.
-        k: Number of networks.
-        device: Where the buffer lies.
-    """
+    """One flat buffer of the weight vectors of k networks, layer by layer."""
 
     def __init__(self, architecture: Architecture, k: int, device: torch.device) -> None:
-        self.slices = [slice(s.start, s.stop) for s in architecture.layers]
+        self.slices = [slice(layer.start, layer.stop) for layer in architecture.layers]
         # Blocks start at cache lines and end in padding: matrix products depend, in the last bit,
         # on the alignment, and vector instructions round differently from the remainder loop.
         starts = [0]
@@ -64,34 +57,24 @@ def with_ones(X: Tensor) -> Tensor:
 
 
 class Pass:
-    """Forward and backward pass of k networks on batches of one size.
+    """Forward and backward pass of k networks on batches of one size; gradients are overwritten.
 
     Arrays are (k, features, batch): the batch, a multiple of the vector length, is the fast axis.
     All views are made once, since making them costs as much time as small products.
-
-    Args:
-        architecture: The networks.
-        weights: Their weights.
-        gradients: Overwritten by backward().
-        batch: Points per network in a pass.
     """
 
     def __init__(
-        self,
-        architecture: Architecture,
-        weights: LayerBlocks,
-        gradients: LayerBlocks,
-        batch: int,
+        self, architecture: Architecture, weights: LayerBlocks, gradients: LayerBlocks, batch: int
     ) -> None:
         self._activation = ACTIVATIONS[architecture.activation]
         k, device, widths = len(weights.blocks[0]), weights.flat.device, architecture.widths
         products = products_on(device)
-        operand, self._multiply = products.operand, products.multiply
+        self._operand = operand = products.operand
+        self._multiply = products.multiply
         self._z = [torch.empty(k, n, batch, device=device) for n in widths[1:]]
         self._deltas = [torch.empty_like(z) for z in self._z]
         hidden = [torch.ones(k, n + 1, batch, device=device) for n in widths[1:-1]]
         self._outlets = [values[:, :-1] for values in hidden]
-        self._operand = operand
         self._hidden = [operand(values) for values in hidden]
         self._products = [operand(z) for z in self._z]
         self._forward = [operand(matrix.transpose(1, 2)) for matrix in weights.matrices]
@@ -106,25 +89,11 @@ class Pass:
         return self._deltas[-1]
 
     def inputs(self, X: Tensor) -> Any:
-        """Prepare inputs for forward() and backward(), as a view.
-
-        Args:
-            X: With ones appended, (k, batch, n_in + 1).
-
-        Returns:
-            What the products of this machine take, (k, n_in + 1, batch).
-        """
+        """View inputs X with ones appended, (k, batch, n_in + 1), as the products take them."""
         return self._operand(X.transpose(1, 2))
 
     def forward(self, inputs: Any) -> Tensor:
-        """Evaluate the networks.
-
-        Args:
-            inputs: From inputs().
-
-        Returns:
-            Outputs, (k, n_out, batch), a buffer of this object.
-        """
+        """Evaluate the networks at what inputs() returned: (k, n_out, batch), a buffer."""
         for index, outlet in enumerate(self._outlets):
             self._multiply(self._forward[index], inputs, self._products[index])
             self._activation.forward(self._z[index], outlet)
@@ -133,11 +102,7 @@ class Pass:
         return self._z[-1]
 
     def backward(self, inputs: Any) -> None:
-        """Write ∂loss/∂ω to the gradients, given ∂loss/∂f in self.delta.
-
-        Args:
-            inputs: As in the forward pass before.
-        """
+        """Write ∂loss/∂ω to the gradients, given the inputs and ∂loss/∂f in self.delta."""
         multiply, errors = self._multiply, self._errors
         for index in range(len(self._z) - 1, 0, -1):
             below = index - 1

@@ -24,17 +24,8 @@ Result = TypeVar("Result")
 def run_groups(
     function: Callable[[Part, threading.Event], Result], groups: Sequence[Part], workers: int
 ) -> list[Result]:
-    """Map a function over groups.
-
-    Args:
-        function: (group, stop) → result; it should return soon once the event `stop` is set.
-        groups: Its arguments.
-        workers: Threads, each with single-threaded operations; 1 stays in this thread.
-
-    Returns:
-        The results, in the order of the groups.
-    """
-    stop = threading.Event()
+    """Map function(group, stop) over groups in single-threaded threads; one worker needs none."""
+    stop = threading.Event()  # once set, functions should return soon
     if workers == 1:
         return [function(group, stop) for group in groups]
     threads = torch.get_num_threads()
@@ -50,15 +41,8 @@ def run_groups(
 
 
 def capture(function: Callable[[], None], restore: Callable[[], None]) -> Callable[[], object]:
-    """Record a function of fixed buffers as a CUDA graph.
-
-    Args:
-        function: Launches the kernels; must not allocate what outlives it, nor read results.
-        restore: Undoes what running the function changed.
-
-    Returns:
-        The replay of the graph, equivalent to the function.
-    """
+    """Record a function of fixed buffers as a CUDA graph, and return its replay."""
+    # The function must not allocate what outlives it, nor read results; restore undoes its changes.
     side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):

@@ -39,7 +39,7 @@ class TrainingResult:
 
     Attributes:
         weights: (K, d) float32.
-        losses: Data term, mean over the points of an epoch, (epochs, K); NaN after a member ended.
+        losses: Data term, mean over the points, (epochs, K); NaN after a member ended.
         epochs: Epochs that each member ran, (K,).
         diverged: Numbers of the members whose weights or losses are not finite.
     """
@@ -58,20 +58,10 @@ def default_group_size(architecture: Architecture, device: torch.device) -> int:
 
 
 def member_groups(n_members: int, size: int, workers: int = 1) -> list[Ints]:
-    """Split members 0..K-1 into groups of about equal size.
-
-    The results do not depend on the groups, to the last bit: a group starts at a multiple of 16
-    members, so that the matrices of a member are aligned in the same way in any group, and it has
-    at least two members, since products of single matrices take another path.
-
-    Args:
-        n_members: K.
-        size: Members in a group, roughly.
-        workers: The number of groups is a multiple of this, where there are enough members.
-
-    Returns:
-        The members of each group; a last group of one member holds it twice.
-    """
+    """Split members 0..K-1 into groups of about `size`; their number is a multiple of `workers`."""
+    # The results do not depend on the groups, to the last bit: a group starts at a multiple of 16
+    # members, so that the matrices of a member are aligned in the same way in any group, and it has
+    # at least two members, since products of single matrices take another path.
     n = -(-max(round(n_members / size), 1) // workers) * workers
     n = min(n, -(-n_members // CACHE_LINE))
     starts = np.unique([CACHE_LINE * round(n_members * i / n / CACHE_LINE) for i in range(n)])
@@ -82,13 +72,7 @@ def member_groups(n_members: int, size: int, workers: int = 1) -> list[Ints]:
 
 
 class ConvergenceMonitor:
-    """Ends each member by its own losses, so that its end does not depend on the others.
-
-    Args:
-        criterion: When a member is trained; None never ends one.
-        variances: Variance of each member's targets, (k,).
-        group: The members.
-    """
+    """Ends each member by its own losses and the variances (k,) of its targets alone."""
 
     def __init__(
         self, criterion: Convergence | None, variances: Floats, group: MemberGroup
@@ -171,15 +155,10 @@ def train(
     with tqdm(total=total, desc=progress, disable=progress is None, unit="epoch") as bar:
 
         def run(members: Ints, stop: threading.Event) -> Part:
+            data = X if np.ndim(X) == 2 else X[members], y[members]
+            goal = objective.of(members)
             group = MemberGroup(
-                architecture,
-                weights[members],
-                X if np.ndim(X) == 2 else X[members],
-                y[members],
-                settings,
-                seeds[members],
-                objective.of(members),
-                place,
+                architecture, weights[members], *data, settings, seeds[members], goal, place
             )
             return _train_group(group, y[members], settings, bar, stop)
 

@@ -18,25 +18,14 @@ from bnn._validation import check_option
 class Products:
     """Batched products out[k] = A[k] B[k] of prepared matrices (k, m, n) and (k, n, p).
 
-    Attributes:
-        operand: Tensor → what multiply takes, a view of it; made once, since views cost time.
-        multiply: (A, B, out) → out ← A B. The last axis of out, and the last or the last but
-            one of B, must be contiguous.
+    The last axis of out, and the last or the last but one of B, must be contiguous.
     """
 
-    operand: Callable[[Tensor], Any]
-    multiply: Callable[[Any, Any, Any], object]
+    operand: Callable[[Tensor], Any]  # tensor → view that multiply takes; making it costs time
+    multiply: Callable[[Any, Any, Any], object]  # (A, B, out) → out ← A B
 
 
-def _identity(tensor: Tensor) -> Tensor:
-    return tensor
-
-
-def _bmm(A: Tensor, B: Tensor, out: Tensor) -> None:
-    torch.bmm(A, B, out=out)
-
-
-TORCH = Products(_identity, _bmm)
+TORCH = Products(lambda tensor: tensor, lambda A, B, out: torch.bmm(A, B, out=out))
 
 
 @functools.cache
@@ -47,18 +36,7 @@ def _has_wide_vectors() -> bool:
 
 
 def products_on(device: torch.device) -> Products:
-    """Choose the products of a device.
-
-    Args:
-        device: Where the matrices lie.
-
-    Returns:
-        Our own products on processors with 512-bit vectors, see bnn.training.avx512, unless the
-        environment variable BNN_PRODUCTS is "torch"; those of PyTorch elsewhere.
-
-    Raises:
-        ValueError: If BNN_PRODUCTS is neither "own" nor "torch".
-    """
+    """Choose a device's products: our own with 512-bit vectors, unless BNN_PRODUCTS=torch."""
     choice = os.environ.get("BNN_PRODUCTS", "own")
     check_option("BNN_PRODUCTS", choice, ("own", "torch"))
     if choice == "own" and device.type == "cpu" and _has_wide_vectors():

@@ -47,31 +47,19 @@ def _float32(values: Floats, device: torch.device) -> Tensor:
 
 
 class MemberData:
-    """The data of k members in the shuffled order of the current epoch.
-
-    Args:
-        X: (N, n_in) or (k, N, n_in).
-        y: (k, N, n_out).
-        seeds: One for each member, (k,).
-        shuffled: Whether the order changes from epoch to epoch.
-        device: Device of the data.
-    """
+    """Data X (N, n_in) or (k, N, n_in) and y (k, N, n_out), in the order of the current epoch."""
 
     def __init__(
         self, X: Floats, y: Floats, seeds: NDArray[np.uint32], shuffled: bool, device: torch.device
     ) -> None:
         k, n = y.shape[:2]
-        inputs = with_ones(_float32(X, device))
-        targets = _float32(y, device)
+        inputs, targets = with_ones(_float32(X, device)), _float32(y, device)
         self._offset = n * torch.arange(k, device=device)[:, None]
         self._shared = inputs.ndim == 2
         shape = (k, n, inputs.shape[-1])
         self.X = inputs.expand(shape).clone(memory_format=torch.contiguous_format)
         self.y = targets.clone()
-        self._X, self._y = (
-            inputs.reshape(-1, inputs.shape[-1]),
-            targets.reshape(-1, targets.shape[-1]),
-        )
+        self._X, self._y = inputs.flatten(0, -2), targets.flatten(0, -2)
         self._shuffler = Shuffler(seeds, n, device) if shuffled else None
 
     def shuffle(self, epoch: int) -> None:
@@ -86,13 +74,7 @@ class MemberData:
 
 
 class Adam:
-    """Fused Adam on one flat buffer.
-
-    Args:
-        weights: Changed in place by step().
-        gradients: Read by step().
-        settings: Step size, moments, bias correction.
-    """
+    """Fused Adam on one flat buffer of weights, changed in place, and one of gradients."""
 
     def __init__(self, weights: Tensor, gradients: Tensor, settings: TrainingSettings) -> None:
         self._weights, self._gradients = weights, gradients
@@ -115,14 +97,9 @@ class Adam:
         self._count.add_(1.0)
         # The function of torch.optim that ends here takes longer than some of the products.
         torch.ops.aten._fused_adam_(
-            [self._weights],
-            [self._gradients],
-            [first],
-            [second],
-            [],
-            [self._count],
+            [self._weights], [self._gradients], [first], [second], [], [self._count],
             **self._constants,
-        )
+        )  # fmt: skip
 
     def reset(self) -> None:
         """Forget the moments."""
@@ -132,18 +109,7 @@ class Adam:
 
 
 class MemberGroup:
-    """k members under training.
-
-    Args:
-        architecture: The networks.
-        weights: Start, (k, d).
-        X: (N, n_in) or (k, N, n_in).
-        y: (k, N, n_out).
-        settings: Of the training loop.
-        seeds: One for each member, (k,).
-        objective: Noise precision and penalty.
-        device: Where everything lies.
-    """
+    """k members under training on X (N, n_in) or (k, N, n_in) and y (k, N, n_out)."""
 
     def __init__(
         self,

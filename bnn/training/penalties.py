@@ -23,11 +23,7 @@ class Regulariser(Protocol):
     """A penalty on the distance of the weights from their anchors."""
 
     def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
-        """Lay the constants out by layers on a device.
-
-        Args:
-            slices: Columns of each layer.
-            device: Where the blocks lie.
+        """Lay the constants out by layers, columns `slices`, on a device.
 
         Returns:
             (differences ω - ω0, gradients, scale) → adds scale · ∂penalty/∂ω to the gradients.
@@ -36,12 +32,7 @@ class Regulariser(Protocol):
 
 
 class GaussianRegulariser:
-    """Σ_j p_j (ω_j - ω0_j)² - |Fᵀ (ω - ω0)|², of a proper Gaussian density.
-
-    Args:
-        precision: p, (d,).
-        factor: F, (d, r), with F Fᵀ <= diag(p); r may be zero.
-    """
+    """Σ_j p_j (ω_j - ω0_j)² - |Fᵀ (ω - ω0)|² with p (d,) and F (d, r), of a proper Gaussian."""
 
     def __init__(self, precision: Floats, factor: Floats) -> None:
         self.precision = np.asarray(precision, dtype=float)
@@ -63,12 +54,7 @@ class GaussianRegulariser:
 
 
 class PowerRegulariser:
-    """2 Σ_j (|ω_j - ω0_j| / α_j)^β_j, of a generalised normal density.
-
-    Args:
-        alpha: Scales, (d,).
-        beta: Shapes, (d,).
-    """
+    """2 Σ_j (|ω_j - ω0_j| / α_j)^β_j with α and β (d,), of a generalised normal density."""
 
     # |δ|^(β-1) has a pole at δ = 0 for β < 1, where every member starts: distances under
     # this fraction of α count as zero.
@@ -97,11 +83,7 @@ class PowerRegulariser:
 
 
 class LowRankRegulariser:
-    """|Fᵀ (ω - ω0)|², with F Fᵀ = Σ0⁺ = (K-1) V S⁻² Vᵀ.
-
-    Args:
-        factor: F, (d, r).
-    """
+    """|Fᵀ (ω - ω0)|² with F (d, r) and F Fᵀ = Σ0⁺ = (K-1) V S⁻² Vᵀ."""
 
     def __init__(self, factor: Floats) -> None:
         self.factor = np.asarray(factor, dtype=float)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from bnn._validation import check_integer
+from bnn._validation import check_fraction, check_integer, check_positive
 from bnn.storage import storable
 
 
@@ -26,14 +24,8 @@ class Convergence:
     window: int = 50
 
     def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ValueError: If a field is out of range.
-        """
-        for name in ("residual_variance", "improvement"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise ValueError(f"{name} = {getattr(self, name)}: must be in [0, 1)")
+        """Raise ValueError if a field is out of range."""
+        check_fraction(residual_variance=self.residual_variance, improvement=self.improvement)
         check_integer("window", self.window, 1)
 
 
@@ -64,17 +56,9 @@ class TrainingSettings:
     members_at_once: int | None = None
 
     def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ValueError: If a field is out of range.
-        """
+        """Raise ValueError if a field is out of range."""
         for name in ("epochs", "batch_size", "members_at_once"):
             if getattr(self, name) is not None or name == "epochs":
                 check_integer(name, getattr(self, name), 1)
-        for name in ("learning_rate", "epsilon"):
-            if not 0.0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} = {getattr(self, name)!r}: must be > 0")
-        for name in ("beta1", "beta2"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise ValueError(f"{name} = {getattr(self, name)!r}: must be in [0, 1)")
+        check_positive(learning_rate=self.learning_rate, epsilon=self.epsilon)
+        check_fraction(beta1=self.beta1, beta2=self.beta2)

@@ -18,13 +18,7 @@ def _mix(x: Tensor) -> Tensor:
 
 
 class Shuffler:
-    """Permutations of n points for k members.
-
-    Args:
-        seeds: One for each member, (k,) uint32.
-        n: Number of points, below 2^30.
-        device: Where the permutations are made.
-    """
+    """Permutations of n < 2^30 points for k members with seeds (k,) uint32."""
 
     def __init__(self, seeds: NDArray[np.uint32], n: int, device: torch.device) -> None:
         self._seeds = torch.as_tensor(seeds.astype(np.int64), device=device)[:, None]
@@ -32,14 +26,7 @@ class Shuffler:
         self._bits = max(int(n - 1).bit_length(), 1)
 
     def permutations(self, epoch: int) -> Tensor:
-        """Return the order of the points in an epoch.
-
-        Args:
-            epoch: Number of the epoch.
-
-        Returns:
-            Indices, (k, n) int64, each row a permutation.
-        """
+        """Return the order of the points in an epoch, (k, n) int64, each row a permutation."""
         member = _mix((self._seeds + (epoch * 0x9E3779B9)) & _MASK)
         member = _mix(member ^ self._seeds)
         # The index in the low bits makes the keys distinct, so that sorting values is enough.
