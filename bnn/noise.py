@@ -24,9 +24,8 @@ def noise_covariance(noise: ArrayLike, n_outputs: int) -> Array:
         return np.diag(np.broadcast_to(values, (n_outputs,)) ** 2)
     if values.shape != (n_outputs, n_outputs):
         raise ValueError(f"noise has shape {values.shape}: must be ({n_outputs}, {n_outputs})")
-    if not np.isfinite(values).all() or not np.allclose(
-        values, values.T, atol=1e-8 * np.abs(values).max()
-    ):
+    largest = np.abs(values).max()
+    if not (np.isfinite(largest) and np.allclose(values, values.T, atol=1e-8 * largest)):
         raise ValueError("noise: the covariance must be symmetric and finite")
     smallest = np.linalg.eigvalsh(values)[0]
     if smallest <= 0:
@@ -56,11 +55,7 @@ def replicate_covariance(y: Floats, groups: NDArray[np.generic]) -> Array:
 
 
 def resample(
-    X: Floats,
-    y: Floats,
-    resampling: str,
-    covariance: Floats,
-    generators: list[np.random.Generator],
+    X: Floats, y: Floats, resampling: str, covariance: Floats, generators: list[np.random.Generator]
 ) -> tuple[Floats, Floats]:
     """Give each member its own version of the data X (N, n_in) and y (N, n_out).
 

@@ -31,9 +31,8 @@ class FunctionAnchoring:
     """Settings of `anchor_functions`.
 
     Args:
-        points: Measurement points beside the training inputs: a number of them, in a Latin
-            hypercube of the input bounds; where pre-training was given points, or the prior is a
-            table, at most so many of these.
+        points: Number of measurement points beside the training inputs, in a Latin hypercube of
+            the input bounds; chosen from the points of pre-training where these were given.
         nugget: Standard deviation δ of what a network may miss everywhere, in the networks' units;
             less than a third of the prior's.
         tolerance: A member ends when its mean squared distance to the posterior realisation is
@@ -41,8 +40,7 @@ class FunctionAnchoring:
         iterations: Largest number of Gauss-Newton iterations per member.
         realisations: Drawn for the covariance of a prior without a kernel.
         centred: Whether a Gaussian process's realisations and the perturbations of the data are
-            shifted to have, over the members, their exact means. The mean of the ensemble then has
-            no sampling error; the covariance (with K-1) stays unbiased.
+            shifted to have, over the members, their exact means.
     """
 
     points: int = 200

@@ -13,7 +13,7 @@ from bnn.ensembles.base import EnsembleRegressor
 from bnn.ensembles.pretraining import Pretrained, check_pretraining, pretrain
 from bnn.function_priors.samplers import FunctionalPrior
 from bnn.scaling import Bounds, BoundsScaler
-from bnn.storage import kept, same
+from bnn.storage.values import kept, same
 from bnn.training.settings import Convergence
 
 

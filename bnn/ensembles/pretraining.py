@@ -17,7 +17,8 @@ from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
 from bnn.networks.architecture import Architecture
 from bnn.scaling import Bounds, scaler_of
-from bnn.storage import NotStored, dataclass_fields, kept, storable
+from bnn.storage import NotStored, storable
+from bnn.storage.values import dataclass_fields, kept
 from bnn.training.loop import train
 from bnn.training.settings import TrainingSettings
 from bnn.weight_priors import WEIGHT_PRIORS, WeightPrior
@@ -39,8 +40,7 @@ class Pretrained(Networks):
     Attributes:
         prior: The functional prior; NotStored after loading, if no file can hold it.
         prior_seed: Seed of the realisations.
-        inputs_given: Whether the inputs were given or tabulated, so that the prior may be defined
-            nowhere else.
+        inputs_given: Whether the inputs were given, so that the prior may exist only there.
     """
 
     prior: FunctionalPrior | NotStored
@@ -234,15 +234,11 @@ def _check_shape(prior: tuple[int, int], data: tuple[int, int]) -> None:
 
 
 def _perturbed_starts(
-    architecture: Architecture,
-    n_pretrained: int,
-    init: str,
-    perturbation: float,
-    seeds: np.random.SeedSequence,
+    architecture: Architecture, n: int, init: str, scale: float, seeds: np.random.SeedSequence
 ) -> Floats:
-    """Return the common start ω_init with a perturbation for each network, (K, d) float32."""
+    """Return the common start ω_init, perturbed for each of n networks, (n, d) float32."""
     start = architecture.initial_weights(1, spawn(seeds, Purpose.START), init)
-    generators = member_generators(spawn(seeds, Purpose.PERTURBATION), n_pretrained)
+    generators = member_generators(spawn(seeds, Purpose.PERTURBATION), n)
     noise = np.stack([rng.standard_normal(start.shape[1]) for rng in generators])
-    perturbed: Floats = (start + perturbation * noise).astype(np.float32)
+    perturbed: Floats = (start + scale * noise).astype(np.float32)
     return perturbed

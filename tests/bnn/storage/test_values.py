@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bnn import RBF, Convergence, GaussianProcessPrior, LinearMean, NotStored
-from bnn.storage import kept, plain, restored, same
+from bnn.storage.values import kept, plain, restored, same
 
 
 def through_json(value):

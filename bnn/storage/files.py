@@ -1,16 +1,11 @@
-"""Models on disk: NumPy arrays and JSON in one .npz file, without pickle.
-
-Values become JSON types and arrays; only objects of registered kinds are admitted.
-"""
+"""Reading and writing the files of models."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 import sklearn
@@ -18,129 +13,10 @@ import torch
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
+from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored
+
 FORMAT, VERSION = "bnn", 3
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-NUMBERS = "fiub"  # kinds of arrays that are stored: floats, integers and booleans
-Arrays: TypeAlias = dict[str, NDArray[Any]]
-T = TypeVar("T", bound=type)
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Objects that files may hold: fields() gives what make() takes, which validates."""
-
-    type: type
-    fields: Callable[[Any], dict[str, Any]]
-    make: Callable[..., Any]
-
-
-KINDS: dict[str, Kind] = {}
-
-
-def register(kind: type, fields: Callable[[Any], dict[str, Any]], make: Callable[..., Any]) -> None:
-    """Let files hold objects of a type, under its name; make() raises ValueError or TypeError."""
-    KINDS[_name(kind)] = Kind(kind, fields, make)
-
-
-def _name(kind: type) -> str:
-    """Return the name in files; scikit-learn has classes that are called as ours are."""
-    name = kind.__name__
-    return f"sklearn.{name}" if kind.__module__.startswith("sklearn.") else name
-
-
-def dataclass_fields(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass by name."""
-    return {field.name: getattr(value, field.name) for field in fields(value)}
-
-
-def storable(kind: T) -> T:
-    """Let files hold objects of a class, by its fields or its stored_fields and from_stored."""
-    # stored_fields returns the arguments of from_stored; a dataclass needs neither.
-    to_fields = getattr(kind, "stored_fields", dataclass_fields)
-    register(kind, to_fields, getattr(kind, "from_stored", kind))
-    return kind
-
-
-@storable
-@dataclass(frozen=True)
-class NotStored:
-    """Stands in a loaded model for a value that no file can hold, such as a function.
-
-    Attributes:
-        kind: Name of the value's type.
-    """
-
-    kind: str
-
-
-def plain(value: Any, arrays: Arrays, path: str = "") -> Any:
-    """Turn a value into JSON types, lists for tuples; move each array in it to `arrays` once."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray) and value.dtype.kind in NUMBERS:
-        path = next((p for p, array in arrays.items() if array is value), path)
-        arrays[path] = value
-        return {"array": path}
-    if isinstance(value, tuple | list):
-        return [plain(part, arrays, f"{path}.{i}") for i, part in enumerate(value)]
-    name = _name(type(value))
-    kind = KINDS.get(name)
-    if kind is None or type(value) is not kind.type:
-        raise TypeError(f"{path}: a {type(value).__name__} cannot be stored")
-    parts = kind.fields(value).items()
-    return {name: {key: plain(part, arrays, f"{path}.{key}".strip(".")) for key, part in parts}}
-
-
-def restored(tree: Any, array: Callable[[str], NDArray[Any]]) -> Any:
-    """Make the value again that `plain` turned into JSON types; array() finds arrays by path."""
-    if isinstance(tree, list):
-        return tuple(restored(part, array) for part in tree)
-    if not isinstance(tree, dict):
-        return tree
-    ((name, content),) = tree.items()
-    if name == "array":
-        return array(content)
-    if name not in KINDS:
-        raise ValueError(f"unknown kind {name!r}")
-    return KINDS[name].make(**{key: restored(part, array) for key, part in content.items()})
-
-
-def kept(value: Any) -> Any:
-    """Return a value that files can hold, or its NotStored."""
-    try:
-        plain(value, {})
-    except TypeError:
-        return NotStored(type(value).__name__)
-    return value
-
-
-def same(first: Any, second: Any) -> bool:
-    """Tell whether two values are equal; one that files cannot hold is equal to itself alone."""
-    if first is second:
-        return True
-    found: tuple[Arrays, Arrays] = ({}, {})
-    try:
-        trees = plain(first, found[0]), plain(second, found[1])
-    except TypeError:
-        return False
-    pairs = (np.array_equal(array, found[1][path]) for path, array in found[0].items())
-    return bool(trees[0] == trees[1]) and all(pairs)
-
-
-def _seed(entropy: Any, spawn_key: Any, pool_size: int) -> np.random.SeedSequence:
-    if pool_size > 64:  # a file must not choose how much memory is taken
-        raise ValueError(f"pool_size = {pool_size}")
-    return np.random.SeedSequence(entropy, spawn_key=spawn_key, pool_size=pool_size)
-
-
-register(dict, dict, dict)
-register(
-    np.random.SeedSequence,
-    lambda seed: {name: getattr(seed, name) for name in ("entropy", "spawn_key", "pool_size")},
-    _seed,
-)
 
 
 class StoredModel:
