@@ -18,9 +18,8 @@ Entry j n + i of a vector is point i of output j. Matrices are given by their di
 Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve, solve_triangular
@@ -61,19 +60,14 @@ def check_nugget(nugget: float, blocks: Array, n_outputs: int) -> None:
 
 
 class NoisyData:
-    """The covariance H C Hᵀ + Σ_noise of the data, factorised once.
-
-    Args:
-        blocks: Diagonal blocks of H C Hᵀ, (n_out, N, N) or (1, n_out N, n_out N).
-        noise: Σ_noise, (n_out, n_out), in the same units. Blocks stay apart while it is diagonal.
-    """
+    """H C Hᵀ + Σ_noise, factorised, from H C Hᵀ by blocks, which stay apart if Σ_noise is diagonal."""
 
     def __init__(self, blocks: Array, noise: Array) -> None:
         n_data = blocks.shape[0] * blocks.shape[1] // len(noise)
-        variances = np.diag(noise)
+        variances, identity = np.diag(noise), np.eye(n_data)
         self.apart = len(blocks) == len(noise) and np.array_equal(noise, np.diag(variances))
-        each = variances[:, None, None] * np.eye(n_data)
-        noises = each if self.apart else np.kron(noise, np.eye(n_data))[None]
+        each = variances[:, None, None] * identity
+        noises = each if self.apart else np.kron(noise, identity)[None]
         self._factors = [cho_factor(block) for block in self.arranged(blocks) + noises]
 
     def arranged(self, blocks: Array) -> Array:
@@ -99,28 +93,14 @@ class NoisyData:
 
 @dataclass(frozen=True)
 class Conditioning:
-    """The affine map from prior realisations to posterior ones at the points X.
+    """The affine map from prior realisations to posterior ones at the points X."""
 
-    Attributes:
-        gains: G by blocks, (B, m, p), for p data in a block.
-        covariance: S by blocks, (B, m, m).
-    """
-
-    gains: Array
-    covariance: Array
+    gains: Array  # G by blocks, (B, m, p), for p data in a block
+    covariance: Array  # S by blocks, (B, m, m)
 
     @classmethod
-    def of(cls, prior_blocks: Array, noise: Array, n_data: int) -> Conditioning:
-        """Condition on the first points.
-
-        Args:
-            prior_blocks: C, (n_out, n, n) or (1, n_out n, n_out n).
-            noise: Σ_noise, (n_out, n_out), in the same units.
-            n_data: N, number of the points that are data.
-
-        Returns:
-            The map. Blocks stay apart while Σ_noise is diagonal.
-        """
+    def of(cls, prior_blocks: Array, noise: Array, n_data: int) -> Self:
+        """Condition a prior with the blocks of C on the first N = n_data points."""
         outputs = len(noise) // len(prior_blocks)  # in each block
         n = prior_blocks.shape[1] // outputs
         data = (np.arange(outputs)[:, None] * n + np.arange(n_data)).ravel()
@@ -128,31 +108,14 @@ class Conditioning:
         return cls.given(NoisyData(cross[:, data], noise), cross, prior_blocks)
 
     @classmethod
-    def given(cls, data: NoisyData, cross: Array, prior_blocks: Array) -> Conditioning:
-        """Condition on factorised data.
-
-        Args:
-            data: The data.
-            cross: Diagonal blocks of C Hᵀ, (n_out, m, N) or (1, n_out m, n_out N).
-            prior_blocks: Diagonal blocks of C, (n_out, m, m) or (1, n_out m, n_out m).
-
-        Returns:
-            The map.
-        """
+    def given(cls, data: NoisyData, cross: Array, prior_blocks: Array) -> Self:
+        """Condition on factorised data, with the blocks of C Hᵀ (cross) and of C (prior)."""
         cross = data.arranged(cross)
         gains = data.gains(cross)
         return cls(gains, data.arranged(prior_blocks) - gains @ cross.swapaxes(1, 2))
 
     def apply(self, realisations: Array, targets: Array) -> Array:
-        """Apply Matheron's rule.
-
-        Args:
-            realisations: g at X, with the data first, (K, n, n_out).
-            targets: ỹ, (K, N, n_out).
-
-        Returns:
-            f*, (K, n, n_out).
-        """
+        """Return f*, (K, n, n_out), of realisations g, data first, and targets ỹ (K, N, n_out)."""
         return realisations + self.correction(targets - realisations[:, : targets.shape[1]])
 
     def correction(self, misfit: Array) -> Array:

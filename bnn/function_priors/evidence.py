@@ -1,7 +1,5 @@
 """Choice of a Gaussian process prior by the evidence p(y | X), the GP's marginal likelihood."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 
@@ -19,15 +17,11 @@ from bnn.noise import Noise, noise_covariance
 
 # Bounds of the search: length scales relative to the range of the input, variances relative to the
 # variance of the output.
-LENGTHSCALES = (0.025, 25.0)
-VARIANCES = (1e-4, 1e2)
+LENGTHSCALES, VARIANCES = (0.025, 25.0), (1e-4, 1e2)
 WIDE = 10.0  # prior deviation of a mean's coefficient, relative to what the data's spread suggests
 # Warnings of a search that has arrived: a length scale is at its bound because the input does not
 # matter, or only rounding errors are left to be gained along the last direction.
-ARRIVED = (
-    ".*close to the specified (lower|upper) bound",
-    "lbfgs failed to converge[^\\n]*\\nABNORMAL",
-)
+AT_BOUND, ROUNDING = ".*close to the specified", "lbfgs failed to converge[^\\n]*\\nABNORMAL"
 
 
 def fit_prior(
@@ -78,12 +72,13 @@ def fit_prior(
     if any(not 0 <= i < X.shape[1] for i in chosen):
         raise ValueError(f"mean_features = {chosen}: must be among 0 to {X.shape[1] - 1}")
     variances = np.diag(noise_covariance(noise, y.shape[1]))
-    kernels, means = [], np.zeros(y.shape[1])
-    if intercept and coefficient_variance is None:
-        means = y.mean(axis=0)
+    centred = intercept and coefficient_variance is None
+    means = y.mean(axis=0) if centred else np.zeros(y.shape[1])
+    search = {"n_restarts_optimizer": restarts, "random_state": random_state}
+    kernels = []
     for column, variance in zip((y - means).T, variances, strict=True):
         linear = _linear(X, column, chosen, intercept, coefficient_variance)
-        kernels.append(_maximise(X, column, variance, linear, restarts, random_state))
+        kernels.append(_maximise(X, column, variance, linear, **search))
     mean = LinearMean(np.zeros((y.shape[1], X.shape[1])), means) if means.any() else 0.0
     return GaussianProcessPrior(mean, kernels, n_outputs=len(kernels))
 
@@ -103,36 +98,25 @@ def _linear(
     """Return the kernel of the mean, None if there is no mean."""
     if not chosen and not intercept:
         return None
+    offset = WIDE**2 * y.var() if variance is None else variance
     slopes = np.zeros(X.shape[1])
-    if variance is not None:
-        slopes[chosen] = variance
-        return Linear(tuple(slopes), variance if intercept else 0.0)
-    slopes[chosen] = WIDE**2 * y.var() / X.var(axis=0)[chosen]
+    slopes[chosen] = offset / X.var(axis=0)[chosen] if variance is None else variance
     if not intercept:
         return Linear(tuple(slopes))
-    return Linear(tuple(slopes), WIDE**2 * y.var(), tuple(X.mean(axis=0)))
+    return Linear(tuple(slopes), offset, tuple(X.mean(axis=0)) if variance is None else 0.0)
 
 
 def _maximise(
-    X: Array,
-    y: Array,
-    noise_variance: float,
-    linear: Linear | None,
-    restarts: int,
-    random_state: int | None,
+    X: Array, y: Array, noise_variance: float, linear: Linear | None, **search: int | None
 ) -> sk.Kernel:
     """Return the RBF kernel of largest evidence, plus the kernel of the mean."""
     ranges, spread = np.ptp(X, axis=0), y.var()
     lengthscales = sk.RBF(0.5 * ranges, np.outer(ranges, LENGTHSCALES))
     kernel = sk.ConstantKernel(spread, np.multiply(spread, VARIANCES)) * lengthscales
-    regressor = GaussianProcessRegressor(
-        kernel if linear is None else kernel + linear,
-        alpha=noise_variance,
-        n_restarts_optimizer=restarts,
-        random_state=random_state,
-    )
+    whole = kernel if linear is None else kernel + linear
+    regressor = GaussianProcessRegressor(whole, alpha=noise_variance, **search)
     with warnings.catch_warnings():
-        for message in ARRIVED:
+        for message in (AT_BOUND, ROUNDING):
             warnings.filterwarnings("ignore", message, ConvergenceWarning)
         regressor.fit(X, y)
     found = regressor.kernel_ if linear is None else regressor.kernel_.k1
@@ -152,11 +136,9 @@ def lengthscales(prior: GaussianProcessPrior) -> Array:
     Raises:
         ValueError: If a kernel is of another kind.
     """
-    one = isinstance(prior.kernel, sk.Kernel)
-    found = []
-    for kernel in [prior.kernel] * prior.n_outputs if one else prior.kernel:
-        rbf = kernel.k1 if isinstance(kernel, sk.Sum) else kernel
-        if not isinstance(rbf, RBF):
-            raise ValueError(f"kernel = {kernel}: must be an RBF, or its sum with a linear kernel")
-        found.append(rbf.lengthscale)
-    return np.array(found)
+    found = [kernel.k1 if isinstance(kernel, sk.Sum) else kernel for kernel in prior.kernels]
+    if not all(isinstance(rbf, RBF) for rbf in found):
+        raise ValueError(
+            f"kernel = {prior.kernel}: must be an RBF, or its sum with a linear kernel"
+        )
+    return np.array([rbf.lengthscale for rbf in found])

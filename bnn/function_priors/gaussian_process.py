@@ -1,7 +1,5 @@
 """Gaussian process priors: a mean, one kernel for each output, bounds, safe sampling."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -42,11 +40,6 @@ class GaussianProcessPrior:
     bounds: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
 
     def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ValueError: If a field does not fit n_outputs.
-        """
         if self.n_outputs < 1:
             raise ValueError(f"n_outputs = {self.n_outputs}: must be >= 1")
         if not isinstance(self.kernel, sk.Kernel) and len(self.kernel) != self.n_outputs:
@@ -56,17 +49,21 @@ class GaussianProcessPrior:
         if len(self.bounds) != 2:
             raise ValueError(f"bounds = {self.bounds}: must be (low, high)")
         low, high = self._limits
-        for limit in (low, high):
-            if limit.shape not in {(), (self.n_outputs,)}:
-                raise ValueError(f"bounds = {self.bounds}: one per side, or {self.n_outputs}")
+        if not {low.shape, high.shape} <= {(), (self.n_outputs,)}:
+            raise ValueError(f"bounds = {self.bounds}: one per side, or {self.n_outputs}")
         if not np.all(low < high):
             raise ValueError(f"bounds = {self.bounds}: low must be below high")
 
     @property
+    def kernels(self) -> list[sk.Kernel]:
+        """The kernel of each output."""
+        one = isinstance(self.kernel, sk.Kernel)
+        return [self.kernel] * self.n_outputs if one else list(self.kernel)
+
+    @property
     def _per_output(self) -> bool:
-        return (
-            self.features is not None and len(self.features) > 0 and np.ndim(self.features[0]) > 0
-        )
+        features = () if self.features is None else self.features
+        return len(features) > 0 and np.ndim(features[0]) > 0
 
     def _features_of(self, output: int, n_features: int) -> list[int]:
         """Return the numbers of the inputs that the kernel of one output sees."""
@@ -89,9 +86,8 @@ class GaussianProcessPrior:
         Returns:
             k(A, B), (n, m).
         """
-        kernel = self.kernel if isinstance(self.kernel, sk.Kernel) else self.kernel[output]
         chosen = self._features_of(output, A.shape[1])
-        values: Array = kernel(A[:, chosen], B[:, chosen])
+        values: Array = self.kernels[output](A[:, chosen], B[:, chosen])
         return values
 
     def covariances(self, A: Array, B: Array) -> Array:
@@ -119,20 +115,18 @@ class GaussianProcessPrior:
         Raises:
             ValueError: If the mean returned another shape, or is random and rng is missing.
         """
+        shape = (len(X), self.n_outputs)
         if isinstance(self.mean, RandomMean):
             if rng is None:
                 raise ValueError("mean: a random mean has no single value")
             values = np.asarray(self.mean.function(X, rng), dtype=float)
-        elif callable(self.mean):
-            values = np.asarray(self.mean(X), dtype=float)
         else:
-            values = np.full(len(X), float(self.mean))
+            mean = self.mean(X) if callable(self.mean) else np.full(len(X), float(self.mean))
+            values = np.asarray(mean, dtype=float)
         values = values[:, None] if values.ndim == 1 else values
-        if values.shape not in {(len(X), 1), (len(X), self.n_outputs)}:
-            raise ValueError(
-                f"mean returned shape {values.shape}: must be ({len(X)}, {self.n_outputs})"
-            )
-        return np.broadcast_to(values, (len(X), self.n_outputs))
+        if values.shape not in {(len(X), 1), shape}:
+            raise ValueError(f"mean returned shape {values.shape}: must be {shape}")
+        return np.broadcast_to(values, shape)
 
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
         """Draw realisations.
@@ -173,15 +167,15 @@ class GaussianProcessPrior:
         values = given.correction(drawn)
         for j, covariance in enumerate(given.covariance):
             noise = generator(spawn(seeds, 2, j)).standard_normal((n_samples, len(X)))
-            values[:, :, j] += noise @ _root(*np.linalg.eigh(covariance)).T
+            values[:, :, j] += noise @ covariance_root(covariance, np.inf).T
         return self.clip(values + self._means(X, n_samples, seeds))
 
     def _fluctuations(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
         """Draw realisations without mean and bounds, (n_samples, n, n_out)."""
         values = np.empty((n_samples, len(X), self.n_outputs))
-        for j in range(self.n_outputs):
+        for j, covariance in enumerate(self.covariances(X, X)):
             noise = generator(spawn(seeds, 1, j)).standard_normal((n_samples, len(X)))
-            values[:, :, j] = noise @ covariance_root(self.covariance(X, X, j)).T
+            values[:, :, j] = noise @ covariance_root(covariance).T
         return values
 
     def _means(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
@@ -209,24 +203,10 @@ class GaussianProcessPrior:
 
 
 def covariance_root(covariance: Array, scale: float = 0.0) -> Array:
-    """Return R with R Rᵀ = K for a semi-definite K, however close to singular.
-
-    Args:
-        covariance: K, (n, n).
-        scale: Size of the numbers that K is a difference of, where these are larger than K.
-
-    Returns:
-        R, (n, n), from the eigenvalues with rounding errors below zero removed.
-
-    Raises:
-        ValueError: If an eigenvalue is negative beyond rounding.
-    """
+    """Return R with R Rᵀ = K, (n, n), for a semi-definite K, a difference of numbers of a scale."""
     values, vectors = np.linalg.eigh(covariance)
+    # Eigenvalues may be negative by rounding errors.
     if values[0] < -1e-8 * max(values[-1], scale) or not np.isfinite(values).all():
         raise ValueError(f"the covariance has eigenvalue {values[0]:.3g}: must be >= 0")
-    return _root(values, vectors)
-
-
-def _root(eigenvalues: Array, vectors: Array) -> Array:
-    root: Array = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
+    root: Array = vectors * np.sqrt(np.maximum(values, 0.0))
     return root

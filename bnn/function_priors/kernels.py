@@ -5,9 +5,8 @@ both kinds. scikit-learn's RBF and Matérn kernels round differently, which woul
 networks of a given seed; its rational quadratic and periodic ones have a single length scale.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,24 +17,23 @@ from bnn._validation import Array
 from bnn.storage import register, storable
 
 
-def _check_positive(name: str, value: ArrayLike) -> None:
+def _check_positive(name: str, value: ArrayLike, number: bool = False) -> None:
     values = np.asarray(value, dtype=float)
-    if values.ndim > 1 or values.size == 0 or not np.all(np.isfinite(values) & (values > 0)):
-        raise ValueError(f"{name} = {value!s}: must be > 0")
+    positive = values.size and np.all(np.isfinite(values) & (values > 0))
+    if values.ndim > (0 if number else 1) or not positive:
+        raise ValueError(f"{name} = {value!s}: must be {'one number ' if number else ''}> 0")
 
 
-def _check_positive_number(name: str, value: float) -> None:
-    if np.ndim(value) or not 0.0 < value < np.inf:
-        raise ValueError(f"{name} = {value}: must be one number > 0")
+def _comparable(value: Any) -> Any:
+    """Return a list or an array as a tuple, so that kernels can be compared."""
+    return tuple(np.asarray(value).tolist()) if isinstance(value, list | np.ndarray) else value
 
 
 def _per_input(name: str, value: ArrayLike, X: Array) -> Array:
     """Return a parameter as an array, () or (n_in,)."""
-    values = np.asarray(value, dtype=float)
-    if values.size not in (1, X.shape[1]):
-        raise ValueError(
-            f"{name} has {values.size} entries: must be one, or {X.shape[1]} as the inputs"
-        )
+    values, n = np.asarray(value, dtype=float), X.shape[1]
+    if values.size not in (1, n):
+        raise ValueError(f"{name} has {values.size} entries: must be one, or {n} as the inputs")
     return values
 
 
@@ -45,16 +43,7 @@ class Kernel(sk.Kernel):  # type: ignore[misc, unused-ignore]
     def __call__(
         self, X: Array, Y: Array | None = None, eval_gradient: bool = False
     ) -> Array | tuple[Array, Array]:
-        """Evaluate k.
-
-        Args:
-            X: (n, n_in).
-            Y: (m, n_in); None takes X.
-            eval_gradient: Whether to return the gradient by the free parameters too.
-
-        Returns:
-            k(X, Y), (n, m); with the gradient also an empty array, (n, m, 0).
-        """
+        """Return k(X, Y), (n, m); the gradient by free parameters is empty, (n, m, 0)."""
         values = self._evaluate(X, X if Y is None else Y)
         return (values, np.empty((*values.shape, 0))) if eval_gradient else values
 
@@ -83,11 +72,9 @@ class Stationary(Kernel):
     lengthscale: float | tuple[float, ...] = 1.0
 
     def __post_init__(self) -> None:
-        """Validate."""
-        _check_positive_number("variance", self.variance)
+        _check_positive("variance", self.variance, number=True)
         _check_positive("lengthscale", self.lengthscale)
-        if isinstance(self.lengthscale, np.ndarray | list):
-            self.lengthscale = tuple(np.asarray(self.lengthscale).tolist())
+        self.lengthscale = _comparable(self.lengthscale)
 
     def _evaluate(self, A: Array, B: Array) -> Array:
         scale = _per_input("lengthscale", self.lengthscale, A)
@@ -147,9 +134,8 @@ class RationalQuadratic(Stationary):
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        """Validate."""
         super().__post_init__()
-        _check_positive_number("alpha", self.alpha)
+        _check_positive("alpha", self.alpha, number=True)
 
     def _correlation(self, r: Array) -> Array:
         return (1.0 + r**2 / (2.0 * self.alpha)) ** -self.alpha
@@ -167,9 +153,8 @@ class Periodic(Stationary):
     period: float = 1.0
 
     def __post_init__(self) -> None:
-        """Validate."""
         super().__post_init__()
-        _check_positive_number("period", self.period)
+        _check_positive("period", self.period, number=True)
 
     def _evaluate(self, A: Array, B: Array) -> Array:
         angles = np.pi * (A[:, None, :] - B[None, :, :]) / self.period
@@ -195,21 +180,13 @@ class Linear(Kernel):
     origin: float | tuple[float, ...] = 0.0
 
     def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ValueError: If a variance is negative, all are zero, or the origin is not finite.
-        """
-        values = np.append(np.asarray(self.variance, dtype=float), self.offset)
+        self.variance, self.origin = _comparable(self.variance), _comparable(self.origin)
+        values = np.append(self.variance, self.offset)
         if not np.all(np.isfinite(values) & (values >= 0)) or not values.any():
-            raise ValueError(
-                f"variance = {self.variance}, offset = {self.offset}: must be >= 0, not all 0"
-            )
-        if not np.isfinite(np.asarray(self.origin, dtype=float)).all():
+            given = f"variance = {self.variance}, offset = {self.offset}"
+            raise ValueError(f"{given}: must be >= 0, not all 0")
+        if not np.isfinite(self.origin).all():
             raise ValueError(f"origin = {self.origin}: must be finite")
-        for name in ("variance", "origin"):
-            if isinstance(getattr(self, name), np.ndarray | list):
-                setattr(self, name, tuple(np.asarray(getattr(self, name)).tolist()))
 
     def _evaluate(self, A: Array, B: Array) -> Array:
         variance = _per_input("variance", self.variance, A)

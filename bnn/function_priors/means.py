@@ -1,9 +1,8 @@
 """Mean functions m(x) of Gaussian process priors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,17 +25,7 @@ class LinearMean:
     intercept: ArrayLike = 0.0
 
     def __call__(self, X: Array) -> Array:
-        """Evaluate the mean.
-
-        Args:
-            X: (n, n_in).
-
-        Returns:
-            m(X), (n, n_out).
-
-        Raises:
-            ValueError: If the coefficients have another number of inputs.
-        """
+        """Return m(X), (n, n_out), at the points X (n, n_in)."""
         A, a = (np.asarray(v, dtype=float) for v in (self.coefficients, self.intercept))
         if A.ndim == 2 and A.shape[1] != X.shape[1]:
             raise ValueError(f"coefficients have shape {A.shape}: must be (n_out, {X.shape[1]})")
@@ -44,9 +33,7 @@ class LinearMean:
         return values
 
     @classmethod
-    def fit(
-        cls, X: Array, y: ArrayLike, features: Sequence[int], intercept: bool = False
-    ) -> LinearMean:
+    def fit(cls, X: Array, y: ArrayLike, features: Sequence[int], intercept: bool = False) -> Self:
         """Fit by least squares, with the same inputs for every output.
 
         Args:

@@ -1,7 +1,5 @@
 """Covariance of a functional prior at given points, and realisations continued to these points."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -18,19 +16,9 @@ from bnn.function_priors.samplers import FunctionalPrior, TablePrior, draw_reali
 
 
 def sample_covariance(values: Array) -> Array:
-    """Estimate a covariance from realisations.
-
-    The estimate is shrunk towards a diagonal matrix with one variance for each output, since
-    variances of outputs may differ by orders of magnitude in the user's units.
-
-    Args:
-        values: Realisations, (R, n, n_out).
-
-    Returns:
-        The covariance as one block, (1, n_out n, n_out n).
-
-    Source: Ledoit & Wolf (2004).
-    """
+    """Estimate a covariance, (1, n_out n, n_out n), from realisations (R, n, n_out)."""
+    # Ledoit & Wolf (2004) shrink the estimate towards one variance: here one for each output, since
+    # the variances may differ by orders of magnitude in the user's units.
     scales = np.sqrt(values.var(axis=0).mean(axis=0))
     scales[scales == 0.0] = 1.0
     shrunk: Array = ledoit_wolf(output_vectors(values / scales))[0]
@@ -42,22 +30,9 @@ def sample_covariance(values: Array) -> Array:
 def prior_covariance(
     prior: FunctionalPrior, X: Array, n_realisations: int, random_state: RandomState = None
 ) -> Array:
-    """Return the covariance C of a functional prior at given points.
-
-    The covariance of a Gaussian process is the one of its kernels, plus the sample covariance of a
-    random mean; bounds are left out. That of any other prior is estimated from realisations.
-
-    Args:
-        prior: The prior.
-        X: (n, n_in).
-        n_realisations: Number of realisations where there is no closed form; from a table, no more
-            than the table has.
-        random_state: Seed of these.
-
-    Returns:
-        Diagonal blocks of C, (n_out, n, n), or one block (1, n_out n, n_out n).
-    """
+    """Return the blocks of C at X (n, n_in), (n_out, n, n) or (1, n_out n, n_out n)."""
     seeds = seed_sequence(random_state)
+    # Without a closed form, C is estimated from realisations; bounds are left out.
     if isinstance(prior, TablePrior):  # repeated rows would count as independent ones
         n_realisations = min(n_realisations, len(prior.values))
     if not isinstance(prior, GaussianProcessPrior):
@@ -73,22 +48,14 @@ def prior_covariance(
 
 @dataclass(frozen=True)
 class DrawnPrior:
-    """A functional prior, and how its realisations were drawn for pre-training.
-
-    Attributes:
-        prior: The prior.
-        X: Points at which the realisations were drawn, (m, n_in).
-        n_samples: Number of realisations.
-        seeds: Seed with which they were drawn.
-        networks: X (n, n_in) → values of the pre-trained networks that stayed finite,
-            (K, n, n_out). They replace a table without interpolation, which has no values between
-            its points.
-    """
+    """A functional prior, and how its realisations were drawn for pre-training."""
 
     prior: FunctionalPrior
-    X: Array
+    X: Array  # points at which the realisations were drawn, (m, n_in)
     n_samples: int
     seeds: np.random.SeedSequence
+    # X (n, n_in) → values (K, n, n_out) of the pre-trained networks that stayed finite. They
+    # replace a table without interpolation, which has no values between its points.
     networks: Callable[[Array], Array]
 
     @property
@@ -105,29 +72,17 @@ class DrawnPrior:
         return np.stack([self.prior.clip(infinite[0]), self.prior.clip(infinite[1])])
 
     def at(self, X: Array, members: Ints, centred: bool) -> Array:
-        """Continue some of the realisations to other points.
-
-        A Gaussian process is conditioned on what was drawn; bounds are left out. Any other prior
-        is drawn again with the same seed. That gives the same realisation if the prior's random
-        parameters do not depend on the points, and an independent one otherwise, which costs
-        iterations but stays correct.
-
-        Args:
-            X: (n, n_in).
-            members: Numbers of the realisations.
-            centred: Whether realisations of a Gaussian process with a fixed mean are shifted so
-                that their average is that mean.
-
-        Returns:
-            Realisations, (len(members), n, n_out).
-        """
+        """Continue the realisations of some members to X (n, n_in), (len(members), n, n_out)."""
         if self.only_tabulated:
             return self.networks(X)[: len(members)]
         if not isinstance(self.prior, GaussianProcessPrior):
+            # The same realisation if the prior's random parameters do not depend on the points,
+            # else an independent one, which costs iterations but stays correct.
             return draw_realisations(self.prior, X, self.n_samples, self.seeds)[members]
         unbounded = replace(self.prior, bounds=(None, None))
         values = unbounded.extend(X, self.X, self.n_samples, self.seeds)[members]
         if centred and not isinstance(self.prior.mean, RandomMean):
+            # The average of the realisations becomes the mean.
             values = values + (self.prior.mean_values(X) - values.mean(axis=0))
         return values
 

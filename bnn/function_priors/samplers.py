@@ -1,7 +1,5 @@
 """Functional priors p(g): what is known about the function before any data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -12,7 +10,7 @@ from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
 from scipy.stats import qmc, truncnorm
 
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence
-from bnn._validation import Array
+from bnn._validation import Array, check_option
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 
 
@@ -21,16 +19,7 @@ class FunctionalPrior(Protocol):
     """Anything that draws realisations g^[k] of a function."""
 
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
-        """Draw realisations.
-
-        Args:
-            X: (n, n_in).
-            n_samples: Number of realisations.
-            random_state: Seed; a prior that is not of this package is given an integer.
-
-        Returns:
-            Realisations, (n_samples, n, n_out).
-        """
+        """Draw n_samples realisations at X (n, n_in), (n_samples, n, n_out)."""
         ...
 
 
@@ -58,35 +47,19 @@ def latin_hypercube(
 def draw_realisations(
     prior: FunctionalPrior, X: Array, n_samples: int, random_state: RandomState = None
 ) -> Array:
-    """Draw from any prior and check the realisations.
-
-    Args:
-        prior: The prior.
-        X: (n, n_in).
-        n_samples: Number of realisations.
-        random_state: Seed.
-
-    Returns:
-        Realisations, (n_samples, n, n_out) float64.
-
-    Raises:
-        ValueError: If the prior returned another shape or values that are not finite.
-    """
+    """Draw from any prior at X (n, n_in); return checked realisations (n_samples, n, n_out)."""
     if not isinstance(prior, OWN):  # every library takes an integer
         random_state = int(seed_sequence(random_state).generate_state(1)[0])
     values = np.asarray(prior.sample(X, n_samples, random_state), dtype=float)
     if values.ndim == 2:
         values = values[:, :, None]
     if values.ndim != 3 or values.shape[:2] != (n_samples, len(X)):
-        raise ValueError(
-            f"the prior returned shape {values.shape}: must be ({n_samples}, {len(X)}, n_out)"
-        )
+        needed = f"({n_samples}, {len(X)}, n_out)"
+        raise ValueError(f"the prior returned shape {values.shape}: must be {needed}")
     bad = np.flatnonzero(~np.isfinite(values).all(axis=(1, 2)))
     if bad.size:
-        raise ValueError(
-            f"the prior returned values that are not finite in realisation {bad[0]} "
-            f"({bad.size} of {n_samples} realisations)"
-        )
+        where = f"realisation {bad[0]} ({bad.size} of {n_samples} realisations)"
+        raise ValueError(f"the prior returned values that are not finite in {where}")
     return values
 
 
@@ -116,19 +89,19 @@ class SamplerPrior:
         """
         X = np.asarray(X, dtype=float)
         draws = member_generators(seed_sequence(random_state), n_samples)
-        return np.stack([np.reshape(self._realisation(X, rng), (len(X), -1)) for rng in draws])
+        return np.stack([self._realisation(X, rng) for rng in draws])
 
     def _realisation(self, X: Array, rng: np.random.Generator) -> Array:
         if self.parameters is None:
             drawn = self.function(X, rng)
         else:
             drawn = self.function(X, **{n: _draw(p, rng) for n, p in self.parameters.items()})
-        values = np.asarray(drawn, dtype=float)
-        if values.shape[:1] != (len(X),) or values.ndim > 2:
+        values, n = np.asarray(drawn, dtype=float), len(X)
+        if values.shape[:1] != (n,) or values.ndim > 2:
             raise ValueError(
-                f"the prior returned shape {values.shape}: must be ({len(X)},) or ({len(X)}, n_out)"
+                f"the prior returned shape {values.shape}: must be ({n},) or ({n}, n_out)"
             )
-        return values
+        return values.reshape(n, -1)
 
 
 def _draw(distribution: Any, rng: np.random.Generator) -> Any:
@@ -158,14 +131,13 @@ class TablePrior:
         self.interpolation = interpolation
         if self.points.ndim != 2 or self.values.ndim != 3:
             raise ValueError("points must be (n, n_in) and values (n_realisations, n, n_out)")
-        if self.values.shape[1] != len(self.points):
-            raise ValueError(
-                f"values have {self.values.shape[1]} points: must be {len(self.points)}"
-            )
+        needed, found = len(self.points), self.values.shape[1]
+        if found != needed:
+            raise ValueError(f"values have {found} points: must be {needed}")
         if not (np.isfinite(self.points).all() and np.isfinite(self.values).all()):
             raise ValueError("the table holds values that are not finite")
-        if interpolation not in (None, "linear", "nearest"):
-            raise ValueError(f"interpolation = {interpolation!r}: must be None, linear or nearest")
+        if interpolation is not None:
+            check_option("interpolation", interpolation, ("linear", "nearest"))
 
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
         """Draw rows of the table, without repetition as long as there are enough.
@@ -188,14 +160,13 @@ class TablePrior:
             return values
         if self.interpolation is None:
             raise ValueError("X differs from the table's points: choose an interpolation")
+        if self.interpolation == "linear" and self.points.shape[1] == 1:
+            order = np.argsort(self.points[:, 0])
+            known = self.points[order, 0]
+            return np.apply_along_axis(lambda v: np.interp(X[:, 0], known, v[order]), 1, values)
         by_point = np.moveaxis(values, 1, 0)
         if self.interpolation == "nearest":
             return np.moveaxis(NearestNDInterpolator(self.points, by_point)(X), 0, 1)
-        if self.points.shape[1] == 1:
-            order = np.argsort(self.points[:, 0])
-            flat = by_point[order].reshape(len(order), -1)
-            columns = [np.interp(X[:, 0], self.points[order, 0], c) for c in flat.T]
-            return np.moveaxis(np.stack(columns, 1).reshape(len(X), *by_point.shape[1:]), 0, 1)
         linear = LinearNDInterpolator(self.points, by_point)(X)
         outside = ~np.isfinite(linear).reshape(len(X), -1).all(axis=1)
         if outside.any():
