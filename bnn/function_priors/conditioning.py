@@ -60,7 +60,7 @@ def check_nugget(nugget: float, blocks: Array, n_outputs: int) -> None:
 
 
 class NoisyData:
-    """H C Hᵀ + Σ_noise, factorised, from H C Hᵀ by blocks, which stay apart if Σ_noise is diagonal."""
+    """H C Hᵀ + Σ_noise, factorised, from blocks of H C Hᵀ, which diagonal noise leaves apart."""
 
     def __init__(self, blocks: Array, noise: Array) -> None:
         n_data = blocks.shape[0] * blocks.shape[1] // len(noise)

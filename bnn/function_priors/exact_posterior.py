@@ -88,11 +88,7 @@ class ExactPosterior(PredictiveRegressor):
         return super().stored_fields()
 
     def check_restored(self) -> None:
-        """Condition the restored prior on the restored data.
-
-        Raises:
-            ValueError: If they are of other types, or do not fit each other.
-        """
+        """Condition the restored prior on the restored data, which have to fit each other."""
         if not isinstance(self.prior_, GaussianProcessPrior):
             raise ValueError(f"prior_ is a {type(self.prior_).__name__}")
         X, y = as_points("X_", self.X_), as_columns("y_", self.y_, len(self.X_))
@@ -144,8 +140,7 @@ class ExactPosterior(PredictiveRegressor):
         """
         points = self._checked(X)
         mean, covariance = self._joint(points)
-        scale = float(self.prior_.covariances(points, points).max())
-        root = covariance_root(covariance, scale)
+        root = covariance_root(covariance, self.prior_.covariances(points, points).max())
         noise = generator(random_state).standard_normal((n_samples, len(root)))
         return mean + (noise @ root.T).reshape(n_samples, -1, len(mean)).swapaxes(1, 2)
 
@@ -165,10 +160,6 @@ class ExactPosterior(PredictiveRegressor):
         return float(np.sum([multivariate_normal.logpdf(r, cov=c) for r, c in pairs]))
 
     def log_evidence(self) -> float:
-        """Return log p(y | X) of the training data, the log marginal likelihood.
-
-        Returns:
-            A number that depends on the units of y.
-        """
+        """Return the log marginal likelihood log p(y | X), which depends on the units of y."""
         check_is_fitted(self)
         return self._data.log_density(self._residual)

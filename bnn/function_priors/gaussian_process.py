@@ -173,9 +173,9 @@ class GaussianProcessPrior:
     def _fluctuations(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
         """Draw realisations without mean and bounds, (n_samples, n, n_out)."""
         values = np.empty((n_samples, len(X), self.n_outputs))
-        for j, covariance in enumerate(self.covariances(X, X)):
+        for j in range(self.n_outputs):
             noise = generator(spawn(seeds, 1, j)).standard_normal((n_samples, len(X)))
-            values[:, :, j] = noise @ covariance_root(covariance).T
+            values[:, :, j] = noise @ covariance_root(self.covariance(X, X, j)).T
         return values
 
     def _means(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
