@@ -14,19 +14,12 @@ NOT_JUDGED = ""  # shown beside the paper's numbers, without a tolerance of its 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim in words with our numbers; the fields are those of a metrics file.
+    """A claim in words with our numbers; the fields are those of a metrics file."""
 
-    Attributes:
-        about: Figure or table of the paper, or another subject.
-        claim: The claim.
-        ours: Our numbers by name.
-        holds: Whether they bear the claim out; None where the repeats leave that open.
-    """
-
-    about: str
+    about: str  # figure or table of the paper, or another subject
     claim: str
-    ours: Mapping[str, Any]
-    holds: bool | None
+    ours: Mapping[str, Any]  # our numbers by name
+    holds: bool | None  # whether they bear the claim out; None where the repeats leave that open
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> "Claim":
@@ -42,28 +35,18 @@ class Claim:
 
 @dataclass(frozen=True)
 class Check:
-    """A number that the paper prints beside ours.
+    """A number that the paper prints beside ours, which is a mean over repeats."""
 
-    Attributes:
-        place: Figure or table of the paper.
-        row: Row in it.
-        column: Column in it.
-        published: The printed number.
-        ours: Our number in the same unit, a mean over repeats.
-        deviation: Standard deviation of ours, over repeats unless the table says otherwise.
-        tolerance: Largest allowed distance; None where the number is not judged, a text where the
-            published number scatters too much to be compared.
-        comparable: Whether ours was computed at the paper's size.
-    """
-
-    place: str
+    place: str  # figure or table of the paper
     row: str
     column: str
     published: float
-    ours: float
-    deviation: float | None
-    tolerance: float | str | None
-    comparable: bool
+    ours: float  # in the same unit
+    deviation: float | None  # standard deviation of ours
+    tolerance: (
+        float | str | None
+    )  # None: not judged; a text: the published number scatters too much
+    comparable: bool  # whether ours was computed at the paper's size
 
     @property
     def verdict(self) -> str:
@@ -77,31 +60,18 @@ class Check:
 
 @dataclass(frozen=True)
 class Item:
-    """A figure or table of the paper with everything that is compared in it.
+    """A figure or table of the paper with everything that is compared in it."""
 
-    Attributes:
-        place: "Fig. 1", "Table 1".
-        section: Section of the paper.
-        title: What it shows.
-        notebook: The notebook that rebuilds it.
-        pictures: File → caption, of the pictures that the run has.
-        checks: Its numbers beside ours.
-        claims: What the paper says about it in words.
-        comparable: Whether the notebook ran at the paper's size, so that the claims are judged.
-        note: What the verdict depends on.
-        reason: Why it is not reproduced on our tables; empty where it is.
-    """
-
-    place: str
+    place: str  # "Fig. 1", "Table 1"
     section: str
     title: str
-    notebook: str
-    pictures: Mapping[str, str]
+    notebook: str  # that rebuilds it
+    pictures: Mapping[str, str]  # file → caption, of the pictures that the run has
     checks: list[Check]
     claims: list[Claim]
-    comparable: bool
-    note: str = ""
-    reason: str = ""
+    comparable: bool  # whether the notebook ran at the paper's size, so that claims are judged
+    note: str = ""  # what the verdict depends on
+    reason: str = ""  # why it is not reproduced on our tables
 
     @property
     def present(self) -> bool:
@@ -130,8 +100,8 @@ class Item:
     @property
     def count(self) -> str:
         """How many of the comparisons are reproduced; empty when there are none."""
-        compared = self.compared
-        return f"{compared.count(REPRODUCED)} of {len(compared)}" if compared else ""
+        reproduced = self.compared.count(REPRODUCED)
+        return f"{reproduced} of {len(self.compared)}" if self.compared else ""
 
 
 def load_published() -> dict[str, Any]:

@@ -13,11 +13,7 @@ STYLE = Path(__file__).with_name("paper.mplstyle")
 
 @plt.style.context(STYLE)
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure in the common style; equal figures give equal files.
-
-    Raises:
-        ValueError: the figure has no panel, or a panel shows nothing.
-    """
+    """Write a figure whose panels all show something; equal figures give equal files."""
     shown = [axes for axes in figure.axes if axes.axison]
     empty = [number for number, axes in enumerate(shown, start=1) if not shows_something(axes)]
     if empty or not shown:

@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.feature_selection import mutual_info_regression
 
 from fe_data.dataset.table import Table
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
 from figures.claims import Claim
-from figures.materials.problem import FEATURES, NOISE_COV, OUTPUT_SCALING, by_output
+from figures.materials.problem import FEATURES, NOISE_COV, OUTPUT_SCALING, by_output, columns
+from figures.pipeline.paths import TEST, TRAINING
 
-TRAINING, TEST, UNIFORM = "train_beta", "test_uniform", "train_uniform"
+UNIFORM = "train_uniform"
 SETS = {  # Fig. 9
     TEST: "test, uniform",
     UNIFORM: "1st training, uniform",
@@ -24,14 +26,7 @@ NEIGHBOURS = 3  # of the estimator, scikit-learn's default
 
 
 def coefficients_of_variation(table: Table) -> np.ndarray:
-    """Scatter of the random arrangement: standard deviation over mean within each group.
-
-    Args:
-        table: Replicates, where cells with the same inputs share a group of at least two.
-
-    Returns:
-        (n_groups, 5), in the order of OUTPUT_NAMES.
-    """
+    """Standard deviation over mean of cells with the same inputs, (n_groups, 5)."""
     return np.array([v.std(axis=0, ddof=1) / v.mean(axis=0) for v in _groups(table)])
 
 
@@ -43,11 +38,7 @@ def _groups(table: Table) -> list[np.ndarray]:
 def noise_table(table: Table) -> dict[str, dict[str, float]]:
     """Pooled standard deviation within groups in % of mid-range, as the paper's noise model.
 
-    Args:
-        table: Replicates.
-
-    Returns:
-        Output → mean and standard error; the error is that of the mean variance over groups.
+    For each output the mean and its standard error, that of the mean variance over groups.
     """
     groups = _groups(table)
     variances = np.array([values.var(axis=0, ddof=1) for values in groups])
@@ -60,8 +51,7 @@ def noise_table(table: Table) -> dict[str, dict[str, float]]:
 
 def _with_errors(means: np.ndarray, errors: np.ndarray) -> dict[str, dict[str, float]]:
     """Means and their standard errors, (5,) each, by output."""
-    errors_of = by_output(errors)
-    return {n: {"mean": mean, "std": errors_of[n]} for n, mean in by_output(means).items()}
+    return pd.DataFrame([means, errors], ["mean", "std"], OUTPUT_NAMES).to_dict()
 
 
 def mutual_information(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
@@ -70,25 +60,14 @@ def mutual_information(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     The estimator of Kraskov et al. (2004) in scikit-learn. It adds a little noise to break ties;
     its seed is fixed.
     """
-    columns = [
+    return np.transpose([
         mutual_info_regression(inputs, column, n_neighbors=NEIGHBOURS, random_state=0)
         for column in outputs.T
-    ]
-    return np.transpose(columns)
+    ])  # fmt: skip
 
 
 def chance_level(inputs: np.ndarray, outputs: np.ndarray, shuffles: int, seed: int) -> np.ndarray:
-    """Mutual information that independent pairs reach by chance, (n_in, n_out) [nats].
-
-    Args:
-        inputs: (n, n_in).
-        outputs: (n, n_out).
-        shuffles: How many times the outputs are put in random order.
-        seed: Of the order.
-
-    Returns:
-        The quantile LEVEL over the shuffled tables.
-    """
+    """Mutual information that independent pairs reach by chance, (n_in, n_out) [nats]."""
     rng = np.random.default_rng(seed)
     shuffled = [mutual_information(inputs, rng.permutation(outputs)) for _ in range(shuffles)]
     return np.quantile(shuffled, LEVEL, axis=0)
@@ -102,23 +81,18 @@ def share_outside(test: Table, training: Table) -> float:
 
 def information_table(table: Table, shuffles: int, seed: int) -> dict[str, Any]:
     """Table 2: mutual information, its chance level and the inputs above it, by output."""
-    value = mutual_information(table.inputs, table.outputs)
-    chance = chance_level(table.inputs, table.outputs, shuffles, seed)
+    value, chance = (
+        pd.DataFrame(values, INPUT_NAMES, OUTPUT_NAMES)
+        for values in (
+            mutual_information(table.inputs, table.outputs),
+            chance_level(table.inputs, table.outputs, shuffles, seed),
+        )
+    )
+    above = {output: column.index[column] for output, column in (value > chance).items()}
     return {
-        "value": _by_pair(value),
-        "chance": _by_pair(chance),
-        "influential": {
-            output: [name for i, name in enumerate(INPUT_NAMES) if value[i, j] > chance[i, j]]
-            for j, output in enumerate(OUTPUT_NAMES)
-        },
-    }
-
-
-def _by_pair(values: np.ndarray) -> dict[str, dict[str, float]]:
-    """(n_in, n_out) as output → input → value."""
-    return {
-        output: dict(zip(INPUT_NAMES, map(float, column), strict=True))
-        for output, column in zip(OUTPUT_NAMES, values.T, strict=True)
+        "value": value.to_dict(),
+        "chance": chance.to_dict(),
+        "influential": {output: names.to_list() for output, names in above.items()},
     }
 
 
@@ -132,29 +106,19 @@ def scatter_table(table: Table) -> dict[str, dict[str, Any]]:
 
 def range_table(designs: Mapping[str, Table]) -> dict[str, dict[str, list[float]]]:
     """Fig. 9 in numbers: design → column → smallest and largest value."""
-    names = (*INPUT_NAMES, *OUTPUT_NAMES)
-    return {
-        design: {
-            name: [float(column.min()), float(column.max())]
-            for name, column in zip(names, np.hstack([t.inputs, t.outputs]).T, strict=True)
-        }
-        for design, t in designs.items()
-    }
+    return {name: columns(t).agg(["min", "max"]).to_dict("list") for name, t in designs.items()}
 
 
 def claims(designs: Mapping[str, Table], information: Mapping[str, Any]) -> list[Claim]:
     """What section 3.2.1 says in words, with our numbers; those that the tables allow."""
-    replicates = [_scatter_claims(designs[name]) for name in REPLICATES if name in designs]
-    scatter = replicates[0] if replicates else []
+    replicates = [designs[name] for name in REPLICATES if name in designs]
+    scatter = _scatter_claims(replicates[0]) if replicates else []
     return [_support_claim(designs), *scatter, _information_claim(information)]
 
 
 def _support_claim(designs: Mapping[str, Table]) -> Claim:
-    outside = {
-        name: share_outside(designs[TEST], designs[name])
-        for name in (TRAINING, UNIFORM)
-        if name in designs
-    }
+    training = [name for name in (TRAINING, UNIFORM) if name in designs]
+    outside = {name: share_outside(designs[TEST], designs[name]) for name in training}
     return Claim(
         "Fig. 9",
         "Test and second training set have different supports: share of test cells with an output "
@@ -166,9 +130,8 @@ def _support_claim(designs: Mapping[str, Table]) -> Claim:
 
 def _scatter_claims(replicates: Table) -> list[Claim]:
     mean = {name: cell["mean"] for name, cell in scatter_table(replicates).items()}
-    noise = noise_table(replicates)
     assumed = by_output(100 * np.array(NOISE_COV))
-    ratio = {name: cell["mean"] / assumed[name] for name, cell in noise.items()}
+    ratio = {name: cell["mean"] / assumed[name] for name, cell in noise_table(replicates).items()}
     return [
         Claim(
             "Fig. 10",
@@ -188,19 +151,17 @@ def _scatter_claims(replicates: Table) -> list[Claim]:
 
 
 def _information_claim(information: Mapping[str, Any]) -> Claim:
-    published = {
-        output: {INPUT_NAMES[i] for i in chosen}
-        for output, chosen in zip(OUTPUT_NAMES, FEATURES, strict=True)
-    }
-    ours = {output: set(names) for output, names in information["influential"].items()}
+    counts, same = {}, True
+    for output, chosen in zip(OUTPUT_NAMES, FEATURES, strict=True):
+        published = {INPUT_NAMES[i] for i in chosen}
+        ours = set(information["influential"][output])
+        found, others = len(ours & published), len(ours - published)
+        counts[output] = f"{found} of {len(published)}, {others} others"
+        same &= ours == published
     return Claim(
         "Table 2",
         "Each output's influential inputs stand out: those of the paper are the ones above the "
         "level that shuffled outputs reach in 5 % of cases",
-        {
-            output: f"{len(ours[output] & names)} of {len(names)}, "
-            f"{len(ours[output] - names)} others"
-            for output, names in published.items()
-        },
-        ours == published,
+        counts,
+        same,
     )

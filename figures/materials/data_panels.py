@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
@@ -14,8 +15,8 @@ from fe_data.mechanics import plots
 from fe_data.mechanics.rve import RVESolution
 from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
 from figures.materials.data import SETS, noise_table
-from figures.materials.problem import INPUT_LABELS, LABELS, NOISE_COV, OUTPUT_BOUNDS
-from figures.style import STYLE
+from figures.materials.problem import INPUT_LABELS, LABELS, NOISE_COV, columns
+from figures.style import STYLE, legend
 
 BINS = 10
 MAGNIFICATION = 4  # of the mean deformation in the sketch of the loading
@@ -65,47 +66,35 @@ def draw_loading(ax: Axes, cell: RVESolution) -> None:
 
 @plt.style.context(STYLE)
 def histograms(designs: Mapping[str, Table]) -> Figure:
-    """Fig. 9: inputs (top) and outputs (bottom) of the three sets.
-
-    Args:
-        designs: Tables by design; sets that are not there are left out.
-    """
+    """Fig. 9: inputs (top) and outputs (bottom) of those of the three sets that are there."""
     figure = plt.figure(figsize=(12.4, 5.2))
     grid = figure.add_gridspec(2, 1)
     rows = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
     top, bottom = rows[0].subplots(1, 4), rows[1].subplots(1, 5)
-    for j, (axes, name) in enumerate(zip(top, INPUT_BOUNDS, strict=True)):
-        columns = {design: table.inputs[:, j] for design, table in designs.items()}
-        _histogram(axes, columns, INPUT_BOUNDS[name])
-        axes.set(xlabel=INPUT_LABELS[name], xlim=INPUT_BOUNDS[name])
-    for j, (axes, name) in enumerate(zip(bottom, OUTPUT_BOUNDS, strict=True)):
-        columns = {design: table.outputs[:, j] for design, table in designs.items()}
-        values = np.concatenate(list(columns.values()))
-        _histogram(axes, columns, (values.min(), values.max()))
-        axes.set(xlabel=LABELS[name])
-    for row, letter, what in ((top, "a", "inputs"), (bottom, "b", "outputs")):
-        row[0].set_ylabel(f"({letter}) {what}\nshare of cells")
-    figure.legend(*top[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    tables = {design: columns(table) for design, table in designs.items()}
+    everything = pd.concat(tables.values())
+    for axes, (name, label) in zip([*top, *bottom], (INPUT_LABELS | LABELS).items(), strict=True):
+        low, high = INPUT_BOUNDS.get(name, (everything[name].min(), everything[name].max()))
+        edges = np.linspace(low, high, BINS + 1)
+        for index, (design, words) in enumerate(SETS.items()):
+            if design in tables:
+                counts, _ = np.histogram(tables[design][name], edges)
+                shares, text = counts / len(tables[design]), f"{words} ({len(tables[design])})"
+                axes.stairs(shares, edges, color=f"C{index}", lw=1.4, ls=LINES[index], label=text)
+        axes.set_xlabel(label)
+        if name in INPUT_BOUNDS:
+            axes.set_xlim(low, high)
+    top[0].set_ylabel("(a) inputs\nshare of cells")
+    bottom[0].set_ylabel("(b) outputs\nshare of cells")
+    legend(figure, 3)
     return figure
-
-
-def _histogram(axes: Axes, columns: Mapping[str, np.ndarray], limits: tuple[float, float]) -> None:
-    edges = np.linspace(limits[0], limits[1], BINS + 1)
-    for index, (design, label) in enumerate(SETS.items()):
-        if design in columns:
-            counts, _ = np.histogram(columns[design], edges)
-            shares, text = counts / len(columns[design]), f"{label} ({len(columns[design])})"
-            axes.stairs(shares, edges, color=f"C{index}", lw=1.4, ls=LINES[index], label=text)
 
 
 @plt.style.context(STYLE)
 def scatter(table: Table) -> Figure:
     """Fig. 10: outputs of cells that differ in their random arrangement alone.
 
-    Titles give the standard deviation within groups in the unit of the paper's noise model.
-
-    Args:
-        table: Replicates; each group gets a colour and a marker.
+    Each group has a colour and a marker; titles give the scatter in the unit of the noise model.
     """
     noise = noise_table(table)
     figure, panels = plt.subplots(1, len(OUTPUT_NAMES), figsize=(13.4, 3.2))

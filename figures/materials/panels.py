@@ -1,6 +1,6 @@
 """Figures of the materials surrogates, one panel for each output (Figs. 11 to 14 of the paper)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ from figures.materials.problem import (
     functional_prior,
 )
 from figures.materials.surrogate import Prediction
-from figures.style import STYLE
+from figures.style import STYLE, legend
 
 BAND = 2  # predicted standard deviations drawn as error bars
 SHOWN_PRIOR = ("nu_eff", "p_sigma")  # outputs of Fig. 11 b
@@ -65,17 +65,15 @@ def prior_functions(theta: np.ndarray, seed: int) -> Figure:
                 axes.axhline(LOWEST_OUTPUT, color="C1", lw=1, ls=":", label="bound")
     for axes, output in zip(panels[:, 0], SHOWN_PRIOR, strict=True):
         axes.set_ylabel(LABELS[output])
-    handles, labels = panels[-1, 0].get_legend_handles_labels()
-    entries = dict(zip(labels, handles, strict=True))
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=4)
+    legend(figure, 4)
     return figure
 
 
 def _functions(axes: Axes, x: np.ndarray, values: np.ndarray) -> None:
     mean, std = values.mean(axis=0), values.std(axis=0)
     axes.plot(x, values[:N_FUNCTIONS].T, color="0.7", lw=0.6, label="realisations")
-    axes.fill_between(x, mean - BAND * std, mean + BAND * std, color="C0", alpha=0.2, lw=0,
-                      label="mean ± 2 std")  # fmt: skip
+    low, high = mean - BAND * std, mean + BAND * std
+    axes.fill_between(x, low, high, color="C0", alpha=0.2, lw=0, label="mean ± 2 std")
     axes.plot(x, mean, color="C0", label="mean")
 
 
@@ -85,10 +83,8 @@ def predictions(
 ) -> Figure:
     """Figs. 12 and 13: parity of each output (top), behaviour law of four test points (bottom).
 
-    Args:
-        prediction: For the test set.
-        row: Scores of the method over repeats, for the titles; see `surrogate.score_rows`.
-        limits: Of the parity panels, (2, 5); None takes those of the prediction.
+    Titles give the row of the method from `surrogate.score_rows`; the limits of the parity panels,
+    (2, 5), are those of the prediction unless given.
     """
     figure = plt.figure(figsize=(13.4, 6.0))
     grid = figure.add_gridspec(2, 1, height_ratios=(1.15, 1))
@@ -126,7 +122,7 @@ def _laws(figure, prediction: Prediction) -> None:
         axes.set(title=f"test point {i + 1}", xlabel=r"plastic strain $\varepsilon_{pl}$ [–]")
         axes.set(xlim=(0, PLASTIC_STRAIN[-1]))
     panels[0].set_ylabel(r"$\sigma = a + b_\mathrm{eff}\,\varepsilon_{pl}^{c_\mathrm{eff}}$ [MPa]")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend(figure, 3)
 
 
 def law_points(truth: np.ndarray) -> list[int]:
@@ -137,23 +133,14 @@ def law_points(truth: np.ndarray) -> list[int]:
 
 
 def behaviour_law(b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """σ = a + b pᶜ at PLASTIC_STRAIN.
-
-    Args:
-        b: (K,) [MPa].
-        c: (K,).
-
-    Returns:
-        (K, n) [MPa].
-    """
+    """σ = a + b pᶜ [MPa] at PLASTIC_STRAIN, (K, n), for K coefficients b [MPa] and exponents c."""
     return YIELD_STRESS + b[:, None] * PLASTIC_STRAIN ** c[:, None]
 
 
-def parity_limits(predictions: Iterable[Prediction]) -> np.ndarray:
+def parity_limits(predictions: Sequence[Prediction]) -> np.ndarray:
     """Axis limits that hold every point and error bar, (2, 5) physical."""
-    values = [
-        v for p in predictions for v in (p.observed, p.mean - BAND * p.std, p.mean + BAND * p.std)
-    ]
+    values = [p.mean + sign * BAND * p.std for p in predictions for sign in (-1, 1)]
+    values += [p.observed for p in predictions]
     low, high = np.min(values, axis=(0, 1)), np.max(values, axis=(0, 1))
     margin = 0.05 * (high - low)
     return OUTPUT_SCALING.inverse_transform(np.array([low - margin, high + margin]))
@@ -163,13 +150,8 @@ def parity_limits(predictions: Iterable[Prediction]) -> np.ndarray:
 def calibration(repeats: Sequence[Mapping[str, Prediction]], methods: Mapping[str, str]) -> Figure:
     """Fig. 14: observed against expected cumulative probability, one panel for each output.
 
-    Args:
-        repeats: Predictions by method, one mapping per repeat.
-        methods: Legend entry → method.
-
-    Returns:
-        The figure: mean over repeats, and ± 1 standard deviation shaded. A well calibrated
-        prediction lies on the diagonal.
+    Lines are means over repeats, shaded ± 1 standard deviation, for each legend entry → method. A
+    well calibrated prediction lies on the diagonal.
     """
     figure, panels = plt.subplots(1, len(LABELS), figsize=(13.4, 3.2))
     for label, method in methods.items():

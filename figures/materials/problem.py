@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from bnn import RBF, GaussianProcessPrior, LinearMean
 from bnn.scaling import BoundsScaler
 from fe_data.dataset.table import Table, load_table
-from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
-from figures.pipeline.paths import table_path, tables_of
+from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, OUTPUT_NAMES
+from figures.pipeline.paths import TEST, TRAINING, table_path, tables_of
 
 # Physical ranges that [-1, 1] stands for.
 OUTPUT_BOUNDS = {
@@ -41,28 +42,20 @@ LABELS = {
 INPUT_SCALING = BoundsScaler(*np.transpose(list(INPUT_BOUNDS.values())))
 OUTPUT_SCALING = BoundsScaler(*np.transpose(list(OUTPUT_BOUNDS.values())))
 
-
 # Means of the columns of the tables that the authors published, inputs then outputs.
 MEANS = {
-    "train_beta": (0.16787, 477.301, 400.525, 0.375054, 461.01, 0.344676, 121.672, 0.291417,
-                   0.144302),
-    "test_uniform": (0.251644, 407.971, 400.77, 0.354054, 512.377, 0.316804, 131.87, 0.287322,
-                     0.305258),
+    TRAINING: (0.16787, 477.301, 400.525, 0.375054, 461.01, 0.344676, 121.672, 0.291417, 0.144302),
+    TEST: (0.251644, 407.971, 400.77, 0.354054, 512.377, 0.316804, 131.87, 0.287322, 0.305258),
 }  # fmt: skip
 SAME_MEAN = 1e-4  # relative difference up to which a column is the published one
 
 
 @dataclass(frozen=True)
 class Samples:
-    """A table of simulated cells, scaled.
+    """A table of simulated cells, scaled."""
 
-    Attributes:
-        X: Inputs, (n, 4).
-        y: Outputs, (n, 5).
-    """
-
-    X: np.ndarray
-    y: np.ndarray
+    X: np.ndarray  # inputs, (n, 4)
+    y: np.ndarray  # outputs, (n, 5)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -83,17 +76,12 @@ def available(data_dir: Path | str, design: str) -> bool:
 
 
 def load_samples(data_dir: Path | str, design: str) -> Samples:
-    """Scaled samples of a design; cells whose simulation failed are left out.
-
-    Raises:
-        FileNotFoundError: The folder has no table of the design.
-        fe_data.dataset.table.TableError: The table cannot be used.
-    """
-    table = load_designs(data_dir, [design]).get(design)
-    if table is None:
+    """Scaled samples of a design; cells whose simulation failed are left out."""
+    if not available(data_dir, design):
         raise FileNotFoundError(
             f"no table of {design!r} in {data_dir}: {design}/dataset.csv or {design}.csv is needed"
         )
+    table = load_table(table_path(data_dir, design))
     return Samples(INPUT_SCALING.transform(table.inputs), OUTPUT_SCALING.transform(table.outputs))
 
 
@@ -105,13 +93,19 @@ def load_designs(data_dir: Path | str, designs: Iterable[str]) -> dict[str, Tabl
 def published_tables(data_dir: Path | str, designs: Iterable[str]) -> list[str]:
     """Those designs whose table in a folder is the published one, told by its means."""
     tables = load_designs(data_dir, [design for design in designs if design in MEANS])
-    means = {name: np.hstack([t.inputs, t.outputs]).mean(axis=0) for name, t in tables.items()}
+    means = {name: columns(table).mean() for name, table in tables.items()}
     return [name for name in means if np.allclose(means[name], MEANS[name], SAME_MEAN, atol=0)]
+
+
+def columns(table: Table) -> pd.DataFrame:
+    """Physical inputs and outputs of the cells of a table, by name."""
+    names = [*INPUT_NAMES, *OUTPUT_NAMES]
+    return pd.DataFrame(np.hstack([table.inputs, table.outputs]), columns=names)
 
 
 def by_output(values: np.ndarray) -> dict[str, float]:
     """One value for each output, (5,), by its name."""
-    return dict(zip(OUTPUT_NAMES, map(float, values), strict=True))
+    return dict(zip(OUTPUT_NAMES, values.tolist(), strict=True))
 
 
 def noise_std() -> np.ndarray:
@@ -126,14 +120,7 @@ def fit_theta(samples: Samples) -> np.ndarray:
 
 
 def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
-    """The prior p(g) of section 3.2.2.
-
-    Args:
-        theta: Slopes of the mean in the scaled volume fraction, (5,).
-
-    Returns:
-        Independent Gaussian processes on each output's influential inputs, clipped at y > 0.
-    """
+    """The prior p(g) of section 3.2.2 with slopes θ of the mean, (5,), clipped at y > 0."""
     return GaussianProcessPrior(
         mean=LinearMean(np.asarray(theta)),
         kernel=KERNEL,

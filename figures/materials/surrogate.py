@@ -8,7 +8,6 @@ import numpy as np
 
 from bnn import AnchoredEnsemble, VanillaEnsemble
 from bnn.evaluation.metrics import coverage, elppd, miscalibration_area, rmse
-from fe_data.settings import OUTPUT_NAMES
 from figures.materials.problem import (
     OUTPUT_SCALING,
     Samples,
@@ -27,15 +26,10 @@ WITHIN = 0.9545  # probability of ± 2 standard deviations
 
 @dataclass(frozen=True)
 class Prediction:
-    """What one ensemble predicts for a test set.
+    """What one ensemble predicts for a test set."""
 
-    Attributes:
-        samples: Predictions of each network, (K, n, 5) scaled.
-        observed: Simulated outputs, (n, 5) scaled.
-    """
-
-    samples: np.ndarray
-    observed: np.ndarray
+    samples: np.ndarray  # predictions of each network, (K, n, 5) scaled
+    observed: np.ndarray  # simulated outputs, (n, 5) scaled
 
     @property
     def mean(self) -> np.ndarray:
@@ -66,12 +60,8 @@ class Prediction:
 
     def by_output(self) -> dict[str, np.ndarray]:
         """RMSE and miscalibration of each output, (5,), with epistemic uncertainty only."""
-        return {
-            "rmse": rmse(self.observed, self.mean, per_output=True),
-            "miscalibration": miscalibration_area(
-                self.observed, self.mean, self.std, per_output=True
-            ),
-        }
+        area = miscalibration_area(self.observed, self.mean, self.std, per_output=True)
+        return {"rmse": rmse(self.observed, self.mean, per_output=True), "miscalibration": area}
 
     def numbers(self) -> dict[str, Any]:
         """The scores, and under "by_output" those of each output."""
@@ -93,15 +83,8 @@ def train(
 ) -> dict[str, Prediction]:
     """Pre-train once, then train on each training set and predict the test set.
 
-    Args:
-        cases: Training sets by name.
-        test_set: Cells to predict.
-        theta: Slopes of the prior mean, (5,); from `problem.fit_theta`.
-        settings: Sizes and epochs.
-        seed: Of everything that is random here.
-
-    Returns:
-        "prior", the ensemble before it sees data, then CASE_anchored, and outd_vanilla.
+    With the slopes θ of the prior mean, (5,), from `problem.fit_theta`. The predictions are
+    "prior", of the ensemble before it sees data, then CASE_anchored, and outd_vanilla.
     """
     common: dict[str, Any] = {
         "hidden": HIDDEN,
@@ -149,16 +132,12 @@ def score_rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, Any]:
 
 
 def improvements(rows: Mapping[str, Any], case: str) -> dict[str, dict[str, Spread]]:
-    """Gain from vanilla to anchored, (vanilla - anchored) / vanilla: score → output → spread.
-
-    Source: Table 4 of the paper.
-    """
+    """Table 4: gain (vanilla - anchored) / vanilla of a case, score → output → spread."""
     vanilla, anchored = (rows[f"{case}_{m}"]["by_output"] for m in ("vanilla", "anchored"))
     return {
-        score: {name: _gain(anchored[score][name], vanilla[score][name]) for name in OUTPUT_NAMES}
-        for score in vanilla
+        score: {
+            name: Spread(tuple(1 - np.divide(anchored[score][name].values, old.values)))
+            for name, old in outputs.items()
+        }
+        for score, outputs in vanilla.items()
     }
-
-
-def _gain(anchored: Spread, vanilla: Spread) -> Spread:
-    return Spread(tuple(1 - np.divide(anchored.values, vanilla.values)))

@@ -1,8 +1,7 @@
 """Actions and reporting behind dodo.py: programs that are run, and one sentence on a failure."""
 
 import fcntl
-import hashlib
-import json
+import os
 import shutil
 import signal
 import subprocess
@@ -17,17 +16,13 @@ from doit.reporter import ConsoleReporter
 from doit.tools import config_changed
 
 from figures.pipeline.paths import ROOT, is_complete
-from figures.pipeline.provenance import file_digest
+from figures.pipeline.provenance import config_digest, file_digest
 
 STATE = ROOT / ".doit"  # what doit remembers of its tasks, and the lock of a run
 
 
 def make_state(folder: Path = STATE) -> None:
-    """Make the folder of doit's state.
-
-    Raises:
-        ValueError: Nothing can be written there.
-    """
+    """Make the folder of doit's state; ValueError where nothing can be written."""
     try:
         folder.mkdir(exist_ok=True)
         for name in ("lock", "state.db"):
@@ -68,15 +63,15 @@ class Reporter(ConsoleReporter):
     def execute_task(self, task):
         """Announce a task that runs."""
         if task.actions:
-            self.write(f"== {task.title()}\n")
+            self.write(f"== {task.doc}\n")
 
     def skip_uptodate(self, task):
         """Say that a task is up to date."""
         if task.actions:
-            self.write(f"-- {task.title()}: up to date\n")
+            self.write(f"-- {task.doc}: up to date\n")
 
     def _write_failure(self, result, write_exception=True):  # noqa: ARG002, doit's signature
-        self.write(f"!! {result['task'].title()}: {result['exception'].get_msg()}\n")
+        self.write(f"!! {result['task'].doc}: {result['exception'].get_msg()}\n")
 
 
 class DurableState(SqliteDB):
@@ -92,11 +87,7 @@ class DurableState(SqliteDB):
 
 
 class ResultsUnchanged(config_changed):
-    """Up to date while the same notebooks have run with the same metrics, as seen at its turn.
-
-    Args:
-        metrics: Metrics files; those whose notebook has not run here do not count.
-    """
+    """Up to date while the same notebooks have run here with the same metrics."""
 
     def __init__(self, metrics: Iterable[Path]):
         super().__init__({})
@@ -108,17 +99,8 @@ class ResultsUnchanged(config_changed):
         return super().__call__(task, values)
 
 
-def title(task) -> str:
-    """Title of a task: its documentation line."""
-    return task.doc
-
-
 def run_program(arguments: list[str]) -> TaskFailed | None:
-    """Run `python` with the arguments on this terminal, where it receives Ctrl-C itself.
-
-    Returns:
-        None, or the failure in one sentence.
-    """
+    """Run `python` on this terminal, where it receives Ctrl-C itself; a failure in one sentence."""
     process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT)
     try:
         code = process.wait()
@@ -138,24 +120,11 @@ def run_program(arguments: list[str]) -> TaskFailed | None:
 
 def key_of(arguments: list[str], files: Iterable[Path]) -> str:
     """Hexadecimal SHA-256 of a command line and the contents of files."""
-    digest = hashlib.sha256(json.dumps(arguments).encode())
-    for path in files:
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
+    return config_digest([arguments, *map(file_digest, files)])
 
 
 def simulate(arguments: list[str], folder: Path, key: str, jobs: int) -> TaskFailed | None:
-    """Generate a dataset; samples of the same key are kept, those of another are removed.
-
-    Args:
-        arguments: What to generate, after `python -m fe_data generate`.
-        folder: Where; its key is written beside it.
-        key: From `key_of`; the samples depend on nothing else.
-        jobs: Number of processes.
-
-    Returns:
-        None, or the failure in one sentence.
-    """
+    """Generate a dataset; samples of the same key, from `key_of`, are kept, others are removed."""
     mark = folder.with_suffix(".key")
     if folder.exists() and not (mark.is_file() and mark.read_text() == key):
         shutil.rmtree(folder)
@@ -165,12 +134,9 @@ def simulate(arguments: list[str], folder: Path, key: str, jobs: int) -> TaskFai
     return run_program([*command, "--jobs", str(jobs)])
 
 
-def positive_integer(name: str, text: str, low: int = 1) -> int:
-    """An integer from a command-line parameter.
-
-    Raises:
-        ValueError: The text is none, or one below the lowest allowed.
-    """
+def integer_parameter(name: str, default: int, low: int) -> int:
+    """An integer of at least `low` from the environment."""
+    text = os.environ.get(name) or str(default)
     if not text.isdecimal() or int(text) < low:
         raise ValueError(f"{name} = {text!r} is not allowed: an integer of at least {low} is")
     return int(text)

@@ -25,10 +25,8 @@ def import_graph() -> grimp.ImportGraph:
         for importer in graph.find_modules_that_directly_import(package):
             for module in offered(package) & graph.modules:
                 graph.add_import(importer=importer, imported=module)
-    for module in graph.modules:
-        package = module.rpartition(".")[0]
-        if package:
-            graph.add_import(importer=module, imported=package)  # importing a.b runs a/__init__.py
+    for module in graph.modules - set(PACKAGES):  # importing a.b runs a/__init__.py
+        graph.add_import(importer=module, imported=module.rpartition(".")[0])
     return graph
 
 
@@ -45,14 +43,10 @@ def offered(package: str) -> set[str]:
 
 
 def imported_names(code: str, package: str = "") -> set[str]:
-    """Names that may be modules in the import statements of a source text.
+    """Dotted names that may be modules in the import statements of a source text.
 
-    Args:
-        code: Python text.
-        package: What `from .` refers to; without it such imports are left out.
-
-    Returns:
-        Dotted names; `from a import b` gives a and a.b, since b may be a module or an object of a.
+    `from a import b` gives a and a.b, since b may be a module or an object of a; `from .` refers
+    to the package, and is left out without one.
     """
     names: set[str] = set()
     for node in ast.walk(ast.parse(code)):
@@ -65,11 +59,7 @@ def imported_names(code: str, package: str = "") -> set[str]:
 
 
 def sources(modules: Iterable[str]) -> list[Path]:
-    """Source files that the modules consist of, directly and indirectly, sorted.
-
-    Args:
-        modules: Dotted names; those that are no modules of this repository are left out.
-    """
+    """Source files that those modules of this repository consist of, also indirectly, sorted."""
     graph = import_graph()
     named = graph.modules & set(modules)
     known = named | (graph.modules & set().union(*map(offered, named)))
@@ -86,6 +76,5 @@ def notebook_sources(path: Path) -> list[Path]:
 
 def data_files(code: Iterable[Path], folder: Path) -> list[Path]:
     """Files of a folder that the source files name, sorted."""
-    texts = [path.read_text() for path in code]
-    tables = sorted(folder.glob("*.csv"))
-    return [table for table in tables if any(table.name in text for text in texts)]
+    text = "\n".join(path.read_text() for path in code)
+    return [table for table in sorted(folder.glob("*.csv")) if table.name in text]

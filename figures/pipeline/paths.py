@@ -3,11 +3,13 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "notebooks"
 FORBIDDEN = "=*"  # in names of tasks, where doit gives them a meaning
-REQUIRED = ("train_beta", "test_uniform")  # designs that no notebook can do without
+TRAINING: Final = "train_beta"  # design of the second training set
+TEST: Final = "test_uniform"  # what every training set is judged on
 
 
 def table_path(data_dir: Path | str, design: str) -> Path:
@@ -22,15 +24,10 @@ def tables_of(data_dir: Path | str, designs: Iterable[str]) -> dict[str, Path]:
     return {design: path for design, path in paths.items() if path.is_file()}
 
 
-def require_tables(data_dir: Path, designs: Iterable[str] = REQUIRED) -> None:
-    """Refuse a folder without the tables that no notebook can do without.
-
-    Raises:
-        ValueError: Naming the folder and the first table that it lacks.
-    """
-    present = tables_of(data_dir, designs)
-    for design in designs:
-        if design not in present:
+def require_tables(data_dir: Path) -> None:
+    """Refuse a folder without the tables that no notebook can do without."""
+    for design in (TRAINING, TEST):
+        if not table_path(data_dir, design).is_file():
             raise ValueError(
                 f"DATA = {data_dir} has no table of {design!r}: {design}.csv or "
                 f"{design}/dataset.csv is needed"
@@ -38,11 +35,7 @@ def require_tables(data_dir: Path, designs: Iterable[str] = REQUIRED) -> None:
 
 
 def run_name(profile: str, data_dir: Path | None = None) -> str:
-    """Name of the folder of results: the profile, and the folder of tables when it is not ours.
-
-    Raises:
-        ValueError: It cannot be part of a task's name.
-    """
+    """Folder of results: the profile's name, and that of the folder of tables if it is not ours."""
     for field, name in (("PROFILE", profile), ("DATA", data_dir.name if data_dir else "")):
         if set(name) & set(FORBIDDEN):
             raise ValueError(
@@ -55,10 +48,7 @@ def run_name(profile: str, data_dir: Path | None = None) -> str:
 
 
 def is_complete(metrics: Path) -> bool:
-    """Whether a metrics file and all pictures that it names are there: its notebook has run here.
-
-    Metrics files are committed and pictures are not, so that the file alone says nothing.
-    """
+    """Whether a metrics file and all its pictures, which git does not have, are there."""
     try:
         names = json.loads(metrics.read_text()).get("figures", {})
         pictures = [metrics.parent / name for name in names]

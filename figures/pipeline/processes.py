@@ -11,15 +11,9 @@ from fe_data.dataset.executors import available_cores, process_pool, semaphores_
 
 
 def side_by_side(function: Callable, calls: Iterable[tuple]) -> list[Any]:
-    """Call an importable function with each tuple of arguments.
+    """Results of an importable function for each tuple of arguments; a single one runs here.
 
-    Args:
-        function: Its result must not depend on the process that it runs in.
-        calls: Arguments of each call; a single one runs here, on all cores.
-
-    Returns:
-        The results in the order of the calls. Workers end soon after this process, even where
-        it was killed.
+    Workers end soon after this process, even where it was killed.
     """
     calls = list(calls)
     workers = min(available_cores(), len(calls))

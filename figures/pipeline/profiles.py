@@ -1,5 +1,6 @@
 """Profiles: what a run simulates and trains. Quick and full differ in these numbers alone."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -7,22 +8,9 @@ import yaml
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from figures.pipeline.paths import ROOT
-from figures.pipeline.settings import (
-    STRICT,
-    Beyond,
-    Case,
-    Design,
-    Example1D,
-    MaterialsData,
-    NotNegative,
-    PriorStudy,
-    ProfileError,
-    Several,
-    Surrogate,
-    shown,
-    validated,
-)
+from figures.pipeline import settings
+from figures.pipeline.paths import ROOT, TEST, TRAINING
+from figures.pipeline.settings import ProfileError, require, shown
 
 PROFILE_DIR = ROOT / "notebooks" / "profiles"
 Notebook = Literal[
@@ -34,41 +22,30 @@ SETTINGS = dict(zip(get_args(Notebook), SECTIONS, strict=True))  # notebook → 
 DATA, SURROGATE, BEYOND = list(SETTINGS)[2:]
 GALLERY = "gallery"  # pictures of the README, beside the results of profiles
 SHIPPED = ("full", "quick")  # the metrics of the full runs are committed
-TEST: Design = "test_uniform"  # what every training set is judged on
-TRAINING: Design = "train_beta"
 TRAINING_CASE = "outd"  # vanilla and anchored are compared on it, θ of the prior is fitted to it
 LEAST_FOR_INFORMATION = 4  # training cells; the estimator looks at three neighbours
 
 
-@dataclass(frozen=True, config=STRICT)
+@dataclass(frozen=True, config=settings.STRICT)
 class Profile:
-    """A validated profile file.
+    """A validated profile file."""
 
-    Attributes:
-        name: Of the file.
-        seed: Of everything that is random.
-        datasets: Design → number of simulated inputs.
-        surrogate: Settings of notebook 04, and so on for the other notebooks.
-        notebooks: Notebook → designs that it reads.
-        apart: Notebooks that are run on request only.
-    """
-
-    name: str
-    seed: NotNegative
-    datasets: dict[Design, Several]
-    surrogate: Surrogate
-    prior_study: PriorStudy = PriorStudy()
-    example_1d: Example1D = Example1D()
-    materials_data: MaterialsData = MaterialsData()
-    beyond: Beyond | None = None
-    notebooks: dict[Notebook, list[str]] = Field(default_factory=dict)
-    apart: tuple[str, ...] = ()
+    name: str  # of the file
+    seed: settings.NotNegative
+    datasets: dict[settings.Design, settings.Several]  # design → number of simulated inputs
+    surrogate: settings.Surrogate
+    prior_study: settings.PriorStudy = settings.PriorStudy()
+    example_1d: settings.Example1D = settings.Example1D()
+    materials_data: settings.MaterialsData = settings.MaterialsData()
+    beyond: settings.Beyond | None = None
+    notebooks: dict[Notebook, list[str]] = Field(default_factory=dict)  # → designs that it reads
+    apart: tuple[str, ...] = ()  # notebooks that are run on request only
 
     def __post_init__(self):
-        cells = self.datasets.get(TRAINING, 0)
-        if DATA in self.notebooks and cells < LEAST_FOR_INFORMATION:
-            needed = f"{DATA} needs at least {LEAST_FOR_INFORMATION}"
-            raise _refusal(f"datasets.{TRAINING}", cells, needed)
+        if DATA in self.notebooks:
+            cells, needed = self.datasets.get(TRAINING, 0), LEAST_FOR_INFORMATION
+            allowed = f"{DATA} needs at least {needed}"
+            require(cells >= needed, f"datasets.{TRAINING}", cells, allowed)
         if BEYOND in self.notebooks and self.beyond is None:
             raise ValueError("beyond: field 'cases' is missing")
         self._check_cases()
@@ -83,18 +60,11 @@ class Profile:
         for notebook in (SURROGATE, BEYOND):
             for name, case in self._cases(notebook).items():
                 available = self.datasets.get(case.design, 0)
-                if case.count > available:
-                    place = f"{SETTINGS[notebook]}.cases.{name}.count"
-                    allowed = f"datasets holds {available} of {case.design!r}"
-                    raise _refusal(place, case.count, allowed)
-        cases = self.surrogate.cases
-        if SURROGATE in self.notebooks and TRAINING_CASE not in cases:
-            needed = f"{TRAINING_CASE!r} is needed among them"
-            raise _refusal("surrogate.cases", list(cases), needed)
-
-    def _cases(self, notebook: str) -> dict[str, Case]:
-        """Training sets of a notebook; empty for one without any."""
-        return getattr(self.settings_of(notebook), "cases", {})
+                place = f"{SETTINGS[notebook]}.cases.{name}.count"
+                allowed = f"datasets holds {available} of {case.design!r}"
+                require(case.count <= available, place, case.count, allowed)
+        if SURROGATE in self.notebooks:
+            _require_among(TRAINING_CASE, list(self.surrogate.cases), "surrogate.cases")
 
     def _check_designs(self, notebook: str, designs: list[str]) -> None:
         """Refuse a notebook that would start without a table that it reads."""
@@ -105,10 +75,12 @@ class Profile:
                 )
         training = [case.design for case in self._cases(notebook).values()]
         needed = [*training, TEST] if training else [TRAINING, TEST] if notebook == DATA else []
-        missing = [design for design in needed if design not in designs]
-        if missing:
-            wanted = f"{missing[0]!r} is needed among them"
-            raise _refusal(f"notebooks.{notebook}", designs, wanted)
+        for design in needed:
+            _require_among(design, designs, f"notebooks.{notebook}")
+
+    def _cases(self, notebook: str) -> Mapping[str, settings.Case]:
+        """Training sets of a notebook; empty for one without any."""
+        return getattr(self.settings_of(notebook), "cases", {})
 
     @property
     def at_once(self) -> list[str]:
@@ -120,22 +92,12 @@ class Profile:
         return getattr(self, SETTINGS[notebook])
 
 
-def _refusal(place: str, value: object, allowed: str) -> ValueError:
-    return ValueError(f"{place} = {shown(value)} is not allowed: {allowed}")
+def _require_among(name: str, names: list[str], place: str) -> None:
+    require(name in names, place, names, f"{name!r} is needed among them")
 
 
 def load_profile(profile: str | Path) -> Profile:
-    """Read and validate a profile.
-
-    Args:
-        profile: Name of a file in notebooks/profiles, or the path of a YAML file.
-
-    Returns:
-        The profile.
-
-    Raises:
-        ProfileError: It does not exist, or a field is unknown, missing or not allowed.
-    """
+    """The profile in notebooks/profiles of a name, or in a YAML file; ProfileError says why not."""
     path = Path(profile)
     if path.suffix not in (".yaml", ".yml"):
         path = PROFILE_DIR / f"{profile}.yaml"
@@ -154,7 +116,7 @@ def load_profile(profile: str | Path) -> Profile:
             raise ProfileError("profile: unknown field 'name', the file has it")
         content = {key: value for key, value in content.items() if value is not None}
         content["name"] = path.stem
-    return validated(Profile, content)
+    return settings.validated(Profile, content)
 
 
 def _refuse_reserved(path: Path) -> None:

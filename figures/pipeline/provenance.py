@@ -19,8 +19,8 @@ def file_digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def config_digest(config: dict[str, Any]) -> str:
-    """Hexadecimal SHA-256 of a configuration of plain values."""
+def config_digest(config: Any) -> str:
+    """Hexadecimal SHA-256 of plain values."""
     return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
 
 
@@ -37,21 +37,10 @@ def processor() -> str:
 def describe(
     config: dict[str, Any], inputs: Iterable[Path], seed: int, wall_time_s: float
 ) -> dict[str, Any]:
-    """Provenance of a result.
-
-    Args:
-        config: All settings that the result depends on, as plain values.
-        inputs: Files that it was computed from.
-        seed: Of the random numbers.
-        wall_time_s: Time that it took [s].
-
-    Returns:
-        Plain values: commit, digests, seed, versions, wall time, machine.
-    """
-    versions = {name: importlib.metadata.version(name) for name in PACKAGES}
+    """Provenance of a result that took some time [s]: settings and input files it depends on."""
     return {
         **fe_provenance(),
-        **versions,
+        **{name: importlib.metadata.version(name) for name in PACKAGES},
         "config_sha256": config_digest(config),
         "inputs_sha256": {"/".join(p.parts[-2:]): file_digest(p) for p in inputs},
         "seed": seed,

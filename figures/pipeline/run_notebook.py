@@ -24,11 +24,7 @@ class NotebookError(RuntimeError):
 
 
 def find_notebook(name: str) -> Path:
-    """Path of a notebook given by name or path.
-
-    Raises:
-        NotebookError: There is none.
-    """
+    """Path of a notebook given by name or path."""
     path = Path(name) if name.endswith(".ipynb") else NOTEBOOKS / f"{name}.ipynb"
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in NOTEBOOKS.glob("*.ipynb")))
@@ -37,11 +33,7 @@ def find_notebook(name: str) -> Path:
 
 
 def declared_parameters(path: Path) -> dict[str, Any]:
-    """Parameters of a notebook with their defaults.
-
-    Raises:
-        NotebookError: No cell that is tagged `parameters` assigns any.
-    """
+    """Parameters of a notebook with their defaults, from its cell tagged `parameters`."""
     declared = papermill.inspect_notebook(path)
     if not declared:
         raise NotebookError(f"{path.name} has no cell tagged 'parameters': one is needed")
@@ -49,11 +41,7 @@ def declared_parameters(path: Path) -> dict[str, Any]:
 
 
 def check_parameters(path: Path, given: dict[str, Any]) -> dict[str, Any]:
-    """All parameters of a notebook: its defaults, with the given ones in their place.
-
-    Raises:
-        NotebookError: A given one is not declared, or of another type; what is allowed is named.
-    """
+    """All parameters of a notebook: its defaults, with the given ones in their place."""
     declared = declared_parameters(path)
     for name, value in given.items():
         if name not in declared:
@@ -67,19 +55,8 @@ def check_parameters(path: Path, given: dict[str, Any]) -> dict[str, Any]:
     return declared | given
 
 
-def execute(path: Path, given: dict[str, Any]) -> Path:
-    """Execute a notebook from the repository root.
-
-    Args:
-        path: Notebook.
-        given: Values of declared parameters; `out_dir` is where the results go.
-
-    Returns:
-        The executed notebook as HTML.
-
-    Raises:
-        NotebookError: A parameter is refused, or a cell fails; the message holds the cell's error.
-    """
+def execute(path: Path, given: dict[str, Any]) -> None:
+    """Execute a notebook from the repository root; NotebookError holds the error of a cell."""
     folder = ROOT / check_parameters(path, given)["out_dir"] / "notebooks"
     folder.mkdir(parents=True, exist_ok=True)
     executed = folder / path.name
@@ -94,14 +71,12 @@ def execute(path: Path, given: dict[str, Any]) -> Path:
             extra_arguments=["--log-level=ERROR"],  # the kernel's notes on its own transport
         )
     except PapermillExecutionError as error:
-        detail = f"{error.ename}: {error.evalue}"
         raise NotebookError(
-            f"cell {error.exec_count} of {path.stem} failed: {detail} (details in {executed})"
+            f"cell {error.exec_count} of {path.stem} failed: {error.ename}: {error.evalue} "
+            f"(details in {executed})"
         ) from None
     page, _ = HTMLExporter(embed_images=True).from_filename(str(executed))
-    target = executed.with_suffix(".html")
-    target.write_text(page)
-    return target
+    executed.with_suffix(".html").write_text(page)
 
 
 def main(arguments: list[str] | None = None) -> int:

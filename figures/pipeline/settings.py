@@ -1,7 +1,6 @@
 """Sections of a profile: what each notebook simulates and trains; defaults are the paper's sizes.
 
-A value that is not allowed is refused with one sentence that names the field, the value and what is
-allowed instead.
+A refusal is one sentence that names the field, the value and what is allowed instead.
 """
 
 import reprlib
@@ -18,6 +17,7 @@ STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 NotNegative = Annotated[StrictInt, Field(ge=0)]
 Positive = Annotated[StrictInt, Field(ge=1)]
 Several = Annotated[StrictInt, Field(ge=2)]
+AtLeast3 = Annotated[StrictInt, Field(ge=3)]
 Factor = Annotated[StrictFloat, Field(gt=0)]
 Design = Literal["test_uniform", "train_uniform", "train_beta", "replicates", "noise"]
 DESIGNS: tuple[str, ...] = get_args(Design)
@@ -33,16 +33,7 @@ class ProfileError(ValueError):
 
 
 def validated(kind: type[Kind], content: object, *place: str) -> Kind:
-    """Content of a profile, or of a section of it, as an object of its type.
-
-    Args:
-        kind: `Profile` or the class of a section.
-        content: What the file holds.
-        place: Name of the section, for messages.
-
-    Raises:
-        ProfileError: A field is unknown, missing or not allowed.
-    """
+    """Content of a profile, or of the section at a place in it; ProfileError names a bad field."""
     try:
         return TypeAdapter(kind).validate_python(content)
     except PydanticError as error:
@@ -77,6 +68,17 @@ def shown(value: object) -> str:
         return "an integer of thousands of digits"
 
 
+def require(holds: bool, place: str, value: object, allowed: str) -> None:
+    """Refuse the value of a field unless a condition holds."""
+    if not holds:
+        raise ValueError(f"{place} = {shown(value)} is not allowed: {allowed}")
+
+
+def _require_members(n_members: int, available: int) -> None:
+    allowed = f"at most the {available} pre-trained networks can be trained"
+    require(n_members <= available, "n_members", n_members, allowed)
+
+
 @dataclass(frozen=True, config=STRICT)
 class Case:
     """One training set: the first `count` cells of a design."""
@@ -87,17 +89,11 @@ class Case:
 
 @dataclass(frozen=True, config=STRICT)
 class PriorStudy:
-    """Sizes of the study of functional priors.
+    """Sizes of the study of functional priors."""
 
-    Attributes:
-        members: Networks per prior.
-        epochs_scale: Factor on the published epochs.
-        functions: Functions drawn from each weight prior.
-    """
-
-    members: Annotated[StrictInt, Field(ge=3)] = 100
-    epochs_scale: Factor = 1.0
-    functions: Annotated[StrictInt, Field(ge=3)] = 1000
+    members: AtLeast3 = 100  # networks per prior
+    epochs_scale: Factor = 1.0  # on the published epochs
+    functions: AtLeast3 = 1000  # drawn from each weight prior
 
     @property
     def at_paper_size(self) -> bool:
@@ -107,20 +103,14 @@ class PriorStudy:
 
 @dataclass(frozen=True, config=STRICT)
 class Example1D:
-    """Sizes of the one-dimensional example.
-
-    Attributes:
-        repeats: Trainings with seeds of their own; for the next three see `Training`.
-        pretrain_epochs_scale: Factor on the published epochs of pre-training.
-        bias_correction: Of Adam; the published runs trained without it.
-    """
+    """Sizes of the one-dimensional example; the first four are those of `Training`."""
 
     repeats: Positive = 3
     n_pretrained: Several = 100
     n_members: Several = 40
     prior_points: Several = 500
-    pretrain_epochs_scale: Factor = 1.0
-    bias_correction: StrictBool = False
+    pretrain_epochs_scale: Factor = 1.0  # on the published epochs
+    bias_correction: StrictBool = False  # of Adam; the published runs trained without it
 
     def __post_init__(self):
         _require_members(self.n_members, self.n_pretrained)
@@ -133,21 +123,13 @@ class Example1D:
 
 @dataclass(frozen=True, config=STRICT)
 class Cell:
-    """The simulated cell that Fig. 8 is drawn from.
+    """The simulated cell that Fig. 8 is drawn from."""
 
-    Attributes:
-        vf: Fibre volume fraction [-].
-        E_f: Young's modulus of the fibres [GPa].
-        b_m: Hardening coefficient of the matrix [MPa].
-        c_m: Hardening exponent of the matrix [-].
-        seed: Of the arrangement of the fibres.
-    """
-
-    vf: Factor = 0.35
-    E_f: Factor = 400.0
-    b_m: Factor = 400.0
-    c_m: Factor = 0.40
-    seed: NotNegative = 1
+    vf: Factor = 0.35  # fibre volume fraction [-]
+    E_f: Factor = 400.0  # Young's modulus of the fibres [GPa]
+    b_m: Factor = 400.0  # hardening coefficient of the matrix [MPa]
+    c_m: Factor = 0.40  # hardening exponent of the matrix [-]
+    seed: NotNegative = 1  # of the arrangement of the fibres
 
     def __post_init__(self):
         try:
@@ -166,21 +148,13 @@ class MaterialsData:
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Training:
-    """How ensembles are trained to the cells of the composite.
+    """How ensembles are trained to the cells of the composite."""
 
-    Attributes:
-        cases: Training sets by name.
-        repeats: Trainings with seeds of their own.
-        n_pretrained: Networks fitted to the functional prior, behind the weight prior.
-        n_members: Those of them that are trained on data.
-        prior_points: Inputs at which the prior is drawn.
-    """
-
-    cases: dict[str, Case]
-    repeats: Positive = 20
-    n_pretrained: Several = 50
-    n_members: Several = 30
-    prior_points: Several = 500
+    cases: dict[str, Case]  # training sets by name
+    repeats: Positive = 20  # trainings with seeds of their own
+    n_pretrained: Several = 50  # networks fitted to the functional prior
+    n_members: Several = 30  # those of them that are trained on data
+    prior_points: Several = 500  # inputs at which the prior is drawn
     pretrain_epochs: Positive = 1000
     epochs: Positive = 600
 
@@ -199,37 +173,22 @@ class Surrogate(Training):
         return self == paper and counts == PAPER_COUNTS
 
     def ran_at_paper_size(self, n_train: Mapping[str, int], n_test: int) -> bool:
-        """Whether the tables that were read had the paper's sizes too.
-
-        Args:
-            n_train: Training set → cells that its table had, for those that there were.
-            n_test: Test cells.
-        """
+        """Whether the tables that were read had the paper's sizes too."""
         same_training = all(PAPER_COUNTS.get(case) == count for case, count in n_train.items())
         return self.at_paper_size and same_training and n_test == PAPER_TEST
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class Beyond(Training):
-    """Sizes of notebook 05; every method is compared on the first training set.
-
-    Attributes:
-        converged_epochs: Epochs of the trainings that are to converge.
-        spans: Numbers of networks behind the weight prior that are compared.
-        function_pretrain_epochs: Epochs of pre-training before anchoring in function space.
-        function_points: Inputs where functions are compared, beside the training inputs.
-        small_repeats: Repeats of functional anchoring with the paper's network.
-        noise_repeats: Repeats under each estimate of the noise.
-        example_epochs_scale: Factor on the epochs of the one-dimensional example.
-    """
+    """Sizes of notebook 05; every method is compared on the first training set."""
 
     cases: Annotated[dict[str, Case], Field(min_length=1)]
-    converged_epochs: Positive = 2500
-    spans: tuple[Several, ...] = (30, 100, 300, 1000)
-    function_pretrain_epochs: Positive = 500
-    function_points: Several = 200
-    small_repeats: Positive = 3
-    noise_repeats: Positive = 3
+    converged_epochs: Positive = 2500  # of the trainings that are to converge
+    spans: tuple[Several, ...] = (30, 100, 300, 1000)  # networks behind the weight prior
+    function_pretrain_epochs: Positive = 500  # before anchoring in function space
+    function_points: Several = 200  # where functions are compared, beside the training inputs
+    small_repeats: Positive = 3  # of functional anchoring with the paper's network
+    noise_repeats: Positive = 3  # under each estimate of the noise
     example_repeats: Positive = 3
     example_members: Several = 40
     example_pretrained: Several = 100
@@ -237,12 +196,3 @@ class Beyond(Training):
 
     def __post_init__(self):
         _require_members(self.n_members, min(self.n_pretrained, *self.spans))
-
-
-def _require_members(n_members: int, available: int) -> None:
-    """Refuse more trained networks than there are pre-trained ones."""
-    if n_members > available:
-        raise ValueError(
-            f"n_members = {n_members} is not allowed: at most the {available} pre-trained "
-            "networks can be trained"
-        )

@@ -1,6 +1,6 @@
 """Every figure and table of the paper beside the metrics files of a run."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from figures.claims import Check, Claim, Item, load_published
@@ -9,14 +9,7 @@ Content = Mapping[str, Any]  # of a table in published.yaml, or of a metrics fil
 
 
 def compare(metrics: Mapping[str, Content]) -> list[Item]:
-    """Every figure and table of the paper beside the metrics files of a run.
-
-    Args:
-        metrics: Notebook → content of its metrics file.
-
-    Returns:
-        The items in the paper's order; those whose notebook did not run are not present.
-    """
+    """Every figure and table of the paper beside the metrics files of a run, by notebook."""
     published = load_published()
     checks = [
         check
@@ -24,9 +17,7 @@ def compare(metrics: Mapping[str, Content]) -> list[Item]:
         if notebook in metrics
         for check in checks_of(published[table], metrics[notebook])
     ]
-    return [
-        _item(entry, checks, metrics.get(entry["notebook"], {})) for entry in published["items"]
-    ]
+    return [_item(each, checks, metrics.get(each["notebook"], {})) for each in published["items"]]
 
 
 def _item(entry: Content, checks: Iterable[Check], metrics: Content) -> Item:
@@ -41,39 +32,47 @@ def _item(entry: Content, checks: Iterable[Check], metrics: Content) -> Item:
     return Item(**{**entry, **own})
 
 
+def _row(
+    table: Content, label: str, published: Sequence[float], ours: Sequence[Content],
+    tolerances: Sequence[float | str | None], comparable: bool,
+) -> Iterator[Check]:  # fmt: skip
+    """A check in each column of a table, with our mean and standard deviation."""
+    columns = zip(table["columns"], published, ours, tolerances, strict=True)
+    for column, number, cell, tolerance in columns:
+        yield Check(
+            table["place"], label, column, number, cell["mean"], cell["std"], tolerance, comparable
+        )
+
+
 def variance_checks(table: Content, metrics: Content) -> Iterator[Check]:
     """Table 1: variance of the weights, with the published optimiser and with Adam proper."""
     unit = table["unit"]
     for prior, row in table["rows"].items():
         for optimiser, label in table["optimisers"].items():
-            values = zip(table["columns"], row["variance"], row["tolerance"], strict=True)
-            for group, published, tolerance in values:
-                cell = metrics["table_1"][optimiser][prior][group]
-                ours = {"mean": cell["value"] / unit, "std": cell["error"] / unit}
-                judged = tolerance if optimiser == "published" else None
-                yield _check(table, f"{row['label']}, {label}", group, published, ours, judged,
-                             metrics["paper_size"])  # fmt: skip
+            cells = [metrics["table_1"][optimiser][prior][group] for group in table["columns"]]
+            ours = [{"mean": c["value"] / unit, "std": c["error"] / unit} for c in cells]
+            judged = row["tolerance"] if optimiser == "published" else [None] * len(ours)
+            yield from _row(table, f"{row['label']}, {label}", row["variance"], ours, judged,
+                            metrics["paper_size"])  # fmt: skip
 
 
 def noise_checks(table: Content, metrics: Content) -> Iterator[Check]:
     """Fig. 10: assumed noise beside the scatter of the replicates, both in % of mid-range."""
-    for design, label in table["designs"].items():
-        scatter = metrics["noise_percent"].get(design, {})
-        values = zip(table["columns"], table["percent"], table["tolerance"], strict=True)
-        for name, published, tolerance in values:
-            if name in scatter:
-                yield _check(table, label, name, published, scatter[name], tolerance,
-                             metrics["paper_size"])  # fmt: skip
+    for design, scatter in metrics["noise_percent"].items():
+        ours = [scatter[name] for name in table["columns"]]
+        yield from _row(table, table["designs"][design], table["percent"], ours,
+                        table["tolerance"], metrics["paper_size"])  # fmt: skip
 
 
 def information_checks(table: Content, metrics: Content) -> Iterator[Check]:
     """Table 2: mutual information of each input with each output."""
-    tolerance = table["tolerance"][_kind([table["design"]], metrics)]
-    for i, name in enumerate(table["rows"]):
-        for j, output in enumerate(table["columns"]):
-            ours = {"mean": metrics["table_2"]["value"][output][name], "std": None}
-            yield _check(table, name, output, table["nats"][i][j], ours, tolerance[i][j],
-                         metrics["paper_size"])  # fmt: skip
+    tolerances, value = (
+        table["tolerance"][_kind([table["design"]], metrics)],
+        metrics["table_2"]["value"],
+    )
+    for name, published, tolerance in zip(table["rows"], table["nats"], tolerances, strict=True):
+        ours = [{"mean": value[output][name], "std": None} for output in table["columns"]]
+        yield from _row(table, name, published, ours, tolerance, metrics["paper_size"])
 
 
 def score_checks(table: Content, metrics: Content) -> Iterator[Check]:
@@ -81,13 +80,12 @@ def score_checks(table: Content, metrics: Content) -> Iterator[Check]:
     for name, row in table["rows"].items():
         if name not in metrics["rows"]:
             continue
-        tolerance = row["tolerance"][_kind(row["tables"], metrics)]
         n_train = metrics["n_train"].get(name.rpartition("_")[0])
         same_size = metrics["n_test"] == table["n_test"] and n_train == row.get("n_train")
-        for score in table["columns"]:
-            yield _check(table, row_label(row, n_train), score, row[score],
-                         metrics["rows"][name][score], tolerance[score],
-                         metrics["paper_size"] and same_size)  # fmt: skip
+        sources = row, metrics["rows"][name], row["tolerance"][_kind(row["tables"], metrics)]
+        published, ours, limits = ([each[score] for score in table["columns"]] for each in sources)
+        comparable = metrics["paper_size"] and same_size
+        yield from _row(table, row_label(row, n_train), published, ours, limits, comparable)
 
 
 def improvement_checks(table: Content, metrics: Content) -> Iterator[Check]:
@@ -95,32 +93,15 @@ def improvement_checks(table: Content, metrics: Content) -> Iterator[Check]:
     kind = _kind(table["tables"], metrics)
     comparable = metrics["paper_size"] and metrics["n_train"]["outd"] == table["n_train"]
     for score, row in table["rows"].items():
-        values = zip(table["columns"], row["gain"], row["tolerance"][kind], strict=True)
-        for output, published, tolerance in values:
-            ours = metrics["improvement"][score][output]
-            yield _check(table, row["label"], output, published, ours, tolerance, comparable)
+        ours = [metrics["improvement"][score][output] for output in table["columns"]]
+        yield from _row(table, row["label"], row["gain"], ours, row["tolerance"][kind], comparable)
 
 
 def row_label(row: Content, n_train: int | None = None) -> str:
-    """Label of a row of Table 3 with its number of training cells, and the paper's if it differs.
-
-    Args:
-        row: Entry of the table.
-        n_train: Training cells of a run; None for the paper's.
-    """
+    """Label of a row of Table 3 with its training cells, and the paper's number if it differs."""
     published = row.get("n_train", 0)
     ours = published if n_train is None else n_train
     return row["label"].format(n=ours if ours == published else f"{ours}, paper {published}")
-
-
-def _check(
-    table: Content, row: str, column: str, published: float, ours: Content,
-    tolerance: float | str | None, comparable: bool,
-) -> Check:  # fmt: skip
-    """A check of a mean with its standard deviation."""
-    return Check(
-        table["place"], row, column, published, ours["mean"], ours["std"], tolerance, comparable
-    )
 
 
 def _kind(tables: Iterable[str], metrics: Content) -> str:

@@ -9,13 +9,12 @@ import base64
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
-from figures.claims import Check, Claim, Item
+from figures.claims import Claim, Item
 from figures.pipeline.paths import ROOT, is_complete
 from figures.pipeline.profiles import Profile, load_profile
 from figures.report.comparison import compare
@@ -44,43 +43,8 @@ class ReportError(RuntimeError):
     """Something that the page shows is not there."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One figure or table of the paper on the page.
-
-    Attributes:
-        item: What is compared in it.
-        pictures: Caption → picture as data URI.
-        columns: Headings of the table of numbers.
-        rows: Label of a row → its checks, None where a cell is empty.
-        claims: Claims of the paper with their verdicts.
-    """
-
-    item: Item
-    pictures: dict[str, str]
-    columns: list[str]
-    rows: dict[str, list[Check | None]]
-    claims: list[tuple[Claim, str]]
-
-    @property
-    def anchor(self) -> str:
-        """Name that links on the page lead to."""
-        return self.item.place.lower().replace(".", "").replace(" ", "-")
-
-
 def render(profile: Profile, out_dir: Path) -> str:
-    """The page of a run.
-
-    Args:
-        profile: Of the run.
-        out_dir: Folder with the metrics and pictures of the notebooks.
-
-    Returns:
-        HTML text without references to other pictures or styles.
-
-    Raises:
-        ReportError: A picture or a metrics file is missing.
-    """
+    """The page of a run in a folder: HTML text without references to other pictures or styles."""
     metrics = read_metrics(profile, out_dir)
     items = compare(metrics)
     require_figures(items, metrics)
@@ -96,59 +60,42 @@ def render(profile: Profile, out_dir: Path) -> str:
 
 
 def read_metrics(profile: Profile, out_dir: Path) -> Metrics:
-    """Metrics files of a run: of every notebook, and of those apart that have run here.
-
-    Raises:
-        ReportError: One is missing.
-    """
-    paths: dict[str, Path] = {name: out_dir / f"{name}.json" for name in profile.notebooks}
-    apart = [name for name in profile.apart if is_complete(paths[name])]
-    names = [*profile.at_once, *apart]
-    for name in names:
-        if not paths[name].is_file():
-            raise ReportError(f"{paths[name]} is missing: run the notebooks first")
-    return {name: json.loads(paths[name].read_text()) for name in names}
+    """Metrics files of a run: of every notebook, and of those apart that have run here."""
+    apart = [name for name in profile.apart if is_complete(out_dir / f"{name}.json")]
+    paths = {name: out_dir / f"{name}.json" for name in [*profile.at_once, *apart]}
+    for path in paths.values():
+        if not path.is_file():
+            raise ReportError(f"{path} is missing: run the notebooks first")
+    return {name: json.loads(path.read_text()) for name, path in paths.items()}
 
 
 def require_figures(items: Sequence[Item], metrics: Metrics) -> None:
-    """Refuse a run that lacks a figure, unless its notebook says that it was left out.
-
-    Raises:
-        ReportError: Naming the figure.
-    """
-    missing = [i for i in items if i.place.startswith("Fig.") and not i.pictures]
-    for item in missing:
+    """Refuse a run that lacks a figure, unless its notebook says that it was left out."""
+    for item in items:
         content = metrics.get(item.notebook)
-        if content is not None and item.place not in content.get("left_out", []):
+        if item.pictures or content is None or not item.place.startswith("Fig."):
+            continue
+        if item.place not in content.get("left_out", []):
             raise ReportError(f"{item.place} is missing: {item.notebook} lists no picture")
 
 
-def entry_of(item: Item, out_dir: Path) -> Entry:
-    """A figure or table of the paper as the page shows it."""
+def entry_of(item: Item, out_dir: Path) -> dict[str, Any]:
+    """A figure or table of the paper as the page shows it; None where the table has no number."""
     cells = {(check.row, check.column): check for check in item.checks}
     columns = dict.fromkeys(check.column for check in item.checks)
-    return Entry(
-        item,
-        inlined(item.pictures, out_dir),
-        [COLUMNS.get(column, column) for column in columns],
-        {
-            COLUMNS.get(row, row): [cells.get((row, column)) for column in columns]
-            for row in dict.fromkeys(check.row for check in item.checks)
-        },
-        [(claim, claim.verdict(item.comparable)) for claim in item.claims],
-    )
+    rows = dict.fromkeys(check.row for check in item.checks)
+    return {
+        "item": item,
+        "anchor": item.place.lower().replace(".", "").replace(" ", "-"),
+        "pictures": inlined(item.pictures, out_dir),
+        "columns": [COLUMNS.get(column, column) for column in columns],
+        "rows": {COLUMNS.get(r, r): [cells.get((r, c)) for c in columns] for r in rows},
+        "claims": [(claim, claim.verdict(item.comparable)) for claim in item.claims],
+    }
 
 
 def inlined(figures: Mapping[str, str], out_dir: Path) -> dict[str, str]:
-    """Pictures as data URIs by their captions.
-
-    Args:
-        figures: File → caption.
-        out_dir: Folder of the files.
-
-    Raises:
-        ReportError: A file is missing or empty.
-    """
+    """Pictures of a folder, file → caption, as data URIs by their captions."""
     pictures = {}
     for name, caption in figures.items():
         path = out_dir / name
@@ -160,11 +107,7 @@ def inlined(figures: Mapping[str, str], out_dir: Path) -> dict[str, str]:
 
 
 def sections(metrics: Metrics, places: set[str], out_dir: Path) -> list[dict[str, Any]]:
-    """Sections that notebooks bring themselves, beyond the figures and tables of the paper.
-
-    A metrics file with a "section" gets one: its paragraphs and tables, the notebook's figures,
-    and those of its claims that are about nothing in the paper.
-    """
+    """Sections that notebooks bring themselves, with their claims about nothing in the paper."""
     return [
         {
             "name": name,
@@ -184,13 +127,7 @@ def sections(metrics: Metrics, places: set[str], out_dir: Path) -> list[dict[str
 
 
 def with_digits_of(value: float, published: float, more: int = 0) -> str:
-    """A number with as many decimals as the published one calls for, and a real minus sign.
-
-    Args:
-        value: The number.
-        published: The one that stands in the paper; small ones have two decimals.
-        more: Further decimals for small ones.
-    """
+    """A number with the decimals of the published one, small ones with `more`, and a real minus."""
     size = abs(published)
     decimals = 0 if size >= 30 else 1 if size >= 5 else 2 + more
     return f"{value:.{decimals}f}".replace("-", "−")

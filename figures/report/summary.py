@@ -22,32 +22,25 @@ from figures.report.page import COLUMNS, with_digits_of
 
 README = ROOT / "README.md"
 BNN_README = ROOT / "bnn" / "README.md"
-RUNS = {  # folder of results → what it was computed from
-    "full": "our tables",
-    "full-authors": "published tables",
-}
+RUNS = {"full": "our tables", "full-authors": "published tables"}  # folder → computed from
 
 
 def load_run(name: str) -> dict[str, dict[str, Any]]:
     """Metrics files of a run, by notebook."""
-    return {
-        p.stem: json.loads(p.read_text()) for p in sorted((ROOT / "figures" / name).glob("*.json"))
-    }
+    paths = sorted((ROOT / "figures" / name).glob("*.json"))
+    return {path.stem: json.loads(path.read_text()) for path in paths}
 
 
 def heading(item: Item) -> str:
     """The heading in a notebook that announces a figure or table; empty when there is none."""
     notebook = nbformat.read(ROOT / "notebooks" / f"{item.notebook}.ipynb", as_version=4)
     kind, number = item.place.replace(".", "").split()
-    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
-    headings = [line[3:] for text in texts for line in text.splitlines() if line[:3] == "## "]
-    return next((line for line in headings if _mentions(line, kind, number)), "")
-
-
-def _mentions(line: str, kind: str, number: str) -> bool:
-    """Whether a heading names a figure or table, alone or in "Figs. 2 and 3", "Tables 3 and 4"."""
-    named = re.search(rf"\({kind}s?\.? ([^)]*)\)", line)
-    return bool(named and number in re.findall(r"\d+", named.group(1)))
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    # The place stands alone or as in (Figs. 2 and 3), (Tables 3 and 4).
+    found = re.search(
+        rf"^## (.*\({kind}s?\.? (?:[^)]*\D)?{number}\b[^)]*\).*)$", text, re.MULTILINE
+    )
+    return found[1] if found else ""
 
 
 def files_of(item: Item) -> list[str]:
@@ -80,14 +73,9 @@ def map_table(items: Sequence[Item]) -> str:
 
 def runtime_table(metrics: Mapping[str, Mapping[str, Any]]) -> str:
     """Notebook → command → runtime."""
-    rows = [
-        [
-            name,
-            f"`PROFILE=full $(make -s python) -m doit notebook:full:{name}`",
-            f"{content['provenance']['wall_time_s']:.0f}",
-        ]
-        for name, content in metrics.items()
-    ]
+    command = "`PROFILE=full $(make -s python) -m doit notebook:full:{}`"
+    times = {name: content["provenance"]["wall_time_s"] for name, content in metrics.items()}
+    rows = [[name, command.format(name), f"{time:.0f}"] for name, time in times.items()]
     return markdown(["notebook", "command", "wall time [s]"], rows)
 
 
@@ -115,11 +103,7 @@ def _cell(check: Check | None) -> str:
 
 
 def blocks(runs: Mapping[str, Mapping[str, Any]]) -> dict[Path, dict[str, str]]:
-    """README → name of each generated block in it → its text.
-
-    Args:
-        runs: Name of a run → notebook → content of its metrics file.
-    """
+    """README → name of each generated block in it → its text, from the metrics of the runs."""
     items = {name: compare(metrics) for name, metrics in runs.items()}
     beyond = {words: runs[name][BEYOND] for name, words in reversed(RUNS.items())}
     return {
@@ -151,17 +135,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="bring the READMEs up to date")
     options = parser.parse_args(arguments)
     status = 0
-    runs = {name: load_run(name) for name in RUNS}
-    for path, current in blocks(runs).items():
+    for path, current in blocks({name: load_run(name) for name in RUNS}).items():
         text = path.read_text()
         if options.write:
             path.write_text(filled(text, current))
         elif filled(text, current) != text:
-            name = path.relative_to(ROOT)
-            print(
-                f"error: {name} is out of date: python -m figures.report.summary --write",
-                file=sys.stderr,
-            )
+            remedy = "python -m figures.report.summary --write"
+            print(f"error: {path.relative_to(ROOT)} is out of date: {remedy}", file=sys.stderr)
             status = 1
     return status
 
