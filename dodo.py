@@ -57,15 +57,13 @@ def task_dataset():
 
 
 def task_shipped():
-    """Compare the full profile's tables with the ones that come with the package.
-
-    On the dolfinx that these were made with they agree to 1e-6.
-    """
+    """Compare the full profile's tables with the ones that come with the package."""
     if PROFILE.name != "full" or DATA != OWN_DATA:
         return
     for design in PROFILE.datasets:
         table = paths.table_path(OWN_DATA, design)
         shipped = ROOT / "fe_data" / "datasets" / f"{design}.csv"
+        # The tolerance holds on the dolfinx that the shipped tables were made with.
         command = ["-m", "fe_data", "compare", str(table), str(shipped), "--tolerance", "1e-6"]
         yield {
             "name": design,
@@ -73,13 +71,6 @@ def task_shipped():
             "actions": [(actions.run_program, [command])],
             "file_dep": [table, shipped],
         }
-
-
-def _tables(designs):
-    """Tables that a notebook reads: those it lists of our own, all that there are in DATA."""
-    if DATA == OWN_DATA:
-        return [paths.table_path(DATA, design) for design in designs]
-    return paths.tables_of(DATA, DESIGNS if designs else ()).values()
 
 
 def _has_pictures(task, values, metrics):  # noqa: ARG001, doit's signature
@@ -92,21 +83,23 @@ def task_notebook():
     for name, designs in PROFILE.notebooks.items():
         parameters = {"profile": GIVEN_PROFILE, "seed": SEED}
         parameters |= {"data_dir": str(DATA), "out_dir": str(OUT)}
-        own = designs if DATA == OWN_DATA else []  # the datasets that are waited for
-        options = [text for key, value in parameters.items() for text in ("-p", key, str(value))]
+        command = ["-m", "figures.pipeline.run_notebook", name]
+        for key, value in parameters.items():
+            command += ["-p", key, str(value)]
+        if DATA == OWN_DATA:
+            awaited, tables = designs, [paths.table_path(DATA, design) for design in designs]
+        else:  # all tables that there are
+            awaited, tables = [], paths.tables_of(DATA, DESIGNS if designs else ()).values()
         path = NOTEBOOKS / f"{name}.ipynb"
         metrics = OUT / f"{name}.json"
         code = [path, *notebook_sources(path), *sources(["figures.pipeline.run_notebook"])]
-        read = [*data_files(code, NOTEBOOKS / "data"), *_tables(designs)]
-        style = ROOT / "figures" / "paper.mplstyle"
+        read = [*data_files(code, NOTEBOOKS / "data"), *tables, ROOT / "figures" / "paper.mplstyle"]
         yield {
             "name": f"{RUN}:{name}",
             "doc": f"execute notebook {name}",
-            "task_dep": [f"dataset:{PROFILE.name}:{design}" for design in own],
-            "actions": [
-                (actions.run_program, [["-m", "figures.pipeline.run_notebook", name, *options]])
-            ],
-            "file_dep": sorted({*code, style, *read}),
+            "task_dep": [f"dataset:{PROFILE.name}:{design}" for design in awaited],
+            "actions": [(actions.run_program, [command])],
+            "file_dep": sorted({*code, *read}),
             "uptodate": [
                 config_changed(parameters | {"settings": repr(PROFILE.settings_of(name))}),
                 (_has_pictures, [metrics]),
@@ -125,13 +118,12 @@ def task_report():
     """Write the page of the profile."""
     metrics = [OUT / f"{name}.json" for name in PROFILE.at_once]
     apart = [OUT / f"{name}.json" for name in PROFILE.apart]
+    command = ["-m", "figures.report.page", GIVEN_PROFILE, str(OUT)]
     files = [ROOT / "figures" / "report" / "page.html", ROOT / "figures" / "published.yaml"]
     yield {
         "name": RUN,
         "doc": f"write figures/{RUN}/index.html",
-        "actions": [
-            (actions.run_program, [["-m", "figures.report.page", GIVEN_PROFILE, str(OUT)]])
-        ],
+        "actions": [(actions.run_program, [command])],
         "file_dep": [*metrics, *sources(["figures.report.page"]), *files],
         "uptodate": [actions.ResultsUnchanged(apart)],
         "targets": [OUT / "index.html"],

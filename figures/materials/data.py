@@ -14,11 +14,7 @@ from figures.materials.problem import FEATURES, NOISE_COV, OUTPUT_SCALING, by_ou
 from figures.pipeline.paths import TEST, TRAINING
 
 UNIFORM = "train_uniform"
-SETS = {  # Fig. 9
-    TEST: "test, uniform",
-    UNIFORM: "1st training, uniform",
-    TRAINING: "2nd training, beta",
-}
+SETS = {TEST: "test, uniform", UNIFORM: "1st training, uniform", TRAINING: "2nd training, beta"}
 PAPER_SIZE = 50  # cells of the test set and of the second training set
 REPLICATES = ("replicates", "noise")
 LEVEL = 0.95  # of the shuffled outputs' mutual information, above which a pair counts as dependent
@@ -60,10 +56,8 @@ def mutual_information(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     The estimator of Kraskov et al. (2004) in scikit-learn. It adds a little noise to break ties;
     its seed is fixed.
     """
-    return np.transpose([
-        mutual_info_regression(inputs, column, n_neighbors=NEIGHBOURS, random_state=0)
-        for column in outputs.T
-    ])  # fmt: skip
+    options = {"n_neighbors": NEIGHBOURS, "random_state": 0}
+    return np.transpose([mutual_info_regression(inputs, y, **options) for y in outputs.T])
 
 
 def chance_level(inputs: np.ndarray, outputs: np.ndarray, shuffles: int, seed: int) -> np.ndarray:
@@ -81,13 +75,9 @@ def share_outside(test: Table, training: Table) -> float:
 
 def information_table(table: Table, shuffles: int, seed: int) -> dict[str, Any]:
     """Table 2: mutual information, its chance level and the inputs above it, by output."""
-    value, chance = (
-        pd.DataFrame(values, INPUT_NAMES, OUTPUT_NAMES)
-        for values in (
-            mutual_information(table.inputs, table.outputs),
-            chance_level(table.inputs, table.outputs, shuffles, seed),
-        )
-    )
+    found = mutual_information(table.inputs, table.outputs)
+    level = chance_level(table.inputs, table.outputs, shuffles, seed)
+    value, chance = (pd.DataFrame(each, INPUT_NAMES, OUTPUT_NAMES) for each in (found, level))
     above = {output: column.index[column] for output, column in (value > chance).items()}
     return {
         "value": value.to_dict(),

@@ -59,7 +59,9 @@ def prior_functions(theta: np.ndarray, seed: int) -> Figure:
         samples = OUTPUT_SCALING.inverse_transform(prior.sample(X, 400, seed + i))
         across = INPUT_SCALING.inverse_transform(X)[:, i]
         for axes, output in zip(panels[:, i], SHOWN_PRIOR, strict=True):
-            _functions(axes, across, samples[:, :, OUTPUT_NAMES.index(output)])
+            functions = samples[:, :, OUTPUT_NAMES.index(output)]
+            axes.plot(across, functions[:N_FUNCTIONS].T, color="0.7", lw=0.6, label="realisations")
+            _mean_and_band(axes, across, functions, "mean", 0.2)
             axes.set(xlabel=INPUT_LABELS[name], xlim=(across[0], across[-1]))
             if output == "p_sigma":
                 axes.axhline(LOWEST_OUTPUT, color="C1", lw=1, ls=":", label="bound")
@@ -69,12 +71,11 @@ def prior_functions(theta: np.ndarray, seed: int) -> Figure:
     return figure
 
 
-def _functions(axes: Axes, x: np.ndarray, values: np.ndarray) -> None:
-    mean, std = values.mean(axis=0), values.std(axis=0)
-    axes.plot(x, values[:N_FUNCTIONS].T, color="0.7", lw=0.6, label="realisations")
+def _mean_and_band(axes: Axes, x: np.ndarray, curves: np.ndarray, label: str, alpha: float) -> None:
+    mean, std = curves.mean(axis=0), curves.std(axis=0)
     low, high = mean - BAND * std, mean + BAND * std
-    axes.fill_between(x, low, high, color="C0", alpha=0.2, lw=0, label="mean ± 2 std")
-    axes.plot(x, mean, color="C0", label="mean")
+    axes.fill_between(x, low, high, color="C0", alpha=alpha, lw=0, label=f"{label} ± 2 std")
+    axes.plot(x, mean, color="C0", label=label)
 
 
 @plt.style.context(STYLE)
@@ -113,12 +114,9 @@ def _laws(figure, prediction: Prediction) -> None:
     panels = figure.subplots(1, N_LAWS, sharey=True)
     for axes, i in zip(panels, law_points(truth), strict=True):
         curves = behaviour_law(physical[:, i, 0], physical[:, i, 1])
-        mean, std = curves.mean(axis=0), curves.std(axis=0)
-        axes.fill_between(PLASTIC_STRAIN, mean - BAND * std, mean + BAND * std, color="C0",
-                          alpha=0.25, lw=0, label="predicted, mean ± 2 std")  # fmt: skip
-        axes.plot(PLASTIC_STRAIN, mean, color="C0", label="predicted, mean")
-        axes.plot(PLASTIC_STRAIN, behaviour_law(truth[i, :1], truth[i, 1:2])[0], "--", color="C1",
-                  label="simulated")  # fmt: skip
+        _mean_and_band(axes, PLASTIC_STRAIN, curves, "predicted, mean", 0.25)
+        (simulated,) = behaviour_law(truth[i, :1], truth[i, 1:2])
+        axes.plot(PLASTIC_STRAIN, simulated, "--", color="C1", label="simulated")
         axes.set(title=f"test point {i + 1}", xlabel=r"plastic strain $\varepsilon_{pl}$ [–]")
         axes.set(xlim=(0, PLASTIC_STRAIN[-1]))
     panels[0].set_ylabel(r"$\sigma = a + b_\mathrm{eff}\,\varepsilon_{pl}^{c_\mathrm{eff}}$ [MPa]")
@@ -156,16 +154,16 @@ def calibration(repeats: Sequence[Mapping[str, Prediction]], methods: Mapping[st
     figure, panels = plt.subplots(1, len(LABELS), figsize=(13.4, 3.2))
     for label, method in methods.items():
         own = [repeat[method] for repeat in repeats]
-        levels, curves = zip(
-            *(calibration_curve(p.observed, p.mean, p.std) for p in own), strict=True
-        )
+        found = [calibration_curve(p.observed, p.mean, p.std) for p in own]
+        levels, curves = found[0][0], [curve for _, curve in found]
         areas = np.mean([p.by_output()["miscalibration"] for p in own], axis=0)
         mean, std = np.mean(curves, axis=0), np.std(curves, axis=0)
+        low, high = mean - std, mean + std
         for j, axes in enumerate(panels):
-            (line,) = axes.plot(levels[0], mean[:, j], LINES.get(label, "-"),
-                                label=f"{label}, area {areas[j]:.2f}")  # fmt: skip
-            axes.fill_between(levels[0], mean[:, j] - std[:, j], mean[:, j] + std[:, j],
-                              color=line.get_color(), alpha=0.2, lw=0)  # fmt: skip
+            text = f"{label}, area {areas[j]:.2f}"
+            (line,) = axes.plot(levels, mean[:, j], LINES.get(label, "-"), label=text)
+            colour = line.get_color()
+            axes.fill_between(levels, low[:, j], high[:, j], color=colour, alpha=0.2, lw=0)
     for axes, label in zip(panels, LABELS.values(), strict=True):
         axes.plot([0, 1], [0, 1], "k-", lw=0.6)
         axes.set(title=label, xlabel="expected proportion", xlim=(0, 1), ylim=(0, 1))

@@ -22,6 +22,7 @@ from figures.scores import Spread, over_repeats
 HIDDEN = (20, 20, 20, 20)
 VANILLA_CASE = "outd"  # the paper trains vanilla ensembles on this case only
 WITHIN = 0.9545  # probability of ± 2 standard deviations
+Cases = Mapping[str, Samples]  # training sets by name
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,7 @@ def seeds_of(seed: int, repeats: int) -> list[int]:
 
 
 def train(
-    cases: Mapping[str, Samples],
-    test_set: Samples,
-    theta: np.ndarray,
-    settings: Surrogate,
-    seed: int,
+    cases: Cases, test_set: Samples, theta: np.ndarray, settings: Surrogate, seed: int
 ) -> dict[str, Prediction]:
     """Pre-train once, then train on each training set and predict the test set.
 
@@ -113,11 +110,7 @@ def train(
 
 
 def repeat_training(
-    cases: Mapping[str, Samples],
-    test_set: Samples,
-    theta: np.ndarray,
-    settings: Surrogate,
-    seed: int,
+    cases: Cases, test_set: Samples, theta: np.ndarray, settings: Surrogate, seed: int
 ) -> list[dict[str, Prediction]]:
     """Train `settings.repeats` times with independent seeds; see `train`."""
     seeds = seeds_of(seed, settings.repeats)
@@ -126,18 +119,18 @@ def repeat_training(
 
 def score_rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, Any]:
     """Scores of each method: method → `Prediction.numbers`, each a spread over the repeats."""
-    return over_repeats(
-        [{method: each.numbers() for method, each in repeat.items()} for repeat in repeats]
-    )
+    numbers = [{name: each.numbers() for name, each in repeat.items()} for repeat in repeats]
+    return over_repeats(numbers)
 
 
 def improvements(rows: Mapping[str, Any], case: str) -> dict[str, dict[str, Spread]]:
     """Table 4: gain (vanilla - anchored) / vanilla of a case, score → output → spread."""
     vanilla, anchored = (rows[f"{case}_{m}"]["by_output"] for m in ("vanilla", "anchored"))
     return {
-        score: {
-            name: Spread(tuple(1 - np.divide(anchored[score][name].values, old.values)))
-            for name, old in outputs.items()
-        }
+        score: {name: _gain(anchored[score][name], old) for name, old in outputs.items()}
         for score, outputs in vanilla.items()
     }
+
+
+def _gain(anchored: Spread, vanilla: Spread) -> Spread:
+    return Spread(tuple(1 - np.divide(anchored.values, vanilla.values)))

@@ -53,8 +53,6 @@ def wait_for_turn(folder: Path) -> TextIO:
 class Reporter(ConsoleReporter):
     """One line per task: what is being done, or that nothing has to be."""
 
-    desc = "one line per task"
-
     def initialize(self, tasks, selected_tasks):
         """Wait for another run in this checkout, before anything is looked at."""
         super().initialize(tasks, selected_tasks)

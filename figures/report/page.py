@@ -23,19 +23,10 @@ TEMPLATE = Path(__file__).with_name("page.html")
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
 VERDICTS = {True: "holds", False: "does not hold", None: "open"}  # of a notebook's own claims
 COLUMNS = {
-    "vf": "v_f",
-    "E_f_GPa": "E_f",
-    "b_m_MPa": "b_m",
-    "c_m": "c_m",
-    "b_eff_MPa": "b_eff",
-    "c_eff": "c_eff",
-    "E_eff_GPa": "E_eff",
-    "nu_eff": "ν_eff",
-    "p_sigma": "p_σ",
-    "rmse": "RMSE",
-    "miscalibration": "Miscalibration",
-    "elppd": "ELPPD",
-}
+    "vf": "v_f", "E_f_GPa": "E_f", "b_m_MPa": "b_m", "c_m": "c_m", "b_eff_MPa": "b_eff",
+    "c_eff": "c_eff", "E_eff_GPa": "E_eff", "nu_eff": "ν_eff", "p_sigma": "p_σ",
+    "rmse": "RMSE", "miscalibration": "Miscalibration", "elppd": "ELPPD",
+}  # fmt: skip
 Metrics = Mapping[str, Mapping[str, Any]]  # notebook → content of its metrics file
 
 
@@ -108,22 +99,18 @@ def inlined(figures: Mapping[str, str], out_dir: Path) -> dict[str, str]:
 
 def sections(metrics: Metrics, places: set[str], out_dir: Path) -> list[dict[str, Any]]:
     """Sections that notebooks bring themselves, with their claims about nothing in the paper."""
-    return [
-        {
-            "name": name,
-            "title": content["title"],
-            "paragraphs": content["section"].get("paragraphs", []),
-            "tables": content["section"].get("tables", []),
-            "pictures": inlined(content["figures"], out_dir),
-            "claims": [
-                (claim, VERDICTS[claim.holds])
-                for claim in map(Claim.from_json, content.get("claims", []))
-                if claim.about not in places
-            ],
-        }
-        for name, content in metrics.items()
-        if "section" in content
-    ]
+    found = []
+    for name, content in metrics.items():
+        if "section" in content:
+            claims = map(Claim.from_json, content.get("claims", []))
+            own = {
+                "name": name,
+                "title": content["title"],
+                "pictures": inlined(content["figures"], out_dir),
+                "claims": [(c, VERDICTS[c.holds]) for c in claims if c.about not in places],
+            }
+            found.append({"paragraphs": [], "tables": []} | content["section"] | own)
+    return found
 
 
 def with_digits_of(value: float, published: float, more: int = 0) -> str:

@@ -58,16 +58,11 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def map_table(items: Sequence[Item]) -> str:
     """Figure → notebook cell → file."""
     header = ["", "notebook", "cell", "file in `figures/full`", "verdict"]
-    rows = [
-        [
-            item.place,
-            item.notebook[:2],
-            heading(item),
-            ", ".join(f"`{name}`" for name in files_of(item)),
-            ", ".join(filter(None, [item.verdict, item.count])),
-        ]
-        for item in items
-    ]
+    rows = []
+    for item in items:
+        files = ", ".join(f"`{name}`" for name in files_of(item))
+        verdict = ", ".join(filter(None, [item.verdict, item.count]))
+        rows.append([item.place, item.notebook[:2], heading(item), files, verdict])
     return markdown(header, rows)
 
 
@@ -79,16 +74,14 @@ def runtime_table(metrics: Mapping[str, Mapping[str, Any]]) -> str:
     return markdown(["notebook", "command", "wall time [s]"], rows)
 
 
-def score_table(runs: Mapping[str, Sequence[Item]], place: str = "Table 3") -> str:
-    """Paper against ours for one table, a column for each run."""
-    checks = [
-        {(c.row, c.column): c for item in items if item.place == place for c in item.checks}
-        for items in runs.values()
-    ]
+def score_table(runs: Mapping[str, Sequence[Item]]) -> str:
+    """Table 3 of the paper against ours, a column for each run."""
+    tables = [next(item for item in items if item.place == "Table 3") for items in runs.values()]
+    ours, *others = ({(c.row, c.column): c for c in table.checks} for table in tables)
     rows = [
-        [row, COLUMNS[column], with_digits_of(first.published, first.published)]
-        + [_cell(run.get((row, column))) for run in checks]
-        for (row, column), first in checks[0].items()
+        [row, COLUMNS[column], with_digits_of(check.published, check.published), _cell(check)]
+        + [_cell(other.get((row, column))) for other in others]
+        for (row, column), check in ours.items()
     ]
     return markdown(["", "score", "paper", *(RUNS[name] for name in runs)], rows)
 
