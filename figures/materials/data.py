@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.typing import DataFrameGroupBy
 from sklearn.feature_selection import mutual_info_regression
 
 from fe_data.dataset.table import Table
@@ -21,14 +22,14 @@ LEVEL = 0.95  # of the shuffled outputs' mutual information, above which a pair 
 NEIGHBOURS = 3  # of the estimator, scikit-learn's default
 
 
-def coefficients_of_variation(table: Table) -> np.ndarray:
+def _groups(table: Table) -> DataFrameGroupBy:
+    """Outputs of the cells with the same inputs."""
+    return pd.DataFrame(table.outputs, columns=OUTPUT_NAMES).groupby(table.group)
+
+
+def coefficients_of_variation(table: Table) -> pd.DataFrame:
     """Standard deviation over mean of cells with the same inputs, (n_groups, 5)."""
-    return np.array([v.std(axis=0, ddof=1) / v.mean(axis=0) for v in _groups(table)])
-
-
-def _groups(table: Table) -> list[np.ndarray]:
-    """Outputs of the cells with the same inputs, (n_i, 5) for each group."""
-    return [table.outputs[table.group == group] for group in np.unique(table.group)]
+    return _groups(table).std() / _groups(table).mean()
 
 
 def noise_table(table: Table) -> dict[str, dict[str, float]]:
@@ -37,17 +38,11 @@ def noise_table(table: Table) -> dict[str, dict[str, float]]:
     For each output the mean and its standard error, that of the mean variance over groups.
     """
     groups = _groups(table)
-    variances = np.array([values.var(axis=0, ddof=1) for values in groups])
-    weights = np.array([len(values) - 1.0 for values in groups])
-    deviation = np.sqrt(np.average(variances, axis=0, weights=weights))
-    error = variances.std(axis=0, ddof=1) / np.sqrt(len(groups)) / (2 * deviation)
+    variances = groups.var()
+    deviation = np.sqrt(np.average(variances, axis=0, weights=groups.size() - 1))
+    error = variances.sem() / (2 * deviation)
     percent = 100 / OUTPUT_SCALING.centre
-    return _with_errors(deviation * percent, error * percent)
-
-
-def _with_errors(means: np.ndarray, errors: np.ndarray) -> dict[str, dict[str, float]]:
-    """Means and their standard errors, (5,) each, by output."""
-    return pd.DataFrame([means, errors], ["mean", "std"], OUTPUT_NAMES).to_dict()
+    return pd.DataFrame({"mean": deviation * percent, "std": error * percent}).to_dict("index")
 
 
 def mutual_information(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
@@ -89,8 +84,7 @@ def information_table(table: Table, shuffles: int, seed: int) -> dict[str, Any]:
 def scatter_table(table: Table) -> dict[str, dict[str, Any]]:
     """Fig. 10 in numbers: output → mean coefficient of variation, standard error over groups."""
     values = coefficients_of_variation(table)
-    error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-    cells = _with_errors(values.mean(axis=0), error)
+    cells = pd.DataFrame({"mean": values.mean(), "std": values.sem()}).to_dict("index")
     return {output: cell | {"n_groups": len(values)} for output, cell in cells.items()}
 
 

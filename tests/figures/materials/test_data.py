@@ -42,7 +42,7 @@ def replicates():
 def test_scatter_is_that_within_groups_and_not_between_them():
     values = np.array([[1.0], [3.0], [101.0], [103.0]]) * np.ones(5)
     found = coefficients_of_variation(table_of(values, [0, 0, 1, 1]))
-    np.testing.assert_allclose(found[:, 0], np.sqrt(2) / np.array([2, 102]))
+    np.testing.assert_allclose(found.iloc[:, 0], np.sqrt(2) / np.array([2, 102]))
 
 
 def test_noise_in_percent_of_mid_range_is_recovered(replicates):
