@@ -12,13 +12,8 @@ PACKAGES = ("numpy", "scipy", "joblib", "gmsh", "fenics-dolfinx", "petsc4py")
 @functools.cache
 def provenance() -> dict[str, str]:
     """Commit of this code, versions of what it runs on, kind of machine; or "unknown"."""
-    versions = {name: _version(name) for name in PACKAGES}
-    return {
-        "commit": _commit(),
-        "python": platform.python_version(),
-        **versions,
-        "machine": _machine(),
-    }
+    versions = {"python": platform.python_version()} | {name: _version(name) for name in PACKAGES}
+    return {"commit": _commit(), **versions, "machine": f"{platform.system()} {platform.machine()}"}
 
 
 def _version(package: str) -> str:
@@ -39,15 +34,9 @@ def _commit() -> str:
 
 def _git(*arguments: str) -> str | None:
     """Output of a git command here; None where there is no repository."""
-    folder = Path(__file__).parent
+    command = ["git", "-C", str(Path(__file__).parent), *arguments]
     try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=10, check=True
-        )
+        output = subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True, timeout=10)
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip()
-
-
-def _machine() -> str:
-    return f"{platform.system()} {platform.machine()}"
+    return output.strip()

@@ -2,7 +2,6 @@
 
 import dataclasses
 import operator
-import typing
 from dataclasses import dataclass
 
 # Bounds of the inputs in the paper (section 3.2). Designs draw from them; `Inputs` may leave them.
@@ -21,22 +20,10 @@ OUTPUT_NAMES = ("b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma")
 
 
 def require_between(name: str, value: float, low: float, high: float, *, also: str = "") -> None:
-    """Raise a ValueError that names the field, the value and what is allowed.
-
-    Args:
-        name: Name of the field.
-        value: What was given; NaN is refused.
-        low: Smallest allowed value.
-        high: Largest allowed value.
-        also: What else is allowed, for the message.
-
-    Raises:
-        ValueError: If the value is not between the bounds.
-    """
+    """Refuse a value out of bounds, or NaN; `also` tells in the message what else is allowed."""
     if not low <= value <= high:
-        raise ValueError(
-            f"{name} = {value!r} is out of range: allowed is {also}[{low:g}, {high:g}]"
-        )
+        allowed = f"{also}[{low:g}, {high:g}]"
+        raise ValueError(f"{name} = {value!r} is out of range: allowed is {allowed}")
 
 
 def _take_plain_numbers(values: "Inputs | Settings") -> None:
@@ -44,24 +31,15 @@ def _take_plain_numbers(values: "Inputs | Settings") -> None:
     for item in dataclasses.fields(values):
         value = getattr(values, item.name)
         if value is not None or item.default is not None:
-            plain = _integer if item.type is int else _real
-            object.__setattr__(values, item.name, plain(item.name, value))
-
-
-def _integer(name: str, value: typing.SupportsIndex) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ValueError(f"{name} = {value!r} must be an integer") from None
-
-
-def _real(name: str, value: float) -> float:
-    if isinstance(value, str):  # float() accepts texts
-        raise ValueError(f"{name} = {value!r} must be a number")
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} = {value!r} must be a number") from None
+            integer = item.type is int
+            try:
+                if isinstance(value, str):  # float() accepts texts
+                    raise TypeError
+                plain = operator.index(value) if integer else float(value)
+            except (TypeError, ValueError, OverflowError):
+                kind = "an integer" if integer else "a number"
+                raise ValueError(f"{item.name} = {value!r} must be {kind}") from None
+            object.__setattr__(values, item.name, plain)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import gmsh
 import numpy as np
 from scipy.spatial import cKDTree
 
-from fe_data.arrays import Floats, Ints
+from fe_data.arrays import Floats, Ints, pair_keys
 from fe_data.errors import MeshError
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.geometry.outline import GROWTH, MATRIX, Outline
@@ -27,23 +27,7 @@ class Mesh:
 
 
 def generate_mesh(microstructure: Microstructure, resolution: float | None = None) -> Mesh:
-    """Mesh the unit square with curved fibre outlines and matching opposite edges.
-
-    Mid-side nodes on the outlines are placed so that each parabolic segment encloses exactly the
-    area of its circular segment: the meshed volume fraction is exact at any resolution. A
-    `MeshError` is also raised where gmsh fails or a node of an edge has no partner.
-
-    Args:
-        microstructure: Fibre arrangement.
-        resolution: Elements per fibre diameter on the outlines [-]; None takes the default, a fixed
-            fraction of the mean fibre distance.
-
-    Returns:
-        The mesh.
-
-    Raises:
-        MeshError: If an element is inverted.
-    """
+    """Mesh the unit square with curved outlines and matching opposite edges, see `Outline`."""
     outline = Outline(microstructure, resolution)
     points, triangles, material = _fill(outline)
     points, triangles = _quadratic(points, triangles, outline)
@@ -55,18 +39,16 @@ def generate_mesh(microstructure: Microstructure, resolution: float | None = Non
 
 def _closed_loops(segments: dict[int, tuple[int, int]]) -> list[list[int]]:
     """Chain directed segments {start: (end, curve)} into closed loops of curves."""
-    loops = []
-    while segments:
-        first = node = next(iter(segments))
-        loop = []
-        while True:
-            if node not in segments:
-                raise MeshError("an outline of the fibre arrangement does not close")
-            node, curve = segments.pop(node)
-            loop.append(curve)
-            if node == first:
-                break
-        loops.append(loop)
+    loops: list[list[int]] = []
+    first = node = -1
+    while segments or node != first:
+        if node == first:
+            first = node = next(iter(segments))
+            loops.append([])
+        if node not in segments:
+            raise MeshError("an outline of the fibre arrangement does not close")
+        node, curve = segments.pop(node)
+        loops[-1].append(curve)
     return loops
 
 
@@ -112,22 +94,23 @@ def _add_faces(outline: Outline) -> dict[int, int]:
     for tag, (a, b) in enumerate(segments, start=1):
         geo.addLine(a + 1, b + 1, tag)
         geo.mesh.setTransfiniteCurve(tag, 2)
-    xy = np.array(outline.points)
     surfaces = {}
     for material, loops in _faces(outline).items():
         outer: list[tuple[float, int]] = []
-        holes: list[tuple[float, int]] = []
+        holes: list[int] = []
         for loop in loops:
             start = [segments[c - 1][0] if c > 0 else segments[-c - 1][1] for c in loop]
-            polygon = xy[start]
-            x, y = polygon.T
+            x, y = np.array(outline.points)[start].T
             area = 0.5 * np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)
-            (outer if area > 0 else holes).append((abs(area), geo.addCurveLoop(loop)))
-        outer.sort(reverse=True)
+            tag = geo.addCurveLoop(loop)
+            if area > 0:
+                outer.append((area, tag))
+            else:
+                holes.append(tag)
         # Fibres can cut off pieces of matrix at a corner: only the largest piece has holes.
-        for i, (_, outline_loop) in enumerate(outer):
-            tag = geo.addPlaneSurface([outline_loop] + ([h for _, h in holes] if i == 0 else []))
-            surfaces[tag] = material
+        for _, tag in sorted(outer, reverse=True):
+            surfaces[geo.addPlaneSurface([tag, *holes])] = material
+            holes = []
     geo.synchronize()
     return surfaces
 
@@ -149,14 +132,9 @@ def _set_sizes(outline: Outline) -> None:
     geo.synchronize()
     distance = field.add("Distance")
     field.setNumbers(distance, "PointsList", tags)
-    size = field.add("Threshold")
-    for name, value in (
-        ("InField", distance),
-        ("SizeMin", outline.size),
-        ("SizeMax", outline.coarsest),
-        ("DistMin", r),
-        ("DistMax", r + (outline.coarsest - outline.size) / GROWTH),
-    ):
+    size, end = field.add("Threshold"), r + (outline.coarsest - outline.size) / GROWTH
+    sizes = {"InField": distance, "SizeMin": outline.size, "SizeMax": outline.coarsest}
+    for name, value in {**sizes, "DistMin": r, "DistMax": end}.items():
         field.setNumber(size, name, value)
     field.setAsBackgroundMesh(size)
 
@@ -184,8 +162,9 @@ def _collect(surfaces: dict[int, int]) -> tuple[Floats, Ints, Ints]:
 
 def _quadratic(points: Floats, triangles: Ints, outline: Outline) -> tuple[Floats, Ints]:
     """Add mid-side nodes; on outlines the parabolas enclose the areas of the circular segments."""
+    # So the meshed volume fraction is exact at any resolution.
     a, b = triangles[:, [[1, 2], [2, 0], [0, 1]]].reshape(-1, 2).T
-    keys, inverse = np.unique(_side_keys(a, b, len(points)), return_inverse=True)
+    keys, inverse = np.unique(pair_keys(a, b, len(points)), return_inverse=True)
     mid = (points[keys // len(points)] + points[keys % len(points)]) / 2
     if outline.arcs:
         _bulge(points, keys, mid, outline)
@@ -193,17 +172,11 @@ def _quadratic(points: Floats, triangles: Ints, outline: Outline) -> tuple[Float
     return np.concatenate([points, mid]), six_nodes
 
 
-def _side_keys(a: Ints, b: Ints, n: int) -> Ints:
-    """Number the sides between nodes a and b (k,) of n, in either direction."""
-    keys: Ints = np.minimum(a, b) * n + np.maximum(a, b)
-    return keys
-
-
 def _bulge(points: Floats, keys: Ints, mid: Floats, outline: Outline) -> None:
     """Move the middles of outline segments outwards, in place; `keys` (sides,) are sorted."""
     node = cKDTree(points).query(np.array(outline.points))[1]
     a, b = node[np.array(outline.arcs)[:, :2]].T
-    side = np.searchsorted(keys, _side_keys(a, b, len(points)))
+    side = np.searchsorted(keys, pair_keys(a, b, len(points)))
     along = points[b] - points[a]
     chord = np.hypot(*along.T)
     r = outline.micro.radius
@@ -216,14 +189,11 @@ def _bulge(points: Floats, keys: Ints, mid: Floats, outline: Outline) -> None:
 def smallest_jacobian(nodes: Floats) -> float:
     """Lower bound of the Jacobian over quadratic triangles (m, 6, 2), relative to the mean."""
     # The Jacobian is a quadratic polynomial: the smallest of its Bernstein coefficients bounds it.
-    value = np.stack(
-        [_jacobian(nodes, *p) for p in ((0, 0), (1, 0), (0, 1), (0.5, 0.5), (0, 0.5), (0.5, 0))]
-    )
+    at = ((0, 0), (1, 0), (0, 1), (0.5, 0.5), (0, 0.5), (0.5, 0))
+    value = np.stack([_jacobian(nodes, s, t) for s, t in at])
     v, middle = value[:3], value[3:]
-    coefficient = np.stack(
-        [2 * middle[i] - (v[(i + 1) % 3] + v[(i + 2) % 3]) / 2 for i in range(3)]
-    )
-    return float(np.minimum(v.min(axis=0), coefficient.min(axis=0)).min() / value.mean())
+    coefficient = 2 * middle - (np.roll(v, -1, axis=0) + np.roll(v, -2, axis=0)) / 2
+    return float(min(v.min(), coefficient.min()) / value.mean())
 
 
 def _jacobian(nodes: Floats, s: float, t: float) -> Floats:

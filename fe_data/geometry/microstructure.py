@@ -21,15 +21,10 @@ _RELAXATION_STEPS = 4000
 
 @dataclass(frozen=True)
 class Microstructure:
-    """Equal circular fibres in the unit square, periodic in x and y.
+    """Equal circular fibres in the unit square, periodic in x and y."""
 
-    Attributes:
-        centres: (n, 2) in [0, 1).
-        radius: Radius of the fibres, in sides of the square.
-    """
-
-    centres: Floats
-    radius: float
+    centres: Floats  # (n, 2) in [0, 1)
+    radius: float  # in sides of the square
 
     @property
     def volume_fraction(self) -> float:
@@ -64,24 +59,10 @@ def periodic_distances(a: Floats, b: Floats) -> Floats:
 def random_microstructure(
     vf: float, seed: int, n_fibres: int = 30, min_spacing: float = 1.14
 ) -> Microstructure:
-    """Place fibres at random, without overlap and periodically, with an exact volume fraction.
-
-    Random sequential addition, as long as it finds room; when it jams, all centres are drawn anew
-    and pushed apart until every pair keeps its distance. The pattern is then translated so that no
-    fibre merely grazes an edge or a corner of the square, where elements would be slivers.
-
-    A `ValueError` names the limit where vf exceeds what can be packed, and a `MicrostructureError`
-    tells that no arrangement was found in bounded time.
-
-    Args:
-        vf: Volume fraction of the fibres [-], 0 for none.
-        seed: Seed of the random generator.
-        n_fibres: Number of fibres.
-        min_spacing: Least centre distance in fibre diameters [-].
-
-    Returns:
-        The arrangement; `volume_fraction` equals vf to rounding.
-    """
+    """Place fibres periodically, at least `min_spacing` diameters apart, with an exact vf."""
+    # Random sequential addition, as long as it finds room; when it jams, all centres are drawn anew
+    # and pushed apart until every pair keeps its distance. The pattern is then translated so that
+    # no fibre merely grazes an edge or a corner of the square, where elements would be slivers.
     require_packable(vf, n_fibres, min_spacing)
     require_between("vf", vf, 0.0, 1.0)
     if vf == 0.0:
@@ -139,9 +120,8 @@ def _clear_of_edges(centres: Floats, radius: float) -> Floats:
     # gaps between these offsets, and the pair with the largest clearance, of corners too, is taken.
     candidates = []
     for axis in range(2):
-        tangents = np.sort(
-            np.concatenate([centres[:, axis] - radius, centres[:, axis] + radius]) % 1.0
-        )
+        x = centres[:, axis]
+        tangents = np.sort(np.concatenate([x - radius, x + radius]) % 1.0)
         gaps = np.diff(np.append(tangents, tangents[0] + 1.0))
         best = np.argsort(-gaps, kind="stable")[:8]
         candidates.append([(tangents[i] + gaps[i] / 2, gaps[i] / 2) for i in best])

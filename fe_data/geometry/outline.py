@@ -34,9 +34,7 @@ def point_key(x: float, y: float) -> tuple[float, float]:
 class Outline:
     """Fibre outlines and edges of the square as directed segments between shared points.
 
-    Args:
-        micro: Fibre arrangement.
-        resolution: Elements per fibre diameter on the outlines [-]; None takes `default_size`.
+    `resolution` is the number of elements per fibre diameter; None takes `default_size`.
     """
 
     def __init__(self, micro: Microstructure, resolution: float | None):
@@ -85,8 +83,7 @@ class Outline:
         r = self.micro.radius
         samples = np.linspace(start, end, 2 * math.ceil((end - start) * 16) + 1)
         sizes = np.minimum(self._local_size(fibre, samples), 2 * math.pi * r / _SMALLEST_OUTLINE)
-        cuts = _equidistribute(samples, sizes / r)
-        return list(itertools.pairwise(cuts))
+        return list(itertools.pairwise(_equidistribute(samples, sizes / r)))
 
     def _local_size(self, fibre: int, angles: Floats) -> Floats:
         """Element size on an outline: refined where the gap to the nearest other fibre is thin."""
@@ -112,8 +109,7 @@ class Outline:
         along_y, along_x = sides
         loop = [(t, 0.0) for t in along_x] + [(1.0, t) for t in along_y[1:]]
         loop += [(t, 1.0) for t in along_x[-2::-1]] + [(0.0, t) for t in along_y[-2::-1]]
-        nodes = [self._point(*p) for p in loop]
-        return list(itertools.pairwise(nodes))
+        return list(itertools.pairwise(self._point(*p) for p in loop))
 
     def _point(self, x: float, y: float) -> int:
         """Index of a point, shared by all segments that meet there."""

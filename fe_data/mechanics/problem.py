@@ -7,7 +7,7 @@ joins the unknowns with the mean stress as its force.
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints
+from fe_data.arrays import Floats, Ints, pair_keys
 from fe_data.mechanics.bordered_system import BorderedMatrix, BorderedSystem, assemble_tangent
 from fe_data.mechanics.condensation import condense, moduli
 from fe_data.mechanics.elements import Discretisation
@@ -65,8 +65,10 @@ class RVEProblem:
 
     def _build_pattern(self, outlines: list[Ints]) -> tuple[Ints, Ints]:
         """Sparsity of the tangent, and its constant part: fibres and the held node."""
-        blocks = (self.matrix.dofs, *(outline[None] for outline in outlines))
-        keys = [_pair_keys(dofs, self.n) for dofs in blocks]
+        keys = []  # of the upper triangle of each dense block
+        for dofs in (self.matrix.dofs, *(outline[None] for outline in outlines)):
+            i, j = np.triu_indices(dofs.shape[1])
+            keys.append(pair_keys(dofs[:, i], dofs[:, j], self.n).ravel())
         unique, slot = np.unique(np.concatenate(keys), return_inverse=True)
         indices = (unique % self.n).astype(np.int32)
         indptr = np.searchsorted(unique, np.arange(self.n + 1) * self.n).astype(np.int32)
@@ -136,11 +138,3 @@ class RVEProblem:
         for fibre in self.fibres:
             u[fibre.interior] = -fibre.recovery @ np.append(u[fibre.outline], macro_strain)
         return u
-
-
-def _pair_keys(dofs: Ints, n: int) -> Ints:
-    """Keys row * n + column of the upper triangle of each dense block of dofs (m, k)."""
-    i, j = np.triu_indices(dofs.shape[1])
-    a, b = dofs[:, i].astype(np.int64), dofs[:, j].astype(np.int64)
-    keys: Ints = (np.minimum(a, b) * n + np.maximum(a, b)).ravel()
-    return keys
