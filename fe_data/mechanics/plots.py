@@ -22,12 +22,10 @@ def plot_rve(rve: RVESolution, title: str = "") -> Figure:
     """Arrangement, mesh, von Mises stress, averaged curve, properties and plastic strain."""
     figure = Figure(figsize=(14.5, 8.6), layout="constrained")
     axes = figure.subplots(2, 3, width_ratios=[1.0, 1.0, 1.12])
-    draw_arrangement(axes[0, 0], rve)
-    draw_mesh(axes[0, 1], rve)
-    draw_mises(axes[0, 2], rve)
-    draw_curve(axes[1, 0], rve)
-    _write_properties(axes[1, 1], rve)
-    draw_plastic_strain(axes[1, 2], rve)
+    above = (draw_arrangement, draw_mesh, draw_mises)
+    below = (draw_curve, _write_properties, draw_plastic_strain)
+    for ax, draw in zip(axes.flat, (*above, *below), strict=True):
+        draw(ax, rve)
     if title:
         figure.suptitle(title)
     return figure
@@ -50,16 +48,15 @@ def draw_mesh(ax: Axes, rve: RVESolution) -> None:
 def draw_mises(ax: Axes, rve: RVESolution) -> None:
     """Von Mises stress at the end of loading."""
     fibres = [von_mises(stress) for stress in rve.fields.fibre_stress]
-    values = _by_material(rve, von_mises(rve.fields.matrix_stress), fibres)
-    _field(ax, rve, values, "von Mises stress [MPa]", "viridis")
+    _field(
+        ax, rve, von_mises(rve.fields.matrix_stress), fibres, "von Mises stress [MPa]", "viridis"
+    )
     _frame(ax, "Von Mises stress at the end of loading")
 
 
 def draw_plastic_strain(ax: Axes, rve: RVESolution) -> None:
     """Equivalent plastic strain at the end of loading; zero in the fibres."""
-    fibres = [np.zeros(f.weights.shape) for f in rve.discretisation.fibres]
-    values = _by_material(rve, rve.fields.plastic_strain, fibres)
-    _field(ax, rve, np.maximum(values, 0.0), "equivalent plastic strain [-]", "magma")
+    _field(ax, rve, rve.fields.plastic_strain, [], "equivalent plastic strain [-]", "magma")
     _frame(ax, "Equivalent plastic strain")
 
 
@@ -116,30 +113,26 @@ def _draw_triangles(ax: Axes, rve: RVESolution, fibres: str, **edges: Any) -> No
     colours = np.where(rve.discretisation.material == MATRIX, "#e9edf2", fibres)
     nodes = rve.discretisation.points[rve.discretisation.triangles]
     t = np.linspace(0, 1, 5)[:-1, None]
-    sides = []
-    for a, mid, b in ((0, 5, 1), (1, 3, 2), (2, 4, 0)):
-        p, m, q = (nodes[:, None, i] for i in (a, mid, b))
-        sides.append((1 - t) * (1 - 2 * t) * p + 4 * t * (1 - t) * m + t * (2 * t - 1) * q)
-    outlines = list(np.concatenate(sides, axis=1))
+    a, middle, b = (nodes[:, i, None] for i in ([0, 1, 2], [5, 3, 4], [1, 2, 0]))
+    sides = (1 - t) * (1 - 2 * t) * a + 4 * t * (1 - t) * middle + t * (2 * t - 1) * b
+    outlines = list(sides.reshape(len(nodes), -1, 2))
     ax.add_collection(PolyCollection(outlines, facecolors=colours, **edges))
 
 
-def _by_material(rve: RVESolution, matrix: Floats, fibres: list[Floats]) -> Floats:
-    """Values (m, 3) at integration points in the order of the triangles of the mesh."""
-    material = rve.discretisation.material
-    values = np.empty((len(material), 3))
-    values[material == MATRIX] = matrix
-    for i, fibre in enumerate(fibres):
-        values[material == i] = fibre
-    return values
-
-
-def _field(ax: Axes, rve: RVESolution, values: Floats, label: str, colours: str) -> None:
-    """Draw a field, averaged at the nodes within each material as contour plots usually are."""
+def _field(
+    ax: Axes, rve: RVESolution, matrix: Floats, fibres: list[Floats], label: str, colours: str
+) -> None:
+    """Draw values (m, 3) at points, averaged at the nodes of each material; 0 in fibres if none."""
     d = rve.discretisation
+    values = np.zeros((len(d.material), 3))
+    for material, own in zip((MATRIX, *range(len(fibres))), (matrix, *fibres), strict=True):
+        values[d.material == material] = own
     corners = values @ _TO_CORNERS.T
     middle = (corners[:, [1, 2, 0]] + corners[:, [2, 0, 1]]) / 2
-    at_nodes = _nodal_means(rve, np.concatenate([corners, middle], axis=1))
+    at_nodes = np.concatenate([corners, middle], axis=1)
+    key = 2 * d.merged[d.triangles] + (d.material == MATRIX)[:, None]
+    sums, counts = np.bincount(key.ravel(), at_nodes.ravel()), np.bincount(key.ravel())
+    at_nodes = sums[key] / counts[key]
     # Four straight sub-triangles follow the curved sides.
     parts = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2], [3, 4, 5]])
     xy, z = d.points[d.triangles][:, parts].reshape(-1, 2), at_nodes[:, parts].reshape(-1)
@@ -155,15 +148,6 @@ def _field(ax: Axes, rve: RVESolution, values: Floats, label: str, colours: str)
     circles = [Circle((cx, cy), rve.microstructure.radius) for cx, cy in centres]
     ax.add_collection(PatchCollection(circles, facecolor="none", edgecolor="white", lw=0.5))
     ax.figure.colorbar(drawn, ax=ax, label=label, extend="max", fraction=0.05, pad=0.02)
-
-
-def _nodal_means(rve: RVESolution, at_nodes: Floats) -> Floats:
-    """Mean over the triangles of one phase that meet at a node, (m, 6)."""
-    d = rve.discretisation
-    key = 2 * d.merged[d.triangles] + (d.material == MATRIX)[:, None]
-    sums, counts = np.bincount(key.ravel(), at_nodes.ravel()), np.bincount(key.ravel())
-    means: Floats = (sums / np.maximum(counts, 1))[key]
-    return means
 
 
 def _frame(ax: Axes, title: str) -> None:

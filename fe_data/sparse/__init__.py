@@ -2,12 +2,10 @@
 
 Why it exists. Newton's method on a volume element solves about 190 linear systems whose matrices
 have one sparsity pattern and change little from one to the next. An earlier factor is therefore a
-good preconditioner for conjugate gradients (`fe_data.mechanics.bordered_system`), which need one or
-two iterations; about six factorisations serve a volume element. A preconditioner may be in single
-precision, which halves the memory that is moved and doubles what a processor computes at a time.
-General libraries factorise in double precision, and they keep more general data structures. On the
-tangent of a volume element at the default mesh, on one core of a 2-core virtual machine (AMD EPYC,
-`python -m bench.fe_solvers`):
+good preconditioner for conjugate gradients (`fe_data.mechanics.bordered_system`), and about six
+factorisations serve a volume element. A preconditioner may be in single precision, which halves the
+memory that is moved; general libraries factorise in double precision. On the tangent of a volume
+element at the default mesh, on one core of an AMD EPYC (`python -m bench.fe_solvers`):
 
     14 612 unknowns                     factorisation [ms]   solve [ms]
     own multifrontal, single precision            7              0.8
@@ -18,15 +16,10 @@ tangent of a volume element at the default mesh, on one core of a 2-core virtual
 
 How it works. `dissection` orders the unknowns by nested dissection of their coordinates.
 `symbolic` finds the fronts, small dense matrices that the factorisation consists of. `cholesky`
-factorises the fronts and substitutes with the LAPACK and BLAS that SciPy comes with (`lapack`), so
-that the same code runs wherever dolfinx does. `compilation` compiles by numba.
+factorises the fronts and substitutes with the LAPACK and BLAS that SciPy comes with (`lapack`).
 
-How to switch it off. The environment variable FE_DATA_SOLVER chooses the solver (`solver`):
-
-    own        the one described here, also when the variable is not set
-    cholmod    CHOLMOD through PETSc
-    petsc      MUMPS through PETSc
-
-petsc4py comes with dolfinx. The factor is a preconditioner with all of them, so results agree up to
-the tolerance of Newton's method; with the tolerance 1e-11, to 1e-8.
+How to switch it off. The environment variable FE_DATA_SOLVER chooses the solver (`solver`): `own`
+is the one described here and the default, `cholmod` takes CHOLMOD and `petsc` MUMPS, both through
+the petsc4py that comes with dolfinx. The factor is a preconditioner with all of them, so results
+agree up to the tolerance of Newton's method; with the tolerance 1e-11, to 1e-8.
 """

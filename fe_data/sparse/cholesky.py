@@ -73,8 +73,7 @@ class MultifrontalCholesky:
             y, position = self._y, self.plan.position
             for b, solution in zip(columns, x, strict=True):
                 y[position] = b
-                _substitute_forward(self._factor, self.plan, self._panels, y, self._rest)
-                _substitute_backward(self._factor, self.plan, self._panels, y, self._rest)
+                _substitute(self._factor, self.plan, self._panels, y, self._rest)
                 solution[:] = y[position]
         return x.T.reshape(rhs.shape)
 
@@ -181,13 +180,14 @@ def _add_update(
 
 
 @compiled(error_model="numpy")
-def _substitute_forward(
+def _substitute(
     factor: Singles, plan: Elimination, panels: Ints, y: Singles, rest: Singles
 ) -> None:
-    """Solve L z = y in place; `rest` is scratch for the updated rows of a front."""
+    """Solve L L^T x = y in place; `rest` is scratch for the updated rows of a front."""
     k, m, first, start, rows = plan.eliminated, plan.size, plan.first, plan.start, plan.rows
     lower, plain = np.array([76], np.int8), np.array([78], np.int8)
-    one, zero = np.ones(1, np.float32), np.zeros(1, np.float32)
+    transposed, zero = np.array([84], np.int8), np.zeros(1, np.float32)
+    one, minus = np.ones(1, np.float32), -np.ones(1, np.float32)
     sizes, step = np.empty(3, np.int32), np.ones(1, np.int32)
     for f in range(len(k)):
         u = m[f] - k[f]
@@ -204,17 +204,6 @@ def _substitute_forward(
             for i in range(u):
                 y[updated[i]] -= rest[i]
 
-
-@compiled(error_model="numpy")
-def _substitute_backward(
-    factor: Singles, plan: Elimination, panels: Ints, y: Singles, rest: Singles
-) -> None:
-    """Solve L^T z = y in place; `rest` is scratch for the updated rows of a front."""
-    k, m, first, start, rows = plan.eliminated, plan.size, plan.first, plan.start, plan.rows
-    lower, plain = np.array([76], np.int8), np.array([78], np.int8)
-    transposed = np.array([84], np.int8)
-    one, minus = np.ones(1, np.float32), -np.ones(1, np.float32)
-    sizes, step = np.empty(3, np.int32), np.ones(1, np.int32)
     for f in range(len(k) - 1, -1, -1):
         u = m[f] - k[f]
         sizes[0], sizes[1], sizes[2] = k[f], m[f], u
