@@ -79,21 +79,16 @@ class Outline:
         return sizes
 
     def _segments(self, fibre: int, start: float, end: float) -> list[tuple[float, float]]:
-        """Cut an arc into segments of the local size, which is small where a neighbour is near."""
-        r = self.micro.radius
-        samples = np.linspace(start, end, 2 * math.ceil((end - start) * 16) + 1)
-        sizes = np.minimum(self._local_size(fibre, samples), 2 * math.pi * r / _SMALLEST_OUTLINE)
-        return list(itertools.pairwise(_equidistribute(samples, sizes / r)))
-
-    def _local_size(self, fibre: int, angles: Floats) -> Floats:
-        """Element size on an outline: refined where the gap to the nearest other fibre is thin."""
+        """Cut an arc into segments, small where the gap to the nearest other fibre is thin."""
         centres, r = self.micro.centres, self.micro.radius
+        angles = np.linspace(start, end, 2 * math.ceil((end - start) * 16) + 1)
         x = centres[fibre] + r * np.column_stack([np.cos(angles), np.sin(angles)])
         distance = periodic_distances(x, centres)
         distance[:, fibre] = 1.0 if len(centres) > 1 else np.inf
         gap = np.maximum(distance.min(axis=1) - r, 1e-3 * r)
-        sizes: Floats = np.minimum(self.size, np.maximum(gap * _LIGAMENT, self.size / 8))
-        return sizes
+        sizes = np.minimum(self.size, np.maximum(gap * _LIGAMENT, self.size / 8))
+        sizes = np.minimum(sizes, 2 * math.pi * r / _SMALLEST_OUTLINE)
+        return list(itertools.pairwise(_equidistribute(angles, sizes / r)))
 
     def _cut_edges(self, crossings: tuple[list[float], list[float]]) -> list[tuple[int, int]]:
         """Cut the four edges, counter-clockwise; opposite edges get the same cuts."""
