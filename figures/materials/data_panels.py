@@ -27,13 +27,10 @@ LINES = ("-", "--", "-.")
 @plt.style.context(STYLE)
 def overview(cell: RVESolution) -> Figure:
     """Fig. 8: from the arrangement to the averaged curve of one simulated cell."""
-    figure = plt.figure(figsize=(12, 7.4))
-    grid = figure.add_gridspec(2, 6, height_ratios=(1.0, 0.95))
-    places = (grid[0, 0:2], grid[0, 2:4], grid[0, 4:6], grid[1, 0:3], grid[1, 3:6])
-    axes = [figure.add_subplot(place) for place in places]
+    figure, axes = plt.subplot_mosaic("AABBCC;DDDEEE", figsize=(12, 7.4), height_ratios=(1.0, 0.95))
     draw = (plots.draw_arrangement, plots.draw_mesh, draw_loading, plots.draw_mises,
             plots.draw_curve)  # fmt: skip
-    for number, (ax, function) in enumerate(zip(axes, draw, strict=True), start=1):
+    for number, (ax, function) in enumerate(zip(axes.values(), draw, strict=True), start=1):
         function(ax, cell)
         ax.set_title(f"({number}) {ax.get_title()}")
         for collection in ax.collections:
