@@ -159,8 +159,7 @@ class EnsembleRegressor(FittedState, PredictiveRegressor):
             NotFittedError: Before fit.
             ValueError: If X does not fit the training data.
         """
-        points = self._checked(X)
-        return self._fitted_members().sample(points)
+        return self._fitted_members().sample(self._checked(X))
 
     def _fitted_members(self) -> Members:
         check_is_fitted(self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bnn._seeding import RandomState, generator
-from bnn._validation import Floats
+from bnn._validation import Floats, check_option
 from bnn.networks.activations import ACTIVATIONS
 from bnn.storage import storable
 
@@ -65,10 +66,7 @@ class Architecture:
             not isinstance(w, int | np.integer) or w < 1 for w in self.widths
         ):
             raise ValueError(f"widths = {self.widths}: must be at least two integers >= 1")
-        if self.activation not in ACTIVATIONS:
-            raise ValueError(
-                f"activation = {self.activation!r}: must be one of {', '.join(ACTIVATIONS)}"
-            )
+        check_option("activation", self.activation, ACTIVATIONS)
 
     @property
     def n_inputs(self) -> int:
@@ -84,7 +82,7 @@ class Architecture:
     def layers(self) -> tuple[Layer, ...]:
         """The layers 0..L in order."""
         layers, start = [], 0
-        for index, (n_in, n_out) in enumerate(zip(self.widths, self.widths[1:], strict=False)):
+        for index, (n_in, n_out) in enumerate(pairwise(self.widths)):
             layers.append(Layer(index, n_in, n_out, start))
             start = layers[-1].stop
         return tuple(layers)
@@ -134,8 +132,7 @@ class Architecture:
         Raises:
             ValueError: If init is unknown.
         """
-        if init not in INITIALISATIONS:
-            raise ValueError(f"init = {init!r}: must be one of {', '.join(INITIALISATIONS)}")
+        check_option("init", init, INITIALISATIONS)
         rng = generator(random_state)
         weights = np.zeros((n, self.n_weights), dtype=np.float32)
         for layer in self.layers:
@@ -203,6 +200,5 @@ class Architecture:
 
     def _check(self, weights: Floats | Tensor) -> None:
         if weights.ndim != 2 or weights.shape[1] != self.n_weights:
-            raise ValueError(
-                f"weights have shape {tuple(weights.shape)}: must be (K, {self.n_weights})"
-            )
+            shape = tuple(weights.shape)
+            raise ValueError(f"weights have shape {shape}: must be (K, {self.n_weights})")

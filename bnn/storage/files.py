@@ -98,9 +98,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     arrays, header = _read(path)
     version, content = header.get("version"), header.get("model")
     if version != VERSION:
-        raise ValueError(
-            f"{path}: format version {_shortened(version)}, this bnn reads version {VERSION}"
-        )
+        found = _shortened(version)
+        raise ValueError(f"{path}: format version {found}, this bnn reads version {VERSION}")
     models = [name for name, kind in KINDS.items() if issubclass(kind.type, StoredModel)]
     name = next(iter(content), None) if isinstance(content, dict) else content
     if name not in models:

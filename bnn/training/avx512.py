@@ -15,12 +15,10 @@ so that the pre-training of prior C takes 20 s instead of 40 s.
 
 How it works. A tile of the result, at most 10 rows of 32 columns, stays in registers while the rows
 of B pass by; numba compiles the tiles from LLVM instructions written out here. A matrix B that is
-stored by columns is transposed first, 16 x 16 numbers at a time. Matrices are given to the tiles by
-the address of their first number and by strides in bytes.
+stored by columns is transposed first. Matrices are given by an address and by strides in bytes.
 
 How to do without. `bnn.training.matmul` chooses these products where the processor has AVX-512, and
-PyTorch's elsewhere or with the environment variable BNN_PRODUCTS=torch. Results differ by rounding.
-Without AVX-512 the code here is right as well, but slow.
+PyTorch's elsewhere or with the environment variable BNN_PRODUCTS=torch; results differ by rounding.
 """
 
 # numba types what generates instructions, not Python:
@@ -164,14 +162,9 @@ _ten_rows, _five_rows, _two_rows, _one_row = map(_tile, (10, 5, 2, 1))
 
 @intrinsic
 def _transpose_block(_, b, b_column, n_columns, n_inner, t, t_row):
-    """Write 16 x 16 numbers of B, contiguous along its columns, to the rows of T.
+    """Write 16 x 16 numbers of B, contiguous along its columns, to the rows of T."""
 
-    Instead of missing columns the first is repeated, missing rows are zero: T has room for both.
-
-    Returns:
-        Signature and code generator, as numba asks of an intrinsic.
-    """
-
+    # Instead of missing columns the first is repeated, missing rows are zero: T has room for both.
     def generate(context, builder, _, arguments):
         b, b_column, n_columns, n_inner, t, t_row = arguments
         emit = _Emitter(builder)
@@ -226,16 +219,7 @@ _MATRICES = types.Array(types.float32, 3, "A")
 
 @_compiled(types.void(_MATRICES, _MATRICES, _MATRICES))
 def multiply(A: Floats, B: Floats, out: Floats) -> None:
-    """Write A[k] B[k] to out[k]; the interpreter's lock is free meanwhile.
-
-    Args:
-        A: (k, m, n) float32, any strides.
-        B: (k, n, columns) float32; the last or the last but one axis contiguous.
-        out: (k, m, columns) float32, the last axis contiguous; overlaps neither A nor B.
-
-    Raises:
-        ValueError: If neither of B's last axes, or not the last one of out, is contiguous.
-    """
+    """Write A[k] B[k] to out[k], float32 (k, rows, columns), with the interpreter's lock free."""
     n_rows, n_inner, n_columns = A.shape[1], A.shape[2], B.shape[2]
     if A.size == 0 or B.size == 0:
         out[:] = 0.0
