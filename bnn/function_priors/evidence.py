@@ -138,7 +138,6 @@ def lengthscales(prior: GaussianProcessPrior) -> Array:
     """
     found = [kernel.k1 if isinstance(kernel, sk.Sum) else kernel for kernel in prior.kernels]
     if not all(isinstance(rbf, RBF) for rbf in found):
-        raise ValueError(
-            f"kernel = {prior.kernel}: must be an RBF, or its sum with a linear kernel"
-        )
+        kinds = "an RBF, or its sum with a linear kernel"
+        raise ValueError(f"kernel = {prior.kernel}: must be {kinds}")
     return np.array([rbf.lengthscale for rbf in found])

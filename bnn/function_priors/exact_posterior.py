@@ -42,14 +42,8 @@ class ExactPosterior(PredictiveRegressor):
     Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
     """
 
-    fitted_attributes: ClassVar = (
-        "prior_",
-        "noise_covariance_",
-        "X_",
-        "y_",
-        "y_ndim_",
-        "feature_names_",
-    )
+    fitted_attributes: ClassVar = ("prior_", "noise_covariance_", "X_", "y_", "y_ndim_",
+                                   "feature_names_")  # fmt: skip
 
     def __init__(self, prior: GaussianProcessPrior | None = None, *, noise: Noise = 0.1) -> None:
         self.prior, self.noise = prior, noise

@@ -48,11 +48,19 @@ class GaussianProcessPrior:
             raise ValueError(f"features has {len(self.features)} lists: must be {self.n_outputs}")
         if len(self.bounds) != 2:
             raise ValueError(f"bounds = {self.bounds}: must be (low, high)")
-        low, high = self._limits
-        if not {low.shape, high.shape} <= {(), (self.n_outputs,)}:
+        shapes = {() if bound is None else np.shape(bound) for bound in self.bounds}
+        if not shapes <= {(), (self.n_outputs,)}:
             raise ValueError(f"bounds = {self.bounds}: one per side, or {self.n_outputs}")
+        low, high = self.limits
         if not np.all(low < high):
             raise ValueError(f"bounds = {self.bounds}: low must be below high")
+
+    @property
+    def limits(self) -> Array:
+        """The bounds of each output, (2, n_out), infinite where there are none."""
+        pairs = zip(self.bounds, (-np.inf, np.inf), strict=True)
+        sides = [np.asarray(d if b is None else b, dtype=float) for b, d in pairs]
+        return np.stack([np.broadcast_to(side, self.n_outputs) for side in sides])
 
     @property
     def kernels(self) -> list[sk.Kernel]:
@@ -141,7 +149,8 @@ class GaussianProcessPrior:
         """
         X = as_points("X", X)
         seeds = seed_sequence(random_state)
-        return self.clip(self._means(X, n_samples, seeds) + self._fluctuations(X, n_samples, seeds))
+        values = self._means(X, n_samples, seeds) + self._fluctuations(X, n_samples, seeds)
+        return np.clip(values, *self.limits)
 
     def extend(
         self, X: ArrayLike, known: ArrayLike, n_samples: int, random_state: RandomState
@@ -168,7 +177,7 @@ class GaussianProcessPrior:
         for j, covariance in enumerate(given.covariance):
             noise = generator(spawn(seeds, 2, j)).standard_normal((n_samples, len(X)))
             values[:, :, j] += noise @ covariance_root(covariance, np.inf).T
-        return self.clip(values + self._means(X, n_samples, seeds))
+        return np.clip(values + self._means(X, n_samples, seeds), *self.limits)
 
     def _fluctuations(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
         """Draw realisations without mean and bounds, (n_samples, n, n_out)."""
@@ -184,22 +193,6 @@ class GaussianProcessPrior:
             return self.mean_values(X)[None]
         generators = member_generators(spawn(seeds, 0), n_samples)
         return np.stack([self.mean_values(X, rng) for rng in generators])
-
-    def clip(self, values: Array) -> Array:
-        """Clip values to the bounds.
-
-        Args:
-            values: (..., n_out).
-
-        Returns:
-            The clipped values, of the same shape.
-        """
-        return np.clip(values, *self._limits)
-
-    @property
-    def _limits(self) -> list[Array]:
-        pairs = zip(self.bounds, (-np.inf, np.inf), strict=True)
-        return [np.asarray(d if b is None else b, dtype=float) for b, d in pairs]
 
 
 def covariance_root(covariance: Array, scale: float = 0.0) -> Array:

@@ -194,16 +194,7 @@ class Linear(Kernel):
         return ((A - origin) * variance) @ (B - origin).T + self.offset
 
 
-for _kind in (
-    sk.ConstantKernel,
-    sk.DotProduct,
-    sk.Exponentiation,
-    sk.ExpSineSquared,
-    sk.Matern,
-    sk.Product,
-    sk.RBF,
-    sk.RationalQuadratic,
-    sk.Sum,
-    sk.WhiteKernel,
-):
+STORED = (sk.ConstantKernel, sk.DotProduct, sk.Exponentiation, sk.ExpSineSquared, sk.Matern,
+          sk.Product, sk.RBF, sk.RationalQuadratic, sk.Sum, sk.WhiteKernel)  # fmt: skip
+for _kind in STORED:
     register(_kind, lambda kernel: kernel.get_params(deep=False), _kind)

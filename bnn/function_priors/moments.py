@@ -68,8 +68,7 @@ class DrawnPrior:
         """Bounds of a Gaussian process, (2, 1 or n_out), infinite ones for any other prior."""
         if not isinstance(self.prior, GaussianProcessPrior):
             return np.array([[-np.inf], [np.inf]])
-        infinite = np.full((2, self.prior.n_outputs), [[-np.inf], [np.inf]])
-        return np.stack([self.prior.clip(infinite[0]), self.prior.clip(infinite[1])])
+        return self.prior.limits
 
     def at(self, X: Array, members: Ints, centred: bool) -> Array:
         """Continue the realisations of some members to X (n, n_in), (len(members), n, n_out)."""
