@@ -46,7 +46,8 @@ def public_callables():
 def undocumented(value):
     """Parameters that the docstring of a function or class lacks, and "Returns" where it does."""
     text = inspect.getdoc(value) or ""
-    if dataclasses.is_dataclass(value):  # fields are documented where they are defined
+    # Fields are documented where they are defined; those of estimators in place too.
+    if dataclasses.is_dataclass(value) and not hasattr(value, "fit"):
         text += "".join(base.__doc__ or "" for base in value.__mro__ if base is not object)
     if inspect.isclass(value) and issubclass(value, BaseException):
         return [] if text else ["docstring"]
