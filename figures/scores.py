@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +18,9 @@ CONFIDENCE = 0.95  # of intervals, and that a comparison has the sign that is re
 
 @dataclass(frozen=True)
 class Spread:
-    """One number over repeated trainings.
+    """One number over repeated trainings."""
 
-    Attributes:
-        values: One per repeat.
-    """
-
-    values: tuple[float, ...]
+    values: tuple[float, ...]  # one per repeat
     width: ClassVar[str] = "std"  # the measure of scatter that the metrics file holds
 
     @property
@@ -39,10 +36,10 @@ class Spread:
     @property
     def half_width(self) -> float | None:
         """Half the width of the 95 % interval of the mean; None for a single repeat."""
-        count, deviation = len(self.values), self.std
-        if deviation is None:
+        count = len(self.values)
+        if self.std is None:
             return None
-        return float(t.ppf(0.5 + 0.5 * CONFIDENCE, count - 1) * (deviation / np.sqrt(count)))
+        return float(t.ppf(0.5 + 0.5 * CONFIDENCE, count - 1) * (self.std / np.sqrt(count)))
 
     @property
     def margin(self) -> float:
@@ -56,8 +53,7 @@ class Spread:
 
     def __sub__(self, other: "Spread") -> "Spread":
         """Paired differences, over the repeats that both have."""
-        pairs = zip(self.values, other.values, strict=False)
-        return type(self)(tuple(a - b for a, b in pairs))
+        return type(self)(tuple(map(operator.sub, self.values, other.values)))
 
     def __abs__(self) -> "Spread":
         return type(self)(tuple(map(abs, self.values)))
@@ -73,27 +69,23 @@ class Interval(Spread):
     width: ClassVar[str] = "half_width"
 
 
+def seeds_of(seed: int, repeats: int) -> list[int]:
+    """Independent seeds of the repeated trainings."""
+    return [int(s) for s in np.random.SeedSequence(seed).generate_state(repeats)]
+
+
 def over_repeats(repeats: Sequence[Any], kind: type[Spread] = Spread) -> Any:
-    """The spread of every number in equally nested mappings.
-
-    Args:
-        repeats: One mapping of numbers, or of mappings, per repeat; later repeats may lack a key.
-        kind: Of the spreads.
-
-    Returns:
-        The mapping of the first repeat with a spread in place of each number.
-    """
+    """The spread of every number in equally nested mappings, of which later ones may lack a key."""
     if not isinstance(repeats[0], Mapping):
         return kind(tuple(map(float, repeats)))
-    return {
-        key: over_repeats([each[key] for each in repeats if key in each], kind)
-        for key in repeats[0]
-    }
+    columns = {key: [each[key] for each in repeats if key in each] for key in repeats[0]}
+    return {key: over_repeats(values, kind) for key, values in columns.items()}
 
 
 def is_below(first: Spread, second: Spread) -> bool | None:
     """Whether the first of two numbers is smaller; None where the paired repeats leave it open."""
-    return {1: True, -1: False, 0: None}[(second - first).sign]
+    sign = (second - first).sign
+    return sign > 0 if sign else None
 
 
 def is_better(first: Spread, second: Spread, score: str) -> bool | None:
@@ -117,11 +109,7 @@ def read_intervals(content: Any) -> Any:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a metrics file; values that are not finite are refused.
-
-    Raises:
-        ValueError: naming the first value that is not finite.
-    """
+    """Write a metrics file; ValueError names the first value that is not finite."""
     plain = _plain(content, path.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(plain, indent=1, allow_nan=False) + "\n")
@@ -132,7 +120,7 @@ def _plain(content: Any, place: str) -> Any:
     if isinstance(content, Spread):
         content = content.as_json()
     elif dataclasses.is_dataclass(content) and not isinstance(content, type):
-        content = {f.name: getattr(content, f.name) for f in dataclasses.fields(content)}
+        content = vars(content)
     if isinstance(content, Mapping):
         return {key: _plain(value, f"{place}: {key}") for key, value in content.items()}
     if isinstance(content, list | tuple):

@@ -5,17 +5,18 @@ layer by layer; functions of networks drawn from four densities of the weights a
 the functional prior.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 
-import torch
+import numpy as np
+import pandas as pd
 
+from bnn._validation import check_device
 from prior_study.config import StudyConfig
+from prior_study.priors import STUDY_PRIORS
 from prior_study.study import SOURCES, Study, run, save
 
 
@@ -26,38 +27,28 @@ def parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parsed.add_argument(
-        "--out", type=Path, required=True, metavar="FILE.npz", help="where the results go"
-    )
+    where = "where the results go"
+    parsed.add_argument("--out", type=Path, required=True, metavar="FILE.npz", help=where)
     for item in fields(StudyConfig):
-        default = getattr(StudyConfig(), item.name)
-        several = isinstance(default, tuple)
+        several = isinstance(item.default, tuple)
+        usual = " ".join(STUDY_PRIORS) if several else item.default
         parsed.add_argument(
             f"--{item.name.replace('_', '-')}",
-            type=str if several else type(default),
+            type=str if several else type(item.default),
             nargs="+" if several else None,
-            default=default,
-            help=f"{item.metadata['help']} (default: {' '.join(default) if several else default})",
+            default=item.default,
+            help=f"{item.metadata['help']} (default: {usual})",
         )
     return parsed
 
 
 def table(
-    title: str, columns: Iterable[str], rows: Mapping[str, Iterable[float]], spec: str
+    title: str, columns: Iterable[str], rows: Mapping[str, np.ndarray], spec: str = "8.3f"
 ) -> str:
-    """A table of numbers in text.
-
-    Args:
-        title: Above the names of the rows.
-        columns: Their names.
-        rows: Prior → numbers.
-        spec: Width and decimals of a number, "8.2".
-    """
-    width = spec.partition(".")[0]
-    lines = [f"{title:16}" + "".join(f"{name:>{width}}" for name in columns)]
-    for name, values in rows.items():
-        lines.append(f"prior {name:<10}" + "".join(f"{value:{spec}f}" for value in values))
-    return "\n".join(lines)
+    """A table of numbers in text, a row for each prior."""
+    named = {f"prior {name}": values for name, values in rows.items()}
+    frame = pd.DataFrame.from_dict(named, "index", columns=list(columns))
+    return frame.map(f"{{:{spec}}}".format).rename_axis(columns=title).to_string()
 
 
 def report(study: Study) -> str:
@@ -67,24 +58,18 @@ def report(study: Study) -> str:
     variance = {name: 1e3 * each.statistics.variance for name, each in results.items()}
     distance = {name: each.distances[:, 2] for name, each in results.items()}
     widths = {name: each.width_errors for name, each in results.items()}
-    return "\n".join(
-        [
-            table("1000 x variance ", groups, variance, "8.2"),
-            table("Wasserstein", SOURCES, distance, "20.3"),
-            table("error of widths", SOURCES, widths, "20.3"),
-        ]
+    tables = (
+        table("1000 x variance", groups, variance, "8.2f"),
+        table("Wasserstein", SOURCES, distance),
+        table("error of widths", SOURCES, widths),
     )
+    return "\n".join(tables)
 
 
 def config_of(options: argparse.Namespace) -> StudyConfig:
-    """Settings from the command line.
-
-    Raises:
-        ValueError: One of them is not allowed, or the device or the folder is not there.
-    """
+    """Settings from the command line; ValueError where the device or the folder is not there."""
     config = StudyConfig(**{key: value for key, value in vars(options).items() if key != "out"})
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise ValueError("device = 'cuda': PyTorch finds no GPU here")
+    check_device(config.device)
     if options.out.suffix != ".npz" or not options.out.parent.is_dir():
         raise ValueError(f"out = '{options.out}': must be a .npz file in a folder that exists")
     return config

@@ -1,7 +1,5 @@
 """Settings of the study, which are also the options of its command line."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bnn import Architecture
+from bnn._validation import check_integer, check_option
 from prior_study.priors import STUDY_PRIORS
 
 HIDDEN = (50, 50, 50, 50)
@@ -16,11 +15,6 @@ ARCHITECTURE = Architecture((1, *HIDDEN, 1))
 # Whether Adam corrects the bias of its moments. The published variances come from an optimiser
 # whose step counter ran on from network to network while its moments started anew.
 BIAS_CORRECTION = {"published": False, "proper": True}
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "priors": tuple(STUDY_PRIORS),
-    "optimiser": tuple(BIAS_CORRECTION),
-    "device": ("cpu", "cuda"),
-}
 _SMALLEST = {"members": 2, "prior_points": 2, "functions": 2, "grid_points": 2, "seed": 0}
 
 
@@ -48,24 +42,19 @@ class StudyConfig:
     grid_points: int = _option(101, "points in [-1, 1] at which functions are compared")
 
     def __post_init__(self) -> None:
-        """Validate.
-
-        Raises:
-            ValueError: If a field is out of range; it names the field, its value and the range.
-        """
+        """Refuse a field out of range: ValueError with the field, its value and the range."""
         object.__setattr__(self, "priors", tuple(self.priors))
         if not self.priors or len(set(self.priors)) < len(self.priors):
             known = ", ".join(STUDY_PRIORS)
             raise ValueError(f"priors = {self.priors}: must be some of {known}, each once")
-        for name, known_values in _CHOICES.items():
-            given = getattr(self, name)
-            for value in given if isinstance(given, tuple) else (given,):
-                _require(value in known_values, name, value, f"one of {', '.join(known_values)}")
+        for prior in self.priors:
+            check_option("priors", prior, STUDY_PRIORS)
+        check_option("optimiser", self.optimiser, BIAS_CORRECTION)
+        check_option("device", self.device, ("cpu", "cuda"))
         for name, low in _SMALLEST.items():
-            value = getattr(self, name)
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            _require(whole and value >= low, name, value, f"an integer >= {low}")
-        _require(0 < self.epochs_scale < math.inf, "epochs_scale", self.epochs_scale, "> 0")
+            check_integer(name, getattr(self, name), low)
+        if not 0 < self.epochs_scale < math.inf:
+            raise ValueError(f"epochs_scale = {self.epochs_scale}: must be > 0")
 
     def epochs(self, prior: str) -> int:
         """Epochs that the networks of a prior are trained, at least one."""
@@ -75,8 +64,3 @@ class StudyConfig:
     def grid(self) -> np.ndarray:
         """Points at which functions are compared, (grid_points, 1)."""
         return np.linspace(-1.0, 1.0, self.grid_points)[:, None]
-
-
-def _require(condition: bool, name: str, value: object, allowed: str) -> None:
-    if not condition:
-        raise ValueError(f"{name} = {value!r}: must be {allowed}")

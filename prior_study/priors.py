@@ -1,7 +1,5 @@
 """Functional priors A to D with their exact moments (section 2.2.1 of the paper)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,19 +12,12 @@ CUBIC = 5.0  # of the random mean m(x) = 5 u x³ of prior D, u ~ U(-1, 1)
 
 @dataclass(frozen=True)
 class StudyPrior:
-    """A functional prior p(g) and what is known about it exactly.
+    """A functional prior p(g) and what is known about it exactly."""
 
-    Attributes:
-        process: From which realisations are drawn.
-        epochs: Published number of pre-training epochs.
-        label: What the paper calls it, for legends.
-        cubic: c of a random mean m(x) = c u x³, u ~ U(-1, 1); zero for a mean that is fixed.
-    """
-
-    process: GaussianProcessPrior
-    epochs: int
-    label: str
-    cubic: float = 0.0
+    process: GaussianProcessPrior  # from which realisations are drawn
+    epochs: int  # published number of pre-training epochs
+    label: str  # what the paper calls it, for legends
+    cubic: float = 0.0  # c of a random mean m(x) = c u x³, u ~ U(-1, 1); zero for a fixed mean
 
     def mean(self, X: np.ndarray) -> np.ndarray:
         """Expectation of g(X) at X (n, 1): (n,)."""
@@ -55,8 +46,8 @@ STUDY_PRIORS = {
     "C": _rising(lengthscale=0.05, epochs=2000),
     "D": StudyPrior(
         GaussianProcessPrior(RandomMean(random_cubic), RBF(0.1, 0.2)),
-        epochs=250,
-        label="$m = 5ux^3$, $k_0 = 0.1$, $L = 0.2$",
-        cubic=CUBIC,
+        250,
+        "$m = 5ux^3$, $k_0 = 0.1$, $L = 0.2$",
+        CUBIC,
     ),
 }

@@ -1,7 +1,5 @@
 """What the weights of a pre-trained ensemble look like: Table 1, Figs. 2, 3 and 5 of the paper."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,33 +15,19 @@ COUNTED_WEIGHTS = 400  # weights of a kernel behind the mean size of its correla
 
 @dataclass(frozen=True)
 class WeightStatistics:
-    """Statistics of demeaned weights ω - μ0; entries go with `groups` or with the kernels W0..WL.
+    """Statistics of demeaned weights ω - μ0, of G groups or of the kernels W0..WL."""
 
-    Attributes:
-        groups: "all", every weight and bias together, then the kernels.
-        variance: σ0² of each group, (G,).
-        variance_error: Its bootstrap standard error over the K networks, (G,).
-        excess_kurtosis: Of each group, (G,); zero for a Gaussian.
-        alpha: α0 of the generalised normal fit of each group, (G,).
-        beta: β0 of it, (G,); 2 is Gaussian, 1 Laplace.
-        bin_edges: Of the histogram of each kernel, (L+1, bins+1).
-        density: Heights of these histograms, (L+1, bins).
-        correlation: Between some weights of each kernel, (L+1, n, n).
-        mean_correlation: Mean |r| between different weights of each kernel, (L+1,).
-        singular_values: Of the centred weight matrix W0, (K-1,).
-    """
-
-    groups: np.ndarray
-    variance: np.ndarray
-    variance_error: np.ndarray
-    excess_kurtosis: np.ndarray
-    alpha: np.ndarray
-    beta: np.ndarray
-    bin_edges: np.ndarray
-    density: np.ndarray
-    correlation: np.ndarray
-    mean_correlation: np.ndarray
-    singular_values: np.ndarray
+    groups: np.ndarray  # names: "all", every weight and bias together, then the kernels
+    variance: np.ndarray  # σ0², (G,)
+    variance_error: np.ndarray  # its bootstrap standard error over the K networks, (G,)
+    excess_kurtosis: np.ndarray  # (G,); zero for a Gaussian
+    alpha: np.ndarray  # α0 of the generalised normal fit, (G,)
+    beta: np.ndarray  # β0 of it, (G,); 2 is Gaussian, 1 Laplace
+    bin_edges: np.ndarray  # of the histogram of each kernel, (L+1, bins+1)
+    density: np.ndarray  # heights of these histograms, (L+1, bins)
+    correlation: np.ndarray  # between some weights of each kernel, (L+1, n, n)
+    mean_correlation: np.ndarray  # mean |r| between different weights of each kernel, (L+1,)
+    singular_values: np.ndarray  # of the centred weight matrix W0, (K-1,)
 
 
 def weight_statistics(
@@ -81,10 +65,7 @@ def variance_error(centred: np.ndarray, seed: int = 0) -> float:
 
 
 def histogram(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bin edges (bins+1,) and densities (bins,) of demeaned weights over ± 4 standard deviations.
-
-    What lies beyond counts in the total.
-    """
+    """Edges and densities of demeaned weights over ± 4 deviations; more counts in the total."""
     half = HISTOGRAM_WIDTH * centred.std()
     counts, edges = np.histogram(centred, bins=HISTOGRAM_BINS, range=(-half, half))
     return edges, counts / (centred.size * np.diff(edges))

@@ -1,7 +1,5 @@
 """Pre-train, describe the weights, reconstruct the functions; one .npz file holds it all."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, fields
@@ -12,7 +10,7 @@ import numpy as np
 import bnn
 from bnn import Pretrained, TrainingSettings
 from prior_study.config import ARCHITECTURE, BIAS_CORRECTION, HIDDEN, StudyConfig
-from prior_study.priors import STUDY_PRIORS, StudyPrior
+from prior_study.priors import STUDY_PRIORS
 from prior_study.reconstruction import (
     WEIGHT_PRIOR_NAMES,
     Distance,
@@ -34,31 +32,18 @@ SOURCES = ("realisations", "pretrained", *WEIGHT_PRIOR_NAMES)
 
 @dataclass(frozen=True)
 class PriorResult:
-    """What the study finds for one functional prior.
+    """What the study finds for one functional prior; n points of the grid, six SOURCES."""
 
-    Attributes:
-        weights: Pre-trained weights ω0^[k], (K, d) float32.
-        inputs: Points that the networks were fitted at, (M,) increasing.
-        realisations: g^[k] there, (K, M).
-        fitted: f^[k] there, (K, M).
-        statistics: Of the weights.
-        functions: Some functions of each of SOURCES on the grid, (6, n_kept, n).
-        moments: Mean and standard deviation of each of SOURCES on the grid, (6, 2, n).
-        exact: Mean and standard deviation of the functional prior on the grid, (2, n).
-        distances: Mean, covariance and Wasserstein distance of each of SOURCES, (6, 3).
-        width_errors: Of each of SOURCES, (6,); see `reconstruction.width_error`.
-    """
-
-    weights: np.ndarray
-    inputs: np.ndarray
-    realisations: np.ndarray
-    fitted: np.ndarray
-    statistics: WeightStatistics
-    functions: np.ndarray
-    moments: np.ndarray
-    exact: np.ndarray
-    distances: np.ndarray
-    width_errors: np.ndarray
+    weights: np.ndarray  # pre-trained weights ω0^[k], (K, d) float32
+    inputs: np.ndarray  # points that the networks were fitted at, (M,) increasing
+    realisations: np.ndarray  # g^[k] there, (K, M)
+    fitted: np.ndarray  # f^[k] there, (K, M)
+    statistics: WeightStatistics  # of the weights
+    functions: np.ndarray  # some functions of each source on the grid, (6, n_kept, n)
+    moments: np.ndarray  # mean and standard deviation of each source on the grid, (6, 2, n)
+    exact: np.ndarray  # mean and standard deviation of the functional prior on the grid, (2, n)
+    distances: np.ndarray  # mean, covariance and Wasserstein distance of each source, (6, 3)
+    width_errors: np.ndarray  # of each source, (6,); see `reconstruction.width_error`
 
     @property
     def unexplained(self) -> float:
@@ -84,19 +69,31 @@ class Study:
 
 
 def run(config: StudyConfig, progress: bool = False) -> Study:
-    """Run the study, with progress bars on request; it is a function of config alone."""
+    """Run the study.
+
+    Args:
+        config: Priors, sizes and seed, which alone determine the result.
+        progress: Whether to show progress bars.
+
+    Returns:
+        The results of each prior.
+    """
     return Study(config, {name: _study_prior(name, config, progress) for name in config.priors})
 
 
 def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
-    pretrained, prior = pretrain(name, config, progress), STUDY_PRIORS[name]
+    pretrained, prior, grid = pretrain(name, config, progress), STUDY_PRIORS[name], config.grid
     weights = pretrained.weights
     order = np.argsort(pretrained.inputs[:, 0])
     inputs = pretrained.inputs[order]
-    exact = Moments(prior.mean(config.grid), prior.covariance(config.grid))
-    functions = source_functions(prior, weights, config)
+    exact = Moments(prior.mean(grid), prior.covariance(grid))
+    functions = [  # of each of SOURCES, other draws than those that the networks were fitted to
+        prior.process.sample(grid, len(weights), config.seed + 1)[:, :, 0],
+        ARCHITECTURE.forward(weights, grid)[:, :, 0],
+        *(sampled_functions(kind, weights, config) for kind in WEIGHT_PRIOR_NAMES),
+    ]
     moments = [Moments.of(values) for values in functions]
-    many = prior.process.sample(config.grid, TRUE_FUNCTIONS, config.seed + 2)
+    many = prior.process.sample(grid, TRUE_FUNCTIONS, config.seed + 2)
     widths = half_widths(many[:, :, 0])
     kept = min(KEPT_FUNCTIONS, len(weights), config.functions)
     return PriorResult(
@@ -116,38 +113,21 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
 def pretrain(name: str, config: StudyConfig, progress: bool = False) -> Pretrained:
     """Fit networks to realisations of a functional prior (appendix A of the paper)."""
     correction = BIAS_CORRECTION[config.optimiser]
+    settings = TrainingSettings(epochs=config.epochs(name), bias_correction=correction)
     return bnn.pretrain(
-        STUDY_PRIORS[name].process,
-        n_features=1,
-        prior_points=config.prior_points,
-        n_pretrained=config.members,
-        hidden=HIDDEN,
-        settings=TrainingSettings(epochs=config.epochs(name), bias_correction=correction),
-        device=config.device,
-        progress=progress,
-        random_state=config.seed,
-    )
-
-
-def source_functions(
-    prior: StudyPrior, weights: np.ndarray, config: StudyConfig
-) -> list[np.ndarray]:
-    """Functions of each of SOURCES on the grid, (K or config.functions, n) each.
-
-    The weights (K, d) are those of the networks pre-trained to the prior.
-    """
-    # Other draws than those that the networks were fitted to.
-    realisations = prior.process.sample(config.grid, len(weights), config.seed + 1)[:, :, 0]
-    pretrained = ARCHITECTURE.forward(weights, config.grid)[:, :, 0]
-    drawn = [
-        sampled_functions(kind, weights, ARCHITECTURE, config.grid, config.functions, config.seed)
-        for kind in WEIGHT_PRIOR_NAMES
-    ]
-    return [realisations, pretrained, *drawn]
+        STUDY_PRIORS[name].process, n_features=1, prior_points=config.prior_points,
+        n_pretrained=config.members, hidden=HIDDEN, settings=settings, device=config.device,
+        progress=progress, random_state=config.seed,
+    )  # fmt: skip
 
 
 def save(study: Study, path: Path) -> None:
-    """Write a study as one .npz file of plain arrays, in a folder that exists."""
+    """Write a study as one .npz file of plain arrays.
+
+    Args:
+        study: From `run`.
+        path: The file, in a folder that exists.
+    """
     arrays = {"format": np.array(FORMAT), "config": np.array(json.dumps(asdict(study.config)))}
     for name, result in study.results.items():
         for part in fields(result):
@@ -159,7 +139,13 @@ def save(study: Study, path: Path) -> None:
 
 
 def load(path: Path) -> Study:
-    """Read a study from a file that `save` wrote.
+    """Read a study from a file.
+
+    Args:
+        path: A file that `save` wrote.
+
+    Returns:
+        The study.
 
     Raises:
         ValueError: If the file is no study or one of another format.

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnn import TrainingSettings, pretrain
 from figures.beyond.scores import distance_to
 from figures.beyond.weights import (
     METHODS,
@@ -12,30 +11,20 @@ from figures.beyond.weights import (
     SMOOTH,
     Data,
     Method,
+    pretrained,
     train_functions,
     train_weights,
 )
-from figures.example_1d.ensembles import (
-    CORRELATED_EPOCHS,
-    FACTORISED_EPOCHS,
-    GRID,
-    LENGTHSCALES,
-    NOISE,
-    PRETRAIN_EPOCHS,
-    VANILLA_EPOCHS,
-    exact_posterior,
-    functional_prior,
-    load_data,
-)
-from figures.materials.surrogate import seeds_of
+from figures.example_1d import ensembles
 from figures.pipeline.settings import Beyond
+from figures.scores import seeds_of
 
 CONVERGED = 10  # times the published epochs
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Mean and standard deviation of a method on GRID, (n,) each, and its distances."""
+    """Mean and standard deviation of a method on the grid, (n,) each, and its distances."""
 
     mean: np.ndarray
     std: np.ndarray
@@ -44,77 +33,58 @@ class Curves:
 
 def epochs_of(method: Method, lengthscale: float) -> int:
     """Published epochs of a method, times ten where it is trained to convergence."""
-    epochs = CORRELATED_EPOCHS[lengthscale]
+    epochs = ensembles.CORRELATED_EPOCHS[lengthscale]
     if method.regulariser == "none" and not method.warm:
-        epochs = VANILLA_EPOCHS
+        epochs = ensembles.VANILLA_EPOCHS
     elif method.regulariser not in ("none", "low_rank"):
-        epochs = FACTORISED_EPOCHS
+        epochs = ensembles.FACTORISED_EPOCHS
     return epochs * (CONVERGED if method.converged else 1)
 
 
 def run_example(lengthscale: float, settings: Beyond, seed: int) -> dict[str, Curves]:
-    """Every method once, those in weight space from one pre-training.
+    """Every method once under a prior, those in weight space from one pre-training.
 
-    Args:
-        lengthscale: L of the functional prior.
-        settings: Sizes.
-        seed: Of everything random.
-
-    Returns:
-        Method → curves; "sampled" are draws from the exact posterior, "exact" is that posterior.
+    "sampled" are draws from the exact posterior, "exact" is that posterior.
     """
-    X, y = load_data()
-    data, exact = Data(X, y[:, None], np.array([NOISE])), exact_posterior(lengthscale)
-    count = settings.example_members
+    X, y = ensembles.load_data()
+    data = Data(X, y[:, None], np.array([ensembles.NOISE]))
+    exact = ensembles.exact_posterior(lengthscale)
+    prior, count = ensembles.functional_prior(lengthscale), settings.example_members
 
     def scaled(epochs: int) -> int:
         return max(round(settings.example_epochs_scale * epochs), 1)
 
+    epochs = scaled(ensembles.PRETRAIN_EPOCHS[lengthscale])
     networks, smooth = (
-        pretrain(
-            functional_prior(lengthscale),
-            n_features=1,
-            prior_points=settings.prior_points,
-            n_pretrained=number,
-            settings=TrainingSettings(epochs=scaled(PRETRAIN_EPOCHS[lengthscale])),
-            random_state=seed,
-            **network,
-        )
+        pretrained(prior, network, settings, seed, count=number, epochs=epochs, n_features=1)
         for number, network in ((settings.example_pretrained, PAPER), (count, SMOOTH))
     )
     members = {
         name: train_weights(
-            method,
-            networks,
-            data,
-            n_members=count,
+            method, networks, data, n_members=count, seed=seed, resampling="likelihood",
             epochs=scaled(epochs_of(method, lengthscale)),
-            seed=seed,
-            resampling="likelihood",
         )
         for name, method in METHODS.items()
-    }
+    }  # fmt: skip
     members["function"] = train_functions(smooth, data, settings.function_points, seed)
-    samples = {name: each.sample(GRID)[:, :, 0] for name, each in members.items()}
+    samples = {name: each.sample(ensembles.GRID)[:, :, 0] for name, each in members.items()}
     samples["sampled"] = np.random.default_rng(seed).multivariate_normal(
         exact.mean, exact.covariance, count, method="eigh"
     )
+    moments = exact.mean, exact.std
     curves = {
-        name: Curves(
-            each.mean(axis=0),
-            each.std(axis=0, ddof=1),
-            distance_to((exact.mean, exact.std), each),
-        )
+        name: Curves(each.mean(axis=0), each.std(axis=0, ddof=1), distance_to(moments, each))
         for name, each in samples.items()
     }
-    return curves | {"exact": Curves(exact.mean, exact.std, {"mean": 0.0, "std": 0.0})}
+    return curves | {"exact": Curves(*moments, {"mean": 0.0, "std": 0.0})}
 
 
 def run_examples(settings: Beyond, seed: int) -> dict[str, list[dict[str, Curves]]]:
     """Both length scales, `settings.example_repeats` times: "L = ..." → one mapping per repeat."""
     seeds = seeds_of(seed, settings.example_repeats)
     return {
-        f"L = {scale:g}": [run_example(scale, settings, s) for s in seeds] for scale in LENGTHSCALES
+        f"L = {scale:g}": [run_example(scale, settings, each) for each in seeds]
+        for scale in ensembles.LENGTHSCALES
     }
 
 

@@ -1,6 +1,7 @@
-"""What notebook 05 found: claims with their numbers, and paragraphs."""
+"""What notebook 05 found: claims with their numbers, paragraphs, and advice with what it costs."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from figures.beyond.tables import COMPARED, HEADINGS, Results, written
 from figures.claims import Claim
 from figures.scores import LARGER_IS_BETTER, Spread, is_better
 
+ADVISED, RIVALS = "function_evidence", ("low_rank", "vanilla", "function")
+REPLICATES = ("of replicates", "of replicates, diagonal")  # kinds of Σ_noise
+Rows = Mapping[str, Mapping[str, Spread]]  # method → number → interval
 NEGLIGIBLE = 0.5  # of the standard deviation between seeds, below which two methods are alike
 # What functional anchoring is to reach with 30 networks and 50 test cells, by training set and
 # number of training cells: RMSE and miscalibration at most, ELPPD at least.
@@ -18,60 +22,53 @@ TARGETS: dict[tuple[str, int], dict[str, dict[str, float]]] = {
         "function": {"rmse": 0.18, "miscalibration": 0.075, "elppd": 30},
         "function_evidence": {"rmse": 0.13, "miscalibration": 0.08, "elppd": 150},
     },
-    ("ind25", 25): {
-        "function": {"elppd": 0},
-        "function_evidence": {"rmse": 0.16, "elppd": 150},
-    },
-    ("ind50", 50): {
-        "function": {"elppd": 160},
-        "function_evidence": {"rmse": 0.12, "elppd": 230},
-    },
+    ("ind25", 25): {"function": {"elppd": 0}, "function_evidence": {"rmse": 0.16, "elppd": 150}},
+    ("ind50", 50): {"function": {"elppd": 160}, "function_evidence": {"rmse": 0.12, "elppd": 230}},
     ("ind100", 100): {
-        "function": {"elppd": 240},
-        "function_evidence": {"rmse": 0.10, "elppd": 280},
+        "function": {"elppd": 240}, "function_evidence": {"rmse": 0.10, "elppd": 280},
     },
-}
+}  # fmt: skip
 
 
 def claims(results: Results) -> list[Claim]:
     """Claims with our numbers and whether these bear them out."""
     rows = results.cases[results.first]
-    found = [_alike(rows, score) for score in COMPARED]
-    found += [
+    seen, random = (rows["low_rank"][name] for name in ("gradient_in_span", "dimension"))
+    in_span = _claim(
+        "The published regulariser sees less of the data's gradient than of a random direction",
+        {"in span(V)": seen.mean, "of a random direction": random.mean},
+        seen.mean + seen.margin < random.mean,
+    )
+    return [
+        *(_alike(rows, score) for score in COMPARED),
         _compared(rows, "none", "vanilla", "rmse"),
         _compared(rows, "none", "random_low_rank", "rmse"),
-        _in_span(rows["low_rank"]),
+        in_span,
         _compared(rows, "function", "low_rank", "elppd"),
         _compared(rows, "function_evidence", "function", "rmse"),
         _compared(rows, "function_evidence", "function", "elppd"),
+        *([_noise_claim(results)] if results.noise else []),
+        *_targets(results),
     ]
-    if results.noise:
-        found.append(_noise_claim(results))
-    return found + _targets(results)
 
 
-def _compared(
-    rows: Mapping[str, Mapping[str, Spread]], first: str, second: str, score: str
-) -> Claim:
+def _claim(words: str, ours: Mapping[str, Any], holds: bool | None) -> Claim:
+    return Claim("Beyond", words[0].upper() + words[1:], ours, holds)
+
+
+def _compared(rows: Rows, first: str, second: str, score: str) -> Claim:
     """The claim that the first method is better."""
-    one, other = rows[first][score], rows[second][score]
-    return Claim(
-        "Beyond",
-        _capitalised(f"{LABELS[first]} has a better {HEADINGS[score][0]} than {LABELS[second]}"),
-        {LABELS[first]: one.mean, LABELS[second]: other.mean},
-        is_better(one, other, score),
+    return _claim(
+        f"{LABELS[first]} has a better {HEADINGS[score][0]} than {LABELS[second]}",
+        {LABELS[method]: rows[method][score].mean for method in (first, second)},
+        is_better(rows[first][score], rows[second][score], score),
     )
 
 
-def _capitalised(words: str) -> str:
-    return words[0].upper() + words[1:]
-
-
-def _alike(rows: Mapping[str, Mapping[str, Spread]], score: str) -> Claim:
+def _alike(rows: Rows, score: str) -> Claim:
     difference = rows["low_rank"][score] - rows["none"][score]
     largest, deviation = abs(difference.mean) + difference.margin, rows["low_rank"][score].std
-    return Claim(
-        "Beyond",
+    return _claim(
         f"{HEADINGS[score][0]} with and without the published regulariser, from the same start, "
         "differs by less than half of the standard deviation between seeds",
         {"largest difference": largest} | ({"between seeds": deviation} if deviation else {}),
@@ -79,27 +76,15 @@ def _alike(rows: Mapping[str, Mapping[str, Spread]], score: str) -> Claim:
     )
 
 
-def _in_span(row: Mapping[str, Spread]) -> Claim:
-    seen, random = row["gradient_in_span"], row["dimension"].mean
-    return Claim(
-        "Beyond",
-        "The published regulariser sees less of the data's gradient than of a random direction",
-        {"in span(V)": seen.mean, "of a random direction": random},
-        seen.mean + seen.margin < random,
-    )
-
-
 def _noise_claim(results: Results) -> Claim:
-    gains = {
-        case: kinds["of replicates"]["exact_evidence"]["elppd"]
-        - kinds["of replicates, diagonal"]["exact_evidence"]["elppd"]
+    elppd = {
+        case: [kinds[kind]["exact_evidence"]["elppd"] for kind in REPLICATES]
         for case, kinds in results.exact_noise.items()
     }
-    return Claim(
-        "Beyond",
+    return _claim(
         "Correlations of the noise raise the ELPPD of the exact posterior, prior by evidence",
-        gains,
-        all(gain > 0 for gain in gains.values()),
+        {case: full - diagonal for case, (full, diagonal) in elppd.items()},
+        all(full > diagonal for full, diagonal in elppd.values()),
     )
 
 
@@ -117,22 +102,20 @@ def _targets(results: Results) -> list[Claim]:
 
 
 def _reached(results: Results, case: str, method: str, targets: Mapping[str, float]) -> Claim:
-    means = {score: results.cases[case][method][score].mean for score in targets}
+    """The claim that a method has scores no worse than the targets."""
+    row = results.cases[case][method]
     exact = results.exact[case][method.replace("function", "exact")]
     words = ", ".join(
         f"{HEADINGS[score][0]} {'≥' if score in LARGER_IS_BETTER else '≤'} {limit:g}"
         for score, limit in targets.items()
     )
-    return Claim(
-        "Beyond",
-        _capitalised(f"{LABELS[method]}, {results.label(case)}: {words}"),
-        {HEADINGS[score][0]: mean for score, mean in means.items()}
-        | {"exact posterior": {HEADINGS[score][0]: exact[score] for score in targets}},
-        all(
-            means[score] >= limit if score in LARGER_IS_BETTER else means[score] <= limit
-            for score, limit in targets.items()
-        ),
+    met = (
+        (row[score].mean >= limit) if score in LARGER_IS_BETTER else (row[score].mean <= limit)
+        for score, limit in targets.items()
     )
+    ours: dict[str, Any] = {HEADINGS[score][0]: row[score].mean for score in targets}
+    ours["exact posterior"] = {HEADINGS[score][0]: exact[score] for score in targets}
+    return _claim(f"{LABELS[method]}, {results.label(case)}: {words}", ours, all(met))
 
 
 def paragraphs(results: Results) -> list[str]:
@@ -187,12 +170,7 @@ def _distances(case: str, rows: Mapping[str, Mapping[str, Spread]]) -> str:
 
 
 def noise_sentence(correlation: np.ndarray, freedom: int) -> str:
-    """Words on the correlations of the replicates.
-
-    Args:
-        correlation: Of the outputs within groups, (5, 5).
-        freedom: Degrees of freedom behind it.
-    """
+    """Words on the correlations (5, 5) within groups of replicates, with degrees of freedom."""
     rows, columns = np.triu_indices(len(OUTPUT_NAMES), 1)
     pairs = sorted(zip(rows, columns, strict=True), key=lambda pair: -abs(correlation[pair]))
     strongest = ", ".join(
@@ -202,4 +180,55 @@ def noise_sentence(correlation: np.ndarray, freedom: int) -> str:
         "The paper takes the noise of the outputs as independent. Within groups of replicates "
         f"({freedom} degrees of freedom) they are not: strongest correlations "
         f"{strongest.replace('-', '−')}."
+    )
+
+
+def advice(results: Results) -> str:
+    """What to use, with every score in which that is behind another method."""
+    compared = {
+        (rival, case, score): is_better(rows[ADVISED][score], rows[rival][score], score)
+        for rival in RIVALS
+        for case, rows in results.cases.items()
+        for score in COMPARED
+    }
+    wins, losses = (list(compared.values()).count(answer) for answer in (True, False))
+    behind = [place for place, better in compared.items() if better is False]
+    opening = "What to use" if wins > losses else "No method is ahead of all others"
+    return (
+        f"{opening}: functional anchoring with a prior by evidence "
+        "(FunctionAnchoredEnsemble, bnn.evidence.fit_prior) has the better RMSE, "
+        f"miscalibration or ELPPD in {wins} of {len(compared)} comparisons with the published "
+        "ensemble, the vanilla one and the paper's prior, and the worse one in "
+        f"{losses}{_losses(results, behind)}.{_remedy(results, behind)}"
+    )
+
+
+def _losses(results: Results, behind: list[tuple[str, str, str]]) -> str:
+    """The comparisons that are lost, by training set and score."""
+    rivals: dict[tuple[str, str], list[str]] = {}
+    for rival, case, score in behind:
+        shown = written(results.cases[case][rival][score], score)
+        rivals.setdefault((case, score), []).append(f"{shown} of {LABELS[rival]}")
+    words = [
+        f"{results.label(case)}: {HEADINGS[score][0]} "
+        f"{written(results.cases[case][ADVISED][score], score)} against {', '.join(others)}"
+        for (case, score), others in rivals.items()
+    ]
+    return f" ({'; '.join(words)})" if words else ""
+
+
+def _remedy(results: Results, behind: list[tuple[str, str, str]]) -> str:
+    """More members, where an ELPPD is lost that the exact posterior would not lose."""
+    few = []
+    for case, rows in results.cases.items():
+        ahead = [rows[rival]["elppd"].mean for rival, *lost in behind if lost == [case, "elppd"]]
+        exact = results.exact[case]["exact_evidence"]["elppd"]
+        if ahead and exact > max(ahead):
+            few.append(f"{written(exact, 'elppd')} ({results.label(case)})")
+    if not few:
+        return ""
+    return (
+        f" The posterior itself has an ELPPD of {', '.join(few)}: there "
+        f"{results.sizes['n_members']} members are too few, and more are needed the "
+        "farther predictions leave the data."
     )

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 
-from bnn import GaussianProcessPrior, Pretrained, TrainingSettings, pretrain
+from bnn import GaussianProcessPrior, Pretrained
 from figures.beyond.problems import Problem
 from figures.beyond.weights import (
     CORE,
@@ -13,12 +13,12 @@ from figures.beyond.weights import (
     Method,
     block,
     diagnostics,
+    pretrained,
     train_functions,
     train_weights,
 )
-from figures.materials.surrogate import seeds_of
 from figures.pipeline.settings import Beyond
-from figures.scores import Interval, over_repeats
+from figures.scores import Interval, over_repeats, seeds_of
 
 FUNCTION_LABELS = {
     "function_small": "functional anchoring, paper's prior and network",
@@ -32,50 +32,33 @@ EXACT_LABELS = {
     "exact_evidence": "exact posterior, prior by evidence",
 }
 LABELS = {name: method.label for name, method in METHODS.items()} | FUNCTION_LABELS | EXACT_LABELS
+PUBLISHED = METHODS["low_rank"]
 Numbers = dict[str, float]  # scores, distances, diagnostics and wall times [s] by name
 
 
 def networks_for_weights(
     problem: Problem, settings: Beyond, seed: int, count: int | None = None
 ) -> Pretrained:
-    """The paper's networks, pre-trained to its prior (Algorithm 3)."""
-    return pretrain(
-        problem.paper,
-        n_features=4,
-        prior_points=settings.prior_points,
-        n_pretrained=count or settings.n_pretrained,
-        settings=TrainingSettings(epochs=settings.pretrain_epochs),
-        random_state=seed,
-        **PAPER,
-    )
+    """The paper's networks, pre-trained to its prior."""
+    count, epochs = count or settings.n_pretrained, settings.pretrain_epochs
+    return pretrained(problem.paper, PAPER, settings, seed, count=count, epochs=epochs)
 
 
 def networks_for_functions(
     prior: GaussianProcessPrior, settings: Beyond, seed: int, network: dict = SMOOTH
 ) -> Pretrained:
     """Networks pre-trained to a prior, to be anchored in function space."""
-    return pretrain(
-        prior,
-        n_features=4,
-        prior_points=settings.prior_points,
-        n_pretrained=settings.n_members,
-        settings=TrainingSettings(epochs=settings.function_pretrain_epochs),
-        random_state=seed,
-        **network,
-    )
+    count, epochs = settings.n_members, settings.function_pretrain_epochs
+    return pretrained(prior, network, settings, seed, count=count, epochs=epochs)
 
 
 def weight_numbers(
     method: Method, networks: Pretrained, problem: Problem, settings: Beyond, seed: int
 ) -> Numbers:
     """Train in weight space; scores, distance to the exact posterior and diagnostics."""
+    epochs = settings.converged_epochs if method.converged else settings.epochs
     members = train_weights(
-        method,
-        networks,
-        problem.data,
-        n_members=settings.n_members,
-        epochs=settings.converged_epochs if method.converged else settings.epochs,
-        seed=seed,
+        method, networks, problem.data, n_members=settings.n_members, epochs=epochs, seed=seed
     )
     return problem.numbers(members.sample(problem.test.X)) | diagnostics(members, networks)
 
@@ -96,29 +79,16 @@ def evidence_numbers(problem: Problem, settings: Beyond, seed: int) -> Numbers:
     return function_numbers(networks, problem, settings, seed, "exact_evidence")
 
 
-def sampled_numbers(problem: Problem, exact: str, settings: Beyond, seed: int) -> Numbers:
-    """Scores of draws from an exact posterior: what an ensemble of this size can reach."""
-    draws = problem.posteriors[exact].sample(problem.test.X, settings.n_members, seed)
-    return problem.numbers(draws, exact)
-
-
 def run_repeat(
     problems: Mapping[str, Problem], settings: Beyond, seed: int, small: bool = True
 ) -> dict[str, dict[str, Numbers]]:
-    """Every method once: one pre-training for each prior, shared by all that start from it.
+    """Every method once, from one pre-training for each prior: training set → method → numbers.
 
-    Args:
-        problems: Training sets; the first sees every method, the others those of CORE and the
-            functional ones.
-        settings: Sizes.
-        seed: Of everything random; methods share resampled data and starts.
-        small: Whether the paper's network is anchored in function space too, which takes longest.
-
-    Returns:
-        Training set → method → numbers.
+    The first training set sees every method, the others those of CORE and the functional ones;
+    `small` is whether the paper's network is anchored in function space too, which takes longest.
     """
-    first, paper = next(iter(problems)), next(iter(problems.values())).paper
-    networks = networks_for_weights(problems[first], settings, seed)
+    first = next(iter(problems))
+    paper, networks = problems[first].paper, networks_for_weights(problems[first], settings, seed)
     started = time.perf_counter()
     smooth = networks_for_functions(paper, settings, seed)
     seconds = {"pretrain_seconds": time.perf_counter() - started}
@@ -131,8 +101,10 @@ def run_repeat(
             row["function_small"] = function_numbers(papers, problem, settings, seed)
         row["function"] = function_numbers(smooth, problem, settings, seed) | seconds
         row["function_evidence"] = evidence_numbers(problem, settings, seed)
-        row["sampled"] = sampled_numbers(problem, "exact", settings, seed)
-        row["sampled_evidence"] = sampled_numbers(problem, "exact_evidence", settings, seed)
+        for exact, posterior in problem.posteriors.items():
+            # What an ensemble of this size can reach.
+            draws = posterior.sample(problem.test.X, settings.n_members, seed)
+            row[exact.replace("exact", "sampled")] = problem.numbers(draws, exact)
         found[name] = row
     return found
 
@@ -149,54 +121,30 @@ def run_repeats(
 
 
 def run_spans(problem: Problem, settings: Beyond, seed: int) -> list[dict[str, Numbers]]:
-    """The published method with more and more networks behind its weight prior.
+    """The published method with more and more networks behind its weight prior, "K = ..." each.
 
     All networks come from one pre-training; each repeat trains a block of its own.
-
-    Args:
-        problem: Training set.
-        settings: Sizes.
-        seed: Of everything random.
-
-    Returns:
-        "K = ..." → numbers, one mapping per repeat.
     """
     pool = networks_for_weights(problem, settings, seed, max(settings.spans))
-
-    def numbers(count: int, repeat: int, own_seed: int) -> Numbers:
-        networks = block(pool, repeat * settings.n_members, count)
-        return weight_numbers(METHODS["low_rank"], networks, problem, settings, own_seed)
-
-    return [
-        {f"K = {count}": numbers(count, repeat, each) for count in settings.spans}
-        for repeat, each in enumerate(seeds_of(seed, settings.repeats))
-    ]
+    found = []
+    for repeat, each in enumerate(seeds_of(seed, settings.repeats)):
+        first, row = repeat * settings.n_members, {}
+        for count in settings.spans:
+            networks = block(pool, first, count)
+            row[f"K = {count}"] = weight_numbers(PUBLISHED, networks, problem, settings, each)
+        found.append(row)
+    return found
 
 
 def run_noise(
     tasks: Mapping[str, Problem], settings: Beyond, seed: int
 ) -> dict[str, dict[str, dict[str, Interval]]]:
-    """Two ensembles under each kind of Σ_noise.
-
-    Args:
-        tasks: Kind of Σ_noise → problem, of one training set.
-        settings: Sizes.
-        seed: Of everything random.
-
-    Returns:
-        Kind of Σ_noise → method → number → interval.
-    """
-    seeds, first = seeds_of(seed, settings.noise_repeats), next(iter(tasks.values()))
-    networks = [networks_for_weights(first, settings, each) for each in seeds]
-
-    def repeat(task: Problem, number: int, own_seed: int) -> dict[str, Numbers]:
-        published = METHODS["low_rank"]
-        return {
-            "low_rank": weight_numbers(published, networks[number], task, settings, own_seed),
-            "function_evidence": evidence_numbers(task, settings, own_seed),
-        }
-
-    return {
-        kind: over_repeats([repeat(task, *each) for each in enumerate(seeds)], Interval)
-        for kind, task in tasks.items()
-    }
+    """Two ensembles on one training set: kind of Σ_noise → method → number → interval."""
+    repeats: dict[str, list[dict[str, Numbers]]] = {kind: [] for kind in tasks}
+    for each in seeds_of(seed, settings.noise_repeats):
+        networks = networks_for_weights(next(iter(tasks.values())), settings, each)
+        for kind, task in tasks.items():
+            row = {"low_rank": weight_numbers(PUBLISHED, networks, task, settings, each)}
+            row["function_evidence"] = evidence_numbers(task, settings, each)
+            repeats[kind].append(row)
+    return {kind: over_repeats(rows, Interval) for kind, rows in repeats.items()}

@@ -4,25 +4,18 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from figures.beyond.example_1d import Curves
 from figures.beyond.methods import LABELS
 from figures.beyond.tables import COMPARED, HEADINGS
 from figures.example_1d.ensembles import GRID, load_data
+from figures.example_1d.panels import LIMITS, band
 from figures.scores import Spread
 from figures.style import STYLE, legend
 
 SHOWN_1D = ("vanilla", "low_rank", "none", "low_rank_converged", "function", "sampled")
 UNITS = {"rmse": " (scaled)", "elppd": ", sum over test cells"}
-LIMITS_1D = (-4.5, 4.5)
-
-
-def _interval(axes: Axes, y: float, number: Spread, color: str) -> None:
-    axes.errorbar(number.mean, y, xerr=number.margin, fmt="o", color=color, ms=4, capsize=2)
-    ticks = np.full(len(number.values), y)
-    axes.plot(number.values, ticks, "|", color=color, ms=4, alpha=0.35)
 
 
 def _colour(method: str) -> str:
@@ -35,20 +28,17 @@ def _colour(method: str) -> str:
 def methods(
     rows: Mapping[str, Mapping[str, Spread]], exact: Mapping[str, Mapping[str, float]]
 ) -> Figure:
-    """Scores of every method, with the exact posteriors as lines.
+    """RMSE, miscalibration and ELPPD of every method, with the exact posteriors as lines.
 
-    Args:
-        rows: Method → score → interval.
-        exact: "exact" and "exact_evidence" → score.
-
-    Returns:
-        A panel for each of RMSE, miscalibration and ELPPD; dots are means with 95 % intervals,
-        ticks the single seeds.
+    Dots are means with 95 % intervals, ticks the single seeds.
     """
     figure, panels = plt.subplots(1, 3, figsize=(11, 0.27 * len(rows) + 1.3), sharey=True)
     for axes, score in zip(panels, COMPARED, strict=True):
         for y, (method, row) in enumerate(rows.items()):
-            _interval(axes, y, row[score], _colour(method))
+            number, color = row[score], _colour(method)
+            axes.errorbar(number.mean, y, xerr=number.margin, fmt="o", color=color, ms=4, capsize=2)
+            ticks = np.full(len(number.values), y)
+            axes.plot(number.values, ticks, "|", color=color, ms=4, alpha=0.35)
         for (name, values), style in zip(exact.items(), ("--", ":"), strict=True):
             axes.axvline(values[score], color="C1", ls=style, lw=1, label=LABELS[name])
         axes.set_xlabel(HEADINGS[score][0] + UNITS.get(score, ""))
@@ -63,29 +53,23 @@ def methods(
 def span(
     rows: Mapping[str, Mapping[str, Spread]], spans: Mapping[str, Mapping[str, Spread]]
 ) -> Figure:
-    """How much of the data's gradient the low-rank regulariser sees, and what comes of it.
-
-    Args:
-        rows: Methods on the first training set.
-        spans: "K = ..." → number → interval.
-    """
+    """How much of the data's gradient the low-rank regulariser sees, and what comes of it."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.0))
     counts = [int(name.removeprefix("K = ")) for name in spans]
     seen, random = ([row[name].mean for row in spans.values()]
                     for name in ("gradient_in_span", "dimension"))  # fmt: skip
     left.plot(counts, seen, "o-", label="gradient of the data term")
     left.plot(counts, random, "s--", color="0.45", label="random direction, $(K-1)/d$")
-    left.set(xlabel="pre-trained networks $K$", ylabel="part in span($V$)", xscale="log",
-             ylim=(0, 1))  # fmt: skip
-    for count, row in zip(counts, spans.values(), strict=True):
-        elppd = row["elppd"]
+    left.set(ylabel="part in span($V$)", ylim=(0, 1))
+    for count, elppd in zip(counts, (row["elppd"] for row in spans.values()), strict=True):
         right.errorbar(count, elppd.mean, yerr=elppd.margin, fmt="o", color="C0", capsize=2)
     none = rows["none"]["elppd"]
     right.axhspan(none.mean - none.margin, none.mean + none.margin, color="0.45", alpha=0.25, lw=0,
                   label="no regulariser")  # fmt: skip
     right.axhline(rows["vanilla"]["elppd"].mean, color="k", ls=":", lw=1, label="vanilla")
-    right.set(xlabel="pre-trained networks $K$", ylabel="ELPPD", xscale="log")
+    right.set(ylabel="ELPPD")
     for axes in (left, right):
+        axes.set(xlabel="pre-trained networks $K$", xscale="log")
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)  # above the curves
         axes.set_xticks(counts, [str(count) for count in counts])
         axes.minorticks_off()
@@ -102,17 +86,14 @@ def example(found: Mapping[str, Sequence[Mapping[str, Curves]]]) -> Figure:
         exact = repeats[0]["exact"]
         for axes, method in zip(row, SHOWN_1D, strict=True):
             shown = repeats[0][method]
-            low, high = shown.mean - 2 * shown.std, shown.mean + 2 * shown.std
-            colour = _colour(method)
-            axes.fill_between(x, low, high, color=colour, alpha=0.25, lw=0)
-            axes.plot(x, shown.mean, color=colour)
+            band(axes, shown, LABELS[method], _colour(method))
             for shift in (-2, 0, 2):
                 axes.plot(x, exact.mean + shift * exact.std, color="C1", lw=0.9,
                           ls="--" if shift else "-")  # fmt: skip
             axes.plot(X[:, 0], y, "o", color="k", ms=1.8)
-            axes.set(xlim=(-1, 1), ylim=LIMITS_1D)
-            away = shown.distance
-            axes.set_title(f"mean {away['mean']:.2f}, std {away['std']:.0%} off", fontsize=8)
+            axes.set(xlim=(-1, 1), ylim=LIMITS)
+            words = "mean {mean:.2f}, std {std:.0%} off".format(**shown.distance)
+            axes.set_title(words, fontsize=8)
         row[0].set_ylabel(f"${name}$\n$y$")
     for axes, method in zip(panels[0], SHOWN_1D, strict=True):
         axes.set_title(LABELS[method].replace(", ", ",\n", 1) + "\n" + axes.get_title(), fontsize=8)
@@ -129,8 +110,8 @@ def noise(correlation: np.ndarray, names: Sequence[str]) -> Figure:
     for (i, j), value in np.ndenumerate(correlation):
         colour = "w" if abs(value) > 0.6 else "k"
         axes.text(j, i, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=8)
-    axes.set_xticks(range(len(names)), names)
-    axes.set_yticks(range(len(names)), names)
+    ticks = range(len(names))
+    axes.set(xticks=ticks, yticks=ticks, xticklabels=names, yticklabels=names)
     axes.spines[:].set_visible(False)
     figure.colorbar(image, label="correlation")
     return figure

@@ -28,39 +28,23 @@ def prior_by_evidence(data: Data, mean: str) -> GaussianProcessPrior:
     """The best variances and length scales for a form of the mean, a key of MEANS."""
     features, intercept = MEANS[mean]
     return fit_prior(
-        data.X,
-        data.y,
-        data.noise,
-        mean_features=features,
-        intercept=intercept,
+        data.X, data.y, data.noise, mean_features=features, intercept=intercept,
         coefficient_variance=1.0,
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Relevance:
-    """Which inputs an output depends on, by the evidence and in the paper.
-
-    Attributes:
-        output: Name of the output.
-        lengthscales: Of each input, scaled.
-        chosen: Inputs of the mean, and those whose length scale is not long.
-        paper: Inputs in the paper's Table 2.
-    """
+    """Which inputs an output depends on, by the evidence and in the paper."""
 
     output: str
-    lengthscales: list[float]
-    chosen: list[str]
-    paper: list[str]
+    lengthscales: list[float]  # of each input, scaled
+    chosen: list[str]  # inputs of the mean, and those whose length scale is not long
+    paper: list[str]  # inputs in the paper's Table 2
 
 
 def relevance(prior: GaussianProcessPrior, mean: str) -> list[Relevance]:
-    """Inputs of each output, by the length scales of a prior.
-
-    Args:
-        prior: From the evidence.
-        mean: Key of MEANS.
-    """
+    """Inputs of each output, by the length scales of a prior whose mean is a key of MEANS."""
     features = MEANS[mean][0]
     in_mean = np.isin(np.arange(len(INPUT_NAMES)), range(4) if features is None else features)
     return [
@@ -75,13 +59,7 @@ def relevance(prior: GaussianProcessPrior, mean: str) -> list[Relevance]:
 
 
 def subset_counts(outputs: Sequence[Relevance]) -> dict[str, Any]:
-    """How the inputs found by the evidence compare with the paper's subsets.
-
-    Returns:
-        left_out: Inputs that the paper leaves out, as "input of output".
-        recovered: Those among them that the evidence leaves out too.
-        dropped: Inputs that the paper keeps and the evidence leaves out.
-    """
+    """Inputs that the paper leaves out, those that the evidence leaves out too, and its others."""
     left_out = [(each, i) for each in outputs for i in INPUT_NAMES if i not in each.paper]
     dropped = [(each, i) for each in outputs for i in each.paper if i not in each.chosen]
     return {
@@ -92,14 +70,7 @@ def subset_counts(outputs: Sequence[Relevance]) -> dict[str, Any]:
 
 
 def replicate_noise(data_dir: Path | str) -> tuple[np.ndarray, int] | None:
-    """Σ_noise of the folder's replicate designs, scaled, and its degrees of freedom.
-
-    Args:
-        data_dir: Folder of tables.
-
-    Returns:
-        None where the folder has no replicates.
-    """
+    """Σ_noise of the folder's replicate designs, scaled, and its degrees of freedom, if any."""
     tables = load_designs(data_dir, REPLICATE_DESIGNS)
     if not tables:
         return None

@@ -13,14 +13,7 @@ from figures.beyond.priors import MEANS, REPLICATE_DESIGNS, prior_by_evidence
 from figures.beyond.scores import distance_to, exact_scores, scores
 from figures.beyond.weights import Data
 from figures.example_1d.ensembles import DATA as EXAMPLE_DATA
-from figures.materials.problem import (
-    Samples,
-    available,
-    fit_theta,
-    functional_prior,
-    load_samples,
-    noise_std,
-)
+from figures.materials import problem as composite
 from figures.pipeline.paths import tables_of
 from figures.pipeline.settings import Beyond
 
@@ -30,7 +23,7 @@ class Problem:
     """A training set with the noise that is assumed, the test cells, and the paper's prior."""
 
     data: Data
-    test: Samples
+    test: composite.Samples
     paper: GaussianProcessPrior
 
     @cached_property
@@ -69,12 +62,7 @@ class Problem:
         return {k: p.predict(self.test.X, return_std=True) for k, p in self.posteriors.items()}
 
     def numbers(self, samples: np.ndarray, exact: str = "exact") -> dict[str, float]:
-        """Scores of an ensemble, and its distance to an exact posterior.
-
-        Args:
-            samples: At the test cells, (K, n, 5) scaled.
-            exact: Which of the posteriors.
-        """
+        """Scores of samples (K, n, 5) at the test cells, and distance to an exact posterior."""
         distance = distance_to(self.moments[exact], samples)
         return scores(samples, self.test.y, self.data.noise) | {
             f"{name}_to_exact": value for name, value in distance.items()
@@ -82,24 +70,16 @@ class Problem:
 
 
 def load_problems(data_dir: Path | str, settings: Beyond) -> dict[str, Problem]:
-    """Read the training sets that a folder has; θ of the paper's prior is fitted on the first.
-
-    Args:
-        data_dir: Folder of tables.
-        settings: Names the training sets.
-
-    Returns:
-        Name of the training set and problem, with the noise of the paper.
-    """
-    test = load_samples(data_dir, "test_uniform")
+    """Read the training sets that a folder has; θ of the paper's prior is fitted on the first."""
+    test = composite.load_samples(data_dir, "test_uniform")
     train_sets = {
-        name: load_samples(data_dir, case.design).head(case.count)
+        name: composite.load_samples(data_dir, case.design).head(case.count)
         for name, case in settings.cases.items()
-        if available(data_dir, case.design)
+        if composite.available(data_dir, case.design)
     }
-    paper = functional_prior(fit_theta(next(iter(train_sets.values()))))
+    paper = composite.functional_prior(composite.fit_theta(next(iter(train_sets.values()))))
     return {
-        name: Problem(Data(samples.X, samples.y, noise_std()), test, paper)
+        name: Problem(Data(samples.X, samples.y, composite.noise_std()), test, paper)
         for name, samples in train_sets.items()
     }
 
@@ -107,23 +87,16 @@ def load_problems(data_dir: Path | str, settings: Beyond) -> dict[str, Problem]:
 def problems_under_noise(
     problems: Mapping[str, Problem], replicates: np.ndarray
 ) -> dict[str, dict[str, Problem]]:
-    """The problems under other noise, each with a prior by evidence of its own.
-
-    Args:
-        problems: By training set, with the noise of the paper.
-        replicates: Σ_noise from replicates, (5, 5).
-
-    Returns:
-        Training set → kind of Σ_noise → problem.
-    """
+    """The problems with each kind of Σ_noise (5, 5): training set → kind of Σ_noise → problem."""
+    kinds = {
+        "of the paper": noise_covariance(composite.noise_std(), len(replicates)),
+        "of replicates, diagonal": np.diag(np.diag(replicates)),
+        "of replicates": replicates,
+    }
     return {
         case: {
             kind: replace(problem, data=replace(problem.data, noise=noise))
-            for kind, noise in (
-                ("of the paper", noise_covariance(problem.data.noise, len(replicates))),
-                ("of replicates, diagonal", np.diag(np.diag(replicates))),
-                ("of replicates", replicates),
-            )
+            for kind, noise in kinds.items()
         }
         for case, problem in problems.items()
     }
@@ -132,21 +105,13 @@ def problems_under_noise(
 def exact_rows(problems: Mapping[str, Problem]) -> dict[str, dict[str, dict[str, float]]]:
     """Scores of the exact posteriors in closed form: problem → posterior → score."""
     return {
-        name: {
-            exact: exact_scores(posterior, problem.test.X, problem.test.y)
-            for exact, posterior in problem.posteriors.items()
-        }
-        for name, problem in problems.items()
+        name: {k: exact_scores(p, each.test.X, each.test.y) for k, p in each.posteriors.items()}
+        for name, each in problems.items()
     }
 
 
 def input_files(data_dir: Path | str, settings: Beyond) -> list[Path]:
-    """Files that the comparison is computed from: tables that a folder has, and the example's data.
-
-    Args:
-        data_dir: Folder of tables.
-        settings: Names the training sets.
-    """
+    """Files behind the comparison: tables that the folder has, and the data of the example."""
     designs = ["test_uniform", *(case.design for case in settings.cases.values())]
     tables = tables_of(data_dir, [*designs, *REPLICATE_DESIGNS])
     return sorted({*tables.values(), EXAMPLE_DATA})

@@ -15,18 +15,7 @@ LOG_UNITS = float(np.log(OUTPUT_SCALING.half_range).sum())  # per test cell, sca
 
 
 def scores(samples: np.ndarray, observed: np.ndarray, noise: np.ndarray) -> dict[str, float]:
-    """Scores of an ensemble.
-
-    Args:
-        samples: (K, n, 5) scaled.
-        observed: (n, 5) scaled.
-        noise: Standard deviations, (5,), or Σ_noise, (5, 5), scaled.
-
-    Returns:
-        rmse and crps in scaled units, miscalibration (epistemic, as published), elppd (joint, in
-        physical units), coverage of the central 95 % intervals. The CRPS and the coverage are
-        those of Gaussians with the ensemble's moments and the noise.
-    """
+    """Scores of samples (K, n, 5), scaled, given the observed outputs (n, 5) and the noise."""
     # Members that all sit on a bound have no spread: any truth but theirs is infinitely far.
     mean, std = samples.mean(axis=0), np.maximum(samples.std(axis=0), SMALLEST_SPREAD)
     return _scores(observed, mean, std, noise, elppd(observed, samples, noise))
@@ -44,7 +33,11 @@ def exact_scores(
 def _scores(
     observed: np.ndarray, mean: np.ndarray, std: np.ndarray, noise: np.ndarray, density: float
 ) -> dict[str, float]:
-    """The scores, from the moments of a prediction (n, 5) and its ELPPD in scaled units."""
+    """The scores, from the moments of a prediction (n, 5) and its ELPPD in scaled units.
+
+    RMSE and CRPS are in scaled units, the ELPPD is joint over outputs and in physical units. The
+    miscalibration is epistemic, as published; CRPS and coverage are those of Gaussians with noise.
+    """
     return {
         "rmse": rmse(observed, mean),
         "miscalibration": miscalibration_area(observed, mean, std),
@@ -55,16 +48,7 @@ def _scores(
 
 
 def distance_to(exact: tuple[np.ndarray, np.ndarray], samples: np.ndarray) -> dict[str, float]:
-    """Distance of an ensemble's moments to an exact posterior.
-
-    Args:
-        exact: Mean and standard deviation, (n, n_out) or (n,) each.
-        samples: (K, n, n_out) or (K, n).
-
-    Returns:
-        mean: |mean - exact mean| averaged over points and outputs.
-        std: |std / exact std - 1| averaged over points and outputs.
-    """
+    """Distance of moments of samples (K, n, ...) from exact ones (n, ...), averaged over all."""
     mean, std = exact
     return {
         "mean": float(np.abs(samples.mean(axis=0) - mean).mean()),

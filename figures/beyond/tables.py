@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from figures.beyond.methods import LABELS
@@ -29,27 +30,17 @@ CASES = {"outd": "out of distribution", "ind": "in distribution"}
 
 @dataclass(frozen=True)
 class Results:
-    """What the notebook measured.
+    """What the notebook measured, by training set; the first of them has every method."""
 
-    Attributes:
-        cases: Training set → method → number → interval; the first has every method.
-        exact: Training set → exact posterior → score.
-        spans: "K = ..." → number → interval, for the published method with K networks behind it.
-        example: "L = ..." → method → distance to the exact posterior.
-        relevance: Training set → inputs of each output.
-        noise: Kind of Σ_noise → method → number → interval; empty without replicates.
-        exact_noise: Training set → kind of Σ_noise → exact posterior → score.
-        sizes: "repeats", "n_members", "n_test", and "n_train" by training set.
-    """
-
-    cases: Mapping[str, Mapping[str, Mapping[str, Spread]]]
-    exact: Mapping[str, Mapping[str, Mapping[str, float]]]
-    spans: Mapping[str, Mapping[str, Spread]]
-    example: Mapping[str, Mapping[str, Mapping[str, Spread]]]
-    relevance: Mapping[str, Sequence[Relevance]]
-    noise: Mapping[str, Mapping[str, Mapping[str, Spread]]]
+    cases: Mapping[str, Mapping[str, Mapping[str, Spread]]]  # method → number → interval
+    exact: Mapping[str, Mapping[str, Mapping[str, float]]]  # exact posterior → score
+    spans: Mapping[str, Mapping[str, Spread]]  # "K = ..." → numbers of the published method
+    example: Mapping[str, Mapping[str, Mapping[str, Spread]]]  # "L = ..." → method → distances
+    relevance: Mapping[str, Sequence[Relevance]]  # inputs of each output
+    # Kind of Σ_noise → method → number, and training set → kind of Σ_noise → exact posterior.
+    noise: Mapping[str, Mapping[str, Mapping[str, Spread]]]  # empty without replicates
     exact_noise: Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]]]]
-    sizes: Mapping[str, Any]
+    sizes: Mapping[str, Any]  # "repeats", "n_members", "n_test", and "n_train" by training set
 
     @property
     def first(self) -> str:
@@ -74,73 +65,62 @@ class Table:
 def written(number: Spread | float, name: str) -> str:
     """A number with its usual decimals: mean ± half width of an interval, or the number alone."""
     if isinstance(number, Spread):
-        half = "" if number.half_width is None else f" ± {written(number.half_width, name)}"
-        return written(number.mean, name) + half
+        parts = number.mean, number.half_width
+        return " ± ".join(written(part, name) for part in parts if part is not None)
     return f"{number:.{HEADINGS[name][1]}f}".replace("-", "−")
 
 
 def labelled(rows: Mapping[str, Row]) -> dict[str, Row]:
     """Rows by label, which says so when a method has fewer seeds than another."""
-    counts = {name: _count(row) for name, row in rows.items()}
-    most = max(counts.values())
-    return {
-        LABELS[name]
-        + (f" ({counts[name]} of {most} seeds)" if 0 < counts[name] < most else ""): row
-        for name, row in rows.items()
-    }
+    first = {name: next(iter(row.values())) for name, row in rows.items()}
+    counts = {name: len(n.values) for name, n in first.items() if isinstance(n, Spread)}
+    most = max(counts.values(), default=0)
 
+    def label(name: str) -> str:
+        count = counts.get(name, most)  # a closed form needs no seeds
+        return LABELS[name] + (f" ({count} of {most} seeds)" if count < most else "")
 
-def _count(row: Row) -> int:
-    """Seeds behind a row; 0 for a closed form."""
-    number = next(iter(row.values()))
-    return len(number.values) if isinstance(number, Spread) else 0
+    return {label(name): row for name, row in rows.items()}
 
 
 def _table(caption: str, names: Sequence[str], rows: Mapping[str, Row]) -> Table:
     """Table of labelled rows; a number that a row does not have is left empty."""
-    return Table(
-        caption,
-        ["", *(HEADINGS[name][0] for name in names)],
-        [
-            [label, *(written(row[name], name) if name in row else "" for name in names)]
-            for label, row in rows.items()
-        ],
-    )
+    header = ["", *(HEADINGS[name][0] for name in names)]
+    return Table(caption, header, [[label, *_cells(row, names)] for label, row in rows.items()])
+
+
+def _cells(row: Row, names: Sequence[str]) -> list[str]:
+    return [written(row[name], name) if name in row else "" for name in names]
 
 
 def tables(results: Results) -> list[Table]:
     """Tables of the report."""
-    rows = {
-        case: labelled({**results.cases[case], **results.exact[case]}) for case in results.cases
-    }
+    rows = {case: labelled({**row, **results.exact[case]}) for case, row in results.cases.items()}
     first, *others = results.cases
-    return [
-        _table(
+    seen = ("penalty", "gradient_in_span")
+    scored = [
+        (
             f"Every method, {results.label(first)}. Means over {results.sizes['repeats']} "
             "seeds with the half width of their 95 % interval; exact posteriors in closed form. "
             "Gradient in span(V): part of the squared gradient of the data term, before training, "
             "along the directions that the low-rank regulariser sees.",
-            [*SCORES, "penalty", "gradient_in_span"],
+            (*SCORES, *seen),
             rows[first],
         ),
-        _table(
+        (
             "Low-rank regulariser with more pre-trained networks behind it, all of one start.",
-            [*COMPARED, "penalty", "gradient_in_span", "dimension"],
+            (*COMPARED, *seen, "dimension"),
             results.spans,
         ),
-        *(_table(f"The main methods, {results.label(c)}.", SCORES, rows[c]) for c in others),
-        *(
-            _table(
-                f"Distance to the exact posterior of the one-dimensional example, {case}, averaged "
-                "over [−1, 1].",
-                ["mean", "std"],
-                labelled(methods),
-            )
-            for case, methods in results.example.items()
-        ),
-        *(_relevance(results.label(c), outputs) for c, outputs in results.relevance.items()),
-        *(_noise_tables(results) if results.noise else []),
+        *((f"The main methods, {results.label(case)}.", SCORES, rows[case]) for case in others),
     ]
+    words = "Distance to the exact posterior of the one-dimensional example"
+    for case, methods in results.example.items():
+        caption = f"{words}, {case}, averaged over [−1, 1]."
+        scored.append((caption, ("mean", "std"), labelled(methods)))
+    found = [_table(*each) for each in scored]
+    found += [_relevance(results.label(case), each) for case, each in results.relevance.items()]
+    return found + (_noise_tables(results) if results.noise else [])
 
 
 def _relevance(label: str, outputs: Sequence[Relevance]) -> Table:
@@ -180,13 +160,9 @@ def _noise_tables(results: Results) -> list[Table]:
 
 
 def methods_table(metrics: Mapping[str, Mapping[str, Any]]) -> str:
-    """Every method on the first training set of each run, beside what the paper prints.
+    """Every method on the first training set of each run, beside what the paper prints: Markdown.
 
-    Args:
-        metrics: Words for a run → its metrics file; the paper's columns are those of the first.
-
-    Returns:
-        Markdown.
+    Keys are words for the runs; the paper's columns are those of the first.
     """
     rows = {words: _rows_of(run, next(iter(run["rows"]))) for words, run in metrics.items()}
     paper = load_published()["table_3"]["rows"]["outd_anchored"]
@@ -211,17 +187,9 @@ def _markdown(
 ) -> str:
     """A row per method, a group of columns per run or training set, and rows on top."""
     titles = ["method", *(f"{group}: {HEADINGS[name][0]}" for group in groups for name in names)]
-    labels = dict.fromkeys(label for rows in groups.values() for label in rows)
     body = [
-        [
-            label,
-            *(
-                written(rows[label][name], name) if label in rows else ""
-                for rows in groups.values()
-                for name in names
-            ),
-        ]
-        for label in labels
+        [label, *chain(*(_cells(rows.get(label, {}), names) for rows in groups.values()))]
+        for label in dict.fromkeys(chain(*groups.values()))
     ]
     lines = [titles, ["---"] * len(titles), *top, *body]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

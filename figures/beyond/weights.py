@@ -7,16 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from bnn import (
-    FunctionAnchoring,
-    LowRankGaussian,
-    Members,
-    Pretrained,
-    TrainingSettings,
-    anchor,
-    anchor_functions,
-    data_gradient,
-)
+import bnn
+from figures.pipeline.settings import Beyond
 
 # The paper's network, and a smooth one that follows realisations of a prior more closely.
 PAPER: dict[str, Any] = {"hidden": (20, 20, 20, 20), "activation": "leaky_relu"}
@@ -25,21 +17,13 @@ SMOOTH: dict[str, Any] = {"hidden": (50, 50, 50), "activation": "silu"}
 
 @dataclass(frozen=True)
 class Method:
-    """One way to train networks to data in weight space.
+    """One way to train networks to data in weight space."""
 
-    Attributes:
-        label: For tables and pictures.
-        regulariser: Of bnn.anchor; "none" for no term at all.
-        warm: Whether the networks start from pre-trained weights, else from random ones.
-        converged: Whether they are trained on, after the published epochs.
-        optimum: Whether Gauss-Newton finds the optimum instead.
-    """
-
-    label: str
-    regulariser: str = "none"
-    warm: bool = True
-    converged: bool = False
-    optimum: bool = False
+    label: str  # for tables and pictures
+    regulariser: str = "none"  # of bnn.anchor; "none" for no term at all
+    warm: bool = True  # whether networks start from pre-trained weights, else from random ones
+    converged: bool = False  # whether they are trained on, after the published epochs
+    optimum: bool = False  # whether Gauss-Newton finds the optimum instead
 
 
 METHODS = {
@@ -59,88 +43,70 @@ CORE = ("vanilla", "none", "low_rank")  # trained on every training set
 
 @dataclass(frozen=True)
 class Data:
-    """Training data in scaled units, with the noise that the methods are told.
+    """Training data in scaled units, with the noise that the methods are told."""
 
-    Attributes:
-        X: (N, n_in).
-        y: (N, n_out).
-        noise: Standard deviations (n_out,) or Σ_noise (n_out, n_out).
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    noise: np.ndarray
+    X: np.ndarray  # (N, n_in)
+    y: np.ndarray  # (N, n_out)
+    noise: np.ndarray  # standard deviations (n_out,) or Σ_noise (n_out, n_out)
 
 
-def block(pool: Pretrained, first: int, count: int) -> Pretrained:
+def pretrained(
+    prior: bnn.GaussianProcessPrior, network: dict[str, Any], settings: Beyond, seed: int,
+    *, count: int, epochs: int, n_features: int = 4,
+) -> bnn.Pretrained:  # fmt: skip
+    """Networks pre-trained to a functional prior (Algorithm 3)."""
+    return bnn.pretrain(
+        prior, n_features=n_features, prior_points=settings.prior_points, n_pretrained=count,
+        settings=bnn.TrainingSettings(epochs=epochs), random_state=seed, **network,
+    )  # fmt: skip
+
+
+def block(pool: bnn.Pretrained, first: int, count: int) -> bnn.Pretrained:
     """Some of the networks: `count` from number `first` on, going round at the end."""
     return pool.select(np.arange(first, first + count) % len(pool.weights))
 
 
 def train_weights(
-    method: Method,
-    networks: Pretrained,
-    data: Data,
-    *,
-    n_members: int,
-    epochs: int,
-    seed: int,
-    resampling: str = "bootstrap",
-) -> Members:
+    method: Method, networks: bnn.Pretrained, data: Data,
+    *, n_members: int, epochs: int, seed: int, resampling: str = "bootstrap",
+) -> bnn.Members:  # fmt: skip
     """Train the first networks to data; all of them are behind the weight prior.
 
     Methods with equal seeds share resampled data, minibatches and random starts.
     """
-    return anchor(
-        networks,
-        data.X,
-        data.y,
-        noise=data.noise,
-        n_members=n_members,
+    return bnn.anchor(
+        networks, data.X, data.y, noise=data.noise, n_members=n_members,
         regulariser=method.regulariser,
         start="anchors" if method.warm else "random",
         optimiser="gauss_newton" if method.optimum else "adam",
-        resampling=resampling,
-        settings=TrainingSettings(epochs=epochs),
-        random_state=seed,
-    )
+        resampling=resampling, settings=bnn.TrainingSettings(epochs=epochs), random_state=seed,
+    )  # fmt: skip
 
 
-def train_functions(networks: Pretrained, data: Data, points: int, seed: int) -> Members:
+def train_functions(networks: bnn.Pretrained, data: Data, points: int, seed: int) -> bnn.Members:
     """Anchor networks in function space, compared at so many points beside the training inputs.
 
     Members need not all arrive: their distance to the posterior is shown.
     """
-    settings = FunctionAnchoring(points=points)
+    settings = bnn.FunctionAnchoring(points=points)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return anchor_functions(
+        return bnn.anchor_functions(
             networks, data.X, data.y, noise=data.noise, settings=settings, random_state=seed
         )
 
 
-def diagnostics(members: Members, networks: Pretrained) -> dict[str, float]:
-    """What the low-rank regulariser sees of networks, whatever they were trained with.
-
-    Args:
-        members: Trained networks.
-        networks: Behind the low-rank prior; the first of them are the anchors.
-
-    Returns:
-        Means over the members.
-        penalty: (K-1) |S⁻¹ Vᵀ (ω - ω0)|² at the end.
-        gradient_in_span: Part of |∂ data term / ∂ω|² at the start that lies in span(V).
-        step_in_span: Part of |ω - start|² that lies in span(V).
-        dimension: (K-1) / d, which a random direction would have.
-    """
-    prior = LowRankGaussian.fit(networks.weights, networks.architecture)
-    gradient = data_gradient(members, members.start)
+def diagnostics(members: bnn.Members, networks: bnn.Pretrained) -> dict[str, float]:
+    """What the low-rank regulariser sees of networks, whatever they were trained with; means."""
+    prior = bnn.LowRankGaussian.fit(networks.weights, networks.architecture)
+    gradient = bnn.data_gradient(members, members.start)
     penalty = prior.penalty(members.weights, networks.weights[members.numbers])
     return {
-        "penalty": float(penalty.mean()),
+        "penalty": float(penalty.mean()),  # (K-1) |S⁻¹ Vᵀ (ω - ω0)|² at the end
+        # Parts in span(V): of |∂ data term / ∂ω|² at the start, and of |ω - start|².
         "gradient_in_span": part_in_span(prior.directions, gradient),
         "step_in_span": part_in_span(prior.directions, members.weights - members.start),
-        "dimension": prior.rank / members.weights.shape[1],
+        "dimension": prior.rank / members.weights.shape[1],  # the part of a random direction
     }
 
 

@@ -5,21 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from bnn import (
-    RBF,
-    Architecture,
-    ExactPosterior,
-    GaussianProcessPrior,
-    LinearMean,
-    TrainingSettings,
-    anchor,
-    pretrain,
-    train_vanilla,
-)
+import bnn
 from figures.pipeline.paths import ROOT
 from figures.pipeline.processes import side_by_side
 from figures.pipeline.settings import Example1D
+from figures.scores import seeds_of
 from prior_study import Moments
 
 DATA = ROOT / "notebooks" / "data" / "02_example_1d.csv"
@@ -37,21 +29,13 @@ FACTORISED_EPOCHS = 800
 
 @dataclass(frozen=True)
 class Prediction(Moments):
-    """Epistemic mean and covariance on GRID, of an ensemble or an exact posterior.
+    """Epistemic mean and covariance on GRID, of an ensemble or an exact posterior."""
 
-    Attributes:
-        at_data: Mean at the data, (N,).
-    """
-
-    at_data: np.ndarray
+    at_data: np.ndarray  # mean at the data, (N,)
 
     @classmethod
     def of_networks(cls, sample: Callable[[np.ndarray], np.ndarray]) -> "Prediction":
-        """Moments over networks.
-
-        Args:
-            sample: Inputs (n, 1) → functions of the networks, (K, n, 1).
-        """
+        """Moments over networks; `sample` takes inputs (n, 1) and gives functions (K, n, 1)."""
         X, _ = load_data()
         on_grid, at_data = (sample(points)[:, :, 0].astype(float) for points in (GRID, X))
         return cls(on_grid.mean(axis=0), np.cov(on_grid, rowvar=False), at_data.mean(axis=0))
@@ -59,9 +43,8 @@ class Prediction(Moments):
 
 def load_data() -> tuple[np.ndarray, np.ndarray]:
     """The published data points: X (30, 1) and y (30,)."""
-    rows = [line for line in DATA.read_text().splitlines() if not line.startswith("#")]
-    table = np.genfromtxt(rows, delimiter=",", names=True)
-    return table["x"][:, None], table["y"]
+    table = pd.read_csv(DATA, comment="#", float_precision="round_trip")
+    return table[["x"]].to_numpy(), table["y"].to_numpy()
 
 
 def truth(x: np.ndarray) -> np.ndarray:
@@ -69,31 +52,25 @@ def truth(x: np.ndarray) -> np.ndarray:
     return 1.5 * (x - 0.2) + np.sin(8.0 * (x - 0.2))
 
 
-def functional_prior(lengthscale: float) -> GaussianProcessPrior:
+def functional_prior(lengthscale: float) -> bnn.GaussianProcessPrior:
     """The prior p(g): a Gaussian process with mean 2x, k0 = 1 and length scale L."""
-    return GaussianProcessPrior(LinearMean(np.array([SLOPE])), RBF(VARIANCE, lengthscale))
+    mean, kernel = bnn.LinearMean(np.array([SLOPE])), bnn.RBF(VARIANCE, lengthscale)
+    return bnn.GaussianProcessPrior(mean, kernel)
 
 
 def exact_posterior(lengthscale: float) -> Prediction:
     """The posterior of the Gaussian process itself, which the ensembles approximate."""
     X, y = load_data()
-    posterior = ExactPosterior(functional_prior(lengthscale), noise=NOISE).fit(X, y)
+    posterior = bnn.ExactPosterior(functional_prior(lengthscale), noise=NOISE).fit(X, y)
     mean, covariance = posterior.joint_moments(GRID)
     return Prediction(mean[:, 0], covariance, posterior.predict(X))
 
 
-def first_layer_anchors(weights: np.ndarray, architecture: Architecture) -> np.ndarray:
+def first_layer_anchors(weights: np.ndarray, architecture: bnn.Architecture) -> np.ndarray:
     """Anchors in which every hidden kernel repeats the first one.
 
     A first kernel (1, n) broadcasts against hidden kernels (n, n) without an error, and the
-    published factorised comparison was trained so.
-
-    Args:
-        weights: Pre-trained weights, (K, d).
-        architecture: Their layout, with one input and hidden layers of equal widths.
-
-    Returns:
-        (K, d).
+    published factorised comparison was trained so. Weights are (K, d).
     """
     anchors = np.array(weights)
     kernels = [kernel for kernel, _ in architecture.unpack(anchors)]
@@ -107,55 +84,39 @@ def run(
 ) -> dict[str, Prediction]:
     """Every ensemble of the example.
 
-    Args:
-        settings: Sizes.
-        seed: Of everything that is random.
-        lengthscales: Of the functional priors.
-
-    Returns:
-        "vanilla", then for each length scale L "prior L", "anchored L", "factorised L",
-        "published L" (factorised with the published anchors) and "exact L".
+    That is "vanilla", then for each length scale L "prior L", "anchored L", "factorised L",
+    "published L" (factorised with the published anchors) and "exact L".
     """
 
-    def training(epochs: float) -> TrainingSettings:
-        return TrainingSettings(
-            epochs=max(round(epochs), 1), bias_correction=settings.bias_correction
-        )
+    def training(epochs: float) -> bnn.TrainingSettings:
+        epochs = max(round(epochs), 1)
+        return bnn.TrainingSettings(epochs=epochs, bias_correction=settings.bias_correction)
 
     common: dict[str, Any] = {
         "noise": NOISE, "n_members": settings.n_members, "resampling": "likelihood",
         "random_state": seed,
     }  # fmt: skip
-    epochs = training(VANILLA_EPOCHS)
-    members = train_vanilla(*load_data(), hidden=HIDDEN, settings=epochs, **common)
+    vanilla = training(VANILLA_EPOCHS)
+    members = bnn.train_vanilla(*load_data(), hidden=HIDDEN, settings=vanilla, **common)
     found = {"vanilla": Prediction.of_networks(members.sample)}
     for scale in lengthscales:
-        networks = pretrain(
-            functional_prior(scale),
-            n_features=1,
-            prior_points=settings.prior_points,
-            n_pretrained=settings.n_pretrained,
-            hidden=HIDDEN,
+        networks = bnn.pretrain(
+            functional_prior(scale), n_features=1, prior_points=settings.prior_points,
+            n_pretrained=settings.n_pretrained, hidden=HIDDEN, random_state=seed,
             settings=training(settings.pretrain_epochs_scale * PRETRAIN_EPOCHS[scale]),
-            random_state=seed,
-        )
+        )  # fmt: skip
         found[f"prior {scale:g}"] = Prediction.of_networks(networks.sample)
         own = networks.weights[: settings.n_members]
         repeated = first_layer_anchors(own, networks.architecture)
         for name, regulariser, epochs, anchors in (
-            ("anchored", "low_rank", training(CORRELATED_EPOCHS[scale]), own),
-            ("factorised", "factorised", training(FACTORISED_EPOCHS), own),
-            ("published", "factorised", training(FACTORISED_EPOCHS), repeated),
+            ("anchored", "low_rank", CORRELATED_EPOCHS[scale], own),
+            ("factorised", "factorised", FACTORISED_EPOCHS, own),
+            ("published", "factorised", FACTORISED_EPOCHS, repeated),
         ):
-            members = anchor(
-                networks,
-                *load_data(),
-                regulariser=regulariser,
-                anchors=anchors,
-                start=own,
-                settings=epochs,
-                **common,
-            )
+            members = bnn.anchor(
+                networks, *load_data(), regulariser=regulariser, anchors=anchors, start=own,
+                settings=training(epochs), **common,
+            )  # fmt: skip
             found[f"{name} {scale:g}"] = Prediction.of_networks(members.sample)
         found[f"exact {scale:g}"] = exact_posterior(scale)
     return found
@@ -163,5 +124,4 @@ def run(
 
 def repeat(settings: Example1D, seed: int) -> list[dict[str, Prediction]]:
     """Run `settings.repeats` times with independent seeds; see `run`."""
-    seeds = np.random.SeedSequence(seed).generate_state(settings.repeats)
-    return side_by_side(run, [(settings, int(s)) for s in seeds])
+    return side_by_side(run, [(settings, each) for each in seeds_of(seed, settings.repeats)])

@@ -25,20 +25,9 @@ def inside(bounds: tuple[float, float]) -> np.ndarray:
 
 
 def row(prediction: Prediction, exact: Prediction | None = None) -> dict[str, Any]:
-    """Numbers of one method.
-
-    Args:
-        prediction: Of the method.
-        exact: The posterior that it approximates; None where there is none.
-
-    Returns:
-        RMSE at the data; mean and standard deviation averaged over interpolation ("gap") and
-        extrapolation regions; mean minus prior mean near x = 1; distances from the exact
-        posterior on GRID: root mean squares of mean and standard deviation, and that of
-        `prior_study.distance`.
-    """
+    """Numbers of one method, with distances from the exact posterior on GRID where one is given."""
     _, y = load_data()
-    drift = prediction.mean - SLOPE * GRID[:, 0]
+    drift = prediction.mean - SLOPE * GRID[:, 0]  # from the prior mean
     numbers: dict[str, Any] = {
         "rmse": rmse(y, prediction.at_data),
         "mean": {name: float(prediction.mean[inside(b)].mean()) for name, b in REGIONS.items()},
@@ -47,8 +36,8 @@ def row(prediction: Prediction, exact: Prediction | None = None) -> dict[str, An
     }
     if exact is not None:
         numbers["to_exact"] = {
-            "mean": float(np.sqrt(np.mean((prediction.mean - exact.mean) ** 2))),
-            "std": float(np.sqrt(np.mean((prediction.std - exact.std) ** 2))),
+            "mean": rmse(exact.mean, prediction.mean),
+            "std": rmse(exact.std, prediction.std),
             "wasserstein": distance(prediction, exact).wasserstein,
         }
     return numbers
@@ -69,14 +58,7 @@ def _rows(found: Mapping[str, Prediction]) -> dict[str, dict[str, Any]]:
 
 
 def claims(table: Mapping[str, Any]) -> list[Claim]:
-    """What section 3.1 says in words, as comparisons of two numbers.
-
-    Args:
-        table: From `rows`.
-
-    Returns:
-        Claims with the spreads of both numbers.
-    """
+    """What section 3.1 says in words, as comparisons of two numbers of `rows`."""
     flexible, constrained = (f"{scale:g}" for scale in LENGTHSCALES)
 
     def smaller(about: str, claim: str, first: str, second: str, *place: str) -> Claim:

@@ -1,6 +1,7 @@
 """Figures of the one-dimensional example (Figs. 6 and 7 of the paper)."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -12,11 +13,12 @@ from figures.style import STYLE, legend
 LIMITS = (-4.5, 4.5)
 
 
-def _band(axes: Axes, prediction: Prediction, label: str) -> None:
-    x, mean, std = GRID[:, 0], prediction.mean, prediction.std
-    axes.fill_between(x, mean - 2 * std, mean + 2 * std, color="C0", alpha=0.25, lw=0,
+def band(axes: Axes, shown: Any, label: str = "ensemble", color: str = "C0") -> None:
+    """Mean ± 2 standard deviations of anything that has a mean and std on GRID."""
+    x, mean, std = GRID[:, 0], shown.mean, shown.std
+    axes.fill_between(x, mean - 2 * std, mean + 2 * std, color=color, alpha=0.25, lw=0,
                       label=f"{label}, mean ± 2 std")  # fmt: skip
-    axes.plot(x, mean, color="C0", label=f"{label}, mean")
+    axes.plot(x, mean, color=color, label=f"{label}, mean")
 
 
 def _exact(axes: Axes, prediction: Prediction) -> None:
@@ -40,7 +42,7 @@ def _context(axes: Axes, data: bool = True) -> None:
 def vanilla(found: Mapping[str, Prediction]) -> Figure:
     """Fig. 6 a: the vanilla ensemble, which knows no prior."""
     figure, axes = plt.subplots(figsize=(4.2, 3.6))
-    _band(axes, found["vanilla"], "ensemble")
+    band(axes, found["vanilla"])
     _context(axes)
     axes.set_title("vanilla ensemble")
     legend(figure, 2)
@@ -50,15 +52,14 @@ def vanilla(found: Mapping[str, Prediction]) -> Figure:
 @plt.style.context(STYLE)
 def anchored(found: Mapping[str, Prediction], lengthscales: Sequence[float]) -> Figure:
     """Fig. 6 b: pre-trained networks and anchored ensembles beside the exact posterior."""
-    figure, panels = plt.subplots(
-        len(lengthscales), 2, figsize=(7.6, 2.8 * len(lengthscales) + 0.6)
-    )
+    count = len(lengthscales)
+    figure, panels = plt.subplots(count, 2, figsize=(7.6, 2.8 * count + 0.6))
     for (left, right), scale in zip(panels, lengthscales, strict=True):
-        _band(left, found[f"prior {scale:g}"], "ensemble")
+        band(left, found[f"prior {scale:g}"])
         left.plot(GRID[:, 0], SLOPE * GRID[:, 0], "k:", lw=1, label="prior mean")
         _context(left, data=False)
         left.set_title(f"prior, $L = {scale:g}$")
-        _band(right, found[f"anchored {scale:g}"], "ensemble")
+        band(right, found[f"anchored {scale:g}"])
         _exact(right, found[f"exact {scale:g}"])
         _context(right)
         right.set_title(f"anchored ensemble, $L = {scale:g}$")
@@ -69,14 +70,11 @@ def anchored(found: Mapping[str, Prediction], lengthscales: Sequence[float]) -> 
 @plt.style.context(STYLE)
 def factorised(found: Mapping[str, Prediction], lengthscales: Sequence[float]) -> Figure:
     """Fig. 7: ensembles anchored by a factorised Gaussian, correctly and as published."""
-    rows = {
-        "factorised": "own anchors",
-        "published": "hidden kernels anchored to the first",
-    }
+    rows = {"factorised": "own anchors", "published": "hidden kernels anchored to the first"}
     figure, panels = plt.subplots(len(rows), len(lengthscales), figsize=(7.6, 6.2))
     for row, (name, how) in zip(panels, rows.items(), strict=True):
         for axes, scale in zip(row, lengthscales, strict=True):
-            _band(axes, found[f"{name} {scale:g}"], "ensemble")
+            band(axes, found[f"{name} {scale:g}"])
             _exact(axes, found[f"exact {scale:g}"])
             _context(axes)
             axes.set_title(f"factorised, $L = {scale:g}$: {how}")

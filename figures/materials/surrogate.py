@@ -17,7 +17,7 @@ from figures.materials.problem import (
 )
 from figures.pipeline.processes import side_by_side
 from figures.pipeline.settings import Surrogate
-from figures.scores import Spread, over_repeats
+from figures.scores import Spread, over_repeats, seeds_of
 
 HIDDEN = (20, 20, 20, 20)
 VANILLA_CASE = "outd"  # the paper trains vanilla ensembles on this case only
@@ -68,11 +68,6 @@ class Prediction:
         """The scores, and under "by_output" those of each output."""
         columns = {score: by_output(values) for score, values in self.by_output().items()}
         return self.scores() | {"by_output": columns}
-
-
-def seeds_of(seed: int, repeats: int) -> list[int]:
-    """Independent seeds of the repeated trainings."""
-    return [int(s) for s in np.random.SeedSequence(seed).generate_state(repeats)]
 
 
 def train(

@@ -33,21 +33,17 @@ def priors(study: Study) -> Figure:
     """Fig. 1: realisations of each prior, and two networks with what they were fitted to."""
     figure, panels = plt.subplots(1, len(study.results), figsize=(11, 2.9), squeeze=False)
     for axes, (name, result) in zip(panels[0], study.results.items(), strict=True):
-        _realisations(axes, result)
-        axes.set(title=f"prior {name}: {STUDY_PRIORS[name].label}", xlabel="$x$", xlim=(-1, 1))
-        axes.set_ylim(-LIMIT[name], LIMIT[name])
+        inside = np.abs(result.inputs) <= 1.05
+        x, values = result.inputs[inside], result.realisations[:, inside]
+        axes.plot(x, values.T, color="0.8", lw=0.5, rasterized=True, label="realisations")
+        for member, colour in ((0, "C0"), (1, "C1")):
+            axes.plot(x, result.fitted[member, inside], color=colour, label=f"network {member + 1}")
+        axes.plot(x, values[:2].T, color="k", lw=0.8, ls=":", label="their realisations")
+        axes.set(title=f"prior {name}: {STUDY_PRIORS[name].label}", xlabel="$x$")
+        axes.set(xlim=(-1, 1), ylim=(-LIMIT[name], LIMIT[name]))
     panels[0, 0].set_ylabel("$y$")
     legend(figure, 4)
     return figure
-
-
-def _realisations(axes: Axes, result: PriorResult) -> None:
-    inside = np.abs(result.inputs) <= 1.05
-    x, values = result.inputs[inside], result.realisations[:, inside]
-    axes.plot(x, values.T, color="0.8", lw=0.5, rasterized=True, label="realisations")
-    for member, colour in ((0, "C0"), (1, "C1")):
-        axes.plot(x, result.fitted[member, inside], color=colour, label=f"network {member + 1}")
-    axes.plot(x, values[:2].T, color="k", lw=0.8, ls=":", label="their realisations")
 
 
 @plt.style.context(STYLE)
@@ -65,8 +61,8 @@ def histograms(study: Study, shown: Sequence[str] = SHOWN) -> Figure:
             axes.plot(x, norm.pdf(x, scale=deviation), color="C0", label="Gaussian")
             axes.plot(x, gennorm.pdf(x, beta, scale=alpha), "C1--", label="generalised normal")
             axes.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.3 * density.max()))
-            axes.set(title=f"prior {name}, $W^{{({layer})}}$, $β_0$ = {beta:.2f}")
-            axes.set(xlabel=r"$\omega - \mu_0$")
+            title = f"prior {name}, $W^{{({layer})}}$, $β_0$ = {beta:.2f}"
+            axes.set(title=title, xlabel=r"$\omega - \mu_0$")
         row[0].set_ylabel("probability density")
     legend(figure, 3)
     return figure
@@ -99,10 +95,9 @@ def reconstructed(study: Study) -> Figure:
             _functions(axes, result, source, study.config.grid[:, 0])
             axes.set(xlim=(-1, 1), ylim=(-LIMIT[name], LIMIT[name]))
         row[0].set_ylabel(f"({letter}) {TITLES[source]}\n$y$")
-    for axes, name in zip(panels[0], study.results, strict=True):
+    for axes, low, name in zip(panels[0], panels[-1], study.results, strict=True):
         axes.set_title(f"prior {name}\n{axes.get_title()}")
-    for axes in panels[-1]:
-        axes.set_xlabel("$x$")
+        low.set_xlabel("$x$")
     legend(figure, 3)
     return figure
 

@@ -13,6 +13,7 @@ from figures.scores import (
     is_below,
     over_repeats,
     read_intervals,
+    seeds_of,
     write_json,
 )
 
@@ -22,6 +23,11 @@ RNG = np.random.default_rng(0)
 def test_a_single_value_has_no_standard_deviation():
     assert Spread((2.0,)).as_json() == {"mean": 2.0, "std": None, "values": (2.0,)}
     assert Spread((1.0, 3.0)).std == pytest.approx(np.sqrt(2))
+
+
+def test_seeds_of_repeats_differ_and_do_not_depend_on_their_number():
+    assert len(set(seeds_of(1, 50))) == 50
+    assert seeds_of(1, 3) == seeds_of(1, 50)[:3]
 
 
 def test_a_single_repeat_has_no_interval_and_decides():

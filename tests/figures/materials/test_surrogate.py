@@ -15,7 +15,6 @@ from figures.materials.surrogate import (
     improvements,
     repeat_training,
     score_rows,
-    seeds_of,
 )
 from figures.pipeline.settings import PAPER_COUNTS, Case, Surrogate
 
@@ -49,11 +48,6 @@ def test_overall_rmse_is_the_root_mean_square_of_those_by_output():
     shown = prediction(shift=0.2)
     by_output = shown.by_output()["rmse"]
     assert shown.scores()["rmse"] == pytest.approx(np.sqrt(np.mean(by_output**2)))
-
-
-def test_seeds_of_repeats_differ_and_do_not_depend_on_their_number():
-    assert len(set(seeds_of(1, 50))) == 50
-    assert seeds_of(1, 3) == seeds_of(1, 50)[:3]
 
 
 @pytest.fixture(scope="module")
