@@ -53,13 +53,17 @@ def claims(results: Results) -> list[Claim]:
 
 
 def _claim(words: str, ours: Mapping[str, Any], holds: bool | None) -> Claim:
-    return Claim("Beyond", words[0].upper() + words[1:], ours, holds)
+    return Claim("Beyond", words, ours, holds)
+
+
+def _capital(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def _compared(rows: Rows, first: str, second: str, score: str) -> Claim:
     """The claim that the first method is better."""
     return _claim(
-        f"{LABELS[first]} has a better {HEADINGS[score][0]} than {LABELS[second]}",
+        f"{_capital(LABELS[first])} has a better {HEADINGS[score][0]} than {LABELS[second]}",
         {LABELS[method]: rows[method][score].mean for method in (first, second)},
         is_better(rows[first][score], rows[second][score], score),
     )
@@ -115,7 +119,7 @@ def _reached(results: Results, case: str, method: str, targets: Mapping[str, flo
     )
     ours: dict[str, Any] = {HEADINGS[score][0]: row[score].mean for score in targets}
     ours["exact posterior"] = {HEADINGS[score][0]: exact[score] for score in targets}
-    return _claim(f"{LABELS[method]}, {results.label(case)}: {words}", ours, all(met))
+    return _claim(f"{_capital(LABELS[method])}, {results.label(case)}: {words}", ours, all(met))
 
 
 def paragraphs(results: Results) -> list[str]:
