@@ -65,7 +65,7 @@ def variance_error(centred: np.ndarray, seed: int = 0) -> float:
 
 
 def histogram(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Edges and densities of demeaned weights over ± 4 deviations; more counts in the total."""
+    """Edges and densities of demeaned weights within 4 deviations, relative to all of them."""
     half = HISTOGRAM_WIDTH * centred.std()
     counts, edges = np.histogram(centred, bins=HISTOGRAM_BINS, range=(-half, half))
     return edges, counts / (centred.size * np.diff(edges))
