@@ -6,38 +6,29 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fe_data.cli import INCOMPLETE, INTERRUPTED, REFUSED, say
-from fe_data.cli.simulations import generate, rve
-from fe_data.cli.tables import compare, import_authors, verify
+from fe_data.cli.commands import INCOMPLETE, INTERRUPTED, REFUSED, app, say
 from fe_data.errors import SimulationError
 
 if TYPE_CHECKING:
     from fe_data.dataset.worker import Simulator
 
-app = typer.Typer(
-    help="Representative volume elements (RVEs) of a fibre composite: four inputs, five effective "
-    "properties.",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-for command in (generate, rve, compare, verify, import_authors):
-    app.command()(command)
-
 
 def main(arguments: Sequence[str] | None = None, *, simulator: "Simulator | None" = None) -> int:
-    """Run one command.
-
-    Args:
-        arguments: Of the command line; None takes those of this process.
-        simulator: Replaces the finite-element RVE in `generate`.
-
-    Returns:
-        The exit code: 0 only when all that was asked for is there.
-    """
+    """Run one command with a simulator instead of the RVE; the exit code is 0 if all is there."""
+    # Not command.main(): it would turn an interrupt into an error without its message.
+    command = typer.main.get_command(app)
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _run(given, simulator)
+        with command.make_context("fe_data", given, obj=simulator) as context:
+            return int(command.invoke(context))
+    except typer.Exit as stop:  # after --help
+        return stop.exit_code
+    except typer.TyperException as error:
+        at = getattr(error, "ctx", None)
+        place = at.command_path if at else "fe_data"
+        sentence = error.format_message().rstrip(".")
+        print(f"{place}: {sentence}; see {place} --help", file=sys.stderr)
+        return REFUSED
     except KeyboardInterrupt as interrupt:
         return say(str(interrupt) or "interrupted", INTERRUPTED)
     except ValueError as error:
@@ -49,19 +40,3 @@ def main(arguments: Sequence[str] | None = None, *, simulator: "Simulator | None
     except OSError as error:
         reason = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
         return say(reason, INCOMPLETE)
-
-
-def _run(arguments: list[str], simulator: "Simulator | None") -> int:
-    # Not command.main(): it would turn an interrupt into an error without its message.
-    command = typer.main.get_command(app)
-    try:
-        with command.make_context("fe_data", arguments, obj=simulator) as context:
-            return int(command.invoke(context))
-    except typer.Exit as stop:  # after --help
-        return stop.exit_code
-    except typer.TyperException as error:
-        at = getattr(error, "ctx", None)
-        place = at.command_path if at else "fe_data"
-        sentence = error.format_message().rstrip(".")
-        print(f"{place}: {sentence}; see {place} --help", file=sys.stderr)
-        return REFUSED

@@ -1,12 +1,11 @@
 """What the options of the command line mean, and how their texts become values."""
 
-import dataclasses
 import functools
 import inspect
 import typing
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -14,6 +13,7 @@ from fe_data.settings import Settings
 
 # Strains xx, yy, xy, None where free; and the stresses [MPa] in those directions.
 LoadingValues = tuple[tuple[float | None, ...], tuple[float, ...]]
+T = TypeVar("T")
 
 SETTINGS_HELP = {
     "n_fibres": "number of fibres in the RVE",
@@ -30,20 +30,16 @@ SETTINGS_HELP = {
 }
 
 
-def integer(text: str) -> int:
-    """An integer; the refusal shows the text, which typer's own does not."""
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not an integer") from None
+def parser(kind: Callable[[str], T], name: str) -> Callable[[str], T]:
+    """A parser whose refusal shows the text, which typer's own does not."""
 
+    def parse(text: str) -> T:
+        try:
+            return kind(text)
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is not {name}") from None
 
-def number(text: str) -> float:
-    """A floating-point number."""
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number") from None
+    return parse
 
 
 def path(text: str) -> Path:
@@ -53,6 +49,7 @@ def path(text: str) -> Path:
     return Path(text)
 
 
+integer, number = parser(int, "an integer"), parser(float, "a number")
 Integer = functools.partial(typer.Option, parser=integer, metavar="N")
 Number = functools.partial(typer.Option, parser=number, metavar="X")
 File = functools.partial(typer.Option, parser=path, metavar="FILE")
@@ -66,21 +63,19 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
         settings = Settings(**{name: options.pop(name) for name in SETTINGS_HELP})
         return command(**options, settings=settings)
 
-    types = typing.get_type_hints(Settings)
-    own = inspect.signature(command)
+    own, types = inspect.signature(command), typing.get_type_hints(Settings)
     parameters = [p for p in own.parameters.values() if p.name != "settings"]
-    for field in dataclasses.fields(Settings):
-        option = (Integer if types[field.name] is int else Number)(
-            "--" + field.name.replace("_", "-"),
-            help=SETTINGS_HELP[field.name],
-            show_default="automatic" if field.default is None else True,
+    for name, text in SETTINGS_HELP.items():
+        default = getattr(Settings, name)
+        option = (Integer if types[name] is int else Number)(
+            "--" + name.replace("_", "-"), help=text, show_default=default or "automatic"
         )
         parameters.append(
             inspect.Parameter(
-                field.name,
+                name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=field.default,
-                annotation=Annotated[types[field.name], option],
+                default=default,
+                annotation=Annotated[types[name], option],
             )
         )
     wrapped.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -90,25 +85,16 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
 def shard(text: str) -> tuple[int, int]:
     """Number of a part and number of all parts, from i/n."""
     try:
-        number, total = (int(part) for part in text.split("/"))
+        part, total = map(int, text.split("/"))
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not of the form i/n, such as 1/4") from None
-    if not 1 <= number <= total:
+    if not 1 <= part <= total:
         raise typer.BadParameter(f"{text!r} is out of range: allowed are 1/n to n/n")
-    return number, total
+    return part, total
 
 
 def loading(text: str) -> LoadingValues:
     """Strains and stresses [MPa] from XX,YY,XY; a strain `free` or `free:stress` is None."""
-    strains: list[float | None] = []
-    stresses = []
-    for part in text.split(","):
-        word, _, stress = part.strip().partition(":")
-        strains.append(None if word == "free" else number(word))
-        stresses.append(number(stress) if stress else 0.0)
-    return tuple(strains), tuple(stresses)
-
-
-def counted(counts: dict[str, int]) -> str:
-    """Numbers of samples by status, as in "98 ok, 2 retried"."""
-    return ", ".join(f"{number} {status}" for status, number in counts.items() if number)
+    parts = [part.strip().partition(":") for part in text.split(",")]
+    strains = tuple(None if word == "free" else number(word) for word, _, _ in parts)
+    return strains, tuple(number(stress) if stress else 0.0 for _, _, stress in parts)

@@ -14,7 +14,6 @@ from fe_data.mechanics.elements import write_xdmf
 from fe_data.mechanics.load_stepping import Loading
 from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import RVESolution, solve_rve, uniaxial
-from fe_data.provenance import provenance
 from fe_data.settings import Inputs, Settings
 from fe_data.sparse.solver import chosen_solver
 
@@ -27,25 +26,10 @@ def run_rve(
     seed: int,
     settings: Settings,
     out_dir: Path,
-    *,
-    loading: Loading | None = None,
-    xdmf: bool = False,
+    loading: Loading | None,
+    xdmf: bool,
 ) -> RVESolution:
-    """Simulate one RVE into a folder; what an earlier run wrote there is deleted.
-
-    Errors are those of `fe_data.solve_rve`, and an `OSError` where the folder cannot be written.
-
-    Args:
-        inputs: The four inputs.
-        seed: Seed of the fibre arrangement.
-        settings: Everything else.
-        out_dir: Folder, made when missing; result.json is written last, when all else is there.
-        loading: Instead of that of the paper; no effective properties are found then.
-        xdmf: Also write fields.xdmf.
-
-    Returns:
-        The solved RVE.
-    """
+    """Simulate one RVE into a folder, without its former files; result.json is written last."""
     from fe_data.mechanics.plots import plot_rve, save
 
     seed = require_integer("seed", seed, 0, MAX_SEED)
@@ -67,7 +51,7 @@ def run_rve(
         "seed": seed,
         "settings": settings.to_dict(),
         "loading": dataclasses.asdict(loading or uniaxial(settings.strain)),
-        "provenance": provenance(),
+        "provenance": record.provenance(),
         "history": {name: values.tolist() for name, values in rve.history.items()},
     }
     if rve.effective is not None:
@@ -102,9 +86,8 @@ def write_fields(rve: RVESolution, path: Path) -> None:
         (i, *part) for i, part in enumerate(zip(d.fibres, rve.fields.fibre_stress, strict=True))
     ]
     for material, elements, stress in parts:
-        mises[d.material == material] = np.average(
-            von_mises(stress), axis=1, weights=elements.weights
-        )
+        weights = elements.weights
+        mises[d.material == material] = np.average(von_mises(stress), axis=1, weights=weights)
     weights = d.matrix.weights
     plastic[d.material == MATRIX] = np.average(rve.fields.plastic_strain, axis=1, weights=weights)
     values = {

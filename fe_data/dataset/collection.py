@@ -33,34 +33,18 @@ Failure = tuple[int, int, int, str, str]  # in the order of FAILURE_COLUMNS
 
 @dataclass
 class Collection:
-    """What the records of a folder hold, in the order of the samples.
+    """What the records of a folder hold, in the order of the samples."""
 
-    Attributes:
-        rows: Lines of the table.
-        failures: Every failed attempt.
-        counts: Number of samples by status.
-        problems: Samples without a usable record, and why.
-        made_by: Number of records by the JSON text of their provenance.
-        seconds: Time [s] of all samples together.
-    """
-
-    rows: list[str] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
+    rows: list[str] = field(default_factory=list)  # of the table
+    failures: list[Failure] = field(default_factory=list)  # every failed attempt
     counts: dict[str, int] = field(default_factory=lambda: {"ok": 0, "retried": 0, "failed": 0})
-    problems: dict[int, str] = field(default_factory=dict)
-    made_by: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
+    problems: dict[int, str] = field(default_factory=dict)  # samples without a usable record
+    made_by: Counter[str] = field(default_factory=Counter)  # records by the JSON of provenance
+    seconds: float = 0.0  # of all samples together
 
 
 def read_header(folder: Path, index: int, config_digest: str) -> dict[str, Any]:
-    """Header of the record of one sample, if it is whole and of this configuration.
-
-    Returns:
-        Scalars and texts by name.
-
-    Raises:
-        DamagedRecord: The record is missing, damaged or of another sample or configuration.
-    """
+    """Header of one record; a DamagedRecord unless it is whole and of this configuration."""
     path = record_path(folder, index)
     try:
         data = path.read_bytes()
@@ -78,18 +62,13 @@ def read_header(folder: Path, index: int, config_digest: str) -> dict[str, Any]:
     return header
 
 
-def is_done(folder: Path, index: int, config_digest: str, *, retry_failed: bool = False) -> bool:
+def is_done(folder: Path, index: int, config_digest: str, retry_failed: bool = False) -> bool:
     """Whether a sample has a usable record."""
     try:
         header = read_header(folder, index, config_digest)
     except DamagedRecord:
         return False
     return not (retry_failed and header["status"] == "failed")
-
-
-def absent(folder: Path, indices: Iterable[int]) -> list[int]:
-    """Samples without a record; no file is opened."""
-    return [index for index in indices if not record_path(folder, index).exists()]
 
 
 def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Collection:
@@ -111,14 +90,7 @@ def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Col
 
 
 def table_row(header: dict[str, Any]) -> str:
-    """Line of the table for the header of a record.
-
-    Returns:
-        The line, with its end.
-
-    Raises:
-        DamagedRecord: The header lacks an entry, or an output of a finished sample is not finite.
-    """
+    """Line of the table; a DamagedRecord where an entry lacks or outputs do not go with status."""
     try:
         outputs = header["outputs"] or dict.fromkeys(OUTPUT_NAMES)
         scalars = {name: header[name] for name in ("index", "seed", "group", "status")}
@@ -164,16 +136,13 @@ def table_text(found: Collection) -> str:
 def failures_text(found: Collection) -> str:
     """Content of failures.csv."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(FAILURE_COLUMNS)
-    writer.writerows(found.failures)
+    csv.writer(buffer, lineterminator="\n").writerows([FAILURE_COLUMNS, *found.failures])
     return buffer.getvalue()
 
 
 def _failed_attempts(header: dict[str, Any]) -> list[Failure]:
-    attempts = enumerate(header["attempts"], start=1)
     return [
-        (header["index"], n, a["seed"], header["status"], a["error"])
-        for n, a in attempts
-        if a["error"]
+        (header["index"], number, attempt["seed"], header["status"], attempt["error"])
+        for number, attempt in enumerate(header["attempts"], start=1)
+        if attempt["error"]
     ]

@@ -18,43 +18,25 @@ SAME_INPUTS = 1e-9  # distance in the unit box of the inputs
 
 @dataclass(frozen=True)
 class Points:
-    """A table with one point per different input.
+    """A table with one point per different input; std is NaN for a single sample."""
 
-    Attributes:
-        inputs: (m, 4), in the order and units of INPUT_NAMES.
-        mean: (m, 5), over the samples of each input, in the order and units of OUTPUT_NAMES.
-        std: (m, 5) standard deviations of the same; NaN for a single sample.
-        count: (m,) number of samples.
-    """
-
-    inputs: Floats
-    mean: Floats
-    std: Floats
-    count: NDArray[np.int64]
+    inputs: Floats  # (m, 4)
+    mean: Floats  # (m, 5)
+    std: Floats  # (m, 5)
+    count: NDArray[np.int64]  # (m,) of samples
 
 
 @dataclass(frozen=True)
 class OutputComparison:
-    """One output over all pairs.
-
-    Attributes:
-        output: Its name.
-        relative: Whether differences are relative to the reference; they are not for p_sigma.
-        bias: Mean difference [-].
-        spread: Standard deviation of the differences [-].
-        worst: Difference of the largest size, with its sign [-].
-        worst_point: Number of that pair in `Comparison.pairs`.
-        scatter: Mean coefficient of variation of the dataset's replicates [-]; None without any.
-        reference_scatter: The same for the reference.
-    """
+    """One output over all pairs: differences [-], relative to the reference but for p_sigma."""
 
     output: str
     relative: bool
-    bias: float
-    spread: float
-    worst: float
-    worst_point: int
-    scatter: float | None
+    bias: float  # mean difference
+    spread: float  # standard deviation of the differences
+    worst: float  # difference of the largest size, with its sign
+    worst_point: int  # number of that pair in Comparison.pairs
+    scatter: float | None  # mean coefficient of variation of our replicates; None without any
     reference_scatter: float | None
 
 
@@ -76,20 +58,7 @@ class Comparison:
 
 
 def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[int]]:
-    """Compare two tables row by row.
-
-    Args:
-        ours: A table.
-        reference: Another with the same inputs in the same order.
-        tolerance: Largest difference of an output: relative to the reference (to ours where that
-            is 0), but absolute for p_sigma.
-
-    Returns:
-        The largest difference and the index of every sample that differs by more.
-
-    Raises:
-        ValueError: A table has no sample with outputs, or they do not hold the same inputs.
-    """
+    """Largest difference of two tables row by row, and every index that exceeds the tolerance."""
     _require_samples(ours, reference)
     same_shape = ours.inputs.shape == reference.inputs.shape
     if not same_shape or not np.allclose(ours.inputs, reference.inputs, rtol=1e-12, atol=0):
@@ -149,15 +118,11 @@ def points(table: Table) -> Points:
     _, first, which = np.unique(table.inputs, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     members = [table.outputs[which.ravel() == number] for number in order]
+    std = [rows.std(axis=0, ddof=1) if len(rows) > 1 else rows[0] * np.nan for rows in members]
     return Points(
         inputs=table.inputs[first[order]],
         mean=np.array([rows.mean(axis=0) for rows in members]),
-        std=np.array(
-            [
-                rows.std(axis=0, ddof=1) if len(rows) > 1 else np.full(rows.shape[1], np.nan)
-                for rows in members
-            ]
-        ),
+        std=np.array(std),
         count=np.array([len(rows) for rows in members]),
     )
 

@@ -26,17 +26,11 @@ BETA_SHAPES = ((2.0, 4.0), (3.0, 2.0), (3.0, 3.0), (3.0, 3.0))
 
 @dataclass(frozen=True)
 class NamedDesign:
-    """A design of the paper, before its size and seed are chosen.
+    """A design of the paper, before its size and seed are chosen."""
 
-    Attributes:
-        distribution: "uniform" or "beta" over INPUT_BOUNDS.
-        count: Number of different inputs.
-        microstructures: Number of fibre arrangements per input.
-    """
-
-    distribution: str
-    count: int
-    microstructures: int
+    distribution: str  # "uniform" or "beta" over INPUT_BOUNDS
+    count: int  # different inputs
+    microstructures: int  # fibre arrangements per input
 
 
 NAMED_DESIGNS = {
@@ -50,18 +44,11 @@ NAMED_DESIGNS = {
 
 @dataclass(frozen=True)
 class Sample:
-    """One RVE to simulate.
+    """One RVE to simulate; samples with the same inputs share their group."""
 
-    Attributes:
-        index: Row of the dataset.
-        group: Number of the input; samples with the same inputs share it.
-        seed: Seed of the fibre arrangement.
-        inputs: The four inputs.
-    """
-
-    index: int
+    index: int  # row of the dataset
     group: int
-    seed: int
+    seed: int  # of the fibre arrangement
     inputs: Inputs
 
 
@@ -85,14 +72,7 @@ class Design:
         return len(self.inputs)
 
     def sample(self, index: int) -> Sample:
-        """One sample of this design.
-
-        Args:
-            index: Row of the dataset.
-
-        Returns:
-            The inputs of that row, with the seed of its fibre arrangement.
-        """
+        """Inputs of one row of the dataset, with the seed of its fibre arrangement."""
         inputs = Inputs(*self.inputs[index].tolist())
         return Sample(index, int(self.groups[index]), seed_of(self.name, self.seed, index), inputs)
 
@@ -109,14 +89,7 @@ def digest_inputs(inputs: Floats, groups: NDArray[np.int64]) -> str:
 
 
 def seed_of(name: str, seed: int, index: int) -> int:
-    """Seed of the fibre arrangement of one sample: independent of all others, of jobs and of order.
-
-    The name of the design is part of the entropy, so that a training and a test set of the same
-    seed do not share their fibre arrangements.
-
-    Returns:
-        An integer in [0, 2**63).
-    """
+    """Seed in [0, 2**63) of the fibre arrangement of one sample, shared with no other design."""
     return _draw_seed(np.random.SeedSequence(_entropy(name, seed), spawn_key=(index,)))
 
 
@@ -207,14 +180,7 @@ def _draw_seed(sequence: np.random.SeedSequence) -> int:
 
 
 def require_integer(name: str, value: SupportsIndex, low: int, high: int) -> int:
-    """The value as Python's integer, where it is one.
-
-    Returns:
-        The integer.
-
-    Raises:
-        ValueError: The message names the field, the value and the allowed range.
-    """
+    """The value as Python's integer; a ValueError names the field, the value and the range."""
     try:
         number = low - 1 if isinstance(value, bool) else operator.index(value)
     except TypeError:

@@ -5,6 +5,7 @@ or when the workers cannot import this package.
 """
 
 import contextlib
+import itertools
 import logging
 import multiprocessing
 import os
@@ -37,11 +38,7 @@ Runner = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
 
 
 class WorkerDied(RuntimeError):
-    """A worker process ended in the middle of a task: killed, out of memory, crash of a library.
-
-    Attributes:
-        tasks: Those that the process may have been working at.
-    """
+    """A worker process ended in the middle of a task; `tasks` are those it may have worked at."""
 
     def __init__(self, tasks: list[Any]):
         super().__init__("a worker process died")
@@ -61,10 +58,9 @@ def available_cores() -> int:
 
 @contextlib.contextmanager
 def local_workers(jobs: int) -> Iterator[Runner]:
-    """Give a function that runs tasks in `jobs` processes of this machine.
+    """Give a function that runs tasks in `jobs` processes: a crash ends a worker, not this process.
 
-    A crash in a task ends a worker, never this process, even with one job. Tasks run in this
-    process only where the system has no room for semaphores (/dev/shm in some containers).
+    Tasks run in this process only where there is no room for semaphores (/dev/shm in a container).
 
     Yields:
         The function.
@@ -94,13 +90,7 @@ def local_workers(jobs: int) -> Iterator[Runner]:
 
 
 def process_pool(workers: int) -> ProcessPoolExecutor:
-    """Processes with one thread each, which end soon after this process, even where it was killed.
-
-    `joblib.Parallel` uses the same pool: later calls, ours or joblib's, find its processes running.
-
-    Returns:
-        The pool.
-    """
+    """Processes of one thread each that end soon after this one; joblib.Parallel uses them too."""
     return get_memmapping_executor(
         workers,
         env=dict.fromkeys(THREAD_VARIABLES, "1"),
@@ -112,14 +102,7 @@ def process_pool(workers: int) -> ProcessPoolExecutor:
 
 @contextlib.contextmanager
 def dask_workers(address: str) -> Iterator[Runner]:
-    """Give a function that runs tasks on the workers of the Dask scheduler at `address`.
-
-    Yields:
-        The function.
-
-    Raises:
-        ClusterError: `distributed` is not installed, or no scheduler or no worker answers.
-    """
+    """Give a function that runs tasks on the workers of a Dask scheduler, or raise ClusterError."""
     try:
         from distributed import Client
     except ImportError:
@@ -184,7 +167,7 @@ def _results(
     try:
         while True:
             with interrupts_blocked():
-                for task in _take(waiting, width - len(running)):
+                for task in itertools.islice(waiting, width - len(running)):
                     running[executor.submit(function, task)] = task
             if not running:
                 return
@@ -211,11 +194,6 @@ def _result(future: Future[Any], running: dict[Future[Any], Any]) -> Any:
         raise ClusterError(f"a worker cannot run a sample: {reason}") from error
 
 
-def _take(tasks: Iterator[Any], count: int) -> Iterator[Any]:
-    for _, task in zip(range(count), tasks, strict=False):
-        yield task
-
-
 @contextlib.contextmanager
 def interrupts_blocked() -> Iterator[None]:
     """Put off Ctrl-C and SIGTERM. Workers that start inside never see them: their parent reacts."""
@@ -231,14 +209,14 @@ def interrupts_blocked() -> Iterator[None]:
 def _quiet_helper() -> Iterator[None]:
     """Let joblib's helper process, if it starts now, clean up a killed run without comments."""
     before = os.environ.get("PYTHONWARNINGS")
-    ignored = "ignore:resource_tracker:UserWarning"
-    os.environ["PYTHONWARNINGS"] = f"{before},{ignored}" if before else ignored
+    os.environ["PYTHONWARNINGS"] = ",".join(
+        filter(None, [before, "ignore:resource_tracker:UserWarning"])
+    )
     try:
         yield
     finally:
-        if before is None:
-            del os.environ["PYTHONWARNINGS"]
-        else:
+        del os.environ["PYTHONWARNINGS"]
+        if before is not None:
             os.environ["PYTHONWARNINGS"] = before
 
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import NoReturn, TextIO
 
 from tqdm import tqdm
 
@@ -107,15 +107,19 @@ def generate(
     with storage.locked(folder, shard):
         storage.remove_leftovers(folder, indices)
         pending = [
-            i
-            for i in indices
-            if not collection.is_done(folder, i, job.config, retry_failed=retry_failed)
+            i for i in indices if not collection.is_done(folder, i, job.config, retry_failed)
         ]
         _Run(design, folder, job, jobs, dask, len(indices), silent).finish(pending)
-        found = _collect(folder, config, range(len(design)), indices)
+        samples = range(len(design))
+        absent = [i for i in samples if not storage.record_path(folder, i).exists()]
+        # While other shards lack records, only ours are read.
+        found = collection.collect(folder, config, indices if absent else samples)
+        found.problems |= dict.fromkeys(absent, "no record")
         if not found.problems:
             collection.write_table(folder, config, found)
-    return _summary(len(pending), found, indices)
+    ours = {index: why for index, why in found.problems.items() if index in indices}
+    others = {index: why for index, why in found.problems.items() if index not in indices}
+    return Summary(len(pending), found.counts, others, ours, not found.problems)
 
 
 def _require_packable(design: Design, settings: Settings) -> None:
@@ -124,22 +128,6 @@ def _require_packable(design: Design, settings: Settings) -> None:
         require_packable(float(design.inputs[densest, 0]), settings.n_fibres, settings.min_spacing)
     except ValueError as error:
         raise ValueError(f"row {densest} of the design: {error}") from None
-
-
-def _collect(
-    folder: Path, config: dict[str, Any], samples: range, ours: range
-) -> collection.Collection:
-    """Read all records; while other shards lack some, only ours, and the others as problems."""
-    absent = collection.absent(folder, samples)
-    found = collection.collect(folder, config, ours if absent else samples)
-    found.problems |= dict.fromkeys(absent, "no record")
-    return found
-
-
-def _summary(simulated: int, found: collection.Collection, indices: range) -> Summary:
-    ours = {index: why for index, why in found.problems.items() if index in indices}
-    others = {index: why for index, why in found.problems.items() if index not in indices}
-    return Summary(simulated, found.counts, others, ours, not found.problems)
 
 
 @dataclass
@@ -210,9 +198,8 @@ class _Run:
 
     def _kept(self) -> str:
         done = self.total - len(self.remaining)
-        return (
-            f"{done} of {self.total} samples are in {self.folder}; the same command does the rest"
-        )
+        where = f"{self.total} samples are in {self.folder}"
+        return f"{done} of {where}; the same command does the rest"
 
 
 class _Lines:
@@ -250,5 +237,5 @@ def progress_bar(
 def describe(error: BaseException) -> str:
     """An error in a few words, for a sentence."""
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}" + (f" ({error.filename})" if error.filename else "")
+        return error.strerror + (f" ({error.filename})" if error.filename else "")
     return " ".join(str(error).split()) or type(error).__name__

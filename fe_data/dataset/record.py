@@ -5,13 +5,17 @@ scalars and the provenance. The checksum of everything before it is the archive'
 64 bytes of the file, so that a truncated, changed or foreign file is told from a whole record.
 """
 
+import functools
 import hashlib
+import importlib.metadata
 import io
 import json
 import math
 import os
+import platform
 import secrets
 import struct
+import subprocess
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +28,7 @@ from fe_data.arrays import Floats
 
 FORMAT = 1
 HEADER = "record"
+PACKAGES = ("numpy", "scipy", "joblib", "gmsh", "fenics-dolfinx", "petsc4py")
 _CHECKSUM_BYTES = 64
 _LOCAL_HEADER = struct.Struct("<4s14xIIHH")  # signature, sizes (stored: equal), name, extra
 
@@ -33,15 +38,7 @@ class DamagedRecord(ValueError):
 
 
 def encode(header: dict[str, Any], arrays: Mapping[str, Floats]) -> bytes:
-    """Content of a record file.
-
-    Args:
-        header: Scalars and texts; numbers that are not finite become null.
-        arrays: Arrays of floats by name.
-
-    Returns:
-        Bytes for a file; `decode_header` and `decode_arrays` read them.
-    """
+    """Content of a record file: scalars and texts (None where not finite), arrays of floats."""
     buffer = io.BytesIO()
     text = json.dumps(_plain({"format": FORMAT, **header}), allow_nan=False).encode()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -55,14 +52,7 @@ def encode(header: dict[str, Any], arrays: Mapping[str, Floats]) -> bytes:
 
 
 def decode_header(data: bytes) -> dict[str, Any]:
-    """Scalars of a record whose checksum is right; fast, since the arrays are not read.
-
-    Returns:
-        Scalars and texts by name.
-
-    Raises:
-        DamagedRecord: The content is not that of a whole record.
-    """
+    """Scalars and texts of a record whose checksum is right; its arrays are not read."""
     content, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
     if not data.startswith(b"PK\x03\x04"):
         raise DamagedRecord("not a record")
@@ -117,11 +107,7 @@ def write_atomic(path: Path, data: bytes) -> None:
         if isinstance(error, OSError):
             error.filename = error.filename or str(path)  # a full disk does not name it
         raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError:
@@ -155,3 +141,40 @@ def _plain(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+@functools.cache
+def provenance() -> dict[str, str]:
+    """Commit of this code, versions of what it runs on, kind of machine; or "unknown"."""
+    return {
+        "commit": _commit(),
+        "python": platform.python_version(),
+        **{name: _version(name) for name in PACKAGES},
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _commit() -> str:
+    """Commit of the code; -dirty when tracked files differ, but for the metrics of full runs."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-C", Path(__file__).parent, *arguments],
+            capture_output=True, text=True, timeout=10, check=True,
+        ).stdout.strip()  # fmt: skip
+
+    try:
+        commit = git("describe", "--always", "--abbrev=12", "--exclude=*")
+        changed = git(
+            "status", "--porcelain", "--untracked-files=no", "--", ":/", ":!/figures/full*"
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return f"{commit}-dirty" if changed else commit

@@ -61,11 +61,7 @@ def record_path(folder: Path, index: int) -> Path:
 
 
 def open_folder(folder: Path, config: dict[str, Any]) -> None:
-    """Make a dataset folder, or accept one that holds samples of the same configuration.
-
-    Raises:
-        ValueError: The folder holds samples of another configuration, or files of another kind.
-    """
+    """Make a dataset folder, or accept one that holds samples of the same configuration."""
     folder.mkdir(parents=True, exist_ok=True)
     # Looked for first: another shard may write the configuration from here on.
     files = [name for name in (CONFIG, TABLE, FAILURES, PROVENANCE) if (folder / name).exists()]
@@ -78,8 +74,7 @@ def open_folder(folder: Path, config: dict[str, Any]) -> None:
             raise ValueError(
                 f"{folder} holds {files[0]}, which is not of a dataset folder: choose another --out"
             )
-        text = json.dumps(config, indent=2) + "\n"
-        record.write_atomic(folder / CONFIG, text.encode())
+        record.write_atomic(folder / CONFIG, (json.dumps(config, indent=2) + "\n").encode())
     elif present["digest"] != config["digest"]:
         raise ValueError(
             f"{folder} holds samples of another configuration ({_difference(present, config)}): "
@@ -88,14 +83,7 @@ def open_folder(folder: Path, config: dict[str, Any]) -> None:
 
 
 def load_config(folder: Path) -> dict[str, Any]:
-    """Configuration of a dataset folder.
-
-    Returns:
-        What `configuration` made.
-
-    Raises:
-        ValueError: There is none, or it is damaged.
-    """
+    """Configuration of a dataset folder; a ValueError where there is none or a damaged one."""
     path = folder / CONFIG
     try:
         config = json.loads(path.read_text(encoding="utf-8"))

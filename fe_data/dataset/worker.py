@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fe_data.arrays import Floats
 from fe_data.dataset import record
 from fe_data.dataset.design import Sample, retry_seed
 from fe_data.errors import SimulationError
-from fe_data.provenance import provenance
 from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
 
 if TYPE_CHECKING:
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 2
 # Threads of one Dask worker share a process, and neither gmsh nor PETSc can run twice in one.
 _one_sample_at_a_time = threading.Lock()
-
-
 Simulator = Callable[[Inputs, int, Settings], "RVEResult"]  # inputs, seed, settings
 
 
@@ -45,27 +41,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Job:
-    """What all samples of a dataset share.
-
-    Attributes:
-        settings: Settings of every simulation.
-        config: Digest of the configuration of the dataset.
-        simulator: None is the finite-element RVE.
-    """
+    """What all samples of a dataset share."""
 
     settings: Settings
-    config: str
-    simulator: Simulator | None = None
+    config: str  # digest of the configuration
+    simulator: Simulator | None = None  # None is the finite-element RVE
 
     def __call__(self, task: Task) -> tuple[int, str, bytes]:
-        """Simulate one sample.
-
-        A failed attempt is repeated once with another microstructure. Errors of the machine rather
-        than of the sample (OSError, MemoryError, ImportError) are not recorded but raised.
-
-        Returns:
-            Index, status and record of the sample.
-        """
+        """Index, status and record of a sample; a failed attempt is repeated with another seed."""
         simulator = self.simulator or _finite_element_rve()
         with _one_sample_at_a_time:
             attempts = list(task.failed)
@@ -84,7 +67,7 @@ class Job:
         try:
             result = simulator(sample.inputs, seed, self.settings)
             _require_finite(result)
-        except (OSError, MemoryError, ImportError):
+        except (OSError, MemoryError, ImportError):  # of the machine rather than of the sample
             raise
         except SimulationError as error:
             return None, _one_line(f"{type(error).__name__}: {error}")
@@ -115,15 +98,13 @@ def encode_result(
         "outputs": None,
         "attempts": [vars(attempt) for attempt in attempts],
         "seconds": seconds,
-        "provenance": provenance(),
+        "provenance": record.provenance(),
     }
-    arrays: dict[str, Floats] = {}
-    if result is not None:
-        header |= {
-            "outputs": {name: float(result.effective[name]) for name in OUTPUT_NAMES},
-            "info": result.info,
-        }
-        arrays = {**result.history, "fibre_centres": result.fibre_centres}
+    if result is None:
+        return sample.index, status, record.encode(header, {})
+    header["outputs"] = {name: float(result.effective[name]) for name in OUTPUT_NAMES}
+    header["info"] = result.info
+    arrays = {**result.history, "fibre_centres": result.fibre_centres}
     return sample.index, status, record.encode(header, arrays)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from fe_data.provenance import provenance as fe_provenance
+from fe_data.dataset.record import provenance as fe_provenance
 
 PACKAGES = ("torch", "scikit-learn", "matplotlib")
 

@@ -1,0 +1,251 @@
+"""The five commands. Each imports what it needs when it runs: --help answers without dolfinx."""
+
+import contextlib
+import dataclasses
+import json
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer import Argument, Option
+
+import fe_data
+from fe_data.cli import options
+from fe_data.cli.options import File, Integer, Number
+from fe_data.settings import Inputs, Settings, require_between
+
+OK, INCOMPLETE, REFUSED, INTERRUPTED = 0, 1, 2, 130  # exit codes
+DESIGNS = "test_uniform, train_uniform, train_beta, replicates, noise"
+MAX_LINES = 50  # of problems, printed by verify
+Out = Annotated[Path, File(metavar="DIR", help="folder for all results, made when missing")]
+app = typer.Typer(
+    help="Representative volume elements (RVEs) of a fibre composite: four inputs, five effective "
+    "properties.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def say(message: object, code: int) -> int:
+    """Print one sentence on the standard error output; returns the exit code."""
+    print(f"fe_data: {message}", file=sys.stderr)
+    return code
+
+
+def counted(counts: dict[str, int]) -> str:
+    """Numbers of samples by status, as in "98 ok, 2 retried"."""
+    return ", ".join(f"{number} {status}" for status, number in counts.items() if number)
+
+
+@app.command()
+@options.with_settings
+def generate(
+    context: typer.Context,
+    settings: Settings,
+    out: Out,
+    name: Annotated[str | None, Argument(metavar="NAME", help=DESIGNS)] = None,
+    inputs: Annotated[Path | None, File(help="CSV file with inputs, instead of NAME")] = None,
+    count: Annotated[int | None, Integer(help="number of different inputs")] = None,
+    microstructures: Annotated[int | None, Integer(help="fibre arrangements per input")] = None,
+    seed: Annotated[int, Integer(help="seed of the design and of all fibre arrangements")] = 0,
+    jobs: Annotated[
+        int | None, Integer(help="number of worker processes", show_default="all cores")
+    ] = None,
+    shard: Annotated[
+        Any,
+        Option(parser=options.shard, metavar="i/n", help="only the i-th of n parts, i = 1 ... n"),
+    ] = "1/1",
+    dask: Annotated[
+        str | None, Option(metavar="ADDRESS", help="use the workers of this Dask scheduler")
+    ] = None,
+    retry_failed: Annotated[
+        bool, Option("--retry-failed", help="simulate failed samples again")
+    ] = False,
+) -> int:
+    """Simulate a design into a dataset folder. Samples that are there already are kept."""
+    from fe_data.dataset.executors import available_cores
+
+    design = _design(name, inputs, out, seed, count, microstructures)
+    if dask is not None and jobs is not None:
+        raise ValueError("--jobs counts local processes: it does not go with --dask")
+    choices = {"shard": shard, "dask": dask, "retry_failed": retry_failed}
+    jobs = available_cores() if jobs is None else jobs
+    try:
+        with _terminated_like_interrupted():
+            summary = fe_data.generate(
+                design, settings, out, jobs=jobs, simulator=context.obj, **choices
+            )
+    except (fe_data.FolderInUse, fe_data.Stopped) as error:
+        return say(error, INCOMPLETE)
+    return _report(summary, out)
+
+
+@app.command()
+@options.with_settings
+def rve(
+    settings: Settings,
+    vf: Annotated[float, Number(help="fibre volume fraction [-]")],
+    E_f_GPa: Annotated[float, Number("--E-f", help="Young's modulus of the fibres [GPa]")],
+    b_m_MPa: Annotated[float, Number("--b-m", help="hardening coefficient of the matrix [MPa]")],
+    c_m: Annotated[float, Number("--c-m", help="hardening exponent of the matrix [-]")],
+    out: Out,
+    seed: Annotated[int, Integer(help="seed of the fibre arrangement")] = 0,
+    xdmf: Annotated[
+        bool, Option("--xdmf", help="also write fields.xdmf, which ParaView opens")
+    ] = False,
+    loading: Annotated[
+        Any,
+        Option(
+            parser=options.loading,
+            metavar="XX,YY,XY",
+            help="final mean strains [-], xy as engineering shear; 'free' is a free strain under "
+            "zero mean stress, 'free:100' under 100 MPa; -0.05,free,free is compression; without "
+            "this option 0.05,free,free and effective properties",
+        ),
+    ] = None,
+) -> int:
+    """Simulate one RVE: result, picture, fields. Files of an earlier run in the folder go first."""
+    inputs = Inputs(vf, E_f_GPa, b_m_MPa, c_m)
+    if loading is not None and settings.strain != Settings.strain:
+        raise ValueError("--strain is part of --loading: give one of them")
+    from fe_data.cli.rve_folder import describe, run_rve
+
+    chosen = None if loading is None else fe_data.Loading(*loading)
+    print(f"{out}: {describe(run_rve(inputs, seed, settings, out, chosen, xdmf))}")
+    return OK
+
+
+@app.command()
+def compare(
+    dataset: Annotated[Path, Argument(metavar="DIR", help="dataset folder or table")],
+    reference: Annotated[Path, Argument(metavar="REFERENCE.csv", help="table to compare with")],
+    json_path: Annotated[
+        Path | None, File("--json", help="also write the comparison there")
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        Number(help="instead, fail unless all rows agree to X: relative, absolute for p_sigma [-]"),
+    ] = None,
+) -> int:
+    """Compare a dataset with a reference table. Rows are paired by equal or nearest inputs."""
+    from fe_data.dataset.compare import check, format_comparison
+    from fe_data.dataset.record import write_atomic
+    from fe_data.dataset.storage import TABLE
+
+    if tolerance is not None:
+        if json_path is not None:
+            raise ValueError("--json writes the comparison: it does not go with --tolerance")
+        require_between("tolerance", tolerance, 0.0, 1.0)
+    path = dataset / TABLE if dataset.is_dir() else dataset
+    tables = fe_data.load_table(path), fe_data.load_table(reference)
+    if tolerance is None:
+        comparison = fe_data.compare(*tables)
+        print(format_comparison(comparison))
+        if json_path is not None:
+            text = json.dumps(dataclasses.asdict(comparison), indent=1, allow_nan=False) + "\n"
+            write_atomic(json_path, text.encode())
+        return OK
+    largest, differing = check(*tables, tolerance)
+    if not differing:
+        print(f"{path}: all rows agree with {reference}, the largest difference is {largest:.1e}")
+        return OK
+    rows = ", ".join(map(str, differing[:10])) + (", ..." if len(differing) > 10 else "")
+    print(
+        f"{path}: {len(differing)} rows differ from {reference} by more than {tolerance:g} "
+        f"(largest {largest:.1e}): index {rows}"
+    )
+    return INCOMPLETE
+
+
+@app.command()
+def verify(folder: Annotated[Path, Argument(metavar="DIR", help="dataset folder")]) -> int:
+    """Check every record of a dataset folder. Its tables are checked against the records."""
+    problems, counts = fe_data.verify(folder)
+    print(*problems[:MAX_LINES], sep="\n", end="\n" if problems else "")
+    if len(problems) > MAX_LINES:
+        print(f"... and {len(problems) - MAX_LINES} more")
+    if problems:
+        return say(f"{folder}: {len(problems)} problems", INCOMPLETE)
+    print(f"{folder}: {sum(counts.values())} records and the table are right ({counted(counts)})")
+    return OK
+
+
+@app.command()
+def import_authors(
+    source: Annotated[Path, Argument(metavar="PATH", help="a .pkl file, or a folder of them")],
+    out: Annotated[Path, Argument(metavar="OUT", help="folder for the CSV tables")],
+) -> int:
+    """Convert published .pkl tables to CSV. Nothing in them is executed."""
+    from fe_data.published.import_authors import convert
+
+    paths = sorted(source.glob("*.pkl")) if source.is_dir() else [source]
+    if not paths:
+        raise ValueError(f"{source} holds no .pkl file")
+    code = OK
+    for path in paths:
+        try:
+            target, rows = convert(path, out)
+            print(f"{path} -> {target}: {rows} samples")
+        except ValueError as error:
+            code = say(error, INCOMPLETE)
+    return code
+
+
+def _design(
+    name: str | None,
+    inputs: Path | None,
+    out: Path,
+    seed: int,
+    count: int | None,
+    microstructures: int | None,
+) -> fe_data.Design:
+    from fe_data.dataset.storage import TABLE
+
+    if name is not None and inputs is None:
+        return fe_data.named_design(name, seed, count=count, microstructures=microstructures)
+    if name is not None or inputs is None:
+        raise ValueError(f"give either a design ({DESIGNS}) or --inputs FILE")
+    if count is not None:
+        raise ValueError("--count sizes a named design: it does not go with --inputs")
+    if inputs.resolve() == (out / TABLE).resolve():
+        raise ValueError(f"--inputs {inputs} is the table that --out would replace")
+    repeats = 1 if microstructures is None else microstructures
+    return fe_data.design_from_file(inputs, seed, microstructures=repeats)
+
+
+def _report(summary: fe_data.Summary, out: Path) -> int:
+    from fe_data.dataset.storage import FAILURES, TABLE
+
+    print(f"{out}: {counted(summary.counts)}; {summary.simulated} simulated in this run")
+    if summary.table_written:
+        print(f"wrote {out / TABLE}")
+    elif summary.unreadable:
+        index, reason = next(iter(summary.unreadable.items()))
+        number = len(summary.unreadable)
+        return say(f"{number} records cannot be read back (sample {index}: {reason})", INCOMPLETE)
+    else:
+        shown = ", ".join(map(str, list(summary.missing)[:10]))
+        print(
+            f"no table yet: {len(summary.missing)} samples of other shards are missing (first: {shown})"
+        )
+    if failed := summary.counts["failed"]:
+        return say(f"{failed} samples failed: see {out / FAILURES}", INCOMPLETE)
+    return OK
+
+
+@contextlib.contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """A batch system ends a job with SIGTERM: finish as after Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
