@@ -230,9 +230,8 @@ def _report(summary: fe_data.Summary, out: Path) -> int:
         return say(f"{number} records cannot be read back (sample {index}: {reason})", INCOMPLETE)
     else:
         shown = ", ".join(map(str, list(summary.missing)[:10]))
-        print(
-            f"no table yet: {len(summary.missing)} samples of other shards are missing (first: {shown})"
-        )
+        others = f"{len(summary.missing)} samples of other shards"
+        print(f"no table yet: {others} are missing (first: {shown})")
     if failed := summary.counts["failed"]:
         return say(f"{failed} samples failed: see {out / FAILURES}", INCOMPLETE)
     return OK

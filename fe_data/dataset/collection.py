@@ -103,41 +103,35 @@ def table_row(header: dict[str, Any]) -> str:
     return row
 
 
-def write_table(folder: Path, config: dict[str, Any], found: Collection) -> None:
-    """Write dataset.csv, its provenance, and failures.csv where an attempt failed."""
-    record.write_atomic(folder / PROVENANCE, provenance_text(config, found).encode())
-    record.write_atomic(folder / TABLE, table_text(found).encode())
-    if found.failures:
-        record.write_atomic(folder / FAILURES, failures_text(found).encode())
-    else:
+def write_tables(folder: Path, config: dict[str, Any], found: Collection) -> None:
+    """Write what `table_texts` gives; the table comes after its provenance."""
+    texts = table_texts(config, found)
+    for name, text in texts.items():
+        record.write_atomic(folder / name, text.encode())
+    if FAILURES not in texts:
         (folder / FAILURES).unlink(missing_ok=True)
 
 
-def provenance_text(config: dict[str, Any], found: Collection) -> str:
-    """Content of provenance.json."""
+def table_texts(config: dict[str, Any], found: Collection) -> dict[str, str]:
+    """Content of provenance.json, dataset.csv and, where an attempt failed, failures.csv."""
+    table = ",".join(COLUMNS) + "\n" + "".join(found.rows)
     makers = [{**json.loads(text), "records": count} for text, count in found.made_by.items()]
     content = {
         "config_sha256": config["digest"],
         "inputs_sha256": config["inputs_sha256"],
-        "table_sha256": hashlib.sha256(table_text(found).encode()).hexdigest(),
+        "table_sha256": hashlib.sha256(table.encode()).hexdigest(),
         "seed": config["seed"],
         "samples": found.counts,
         "cell_seconds": round(found.seconds, 3),
         "made_by": makers,
     }
-    return json.dumps(content, indent=2) + "\n"
-
-
-def table_text(found: Collection) -> str:
-    """Content of dataset.csv."""
-    return ",".join(COLUMNS) + "\n" + "".join(found.rows)
-
-
-def failures_text(found: Collection) -> str:
-    """Content of failures.csv."""
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows([FAILURE_COLUMNS, *found.failures])
-    return buffer.getvalue()
+    texts = {PROVENANCE: json.dumps(content, indent=2) + "\n", TABLE: table}
+    if found.failures:
+        buffer = io.StringIO()
+        rows = [FAILURE_COLUMNS, *found.failures]
+        csv.writer(buffer, lineterminator="\n").writerows(rows)
+        texts[FAILURES] = buffer.getvalue()
+    return texts
 
 
 def _failed_attempts(header: dict[str, Any]) -> list[Failure]:

@@ -1,7 +1,7 @@
 """Compare a dataset with a reference table: bias, spread and scatter of every property."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,13 @@ WIDTHS = (11, 11, 11, 9, 9, 9)  # of the printed columns
 SAME_INPUTS = 1e-9  # distance in the unit box of the inputs
 
 
-@dataclass(frozen=True)
-class Points:
+class Points(NamedTuple):
     """A table with one point per different input; std is NaN for a single sample."""
 
     inputs: Floats  # (m, 4)
     mean: Floats  # (m, 5)
     std: Floats  # (m, 5)
-    count: NDArray[np.int64]  # (m,) of samples
+    size: NDArray[np.int64]  # (m,) number of samples
 
 
 @dataclass(frozen=True)
@@ -84,15 +83,14 @@ def compare(ours: Table, reference: Table) -> Comparison:
     _require_samples(ours, reference)
     a, b = points(ours), points(reference)
     distance, nearest = cKDTree(_unit(b.inputs)).query(_unit(a.inputs))
-    matched = Points(b.inputs[nearest], b.mean[nearest], b.std[nearest], b.count[nearest])
+    matched = Points(*(values[nearest] for values in b))
     difference = _differences(a.mean, matched.mean)
-    outputs = [
-        _compare_output(column, difference[:, column], a, matched)
-        for column in range(len(OUTPUT_NAMES))
-    ]
     largest = float(distance.max())
     return Comparison(
-        outputs=outputs,
+        outputs=[
+            _compare_output(column, values, a, matched)
+            for column, values in enumerate(difference.T)
+        ],
         pairs=[_pair(number, a, matched, difference) for number in range(len(difference))],
         distance=0.0 if largest < SAME_INPUTS else largest,
         unpaired=len(b.inputs) - len(np.unique(nearest)),
@@ -123,7 +121,7 @@ def points(table: Table) -> Points:
         inputs=table.inputs[first[order]],
         mean=np.array([rows.mean(axis=0) for rows in members]),
         std=np.array(std),
-        count=np.array([len(rows) for rows in members]),
+        size=np.array([len(rows) for rows in members]),
     )
 
 
@@ -159,7 +157,7 @@ def _compare_output(
 
 def _scatter(table: Points, column: int) -> float | None:
     """Mean coefficient of variation over the points with replicates and a mean other than 0."""
-    use = (table.count > 1) & (table.mean[:, column] != 0)
+    use = (table.size > 1) & (table.mean[:, column] != 0)
     if not use.any():
         return None
     return float(np.mean(table.std[use, column] / np.abs(table.mean[use, column])))
@@ -169,7 +167,7 @@ def _pair(number: int, ours: Points, reference: Points, difference: Floats) -> d
     return {
         "inputs": ours.inputs[number].tolist(),
         "reference_inputs": reference.inputs[number].tolist(),
-        "replicates": [int(ours.count[number]), int(reference.count[number])],
+        "replicates": [int(ours.size[number]), int(reference.size[number])],
         "mean": ours.mean[number].tolist(),
         "reference_mean": reference.mean[number].tolist(),
         "difference": difference[number].tolist(),

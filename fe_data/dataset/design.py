@@ -72,7 +72,14 @@ class Design:
         return len(self.inputs)
 
     def sample(self, index: int) -> Sample:
-        """Inputs of one row of the dataset, with the seed of its fibre arrangement."""
+        """One sample of this design.
+
+        Args:
+            index: Row of the dataset.
+
+        Returns:
+            The inputs of that row, with the seed of its fibre arrangement.
+        """
         inputs = Inputs(*self.inputs[index].tolist())
         return Sample(index, int(self.groups[index]), seed_of(self.name, self.seed, index), inputs)
 
@@ -123,13 +130,16 @@ def named_design(
     seed = require_integer("seed", seed, 0, MAX_SEED)
     count = require_integer("count", count, 1, MAX_SAMPLES)
     repeats = require_integer("microstructures", repeats, 1, MAX_SAMPLES // count)
-    unit = _latin_hypercube(count, np.random.SeedSequence(_entropy(name, seed)))
+    sampler = qmc.LatinHypercube(len(INPUT_NAMES))
+    # Set, not passed: newer versions of SciPy draw from a child of a generator that is passed.
+    sampler.rng = np.random.default_rng(np.random.SeedSequence(_entropy(name, seed)))
+    unit = sampler.random(count)
     if spec.distribution == "beta":
         a, b = np.transpose(BETA_SHAPES)
         unit = stats.beta.ppf(unit, a, b)
     low, high = np.transpose(list(INPUT_BOUNDS.values()))
     points = np.clip(low + unit * (high - low), low, high)
-    return _replicated(name, seed, points, np.arange(count), repeats)
+    return Design(name, seed, points.repeat(repeats, axis=0), np.arange(count).repeat(repeats))
 
 
 def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> Design:
@@ -154,20 +164,8 @@ def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> 
     if len(points) > MAX_SAMPLES:
         raise ValueError(f"{path}: {len(points)} rows are too many: allowed are {MAX_SAMPLES}")
     repeats = require_integer("microstructures", microstructures, 1, MAX_SAMPLES // len(points))
-    return _replicated(FILE_DESIGN, seed, points, groups, repeats)
-
-
-def _replicated(
-    name: str, seed: int, points: Floats, groups: NDArray[np.int64], repeats: int
-) -> Design:
-    return Design(name, seed, np.repeat(points, repeats, axis=0), np.repeat(groups, repeats))
-
-
-def _latin_hypercube(count: int, sequence: np.random.SeedSequence) -> Floats:
-    sampler = qmc.LatinHypercube(len(INPUT_NAMES))
-    # Set, not passed: newer versions of SciPy draw from a child of a generator that is passed.
-    sampler.rng = np.random.default_rng(sequence)
-    return np.asarray(sampler.random(count))
+    points, groups = np.repeat(points, repeats, axis=0), np.repeat(groups, repeats)
+    return Design(FILE_DESIGN, seed, points, groups)
 
 
 def _entropy(name: str, seed: int) -> tuple[int, int]:

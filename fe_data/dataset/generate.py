@@ -116,7 +116,7 @@ def generate(
         found = collection.collect(folder, config, indices if absent else samples)
         found.problems |= dict.fromkeys(absent, "no record")
         if not found.problems:
-            collection.write_table(folder, config, found)
+            collection.write_tables(folder, config, found)
     ours = {index: why for index, why in found.problems.items() if index in indices}
     others = {index: why for index, why in found.problems.items() if index not in indices}
     return Summary(len(pending), found.counts, others, ours, not found.problems)

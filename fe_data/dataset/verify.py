@@ -37,16 +37,13 @@ def _check_files(
     folder: Path, config: dict[str, Any], found: Collection, incomplete: bool
 ) -> list[str]:
     """Whether the files made from the records are what the records give."""
-    texts = {
-        storage.TABLE: collection.table_text(found),
-        storage.PROVENANCE: collection.provenance_text(config, found),
-    }
-    if found.failures:
-        texts[storage.FAILURES] = collection.failures_text(found)
-    problems = []
-    for name, text in texts.items():
-        problems += _check_text(folder / name, text, incomplete)
-    if (folder / storage.FAILURES).exists() and not found.failures and not incomplete:
+    texts = collection.table_texts(config, found)
+    problems = [
+        problem
+        for name, text in texts.items()
+        if (problem := _check_text(folder / name, text, incomplete))
+    ]
+    if storage.FAILURES not in texts and (folder / storage.FAILURES).exists() and not incomplete:
         problems.append(f"{storage.FAILURES}: no attempt failed")
     return problems
 
@@ -67,19 +64,19 @@ def _check_design(config: dict[str, Any], found: Collection) -> list[str]:
     return problems
 
 
-def _check_text(path: Path, expected: str, incomplete: bool) -> list[str]:
-    """The first line in which a file differs from what the records give."""
+def _check_text(path: Path, expected: str, incomplete: bool) -> str:
+    """The first line in which a file differs from what the records give; empty where none does."""
     try:
         text = path.read_bytes().decode()
     except FileNotFoundError:
-        return [f"{path.name} is missing"]
+        return f"{path.name} is missing"
     except (OSError, UnicodeDecodeError):
-        return [f"{path.name} cannot be read"]
+        return f"{path.name} cannot be read"
     if text == expected or incomplete:
-        return []
+        return ""
     lines = zip_longest(text.splitlines(keepends=True), expected.splitlines(keepends=True))
     number = next(n for n, (a, b) in enumerate(lines, start=1) if a != b)
-    return [f"{path.name}, line {number}: not what the records hold"]
+    return f"{path.name}, line {number}: not what the records hold"
 
 
 def _strangers(folder: Path, samples: int) -> list[str]:
