@@ -165,10 +165,9 @@ def _commit() -> str:
     """Commit of the code; -dirty when tracked files differ, but for the metrics of full runs."""
 
     def git(*arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-C", Path(__file__).parent, *arguments],
-            capture_output=True, text=True, timeout=10, check=True,
-        ).stdout.strip()  # fmt: skip
+        command = ["git", "-C", str(Path(__file__).parent), *arguments]
+        output = subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True, timeout=10)
+        return output.strip()
 
     try:
         commit = git("describe", "--always", "--abbrev=12", "--exclude=*")
