@@ -17,7 +17,11 @@ OUTPUTS = "420,0.35,120,0.29,0.2"
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=5, max_size=5))
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=100,
+    deadline=None,  # a busy machine is slow
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 def test_outputs_survive_the_table_to_the_last_bit(tmp_path, outputs):
     scalars = {"index": 4, "seed": 2**63 - 1, "group": 2, "status": "ok"}
     inputs = dict(zip(INPUT_NAMES, (0.1 + 0.2, 1e2 / 3 * 10, 350.0, 1 / 3), strict=True))
@@ -150,7 +154,11 @@ def test_many_problems_are_listed_and_the_rest_counted(tmp_path):
 
 
 @given(st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda t: (HEAD + t).encode())))
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=200,
+    deadline=None,  # a busy machine is slow
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 def test_any_bytes_give_a_table_or_a_message(tmp_path, data):
     path = tmp_path / "any.csv"
     path.write_bytes(data)

@@ -20,7 +20,11 @@ from fe_data.published.array_pickle import UnsafePickle, load_arrays
 from fe_data.published.import_authors import find_groups, to_our_units
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
 
-FUZZ = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(
+    max_examples=200,
+    deadline=None,  # a busy machine is slow
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 GROUPS, REPLICATES = 3, 4
 DESIGN = named_design("replicates", count=GROUPS, microstructures=REPLICATES)
 X = DESIGN.inputs
