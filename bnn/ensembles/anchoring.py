@@ -129,13 +129,10 @@ class AnchoredEnsemble(PretrainedEnsemble):
     from all pre-trained networks; see `bnn.pretrain` and `bnn.anchor`.
 
     Args:
-        regulariser: "low_rank", "probabilistic_pca", "factorised", "generalised_normal",
-            "isotropic" or "none"; the weight prior, learnt from all pre-trained networks.
+        regulariser: The weight prior, one of bnn.ensembles.REGULARISERS.
         anchors: "pretrained" (ω0^[k] themselves) or "sampled" (drawn from the weight prior).
-        optimiser: "adam" for `epochs`, as published, or "gauss_newton", which goes to the optimum;
-            the latter needs a proper Gaussian: "probabilistic_pca", "factorised" or "isotropic".
-        resampling: How each member gets its own version of the data: "bootstrap" (rows with
-            replacement), "likelihood" (noise is added to y) or "none".
+        optimiser: "adam" for `epochs`, as published, or "gauss_newton", see `bnn.anchor`.
+        resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
         epochs: Training epochs.
 
     Attributes:

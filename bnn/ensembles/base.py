@@ -47,8 +47,7 @@ class EnsembleRegressor(FittedState, PredictiveRegressor):
         hidden: Widths of the hidden layers.
         activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
         init: Initial weights, "glorot" or "he".
-        input_bounds: (low, high) of the inputs, which the networks see scaled to [-1, 1]; "data"
-            takes the range of the data; None scales nothing.
+        input_bounds: (low, high), scaled to [-1, 1]; "data" takes their range; None scales nothing.
         output_bounds: The same for the outputs.
         batch_size: Points per step of Adam; None takes all.
         learning_rate: Of Adam.
@@ -135,9 +134,6 @@ class EnsembleRegressor(FittedState, PredictiveRegressor):
         Raises:
             ValueError: If data or hyper-parameters are not admissible, or do not fit the prior.
             DivergenceError: If fewer than two networks stayed finite.
-
-        Warns:
-            ConvergenceWarning: If Gauss-Newton did not bring all members to their goal.
         """
         self.members_ = self._trained(*self._check_data(X, y))
         return self
@@ -147,18 +143,7 @@ class EnsembleRegressor(FittedState, PredictiveRegressor):
         """Return networks trained to data X (N, n_in) and y (N, n_out)."""
 
     def sample(self, X: ArrayLike) -> Array:
-        """Evaluate every member.
-
-        Args:
-            X: (n, n_in).
-
-        Returns:
-            f^[k](X), (K, n, n_out) float64, epistemic only.
-
-        Raises:
-            NotFittedError: Before fit.
-            ValueError: If X does not fit the training data.
-        """
+        """Return f^[k](X) of every member at X (n, n_in), (K, n, n_out), epistemic only."""
         return self._fitted_members().sample(self._checked(X))
 
     def _fitted_members(self) -> Members:

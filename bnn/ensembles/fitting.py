@@ -89,21 +89,9 @@ def train_to_data(
     penalties = np.zeros(len(weights))
     if weight_prior is not None and anchors is not None:
         penalties = weight_prior.penalty(weights, anchors)
-    return Members(
-        architecture=network,
-        weights=weights,
-        inputs=inputs if inputs.ndim == 2 else inputs[numbers],
-        targets=targets[numbers],
-        input_scaler=task.input_scaler,
-        output_scaler=task.output_scaler,
-        losses=result.losses,
-        epochs=result.epochs,
-        numbers=numbers,
-        noise_covariance=covariance,
-        start=start[numbers],
-        anchors=anchors,
-        penalties=penalties,
-    )
+    trained_to = network, inputs, targets, task.input_scaler, task.output_scaler
+    own = {"start": start[numbers], "anchors": anchors, "penalties": penalties}
+    return Members.of(result, numbers, *trained_to, noise_covariance=covariance, **own)
 
 
 def data_gradient(members: Members, weights: Floats) -> Array:

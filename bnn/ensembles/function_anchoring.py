@@ -33,14 +33,12 @@ class FunctionAnchoring:
     Args:
         points: Number of measurement points beside the training inputs, in a Latin hypercube of
             the input bounds; chosen from the points of pre-training where these were given.
-        nugget: Standard deviation δ of what a network may miss everywhere, in the networks' units;
-            less than a third of the prior's.
-        tolerance: A member ends when its mean squared distance to the posterior realisation is
-            below this fraction of the posterior variance, direction by direction.
+        nugget: Standard deviation δ of a network's error, in its units; under a third of p(g)'s.
+        tolerance: Mean squared distance to the posterior realisation at which a member ends,
+            relative to the posterior variance, direction by direction.
         iterations: Largest number of Gauss-Newton iterations per member.
         realisations: Drawn for the covariance of a prior without a kernel.
-        centred: Whether a Gaussian process's realisations and the perturbations of the data are
-            shifted to have, over the members, their exact means.
+        centred: Whether a GP's realisations and the perturbed data are shifted to exact means.
     """
 
     points: int = 200
@@ -99,8 +97,7 @@ def anchor_functions(
         targets are f*, and their penalties are (f - g)(X*)ᵀ (C + δ² I)⁻¹ (f - g)(X*).
 
     Raises:
-        ValueError: If an argument is not admissible, the data do not have the inputs and outputs
-            of the networks, or the prior is not known since a file could not hold it.
+        ValueError: If arguments or data are not admissible, or no file could hold the prior.
 
     Warns:
         ConvergenceWarning: If some members did not arrive within the budget.
@@ -126,22 +123,12 @@ def anchor_functions(
     architecture, title = pretrained.architecture, "training" if progress else None
     result = fit_functions(architecture, anchors, inputs, targets, *metric, rule, device, title)
     moved = architecture.forward(result.weights.astype(float), inputs) - g
-    return Members(
-        architecture=architecture,
-        weights=result.weights,
-        inputs=points,
-        targets=scaler.inverse_transform(targets),
-        input_scaler=pretrained.input_scaler,
-        output_scaler=scaler,
-        losses=result.losses,
-        epochs=result.epochs,
-        numbers=np.arange(len(anchors)),
-        noise_covariance=covariance,
-        start=anchors,
-        anchors=anchors,
-        penalties=squared_distance(moved, C + settings.nugget**2 * np.eye(C.shape[1])),
-        bounds=prior.bounds,
-    )
+    penalties = squared_distance(moved, C + settings.nugget**2 * np.eye(C.shape[1]))
+    goals = scaler.inverse_transform(targets)
+    trained_to = architecture, points, goals, pretrained.input_scaler, scaler
+    own = {"start": anchors, "anchors": anchors, "penalties": penalties, "bounds": prior.bounds}
+    kept = np.arange(len(anchors))
+    return Members.of(result, kept, *trained_to, noise_covariance=covariance, **own)
 
 
 def _drawn_prior(pretrained: Pretrained) -> DrawnPrior:

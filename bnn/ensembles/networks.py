@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from bnn._validation import Array, Floats, Ints
 from bnn.networks.architecture import Architecture
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
-from bnn.training.loop import DivergenceError, DivergenceWarning
+from bnn.training.loop import DivergenceError, DivergenceWarning, TrainingResult
 
 # Networks and points are evaluated in blocks of fixed size, which bounds the memory.
 MEMBER_BLOCK, POINT_BLOCK = 64, 2048
@@ -64,23 +65,23 @@ class Networks:
         K, widths = len(self.weights), self.architecture.widths
         return f"{type(self).__name__}({K} networks of widths {widths})"
 
+    @classmethod
+    def of(cls, result: TrainingResult, numbers: Ints, *data: Any, **own: Any) -> Self:
+        """Take networks from a training to data: architecture, inputs, targets and scalers."""
+        architecture, inputs, targets, *scalers = data
+        points = inputs if inputs.ndim == 2 else inputs[numbers]
+        trained = architecture, result.weights[numbers], points, targets[numbers], *scalers
+        values = *trained, result.losses, result.epochs, numbers
+        names = [field.name for field in fields(Networks)]
+        return cls(**dict(zip(names, values, strict=True)), **own)
+
     @property
     def diverged(self) -> tuple[int, ...]:
         """Numbers of the networks trained that are not among these."""
         return tuple(np.setdiff1d(np.arange(len(self.epochs)), self.numbers).tolist())
 
     def sample(self, X: Array) -> Array:
-        """Evaluate every network, in double precision.
-
-        Args:
-            X: (n, n_in).
-
-        Returns:
-            f^[k](X), (K, n, n_out).
-
-        Raises:
-            ValueError: If X has another shape.
-        """
+        """Return f^[k](X) of every network at X (n, n_in), (K, n, n_out), in double precision."""
         X = self.input_scaler.transform(X)
         values = np.empty((len(self.weights), len(X), self.architecture.n_outputs))
         for first in range(0, len(self.weights), MEMBER_BLOCK):
@@ -102,8 +103,7 @@ class Members(Networks):
         start: Where training started, (K, d).
         anchors: ω0^[k], (K, d); None where nothing holds the weights.
         penalties: Regularisation term of each member at the end, (K,).
-        bounds: Lower and upper bounds of the prior, to which predictions are clipped, (2, 1) or
-            (2, n_out); None without bounds.
+        bounds: (low, high) that predictions are clipped to, (2, 1) or (2, n_out); None: without.
     """
 
     noise_covariance: Array

@@ -29,9 +29,8 @@ class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
     """Base of ensembles whose networks are fitted to realisations of a prior first.
 
     Args:
-        prior: Functional prior p(g), see bnn.function_priors; None is a zero-mean Gaussian process
-            with an RBF kernel of variance 1 and length scale 1. A bnn.Pretrained is taken as it
-            is, and the hyper-parameters of pre-training are not used.
+        prior: p(g), see bnn.function_priors; None is a GaussianProcessPrior(). A bnn.Pretrained is
+            taken as it is, and the hyper-parameters of pre-training are not used.
         n_pretrained: Networks pre-trained; the first n_members of them are trained to data.
         prior_points: M, points at which the prior is fitted.
         pretrain_epochs: Epochs of pre-training, at most.
@@ -68,13 +67,10 @@ class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
     def pretrain(
         self, X: ArrayLike | None = None, *, n_features: int | None = None
     ) -> PretrainedEnsemble:
-        """Fit the networks to realisations of the prior; keep them for every fit.
-
-        Members trained before are gone.
+        """Fit the networks to realisations of the prior for every fit; members trained are gone.
 
         Args:
-            X: Points at which the prior is fitted, (M, n_in), see `bnn.pretrain`; clones of the
-                estimator do not have them.
+            X: Points where the prior is fitted, (M, n_in), see `bnn.pretrain`; clones lack them.
             n_features: Number of inputs, where X is None.
 
         Returns:
@@ -125,17 +121,7 @@ class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
         return not all(same(getattr(self, name), known[name]) for name in SHAPING)
 
     def sample_prior(self, X: ArrayLike) -> Array:
-        """Evaluate the pre-trained networks.
-
-        Args:
-            X: (n, n_in).
-
-        Returns:
-            f of every pre-trained network, (K, n, n_out) float64.
-
-        Raises:
-            NotFittedError: Before pretrain or fit.
-        """
+        """Return f of every pre-trained network at X (n, n_in), (K, n, n_out) float64."""
         if self.pretrained_ is None:
             raise NotFittedError("call pretrain or fit first")
         return self.pretrained_.sample(as_points("X", X))

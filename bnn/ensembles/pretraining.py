@@ -74,8 +74,7 @@ class Pretrained(Networks):
         """Learn a prior p0(ω) from all of the networks.
 
         Args:
-            regulariser: "low_rank", "probabilistic_pca", "factorised", "generalised_normal",
-                "isotropic" or "none".
+            regulariser: One of bnn.ensembles.REGULARISERS, as for `anchor`.
 
         Returns:
             The density; None for "none".
@@ -139,8 +138,7 @@ def pretrain(
 
     Args:
         prior: p(g), see bnn.function_priors; None is a GaussianProcessPrior() for n_outputs.
-        X: Points at which the prior is fitted, (M, n_in). None takes those of a TablePrior, else a
-            Latin hypercube to twice the input bounds (to ±2 without bounds).
+        X: Points, (M, n_in); None: a TablePrior's, else Latin hypercube to twice the input bounds.
         n_features: Number of inputs; needed where X is None.
         n_outputs: Number of outputs; None takes those of the prior.
         prior_points: M, where X is None.
@@ -197,20 +195,9 @@ def pretrain(
         architecture, start, *data, settings, seeds=shuffles, device=device, progress=title
     )
     numbers = finite_members(n_pretrained, result.diverged, "pre-training")
-    return Pretrained(
-        architecture=architecture,
-        weights=result.weights[numbers],
-        inputs=inputs,
-        targets=realisations[numbers],
-        input_scaler=scaler,
-        output_scaler=output_scaler,
-        losses=result.losses,
-        epochs=result.epochs,
-        numbers=numbers,
-        prior=prior,
-        prior_seed=prior_seed,
-        inputs_given=given,
-    )
+    trained_to = architecture, inputs, realisations, scaler, output_scaler
+    own = {"prior": prior, "prior_seed": prior_seed, "inputs_given": given}
+    return Pretrained.of(result, numbers, *trained_to, **own)
 
 
 def check_pretraining(

@@ -68,12 +68,10 @@ def train_vanilla(
     check_integer("n_members", n_members, 2)
     architecture = Architecture((X.shape[1], *hidden, y.shape[1]), activation)
     seeds = seed_sequence(random_state)
-    scalers = (
-        scaler_of("input_bounds", input_bounds, X, X.shape[1]),
-        scaler_of("output_bounds", output_bounds, y, y.shape[1]),
-    )
+    scaler = scaler_of("input_bounds", input_bounds, X, X.shape[1])
+    output_scaler = scaler_of("output_bounds", output_bounds, y, y.shape[1])
     covariance = noise_covariance(noise, y.shape[1])
-    task = Task(architecture, X, y, *scalers, covariance, resampling, seeds)
+    task = Task(architecture, X, y, scaler, output_scaler, covariance, resampling, seeds)
     start = random_starts(architecture, n_members, seeds, init)
     return train_to_data(task, start, settings, device, progress)
 
@@ -84,8 +82,7 @@ class VanillaEnsemble(EnsembleRegressor):
     """Deep ensemble with resampled data and independent random starts.
 
     Args:
-        resampling: How each member gets its own version of the data: "bootstrap" (rows with
-            replacement), "likelihood" (noise is added to y) or "none".
+        resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
         epochs: Training epochs.
 
     Attributes:

@@ -16,17 +16,16 @@ from scipy.stats import norm
 from bnn._validation import Array
 from bnn.noise import Noise, noise_covariance
 
+Values: TypeAlias = ArrayLike  # (n,) or (n, n_out)
 Score: TypeAlias = Any  # a float, or an array (n_out,) with per_output=True
 
 
-def _columns(values: ArrayLike) -> Array:
+def _columns(values: Values) -> Array:
     array = np.asarray(values, dtype=float)
     return array[:, None] if array.ndim == 1 else array
 
 
-def _standardised(
-    y: ArrayLike, mean: ArrayLike, std: ArrayLike, noise: Noise | None
-) -> tuple[Array, Array]:
+def _standardised(y: Values, mean: Values, std: Values, noise: Noise | None) -> tuple[Array, Array]:
     """Return z = (y - mean) / std and std with the noise, (n, n_out) each."""
     truth, centre, scale = _columns(y), _columns(mean), _columns(std)
     if not truth.shape == centre.shape == scale.shape:
@@ -38,7 +37,7 @@ def _standardised(
     return (truth - centre) / scale, scale
 
 
-def _with_samples(y: ArrayLike, samples: ArrayLike) -> tuple[Array, Array]:
+def _with_samples(y: Values, samples: ArrayLike) -> tuple[Array, Array]:
     y, samples = _columns(y), np.asarray(samples, dtype=float)
     if samples.ndim != 3 or samples.shape[1:] != y.shape:
         n, n_out = y.shape
@@ -46,7 +45,7 @@ def _with_samples(y: ArrayLike, samples: ArrayLike) -> tuple[Array, Array]:
     return y, samples
 
 
-def rmse(y: ArrayLike, mean: ArrayLike, per_output: bool = False) -> Score:
+def rmse(y: Values, mean: Values, per_output: bool = False) -> Score:
     """Return the root of the mean squared error.
 
     Args:
@@ -68,7 +67,7 @@ def rmse(y: ArrayLike, mean: ArrayLike, per_output: bool = False) -> Score:
 
 
 def calibration_curve(
-    y: ArrayLike, mean: ArrayLike, std: ArrayLike, noise: Noise | None = None
+    y: Values, mean: Values, std: Values, noise: Noise | None = None
 ) -> tuple[Array, Array]:
     """Compare the observed with the expected distribution of z = (y - mean) / std.
 
@@ -79,8 +78,7 @@ def calibration_curve(
         noise: Noise that is added to std, see the module.
 
     Returns:
-        Levels, Φ at 100 equidistant points in [-3, 3], and the fraction of z below their Gaussian
-        quantiles, (100, n_out).
+        Levels, Φ at 100 equidistant points in [-3, 3], and the fraction of z below, (100, n_out).
     """
     levels = norm.cdf(np.linspace(-3.0, 3.0, 100))
     z, _ = _standardised(y, mean, std, noise)
@@ -88,11 +86,7 @@ def calibration_curve(
 
 
 def miscalibration_area(
-    y: ArrayLike,
-    mean: ArrayLike,
-    std: ArrayLike,
-    noise: Noise | None = None,
-    per_output: bool = False,
+    y: Values, mean: Values, std: Values, noise: Noise | None = None, per_output: bool = False
 ) -> Score:
     """Integrate |observed - expected| of the calibration curve over [0, 1].
 
@@ -117,7 +111,7 @@ def miscalibration_area(
     return area if per_output else float(area.mean())
 
 
-def elppd(y: ArrayLike, samples: ArrayLike, noise: Noise) -> float:
+def elppd(y: Values, samples: ArrayLike, noise: Noise) -> float:
     """Return the expected log pointwise predictive density of an ensemble.
 
     Args:
@@ -139,7 +133,7 @@ def elppd(y: ArrayLike, samples: ArrayLike, noise: Noise) -> float:
     return float(np.sum(logsumexp(log_density, axis=0) - np.log(len(samples))))
 
 
-def crps(y: ArrayLike, samples: ArrayLike, per_output: bool = False) -> Score:
+def crps(y: Values, samples: ArrayLike, per_output: bool = False) -> Score:
     """Return the continuous ranked probability score of an ensemble, lower is better.
 
     Args:
@@ -161,11 +155,7 @@ def crps(y: ArrayLike, samples: ArrayLike, per_output: bool = False) -> Score:
 
 
 def crps_gaussian(
-    y: ArrayLike,
-    mean: ArrayLike,
-    std: ArrayLike,
-    noise: Noise | None = None,
-    per_output: bool = False,
+    y: Values, mean: Values, std: Values, noise: Noise | None = None, per_output: bool = False
 ) -> Score:
     """Return the CRPS of Gaussian predictions, in closed form.
 
@@ -186,9 +176,9 @@ def crps_gaussian(
 
 
 def coverage(
-    y: ArrayLike,
-    mean: ArrayLike,
-    std: ArrayLike,
+    y: Values,
+    mean: Values,
+    std: Values,
     level: float = 0.95,
     noise: Noise | None = None,
     per_output: bool = False,

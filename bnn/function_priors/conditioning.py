@@ -6,11 +6,8 @@ picks the data among the points X, the posterior has
     gain G = C Hᵀ (H C Hᵀ + Σ_noise)⁻¹,   mean m + G (ỹ - H m),   covariance S = C - G H C.
 
 Matheron's rule f* = g + G (ỹ - H g) turns a prior realisation g and perturbed data ỹ into a
-posterior realisation. The objective of a member that is anchored in function space,
-
-    Σ_i (ỹ_i - f(x_i))ᵀ Σ_noise⁻¹ (ỹ_i - f(x_i)) + (f - g)(X)ᵀ C⁺ (f - g)(X),
-
-is, completing the square, (f - f*)(X)ᵀ S⁻¹ (f - f*)(X) plus a constant.
+posterior realisation f*. By completing the square, the objective of `anchor_functions` is
+(f - f*)(X)ᵀ S⁻¹ (f - f*)(X) plus a constant.
 
 Entry j n + i of a vector is point i of output j. Matrices are given by their diagonal blocks,
 (n_out, n, n) for independent outputs and (1, n_out n, n_out n) for dependent ones.

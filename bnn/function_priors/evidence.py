@@ -47,9 +47,8 @@ def fit_prior(
         noise: Standard deviations or Σ_noise, known; correlations between outputs are ignored.
         mean_features: Numbers of the inputs of the linear mean; None takes all, () none.
         intercept: Whether the mean has a constant too.
-        coefficient_variance: Variance of θ and of the constant, in units of y² and x², around zero
-            at x = 0. None takes a variance that is wide for the data, around the data's mean, so
-            that units and origins do not matter.
+        coefficient_variance: Of θ and of the constant, around zero at x = 0; None takes a variance
+            that is wide for the data, around their mean, so that units and origins do not matter.
         restarts: Number of searches from random starts, beside the one from the default start.
         random_state: Seed of these starts.
 
@@ -57,8 +56,7 @@ def fit_prior(
         The prior, with one kernel for each output, on all inputs.
 
     Raises:
-        ValueError: If X and y have different lengths, an input or output is constant, or a mean
-            feature is not an input.
+        ValueError: If data do not vary or do not fit each other, or a mean feature is no input.
 
     Warns:
         ConvergenceWarning: If the search did not end.
@@ -138,6 +136,5 @@ def lengthscales(prior: GaussianProcessPrior) -> Array:
     """
     found = [kernel.k1 if isinstance(kernel, sk.Sum) else kernel for kernel in prior.kernels]
     if not all(isinstance(rbf, RBF) for rbf in found):
-        kinds = "an RBF, or its sum with a linear kernel"
-        raise ValueError(f"kernel = {prior.kernel}: must be {kinds}")
+        raise ValueError(f"kernel = {prior.kernel}: must be an RBF, or its sum with a Linear")
     return np.array([rbf.lengthscale for rbf in found])

@@ -28,10 +28,8 @@ class ExactPosterior(PredictiveRegressor):
     method of choice for a few hundred data. Bounds of the prior are not part of the posterior.
 
     Args:
-        prior: The prior, a GaussianProcessPrior whose mean is not random; None is a process of mean
-            zero with an RBF kernel, k0 = 1 and L = 1.
-        noise: Standard deviation of the noise, one number or one for each output, or Σ_noise, in
-            units of y.
+        prior: GaussianProcessPrior whose mean is not random; None takes the default one.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y.
 
     Attributes:
         prior_: Prior that was conditioned.
@@ -59,8 +57,7 @@ class ExactPosterior(PredictiveRegressor):
             self.
 
         Raises:
-            ValueError: If the data or the noise are not admissible, y has another number of outputs
-                than the prior, or the prior's mean is random.
+            ValueError: If data or noise do not fit the prior, or the prior's mean is random.
         """
         points, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=float)
         self.y_ndim_, values = np.ndim(y), as_columns("y", y, len(points))
@@ -100,8 +97,7 @@ class ExactPosterior(PredictiveRegressor):
             X: (n, n_in).
 
         Returns:
-            Mean, (n, n_out), and covariance, (n_out n, n_out n); entry j n + i is point i of
-            output j.
+            Mean, (n, n_out), and covariance, (n_out n, n_out n); entry j n + i: output j, point i.
         """
         return self._joint(self._checked(X))
 

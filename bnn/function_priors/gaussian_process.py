@@ -25,11 +25,9 @@ class GaussianProcessPrior:
 
     Attributes:
         mean: A number, a function X → (n,) or (n, n_out), a LinearMean or a RandomMean.
-        kernel: One kernel for all outputs, or a sequence with one for each output; kernels of bnn
-            and of scikit-learn.
+        kernel: Kernel of bnn or scikit-learn for all outputs, or a sequence, one for each output.
         n_outputs: Number of outputs.
-        features: Numbers of the inputs that the kernel sees, or one such list for each output;
-            None takes all inputs.
+        features: Numbers of the inputs that the kernel sees, or a list for each output; None: all.
         bounds: (low, high), each None, a number or (n_out,); realisations are clipped to them.
     """
 

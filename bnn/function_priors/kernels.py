@@ -169,8 +169,7 @@ class Linear(Kernel):
     """Linear functions with Gaussian coefficients, Σ_i k0_i (x_i - o_i) (x'_i - o_i) + offset.
 
     Attributes:
-        variance: k0, variance of the slopes, one number or one for each (used) input; 0 leaves an
-            input out.
+        variance: k0 of the slopes, one number or one for each (used) input; 0 leaves it out.
         offset: Variance of the value at the origin.
         origin: o, one number or one for each (used) input.
     """

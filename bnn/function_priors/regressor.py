@@ -24,11 +24,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return tags
 
     def predict(
-        self,
-        X: ArrayLike,
-        return_std: bool = False,
-        return_cov: bool = False,
-        total: bool = False,
+        self, X: ArrayLike, return_std: bool = False, return_cov: bool = False, total: bool = False
     ) -> Any:
         """Return the predictive mean, and its uncertainty on request.
 
@@ -43,9 +39,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             with return_cov the covariance at each point, (n, n_out, n_out).
 
         Raises:
-            NotFittedError: Before fit.
-            ValueError: If both return_std and return_cov are asked for, or X does not fit the
-                training data.
+            ValueError: If return_std and return_cov are True, or X does not fit the training data.
 
         Source: the predictive moments of an ensemble in the paper, with 1 / (K-1).
         """

@@ -36,13 +36,10 @@ class StoredModel:
             self.feature_names_in_ = np.array(names, dtype=object)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one .npz file, without pickle.
-
-        A crash leaves the old file or the new one.
+        """Write the fitted model to one .npz file, without pickle; a crash leaves the old file.
 
         Args:
-            path: Where. Of hyper-parameters that no file can hold, such as priors made of functions
-                and generators of random numbers, only the names of their types are stored.
+            path: Where. Hyper-parameters that no file can hold, such as functions, are NotStored.
 
         Raises:
             NotFittedError: If the model has not been fitted.
@@ -88,8 +85,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         path: What `save` wrote.
 
     Returns:
-        The model, of the class that was saved. Hyper-parameters that no file can hold are
-        `NotStored`.
+        The model, of the class saved; hyper-parameters that no file can hold are `NotStored`.
 
     Raises:
         FileNotFoundError: If there is no file.
