@@ -70,14 +70,8 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
         option = (Integer if types[name] is int else Number)(
             "--" + name.replace("_", "-"), help=text, show_default=default or "automatic"
         )
-        parameters.append(
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=default,
-                annotation=Annotated[types[name], option],
-            )
-        )
+        kind, annotation = inspect.Parameter.KEYWORD_ONLY, Annotated[types[name], option]
+        parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
     wrapped.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return wrapped
 

@@ -22,12 +22,7 @@ FIELDS = ("fields.xdmf", "fields.h5")
 
 
 def run_rve(
-    inputs: Inputs,
-    seed: int,
-    settings: Settings,
-    out_dir: Path,
-    loading: Loading | None,
-    xdmf: bool,
+    inputs: Inputs, seed: int, settings: Settings, out: Path, loading: Loading | None, xdmf: bool
 ) -> RVESolution:
     """Simulate one RVE into a folder, without its former files; result.json is written last."""
     from fe_data.mechanics.plots import plot_rve, save
@@ -35,17 +30,17 @@ def run_rve(
     seed = require_integer("seed", seed, 0, MAX_SEED)
     require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
     chosen_solver()  # refuses an unknown one
-    out_dir.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     for name in (RESULT, PICTURE, *FIELDS):
-        (out_dir / name).unlink(missing_ok=True)
+        (out / name).unlink(missing_ok=True)
     rve = solve_rve(inputs, seed, settings, loading, fit=loading is None)
     heading = (
         f"vf = {inputs.vf:g}, $E_f$ = {inputs.E_f_GPa:g} GPa, $b_m$ = {inputs.b_m_MPa:g} MPa, "
         f"$c_m$ = {inputs.c_m:g}, seed {seed}"
     )
-    save(plot_rve(rve, heading), out_dir / PICTURE)
+    save(plot_rve(rve, heading), out / PICTURE)
     if xdmf:
-        write_fields(rve, out_dir / FIELDS[0])
+        write_fields(rve, out / FIELDS[0])
     summary = {
         "inputs": dataclasses.asdict(inputs),
         "seed": seed,
@@ -57,7 +52,7 @@ def run_rve(
     if rve.effective is not None:
         result = rve.result()
         summary |= {"effective": result.effective, "info": result.info}
-    record.write_atomic(out_dir / RESULT, (json.dumps(summary, indent=1) + "\n").encode())
+    record.write_atomic(out / RESULT, (json.dumps(summary, indent=1) + "\n").encode())
     return rve
 
 
@@ -81,18 +76,12 @@ def write_fields(rve: RVESolution, path: Path) -> None:
     exx, eyy, gxy = rve.path.x[-3:]
     displacement = fluctuation + d.points @ np.array([[exx, gxy / 2], [gxy / 2, eyy]])
     mises, plastic = np.empty(len(d.triangles)), np.zeros(len(d.triangles))
-    parts = [(MATRIX, d.matrix, rve.fields.matrix_stress)]
-    parts += [
-        (i, *part) for i, part in enumerate(zip(d.fibres, rve.fields.fibre_stress, strict=True))
-    ]
-    for material, elements, stress in parts:
-        weights = elements.weights
-        mises[d.material == material] = np.average(von_mises(stress), axis=1, weights=weights)
+    materials, parts = (MATRIX, *range(len(d.fibres))), (d.matrix, *d.fibres)
+    stresses = (rve.fields.matrix_stress, *rve.fields.fibre_stress)
+    for material, part, stress in zip(materials, parts, stresses, strict=True):
+        mises[d.material == material] = np.average(von_mises(stress), axis=1, weights=part.weights)
     weights = d.matrix.weights
     plastic[d.material == MATRIX] = np.average(rve.fields.plastic_strain, axis=1, weights=weights)
-    values = {
-        "von_mises_MPa": mises,
-        "plastic_strain": plastic,
-        "material": d.material.astype(float),
-    }
+    labels = d.material.astype(float)
+    values = {"von_mises_MPa": mises, "plastic_strain": plastic, "material": labels}
     write_xdmf(d, path, displacement, values)

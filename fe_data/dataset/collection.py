@@ -17,16 +17,7 @@ from fe_data.dataset.storage import FAILURES, PROVENANCE, TABLE, record_path
 from fe_data.dataset.table import COLUMNS, format_row
 from fe_data.settings import OUTPUT_NAMES
 
-HEADER_ENTRIES = {
-    "seed",
-    "group",
-    "status",
-    "inputs",
-    "outputs",
-    "attempts",
-    "seconds",
-    "provenance",
-}
+REQUIRED = {"seed", "group", "status", "inputs", "outputs", "attempts", "seconds", "provenance"}
 FAILURE_COLUMNS = ("index", "attempt", "seed", "status", "reason")
 Failure = tuple[int, int, int, str, str]  # in the order of FAILURE_COLUMNS
 
@@ -57,7 +48,7 @@ def read_header(folder: Path, index: int, config_digest: str) -> dict[str, Any]:
         raise DamagedRecord("record of another configuration")
     if header.get("index") != index:
         raise DamagedRecord(f"record of sample {header.get('index')}")
-    if not header.keys() >= HEADER_ENTRIES:
+    if not header.keys() >= REQUIRED:
         raise DamagedRecord("incomplete header")
     return header
 

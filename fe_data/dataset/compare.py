@@ -12,7 +12,6 @@ from fe_data.dataset.table import Table
 from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
 
 ABSOLUTE = ("p_sigma",)  # a fraction that may be 0: its differences are not divided by it
-WIDTHS = (11, 11, 11, 9, 9, 9)  # of the printed columns
 SAME_INPUTS = 1e-9  # distance in the unit box of the inputs
 
 
@@ -41,19 +40,12 @@ class OutputComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A dataset against a reference.
+    """A dataset against a reference."""
 
-    Attributes:
-        outputs: One entry for each output.
-        pairs: Inputs, means and differences of each pair, in the order of the dataset.
-        distance: Largest distance of paired inputs, as a fraction of the input box; 0 when equal.
-        unpaired: Number of reference inputs that no input of the dataset is paired with.
-    """
-
-    outputs: list[OutputComparison]
-    pairs: list[dict[str, Any]]
-    distance: float
-    unpaired: int
+    outputs: list[OutputComparison]  # one entry for each output
+    pairs: list[dict[str, Any]]  # inputs, means and differences, in the order of the dataset
+    distance: float  # largest of paired inputs, as a fraction of the input box; 0 when equal
+    unpaired: int  # number of reference inputs that no input of the dataset is paired with
 
 
 def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[int]]:
@@ -82,17 +74,23 @@ def compare(ours: Table, reference: Table) -> Comparison:
     """
     _require_samples(ours, reference)
     a, b = points(ours), points(reference)
-    distance, nearest = cKDTree(_unit(b.inputs)).query(_unit(a.inputs))
+    low, high = np.transpose(list(INPUT_BOUNDS.values()))
+    unit_a, unit_b = ((table.inputs - low) / (high - low) for table in (a, b))
+    distance, nearest = cKDTree(unit_b).query(unit_a)
     matched = Points(*(values[nearest] for values in b))
     difference = _differences(a.mean, matched.mean)
-    largest = float(distance.max())
+    columns = {
+        "inputs": a.inputs,
+        "reference_inputs": matched.inputs,
+        "replicates": np.column_stack([a.size, matched.size]),
+        "mean": a.mean,
+        "reference_mean": matched.mean,
+        "difference": difference,
+    }
     return Comparison(
-        outputs=[
-            _compare_output(column, values, a, matched)
-            for column, values in enumerate(difference.T)
-        ],
-        pairs=[_pair(number, a, matched, difference) for number in range(len(difference))],
-        distance=0.0 if largest < SAME_INPUTS else largest,
+        outputs=[_compare_output(i, values, a, matched) for i, values in enumerate(difference.T)],
+        pairs=[{k: v[n].tolist() for k, v in columns.items()} for n in range(len(difference))],
+        distance=0.0 if distance.max() < SAME_INPUTS else float(distance.max()),
         unpaired=len(b.inputs) - len(np.unique(nearest)),
     )
 
@@ -116,27 +114,23 @@ def points(table: Table) -> Points:
     _, first, which = np.unique(table.inputs, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     members = [table.outputs[which.ravel() == number] for number in order]
+    mean = np.array([rows.mean(axis=0) for rows in members])
     std = [rows.std(axis=0, ddof=1) if len(rows) > 1 else rows[0] * np.nan for rows in members]
-    return Points(
-        inputs=table.inputs[first[order]],
-        mean=np.array([rows.mean(axis=0) for rows in members]),
-        std=np.array(std),
-        size=np.array([len(rows) for rows in members]),
-    )
+    size = np.array([len(rows) for rows in members])
+    return Points(table.inputs[first[order]], mean, np.array(std), size)
 
 
 def format_comparison(comparison: Comparison) -> str:
     """The comparison as a text table."""
-    lines = [f"{len(comparison.pairs)} pairs of equal inputs"]
+    which = f"{len(comparison.pairs)} pairs of equal inputs"
     if comparison.distance:
         apart = f"up to {comparison.distance:.3g} of the box apart"
-        lines = [f"{len(comparison.pairs)} pairs of nearest inputs, {apart}"]
+        which = f"{len(comparison.pairs)} pairs of nearest inputs, {apart}"
     if comparison.unpaired:
-        lines[0] += f"; {comparison.unpaired} inputs of the reference are not used"
-    titles = zip(("bias", "spread", "worst", "at pair", "CoV", "CoV ref"), WIDTHS, strict=True)
-    lines.append(f"{'output':<10}" + "".join(f"{title:>{width}}" for title, width in titles))
-    lines += [_format_output(output) for output in comparison.outputs]
-    return "\n".join(lines)
+        which += f"; {comparison.unpaired} inputs of the reference are not used"
+    titles = f"{'bias':>11}{'spread':>11}{'worst':>11}{'at pair':>9}{'CoV':>9}{'CoV ref':>9}"
+    rows = [_format_output(output) for output in comparison.outputs]
+    return "\n".join([which, f"{'output':<10}{titles}", *rows])
 
 
 def _compare_output(
@@ -158,34 +152,14 @@ def _compare_output(
 def _scatter(table: Points, column: int) -> float | None:
     """Mean coefficient of variation over the points with replicates and a mean other than 0."""
     use = (table.size > 1) & (table.mean[:, column] != 0)
-    if not use.any():
-        return None
-    return float(np.mean(table.std[use, column] / np.abs(table.mean[use, column])))
-
-
-def _pair(number: int, ours: Points, reference: Points, difference: Floats) -> dict[str, Any]:
-    return {
-        "inputs": ours.inputs[number].tolist(),
-        "reference_inputs": reference.inputs[number].tolist(),
-        "replicates": [int(ours.size[number]), int(reference.size[number])],
-        "mean": ours.mean[number].tolist(),
-        "reference_mean": reference.mean[number].tolist(),
-        "difference": difference[number].tolist(),
-    }
+    ratios = table.std[use, column] / np.abs(table.mean[use, column])
+    return float(np.mean(ratios)) if use.any() else None
 
 
 def _format_output(output: OutputComparison) -> str:
     scale, unit = (100.0, " %") if output.relative else (1.0, "")
-    numbers = "".join(
-        f"{f'{scale * x:+.3f}{unit}':>11}" for x in (output.bias, output.spread, output.worst)
-    )
-    scatter = "".join(
-        f"{'-' if x is None else f'{100 * x:.2f} %':>9}"
-        for x in (output.scatter, output.reference_scatter)
-    )
-    return f"{output.output:<10}{numbers}{output.worst_point:>9}{scatter}"
-
-
-def _unit(inputs: Floats) -> Floats:
-    low, high = np.transpose(list(INPUT_BOUNDS.values()))
-    return np.asarray((inputs - low) / (high - low))
+    numbers = [f"{scale * x:+.3f}{unit}" for x in (output.bias, output.spread, output.worst)]
+    scatter = (output.scatter, output.reference_scatter)
+    a, b = ("-" if x is None else f"{100 * x:.2f} %" for x in scatter)
+    shown = "".join(f"{text:>11}" for text in numbers)
+    return f"{output.output:<10}{shown}{output.worst_point:>9}{a:>9}{b:>9}"

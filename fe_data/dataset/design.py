@@ -54,32 +54,18 @@ class Sample:
 
 @dataclass(frozen=True)
 class Design:
-    """The inputs of a whole dataset; a function of (name, size, seed) or of a design file.
+    """The inputs of a whole dataset; a function of (name, size, seed) or of a design file."""
 
-    Attributes:
-        name: Key of NAMED_DESIGNS, or FILE_DESIGN.
-        seed: Seed of the design and of all fibre arrangements.
-        inputs: (n, 4), in the order and units of INPUT_NAMES.
-        groups: (n,) number of the input of each sample.
-    """
-
-    name: str
-    seed: int
-    inputs: Floats
-    groups: NDArray[np.int64]
+    name: str  # key of NAMED_DESIGNS, or FILE_DESIGN
+    seed: int  # of the design and of all fibre arrangements
+    inputs: Floats  # (n, 4), in the order and units of INPUT_NAMES
+    groups: NDArray[np.int64]  # (n,) number of the input of each sample
 
     def __len__(self) -> int:
         return len(self.inputs)
 
     def sample(self, index: int) -> Sample:
-        """One sample of this design.
-
-        Args:
-            index: Row of the dataset.
-
-        Returns:
-            The inputs of that row, with the seed of its fibre arrangement.
-        """
+        """Inputs of one row of the dataset, with the seed of its fibre arrangement."""
         inputs = Inputs(*self.inputs[index].tolist())
         return Sample(index, int(self.groups[index]), seed_of(self.name, self.seed, index), inputs)
 
@@ -97,7 +83,7 @@ def digest_inputs(inputs: Floats, groups: NDArray[np.int64]) -> str:
 
 def seed_of(name: str, seed: int, index: int) -> int:
     """Seed in [0, 2**63) of the fibre arrangement of one sample, shared with no other design."""
-    return _draw_seed(np.random.SeedSequence(_entropy(name, seed), spawn_key=(index,)))
+    return _draw_seed(np.random.SeedSequence((seed, zlib.crc32(name.encode())), spawn_key=(index,)))
 
 
 def retry_seed(seed: int) -> int:
@@ -132,7 +118,7 @@ def named_design(
     repeats = require_integer("microstructures", repeats, 1, MAX_SAMPLES // count)
     sampler = qmc.LatinHypercube(len(INPUT_NAMES))
     # Set, not passed: newer versions of SciPy draw from a child of a generator that is passed.
-    sampler.rng = np.random.default_rng(np.random.SeedSequence(_entropy(name, seed)))
+    sampler.rng = np.random.default_rng(np.random.SeedSequence((seed, zlib.crc32(name.encode()))))
     unit = sampler.random(count)
     if spec.distribution == "beta":
         a, b = np.transpose(BETA_SHAPES)
@@ -166,10 +152,6 @@ def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> 
     repeats = require_integer("microstructures", microstructures, 1, MAX_SAMPLES // len(points))
     points, groups = np.repeat(points, repeats, axis=0), np.repeat(groups, repeats)
     return Design(FILE_DESIGN, seed, points, groups)
-
-
-def _entropy(name: str, seed: int) -> tuple[int, int]:
-    return seed, zlib.crc32(name.encode())
 
 
 def _draw_seed(sequence: np.random.SeedSequence) -> int:

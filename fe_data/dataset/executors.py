@@ -24,14 +24,10 @@ from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoo
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 60  # before a worker without work ends
 # One thread per worker: samples keep the cores busy, and threaded sums differ in their last bits.
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-)
+THREAD_VARIABLES = ["VECLIB_MAXIMUM_THREADS"]
+THREAD_VARIABLES += [
+    f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR")
+]
 
 # Gives the results of a function for many tasks, in the order in which they are ready.
 Runner = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]

@@ -9,18 +9,9 @@ from typing import NoReturn, TextIO
 
 from tqdm import tqdm
 
-from fe_data.dataset import collection, executors, record, storage
+from fe_data.dataset import collection, executors, record, storage, worker
 from fe_data.dataset.design import Design, Sample, require_integer
 from fe_data.dataset.executors import WorkerDied
-from fe_data.dataset.worker import (
-    MAX_ATTEMPTS,
-    Attempt,
-    Job,
-    Simulator,
-    Task,
-    attempt_seed,
-    encode_result,
-)
 from fe_data.geometry.microstructure import require_packable
 from fe_data.settings import Settings
 from fe_data.sparse.solver import chosen_solver
@@ -41,21 +32,13 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Summary:
-    """How a run ended.
+    """How a run ended."""
 
-    Attributes:
-        simulated: Number of samples that were simulated in this run.
-        counts: Number of samples by status: of all shards when all are there, else of this one.
-        missing: Samples of other shards without a usable record, and why.
-        unreadable: Samples of this run without a usable record, and why.
-        table_written: Whether all samples are there, so that the table was written.
-    """
-
-    simulated: int
-    counts: dict[str, int]
-    missing: dict[int, str]
-    unreadable: dict[int, str]
-    table_written: bool
+    simulated: int  # number of samples that were simulated in this run
+    counts: dict[str, int]  # samples by status: of all shards when all are there, else of this one
+    missing: dict[int, str]  # samples of other shards without a usable record, and why
+    unreadable: dict[int, str]  # samples of this run without a usable record, and why
+    table_written: bool  # all samples are there
 
 
 def generate(
@@ -66,7 +49,7 @@ def generate(
     jobs: int = 1,
     shard: tuple[int, int] = (1, 1),
     dask: str | None = None,
-    simulator: Simulator | None = None,
+    simulator: worker.Simulator | None = None,
     retry_failed: bool = False,
     silent: bool = False,
 ) -> Summary:
@@ -101,7 +84,7 @@ def generate(
     _require_packable(design, settings)
     chosen_solver()  # refuses an unknown one
     config = storage.configuration(design, settings)
-    job = Job(settings, config["digest"], simulator)
+    job = worker.Job(settings, config["digest"], simulator)
     indices = range(shard[0] - 1, len(design), shard[1])
     storage.open_folder(folder, config)
     with storage.locked(folder, shard):
@@ -136,7 +119,7 @@ class _Run:
 
     design: Design
     folder: Path
-    job: Job
+    job: worker.Job
     jobs: int
     dask: str | None
     total: int
@@ -149,31 +132,32 @@ class _Run:
             return
         done = self.total - len(pending)
         self.progress = progress_bar(self.total, done, sys.stderr, silent=self.silent)
-        with self.progress, self._stops_in_one_sentence(), self._workers() as run:
-            self._run_all(run)
+        dask, local = executors.dask_workers, executors.local_workers
+        workers = local(self.jobs) if self.dask is None else dask(self.dask)
+        with self.progress, self._stops_in_one_sentence(), workers as run:
+            while self.remaining:
+                try:
+                    tasks = [worker.Task(self.design.sample(i)) for i in self.remaining]
+                    self._run_tasks(run, tasks)
+                except WorkerDied as death:
+                    for task in death.tasks:
+                        self._run_alone(run, task.sample)
 
-    def _run_all(self, run: executors.Runner) -> None:
-        while self.remaining:
-            try:
-                self._run_tasks(run, [Task(self.design.sample(i)) for i in self.remaining])
-            except WorkerDied as death:
-                for task in death.tasks:
-                    self._run_alone(run, task.sample)
-
-    def _run_tasks(self, run: executors.Runner, tasks: list[Task]) -> None:
+    def _run_tasks(self, run: executors.Runner, tasks: list[worker.Task]) -> None:
         for index, _, data in run(self.job, tasks):
             self._save(index, data)
 
     def _run_alone(self, run: executors.Runner, sample: Sample) -> None:
         """Simulate a sample that may kill its worker; two deaths alone are a failed attempt."""
-        failed: list[Attempt] = []
-        for attempt in range(MAX_ATTEMPTS):
+        failed: list[worker.Attempt] = []
+        for attempt in range(worker.MAX_ATTEMPTS):
             for _ in range(DEATHS_OF_A_SAMPLE):
                 with contextlib.suppress(WorkerDied):
-                    self._run_tasks(run, [Task(sample, tuple(failed))])
+                    self._run_tasks(run, [worker.Task(sample, tuple(failed))])
                     return
-            failed.append(Attempt(attempt_seed(sample, attempt), "the worker process died"))
-        index, _, data = encode_result(self.job, sample, failed, None, 0.0)
+            seed = worker.attempt_seed(sample, attempt)
+            failed.append(worker.Attempt(seed, "the worker process died"))
+        index, _, data = worker.encode_result(self.job, sample, failed, None, 0.0)
         self._save(index, data)
 
     def _save(self, index: int, data: bytes) -> None:
@@ -181,11 +165,6 @@ class _Run:
             record.write_atomic(storage.record_path(self.folder, index), data)
             del self.remaining[index]
         self.progress.update()
-
-    def _workers(self) -> contextlib.AbstractContextManager[executors.Runner]:
-        if self.dask is None:
-            return executors.local_workers(self.jobs)
-        return executors.dask_workers(self.dask)
 
     @contextlib.contextmanager
     def _stops_in_one_sentence(self) -> Iterator[None]:

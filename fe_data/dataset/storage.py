@@ -71,15 +71,12 @@ def open_folder(folder: Path, config: dict[str, Any]) -> None:
         present = None  # absent or damaged: the records tell whose they are
     if present is None:
         if not _holds_own_records(folder, config) and files:
-            raise ValueError(
-                f"{folder} holds {files[0]}, which is not of a dataset folder: choose another --out"
-            )
+            what = f"{files[0]}, which is not of a dataset folder"
+            raise ValueError(f"{folder} holds {what}: choose another --out")
         record.write_atomic(folder / CONFIG, (json.dumps(config, indent=2) + "\n").encode())
     elif present["digest"] != config["digest"]:
-        raise ValueError(
-            f"{folder} holds samples of another configuration ({_difference(present, config)}): "
-            "choose another --out"
-        )
+        what = f"samples of another configuration ({_difference(present, config)})"
+        raise ValueError(f"{folder} holds {what}: choose another --out")
 
 
 def load_config(folder: Path) -> dict[str, Any]:
@@ -157,9 +154,8 @@ def _holds_own_records(folder: Path, config: dict[str, Any]) -> bool:
             continue
         if header.get("config") == config["digest"]:
             return True
-        raise ValueError(
-            f"{folder} holds samples of another configuration ({path.name}): choose another --out"
-        )
+        what = f"samples of another configuration ({path.name})"
+        raise ValueError(f"{folder} holds {what}: choose another --out")
     return False
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, Inputs
 
 Numbers = NDArray[np.int64]
 Row = dict[str, str]
-Parse = Callable[[Callable[[str, str], Any], str, str | None, Any], Any]
 COLUMNS = ("index", "seed", "group", *INPUT_NAMES, *OUTPUT_NAMES, "status")
 STATUSES = ("ok", "retried", "failed")
 MAX_PROBLEMS = 20  # listed in one message; the rest is counted
@@ -29,25 +29,15 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """Samples with outputs; samples that failed are only counted.
+    """Samples with outputs; samples that failed are only counted."""
 
-    Attributes:
-        index: (n,) number of the sample; the row where a file has no such column.
-        seed: (n,) seed of the fibre arrangement; -1 where a file has no such column.
-        group: (n,) number of the input; the index where a file has no such column.
-        inputs: (n, 4), in the order and units of INPUT_NAMES.
-        outputs: (n, 5), in the order and units of OUTPUT_NAMES.
-        status: (n,) "ok" or "retried".
-        failed: (m,) index of every sample without outputs.
-    """
-
-    index: Numbers
-    seed: Numbers
-    group: Numbers
-    inputs: Floats
-    outputs: Floats
-    status: NDArray[np.str_]
-    failed: Numbers
+    index: Numbers  # (n,) number of the sample; the row where a file has no such column
+    seed: Numbers  # (n,) seed of the fibre arrangement; -1 where a file has no such column
+    group: Numbers  # (n,) number of the input; the index where a file has no such column
+    inputs: Floats  # (n, 4), in the order and units of INPUT_NAMES
+    outputs: Floats  # (n, 5), in the order and units of OUTPUT_NAMES
+    status: NDArray[np.str_]  # (n,) "ok" or "retried"
+    failed: Numbers  # (m,) index of every sample without outputs
 
     def __len__(self) -> int:
         return len(self.index)
@@ -72,7 +62,7 @@ def load_table(path: Path) -> Table:
     """
     rows = _read(path, (*INPUT_NAMES, *OUTPUT_NAMES), ("index", "seed", "group", "status"))
     problems = _Problems(path)
-    samples = [_sample(problems.of(line), row, n) for n, (line, row) in enumerate(rows)]
+    samples = [_sample(partial(problems.parse, *row), n) for n, row in enumerate(rows)]
     first_line: dict[int, int] = {}
     for (line, _), sample in zip(rows, samples, strict=True):
         if (first := first_line.setdefault(sample["index"], line)) != line:
@@ -105,9 +95,8 @@ def load_inputs(path: Path) -> tuple[Floats, Numbers]:
     points, groups = [], []
     first_of_group: dict[int, tuple[int, list[float | None]]] = {}
     for number, (line, row) in enumerate(_read(path, INPUT_NAMES, ("group",))):
-        parse = problems.of(line)
-        point = [parse(_input, name, row[name], None) for name in INPUT_NAMES]
-        group = parse(_integer, "group", row.get("group"), number)
+        point = [problems.parse(line, row, _input, name) for name in INPUT_NAMES]
+        group = problems.parse(line, row, _integer, "group", number)
         first_line, first = first_of_group.setdefault(group, (line, point))
         if None not in point and None not in first and point != first:
             problems.add(line, f"group = {group} has other inputs than in line {first_line}")
@@ -127,19 +116,15 @@ class _Problems:
     def add(self, line: int, text: str) -> None:
         self.found.append(f"line {line}: {text}")
 
-    def of(self, line: int) -> Parse:
-        """A function that parses an entry of this line; a missing or bad entry gives a default."""
-
-        def parse(
-            kind: Callable[[str, str], Any], name: str, text: str | None, default: Any
-        ) -> Any:
-            try:
-                return default if text is None else kind(name, text)
-            except ValueError as error:
-                self.add(line, str(error))
-                return default
-
-        return parse
+    def parse(
+        self, line: int, row: Row, kind: Callable[[str, str], Any], name: str, default: Any = None
+    ) -> Any:
+        """Value of an entry; the default where the entry is bad or the file has no such column."""
+        try:
+            return kind(name, row[name]) if name in row else default
+        except ValueError as error:
+            self.add(line, str(error))
+            return default
 
     def raise_if_any(self) -> None:
         if self.found:
@@ -162,9 +147,8 @@ def _read(path: Path, required: Sequence[str], optional: Sequence[str]) -> list[
                     raise TableError(f"{path}, line {reader.line_num}: {numbers}")
                 row = {name: entries[column].strip() for name, column in wanted.items()}
                 rows.append((reader.line_num, row))
-    except UnicodeDecodeError as error:
-        place = f"byte {error.start} of a block"
-        raise TableError(f"{path} is not a text file in UTF-8 ({place})") from None
+    except UnicodeDecodeError:
+        raise TableError(f"{path} is not a text file in UTF-8") from None
     except csv.Error as error:
         raise TableError(f"{path} is not a CSV file: {error}") from None
     if not rows:
@@ -176,27 +160,24 @@ def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str
     header = [entry.strip() for entry in entries]
     if not any(header):
         raise TableError(f"{path} is empty: expected a header with {', '.join(required)}")
-    missing = [name for name in required if name not in header]
-    if missing:
-        raise TableError(
-            f"{path}, line 1: column {', '.join(missing)} is missing in {','.join(header)!r:.300}"
-        )
-    twice = sorted({name for name in header if name and header.count(name) > 1})
-    if twice:
+    if missing := ", ".join(name for name in required if name not in header):
+        found = ",".join(header)
+        raise TableError(f"{path}, line 1: column {missing} is missing in {found!r:.300}")
+    if twice := sorted({name for name in header if name and header.count(name) > 1}):
         raise TableError(f"{path}, line 1: column {', '.join(twice)} appears twice")
     return header
 
 
-def _sample(parse: Parse, row: Row, number: int) -> dict[str, Any]:
-    status = parse(_status, "status", row.get("status"), "ok")
-    index = parse(_integer, "index", row.get("index"), number)
+def _sample(parse: Callable[..., Any], number: int) -> dict[str, Any]:
+    status = parse(_status, "status", "ok")
+    index = parse(_integer, "index", number)
     output = _nothing if status == "failed" else _float
     return {
         "index": index,
-        "seed": parse(_integer, "seed", row.get("seed"), -1),
-        "group": parse(_integer, "group", row.get("group"), index),
-        "inputs": [parse(_input, name, row[name], None) for name in INPUT_NAMES],
-        "outputs": [parse(output, name, row[name], None) for name in OUTPUT_NAMES],
+        "seed": parse(_integer, "seed", -1),
+        "group": parse(_integer, "group", index),
+        "inputs": [parse(_input, name) for name in INPUT_NAMES],
+        "outputs": [parse(output, name) for name in OUTPUT_NAMES],
         "status": status,
     }
 

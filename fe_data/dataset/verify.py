@@ -38,11 +38,8 @@ def _check_files(
 ) -> list[str]:
     """Whether the files made from the records are what the records give."""
     texts = collection.table_texts(config, found)
-    problems = [
-        problem
-        for name, text in texts.items()
-        if (problem := _check_text(folder / name, text, incomplete))
-    ]
+    checked = (_check_text(folder / name, text, incomplete) for name, text in texts.items())
+    problems = list(filter(None, checked))
     if storage.FAILURES not in texts and (folder / storage.FAILURES).exists() and not incomplete:
         problems.append(f"{storage.FAILURES}: no attempt failed")
     return problems
