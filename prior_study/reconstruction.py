@@ -1,7 +1,4 @@
-"""From weight priors back to functions, and how far those are from the functional prior.
-
-Source: section 2.2.2 of the paper, Fig. 4; the distances are added here.
-"""
+"""From weight priors back to functions (section 2.2.2, Fig. 4), and how far off they are."""
 
 from dataclasses import dataclass
 
@@ -51,16 +48,8 @@ class Distance:
 
 
 def distance(found: Moments, true: Moments) -> Distance:
-    """Measure how far functions are from a functional prior, by their moments.
-
-    Args:
-        found: Moments of the functions.
-        true: Moments of the functional prior, on the same grid.
-
-    Returns:
-        Distances, zero for equal moments. Source: Gelbrich (1990) for the Wasserstein distance.
-    """
-    # The trace of the root of C0^½ C C0^½ is the sum of the singular values of R0ᵀ R.
+    """Distance of functions from a prior, by moments on the same grid; zero for equal moments."""
+    # Gelbrich (1990); the trace of the root of C0^½ C C0^½ sums the singular values of R0ᵀ R.
     roots = covariance_root(true.covariance).T @ covariance_root(found.covariance)
     fidelity = np.linalg.svd(roots, compute_uv=False).sum()
     traces = np.trace(found.covariance) + np.trace(true.covariance)
@@ -82,10 +71,8 @@ def half_widths(functions: np.ndarray) -> np.ndarray:
 
 
 def width_error(found: np.ndarray, true: np.ndarray) -> float:
-    """Root mean square of log(w / w0) of half widths: w of functions (K, n), w0 (n,) the true ones.
-
-    A few functions that are far out do not change it. It is log 2 = 0.69 for twice or half w0.
-    """
+    """Root mean square of log(w / w0) of half widths, w of functions (K, n): log 2 for twice w0."""
+    # A few functions that are far out change neither quantile.
     ratio = np.log(half_widths(found) / true)
     return float(np.sqrt(np.mean(ratio**2)))
 

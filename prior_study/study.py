@@ -69,15 +69,7 @@ class Study:
 
 
 def run(config: StudyConfig, progress: bool = False) -> Study:
-    """Run the study.
-
-    Args:
-        config: Priors, sizes and seed, which alone determine the result.
-        progress: Whether to show progress bars.
-
-    Returns:
-        The results of each prior.
-    """
+    """Run the study; priors, sizes and seed alone determine the result."""
     return Study(config, {name: _study_prior(name, config, progress) for name in config.priors})
 
 
@@ -122,12 +114,7 @@ def pretrain(name: str, config: StudyConfig, progress: bool = False) -> Pretrain
 
 
 def save(study: Study, path: Path) -> None:
-    """Write a study as one .npz file of plain arrays.
-
-    Args:
-        study: From `run`.
-        path: The file, in a folder that exists.
-    """
+    """Write a study as one .npz file of plain arrays, in a folder that exists."""
     arrays = {"format": np.array(FORMAT), "config": np.array(json.dumps(asdict(study.config)))}
     for name, result in study.results.items():
         for part in fields(result):
@@ -139,17 +126,7 @@ def save(study: Study, path: Path) -> None:
 
 
 def load(path: Path) -> Study:
-    """Read a study from a file.
-
-    Args:
-        path: A file that `save` wrote.
-
-    Returns:
-        The study.
-
-    Raises:
-        ValueError: If the file is no study or one of another format.
-    """
+    """Read a study from a file that `save` wrote; ValueError for another file or format."""
     with np.load(path, allow_pickle=False) as arrays:
         if "format" not in arrays or int(arrays["format"]) != FORMAT:
             raise ValueError(f"{path} is not a study of format {FORMAT}")

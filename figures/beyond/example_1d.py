@@ -4,17 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from figures.beyond import weights
 from figures.beyond.scores import distance_to
-from figures.beyond.weights import (
-    METHODS,
-    PAPER,
-    SMOOTH,
-    Data,
-    Method,
-    pretrained,
-    train_functions,
-    train_weights,
-)
+from figures.beyond.weights import METHODS, PAPER, SMOOTH, Data, Method, pretrained
 from figures.example_1d import ensembles
 from figures.pipeline.settings import Beyond
 from figures.scores import seeds_of
@@ -42,10 +34,7 @@ def epochs_of(method: Method, lengthscale: float) -> int:
 
 
 def run_example(lengthscale: float, settings: Beyond, seed: int) -> dict[str, Curves]:
-    """Every method once under a prior, those in weight space from one pre-training.
-
-    "sampled" are draws from the exact posterior, "exact" is that posterior.
-    """
+    """Curves by every method under a prior; "sampled" are draws from the posterior, "exact"."""
     X, y = ensembles.load_data()
     data = Data(X, y[:, None], np.array([ensembles.NOISE]))
     exact = ensembles.exact_posterior(lengthscale)
@@ -60,13 +49,13 @@ def run_example(lengthscale: float, settings: Beyond, seed: int) -> dict[str, Cu
         for number, network in ((settings.example_pretrained, PAPER), (count, SMOOTH))
     )
     members = {
-        name: train_weights(
+        name: weights.train_weights(
             method, networks, data, n_members=count, seed=seed, resampling="likelihood",
             epochs=scaled(epochs_of(method, lengthscale)),
         )
         for name, method in METHODS.items()
     }  # fmt: skip
-    members["function"] = train_functions(smooth, data, settings.function_points, seed)
+    members["function"] = weights.train_functions(smooth, data, settings.function_points, seed)
     samples = {name: each.sample(ensembles.GRID)[:, :, 0] for name, each in members.items()}
     samples["sampled"] = np.random.default_rng(seed).multivariate_normal(
         exact.mean, exact.covariance, count, method="eigh"

@@ -4,19 +4,9 @@ import time
 from collections.abc import Mapping
 
 from bnn import GaussianProcessPrior, Pretrained
+from figures.beyond import weights
 from figures.beyond.problems import Problem
-from figures.beyond.weights import (
-    CORE,
-    METHODS,
-    PAPER,
-    SMOOTH,
-    Method,
-    block,
-    diagnostics,
-    pretrained,
-    train_functions,
-    train_weights,
-)
+from figures.beyond.weights import CORE, METHODS, PAPER, SMOOTH, Method, pretrained
 from figures.pipeline.settings import Beyond
 from figures.scores import Interval, over_repeats, seeds_of
 
@@ -57,10 +47,10 @@ def weight_numbers(
 ) -> Numbers:
     """Train in weight space; scores, distance to the exact posterior and diagnostics."""
     epochs = settings.converged_epochs if method.converged else settings.epochs
-    members = train_weights(
+    members = weights.train_weights(
         method, networks, problem.data, n_members=settings.n_members, epochs=epochs, seed=seed
     )
-    return problem.numbers(members.sample(problem.test.X)) | diagnostics(members, networks)
+    return problem.numbers(members.sample(problem.test.X)) | weights.diagnostics(members, networks)
 
 
 def function_numbers(
@@ -68,7 +58,7 @@ def function_numbers(
 ) -> Numbers:
     """Train in function space; scores, distance to an exact posterior and wall time."""
     started = time.perf_counter()
-    members = train_functions(networks, problem.data, settings.function_points, seed)
+    members = weights.train_functions(networks, problem.data, settings.function_points, seed)
     seconds = time.perf_counter() - started
     return problem.numbers(members.sample(problem.test.X), exact) | {"seconds": seconds}
 
@@ -82,11 +72,7 @@ def evidence_numbers(problem: Problem, settings: Beyond, seed: int) -> Numbers:
 def run_repeat(
     problems: Mapping[str, Problem], settings: Beyond, seed: int, small: bool = True
 ) -> dict[str, dict[str, Numbers]]:
-    """Every method once, from one pre-training for each prior: training set → method → numbers.
-
-    The first training set sees every method, the others those of CORE and the functional ones;
-    `small` is whether the paper's network is anchored in function space too, which takes longest.
-    """
+    """Every method once, from one pre-training for each prior: training set → method → numbers."""
     first = next(iter(problems))
     paper, networks = problems[first].paper, networks_for_weights(problems[first], settings, seed)
     started = time.perf_counter()
@@ -96,7 +82,7 @@ def run_repeat(
     for name, problem in problems.items():
         chosen = METHODS if name == first else CORE
         row = {m: weight_numbers(METHODS[m], networks, problem, settings, seed) for m in chosen}
-        if name == first and small:
+        if name == first and small:  # the paper's network in function space takes longest
             papers = networks_for_functions(paper, settings, seed, PAPER)
             row["function_small"] = function_numbers(papers, problem, settings, seed)
         row["function"] = function_numbers(smooth, problem, settings, seed) | seconds
@@ -121,16 +107,14 @@ def run_repeats(
 
 
 def run_spans(problem: Problem, settings: Beyond, seed: int) -> list[dict[str, Numbers]]:
-    """The published method with more and more networks behind its weight prior, "K = ..." each.
-
-    All networks come from one pre-training; each repeat trains a block of its own.
-    """
+    """The published method with more and more networks behind its weight prior, "K = ..." each."""
     pool = networks_for_weights(problem, settings, seed, max(settings.spans))
     found = []
     for repeat, each in enumerate(seeds_of(seed, settings.repeats)):
+        # Of the one pre-training, each repeat trains a block of its own.
         first, row = repeat * settings.n_members, {}
         for count in settings.spans:
-            networks = block(pool, first, count)
+            networks = weights.block(pool, first, count)
             row[f"K = {count}"] = weight_numbers(PUBLISHED, networks, problem, settings, each)
         found.append(row)
     return found

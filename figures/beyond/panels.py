@@ -28,10 +28,7 @@ def _colour(method: str) -> str:
 def methods(
     rows: Mapping[str, Mapping[str, Spread]], exact: Mapping[str, Mapping[str, float]]
 ) -> Figure:
-    """RMSE, miscalibration and ELPPD of every method, with the exact posteriors as lines.
-
-    Dots are means with 95 % intervals, ticks the single seeds.
-    """
+    """Scores of every method: means with 95 % intervals, ticks for seeds; exact ones as lines."""
     figure, panels = plt.subplots(1, 3, figsize=(11, 0.27 * len(rows) + 1.3), sharey=True)
     for axes, score in zip(panels, COMPARED, strict=True):
         for y, (method, row) in enumerate(rows.items()):

@@ -15,11 +15,7 @@ from figures.beyond.weights import Data
 from figures.materials.problem import FEATURES, OUTPUT_SCALING, load_designs
 
 # Linear means whose evidence is compared: features, intercept. The first is the paper's.
-MEANS = {
-    "θ·vf": ((0,), False),
-    "θ·vf + constant": ((0,), True),
-    "θ·x + constant": (None, True),
-}
+MEANS = {"θ·vf": ((0,), False), "θ·vf + constant": ((0,), True), "θ·x + constant": (None, True)}
 REPLICATE_DESIGNS = ("replicates", "noise")
 LONG = 10.0  # a length scale of five ranges of its input, over which the kernel falls by 2 %
 

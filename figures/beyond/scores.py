@@ -33,11 +33,9 @@ def exact_scores(
 def _scores(
     observed: np.ndarray, mean: np.ndarray, std: np.ndarray, noise: np.ndarray, density: float
 ) -> dict[str, float]:
-    """The scores, from the moments of a prediction (n, 5) and its ELPPD in scaled units.
-
-    RMSE and CRPS are in scaled units, the ELPPD is joint over outputs and in physical units. The
-    miscalibration is epistemic, as published; CRPS and coverage are those of Gaussians with noise.
-    """
+    """The scores, from the moments of a prediction (n, 5) and its ELPPD in scaled units."""
+    # The miscalibration is epistemic, as published; CRPS and coverage are those of Gaussians with
+    # noise. RMSE and CRPS stay scaled; the ELPPD is joint over outputs and in physical units.
     return {
         "rmse": rmse(observed, mean),
         "miscalibration": miscalibration_area(observed, mean, std),

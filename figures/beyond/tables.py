@@ -160,10 +160,7 @@ def _noise_tables(results: Results) -> list[Table]:
 
 
 def methods_table(metrics: Mapping[str, Mapping[str, Any]]) -> str:
-    """Every method on the first training set of each run, beside what the paper prints: Markdown.
-
-    Keys are words for the runs; the paper's columns are those of the first.
-    """
+    """Every method on the first training set of each run (its name → metrics), as Markdown."""
     rows = {words: _rows_of(run, next(iter(run["rows"]))) for words, run in metrics.items()}
     paper = load_published()["table_3"]["rows"]["outd_anchored"]
     printed = [str(paper[name]).replace("-", "−") for name in COMPARED]

@@ -70,10 +70,8 @@ def train_weights(
     method: Method, networks: bnn.Pretrained, data: Data,
     *, n_members: int, epochs: int, seed: int, resampling: str = "bootstrap",
 ) -> bnn.Members:  # fmt: skip
-    """Train the first networks to data; all of them are behind the weight prior.
-
-    Methods with equal seeds share resampled data, minibatches and random starts.
-    """
+    """Train the first networks to data; all of them are behind the weight prior."""
+    # Methods with equal seeds share resampled data, minibatches and random starts.
     return bnn.anchor(
         networks, data.X, data.y, noise=data.noise, n_members=n_members,
         regulariser=method.regulariser,
@@ -84,10 +82,7 @@ def train_weights(
 
 
 def train_functions(networks: bnn.Pretrained, data: Data, points: int, seed: int) -> bnn.Members:
-    """Anchor networks in function space, compared at so many points beside the training inputs.
-
-    Members need not all arrive: their distance to the posterior is shown.
-    """
+    """Anchor networks in function space at so many points; members need not all arrive."""
     settings = bnn.FunctionAnchoring(points=points)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

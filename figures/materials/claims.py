@@ -25,11 +25,8 @@ def prior_mean_table(test_set: Samples, theta: np.ndarray) -> dict[str, float]:
 def claims(
     rows: Mapping[str, Any], explained: Mapping[str, float], n_train: Mapping[str, int]
 ) -> list[Claim]:
-    """Claims that the rows allow; None where repeats leave the sign of a difference open.
-
-    The rows come from `surrogate.score_rows`, what is explained from `prior_mean_table`; `n_train`
-    is the number of cells of each training set.
-    """
+    """Claims that the rows allow; None where repeats leave the sign of a difference open."""
+    # From `surrogate.score_rows` and `prior_mean_table`; n_train: cells of each training set.
     prior = Claim(
         "Fig. 11",
         "The prior mean is highly informative for ν_eff and less so for c_eff: R² on the test "

@@ -33,10 +33,7 @@ def coefficients_of_variation(table: Table) -> pd.DataFrame:
 
 
 def noise_table(table: Table) -> dict[str, dict[str, float]]:
-    """Pooled standard deviation within groups in % of mid-range, as the paper's noise model.
-
-    For each output the mean and its standard error, that of the mean variance over groups.
-    """
+    """Pooled standard deviation within groups and its standard error, % of mid-range, by output."""
     groups = _groups(table)
     variances = groups.var()
     deviation = np.sqrt(np.average(variances, axis=0, weights=groups.size() - 1))
@@ -46,11 +43,8 @@ def noise_table(table: Table) -> dict[str, dict[str, float]]:
 
 
 def mutual_information(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Mutual information of each input with each output, (n_in, n_out) [nats].
-
-    The estimator of Kraskov et al. (2004) in scikit-learn. It adds a little noise to break ties;
-    its seed is fixed.
-    """
+    """Mutual information of inputs with outputs, (n_in, n_out) [nats], by Kraskov et al. (2004)."""
+    # A little noise, of a fixed seed, breaks ties.
     options = {"n_neighbors": NEIGHBOURS, "random_state": 0}
     return np.transpose([mutual_info_regression(inputs, y, **options) for y in outputs.T])
 

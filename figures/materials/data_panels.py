@@ -89,10 +89,7 @@ def histograms(designs: Mapping[str, Table]) -> Figure:
 
 @plt.style.context(STYLE)
 def scatter(table: Table) -> Figure:
-    """Fig. 10: outputs of cells that differ in their random arrangement alone.
-
-    Each group has a colour and a marker; titles give the scatter in the unit of the noise model.
-    """
+    """Fig. 10: outputs of cells that differ in their random arrangement alone, group by group."""
     noise = noise_table(table)
     figure, panels = plt.subplots(1, len(OUTPUT_NAMES), figsize=(13.4, 3.2))
     for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):

@@ -146,11 +146,7 @@ def parity_limits(predictions: Sequence[Prediction]) -> np.ndarray:
 
 @plt.style.context(STYLE)
 def calibration(repeats: Sequence[Mapping[str, Prediction]], methods: Mapping[str, str]) -> Figure:
-    """Fig. 14: observed against expected cumulative probability, one panel for each output.
-
-    Lines are means over repeats, shaded ± 1 standard deviation, for each legend entry → method. A
-    well calibrated prediction lies on the diagonal.
-    """
+    """Fig. 14: observed against expected probability, mean ± std over repeats, for each method."""
     figure, panels = plt.subplots(1, len(LABELS), figsize=(13.4, 3.2))
     for label, method in methods.items():
         own = [repeat[method] for repeat in repeats]

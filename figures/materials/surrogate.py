@@ -43,10 +43,7 @@ class Prediction:
         return self.samples.std(axis=0)
 
     def scores(self) -> dict[str, float]:
-        """RMSE, miscalibration and ELPPD over all outputs, as the published ones were computed.
-
-        Coverage is the share of values inside mean ± 2 epistemic standard deviations.
-        """
+        """RMSE, miscalibration, ELPPD and coverage over all outputs, as published."""
         return {
             "rmse": rmse(self.observed, self.mean),
             "miscalibration": miscalibration_area(self.observed, self.mean, self.std),
@@ -73,11 +70,7 @@ class Prediction:
 def train(
     cases: Cases, test_set: Samples, theta: np.ndarray, settings: Surrogate, seed: int
 ) -> dict[str, Prediction]:
-    """Pre-train once, then train on each training set and predict the test set.
-
-    With the slopes θ of the prior mean, (5,), from `problem.fit_theta`. The predictions are
-    "prior", of the ensemble before it sees data, then CASE_anchored, and outd_vanilla.
-    """
+    """Pre-train once, then train on each training set and predict the test set."""
     common: dict[str, Any] = {
         "hidden": HIDDEN,
         "n_members": settings.n_members,

@@ -43,11 +43,9 @@ def offered(package: str) -> set[str]:
 
 
 def imported_names(code: str, package: str = "") -> set[str]:
-    """Dotted names that may be modules in the import statements of a source text.
-
-    `from a import b` gives a and a.b, since b may be a module or an object of a; `from .` refers
-    to the package, and is left out without one.
-    """
+    """Dotted names that may be modules in the import statements of a source text."""
+    # `from a import b` gives a and a.b, since b may be a module or an object of a; `from .` refers
+    # to the package, and is left out without one.
     names: set[str] = set()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):

@@ -1,8 +1,4 @@
-"""Execute a notebook with parameters: python -m figures.pipeline.run_notebook NAME -p seed 3.
-
-Only the variables of the cell tagged `parameters` can be set. The executed notebook and its HTML
-go to OUT_DIR/notebooks.
-"""
+"""Execute a notebook into OUT_DIR: python -m figures.pipeline.run_notebook NAME -p seed 3."""
 
 import argparse
 import ast

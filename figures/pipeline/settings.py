@@ -1,7 +1,4 @@
-"""Sections of a profile: what each notebook simulates and trains; defaults are the paper's sizes.
-
-A refusal is one sentence that names the field, the value and what is allowed instead.
-"""
+"""Sections of a profile: what each notebook simulates and trains, by default as in the paper."""
 
 import reprlib
 from collections.abc import Mapping

@@ -1,8 +1,4 @@
-"""Write the page of a run: python -m figures.report.page quick figures/quick.
-
-The page is one file: pictures are inlined, so that it can be sent and printed; the executed
-notebooks lie beside it.
-"""
+"""Write the page of a run, one file: python -m figures.report.page quick figures/quick."""
 
 import argparse
 import base64

@@ -1,7 +1,4 @@
-"""Tables of the READMEs, made from a run's metrics files: python -m figures.report.summary --write.
-
-The READMEs hold them between comments, so that a test can tell when they are out of date.
-"""
+"""Generated tables of the READMEs, from metrics: python -m figures.report.summary --write."""
 
 import argparse
 import json
@@ -105,10 +102,7 @@ def blocks(runs: Mapping[str, Mapping[str, Any]]) -> dict[Path, dict[str, str]]:
             "map": map_table(items["full"]),
             "runtime": runtime_table(runs["full"]),
         },
-        BNN_README: {
-            "methods": methods_table(beyond),
-            "cases": cases_table(runs["full"][BEYOND]),
-        },
+        BNN_README: {"methods": methods_table(beyond), "cases": cases_table(runs["full"][BEYOND])},
     }
 
 
