@@ -1,7 +1,5 @@
 """Seeds: every random draw is addressed by (random_state, purpose, member)."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 import numpy as np

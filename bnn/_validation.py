@@ -1,7 +1,5 @@
 """Checks of hyper-parameters and arrays, each with an exact message."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """The aleatory noise Σ_noise, given as a scalar, per output, or as a matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

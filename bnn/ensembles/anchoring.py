@@ -1,7 +1,5 @@
 """Anchoring in weight space, Algorithm 2: the function and the scikit-learn estimator."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the estimators share: data checks, predictions, saving."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Training members to data, for Algorithms 1 and 2."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Anchoring in function space: networks that follow draws from the posterior."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

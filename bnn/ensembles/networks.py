@@ -1,7 +1,5 @@
 """Trained networks and what they were trained to: the state of every ensemble."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, fields
 from typing import Any, Self

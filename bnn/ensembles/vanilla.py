@@ -1,7 +1,5 @@
 """Vanilla ensemble, Algorithm 1 of the paper: the function and the scikit-learn estimator."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

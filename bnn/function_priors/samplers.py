@@ -23,21 +23,24 @@ class FunctionalPrior(Protocol):
         ...
 
 
-def latin_hypercube(n: int, n_features: int, random_state: RandomState = None) -> Array:
-    """Draw a Latin hypercube through a standard normal truncated at ±2.
+def latin_hypercube(
+    n: int, n_features: int, random_state: RandomState = None, bound: float = 2.0
+) -> Array:
+    """Draw a Latin hypercube through a truncated standard normal.
 
     Args:
         n: Number of points, M.
         n_features: Number of inputs.
         random_state: Seed.
+        bound: Truncation in standard deviations.
 
     Returns:
-        Points, (n, n_features) in [-2, 2].
+        Points, (n, n_features) in [-bound, bound].
 
     Source: Algorithm 3 of the paper.
     """
     uniform = qmc.LatinHypercube(n_features, seed=generator(random_state)).random(n)
-    points: Array = truncnorm.ppf(uniform, -2.0, 2.0)
+    points: Array = truncnorm.ppf(uniform, -bound, bound)
     return points
 
 

@@ -1,7 +1,5 @@
 """Networks fitted to given functions, in the metric of a posterior covariance."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

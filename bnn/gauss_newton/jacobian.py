@@ -3,8 +3,6 @@
 Entry j n + i of a vector over points and outputs is point i of output j.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Levenberg-Marquardt for K independent least-squares problems."""
 
-from __future__ import annotations
-
 import threading
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Anchored networks at the optimum of Algorithm 2, for proper Gaussian priors of the weights."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Activation functions with their derivatives, both written into given buffers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """K fully connected networks of one architecture, as one weight matrix (K, d)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

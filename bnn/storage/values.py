@@ -1,7 +1,5 @@
 """Values as JSON types and arrays, and back; only registered kinds of objects are admitted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, TypeAlias, TypeVar

@@ -24,8 +24,6 @@ PyTorch's elsewhere or with the environment variable BNN_PRODUCTS=torch; results
 # numba types what generates instructions, not Python:
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -6,8 +6,6 @@ the interpreter's lock during its operations, so that whole groups run side by s
 GPU a fixed sequence of kernels is recorded once, as a CUDA graph, and launched as a whole.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The one training loop: Adam on K networks at once, each with its own data and shuffles."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass
 from typing import TypeAlias

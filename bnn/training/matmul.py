@@ -1,7 +1,5 @@
 """The fastest batched matrix product that a device has."""
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Callable

@@ -4,8 +4,6 @@ A block is the (k, s) matrix of one layer's weights of k networks. All terms are
 constant, so that they stand beside the data term (y - f)ᵀ Σ_noise⁻¹ (y - f) as printed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Protocol
 

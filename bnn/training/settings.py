@@ -1,7 +1,5 @@
 """Settings of the training loop."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from bnn._validation import check_fraction, check_integer, check_positive

@@ -1,7 +1,5 @@
 """Shuffles that depend on (member seed, epoch) alone, on any device."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from numpy.typing import NDArray

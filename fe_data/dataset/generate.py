@@ -131,7 +131,8 @@ class _Run:
         if not pending:
             return
         done = self.total - len(pending)
-        self.progress = progress_bar(self.total, done, sys.stderr, silent=self.silent)
+        with executors.interrupts_blocked():  # threads of the bar leave Ctrl-C to this one
+            self.progress = progress_bar(self.total, done, sys.stderr, silent=self.silent)
         dask, local = executors.dask_workers, executors.local_workers
         workers = local(self.jobs) if self.dask is None else dask(self.dask)
         with self.progress, self._stops_in_one_sentence(), workers as run:
