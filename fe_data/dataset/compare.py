@@ -40,12 +40,19 @@ class OutputComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A dataset against a reference."""
+    """A dataset against a reference.
 
-    outputs: list[OutputComparison]  # one entry for each output
-    pairs: list[dict[str, Any]]  # inputs, means and differences, in the order of the dataset
-    distance: float  # largest of paired inputs, as a fraction of the input box; 0 when equal
-    unpaired: int  # number of reference inputs that no input of the dataset is paired with
+    Attributes:
+        outputs: One entry for each output.
+        pairs: Inputs, means and differences of each pair, in the order of the dataset.
+        distance: Largest distance of paired inputs, as a fraction of the input box; 0 when equal.
+        unpaired: Number of reference inputs that no input of the dataset is paired with.
+    """
+
+    outputs: list[OutputComparison]
+    pairs: list[dict[str, Any]]
+    distance: float
+    unpaired: int
 
 
 def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[int]]:

@@ -54,18 +54,32 @@ class Sample:
 
 @dataclass(frozen=True)
 class Design:
-    """The inputs of a whole dataset; a function of (name, size, seed) or of a design file."""
+    """The inputs of a whole dataset; a function of (name, size, seed) or of a design file.
 
-    name: str  # key of NAMED_DESIGNS, or FILE_DESIGN
-    seed: int  # of the design and of all fibre arrangements
-    inputs: Floats  # (n, 4), in the order and units of INPUT_NAMES
-    groups: NDArray[np.int64]  # (n,) number of the input of each sample
+    Attributes:
+        name: Key of NAMED_DESIGNS, or FILE_DESIGN.
+        seed: Seed of the design and of all fibre arrangements.
+        inputs: (n, 4), in the order and units of INPUT_NAMES.
+        groups: (n,) number of the input of each sample.
+    """
+
+    name: str
+    seed: int
+    inputs: Floats
+    groups: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.inputs)
 
     def sample(self, index: int) -> Sample:
-        """Inputs of one row of the dataset, with the seed of its fibre arrangement."""
+        """One sample of this design.
+
+        Args:
+            index: Row of the dataset.
+
+        Returns:
+            The inputs of that row, with the seed of its fibre arrangement.
+        """
         inputs = Inputs(*self.inputs[index].tolist())
         return Sample(index, int(self.groups[index]), seed_of(self.name, self.seed, index), inputs)
 

@@ -32,13 +32,21 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Summary:
-    """How a run ended."""
+    """How a run ended.
 
-    simulated: int  # number of samples that were simulated in this run
-    counts: dict[str, int]  # samples by status: of all shards when all are there, else of this one
-    missing: dict[int, str]  # samples of other shards without a usable record, and why
-    unreadable: dict[int, str]  # samples of this run without a usable record, and why
-    table_written: bool  # all samples are there
+    Attributes:
+        simulated: Number of samples that were simulated in this run.
+        counts: Number of samples by status: of all shards when all are there, else of this one.
+        missing: Samples of other shards without a usable record, and why.
+        unreadable: Samples of this run without a usable record, and why.
+        table_written: Whether all samples are there, so that the table was written.
+    """
+
+    simulated: int
+    counts: dict[str, int]
+    missing: dict[int, str]
+    unreadable: dict[int, str]
+    table_written: bool
 
 
 def generate(

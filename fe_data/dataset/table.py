@@ -29,15 +29,25 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """Samples with outputs; samples that failed are only counted."""
+    """Samples with outputs; samples that failed are only counted.
 
-    index: Numbers  # (n,) number of the sample; the row where a file has no such column
-    seed: Numbers  # (n,) seed of the fibre arrangement; -1 where a file has no such column
-    group: Numbers  # (n,) number of the input; the index where a file has no such column
-    inputs: Floats  # (n, 4), in the order and units of INPUT_NAMES
-    outputs: Floats  # (n, 5), in the order and units of OUTPUT_NAMES
-    status: NDArray[np.str_]  # (n,) "ok" or "retried"
-    failed: Numbers  # (m,) index of every sample without outputs
+    Attributes:
+        index: (n,) number of the sample; the row where a file has no such column.
+        seed: (n,) seed of the fibre arrangement; -1 where a file has no such column.
+        group: (n,) number of the input; the index where a file has no such column.
+        inputs: (n, 4), in the order and units of INPUT_NAMES.
+        outputs: (n, 5), in the order and units of OUTPUT_NAMES.
+        status: (n,) "ok" or "retried".
+        failed: (m,) index of every sample without outputs.
+    """
+
+    index: Numbers
+    seed: Numbers
+    group: Numbers
+    inputs: Floats
+    outputs: Floats
+    status: NDArray[np.str_]
+    failed: Numbers
 
     def __len__(self) -> int:
         return len(self.index)

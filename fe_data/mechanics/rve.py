@@ -24,28 +24,44 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True)
 class RVEResult:
-    """What a record keeps of one volume element."""
+    """What a record keeps of one volume element.
 
-    effective: dict[str, float]  # values of OUTPUT_NAMES
-    history: dict[str, Floats]  # volume averages at every increment, see `EquilibriumPath`
-    fibre_centres: Floats  # (n_fibres, 2), in sides of the volume element
-    info: dict[
-        str, float | int | str
-    ]  # sizes, counts, qualities of the fits and seconds of each stage
+    Attributes:
+        effective: Values of OUTPUT_NAMES.
+        history: Volume averages at every increment, see `load_stepping.EquilibriumPath`.
+        fibre_centres: (n_fibres, 2), in sides of the volume element.
+        info: Sizes, counts, qualities of the fits and seconds of each stage.
+    """
+
+    effective: dict[str, float]
+    history: dict[str, Floats]
+    fibre_centres: Floats
+    info: dict[str, float | int | str]
 
 
 @dataclass(frozen=True)
 class RVESolution:
-    """One solved volume element with its fields, for pictures and further study."""
+    """One solved volume element with its fields, for pictures and further study.
 
-    microstructure: Microstructure  # fibre arrangement
-    discretisation: Discretisation  # mesh and integration data
-    problem: RVEProblem  # equations that were solved
-    path: EquilibriumPath  # volume averages and final state
-    fields: Fields  # stress and plastic strain at the integration points
-    effective: EffectiveProperties | None  # None when the properties were not asked for
-    p_sigma: float  # area fraction of the fibres above the threshold of the settings [-]
-    seconds: dict[str, float]  # wall time of each stage [s]
+    Attributes:
+        microstructure: Fibre arrangement.
+        discretisation: Mesh and integration data.
+        problem: Equations that were solved.
+        path: Volume averages and final state.
+        fields: Stress and plastic strain at the integration points.
+        effective: Effective properties; None when they were not asked for.
+        p_sigma: Area fraction of the fibres above the threshold of the settings [-].
+        seconds: Wall time of each stage [s].
+    """
+
+    microstructure: Microstructure
+    discretisation: Discretisation
+    problem: RVEProblem
+    path: EquilibriumPath
+    fields: Fields
+    effective: EffectiveProperties | None
+    p_sigma: float
+    seconds: dict[str, float]
 
     @property
     def history(self) -> dict[str, Floats]:
