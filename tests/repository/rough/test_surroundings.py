@@ -138,7 +138,7 @@ def test_no_room_in_shared_memory(tmp_path, cells):
         [*unshare, command, "sh", *arguments], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "no room in /dev/shm: one cell at a time, in this process" in done.stderr
+    assert "no room in /dev/shm: one sample at a time, in this process" in done.stderr
     assert table(tmp_path / "cells") == cells
 
 
