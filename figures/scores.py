@@ -7,7 +7,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from scipy.stats import t
@@ -17,11 +17,10 @@ CONFIDENCE = 0.95  # of intervals, and that a comparison has the sign that is re
 
 
 @dataclass(frozen=True)
-class Spread:
-    """One number over repeated trainings."""
+class Interval:
+    """One number over repeated trainings, with the interval of its mean."""
 
     values: tuple[float, ...]  # one per repeat
-    width: ClassVar[str] = "std"  # the measure of scatter that the metrics file holds
 
     @property
     def mean(self) -> float:
@@ -51,22 +50,29 @@ class Spread:
         """1 or -1 where the interval excludes zero, else 0; a single repeat decides."""
         return 0 if abs(self.mean) <= self.margin else int(np.sign(self.mean))
 
-    def __sub__(self, other: "Spread") -> "Spread":
+    def __sub__(self, other: "Interval") -> "Interval":
         """Paired differences, over the repeats that both have."""
-        return type(self)(tuple(map(operator.sub, self.values, other.values)))
+        return Interval(tuple(map(operator.sub, self.values, other.values)))
 
-    def __abs__(self) -> "Spread":
-        return type(self)(tuple(map(abs, self.values)))
-
-    def as_json(self) -> dict[str, Any]:
-        """What the metrics file holds: mean, scatter and the values themselves."""
-        return {"mean": self.mean, self.width: getattr(self, self.width), "values": self.values}
+    def __abs__(self) -> "Interval":
+        return Interval(tuple(map(abs, self.values)))
 
 
-class Interval(Spread):
-    """The same with the interval of the mean, instead of the standard deviation, in the file."""
+Number = TypeVar("Number", float, Interval)  # of one training, or over repeated ones
 
-    width: ClassVar[str] = "half_width"
+
+@dataclass(frozen=True)
+class Scores(Generic[Number]):
+    """Scores of a method on test cells."""
+
+    rmse: Number  # scaled
+    miscalibration: Number  # area between the calibration curve and the diagonal
+    elppd: Number  # expected log pointwise predictive density, sum over the test cells
+    coverage: Number  # share of the observations within the predicted interval
+
+    def is_better(self, other: "Scores[Interval]", score: str) -> bool | None:
+        """Whether a score is better than another method's; None where the repeats leave it open."""
+        return is_better(getattr(self, score), getattr(other, score), score)
 
 
 def seeds_of(seed: int, repeats: int) -> list[int]:
@@ -74,21 +80,27 @@ def seeds_of(seed: int, repeats: int) -> list[int]:
     return [int(s) for s in np.random.SeedSequence(seed).generate_state(repeats)]
 
 
-def over_repeats(repeats: Sequence[Any], kind: type[Spread] = Spread) -> Any:
-    """The spread of every number in equally nested mappings, of which later ones may lack a key."""
-    if not isinstance(repeats[0], Mapping):
-        return kind(tuple(map(float, repeats)))
-    columns = {key: [each[key] for each in repeats if key in each] for key in repeats[0]}
-    return {key: over_repeats(values, kind) for key, values in columns.items()}
+def over_repeats(repeats: Sequence[Any]) -> Any:
+    """Each repeat's mappings and dataclasses of numbers in one, with the interval of each number.
+
+    Later repeats may lack a key.
+    """
+    first = repeats[0]
+    if isinstance(first, Mapping):
+        columns = {key: [each[key] for each in repeats if key in each] for key in first}
+        return {key: over_repeats(values) for key, values in columns.items()}
+    if dataclasses.is_dataclass(first):
+        return type(first)(**over_repeats([vars(each) for each in repeats]))
+    return None if first is None else Interval(tuple(map(float, repeats)))
 
 
-def is_below(first: Spread, second: Spread) -> bool | None:
+def is_below(first: Interval, second: Interval) -> bool | None:
     """Whether the first of two numbers is smaller; None where the paired repeats leave it open."""
     sign = (second - first).sign
     return sign > 0 if sign else None
 
 
-def is_better(first: Spread, second: Spread, score: str) -> bool | None:
+def is_better(first: Interval, second: Interval, score: str) -> bool | None:
     """Whether the first of two methods has the better score; None where repeats leave it open."""
     return is_below(second, first) if score in LARGER_IS_BETTER else is_below(first, second)
 
@@ -108,23 +120,28 @@ def read_intervals(content: Any) -> Any:
     return {key: read_intervals(value) for key, value in content.items()}
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a metrics file; ValueError names the first value that is not finite."""
-    plain = _plain(content, path.name)
+def write_json(path: Path, content: Mapping[str, Any], scatter: str = "std") -> None:
+    """Write a metrics file; ValueError names the first value that is not finite.
+
+    An interval is written as its mean, its values and a measure of their scatter, "std" or
+    "half_width"; a field that is None by default is left out when it is None.
+    """
+    plain = _plain(content, path.name, scatter)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(plain, indent=1, allow_nan=False) + "\n")
 
 
-def _plain(content: Any, place: str) -> Any:
+def _plain(content: Any, place: str, scatter: str) -> Any:
     """Content as mappings, lists and scalars."""
-    if isinstance(content, Spread):
-        content = content.as_json()
+    if isinstance(content, Interval):
+        content = {name: getattr(content, name) for name in ("mean", scatter, "values")}
     elif dataclasses.is_dataclass(content) and not isinstance(content, type):
-        content = vars(content)
+        values = [(field, getattr(content, field.name)) for field in dataclasses.fields(content)]
+        content = {f.name: v for f, v in values if v is not None or f.default is not None}
     if isinstance(content, Mapping):
-        return {key: _plain(value, f"{place}: {key}") for key, value in content.items()}
+        return {key: _plain(value, f"{place}: {key}", scatter) for key, value in content.items()}
     if isinstance(content, list | tuple):
-        return [_plain(value, f"{place}[{index}]") for index, value in enumerate(content)]
+        return [_plain(value, f"{place}[{i}]", scatter) for i, value in enumerate(content)]
     if isinstance(content, float) and not math.isfinite(content):
         raise ValueError(f"{place} = {content} is not finite")
     return content

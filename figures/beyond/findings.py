@@ -9,11 +9,11 @@ from fe_data.settings import OUTPUT_NAMES
 from figures.beyond.methods import LABELS
 from figures.beyond.tables import COMPARED, HEADINGS, Results, written
 from figures.claims import Claim
-from figures.scores import LARGER_IS_BETTER, Spread, is_better
+from figures.scores import LARGER_IS_BETTER, Interval, is_better
 
 ADVISED, RIVALS = "function_evidence", ("low_rank", "vanilla", "function")
 REPLICATES = ("of replicates", "of replicates, diagonal")  # kinds of Σ_noise
-Rows = Mapping[str, Mapping[str, Spread]]  # method → number → interval
+Rows = Mapping[str, Mapping[str, Interval]]  # method → number → interval
 NEGLIGIBLE = 0.5  # of the standard deviation between seeds, below which two methods are alike
 # What functional anchoring is to reach with 30 networks and 50 test cells, by training set and
 # number of training cells: RMSE and miscalibration at most, ELPPD at least.
@@ -161,7 +161,7 @@ def paragraphs(results: Results) -> list[str]:
     ]
 
 
-def _distances(case: str, rows: Mapping[str, Mapping[str, Spread]]) -> str:
+def _distances(case: str, rows: Mapping[str, Mapping[str, Interval]]) -> str:
     """Distances to the exact posterior of one dimension, in words."""
     published, function, sampled = (
         f"{written(rows[method]['mean'].mean, 'mean')} and {rows[method]['std'].mean:.0%}"

@@ -131,4 +131,4 @@ def run_noise(
             row = {"low_rank": weight_numbers(PUBLISHED, networks, task, settings, each)}
             row["function_evidence"] = evidence_numbers(task, settings, each)
             repeats[kind].append(row)
-    return {kind: over_repeats(rows, Interval) for kind, rows in repeats.items()}
+    return {kind: over_repeats(rows) for kind, rows in repeats.items()}

@@ -11,7 +11,7 @@ from figures.beyond.methods import LABELS
 from figures.beyond.tables import COMPARED, HEADINGS
 from figures.example_1d.ensembles import GRID, load_data
 from figures.example_1d.panels import LIMITS, band
-from figures.scores import Spread
+from figures.scores import Interval
 from figures.style import STYLE, legend
 
 SHOWN_1D = ("vanilla", "low_rank", "none", "low_rank_converged", "function", "sampled")
@@ -26,7 +26,7 @@ def _colour(method: str) -> str:
 
 @plt.style.context(STYLE)
 def methods(
-    rows: Mapping[str, Mapping[str, Spread]], exact: Mapping[str, Mapping[str, float]]
+    rows: Mapping[str, Mapping[str, Interval]], exact: Mapping[str, Mapping[str, float]]
 ) -> Figure:
     """Scores of every method: means with 95 % intervals, ticks for seeds; exact ones as lines."""
     figure, panels = plt.subplots(1, 3, figsize=(11, 0.27 * len(rows) + 1.3), sharey=True)
@@ -48,7 +48,7 @@ def methods(
 
 @plt.style.context(STYLE)
 def span(
-    rows: Mapping[str, Mapping[str, Spread]], spans: Mapping[str, Mapping[str, Spread]]
+    rows: Mapping[str, Mapping[str, Interval]], spans: Mapping[str, Mapping[str, Interval]]
 ) -> Figure:
     """How much of the data's gradient the low-rank regulariser sees, and what comes of it."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.0))

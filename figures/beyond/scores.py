@@ -7,7 +7,7 @@ import numpy as np
 from bnn import ExactPosterior
 from bnn.evaluation.metrics import coverage, crps_gaussian, elppd, miscalibration_area, rmse
 from figures.materials.problem import OUTPUT_SCALING
-from figures.scores import CONFIDENCE, Spread
+from figures.scores import CONFIDENCE, Interval
 
 SMALLEST_SPREAD = 1e-9  # scaled
 SCORES = ("rmse", "miscalibration", "elppd", "crps", "coverage")
@@ -55,8 +55,8 @@ def distance_to(exact: tuple[np.ndarray, np.ndarray], samples: np.ndarray) -> di
 
 
 def differences(
-    rows: Mapping[str, Mapping[str, Spread]], reference: str
-) -> dict[str, dict[str, Spread]]:
+    rows: Mapping[str, Mapping[str, Interval]], reference: str
+) -> dict[str, dict[str, Interval]]:
     """Paired differences of every method's scores from those of one method."""
     return {
         method: {score: row[score] - rows[reference][score] for score in SCORES}

@@ -9,9 +9,9 @@ from figures.beyond.methods import LABELS
 from figures.beyond.priors import Relevance
 from figures.beyond.scores import SCORES
 from figures.claims import load_published
-from figures.scores import Spread, read_intervals
+from figures.scores import Interval, read_intervals
 
-Row = Mapping[str, Spread] | Mapping[str, float]  # numbers of a method; floats in closed form
+Row = Mapping[str, Interval] | Mapping[str, float]  # numbers of a method; floats in closed form
 COMPARED = ("rmse", "miscalibration", "elppd")  # the scores of the paper
 HEADINGS = {  # number → heading of its column and decimals
     "rmse": ("RMSE", 3),
@@ -32,13 +32,13 @@ CASES = {"outd": "out of distribution", "ind": "in distribution"}
 class Results:
     """What the notebook measured, by training set; the first of them has every method."""
 
-    cases: Mapping[str, Mapping[str, Mapping[str, Spread]]]  # method → number → interval
+    cases: Mapping[str, Mapping[str, Mapping[str, Interval]]]  # method → number → interval
     exact: Mapping[str, Mapping[str, Mapping[str, float]]]  # exact posterior → score
-    spans: Mapping[str, Mapping[str, Spread]]  # "K = ..." → numbers of the published method
-    example: Mapping[str, Mapping[str, Mapping[str, Spread]]]  # "L = ..." → method → distances
+    spans: Mapping[str, Mapping[str, Interval]]  # "K = ..." → numbers of the published method
+    example: Mapping[str, Mapping[str, Mapping[str, Interval]]]  # "L = ..." → method → distances
     relevance: Mapping[str, Sequence[Relevance]]  # inputs of each output
     # Kind of Σ_noise → method → number, and training set → kind of Σ_noise → exact posterior.
-    noise: Mapping[str, Mapping[str, Mapping[str, Spread]]]  # empty without replicates
+    noise: Mapping[str, Mapping[str, Mapping[str, Interval]]]  # empty without replicates
     exact_noise: Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]]]]
     sizes: Mapping[str, Any]  # "repeats", "n_members", "n_test", and "n_train" by training set
 
@@ -62,9 +62,9 @@ class Table:
     rows: list[list[str]]
 
 
-def written(number: Spread | float, name: str) -> str:
+def written(number: Interval | float, name: str) -> str:
     """A number with its usual decimals: mean ± half width of an interval, or the number alone."""
-    if isinstance(number, Spread):
+    if isinstance(number, Interval):
         parts = number.mean, number.half_width
         return " ± ".join(written(part, name) for part in parts if part is not None)
     return f"{number:.{HEADINGS[name][1]}f}".replace("-", "−")
@@ -73,7 +73,7 @@ def written(number: Spread | float, name: str) -> str:
 def labelled(rows: Mapping[str, Row]) -> dict[str, Row]:
     """Rows by label, which says so when a method has fewer seeds than another."""
     first = {name: next(iter(row.values())) for name, row in rows.items()}
-    counts = {name: len(n.values) for name, n in first.items() if isinstance(n, Spread)}
+    counts = {name: len(n.values) for name, n in first.items() if isinstance(n, Interval)}
     most = max(counts.values(), default=0)
 
     def label(name: str) -> str:

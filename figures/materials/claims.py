@@ -9,7 +9,7 @@ import numpy as np
 from fe_data.settings import OUTPUT_NAMES
 from figures.claims import Claim
 from figures.materials.problem import Samples, by_output
-from figures.scores import Spread, all_hold, is_below, is_better
+from figures.scores import Interval, all_hold, is_below, is_better
 
 SIZES = ("ind25", "ind50", "ind100")
 SCORES = {"rmse": "RMSE", "miscalibration": "miscalibration", "elppd": "ELPPD"}
@@ -38,7 +38,7 @@ def claims(
     return [prior, *by_size, *_comparison_claims(rows["outd_anchored"], rows["outd_vanilla"])]
 
 
-def _claim(about: str, claim: str, cells: Mapping[str, Spread], holds: bool | None) -> Claim:
+def _claim(about: str, claim: str, cells: Mapping[str, Interval], holds: bool | None) -> Claim:
     """A claim about numbers of trainings, whose means are shown."""
     return Claim(about, claim, {name: cell.mean for name, cell in cells.items()}, holds)
 

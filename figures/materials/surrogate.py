@@ -17,7 +17,7 @@ from figures.materials.problem import (
 )
 from figures.pipeline.processes import side_by_side
 from figures.pipeline.settings import Surrogate
-from figures.scores import Spread, over_repeats, seeds_of
+from figures.scores import Interval, over_repeats, seeds_of
 
 HIDDEN = (20, 20, 20, 20)
 VANILLA_CASE = "outd"  # the paper trains vanilla ensembles on this case only
@@ -111,7 +111,7 @@ def score_rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, Any]:
     return over_repeats(numbers)
 
 
-def improvements(rows: Mapping[str, Any], case: str) -> dict[str, dict[str, Spread]]:
+def improvements(rows: Mapping[str, Any], case: str) -> dict[str, dict[str, Interval]]:
     """Table 4: gain (vanilla - anchored) / vanilla of a case, score → output → spread."""
     vanilla, anchored = (rows[f"{case}_{m}"]["by_output"] for m in ("vanilla", "anchored"))
     return {
@@ -120,5 +120,5 @@ def improvements(rows: Mapping[str, Any], case: str) -> dict[str, dict[str, Spre
     }
 
 
-def _gain(anchored: Spread, vanilla: Spread) -> Spread:
-    return Spread(tuple(1 - np.divide(anchored.values, vanilla.values)))
+def _gain(anchored: Interval, vanilla: Interval) -> Interval:
+    return Interval(tuple(1 - np.divide(anchored.values, vanilla.values)))

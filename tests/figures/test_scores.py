@@ -1,6 +1,8 @@
 """Spreads over repeated trainings, paired comparisons and metrics files."""
 
 import json
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from scipy.stats import ttest_rel
 
 from figures.scores import (
     Interval,
-    Spread,
+    Scores,
     all_hold,
     is_below,
     over_repeats,
@@ -21,8 +23,8 @@ RNG = np.random.default_rng(0)
 
 
 def test_a_single_value_has_no_standard_deviation():
-    assert Spread((2.0,)).as_json() == {"mean": 2.0, "std": None, "values": (2.0,)}
-    assert Spread((1.0, 3.0)).std == pytest.approx(np.sqrt(2))
+    assert Interval((2.0,)).std is None
+    assert Interval((1.0, 3.0)).std == pytest.approx(np.sqrt(2))
 
 
 def test_seeds_of_repeats_differ_and_do_not_depend_on_their_number():
@@ -31,16 +33,16 @@ def test_seeds_of_repeats_differ_and_do_not_depend_on_their_number():
 
 
 def test_a_single_repeat_has_no_interval_and_decides():
-    assert Interval((2.0,)).as_json() == {"mean": 2.0, "half_width": None, "values": (2.0,)}
+    assert Interval((2.0,)).half_width is None
     assert Interval((-2.0,)).sign == -1
 
 
 def test_a_comparison_needs_more_than_its_scatter():
-    low, high = Spread((1.0, 1.1, 0.9)), Spread((2.0, 2.1, 1.9))
+    low, high = Interval((1.0, 1.1, 0.9)), Interval((2.0, 2.1, 1.9))
     assert is_below(low, high) is True
     assert is_below(high, low) is False
-    assert is_below(Spread((1.0, 2.0, 3.0)), Spread((2.0, 1.0, 3.1))) is None
-    assert is_below(Spread((1.0,)), Spread((2.0,))) is True
+    assert is_below(Interval((1.0, 2.0, 3.0)), Interval((2.0, 1.0, 3.1))) is None
+    assert is_below(Interval((1.0,)), Interval((2.0,))) is True
 
 
 def test_an_interval_excludes_zero_where_the_paired_t_test_is_significant():
@@ -67,11 +69,33 @@ def test_several_comparisons_hold_when_each_does():
 
 
 def test_a_metrics_file_gives_the_same_intervals_back(tmp_path):
-    table = over_repeats([{"a": {"rmse": i**2}} for i in range(3)], Interval)
-    write_json(tmp_path / "m.json", {"rows": table, "words": ["x"]})
+    table = over_repeats([{"a": {"rmse": i**2}} for i in range(3)])
+    for scatter in ("std", "half_width"):
+        write_json(tmp_path / "m.json", {"rows": table, "words": ["x"]}, scatter)
+        content = json.loads((tmp_path / "m.json").read_text())
+        assert set(content["rows"]["a"]["rmse"]) == {"mean", scatter, "values"}
+        assert read_intervals(content) == {"rows": table, "words": ["x"]}
+
+
+@dataclass(frozen=True)
+class Timed(Scores):
+    """Scores with a number that some methods lack."""
+
+    seconds: Any = None
+
+
+def test_scores_of_repeats_are_scores_of_intervals(tmp_path):
+    repeats = [Timed(rmse=i, miscalibration=2 * i, elppd=i, coverage=0.5) for i in range(4)]
+    first, second = over_repeats(repeats[:2]), over_repeats(repeats[2:])
+    assert first.miscalibration == Interval((0.0, 2.0))
+    assert [first.is_better(second, name) for name in ("rmse", "elppd", "coverage")] == [
+        True, False, None,
+    ]  # fmt: skip
+    write_json(tmp_path / "m.json", {"a": first, "b": Timed(1.0, 1.0, 1.0, 1.0, seconds=3.0)})
     content = json.loads((tmp_path / "m.json").read_text())
-    assert set(content["rows"]["a"]["rmse"]) == {"mean", "half_width", "values"}
-    assert read_intervals(content) == {"rows": table, "words": ["x"]}
+    assert list(content["a"]) == ["rmse", "miscalibration", "elppd", "coverage"]
+    assert content["a"]["rmse"]["mean"] == 0.5
+    assert content["b"]["seconds"] == 3.0
 
 
 def test_metrics_that_are_not_finite_are_refused(tmp_path):

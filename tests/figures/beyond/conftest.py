@@ -46,11 +46,11 @@ def repeats(problems, settings):
 @pytest.fixture(scope="session")
 def results(problems, repeats, settings):
     """What the notebook puts together, without noise: the folder has no replicates."""
-    example = over_repeats(distances([run_example(1.0, settings, seed=1)]), Interval)
+    example = over_repeats(distances([run_example(1.0, settings, seed=1)]))
     return Results(
-        cases={case: over_repeats(rows, Interval) for case, rows in repeats.items()},
+        cases={case: over_repeats(rows) for case, rows in repeats.items()},
         exact=exact_rows(problems),
-        spans=over_repeats(run_spans(problems["outd"], settings, seed=1), Interval),
+        spans=over_repeats(run_spans(problems["outd"], settings, seed=1)),
         example={"L = 1": example},
         relevance={"outd": relevance(problems["outd"].evidence, "θ·vf")},
         noise={},
