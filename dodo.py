@@ -7,15 +7,16 @@ contents and runs what is out of date. PROFILE, DATA, SEED and JOBS come from th
 import os
 import sys
 from pathlib import Path
+from typing import get_args
 
 from doit.tools import config_changed
 
 from fe_data.dataset.executors import available_cores
 from figures.pipeline import actions, paths
 from figures.pipeline.dependencies import data_files, notebook_sources, sources
-from figures.pipeline.paths import NOTEBOOKS, ROOT
+from figures.pipeline.paths import NOTEBOOKS, ROOT, TEST, TRAINING
 from figures.pipeline.profiles import BEYOND, load_profile
-from figures.pipeline.settings import DESIGNS
+from figures.pipeline.settings import Design
 
 DOIT_CONFIG = {"reporter": actions.Reporter}
 
@@ -29,10 +30,10 @@ try:
     if OWN_DATA.resolve() == DATA:
         DATA = OWN_DATA
     else:
-        paths.require_tables(DATA)
+        paths.require_tables(DATA, TRAINING, TEST)
     RUN = paths.run_name(PROFILE.name, DATA if DATA != OWN_DATA else None)
     actions.make_state()
-except ValueError as error:
+except (ValueError, FileNotFoundError) as error:
     sys.exit(f"make: {error}")
 
 OUT = ROOT / "figures" / RUN
@@ -45,11 +46,10 @@ def task_dataset():
     for design, count in PROFILE.datasets.items():
         folder = OWN_DATA / design
         arguments = [design, "--count", str(count), "--seed", str(PROFILE.seed)]
-        key = actions.key_of(arguments, files)
         yield {
             "name": f"{PROFILE.name}:{design}",
             "doc": f"simulate {design}, {count} inputs",
-            "actions": [(actions.simulate, [arguments, folder, key, JOBS])],
+            "actions": [(actions.simulate, [arguments, folder, files, JOBS])],
             "file_dep": files,
             "uptodate": [config_changed({"arguments": arguments})],
             "targets": [folder / "dataset.csv"],
@@ -80,7 +80,8 @@ def _has_pictures(task, values, metrics):  # noqa: ARG001, doit's signature
 
 def task_notebook():
     """Execute the notebooks of the profile."""
-    for name, designs in PROFILE.notebooks.items():
+    for name in PROFILE.notebooks:
+        designs = PROFILE.designs_of(name)
         parameters = {"profile": GIVEN_PROFILE, "seed": SEED}
         parameters |= {"data_dir": str(DATA), "out_dir": str(OUT)}
         command = ["-m", "figures.pipeline.run_notebook", name]
@@ -89,7 +90,8 @@ def task_notebook():
         if DATA == OWN_DATA:
             awaited, tables = designs, [paths.table_path(DATA, design) for design in designs]
         else:  # all tables that there are
-            awaited, tables = [], paths.tables_of(DATA, DESIGNS if designs else ()).values()
+            known = get_args(Design) if designs else ()
+            awaited, tables = [], paths.tables_of(DATA, known).values()
         path = NOTEBOOKS / f"{name}.ipynb"
         metrics = OUT / f"{name}.json"
         code = [path, *notebook_sources(path), *sources(["figures.pipeline.run_notebook"])]

@@ -13,10 +13,10 @@ from bnn.noise import replicate_covariance
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
 from figures.beyond.weights import Data
 from figures.materials.problem import FEATURES, OUTPUT_SCALING, load_designs
+from figures.pipeline.paths import REPLICATES
 
 # Linear means whose evidence is compared: features, intercept. The first is the paper's.
 MEANS = {"θ·vf": ((0,), False), "θ·vf + constant": ((0,), True), "θ·x + constant": (None, True)}
-REPLICATE_DESIGNS = ("replicates", "noise")
 LONG = 10.0  # a length scale of five ranges of its input, over which the kernel falls by 2 %
 
 
@@ -67,7 +67,7 @@ def subset_counts(outputs: Sequence[Relevance]) -> dict[str, Any]:
 
 def replicate_noise(data_dir: Path | str) -> tuple[np.ndarray, int] | None:
     """Σ_noise of the folder's replicate designs, scaled, and its degrees of freedom, if any."""
-    tables = load_designs(data_dir, REPLICATE_DESIGNS)
+    tables = load_designs(data_dir, REPLICATES)
     if not tables:
         return None
     y = np.concatenate([OUTPUT_SCALING.transform(table.outputs) for table in tables.values()])

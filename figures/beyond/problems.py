@@ -9,12 +9,12 @@ import numpy as np
 
 from bnn import ExactPosterior, GaussianProcessPrior
 from bnn.noise import noise_covariance
-from figures.beyond.priors import MEANS, REPLICATE_DESIGNS, prior_by_evidence
+from figures.beyond.priors import MEANS, prior_by_evidence
 from figures.beyond.scores import distance_to, exact_scores, scores
 from figures.beyond.weights import Data
 from figures.example_1d.ensembles import DATA as EXAMPLE_DATA
 from figures.materials import problem as composite
-from figures.pipeline.paths import tables_of
+from figures.pipeline.paths import REPLICATES, tables_of
 from figures.pipeline.settings import Beyond
 
 
@@ -113,5 +113,5 @@ def exact_rows(problems: Mapping[str, Problem]) -> dict[str, dict[str, dict[str,
 def input_files(data_dir: Path | str, settings: Beyond) -> list[Path]:
     """Files behind the comparison: tables that the folder has, and the data of the example."""
     designs = ["test_uniform", *(case.design for case in settings.cases.values())]
-    tables = tables_of(data_dir, [*designs, *REPLICATE_DESIGNS])
+    tables = tables_of(data_dir, [*designs, *REPLICATES])
     return sorted({*tables.values(), EXAMPLE_DATA})

@@ -12,12 +12,11 @@ from fe_data.dataset.table import Table
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
 from figures.claims import Claim
 from figures.materials.problem import FEATURES, NOISE_COV, OUTPUT_SCALING, by_output, columns
-from figures.pipeline.paths import TEST, TRAINING
+from figures.pipeline.paths import REPLICATES, TEST, TRAINING
 
 UNIFORM = "train_uniform"
 SETS = {TEST: "test, uniform", UNIFORM: "1st training, uniform", TRAINING: "2nd training, beta"}
 PAPER_SIZE = 50  # cells of the test set and of the second training set
-REPLICATES = ("replicates", "noise")
 LEVEL = 0.95  # of the shuffled outputs' mutual information, above which a pair counts as dependent
 NEIGHBOURS = 3  # of the estimator, scikit-learn's default
 

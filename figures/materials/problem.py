@@ -11,7 +11,7 @@ from bnn import RBF, GaussianProcessPrior, LinearMean
 from bnn.scaling import BoundsScaler
 from fe_data.dataset.table import Table, load_table
 from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, OUTPUT_NAMES
-from figures.pipeline.paths import TEST, TRAINING, table_path, tables_of
+from figures.pipeline.paths import TEST, TRAINING, require_tables, table_path, tables_of
 
 # Physical ranges that [-1, 1] stands for.
 OUTPUT_BOUNDS = {
@@ -77,10 +77,7 @@ def available(data_dir: Path | str, design: str) -> bool:
 
 def load_samples(data_dir: Path | str, design: str) -> Samples:
     """Scaled samples of a design; cells whose simulation failed are left out."""
-    if not available(data_dir, design):
-        raise FileNotFoundError(
-            f"no table of {design!r} in {data_dir}: {design}/dataset.csv or {design}.csv is needed"
-        )
+    require_tables(data_dir, design)
     table = load_table(table_path(data_dir, design))
     return Samples(INPUT_SCALING.transform(table.inputs), OUTPUT_SCALING.transform(table.outputs))
 

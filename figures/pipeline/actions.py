@@ -116,14 +116,11 @@ def run_program(arguments: list[str]) -> TaskFailed | None:
     return None
 
 
-def key_of(arguments: list[str], files: Iterable[Path]) -> str:
-    """Hexadecimal SHA-256 of a command line and the contents of files."""
-    return config_digest([arguments, *map(file_digest, files)])
-
-
-def simulate(arguments: list[str], folder: Path, key: str, jobs: int) -> TaskFailed | None:
-    """Generate a dataset; samples of the same key, from `key_of`, are kept, others are removed."""
-    mark = folder.with_suffix(".key")
+def simulate(
+    arguments: list[str], folder: Path, sources: Iterable[Path], jobs: int
+) -> TaskFailed | None:
+    """Generate a dataset; samples of the same arguments and source files are kept."""
+    key, mark = config_digest([arguments, *map(file_digest, sources)]), folder.with_suffix(".key")
     if folder.exists() and not (mark.is_file() and mark.read_text() == key):
         shutil.rmtree(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)

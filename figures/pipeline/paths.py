@@ -10,6 +10,7 @@ NOTEBOOKS = ROOT / "notebooks"
 FORBIDDEN = "=*"  # in names of tasks, where doit gives them a meaning
 TRAINING: Final = "train_beta"  # design of the second training set
 TEST: Final = "test_uniform"  # what every training set is judged on
+REPLICATES = ("replicates", "noise")  # designs of several cells for each input
 
 
 def table_path(data_dir: Path | str, design: str) -> Path:
@@ -24,13 +25,13 @@ def tables_of(data_dir: Path | str, designs: Iterable[str]) -> dict[str, Path]:
     return {design: path for design, path in paths.items() if path.is_file()}
 
 
-def require_tables(data_dir: Path) -> None:
-    """Refuse a folder without the tables that no notebook can do without."""
-    for design in (TRAINING, TEST):
+def require_tables(data_dir: Path | str, *designs: str) -> None:
+    """FileNotFoundError where a folder lacks the table of a design."""
+    for design in designs:
         if not table_path(data_dir, design).is_file():
-            raise ValueError(
-                f"DATA = {data_dir} has no table of {design!r}: {design}.csv or "
-                f"{design}/dataset.csv is needed"
+            raise FileNotFoundError(
+                f"no table of {design!r} in {data_dir}: {design}.csv or {design}/dataset.csv "
+                "is needed"
             )
 
 

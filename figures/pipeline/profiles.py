@@ -1,16 +1,25 @@
 """Profiles: what a run simulates and trains. Quick and full differ in these numbers alone."""
 
-from collections.abc import Mapping
+import re
+import reprlib
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import yaml
-from pydantic import Field
-from pydantic.dataclasses import dataclass
+from pydantic import Field, NonNegativeInt, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
-from figures.pipeline import settings
 from figures.pipeline.paths import ROOT, TEST, TRAINING
-from figures.pipeline.settings import ProfileError, require, shown
+from figures.pipeline.settings import (
+    Beyond,
+    Design,
+    Example1D,
+    MaterialsData,
+    PriorStudy,
+    Section,
+    Several,
+    Surrogate,
+)
 
 PROFILE_DIR = ROOT / "notebooks" / "profiles"
 Notebook = Literal[
@@ -19,81 +28,65 @@ Notebook = Literal[
 ]  # fmt: skip
 SECTIONS = ("prior_study", "example_1d", "materials_data", "surrogate", "beyond")
 SETTINGS = dict(zip(get_args(Notebook), SECTIONS, strict=True))  # notebook → its section
-DATA, SURROGATE, BEYOND = list(SETTINGS)[2:]
-GALLERY = "gallery"  # pictures of the README, beside the results of profiles
+DATA, SURROGATE, BEYOND = get_args(Notebook)[2:]
 SHIPPED = ("full", "quick")  # the metrics of the full runs are committed
-TRAINING_CASE = "outd"  # vanilla and anchored are compared on it, θ of the prior is fitted to it
-LEAST_FOR_INFORMATION = 4  # training cells; the estimator looks at three neighbours
+RESERVED = (*SHIPPED, "gallery")  # the last one has the pictures of the README
+# Inputs that are simulated at least. The estimator of mutual information looks at 3 neighbours.
+FEWEST: dict[Design, int] = {TRAINING: 4, TEST: 2}
 
 
-@dataclass(frozen=True, config=settings.STRICT)
-class Profile:
+class ProfileError(ValueError):
+    """A profile that does not exist or holds a value that is not allowed."""
+
+
+class Profile(Section):
     """A validated profile file."""
 
     name: str  # of the file
-    seed: settings.NotNegative
-    datasets: dict[settings.Design, settings.Several]  # design → number of simulated inputs
-    surrogate: settings.Surrogate
-    prior_study: settings.PriorStudy = settings.PriorStudy()
-    example_1d: settings.Example1D = settings.Example1D()
-    materials_data: settings.MaterialsData = settings.MaterialsData()
-    beyond: settings.Beyond | None = None
-    notebooks: dict[Notebook, list[str]] = Field(default_factory=dict)  # → designs that it reads
-    apart: tuple[str, ...] = ()  # notebooks that are run on request only
+    seed: NonNegativeInt
+    datasets: dict[Design, Several]  # design → number of simulated inputs
+    surrogate: Surrogate
+    prior_study: PriorStudy = PriorStudy()
+    example_1d: Example1D = Example1D()
+    materials_data: MaterialsData = MaterialsData()
+    beyond: Beyond | None = None
+    notebooks: list[Notebook] = Field(default_factory=list)
+    apart: list[Notebook] = Field(default_factory=list)  # of them, run on request only
 
-    def __post_init__(self):
-        if DATA in self.notebooks:
-            cells, needed = self.datasets.get(TRAINING, 0), LEAST_FOR_INFORMATION
-            allowed = f"{DATA} needs at least {needed}"
-            require(cells >= needed, f"datasets.{TRAINING}", cells, allowed)
+    @model_validator(mode="after")
+    def _datasets_suffice(self) -> Self:
+        for design, fewest in FEWEST.items():
+            held = self.datasets.get(design, 0)
+            if held < fewest:
+                raise ValueError(f"datasets.{design} = {held} is not allowed: at least {fewest} is")
         if BEYOND in self.notebooks and self.beyond is None:
-            raise ValueError("beyond: field 'cases' is missing")
-        self._check_cases()
-        for notebook, designs in self.notebooks.items():
-            self._check_designs(notebook, designs)
-        for name in self.apart:
-            if name not in self.notebooks:
-                raise ValueError(f"apart: {shown(name)} is not among the notebooks")
-
-    def _check_cases(self) -> None:
-        """Refuse training sets that are larger than their dataset, or lack the one needed."""
-        for notebook in (SURROGATE, BEYOND):
-            for name, case in self._cases(notebook).items():
-                available = self.datasets.get(case.design, 0)
-                place = f"{SETTINGS[notebook]}.cases.{name}.count"
-                allowed = f"datasets holds {available} of {case.design!r}"
-                require(case.count <= available, place, case.count, allowed)
-        if SURROGATE in self.notebooks:
-            _require_among(TRAINING_CASE, list(self.surrogate.cases), "surrogate.cases")
-
-    def _check_designs(self, notebook: str, designs: list[str]) -> None:
-        """Refuse a notebook that would start without a table that it reads."""
-        for design in designs:
-            if design not in self.datasets:
-                raise ValueError(
-                    f"notebooks.{notebook} reads {shown(design)}, which datasets does not list"
-                )
-        training = [case.design for case in self._cases(notebook).values()]
-        needed = [*training, TEST] if training else [TRAINING, TEST] if notebook == DATA else []
-        for design in needed:
-            _require_among(design, designs, f"notebooks.{notebook}")
-
-    def _cases(self, notebook: str) -> Mapping[str, settings.Case]:
-        """Training sets of a notebook; empty for one without any."""
-        return getattr(self.settings_of(notebook), "cases", {})
+            raise ValueError(f"beyond: field required for {BEYOND}")
+        for section in ("surrogate", "beyond"):
+            for name, case in getattr(getattr(self, section), "cases", {}).items():
+                held = self.datasets.get(case.design, 0)
+                if case.count > held:
+                    raise ValueError(
+                        f"{section}.cases.{name}.count = {case.count} is not allowed: "
+                        f"datasets holds {held} of {case.design!r}"
+                    )
+        return self
 
     @property
-    def at_once(self) -> list[str]:
+    def at_once(self) -> list[Notebook]:
         """Notebooks that a run of the whole profile executes."""
         return [name for name in self.notebooks if name not in self.apart]
 
-    def settings_of(self, notebook: str) -> Any:
+    def settings_of(self, notebook: Notebook) -> Any:
         """The settings that a notebook reads."""
         return getattr(self, SETTINGS[notebook])
 
-
-def _require_among(name: str, names: list[str], place: str) -> None:
-    require(name in names, place, names, f"{name!r} is needed among them")
+    def designs_of(self, notebook: Notebook) -> list[Design]:
+        """Designs whose tables a notebook reads."""
+        if notebook in (DATA, BEYOND):
+            return list(self.datasets)
+        if notebook == SURROGATE:
+            return [TEST, *(case.design for case in self.surrogate.cases.values())]
+        return []
 
 
 def load_profile(profile: str | Path) -> Profile:
@@ -101,7 +94,12 @@ def load_profile(profile: str | Path) -> Profile:
     path = Path(profile)
     if path.suffix not in (".yaml", ".yml"):
         path = PROFILE_DIR / f"{profile}.yaml"
-    _refuse_reserved(path)
+    shipped = path.stem in SHIPPED and path.parent.resolve() == PROFILE_DIR
+    if re.fullmatch(rf"({'|'.join(RESERVED)})(-.*)?", path.stem) and not shipped:
+        raise ProfileError(
+            f"the name of {path} is not allowed, since results in figures/{path.stem} would be "
+            f"overwritten: any but {', '.join(RESERVED)}, alone or before a hyphen, is"
+        )
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in PROFILE_DIR.glob("*.yaml")))
         raise ProfileError(f"unknown profile {str(profile)!r}: {known} exist, or give a .yaml file")
@@ -113,20 +111,30 @@ def load_profile(profile: str | Path) -> Profile:
         raise ProfileError(f"{path} is not valid YAML: {detail}") from None
     if isinstance(content, dict):
         if "name" in content:
-            raise ProfileError("profile: unknown field 'name', the file has it")
+            raise ProfileError("name: extra inputs are not permitted, the file has the name")
         content = {key: value for key, value in content.items() if value is not None}
         content["name"] = path.stem
-    return settings.validated(Profile, content)
+    try:
+        return Profile.model_validate(content)
+    except ValidationError as error:
+        raise ProfileError(_sentence(error.errors(include_url=False)[0])) from None
 
 
-def _refuse_reserved(path: Path) -> None:
-    """Refuse a name under which committed results lie, unless it is the shipped profile's own."""
-    inside = path.parent.resolve() == PROFILE_DIR
-    runs = tuple(f"{name}-" for name in SHIPPED)  # with tables from DATA
-    taken = path.stem == GALLERY or path.stem.startswith(runs)
-    if taken or (path.stem in SHIPPED and not inside):
-        raise ProfileError(
-            f"the name of {path} is not allowed, since results in figures/{path.stem} would be "
-            f"overwritten: any but {', '.join((GALLERY, *SHIPPED))} and those that begin with "
-            f"{' or '.join(runs)} is"
-        )
+def _sentence(error: ErrorDetails) -> str:
+    """What pydantic found wrong: the field, its value and what is allowed."""
+    place = ".".join(map(str, error["loc"])) or "profile"
+    if error["type"] == "value_error":
+        return f"{place}: {error['ctx']['error']}"
+    if error["type"] not in ("missing", "extra_forbidden"):
+        place += f" = {_shown(error['input'])} is not allowed"
+    return f"{place}: {error['msg'][0].lower()}{error['msg'][1:]}"
+
+
+def _shown(value: object) -> str:
+    """A value on one line of a message, shortened where it is long."""
+    short = reprlib.Repr()
+    short.maxlevel, short.maxstring = 1, 60
+    try:
+        return short.repr(value)
+    except ValueError:  # Python writes no integers of more than 4300 digits
+        return "an integer of thousands of digits"

@@ -5,6 +5,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,9 @@ def config_digest(config: Any) -> str:
 
 def processor() -> str:
     """Model of the processor, its architecture where the model is not known."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    model = re.search(r"model name\s*: (.*)", info.read_text()) if info.is_file() else None
+    return model[1] if model else platform.processor() or platform.machine()
 
 
 def describe(

@@ -4,6 +4,7 @@ import argparse
 import ast
 import sys
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,47 +21,43 @@ class NotebookError(RuntimeError):
 
 
 def find_notebook(name: str) -> Path:
-    """Path of a notebook given by name or path."""
-    path = Path(name) if name.endswith(".ipynb") else NOTEBOOKS / f"{name}.ipynb"
+    """Path of a notebook of this project."""
+    path = NOTEBOOKS / f"{name}.ipynb"
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in NOTEBOOKS.glob("*.ipynb")))
         raise NotebookError(f"unknown notebook {name!r}: {known} exist")
     return path
 
 
-def declared_parameters(path: Path) -> dict[str, Any]:
-    """Parameters of a notebook with their defaults, from its cell tagged `parameters`."""
+def parameters(path: Path, given: Mapping[str, object]) -> dict[str, Any]:
+    """Parameters of a notebook, declared in its cell tagged so; given values may be texts."""
     declared = papermill.inspect_notebook(path)
     if not declared:
         raise NotebookError(f"{path.name} has no cell tagged 'parameters': one is needed")
-    return {name: ast.literal_eval(each["default"]) for name, each in declared.items()}
-
-
-def check_parameters(path: Path, given: dict[str, Any]) -> dict[str, Any]:
-    """All parameters of a notebook: its defaults, with the given ones in their place."""
-    declared = declared_parameters(path)
+    values = {name: ast.literal_eval(each["default"]) for name, each in declared.items()}
     for name, value in given.items():
-        if name not in declared:
-            known = ", ".join(declared)
+        if name not in values:
+            known = ", ".join(values)
             raise NotebookError(f"unknown parameter {name!r} of {path.stem}: {known} exist")
-        expected = type(declared[name])
-        if expected is not type(value):
+        kind = type(values[name])
+        values[name] = str(value) if kind is str else yaml.safe_load(str(value))
+        if type(values[name]) is not kind:
             raise NotebookError(
-                f"parameter {name} = {value!r} of {path.stem} must be of type {expected.__name__}"
+                f"parameter {name} = {value!r} of {path.stem} must be of type {kind.__name__}"
             )
-    return declared | given
+    return values
 
 
-def execute(path: Path, given: dict[str, Any]) -> None:
+def execute(path: Path, given: Mapping[str, object]) -> None:
     """Execute a notebook from the repository root; NotebookError holds the error of a cell."""
-    folder = ROOT / check_parameters(path, given)["out_dir"] / "notebooks"
-    folder.mkdir(parents=True, exist_ok=True)
-    executed = folder / path.name
+    values = parameters(path, given)
+    executed = ROOT / values["out_dir"] / "notebooks" / path.name
+    executed.parent.mkdir(parents=True, exist_ok=True)
     try:
         papermill.execute_notebook(
             path,
             executed,
-            parameters=given,
+            parameters=values,
             cwd=ROOT,
             kernel_name="python3",
             progress_bar=sys.stderr.isatty(),
@@ -83,11 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
                         metavar=("NAME", "VALUE"))  # fmt: skip
     options = parser.parse_args(arguments)
     try:
-        path = find_notebook(options.notebook)
-        declared = declared_parameters(path)
-        texts = {name for name, default in declared.items() if isinstance(default, str)}
-        given = {n: v if n in texts else yaml.safe_load(v) for n, v in options.parameters}
-        execute(path, given)
+        execute(find_notebook(options.notebook), dict(options.parameters))
     except NotebookError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -20,7 +20,7 @@ SHARE = 0.9  # of the variance of the weights, to count singular values
 
 def run_studies(settings: PriorStudy, seed: int) -> dict[str, Study]:
     """The study with the published optimiser and with proper Adam."""
-    sizes = asdict(settings)
+    sizes = settings.model_dump()
     configs = [(StudyConfig(optimiser=name, seed=seed, **sizes),) for name in OPTIMISERS]
     return dict(zip(OPTIMISERS, side_by_side(run, configs), strict=True))
 

@@ -41,10 +41,7 @@ def profile_content():
         "seed": 3,
         "datasets": {"train_beta": 10, "test_uniform": 6},
         "materials_data": {"cell": {"vf": 0.2}, "shuffles": 20},
-        "notebooks": {
-            "03_materials_data": ["train_beta", "test_uniform"],
-            "04_materials_surrogate": ["train_beta", "test_uniform"],
-        },
+        "notebooks": ["03_materials_data", "04_materials_surrogate"],
         "surrogate": {
             "cases": {"outd": {"design": "train_beta", "count": 10}},
             "repeats": 2,

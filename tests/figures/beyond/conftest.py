@@ -9,7 +9,7 @@ from figures.beyond.methods import run_repeats, run_spans
 from figures.beyond.priors import relevance
 from figures.beyond.problems import exact_rows, load_problems
 from figures.beyond.tables import Results
-from figures.pipeline.settings import Beyond, validated
+from figures.pipeline.settings import Beyond
 from figures.scores import Interval, over_repeats
 
 
@@ -30,7 +30,7 @@ def brief():
 
 @pytest.fixture(scope="session")
 def settings(brief):
-    return validated(Beyond, brief, "beyond")
+    return Beyond.model_validate(brief)
 
 
 @pytest.fixture(scope="session")

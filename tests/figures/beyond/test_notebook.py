@@ -5,9 +5,17 @@ import json
 import pytest
 import yaml
 
-from figures.pipeline.profiles import load_profile
+from figures.pipeline.profiles import ProfileError, load_profile
 from figures.pipeline.run_notebook import execute, find_notebook
-from figures.pipeline.settings import Beyond, ProfileError, validated
+
+
+@pytest.fixture
+def brief_profile(profile_content, brief):
+    return profile_content | {
+        "datasets": {"train_beta": 10, "train_uniform": 4, "test_uniform": 6},
+        "notebooks": ["05_beyond_the_paper"],
+        "beyond": brief,
+    }
 
 
 @pytest.mark.parametrize(
@@ -15,14 +23,14 @@ from figures.pipeline.settings import Beyond, ProfileError, validated
     [
         (
             {"repeats": 0},
-            "beyond.repeats = 0 is not allowed: input should be greater than or equal to 1",
+            "beyond.repeats = 0 is not allowed: input should be greater than 0",
         ),
         ({"cases": {}}, "beyond.cases = {} is not allowed: dictionary should have at least 1 item"),
         (
             {"n_members": 5},
-            "beyond.n_members = 5 is not allowed: at most the 3 pre-trained networks",
+            "beyond: n_members = 5 is not allowed: at most the 3 pre-trained networks",
         ),
-        ({"wrong": 1}, "beyond: unknown field 'wrong'"),
+        ({"wrong": 1}, "beyond.wrong: extra inputs are not permitted"),
         (
             {"repeats": None},
             "beyond.repeats = None is not allowed: input should be a valid integer",
@@ -35,7 +43,7 @@ from figures.pipeline.settings import Beyond, ProfileError, validated
         ({"cases": [1]}, "beyond.cases"),
         (
             {"cases": {"outd": {"design": "train_beta"}}},
-            "beyond.cases.outd: field 'count' is missing",
+            "beyond.cases.outd.count: field required",
         ),
         (
             {"example_epochs_scale": 0},
@@ -43,9 +51,11 @@ from figures.pipeline.settings import Beyond, ProfileError, validated
         ),
     ],
 )
-def test_settings_that_cannot_work_are_refused(brief, change, message):
+def test_settings_that_cannot_work_are_refused(brief_profile, brief, tmp_path, change, message):
+    path = tmp_path / "bad.yaml"
+    path.write_text(yaml.safe_dump(brief_profile | {"beyond": brief | change}))
     with pytest.raises(ProfileError, match=message):
-        validated(Beyond, brief | change, "beyond")
+        load_profile(path)
 
 
 def test_profiles_that_come_with_the_project_are_valid():
@@ -54,15 +64,9 @@ def test_profiles_that_come_with_the_project_are_valid():
     assert load_profile("full").beyond.repeats >= 20
 
 
-def test_the_notebook_writes_its_section(tables, brief, profile_content, tmp_path):
+def test_the_notebook_writes_its_section(tables, brief_profile, tmp_path):
     profile = tmp_path / "brief.yaml"
-    designs = ["train_beta", "train_uniform", "test_uniform"]
-    content = profile_content | {
-        "datasets": {"train_beta": 10, "train_uniform": 4, "test_uniform": 6},
-        "notebooks": {"05_beyond_the_paper": designs},
-        "beyond": brief,
-    }
-    profile.write_text(yaml.safe_dump(content))
+    profile.write_text(yaml.safe_dump(brief_profile))
     parameters = {"profile": str(profile), "data_dir": str(tables), "out_dir": str(tmp_path)}
     execute(find_notebook("05_beyond_the_paper"), parameters)
     metrics = json.loads((tmp_path / "05_beyond_the_paper.json").read_text())

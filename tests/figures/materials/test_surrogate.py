@@ -19,7 +19,7 @@ from figures.materials.surrogate import (
 from figures.pipeline.settings import PAPER_COUNTS, Case, Surrogate
 
 BRIEF = Surrogate(
-    cases={"outd": Case("train_beta", 10)},
+    cases={"outd": Case(design="train_beta", count=10)},
     repeats=2, n_pretrained=4, n_members=3, prior_points=30, pretrain_epochs=2, epochs=2,
 )  # fmt: skip
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from figures.pipeline import actions as pipeline
-from figures.pipeline.actions import ResultsUnchanged, key_of, make_state, simulate, wait_for_turn
+from figures.pipeline.actions import ResultsUnchanged, make_state, simulate, wait_for_turn
 from figures.pipeline.paths import ROOT
 
 WAIT = """
@@ -82,21 +82,12 @@ def generated(monkeypatch):
     return runs
 
 
-def test_samples_of_the_same_key_are_kept_and_others_are_not(tmp_path, generated):
-    folder = tmp_path / "data" / "train_beta"
-    for key in ("one", "one", "two"):
-        simulate(["train_beta"], folder, key, jobs=1)
-    assert generated == [[], ["sample"], []]
-
-
-def test_key_depends_on_arguments_and_contents(tmp_path):
-    path = tmp_path / "source.py"
-    path.write_text("x = 1\n")
-    first = key_of(["--count", "3"], [path])
-    assert key_of(["--count", "3"], [path]) == first
-    assert key_of(["--count", "4"], [path]) != first
-    path.write_text("x = 2\n")
-    assert key_of(["--count", "3"], [path]) != first
+def test_samples_of_the_same_arguments_and_sources_are_kept_and_others_are_not(tmp_path, generated):
+    folder, source = tmp_path / "data" / "train_beta", tmp_path / "source.py"
+    for text, count in (("x = 1", "3"), ("x = 1", "3"), ("x = 1", "4"), ("x = 2", "4")):
+        source.write_text(text)
+        simulate(["train_beta", "--count", count], folder, [source], jobs=1)
+    assert generated == [[], ["sample"], [], []]
 
 
 def test_a_failed_program_is_one_sentence():

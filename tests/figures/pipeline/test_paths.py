@@ -33,10 +33,10 @@ def test_metrics_that_are_missing_or_cut_off_are_not_complete(metrics, text):
 
 
 def test_a_folder_without_a_needed_table_is_refused_before_any_work(tables, tmp_path):
-    require_tables(tables)
+    require_tables(tables, "train_beta", "test_uniform")
     (tmp_path / "train_beta.csv").write_bytes((tables / "train_beta.csv").read_bytes())
-    with pytest.raises(ValueError, match=r"has no table of 'test_uniform': test_uniform\.csv or"):
-        require_tables(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"no table of 'test_uniform' in .* is needed"):
+        require_tables(tmp_path, "train_beta", "test_uniform")
 
 
 def test_results_on_other_tables_go_to_a_folder_of_their_own(tmp_path):

@@ -8,11 +8,10 @@ import pytest
 from figures.pipeline.paths import NOTEBOOKS
 from figures.pipeline.run_notebook import (
     NotebookError,
-    check_parameters,
-    declared_parameters,
     execute,
     find_notebook,
     main,
+    parameters,
 )
 
 ALL = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -30,7 +29,7 @@ def notebook(path, *sources, tags=("parameters",)):
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
 def test_notebooks_are_stripped_and_declare_the_common_parameters(path):
-    assert set(declared_parameters(path)) == {"profile", "seed", "data_dir", "out_dir"}
+    assert set(parameters(path, {})) == {"profile", "seed", "data_dir", "out_dir"}
     code = [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
     assert all(not cell.outputs and cell.execution_count is None for cell in code)
 
@@ -67,7 +66,13 @@ def test_unknown_parameter_is_refused(capsys):
 
 def test_parameter_of_another_type_is_refused():
     with pytest.raises(NotebookError, match=r"seed = 'one' .* must be of type int"):
-        check_parameters(find_notebook("04_materials_surrogate"), {"seed": "one"})
+        parameters(find_notebook("04_materials_surrogate"), {"seed": "one"})
+
+
+def test_given_texts_take_the_types_of_the_defaults(tmp_path):
+    path = notebook(tmp_path / "n.ipynb", "seed = 1\nname = 'a'\nscale = 0.5")
+    found = parameters(path, {"seed": "3", "name": "3", "scale": "1.5"})
+    assert found == {"seed": 3, "name": "3", "scale": 1.5}
 
 
 def test_unknown_notebook_is_refused():
@@ -78,12 +83,12 @@ def test_unknown_notebook_is_refused():
 def test_untagged_parameters_are_refused(tmp_path):
     path = notebook(tmp_path / "n.ipynb", "seed = 1", tags=())
     with pytest.raises(NotebookError, match="no cell tagged 'parameters'"):
-        check_parameters(path, {"seed": 2})
+        parameters(path, {"seed": 2})
 
 
 def test_only_what_the_parameters_cell_assigns_is_a_parameter(tmp_path):
     path = notebook(tmp_path / "n.ipynb", "import os\nseed = 1", "epochs = 2")
-    assert declared_parameters(path) == {"seed": 1}
+    assert parameters(path, {}) == {"seed": 1}
 
 
 def test_failing_cell_is_named_with_its_error(tmp_path):

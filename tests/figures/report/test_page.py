@@ -1,6 +1,5 @@
 """The page of a run."""
 
-import dataclasses
 import json
 import re
 import shutil
@@ -9,6 +8,7 @@ import pytest
 
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import load_profile
+from figures.pipeline.settings import Beyond
 from figures.report.page import ReportError, brief, main, render, with_digits_of
 
 SURROGATE = "04_materials_surrogate"
@@ -31,9 +31,9 @@ def change(out_dir, name, **content):
 
 def apart(profile, name):
     """The profile with one more notebook, which is run on request only."""
-    notebooks = {**profile.notebooks, name: ["train_beta", "test_uniform"]}
-    beyond = {"cases": {"outd": {"design": "train_beta", "count": 10}}}
-    return dataclasses.replace(profile, notebooks=notebooks, beyond=beyond, apart=(name,))
+    beyond = Beyond(cases=profile.surrogate.cases)
+    update = {"notebooks": [*profile.notebooks, name], "beyond": beyond, "apart": [name]}
+    return profile.model_copy(update=update)
 
 
 def test_page_holds_every_picture_and_refers_to_no_other_file(profile, out_dir):

@@ -35,8 +35,8 @@ CASES = {"cases": {"outd": {"design": "train_beta", "count": 3}}, "repeats": 2, 
 DESIGNS = ["train_beta", "test_uniform"]
 PROFILE = {
     "seed": 1,
-    "datasets": dict.fromkeys(DESIGNS, 3),
-    "notebooks": {"04_materials_surrogate": DESIGNS, "05_beyond_the_paper": DESIGNS},
+    "datasets": dict.fromkeys(DESIGNS, 4),
+    "notebooks": ["04_materials_surrogate", "05_beyond_the_paper"],
     "surrogate": CASES | NETWORKS,
     "beyond": CASES
     | NETWORKS

@@ -110,7 +110,7 @@ def test_csv(tmp_path, data):
 PROFILE = {
     "seed": 1,
     "datasets": {"train_beta": 10, "test_uniform": 6},
-    "notebooks": {"04_materials_surrogate": ["train_beta", "test_uniform"]},
+    "notebooks": ["04_materials_surrogate"],
     "surrogate": {"cases": {"outd": {"design": "train_beta", "count": 10}}, "repeats": 2},
 }
 VALUES = st.recursive(
