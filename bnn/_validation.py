@@ -12,10 +12,10 @@ Floats: TypeAlias = NDArray[np.floating[Any]]  # of either precision
 Ints: TypeAlias = NDArray[np.integer[Any]]
 
 
-def check_option(name: str, value: object, options: Collection[str]) -> None:
+def check_option(name: str, value: object, options: Collection[object]) -> None:
     """Raise ValueError unless value is one of the options."""
     if value not in options:
-        raise ValueError(f"{name} = {value!r}: must be one of {', '.join(options)}")
+        raise ValueError(f"{name} = {value!r}: must be one of {', '.join(map(str, options))}")
 
 
 def check_integer(name: str, value: object, smallest: int) -> None:

@@ -13,7 +13,7 @@ from bnn.ensembles.pretraining import Pretrained
 from bnn.noise import RESAMPLINGS, Noise, noise_covariance
 from bnn.storage import storable
 from bnn.training.settings import TrainingSettings
-from bnn.weight_priors import WEIGHT_PRIORS, ProperGaussian
+from bnn.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
 
 REGULARISERS = (*WEIGHT_PRIORS, "none")
 # Proper Gaussians, whose optimum Gauss-Newton finds.
@@ -28,7 +28,7 @@ def anchor(
     *,
     noise: Noise = 0.1,
     n_members: int | None = None,
-    regulariser: str = "low_rank",
+    regulariser: str | WeightPrior = "low_rank",
     anchors: str | Floats = "pretrained",
     start: str | Floats = "anchors",
     optimiser: str = "adam",
@@ -45,13 +45,14 @@ def anchor(
         Σ_i (y_i - f(x_i))ᵀ Σ_noise⁻¹ (y_i - f(x_i)) - 2 log p0(ω - ω0^[k]).
 
     Args:
-        pretrained: Networks from `pretrain`; the weight prior is learnt from all of them.
+        pretrained: Networks from `pretrain`; a weight prior is learnt from all of them.
         X: Inputs, (N, n_in).
         y: Outputs, (N,) or (N, n_out).
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y.
         n_members: K, the first of the pre-trained networks; None takes all.
         regulariser: The weight prior p0: "low_rank", "probabilistic_pca", "factorised",
-            "generalised_normal", "isotropic", or "none" to leave the term out.
+            "generalised_normal", "isotropic" or "none" to leave the term out; or a density of its
+            own, see bnn.weight_priors.
         anchors: ω0: "pretrained", "sampled" (drawn from the weight prior), or weights (K, d).
         start: "anchors", "random" (a vanilla ensemble's), or weights (K, d).
         optimiser: "adam", or "gauss_newton", which goes to the optimum, uses no settings and needs
@@ -98,12 +99,14 @@ def anchor(
 
 
 def check_anchoring(
-    regulariser: str, anchors: str | Floats, optimiser: str, n_pretrained: int
+    regulariser: str | WeightPrior, anchors: str | Floats, optimiser: str, n_pretrained: int
 ) -> None:
     """Raise ValueError where arguments of `anchor` do not fit each other."""
-    check_option("regulariser", regulariser, REGULARISERS)
+    if not isinstance(regulariser, WeightPrior):
+        check_option("regulariser", regulariser, REGULARISERS)
     check_option("optimiser", optimiser, ("adam", "gauss_newton"))
-    if optimiser == "gauss_newton" and regulariser not in PROPER:
+    proper = isinstance(regulariser, ProperGaussian) or regulariser in PROPER
+    if optimiser == "gauss_newton" and not proper:
         raise ValueError(
             f"regulariser = {regulariser!r}: optimiser = 'gauss_newton' needs a proper Gaussian, "
             f"{', '.join(PROPER)}"

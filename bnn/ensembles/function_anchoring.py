@@ -130,6 +130,8 @@ def anchor_functions(
 
 
 def _drawn_prior(pretrained: Pretrained) -> DrawnPrior:
+    if pretrained.inputs.ndim == 3:
+        raise ValueError("pretrained: function space needs prior points that all networks share")
     if isinstance(pretrained.prior, NotStored):
         kind = pretrained.prior.kind
         raise ValueError(f"prior: a {kind} is not stored with a model, pre-train again with it")

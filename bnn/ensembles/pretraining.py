@@ -67,18 +67,20 @@ class Pretrained(Networks):
         Returns:
             The pre-training as if there were only these.
         """
-        by_member = ("weights", "targets", "numbers")
+        by_member = ["weights", "targets", "numbers", *["inputs"] * (self.inputs.ndim == 3)]
         return replace(self, **{n: getattr(self, n)[np.asarray(members)] for n in by_member})
 
-    def weight_prior(self, regulariser: str) -> WeightPrior | None:
+    def weight_prior(self, regulariser: str | WeightPrior) -> WeightPrior | None:
         """Learn a prior p0(ω) from all of the networks.
 
         Args:
-            regulariser: One of bnn.ensembles.REGULARISERS, as for `anchor`.
+            regulariser: One of bnn.ensembles.REGULARISERS, or a density, as for `anchor`.
 
         Returns:
             The density; None for "none".
         """
+        if isinstance(regulariser, WeightPrior):
+            return regulariser
         if regulariser == "none":
             return None
         return WEIGHT_PRIORS[regulariser].fit(self.weights, self.architecture)
@@ -99,7 +101,8 @@ class Pretrained(Networks):
         X = as_points("X", X)
         y = as_columns("y", y, len(X))
         _check_shape(self.shape, (X.shape[1], y.shape[1]))
-        low, high = self.inputs.min(axis=0), self.inputs.max(axis=0)
+        points = self.inputs.reshape(-1, self.shape[0])
+        low, high = points.min(axis=0), points.max(axis=0)
         outside = 1.0 - np.mean(np.all((low <= X) & (high >= X), axis=1))
         if outside > 0.5:
             warnings.warn(
@@ -138,7 +141,8 @@ def pretrain(
 
     Args:
         prior: p(g), see bnn.function_priors; None is a GaussianProcessPrior() for n_outputs.
-        X: Points, (M, n_in); None: a TablePrior's, else Latin hypercube to twice the input bounds.
+        X: Points, (M, n_in), or (K, M, n_in) for points of each network's own; None takes a
+            TablePrior's, or else a Latin hypercube to twice the input bounds.
         n_features: Number of inputs; needed where X is None.
         n_outputs: Number of outputs; None takes those of the prior.
         prior_points: M, where X is None.
@@ -178,11 +182,13 @@ def pretrain(
         scaled = latin_hypercube(prior_points, n_features, spawn(seeds, Purpose.INPUTS))
         points = scaler_of("input_bounds", input_bounds, None, n_features).inverse_transform(scaled)
     inputs = np.asarray(points, dtype=float)
-    if inputs.ndim != 2 or len(inputs) < 2 or not np.isfinite(inputs).all():
-        raise ValueError(f"X has shape {inputs.shape}: must be (M >= 2, n_in) and finite")
+    fits = inputs.ndim == 2 or (inputs.ndim == 3 and len(inputs) == n_pretrained)
+    if not fits or inputs.shape[-2] < 2 or not np.isfinite(inputs).all():
+        shapes = f"(M >= 2, n_in) or ({n_pretrained}, M >= 2, n_in)"
+        raise ValueError(f"X has shape {inputs.shape}: must be {shapes} and finite")
     prior_seed = spawn(seeds, Purpose.PRIOR)
     realisations = draw_realisations(prior, inputs, n_pretrained, prior_seed)
-    n_in, n_out = inputs.shape[1], realisations.shape[2]
+    n_in, n_out = inputs.shape[-1], realisations.shape[2]
     _check_shape((n_in, n_out), (n_features or n_in, n_outputs or n_out))
     scaler = scaler_of("input_bounds", input_bounds, None, n_in)
     output_scaler = scaler_of("output_bounds", output_bounds, None, n_out)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
 from scipy.stats import qmc, truncnorm
 
-from bnn._seeding import RandomState, generator, member_generators, seed_sequence
+from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import Array, check_option
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 
@@ -47,7 +47,11 @@ def latin_hypercube(
 def draw_realisations(
     prior: FunctionalPrior, X: Array, n_samples: int, random_state: RandomState = None
 ) -> Array:
-    """Draw from any prior at X (n, n_in); return checked realisations (n_samples, n, n_out)."""
+    """Draw checked realisations (n_samples, n, n_out) at X (n, n_in), or (n_samples, n, n_in)."""
+    if X.ndim == 3:
+        seeds = seed_sequence(random_state)
+        draws = [draw_realisations(prior, x, 1, spawn(seeds, k)) for k, x in enumerate(X)]
+        return np.concatenate(draws)
     if not isinstance(prior, OWN):  # every library takes an integer
         random_state = int(seed_sequence(random_state).generate_state(1)[0])
     values = np.asarray(prior.sample(X, n_samples, random_state), dtype=float)

@@ -1,7 +1,7 @@
 """The one training loop: Adam on K networks at once, each with its own data and shuffles."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -122,8 +122,8 @@ def train(
 ) -> TrainingResult:
     """Minimise Σ_i (y_i - f(x_i))ᵀ P (y_i - f(x_i)) + penalty(ω - ω0) for each member.
 
-    Minibatches scale the data term by N/b, so that the weight of the prior does not depend on b.
-    The whole is divided by N, which Adam does not notice.
+    Minibatches scale the data term by N/b, so that the weight of the prior does not depend on b,
+    unless the settings ask for plain sums. The whole is divided by N, which Adam does not notice.
 
     Args:
         architecture: The networks.
@@ -149,10 +149,15 @@ def train(
     workers = torch.get_num_threads() if place.type == "cpu" else 1
     size = settings.members_at_once or default_group_size(architecture, place)
     groups = member_groups(len(weights), size, workers)
-    total = settings.epochs * len(groups)
+    plans = [(group, settings) for group in groups]
+    if settings.bias_correction == "first":
+        plain, corrected = (replace(settings, bias_correction=b) for b in (False, True))
+        plans = [(np.zeros(2, dtype=int), corrected), *((group, plain) for group in groups)]
+    total = settings.epochs * len(plans)
     with tqdm(total=total, desc=progress, disable=progress is None, unit="epoch") as bar:
 
-        def run(members: Ints, stop: threading.Event) -> Part:
+        def run(plan: tuple[Ints, TrainingSettings], stop: threading.Event) -> Part:
+            members, settings = plan
             data = X if np.ndim(X) == 2 else X[members], y[members]
             goal = objective.of(members)
             group = MemberGroup(
@@ -160,8 +165,12 @@ def train(
             )
             return _train_group(group, y[members], settings, bar, stop)
 
-        parts = run_groups(run, groups, workers)
-    return _joined(parts, settings.epochs, len(weights))
+        parts = run_groups(run, plans, workers)
+    if settings.bias_correction == "first":
+        first, (weights, losses, epochs), *others = parts
+        alone = first[0][:1], first[1][:, :1], first[2][:1]
+        parts = [alone, (weights[1:], losses[:, 1:], epochs[1:]), *others]
+    return _joined(parts, settings.epochs, len(seeds))
 
 
 def _check_shapes(

@@ -129,7 +129,7 @@ class MemberGroup:
         self.gradients = LayerBlocks(architecture, k, device)
         self.adam = Adam(self.weights.flat, self.gradients.flat, settings)
         self._batches = self._views(architecture, batch, n)
-        self.n = n
+        self.n, self._sums = n, settings.batch_sums
         self.loss = torch.zeros(k, device=device)
         self.record = torch.full((settings.epochs, k), torch.nan, device=device)
         self._precision = None
@@ -184,12 +184,13 @@ class MemberGroup:
         else:
             torch.bmm(self._precision, residual, out=delta)
         self.loss.add_(residual.mul_(delta).sum(dim=(1, 2)))
-        delta.mul_(2.0 / y.shape[2])
+        delta.mul_(2.0 if self._sums else 2.0 / y.shape[2])
 
     def _penalty_gradient(self) -> None:
         if self._add_penalty is not None:
             torch.sub(self.weights.flat, self._anchors.flat, out=self._differences.flat)
-            self._add_penalty(self._differences.blocks, self.gradients.blocks, 1.0 / self.n)
+            scale = 1.0 if self._sums else 1.0 / self.n
+            self._add_penalty(self._differences.blocks, self.gradients.blocks, scale)
 
     def _restart(self) -> None:
         self.weights.flat.copy_(self._start)

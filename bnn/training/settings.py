@@ -1,8 +1,9 @@
 """Settings of the training loop."""
 
 from dataclasses import dataclass
+from typing import Literal
 
-from bnn._validation import check_fraction, check_integer, check_positive
+from bnn._validation import check_fraction, check_integer, check_option, check_positive
 from bnn.storage import storable
 
 
@@ -38,7 +39,10 @@ class TrainingSettings:
         beta1: Decay of the first moment.
         beta2: Decay of the second moment.
         epsilon: Added to the root of the second moment.
-        bias_correction: Adam as published; False leaves the moments biased towards zero.
+        bias_correction: Whether Adam corrects the bias of its moments; "first" for the first member
+            only, as in the paper's runs, where one optimiser served all members in turn.
+        batch_sums: Whether the loss of a step is the sum over its b points plus the whole penalty,
+            as in the paper's runs, instead of N/b times that sum plus the penalty.
         convergence: Ends members early; None runs the whole budget.
         members_at_once: Members trained together; None takes as many as fit the cache.
     """
@@ -49,7 +53,8 @@ class TrainingSettings:
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-7
-    bias_correction: bool = True
+    bias_correction: bool | Literal["first"] = True
+    batch_sums: bool = False
     convergence: Convergence | None = None
     members_at_once: int | None = None
 
@@ -60,3 +65,4 @@ class TrainingSettings:
                 check_integer(name, getattr(self, name), 1)
         check_positive(learning_rate=self.learning_rate, epsilon=self.epsilon)
         check_fraction(beta1=self.beta1, beta2=self.beta2)
+        check_option("bias_correction", self.bias_correction, (True, False, "first"))

@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
+import bnn
 from bnn import (
     RBF,
     AnchoredEnsemble,
@@ -147,3 +148,42 @@ def test_priors_of_others_get_a_number_as_seed():
 
     first, second = (small(Foreign()).fit(X, Y).pretrained_.targets for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+def test_each_network_may_have_points_of_its_own():
+    """With points (K, M, n_in), network k follows its realisation at its own points."""
+    X = np.stack([bnn.latin_hypercube(60, 1, seed) for seed in range(4)])
+    prior = bnn.GaussianProcessPrior(bnn.LinearMean([3.0]), bnn.RBF(0.01, 1.0))
+    settings = bnn.TrainingSettings(epochs=200)
+    networks = bnn.pretrain(prior, X, n_pretrained=4, settings=settings, random_state=0)
+    assert networks.inputs.shape == (4, 60, 1)
+    slopes = np.sum(networks.targets * X, axis=1) / np.sum(X**2, axis=1)
+    np.testing.assert_allclose(slopes, 3.0, atol=0.3)
+    fitted = np.stack([networks.select([k]).sample(X[k])[0] for k in range(4)])
+    assert np.sqrt(np.mean((fitted - networks.targets) ** 2)) < 0.1
+    data = np.array([[0.5], [1.0]]), np.array([1.5, 3.0])
+    assert bnn.anchor(networks.select([2, 3]), *data, random_state=0).start.shape[0] == 2
+    with pytest.raises(ValueError, match="prior points that all networks share"):
+        bnn.anchor_functions(networks, *data)
+    with pytest.raises(ValueError, match=r"X has shape \(4, 60, 1\): must be .* or \(5, M >= 2"):
+        bnn.pretrain(prior, X, n_pretrained=5)
+
+
+def test_a_density_of_ones_own_anchors():
+    """A density given to `anchor` acts as the one that it learns itself."""
+    networks = bnn.pretrain(
+        None, n_features=1, n_pretrained=5, prior_points=40, random_state=1,
+        settings=bnn.TrainingSettings(epochs=20),
+    )  # fmt: skip
+    data = np.linspace(-1.0, 1.0, 8)[:, None], np.linspace(-2.0, 2.0, 8)
+    own = networks.weight_prior("factorised")
+    given, learnt, weaker = (
+        bnn.anchor(networks, *data, regulariser=prior, noise=0.1, random_state=2,
+                   settings=bnn.TrainingSettings(epochs=20))
+        for prior in (own, "factorised", networks.weight_prior("isotropic"))
+    )  # fmt: skip
+    np.testing.assert_array_equal(given.weights, learnt.weights)
+    assert np.abs(weaker.weights - learnt.weights).max() > 1e-4
+    low_rank = networks.weight_prior("low_rank")
+    with pytest.raises(ValueError, match="needs a proper Gaussian"):
+        bnn.anchor(networks, *data, regulariser=low_rank, optimiser="gauss_newton")

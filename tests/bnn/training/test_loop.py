@@ -99,7 +99,7 @@ def test_thread_settings_are_left_alone():
         assert pool.submit(torch.get_num_threads).result() == threads
 
 
-@pytest.mark.parametrize("bias_correction", [True, False])
+@pytest.mark.parametrize("bias_correction", [True, False, "first"])
 def test_adam_is_adam(bias_correction):
     """Full-batch steps equal the published recurrence, written out in float64."""
     architecture = Architecture((2, 1), "identity")
@@ -117,9 +117,10 @@ def test_adam_is_adam(bias_correction):
     for t in range(1, 31):
         gradient = 2.0 / 10 * (w @ design.T - y[:, :, 0]) @ design
         m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
-        m_hat, v_hat = m, v
-        if bias_correction:
-            m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.999**t)
+        m_hat, v_hat = m.copy(), v.copy()
+        corrected = slice({True: 2, False: 0, "first": 1}[bias_correction])
+        m_hat[corrected] /= 1 - 0.9**t
+        v_hat[corrected] /= 1 - 0.999**t
         w = w - 0.01 * m_hat / (np.sqrt(v_hat) + 1e-7)
     np.testing.assert_allclose(result.weights, w, atol=2e-5)
 
@@ -243,3 +244,51 @@ def test_bad_shapes(changes, message):
     arguments = dict(zip(("weights", "X", "y", "seeds"), problem(), strict=True))
     with pytest.raises(ValueError, match=message):
         run(**{**arguments, **changes}, epochs=1)
+
+
+@pytest.mark.parametrize("n", [1, 2, K])
+def test_only_the_first_member_is_corrected(n):
+    """With "first", member 0 is that of a corrected training, every other that of a biased one."""
+    weights, X, y, seeds = problem()
+    weights, y, seeds = weights[:n], y[:n], seeds[:n]
+    first, yes, no = (
+        run(weights, X, y, seeds, epochs=5, members_at_once=16, bias_correction=b)
+        for b in ("first", True, False)
+    )
+    for name in ("weights", "losses"):
+        mixed, corrected, biased = (getattr(each, name) for each in (first, yes, no))
+        axis = 0 if name == "weights" else 1
+        expected = np.concatenate([corrected.take([0], axis), biased.take(range(1, n), axis)], axis)
+        np.testing.assert_array_equal(mixed, expected)
+    with pytest.raises(ValueError, match="bias_correction = 'all': must be one of True, False, fi"):
+        TrainingSettings(bias_correction="all")
+
+
+def test_batch_sums_are_those_of_the_published_run():
+    """A step of b points takes the gradient of their sum plus the whole penalty, in float64."""
+    architecture = Architecture((1, 1), "identity")
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((10, 1)), rng.standard_normal((2, 10, 1))
+    start = rng.standard_normal((2, 2)).astype(np.float32)
+    prior = LowRankGaussian(np.zeros(2), np.array([0.7, 0.3]), np.eye(2), 2)
+    objective = Objective(np.array([[2.0]]), prior.regulariser(), np.zeros((2, 2), np.float32))
+    seeds = np.array([3, 4], dtype=np.uint32)
+    settings = TrainingSettings(epochs=4, batch_size=4, learning_rate=0.01, batch_sums=True)
+    result = train(architecture, start, X, y, settings, seeds=seeds, objective=objective)
+
+    design, w = np.column_stack([X, np.ones(10)]), start.astype(float)
+    m, v = np.zeros_like(w), np.zeros_like(w)
+    shuffler, t = Shuffler(seeds, 10, torch.device("cpu")), 0
+    for epoch in range(4):
+        order = shuffler.permutations(epoch).numpy()
+        for batch in (slice(0, 4), slice(4, 8), slice(8, 10)):
+            t += 1
+            for k in range(2):
+                rows = order[k, batch]
+                residual = design[rows] @ w[k] - y[k, rows, 0]
+                gradient = 2.0 * 2.0 * residual @ design[rows] + 2.0 * w[k] / [0.49, 0.09]
+                m[k] = 0.9 * m[k] + 0.1 * gradient
+                v[k] = 0.999 * v[k] + 0.001 * gradient**2
+                step = m[k] / (1 - 0.9**t) / (np.sqrt(v[k] / (1 - 0.999**t)) + 1e-7)
+                w[k] = w[k] - 0.01 * step
+    np.testing.assert_allclose(result.weights, w, atol=2e-5)
