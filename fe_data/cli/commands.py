@@ -180,20 +180,12 @@ def import_authors(
     source: Annotated[Path, Argument(metavar="PATH", help="a .pkl file, or a folder of them")],
     out: Annotated[Path, Argument(metavar="OUT", help="folder for the CSV tables")],
 ) -> int:
-    """Convert published .pkl tables to CSV. Nothing in them is executed."""
-    from fe_data.published.import_authors import convert
+    """Convert published .pkl tables to the CSV tables that notebooks read. Nothing is executed."""
+    from fe_data.published.import_authors import import_tables
 
-    paths = sorted(source.glob("*.pkl")) if source.is_dir() else [source]
-    if not paths:
-        raise ValueError(f"{source} holds no .pkl file")
-    code = OK
-    for path in paths:
-        try:
-            target, rows = convert(path, out)
-            print(f"{path} -> {target}: {rows} samples")
-        except ValueError as error:
-            code = say(error, INCOMPLETE)
-    return code
+    done, refused = import_tables(source, out)
+    print(*done, sep="\n", end="\n" if done else "")
+    return max([say(reason, INCOMPLETE) for reason in refused], default=OK)
 
 
 def _design(

@@ -9,6 +9,7 @@ import numpy as np
 
 from fe_data.arrays import Floats
 from fe_data.dataset import record
+from fe_data.dataset.design import NAMED_DESIGNS
 from fe_data.dataset.table import format_value
 from fe_data.published.array_pickle import load_arrays
 from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, OUTPUT_NAMES
@@ -35,22 +36,71 @@ UNITS = {
 }
 
 
-def convert(path: Path, out: Path) -> tuple[Path, int]:
-    """Write one .pkl file as CSV, with `group` where there are several; returns path and rows."""
+# How the published file of each design is called, and what the notebooks do without its table.
+PUBLISHED = {
+    "test_uniform": ("testing_random", "no notebook on the composite can run"),
+    "train_uniform": ("training_random", "notebooks 03 to 05 leave out the first training set"),
+    "train_beta": ("training_beta", "no notebook on the composite can run"),
+    "replicates": ("data_aleatoric", "notebooks 03 and 05 leave out the scatter at its 10 inputs"),
+    "noise": ("data_aleatoric", "notebooks 03 and 05 leave out the scatter at its 20 inputs"),
+}
+
+
+def import_tables(source: Path, out: Path) -> tuple[list[str], list[str]]:
+    """Convert a .pkl file, or all in a folder, to CSV; sentences on what was done and refused."""
+    paths = sorted(source.glob("*.pkl")) if source.is_dir() else [source]
+    if not paths:
+        raise ValueError(f"{source} holds no .pkl file")
+    done, refused, tables = [], [], dict[str, list[tuple[Path, list[Floats]]]]()
+    for path in paths:
+        try:
+            groups = read_groups(path)
+            name = design_of(path.stem, len(groups)) or path.stem
+            tables.setdefault(name, []).append((path, groups))
+        except ValueError as error:
+            refused.append(str(error))
+    for name, [(path, groups), *others] in tables.items():
+        if others:
+            both = " and ".join(map(str, [path, *(other for other, _ in others)]))
+            refused.append(f"{both} are tables of {name}: give the path of one of them")
+            continue
+        rows = write_csv(groups, out / f"{name}.csv")
+        note = "" if name in PUBLISHED else ", of no design that the notebooks know"
+        done.append(f"{path} -> {out / name}.csv: {rows} samples{note}")
+    missing = [name for name in PUBLISHED if source.is_dir() and name not in tables]
+    done += [f"{source} has no table of {name}: {PUBLISHED[name][1]}" for name in missing]
+    return done, refused
+
+
+def design_of(name: str, n_groups: int) -> str | None:
+    """The design behind the name of a published file; None where the name is not known."""
+    for design, (start, _) in PUBLISHED.items():
+        spec = NAMED_DESIGNS[design]  # both replicate designs are called alike
+        if name.startswith(start) and (spec.microstructures == 1 or spec.count == n_groups):
+            return design
+    return None
+
+
+def read_groups(path: Path) -> list[Floats]:
+    """Inputs and outputs (rows, 9) of each group in a .pkl file, in our units."""
     content = load_arrays(path)
     try:
         groups = find_groups(content)
-        values = to_our_units(np.vstack(groups))
+        ends = np.cumsum([len(group) for group in groups])[:-1]
+        return np.split(to_our_units(np.vstack(groups)), ends)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    rows: list[list[object]] = [[*COLUMNS], *values.tolist()]
+
+
+def write_csv(groups: list[Floats], target: Path) -> int:
+    """Write a table, with `group` where there are several; returns the number of rows."""
+    rows: list[list[object]] = [[*COLUMNS], *np.vstack(groups).tolist()]
     if len(groups) > 1:
         numbers = [number for number, group in enumerate(groups) for _ in group]
         rows = [[n, *row] for n, row in zip(["group", *numbers], rows, strict=True)]
     text = "".join(",".join(map(format_value, row)) + "\n" for row in rows)
-    target = out / f"{path.stem}.csv"
     record.write_atomic(target, text.encode())
-    return target, len(values)
+    return len(rows) - 1
 
 
 # Known layouts: an array (n, 9) or (groups, replicates, 9); a pair, or a dictionary, of inputs

@@ -45,6 +45,9 @@ OUTPUT_SCALING = BoundsScaler(*np.transpose(list(OUTPUT_BOUNDS.values())))
 # Means of the columns of the tables that the authors published, inputs then outputs.
 MEANS = {
     TRAINING: (0.16787, 477.301, 400.525, 0.375054, 461.01, 0.344676, 121.672, 0.291417, 0.144302),
+    "train_uniform": (
+        0.221902, 405.126, 408.514, 0.369854, 509.234, 0.332559, 128.159, 0.288779, 0.264696,
+    ),
     TEST: (0.251644, 407.971, 400.77, 0.354054, 512.377, 0.316804, 131.87, 0.287322, 0.305258),
 }  # fmt: skip
 SAME_MEAN = 1e-4  # relative difference up to which a column is the published one

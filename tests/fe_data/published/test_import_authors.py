@@ -7,6 +7,7 @@ import os
 import pickle
 import pickletools
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +18,10 @@ from fe_data.__main__ import main
 from fe_data.dataset.design import named_design
 from fe_data.dataset.table import load_table
 from fe_data.published.array_pickle import UnsafePickle, load_arrays
-from fe_data.published.import_authors import find_groups, to_our_units
+from fe_data.published.import_authors import PUBLISHED, find_groups, to_our_units
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
 
+REFERENCE = Path(__file__).parents[4] / "shared" / "reference"
 FUZZ = settings(
     max_examples=200,
     deadline=None,  # a busy machine is slow
@@ -91,15 +93,130 @@ def test_units_are_told_by_magnitude():
     np.testing.assert_allclose(to_our_units(TABLE * factors), TABLE, rtol=1e-14)
 
 
-def test_a_folder_becomes_tables(tmp_path, capsys):
-    for name, content in (("test_set", (X, Y)), ("replicates", CUBE)):
-        write(tmp_path / f"{name}.pkl", content)
-    assert main(["import-authors", str(tmp_path), str(tmp_path / "out")]) == 0
-    assert capsys.readouterr().out.count(": 12 samples") == 2
-    for name in ("test_set", "replicates"):
-        table = load_table(tmp_path / "out" / f"{name}.csv")
-        np.testing.assert_array_equal(np.hstack([table.inputs, table.outputs]), TABLE)
+def published_bytes(content):
+    """A pickle as NumPy 1 wrote it at protocol 3, whatever NumPy writes here."""
+    data = pickle.dumps(content, protocol=3)
+    return data.replace(b"numpy._core", b"numpy.core").replace(b"\x89\x88\x87", b"K\x00K\x01\x87")
+
+
+def afresh(content):
+    """The same content, of arrays that NumPy makes here."""
+    if isinstance(content, dict):
+        return {key: afresh(part) for key, part in content.items()}
+    return list(map(afresh, content)) if isinstance(content, list) else np.array(content.tolist())
+
+
+def cells(name, sizes=None):
+    """Inputs and outputs (n, 9) of a design, the groups cut to these sizes."""
+    design = named_design(name)
+    x = design.inputs
+    if sizes is not None:
+        places = [np.flatnonzero(design.groups == n)[:size] for n, size in enumerate(sizes)]
+        x = x[np.concatenate(places)]
+    low, high = [300, 0.16, 100, 0.277, 0], [800, 0.5, 170, 0.299, 0.8]
+    return np.hstack([x, np.random.default_rng(len(x)).uniform(low, high, (len(x), 5))])
+
+
+SIZES = {"replicates": [10, 5, 10, 10, 10, 9, 10, 10, 10, 7], "noise": [15] * 20}
+FILES = {
+    "testing_random_bis_a[400].pkl": "test_uniform",
+    "training_beta_bis_a[400].pkl": "train_beta",
+    "training_random_bis_a[400].pkl": "train_uniform",
+    "data_aleatoric_n[10]_bis_a[400].pkl": "replicates",
+    "data_aleatoric_n[20]_bis_a[400].pkl": "noise",
+}
+
+
+@pytest.fixture
+def published(tmp_path):
+    """A folder with a file for each design, of the names and layouts that were published."""
+    folder = tmp_path / "published"
+    folder.mkdir()
+    for file, name in FILES.items():
+        table = cells(name, SIZES.get(name))
+        content = {"inpts": table[:, :4], "outpts": table[:, 4:]}
+        if name in SIZES:
+            groups = np.split(table, np.cumsum(SIZES[name])[:-1])
+            content = {
+                "groups_inputs": [rows[:, :4] for rows in groups],
+                "groups_outputs": [rows[:, 4:] for rows in groups],
+            }
+        write(folder / file, published_bytes(afresh(content)))
+    return folder
+
+
+def test_published_files_become_the_tables_of_their_designs(published, tmp_path, capsys):
+    out = tmp_path / "authors"
+    assert main(["import-authors", str(published), str(out)]) == 0
+    lines = [f"{published / f} -> {out / n}.csv: {len(cells(n, SIZES.get(n)))} samples"
+             for f, n in sorted(FILES.items())]  # fmt: skip
+    assert capsys.readouterr().out.splitlines() == lines
+    for name in FILES.values():
+        table = load_table(out / f"{name}.csv")
+        expected = cells(name, SIZES.get(name))
+        np.testing.assert_array_equal(np.hstack([table.inputs, table.outputs]), expected)
+        sizes = SIZES.get(name, [1] * len(expected))
+        np.testing.assert_array_equal(table.group, np.repeat(np.arange(len(sizes)), sizes))
+
+
+def test_every_missing_table_is_said_with_what_the_notebooks_do_without(
+    published, tmp_path, capsys
+):
+    for file in published.iterdir():
+        if FILES[file.name] != "train_beta":
+            file.unlink()
+    assert main(["import-authors", str(published), str(tmp_path / "authors")]) == 0
+    _, *said = capsys.readouterr().out.splitlines()
+    assert said == [
+        f"{published} has no table of test_uniform: no notebook on the composite can run",
+        f"{published} has no table of train_uniform: "
+        "notebooks 03 to 05 leave out the first training set",
+        f"{published} has no table of replicates: "
+        "notebooks 03 and 05 leave out the scatter at its 10 inputs",
+        f"{published} has no table of noise: "
+        "notebooks 03 and 05 leave out the scatter at its 20 inputs",
+    ]
+
+
+def test_two_files_of_one_design_are_refused_and_neither_is_taken(published, tmp_path, capsys):
+    old, new = (published / f"training_random_{word}a[400].pkl" for word in ("", "bis_"))
+    write(old, TABLE)
+    out = tmp_path / "authors"
+    assert main(["import-authors", str(published), str(out)]) == 1
+    assert capsys.readouterr().err == (
+        f"fe_data: {old} and {new} are tables of train_uniform: give the path of one of them\n"
+    )
+    assert not (out / "train_uniform.csv").exists()
+    assert (out / "test_uniform.csv").exists()
+    assert main(["import-authors", str(new), str(out)]) == 0
+    assert len(load_table(out / "train_uniform.csv")) == 100
+
+
+def test_a_file_of_another_name_keeps_it_and_is_said_to_be_of_no_design(tmp_path, capsys):
+    path = write(tmp_path / "data_aleatoric_n[3].pkl", CUBE)  # no design has three inputs
+    assert main(["import-authors", str(path), str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out == (
+        f"{path} -> {tmp_path / 'out' / path.stem}.csv: 12 samples, "
+        "of no design that the notebooks know\n"
+    )
+    table = load_table(tmp_path / "out" / f"{path.stem}.csv")
+    np.testing.assert_array_equal(np.hstack([table.inputs, table.outputs]), TABLE)
     np.testing.assert_array_equal(table.group, DESIGN.groups)
+
+
+@pytest.mark.skipif(not (REFERENCE / "published").is_dir(), reason="published files are not here")
+def test_the_published_files_themselves(tmp_path):
+    folder = REFERENCE / "published"
+    assert main(["import-authors", str(folder), str(tmp_path)]) == 0
+    tables = {"replicates": "replicates_10"} | {name: name for name in [*PUBLISHED][:3]}
+    assert {path.stem for path in tmp_path.iterdir()} == set(tables)
+    for name, reference in tables.items():
+        expected = load_table(REFERENCE / f"{reference}.csv")
+        table = load_table(tmp_path / f"{name}.csv")
+        for column in ("inputs", "outputs", "group"):
+            np.testing.assert_array_equal(getattr(table, column), getattr(expected, column))
+    for path in folder.iterdir():  # what the other tests read is laid out like these
+        assert published_bytes(afresh(load_arrays(path))) == path.read_bytes()
 
 
 ARRAYS = [
@@ -158,7 +275,7 @@ BOMB = b"\x80\x04K\x01\x85\x94" + b"".join(
         (np.zeros(2, dtype=[("a", "f8")]), "arrays of type 'V8' are not admitted"),
         (np.zeros(2, dtype="c16"), "arrays of type 'c16' are not admitted"),
         (np.ma.masked_array([1.0]), "_mareconstruct' is not admitted"),
-        (np.matrix([1.0]), "'numpy.matrix' is not admitted"),
+        (np.ones((1, 1)).view(np.matrix), "'numpy.matrix' is not admitted"),
         (fractions.Fraction(1, 3), "'fractions.Fraction' is not admitted"),
         (collections.OrderedDict(a=1), "'collections.OrderedDict' is not admitted"),
         ({1, 2}, "only arrays, numbers and texts are admitted"),
@@ -229,8 +346,8 @@ def test_one_bad_file_does_not_hinder_the_others(tmp_path, capsys):
     write(tmp_path / "a.pkl", "text")
     write(tmp_path / "b.pkl", TABLE)
     assert main(["import-authors", str(tmp_path), str(tmp_path / "out")]) == 1
-    assert capsys.readouterr().out == (
-        f"{tmp_path / 'b.pkl'} -> {tmp_path / 'out' / 'b.csv'}: 12 samples\n"
+    assert capsys.readouterr().out.startswith(
+        f"{tmp_path / 'b.pkl'} -> {tmp_path / 'out' / 'b.csv'}: 12 samples, of no design"
     )
 
 
