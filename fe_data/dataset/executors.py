@@ -193,12 +193,19 @@ def _result(future: Future[Any], running: dict[Future[Any], Any]) -> Any:
 @contextlib.contextmanager
 def interrupts_blocked() -> Iterator[None]:
     """Put off Ctrl-C and SIGTERM. Workers that start inside never see them: their parent reacts."""
-    signals = {signal.SIGINT, signal.SIGTERM}
+    signals, came, handlers = (signal.SIGINT, signal.SIGTERM), list[int](), dict[int, Any]()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
+        # A thread of a library (BLAS, Dask) may take the signal; its handler runs in this thread.
+        if threading.current_thread() is threading.main_thread():
+            handlers = {s: signal.signal(s, lambda number, _: came.append(number)) for s in signals}
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 @contextlib.contextmanager

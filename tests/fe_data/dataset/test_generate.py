@@ -4,8 +4,11 @@ import errno
 import hashlib
 import io
 import json
+import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -423,6 +426,28 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, undisturbed)
     monkeypatch.undo()
     assert make(tmp_path).simulated == 5
     assert table(tmp_path) == undisturbed
+
+
+def test_an_interrupt_that_a_thread_of_a_library_takes_is_put_off_too(tmp_path, monkeypatch):
+    """The record is on disk and not yet counted; only the main thread blocks the signal."""
+    write, ended = record.write_atomic, threading.Event()
+
+    def interrupted_after_two(path, data):
+        write(path, data)
+        if len(list(tmp_path.rglob("*.npz"))) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+
+    monkeypatch.setattr(record, "write_atomic", interrupted_after_two)
+    thread = threading.Thread(target=ended.wait)
+    thread.start()
+    try:
+        with pytest.raises(Interrupted, match="interrupted: 2 of 8 samples are in"):
+            make(tmp_path, AnalyticCell(seconds=0.1))
+    finally:
+        ended.set()
+        thread.join()
+    assert len(list(tmp_path.rglob("*.npz"))) == 2
 
 
 def test_leftovers_of_a_killed_run_are_removed(tmp_path, monkeypatch):
