@@ -2,12 +2,39 @@
 
 import csv
 
+import matplotlib.pyplot as plt
+import nbformat
 import numpy as np
 import pytest
 import yaml
 
 from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, OUTPUT_NAMES
 from figures.materials.problem import OUTPUT_SCALING
+from figures.pipeline import processes
+from figures.pipeline.run_notebook import find_notebook, parameters
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_process():
+    """Trainings of the notebooks and examples run in this process: others import for seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(processes, "available_cores", lambda: 1)
+        yield
+
+
+@pytest.fixture(scope="session")
+def run_cells():
+    """Runs the code of a notebook in this process; `make quick` runs it in a kernel of its own."""
+
+    def run(name, given):
+        path = find_notebook(name)
+        names = parameters(path, given)
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):
+                exec(compile(cell.source, path.name, "exec"), names)
+        plt.close("all")
+
+    return run
 
 
 def write_table(path, count, seed):
@@ -63,17 +90,15 @@ def profile_file(tmp_path_factory, profile_content):
 
 
 @pytest.fixture(scope="session")
-def executed(tmp_path_factory, tables, profile_file):
+def executed(tmp_path_factory, tables, profile_file, run_cells):
     """Folder with the results of the materials notebooks, run once on the small world."""
-    from figures.pipeline.run_notebook import execute, find_notebook
-
     out = tmp_path_factory.mktemp("out")
-    parameters = {
+    given = {
         "profile": str(profile_file),
         "seed": 3,
         "data_dir": str(tables),
         "out_dir": str(out),
     }
     for name in ("03_materials_data", "04_materials_surrogate"):
-        execute(find_notebook(name), parameters)
+        run_cells(name, given)
     return out

@@ -25,7 +25,7 @@ CONDA = """#!/bin/bash
 echo "$@" >>calls
 while [ $# -gt 0 ]; do [ "$1" = --prefix ] && prefix=$2; shift; done
 mkdir -p "$prefix/bin"
-[ -z "$SLOW_CONDA" ] || sleep 30
+[ -z "$SLOW_CONDA" ] || { echo >asleep; exec sleep 30; }
 cp interpreter "$prefix/bin/python"
 """
 
@@ -145,7 +145,8 @@ def test_an_interrupted_setup_leaves_nothing_that_counts_and_the_next_one_finish
         text=True,
         start_new_session=True,
     )
-    wait_for(conda / ".venv" / "bin")
+    # Not before: bash goes on after a signal that came while it waited for another program.
+    wait_for(conda / "asleep")
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=20)
     assert process.returncode != 0

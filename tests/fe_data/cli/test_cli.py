@@ -317,7 +317,7 @@ def test_kills_and_interrupts_at_any_moment_leave_no_trace(tmp_path, capsys):
     folder = tmp_path / "a földer"
     run(capsys, "generate", "train_uniform", "--out", tmp_path / "b", *QUICK, "--count", "30")
     for number, (kind, code) in enumerate(
-        [(signal.SIGKILL, -9), (signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
+        [(signal.SIGINT, 130), (signal.SIGKILL, -9), (signal.SIGTERM, 130)]
     ):
         before = len(list(folder.rglob("*.npz")))
         process = start(folder, 0.2, "--count", "30")
@@ -332,7 +332,7 @@ def test_kills_and_interrupts_at_any_moment_leave_no_trace(tmp_path, capsys):
         assert "Traceback" not in err
         assert not (folder / "dataset.csv").exists()
     done = len(list(folder.rglob("*.npz")))
-    out, _ = start(folder, 0, "--count", "30").communicate(timeout=60)
+    out = run(capsys, "generate", "train_uniform", "--out", folder, *QUICK, "--count", "30")[1]
     assert f"{30 - done} simulated in this run" in out
     assert (folder / "dataset.csv").read_bytes() == (tmp_path / "b" / "dataset.csv").read_bytes()
     assert run(capsys, "verify", folder)[0] == 0
@@ -362,12 +362,11 @@ def test_a_file_system_at_its_limit_stops_in_one_sentence(tmp_path, capsys):
 def test_commands_that_need_no_mechanics_start_without_them():
     code = (
         "import sys; sys.modules.update(dolfinx=None, gmsh=None, petsc4py=None)\n"
-        "from fe_data.__main__ import main; sys.exit(main())"
+        "from fe_data.__main__ import main\n"
+        "sys.exit(main(['--help']) or main(['generate', '--help']))"
     )
-    for command in (["--help"], ["generate", "--help"]):
-        done = subprocess.run([sys.executable, "-c", code, *command], cwd=ROOT, capture_output=True)
-        assert done.returncode == 0
-        assert done.stderr == b""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_help_names_every_setting(capsys):

@@ -6,7 +6,6 @@ import pytest
 import yaml
 
 from figures.pipeline.profiles import ProfileError, load_profile
-from figures.pipeline.run_notebook import execute, find_notebook
 
 
 @pytest.fixture
@@ -64,11 +63,11 @@ def test_profiles_that_come_with_the_project_are_valid():
     assert load_profile("full").beyond.repeats >= 20
 
 
-def test_the_notebook_writes_its_section(tables, brief_profile, tmp_path):
+def test_the_notebook_writes_its_section(run_cells, tables, brief_profile, tmp_path):
     profile = tmp_path / "brief.yaml"
     profile.write_text(yaml.safe_dump(brief_profile))
     parameters = {"profile": str(profile), "data_dir": str(tables), "out_dir": str(tmp_path)}
-    execute(find_notebook("05_beyond_the_paper"), parameters)
+    run_cells("05_beyond_the_paper", parameters)
     metrics = json.loads((tmp_path / "05_beyond_the_paper.json").read_text())
     assert metrics["section"]["paragraphs"]
     assert "data/02_example_1d.csv" in metrics["provenance"]["inputs_sha256"]
