@@ -1,0 +1,71 @@
+"""Score the pre-trained networks that the authors published: the prior row of Table 3.
+
+`python -m figures.published_networks FILE [DATA]`; DATA has the published test table.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from bnn import Architecture
+from fe_data.published.array_pickle import load_arrays
+from fe_data.published.import_authors import describe
+from figures.claims import load_published
+from figures.materials.problem import load_samples, published_tables
+from figures.materials.surrogate import HIDDEN, Prediction
+from figures.pipeline.paths import TEST
+
+ARCHITECTURE = Architecture((4, *HIDDEN, 5))
+USED = 30  # of the published networks, as in the paper; the first ones
+KEY = "prior_0"  # of (networks, losses); a network is a list of kernels and biases
+
+
+def load_networks(path: Path) -> np.ndarray:
+    """Weights (K, d) of the published networks, read without running anything in the file."""
+    content = load_arrays(path)
+    layers = ARCHITECTURE.layers
+    shapes = [shape for each in layers for shape in ((each.n_in, each.n_out), (each.n_out,))]
+    try:
+        networks, _ = content[KEY]
+        if any([array.shape for array in network] != shapes for network in networks):
+            raise ValueError
+        flat = [np.concatenate([array.ravel() for array in network]) for network in networks]
+        weights = np.array(flat, dtype=float)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        reason = f"no networks 4-20-20-20-20-5 under {KEY!r} in {describe(content)}"
+        raise ValueError(f"{path}: {reason}") from None
+    if len(weights) < USED or not np.isfinite(weights).all():
+        raise ValueError(f"{path}: {len(weights)} networks, at least {USED} finite ones are needed")
+    return weights
+
+
+def prior_scores(weights: np.ndarray, data_dir: Path) -> dict[str, float]:
+    """Scores of the first networks on the published test table, which the folder has."""
+    if not published_tables(data_dir, [TEST]):
+        remedy = f"python -m fe_data import-authors PATH {data_dir}"
+        raise ValueError(f"{data_dir} has no published table {TEST}.csv: {remedy} makes it")
+    test = load_samples(data_dir, TEST)
+    return Prediction(ARCHITECTURE.forward(weights[:USED], test.X), test.y).scores()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m figures.published_networks")
+    parser.add_argument("file", type=Path, help="published pickle of pre-trained networks")
+    parser.add_argument("data", type=Path, nargs="?", default="authors", help="folder of tables")
+    options = parser.parse_args(arguments)
+    try:
+        ours = prior_scores(load_networks(options.file), options.data)
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    printed = load_published()["table_3"]["rows"]["prior"]
+    for score, digits in {"rmse": 6, "miscalibration": 6, "elppd": 3}.items():
+        print(f"{score}: {ours[score]:.{digits}f} (the paper prints {printed[score]})")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
