@@ -15,13 +15,22 @@ Entry j n + i of a vector is point i of output j. Matrices are given by their di
 Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from scipy.linalg import block_diag, cho_factor, cho_solve, solve_triangular
+from scipy.linalg import block_diag, cho_factor, cho_solve, cholesky, solve_triangular
+from sklearn.utils import gen_batches
 
 from bnn._validation import Array
+
+if TYPE_CHECKING:
+    from bnn.function_priors.gaussian_process import GaussianProcessPrior
+
+ENTRIES = 2**22  # of a part of a matrix that is computed at a time
+POINTS = 64  # at a time where the covariances between all of them are computed for their diagonal
 
 
 def output_vectors(values: Array) -> Array:
@@ -121,3 +130,97 @@ class Conditioning:
         by_block = output_vectors(misfit).reshape(K, len(self.gains), -1)
         correction: Array = np.einsum("bmp,kbp->kbm", self.gains, by_block, optimize=True)
         return correction.reshape(K, n_out, -1).swapaxes(1, 2)
+
+
+class ProcessPosterior:
+    """A Gaussian process prior given data, with factors of N x N matrices where that is possible.
+
+    Diagonal noise leaves the outputs independent, and noise of any kind leaves combinations of
+    outputs independent where all of them have one kernel: (y - m) U, with the eigenvectors U of
+    Σ_noise, since I ⊗ K + Σ_noise ⊗ I is block diagonal there. Elsewhere all outputs are coupled.
+    """
+
+    def __init__(self, prior: GaussianProcessPrior, noise: Array, X: Array, y: Array) -> None:
+        self.prior, self.X, self.axes = prior, X, np.eye(len(noise))
+        residual, alike, variances = y - prior.mean_values(X), prior.alike, np.diag(noise)
+        diagonal = np.array_equal(noise, np.diag(variances))
+        if not diagonal and any(alike):
+            self.coupled: NoisyData | None = NoisyData(prior.covariances(X, X), noise)
+            self._solved = self.coupled.solve(residual.T.reshape(1, -1, 1)).reshape(-1, len(X)).T
+            self.log_densities = np.array([self.coupled.log_density(residual)])
+            return
+        self.coupled = None
+        if not diagonal:
+            variances, self.axes = np.linalg.eigh(noise)
+            residual = residual @ self.axes
+        self._sources = list(zip(alike, variances.tolist(), strict=True))
+        self._roots = {source: self._root(*source) for source in dict.fromkeys(self._sources)}
+        roots = [self._roots[source] for source in self._sources]
+        pairs = zip(roots, residual.T, strict=True)
+        self._solved = np.column_stack([cho_solve((root, True), r) for root, r in pairs])
+        log_determinants = [2.0 * np.log(np.diag(root)).sum() for root in roots]
+        quadratic = np.sum(residual * self._solved, axis=0)
+        # log p(y | X) of each column of y U, or of all outputs together where they are coupled.
+        self.log_densities = -0.5 * (quadratic + log_determinants + len(X) * np.log(2.0 * np.pi))
+
+    def _root(self, output: int, variance: float) -> Array:
+        """Return the Cholesky factor of K + variance I in the memory of K, which is symmetric."""
+        matrix = np.empty((len(self.X), len(self.X)), order="F")
+        for part in gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)):
+            matrix[:, part] = self.prior.covariance(self.X, self.X[part], output)
+        matrix[np.diag_indices(len(self.X))] += variance
+        root: Array = cholesky(matrix, lower=True, overwrite_a=True)
+        return root
+
+    def batches(self, n: int) -> list[slice]:
+        """Split n points into as many at a time as bounded memory allows."""
+        return list(gen_batches(n, POINTS if self.coupled else max(ENTRIES // len(self.X), 1)))
+
+    def mean(self, X: Array) -> Array:
+        """Return the posterior mean at X (n, n_in), (n, n_out)."""
+        alike, latent = np.array(self.prior.alike), np.empty((len(X), len(self.axes)))
+        for output in np.unique(alike):
+            cross = self.prior.covariance(X, self.X, output)
+            latent[:, alike == output] = cross @ self._solved[:, alike == output]
+        mean: Array = self.prior.mean_values(X) + latent @ self.axes.T
+        return mean
+
+    def covariances(self, X: Array) -> Array:
+        """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
+        n, n_out = len(X), len(self.axes)
+        if self.coupled:
+            between: Array = np.einsum("jnkn->njk", self.joint(X).reshape(n_out, n, n_out, n))
+            return between
+        scaled = self.axes * self._reduced(X, joint=False).T[:, None]
+        return scaled @ self.axes.T
+
+    def joint(self, X: Array) -> Array:
+        """Return the blocks of S at X, (B, m, m): of f U, or one of all outputs, if coupled."""
+        if self.coupled:
+            cross, own = self.prior.covariances(X, self.X), self.prior.covariances(X, X)
+            return Conditioning.given(self.coupled, cross, own).covariance
+        return self._reduced(X, joint=True)
+
+    def _reduced(self, X: Array, joint: bool) -> Array:
+        """Return the posterior covariances of each column of f U, or only their diagonals."""
+        found = {}
+        for source, root in self._roots.items():
+            cross = self.prior.covariance(X, self.X, source[0])
+            whitened = solve_triangular(root, cross.T, lower=True, check_finite=False)
+            if joint:
+                found[source] = self.prior.covariance(X, X, source[0]) - whitened.T @ whitened
+                continue
+            parts = [X[part] for part in gen_batches(len(X), POINTS)]
+            own = [np.diag(self.prior.covariance(part, part, source[0])) for part in parts]
+            found[source] = np.concatenate(own) - np.einsum("pn,pn->n", whitened, whitened)
+        return np.stack([found[source] for source in self._sources])
+
+
+def covariance_root(covariance: Array, scale: float = 0.0) -> Array:
+    """Return R with R Rᵀ = K, (n, n), for a semi-definite K, a difference of numbers of a scale."""
+    values, vectors = np.linalg.eigh(covariance)
+    # Eigenvalues may be negative by rounding errors.
+    if values[0] < -1e-8 * max(values[-1], scale) or not np.isfinite(values).all():
+        raise ValueError(f"the covariance has eigenvalue {values[0]:.3g}: must be >= 0")
+    root: Array = vectors * np.sqrt(np.maximum(values, 0.0))
+    return root

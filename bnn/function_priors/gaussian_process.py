@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +10,7 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import Array, as_points
-from bnn.function_priors.conditioning import Conditioning, NoisyData
+from bnn.function_priors.conditioning import Conditioning, NoisyData, covariance_root
 from bnn.function_priors.kernels import RBF
 from bnn.function_priors.means import RandomMean
 from bnn.storage import storable
@@ -65,6 +66,13 @@ class GaussianProcessPrior:
         """The kernel of each output."""
         one = isinstance(self.kernel, sk.Kernel)
         return [self.kernel] * self.n_outputs if one else list(self.kernel)
+
+    @property
+    def alike(self) -> list[int]:
+        """For each output, the first one with the same kernel of the same features."""
+        features: Any = self.features if self._per_output else [self.features] * self.n_outputs
+        pairs = [(np.ravel(f).tolist(), k) for f, k in zip(features, self.kernels, strict=True)]
+        return [pairs.index(pair) for pair in pairs]
 
     @property
     def _per_output(self) -> bool:
@@ -191,13 +199,3 @@ class GaussianProcessPrior:
             return self.mean_values(X)[None]
         generators = member_generators(spawn(seeds, 0), n_samples)
         return np.stack([self.mean_values(X, rng) for rng in generators])
-
-
-def covariance_root(covariance: Array, scale: float = 0.0) -> Array:
-    """Return R with R Rᵀ = K, (n, n), for a semi-definite K, a difference of numbers of a scale."""
-    values, vectors = np.linalg.eigh(covariance)
-    # Eigenvalues may be negative by rounding errors.
-    if values[0] < -1e-8 * max(values[-1], scale) or not np.isfinite(values).all():
-        raise ValueError(f"the covariance has eigenvalue {values[0]:.3g}: must be >= 0")
-    root: Array = vectors * np.sqrt(np.maximum(values, 0.0))
-    return root

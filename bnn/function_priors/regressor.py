@@ -45,19 +45,24 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         """
         if return_std and return_cov:
             raise ValueError("return_std and return_cov: must not both be True")
-        mean, spread, noise = self._moments(self._checked(X), joint=return_cov)
+        points = self._checked(X)
+        if not return_std and not return_cov:
+            return self._shaped(self._mean(points))
+        mean, spread, noise = self._moments(points, joint=return_cov)
         if return_cov:
             return self._shaped(mean), spread + total * noise
-        if return_std:
-            variance = np.maximum(spread + total * np.diag(noise), 0.0)
-            return self._shaped(mean), self._shaped(np.sqrt(variance))
-        return self._shaped(mean)
+        variance = np.maximum(spread + total * np.diag(noise), 0.0)
+        return self._shaped(mean), self._shaped(np.sqrt(variance))
 
     def _checked(self, X: ArrayLike) -> Array:
         """Return X (n, n_in) as float64, after fit, if it fits the training data."""
         check_is_fitted(self)
         points: Array = validate_data(self, X, reset=False, dtype=float)
         return points
+
+    def _mean(self, X: Array) -> Array:
+        """Return the means at X (n, n_in), (n, n_out)."""
+        return self._moments(X, joint=False)[0]
 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
         """Return means, variances (if joint: covariances) at each point of X, and Σ_noise."""

@@ -1,5 +1,9 @@
 """The exact references against independent computations."""
 
+import subprocess
+import sys
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,7 +23,7 @@ from bnn import (
     RandomMean,
     load,
 )
-from bnn.function_priors import exact_posterior
+from bnn.function_priors import conditioning
 from tests.bnn.closed_forms import LinearGaussianPosterior
 
 RNG = np.random.default_rng(0)
@@ -47,35 +51,79 @@ def test_gp_posterior_against_sklearn(ours, theirs):
     assert posterior.log_evidence() == pytest.approx(regressor.log_marginal_likelihood_value_)
 
 
-def test_correlated_noise_by_brute_force():
-    """Two outputs coupled by Σ_noise: conditioning the joint Gaussian written out."""
-    noise = np.array([[0.04, 0.03], [0.03, 0.09]])
-    prior = GaussianProcessPrior(
-        LinearMean([0.5, -1.0]), [RBF(0.7, 0.5), RBF(0.3, 1.0)], 2, features=[[0], [0, 1]]
-    )
-    posterior = ExactPosterior(prior, noise=noise).fit(X, Y)
-    n = len(X)
-    joint = np.zeros((2 * n, 2 * n))
-    for i in range(n):
-        for k in range(n):
-            for j in range(2):
-                joint[2 * i + j, 2 * k + j] = prior.covariance(X[[i]], X[[k]], j).item()
-        joint[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] += noise
-    residual = (Y - prior.mean_values(X)).ravel()
-    cross = np.zeros((2, 2 * n))
-    for j in range(2):
-        cross[j, j::2] = prior.covariance(X_TEST[:1], X, j)
-    expected = prior.mean_values(X_TEST[:1])[0] + cross @ np.linalg.solve(joint, residual)
-    np.testing.assert_allclose(posterior.predict(X_TEST[:1])[0], expected)
-    own = np.diag([0.7, 0.3]) - cross @ np.linalg.solve(joint, cross.T)
-    _, covariance = posterior.predict(X_TEST, return_cov=True, total=True)
-    np.testing.assert_allclose(covariance[0], own + noise)
-    _, joint_covariance = posterior.joint_moments(X_TEST)
-    np.testing.assert_allclose(joint_covariance[::6, ::6], own, atol=1e-12)
-    density = multivariate_normal.logpdf(Y[0], expected, own + noise)
-    assert posterior.elppd(X_TEST[:1], Y[:1]) == pytest.approx(density)
-    evidence = multivariate_normal.logpdf(residual, np.zeros(2 * n), joint)
-    assert posterior.log_evidence() == pytest.approx(evidence)
+CORRELATED = np.array([[0.04, 0.03, 0.0], [0.03, 0.09, -0.02], [0.0, -0.02, 0.05]])
+DISTINCT, SHARED = [RBF(0.7, 0.5), RBF(0.3, 1.0), RBF(0.7, 0.5)], Matern52(0.7, (0.5, 2.0))
+
+
+@pytest.mark.parametrize("noise", [0.2, [0.2, 0.3, 0.2], CORRELATED], ids=["one", "three", "full"])
+@pytest.mark.parametrize(
+    ("kernel", "features"),
+    [(DISTINCT, None), (DISTINCT, [[0], [0, 1], [1]]), (SHARED, None), (RBF(0.7, 0.5), [1])],
+    ids=["distinct", "features", "shared", "shared feature"],
+)
+def test_the_joint_gaussian_written_out(kernel, features, noise):
+    """Moments, density and evidence by the dense formula, whichever factors are taken."""
+    y = np.column_stack([Y, np.exp(X[:, 0])])
+    prior = GaussianProcessPrior(LinearMean([0.5, -1.0, 0.0]), kernel, 3, features=features)
+    posterior = ExactPosterior(prior, noise=noise).fit(X, y)
+    n, points = len(X), np.concatenate([X, X_TEST])
+    each = [prior.covariance(points, points, j) for j in range(3)]
+    # Entry 3 i + j: output j of point i.
+    joint = sum(np.kron(block, np.diag(row)) for block, row in zip(each, np.eye(3), strict=True))
+    full = np.diag(np.broadcast_to(noise, 3) ** 2.0) if np.ndim(noise) < 2 else noise
+    data, cross = joint[: 3 * n, : 3 * n] + np.kron(np.eye(n), full), joint[3 * n :, : 3 * n]
+    residual = (y - prior.mean_values(X)).ravel()
+    mean = prior.mean_values(X_TEST) + (cross @ np.linalg.solve(data, residual)).reshape(-1, 3)
+    covariance = joint[3 * n :, 3 * n :] - cross @ np.linalg.solve(data, cross.T)
+    tensor = covariance.reshape(6, 3, 6, 3)
+    at_points = np.einsum("nink->nik", tensor)
+
+    close = {"rtol": 1e-10, "atol": 1e-10}
+    found, joint_covariance = posterior.joint_moments(X_TEST)
+    np.testing.assert_allclose(found, mean, **close)
+    by_output = tensor.transpose(1, 0, 3, 2).reshape(18, 18)
+    np.testing.assert_allclose(joint_covariance, by_output, **close)
+    np.testing.assert_allclose(posterior.predict(X_TEST), mean, **close)
+    _, total = posterior.predict(X_TEST, return_cov=True, total=True)
+    np.testing.assert_allclose(total, at_points + full, **close)
+    _, std = posterior.predict(X_TEST, return_std=True)
+    np.testing.assert_allclose(std**2, np.einsum("nii->ni", at_points), **close)
+    density = multivariate_normal.logpdf(y[0] - mean[0], cov=at_points[0] + full)
+    assert posterior.elppd(X_TEST[:1], y[:1]) == pytest.approx(density, rel=1e-10)
+    evidence = multivariate_normal.logpdf(residual, cov=data)
+    assert posterior.log_evidence() == pytest.approx(evidence, rel=1e-10)
+    draws = posterior.sample(X_TEST[:2], 4000, 0).reshape(4000, 6)
+    error = np.cov(draws.T) - covariance[:6, :6]
+    deviations = np.sqrt(np.diag(covariance)[:6])
+    assert np.all(np.abs(error) < 5 * np.outer(deviations, deviations) * np.sqrt(2 / 4000))
+
+
+@pytest.mark.parametrize("noise", [0.1, CORRELATED], ids=["diagonal", "full"])
+def test_memory_grows_with_the_training_points_alone(noise):
+    """Three factors, of 1.1 MB each, and parts of bounded size; a joint one has 10 or 130 MB."""
+    rng = np.random.default_rng(0)
+    points, new = rng.uniform(-1, 1, (380, 2)), rng.uniform(-1, 1, (20_000, 2))
+    posterior = ExactPosterior(GaussianProcessPrior(0.0, RBF(1.0, 0.5), 3), noise=noise)
+    tracemalloc.start()
+    posterior.fit(points, np.column_stack([points, points[:, 0] ** 2]))
+    kept, peak = tracemalloc.get_traced_memory()
+    assert (kept, peak) < (5e6, 8e6)
+    tracemalloc.stop()
+    assert posterior.predict(new).shape == (20_000, 3)
+
+
+@pytest.mark.parametrize(
+    ("noise", "n", "message"),
+    [
+        (0.1, 10_001, "10001 points: their joint covariance has 10001 rows, must be at most 10000"),
+        (CORRELATED[:2, :2], 5001, "5001 points: their joint covariance has 10002 rows"),
+    ],
+)
+def test_functions_at_too_many_points_are_refused(noise, n, message):
+    """Before any work; a covariance of coupled outputs has a row for each of them."""
+    prior = GaussianProcessPrior(0.0, DISTINCT[:2], 2)
+    with pytest.raises(ValueError, match=message):
+        ExactPosterior(prior, noise=noise).fit(X, Y).sample(np.zeros((n, 2)))
 
 
 def test_posterior_samples_have_its_moments():
@@ -109,12 +157,14 @@ def test_linear_gaussian_in_two_ways():
     np.testing.assert_allclose(posterior.mean, np.linalg.solve(precision, right))
 
 
-def test_points_are_predicted_in_blocks(monkeypatch):
+@pytest.mark.parametrize("kernel", [SHARED, DISTINCT[:2]], ids=["apart", "coupled"])
+def test_points_are_predicted_in_blocks(kernel, monkeypatch):
     """The moments do not depend on how many points are predicted at a time."""
-    prior = GaussianProcessPrior(0.0, RBF(0.7, 0.5), 2)
-    posterior = ExactPosterior(prior, noise=[[0.04, 0.03], [0.03, 0.09]]).fit(X, Y)
+    prior = GaussianProcessPrior(0.0, kernel, 2)
+    posterior = ExactPosterior(prior, noise=CORRELATED[:2, :2]).fit(X, Y)
     whole = posterior.predict(X_TEST, return_cov=True)
-    monkeypatch.setattr(exact_posterior, "POINTS", 4)
+    monkeypatch.setattr(conditioning, "POINTS", 4)
+    monkeypatch.setattr(conditioning, "ENTRIES", 5 * len(X))
     for parts, all_at_once in zip(posterior.predict(X_TEST, return_cov=True), whole, strict=True):
         np.testing.assert_allclose(parts, all_at_once, atol=1e-14)
 
@@ -198,3 +248,43 @@ def test_a_damaged_file_is_refused(name, value, message, tmp_path):
 def test_estimator_check(estimator, check):
     """Every check that scikit-learn applies to a regressor."""
     check(estimator)
+
+
+LARGE = """
+import resource, sys, time
+import numpy as np
+from bnn import RBF, ExactPosterior, GaussianProcessPrior
+
+def usage():
+    # Peak memory in GB, processor time in s.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, time.process_time()
+
+rng, case = np.random.default_rng(0), sys.argv[1]
+X, new = rng.uniform(-1, 1, (5000, 4)), rng.uniform(-1, 1, (100_000, 4))
+y = np.column_stack([np.sin(X @ rng.standard_normal(4)) for _ in range(5)])
+kernels = [RBF(1.0, 1.0 + 0.1 * j) for j in range(5)] if case == "kernels" else RBF()
+noise = 0.01 * np.eye(5) + 0.005 if case == "correlated" else 0.1
+times = [usage()[1]]
+posterior = ExactPosterior(GaussianProcessPrior(0.0, kernels, 5), noise=noise).fit(X, y)
+times.append(usage()[1])
+posterior.predict(new)
+times.append(usage()[1])
+posterior.predict(new[:1000], return_std=True)
+times.append(usage()[1])
+print(*np.diff(times), usage()[0])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["kernels", "one kernel", "correlated"])
+def test_five_thousand_data_of_five_outputs(case):
+    """Processor time and peak memory, the libraries included."""
+    command = [sys.executable, "-c", LARGE, case]
+    words = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    fit, means, deviations, memory = map(float, words)
+    print(
+        f"{case}: fit {fit:.1f} s, 100,000 means {means:.1f} s, 1,000 deviations "
+        f"{deviations:.1f} s, peak {memory:.2f} GB"
+    )
+    assert fit <= 20.0
+    assert memory <= 2.0
