@@ -16,7 +16,8 @@ from bnn._validation import Floats, Ints
 from bnn.training.execution import run_groups
 from bnn.training.loop import TrainingResult
 
-_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-2, 1e-8, 1e8
+_DAMPING, _LEAST_DAMPING = 1e-2, 1e-8
+_SHORTEST_STEP = 1e-8  # over the largest weight: the networks that are returned are float32
 _GROUP_ENTRIES = 4_000_000  # of the matrices of a group of members
 
 
@@ -61,18 +62,20 @@ def minimise(
         if len(members) == 0 or stop.is_set():
             break
         before = record[iteration - 1, members]
-        moved = weights[members] + problem.step(weights[members], members, damping[members])
+        step = problem.step(weights[members], members, damping[members])
+        moved = weights[members] + step
         after = problem.loss(moved, members)
         better = after < before
+        short = step.abs().amax(dim=1) <= _SHORTEST_STEP * moved.abs().amax(dim=1)
         weights[members] = torch.where(better[:, None], moved, weights[members])
         # After a failed step the damping rises by a factor that no later decrease undoes exactly.
         factor = torch.where(better, (after / before).clamp(0.1, 0.5), 4.0)
-        damping[members] = (damping[members] * factor).clamp(_LEAST_DAMPING, _MOST_DAMPING)
+        damping[members] = (damping[members] * factor).clamp_min(_LEAST_DAMPING)
         after = torch.where(better, after, before)
         record[iteration, members] = after
-        flat = better & (before - after <= rule.decrease * before)
-        stuck = ~better & (damping[members] >= _MOST_DAMPING)
-        members = members[~(flat | stuck | (after <= rule.loss))]
+        # Where not even the shortest step helps, the objective has a minimum or a corner.
+        flat = torch.where(better, before - after <= rule.decrease * before, short)
+        members = members[~(flat | (after <= rule.loss))]
     if rule.loss > -np.inf:  # a minimum above it does not count
         return weights, record, record.nan_to_num(torch.inf).amin(dim=0) <= rule.loss
     finished = torch.ones(len(weights), dtype=torch.bool, device=weights.device)

@@ -49,7 +49,9 @@ class WeightFit:
         back = (weights - self._anchors[members]) / factors
         residual = (state.values - self._y[members]).mT.flatten(1)[:, :, None]
         right = residual - jacobian @ back[:, :, None]
-        solution = torch.cholesky_solve(right, torch.linalg.cholesky(system))
+        root, failed = torch.linalg.cholesky_ex(system)
+        root[failed > 0] = torch.nan  # such a step does not help, and the damping rises
+        solution = torch.cholesky_solve(right, root)
         return -back - (moved.mT @ solution)[:, :, 0]
 
     def _inputs(self, members: Tensor) -> Tensor:
