@@ -13,7 +13,7 @@ Noise = float | Sequence[float] | Floats  # standard deviations, or a covariance
 
 def noise_covariance(noise: ArrayLike, n_outputs: int) -> Array:
     """Return Σ_noise, (n_out, n_out), of standard deviations (one or n_out) or itself."""
-    values = np.asarray(noise, dtype=float)
+    values = np.array(noise, dtype=float)  # a copy: the matrix of a user may change
     if values.ndim < 2:
         if values.ndim == 1 and values.shape != (n_outputs,):
             raise ValueError(f"noise has {values.size} entries: must be one, or {n_outputs}")

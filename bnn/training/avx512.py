@@ -219,6 +219,8 @@ _MATRICES = types.Array(types.float32, 3, "A")
 def multiply(A: Floats, B: Floats, out: Floats) -> None:
     """Write A[k] B[k] to out[k], float32 (k, rows, columns), with the interpreter's lock free."""
     n_rows, n_inner, n_columns = A.shape[1], A.shape[2], B.shape[2]
+    if B.shape[:2] != (len(A), n_inner) or out.shape != (len(A), n_rows, n_columns):
+        raise ValueError("A, B and out must have shapes (k, m, n), (k, n, p) and (k, m, p)")
     if A.size == 0 or B.size == 0:
         out[:] = 0.0
         return

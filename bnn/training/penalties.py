@@ -54,7 +54,7 @@ class GaussianRegulariser:
 class PowerRegulariser:
     """2 Σ_j (|ω_j - ω0_j| / α_j)^β_j with α and β (d,), of a generalised normal density."""
 
-    # |δ|^(β-1) has a pole at δ = 0 for β < 1, where every member starts: distances under
+    # |δ|^(β-1) has a pole at δ = 0 for β < 1, where every member starts: there, distances under
     # this fraction of α count as zero.
     SMALLEST = 1e-3
 
@@ -66,15 +66,16 @@ class PowerRegulariser:
         """See Regulariser."""
         alpha = torch.as_tensor(self.alpha, dtype=torch.float32, device=device)
         beta = torch.as_tensor(self.beta, dtype=torch.float32, device=device)
-        rows = [(alpha[s], beta[s]) for s in slices]
+        smallest = self.SMALLEST * (beta < 1.0).float()
+        rows = [(alpha[s], beta[s], smallest[s]) for s in slices]
 
         def add_gradient(differences: Blocks, gradients: Blocks, scale: float) -> None:
-            for difference, gradient, (alpha, beta) in zip(
+            for difference, gradient, (alpha, beta, smallest) in zip(
                 differences, gradients, rows, strict=True
             ):
                 ratio = difference / alpha
-                size = ratio.abs().clamp_min_(self.SMALLEST).pow_(beta - 1.0)
-                size.mul_(torch.sign(ratio) * (ratio.abs() >= self.SMALLEST))
+                size = torch.maximum(ratio.abs(), smallest).pow_(beta - 1.0)
+                size.mul_(torch.sign(ratio) * (ratio.abs() >= smallest))
                 gradient.addcmul_(size, beta / alpha, value=2.0 * scale)
 
         return add_gradient

@@ -35,6 +35,13 @@ def test_a_small_matrix_has_to_be_symmetric_too():
         noise_covariance([[1e-10, 9e-11], [-9e-11, 1e-10]], 2)
 
 
+def test_a_matrix_that_changes_later_leaves_the_covariance_alone():
+    given = TRUE.copy()
+    covariance = noise_covariance(given, 2)
+    given[0, 0] = -1.0
+    np.testing.assert_array_equal(covariance, TRUE)
+
+
 def test_too_few_replicates_are_refused():
     y, groups = replicates([1, 2])
     message = "3 rows in 2 groups leave 1 degrees of freedom, 2 outputs need as many"

@@ -66,6 +66,22 @@ def test_gaps_along_both_axes_are_refused():
         multiply(A, B[:, :3], np.empty((2, 4, 20), np.float32)[:, :, ::2])
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "out"),
+    [
+        ((2, 4, 3), (2, 5, 6), (2, 4, 6)),
+        ((2, 4, 3), (1, 3, 6), (2, 4, 6)),
+        ((2, 4, 3), (2, 3, 6), (2, 4, 7)),
+        ((2, 4, 3), (2, 3, 6), (2, 3, 6)),
+    ],
+)
+def test_matrices_that_do_not_fit_each_other_are_refused(a, b, out):
+    """Reading past an end would give numbers that belong to nobody."""
+    A, B, C = (np.ones(shape, np.float32) for shape in (a, b, out))
+    with pytest.raises(ValueError, match="must have shapes"):
+        multiply(A, B, C)
+
+
 @pytest.mark.parametrize("choice", ["own", "torch", None])
 @pytest.mark.parametrize("wide", [True, False])
 def test_both_products_agree(monkeypatch, wide, choice):

@@ -28,6 +28,23 @@ def test_power_gradient_is_finite_at_the_anchor():
     assert not gradients.export().any()
 
 
+@pytest.mark.parametrize("beta", [1.0, 1.5, 2.0, 3.0])
+def test_gradient_is_that_of_the_penalty_near_the_anchor(beta):
+    """Against automatic differentiation in float64, from 1e-5 α on."""
+    size = np.logspace(-5, 1, D) * np.where(np.arange(D) % 2, -1.0, 1.0)
+    alpha = np.linspace(0.5, 2.0, D)
+    cpu = torch.device("cpu")
+    differences, gradients = (LayerBlocks(ARCHITECTURE, 1, cpu) for _ in range(2))
+    delta = torch.as_tensor((alpha * size)[None], dtype=torch.float32)
+    differences.load(delta)
+    prior = FactorisedGeneralisedNormal(np.zeros(D), alpha, np.full(D, beta))
+    add_gradient = prior.regulariser().on(differences.slices, cpu)
+    add_gradient(differences.blocks, gradients.blocks, 1.0)
+    exact = delta.double().requires_grad_()
+    (2.0 * (exact.abs() / torch.as_tensor(alpha)) ** beta).sum().backward()
+    np.testing.assert_allclose(gradients.export(), exact.grad, rtol=1e-5)
+
+
 @pytest.mark.parametrize("beta", [0.7, 1.0, 2.0, 4.0])
 def test_generalised_normal_fit_recovers_its_parameters(beta):
     """Maximum likelihood on 20 000 draws; β = 2 is the Gaussian, β = 1 Laplace."""
