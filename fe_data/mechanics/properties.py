@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from fe_data.arrays import Floats
@@ -10,6 +11,8 @@ from fe_data.errors import FitError
 
 ELASTIC_YIELDED_FRACTION = 0.01  # increments with less yielded volume count as elastic
 _POOR_FIT = 0.02  # relative deviation above which a fit is reported as poor
+# With a smaller exponent, or a smaller coefficient over a, a curve does not harden.
+_LEAST_EXPONENT, _LEAST_HARDENING = 1e-3, 1e-6
 
 
 @dataclass(frozen=True)
@@ -77,16 +80,19 @@ def fit_power_law(mises: Floats, plastic: Floats, a: float) -> tuple[float, floa
     return float(fit.x[0]), float(fit.x[1]), float(residual)
 
 
-def effective_properties(history: dict[str, Floats], a: float) -> EffectiveProperties:
-    """Effective properties from the `history` of an `EquilibriumPath` and the yield stress a."""
-    elastic = history["yielded_fraction"] < ELASTIC_YIELDED_FRACTION
-    elastic[0] = False
-    if not elastic.any():
-        raise FitError(
-            f"no increment has less than {ELASTIC_YIELDED_FRACTION:.0%} of the volume yielded: "
-            "take more or smaller increments"
-        )
-    E, nu = elastic_constants(history["strain"][elastic], history["stress"][elastic])
+def elastic_increments(history: dict[str, Floats]) -> NDArray[np.bool_]:
+    """Which increments of a history count as elastic, (increments + 1,)."""
+    elastic: NDArray[np.bool_] = history["yielded_fraction"] < ELASTIC_YIELDED_FRACTION
+    elastic[0] = False  # at rest
+    return elastic
+
+
+def effective_properties(
+    history: dict[str, Floats], a: float, elastic_history: dict[str, Floats]
+) -> EffectiveProperties:
+    """Effective properties from the yield stress a and two histories: of the curve and of E, nu."""
+    elastic = elastic_increments(elastic_history)
+    E, nu = elastic_constants(*(elastic_history[name][elastic] for name in ("strain", "stress")))
     mises, plastic = von_mises(history["stress"]), equivalent_strain(history["plastic_strain"])
     b, c, residual = fit_power_law(mises[1:], plastic[1:], a)
     spread = float(np.abs(E / E.mean() - 1).max())
@@ -95,6 +101,8 @@ def effective_properties(history: dict[str, Floats], a: float) -> EffectivePrope
         poor.append(f"power-law misfit {residual:.1%}")
     if spread > _POOR_FIT:
         poor.append(f"E varies by {spread:.1%} over the elastic increments")
+    if c < _LEAST_EXPONENT or b < _LEAST_HARDENING * a:
+        poor.append("the averaged curve does not harden, c_eff means nothing")
     return EffectiveProperties(
         b, c, float(E.mean()) / 1e3, float(nu.mean()), residual, spread, "; ".join(poor)
     )

@@ -16,9 +16,14 @@ from fe_data.mechanics.elements import Discretisation, discretise
 from fe_data.mechanics.fields import Fields, overstressed_fraction, recover_fields
 from fe_data.mechanics.load_stepping import EquilibriumPath, Loading, solve_load_steps
 from fe_data.mechanics.problem import RVEProblem
-from fe_data.mechanics.properties import EffectiveProperties, effective_properties
+from fe_data.mechanics.properties import (
+    EffectiveProperties,
+    effective_properties,
+    elastic_increments,
+)
 from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
 
+_ELASTIC_STRAIN = 0.01  # of the matrix at its yield stress: nothing yields
 _Value = TypeVar("_Value")
 
 
@@ -175,7 +180,12 @@ def solve_microstructure(
         problem = timed("assembly", RVEProblem, d, inputs, settings)
         path = timed("solution", solve_load_steps, problem, loading, steps, tolerance)
         fields = timed("fields", recover_fields, d, problem, path)
-        effective = timed("extraction", effective_properties, path.history, a) if fit else None
+        elastic = path.history
+        if fit and not elastic_increments(elastic).any():  # the first increment is too large
+            small = uniaxial(_ELASTIC_STRAIN * a / (1e3 * settings.E_m_GPa))
+            elastic = timed("elasticity", solve_load_steps, problem, small, 1, tolerance).history
+        extraction = path.history, a, elastic
+        effective = timed("extraction", effective_properties, *extraction) if fit else None
         p_sigma = overstressed_fraction(d, fields.fibre_stress, settings.fibre_stress_MPa)
     return RVESolution(microstructure, d, problem, path, fields, effective, p_sigma, seconds)
 

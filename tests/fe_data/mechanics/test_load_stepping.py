@@ -142,7 +142,7 @@ def test_a_pattern_turned_with_its_loading_has_the_same_properties(plastic_rve):
     loading = Loading((None, SMALL.strain, None))
     history = solve_microstructure(turned, INPUTS, SMALL, loading, fit=False).history
     swapped = {k: v[:, [1, 0, 2, 3]] if v.ndim == 2 else v for k, v in history.items()}
-    a, b = plastic_rve.effective, effective_properties(swapped, 400.0)
+    a, b = plastic_rve.effective, effective_properties(swapped, 400.0, swapped)
     assert b.E_eff_GPa == pytest.approx(a.E_eff_GPa, rel=1e-3)
     assert b.b_eff_MPa == pytest.approx(a.b_eff_MPa, rel=5e-3)
     assert b.c_eff == pytest.approx(a.c_eff, rel=5e-3)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from fe_data.dataset.generate import generate
 from fe_data.dataset.table import load_table
 from fe_data.mechanics import rve
 from fe_data.mechanics.load_stepping import Loading
+from fe_data.mechanics.properties import elastic_constants
 from fe_data.mechanics.rve import simulate, solve_rve, uniaxial
 from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
 
@@ -54,6 +56,29 @@ def test_another_loading_has_averages_but_no_properties(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
+    "changed", [{"strain": 0.3}, {"a_MPa": 40.0}, {"strain": 0.3, "a_MPa": 1.0}]
+)
+@pytest.mark.parametrize("vf", [0.0, 0.25])
+def test_elastic_constants_are_found_where_the_first_increment_yields(vf, changed):
+    """Those of the matrix for a cell without fibres, else those of a path that stays elastic."""
+    inputs, settings = Inputs(vf, 400.0, 400.0, 0.4), replace(SMALL, **changed, increments=10)
+    found = solve_rve(inputs, 1, settings)
+    assert found.history["yielded_fraction"][1] > 0.01
+    elastic = solve_rve(inputs, 1, SMALL, uniaxial(1e-5), fit=False).history
+    E, nu = elastic_constants(elastic["strain"][1:], elastic["stress"][1:])
+    expected = (100.0, 0.3) if vf == 0.0 else (E[0] / 1e3, nu[0])
+    found = found.effective.E_eff_GPa, found.effective.nu_eff
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("vf", [0.0, 0.25])
+def test_a_curve_without_hardening_is_reported(vf):
+    """A perfectly plastic matrix leaves no exponent to find; the table keeps the other outputs."""
+    found = solve_rve(Inputs(vf, 400.0, 0.0, 0.4), 1, SMALL).effective
+    assert "does not harden, c_eff means nothing" in found.warning
+
+
+@pytest.mark.parametrize(
     "option", [["--loading", "-.02,free,free:-10"], ["--loading=-0.02,free,free:-1e1"]]
 )
 def test_the_command_line_takes_negative_strains_and_stresses(tmp_path, option):
@@ -65,7 +90,7 @@ def test_the_command_line_takes_negative_strains_and_stresses(tmp_path, option):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--strain", "0.5", "--increments", "4"], 1, "no increment has less than 1%"),
+        (["--strain", "1e-4", "--increments", "4"], 1, "only 0 increments reach 400 MPa"),
         (["--vf", "0.45", "--min-spacing", "1.4"], 2, "5 fibres at least 1.4 diameters apart"),
         (["--loading", "0.1"], 2, "loading needs three components"),
         (["--loading", "0.1,0.1,0", "--strain", "0.1"], 2, "--strain is part of --loading"),
