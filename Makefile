@@ -25,6 +25,9 @@ $(error PROFILE = $(PROFILE) is not allowed with make $(fixed), which has a prof
 endif
 
 export PROFILE DATA SEED JOBS
+# setup.sh installs packages uncompiled: without files to keep the bytecode in, as some containers
+# ask for, each process would compile thousands of modules again.
+export PYTHONDONTWRITEBYTECODE :=
 PYTHON = "$$(sed -n 2p .environment)"
 DOIT = $(PYTHON) -m doit
 

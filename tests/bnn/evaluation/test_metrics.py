@@ -1,8 +1,9 @@
 """Metrics against other packages, closed forms and hand calculation."""
 
+import sys
+
 import numpy as np
 import pytest
-import scoringrules
 from scipy import stats
 from uncertainty_toolbox.metrics_accuracy import prediction_error_metrics
 from uncertainty_toolbox.metrics_calibration import get_proportion_under_quantile
@@ -79,7 +80,16 @@ def test_elppd_changes_with_units_by_the_jacobian(case):
     assert scaled == pytest.approx(metrics.elppd(y, samples, 0.8) - 60 * np.log(s).sum())
 
 
-def test_crps_against_scoringrules(case):
+@pytest.fixture
+def scoringrules(monkeypatch):
+    """The package in plain NumPy: where it finds numba it compiles for seconds when imported."""
+    monkeypatch.setitem(sys.modules, "numba", None)
+    import scoringrules
+
+    return scoringrules
+
+
+def test_crps_against_scoringrules(case, scoringrules):
     """Ensemble (energy form) and Gaussian scores."""
     y, mean, std, samples = case
     theirs = scoringrules.crps_ensemble(y, samples, m_axis=0, estimator="nrg").mean(axis=0)
