@@ -1,13 +1,32 @@
-"""Random periodic fibres: exact volume fraction, spacing, clearance, limits."""
+"""Random periodic fibres: exact volume fraction, spacing, clearance, limits, one population."""
+
+import hashlib
+import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from fe_data.geometry import microstructure
 from fe_data.geometry.microstructure import (
+    equilibrated,
     largest_volume_fraction,
     periodic_distances,
     random_microstructure,
+    sequential_addition,
 )
+
+# Seeds whose first sequence jams, and seeds whose first sequence does not, by volume fraction.
+JAMMED = {
+    0.40: (2, 9, 13, 15, 19, 25, 28, 39),
+    0.42: (2, 3, 4, 6, 9, 13, 15, 16, 19, 21, 23, 24),
+    0.45: (1, 2, 3, 4, 5, 6, 7, 8),
+}
+UNJAMMED = {
+    0.40: (3, 4, 5, 6, 7, 8, 10, 11),
+    0.42: (0, 1, 5, 7, 8, 10, 11, 12, 14, 17, 18, 20),
+    0.45: (0, 10, 33, 48, 84, 96, 98, 138),
+}
 
 
 @pytest.mark.parametrize(
@@ -60,3 +79,73 @@ def test_an_infeasible_request_is_refused_with_the_limit():
 def test_everything_below_the_limit_is_found(n):
     vf = 0.999 * largest_volume_fraction(n, 1.14)
     assert random_microstructure(vf, 5, n_fibres=n).volume_fraction == pytest.approx(vf)
+
+
+def jams(vf, seed):
+    spacing = 2 * math.sqrt(vf / (30 * math.pi)) * 1.14
+    return sequential_addition(np.random.default_rng(seed), 30, spacing) is None
+
+
+def neighbours(vf, seeds):
+    """Centre distances of all pairs in each arrangement, in least distances, sorted by fibre."""
+    arrangements = [random_microstructure(vf, seed) for seed in seeds]
+    distances = [
+        periodic_distances(m.centres, m.centres) / (2 * m.radius * 1.14) for m in arrangements
+    ]
+    return np.sort(distances, axis=-1)[..., 1:]
+
+
+@pytest.mark.parametrize("vf", JAMMED)
+def test_an_arrangement_does_not_tell_whether_its_first_sequence_jammed(vf):
+    """Fibres touch as rarely, and all distances have the same distribution."""
+    assert all(jams(vf, seed) for seed in JAMMED[vf][:3])
+    assert not any(jams(vf, seed) for seed in UNJAMMED[vf][:3])
+    jammed, unjammed = (neighbours(vf, seeds[vf]) for seeds in (JAMMED, UNJAMMED))
+    contacts = [(r < 1.001).sum(axis=-1).mean() for r in (jammed, unjammed)]
+    assert max(contacts) < 0.06  # 1.7 in an arrangement that was only relaxed
+    for statistic in (  # of each arrangement: nearest and six nearest fibres, close pairs
+        lambda r: r[..., 0].mean(axis=-1),
+        lambda r: r[..., :6].mean(axis=(-2, -1)),
+        lambda r: (r < 1.1).sum(axis=(-2, -1)),
+        lambda r: (r < 1.4).sum(axis=(-2, -1)),
+    ):
+        assert stats.ks_2samp(statistic(jammed), statistic(unjammed)).pvalue > 0.02
+
+
+def test_monte_carlo_sweeps_make_all_admissible_arrangements_equally_probable(monkeypatch):
+    """Four discs against random points of which those that keep their distance are taken."""
+    rng, distance, n = np.random.default_rng(4), 0.36, 4
+    drawn = rng.random((50_000, n, 2))
+    gaps = drawn[:, :, None] - drawn[:, None]
+    gaps -= np.round(gaps)
+    pairs = np.sort(np.hypot(gaps[..., 0], gaps[..., 1])[:, *np.triu_indices(n, 1)], axis=1)
+    pairs = pairs[pairs[:, 0] >= distance]
+    monkeypatch.setattr(microstructure, "_SWEEPS", 40)  # enough for four
+    walked = []
+    x = np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [0.5, 0.5]])
+    for _ in range(300):
+        x = equilibrated(rng, x, distance)
+        walked.append(np.sort(periodic_distances(x, x)[np.triu_indices(n, 1)]))
+    for rank in range(6):
+        assert stats.ks_2samp(np.array(walked)[:, rank], pairs[:, rank]).pvalue > 0.02
+
+
+@pytest.mark.parametrize(
+    ("vf", "seed", "digest"),
+    [
+        (0.28140038292396685, 7240742288693476434, "8e8e458d3b79afa1"),  # test_uniform.csv, row 0
+        (0.351781117927049, 4197552596285935512, "144ee817329ac2f7"),  # train_uniform.csv, row 0
+        (0.4, 3, "9ecedb73c9c4dc2d"),
+    ],
+)
+def test_arrangements_of_sequences_that_do_not_jam_stay_as_they_are(vf, seed, digest):
+    """The shipped tables rest on them."""
+    centres = random_microstructure(vf, seed).centres.astype("<f8")
+    assert hashlib.sha256(centres.tobytes()).hexdigest()[:16] == digest
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_half_the_square_can_be_fibres(seed):
+    m = random_microstructure(0.5, seed)
+    distances = periodic_distances(m.centres, m.centres) + 9.0 * np.eye(30)
+    assert distances.min() >= 2 * m.radius * 1.14 * (1 - 1e-12)

@@ -1,0 +1,68 @@
+"""Which population arrangements are of: python -m tests.repository.rough.arrangements [CELLS].
+
+Prints, for seeds whose first sequence jams or not and for hard discs in equilibrium, fibres within
+0.1 % of the least distance and within 10 %, the nearest distance, and b_eff of so many cells.
+"""
+
+import itertools
+import math
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+
+from fe_data.geometry import microstructure
+from fe_data.geometry.microstructure import Microstructure, periodic_distances
+from fe_data.mechanics.rve import solve_microstructure
+from fe_data.settings import Inputs, Settings
+
+N_FIBRES, SPACING, ARRANGEMENTS = 30, 1.14, 100
+ROWS = (
+    (0.36, "not jammed"), (0.36, "equilibrium"),
+    (0.40, "not jammed"), (0.40, "jammed"), (0.40, "equilibrium"),
+    (0.44, "not jammed"), (0.44, "jammed"), (0.44, "equilibrium"),
+    (0.46, "jammed"),
+)  # fmt: skip
+
+
+def arrangements(vf: float, kind: str) -> Iterator[Microstructure]:
+    """Arrangements of the seeds 0, 1, ... that are of a kind."""
+    radius = math.sqrt(vf / (N_FIBRES * math.pi))
+    packing = (N_FIBRES, 2 * radius * SPACING)
+    for seed in itertools.count():
+        if kind == "equilibrium":
+            rng = np.random.default_rng([seed, 7])
+            touching = microstructure._relaxed_arrangement(rng, *packing)
+            centres = microstructure.equilibrated(rng, touching, packing[1])
+            yield Microstructure(microstructure._clear_of_edges(centres, radius), radius)
+        else:
+            first = microstructure.sequential_addition(np.random.default_rng(seed), *packing)
+            if (first is None) == (kind == "jammed"):
+                yield microstructure.random_microstructure(vf, seed)
+
+
+def main(cells: int) -> None:
+    """Print the table; means with their standard errors."""
+    print(
+        "| vf | | contacts | within 10 % | nearest | b [MPa] | scatter [MPa] |\n" + "|---" * 7 + "|"
+    )
+    for vf, kind in ROWS:
+        statistics, b = [], []
+        for m in itertools.islice(arrangements(vf, kind), ARRANGEMENTS):
+            r = periodic_distances(m.centres, m.centres) / (2 * m.radius * SPACING)
+            r += 9.0 * np.eye(N_FIBRES)
+            near = [(r < limit).sum() / N_FIBRES for limit in (1.001, 1.1)]
+            statistics.append([*near, r.min(axis=1).mean()])
+            if len(b) < cells:
+                rve = solve_microstructure(m, Inputs(vf, 400.0, 400.0, 0.4), Settings())
+                b.append(rve.result().effective["b_eff_MPa"])
+        means, errors = np.mean(statistics, 0), np.std(statistics, 0, ddof=1) / ARRANGEMENTS**0.5
+        columns = [f"{m:.4f} ± {e:.4f}" for m, e in zip(means, errors, strict=True)]
+        if cells > 1:
+            scatter = np.std(b, ddof=1)
+            columns += [f"{np.mean(b):.1f} ± {scatter / cells**0.5:.1f}", f"{scatter:.1f}"]
+        print(f"| {vf:.2f} | {kind} | " + " | ".join(columns) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
