@@ -16,6 +16,7 @@ from figures.pipeline import actions, paths
 from figures.pipeline.dependencies import data_files, notebook_sources, sources
 from figures.pipeline.paths import NOTEBOOKS, ROOT, TEST, TRAINING
 from figures.pipeline.profiles import BEYOND, load_profile
+from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Design
 
 DOIT_CONFIG = {"reporter": actions.Reporter}
@@ -119,7 +120,9 @@ def task_beyond():
 def task_report():
     """Write the page of the profile."""
     metrics = [OUT / f"{name}.json" for name in PROFILE.at_once]
+    # Of notebooks that run on request only; as dependencies they would be made to run.
     apart = [OUT / f"{name}.json" for name in PROFILE.apart]
+    results = {path.name: file_digest(path) for path in apart if paths.is_complete(path)}
     command = ["-m", "figures.report.page", GIVEN_PROFILE, str(OUT)]
     files = [ROOT / "figures" / "report" / "page.html", ROOT / "figures" / "published.yaml"]
     yield {
@@ -127,6 +130,6 @@ def task_report():
         "doc": f"write figures/{RUN}/index.html",
         "actions": [(actions.run_program, [command])],
         "file_dep": [*metrics, *sources(["figures.report.page"]), *files],
-        "uptodate": [actions.ResultsUnchanged(apart)],
+        "uptodate": [config_changed(results)],
         "targets": [OUT / "index.html"],
     }

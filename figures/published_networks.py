@@ -14,7 +14,7 @@ from fe_data.published.array_pickle import load_arrays
 from fe_data.published.import_authors import describe
 from figures.claims import load_published
 from figures.materials.problem import load_samples, published_tables
-from figures.materials.surrogate import HIDDEN, Prediction
+from figures.materials.surrogate import HIDDEN, OutputScores, Prediction
 from figures.pipeline.paths import TEST
 
 ARCHITECTURE = Architecture((4, *HIDDEN, 5))
@@ -41,7 +41,7 @@ def load_networks(path: Path) -> np.ndarray:
     return weights
 
 
-def prior_scores(weights: np.ndarray, data_dir: Path) -> dict[str, float]:
+def prior_scores(weights: np.ndarray, data_dir: Path) -> OutputScores[float]:
     """Scores of the first networks on the published test table, which the folder has."""
     if not published_tables(data_dir, [TEST]):
         remedy = f"python -m fe_data import-authors PATH {data_dir}"
@@ -63,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     printed = load_published()["table_3"]["rows"]["prior"]
     for score, digits in {"rmse": 6, "miscalibration": 6, "elppd": 3}.items():
-        print(f"{score}: {ours[score]:.{digits}f} (the paper prints {printed[score]})")
+        print(f"{score}: {getattr(ours, score):.{digits}f} (the paper prints {printed[score]})")
     return 0
 
 

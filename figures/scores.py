@@ -75,11 +75,6 @@ class Scores(Generic[Number]):
         return is_better(getattr(self, score), getattr(other, score), score)
 
 
-def seeds_of(seed: int, repeats: int) -> list[int]:
-    """Independent seeds of the repeated trainings."""
-    return [int(s) for s in np.random.SeedSequence(seed).generate_state(repeats)]
-
-
 def over_repeats(repeats: Sequence[Any]) -> Any:
     """Each repeat's mappings and dataclasses of numbers in one, with the interval of each number.
 

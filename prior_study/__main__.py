@@ -7,17 +7,15 @@ the functional prior.
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from bnn._validation import check_device
 from prior_study.config import StudyConfig
 from prior_study.priors import STUDY_PRIORS
-from prior_study.study import SOURCES, Study, run, save
+from prior_study.study import Study, run, save
 
 
 def parser() -> argparse.ArgumentParser:
@@ -42,28 +40,20 @@ def parser() -> argparse.ArgumentParser:
     return parsed
 
 
-def table(
-    title: str, columns: Iterable[str], rows: Mapping[str, np.ndarray], spec: str = "8.3f"
-) -> str:
-    """A table of numbers in text, a row for each prior."""
-    named = {f"prior {name}": values for name, values in rows.items()}
-    frame = pd.DataFrame.from_dict(named, "index", columns=list(columns))
-    return frame.map(f"{{:{spec}}}".format).rename_axis(columns=title).to_string()
-
-
 def report(study: Study) -> str:
     """Table 1 of the paper, and the distances of each source of functions from each prior."""
-    results = study.results
-    groups = next(iter(results.values())).statistics.groups
-    variance = {name: 1e3 * each.statistics.variance for name, each in results.items()}
-    distance = {name: each.distances[:, 2] for name, each in results.items()}
-    widths = {name: each.width_errors for name, each in results.items()}
-    tables = (
-        table("1000 x variance", groups, variance, "8.2f"),
-        table("Wasserstein", SOURCES, distance),
-        table("error of widths", SOURCES, widths),
+    results = {f"prior {name}": result for name, result in study.results.items()}
+    variances = {
+        name: pd.Series(1e3 * each.statistics.variance, each.statistics.groups)
+        for name, each in results.items()
+    }
+    tables = {"1000 x variance": (variances, "{:8.2f}")}
+    for title, column in (("Wasserstein", "wasserstein"), ("error of widths", "width")):
+        tables[title] = {name: each.comparison[column] for name, each in results.items()}, "{:8.3f}"
+    return "\n".join(
+        pd.DataFrame(rows).T.map(spec.format).rename_axis(columns=title).to_string()
+        for title, (rows, spec) in tables.items()
     )
-    return "\n".join(tables)
 
 
 def config_of(options: argparse.Namespace) -> StudyConfig:

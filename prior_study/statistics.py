@@ -86,3 +86,9 @@ def mean_correlation(centred: np.ndarray) -> float:
 def independent_correlation(members: int) -> float:
     """Mean |r| that independent Gaussian weights show over K networks, √(2 / (π (K-1)))."""
     return float(np.sqrt(2.0 / (np.pi * (members - 1))))
+
+
+def directions(singular_values: np.ndarray, share: float = 0.9) -> int:
+    """How many leading directions hold a share of the variance of the weights."""
+    held = np.cumsum(singular_values**2) / np.sum(singular_values**2)
+    return int(np.searchsorted(held, share)) + 1

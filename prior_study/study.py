@@ -6,6 +6,7 @@ from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 import bnn
 from bnn import Pretrained, TrainingSettings
@@ -51,13 +52,11 @@ class PriorResult:
         residual = np.mean((self.fitted - self.realisations) ** 2)
         return float(residual / np.mean(np.var(self.realisations, axis=1)))
 
-    def distance(self, source: str) -> Distance:
-        """Distance of one of SOURCES from the functional prior."""
-        return Distance(*self.distances[SOURCES.index(source)].tolist())
-
-    def width_error(self, source: str) -> float:
-        """Error of the width of the bulk of functions of one of SOURCES."""
-        return float(self.width_errors[SOURCES.index(source)])
+    @property
+    def comparison(self) -> pd.DataFrame:
+        """Distances from the functional prior and errors of the width: a row for each source."""
+        names = [part.name for part in fields(Distance)]
+        return pd.DataFrame(self.distances, SOURCES, names).assign(width=self.width_errors)
 
 
 @dataclass(frozen=True)

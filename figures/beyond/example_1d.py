@@ -8,8 +8,8 @@ from figures.beyond import weights
 from figures.beyond.scores import distance_to
 from figures.beyond.weights import METHODS, PAPER, SMOOTH, Data, Method, pretrained
 from figures.example_1d import ensembles
+from figures.pipeline.processes import seeds_of
 from figures.pipeline.settings import Beyond
-from figures.scores import seeds_of
 
 CONVERGED = 10  # times the published epochs
 

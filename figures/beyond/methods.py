@@ -7,8 +7,9 @@ from bnn import GaussianProcessPrior, Pretrained
 from figures.beyond import weights
 from figures.beyond.problems import Problem
 from figures.beyond.weights import CORE, METHODS, PAPER, SMOOTH, Method, pretrained
+from figures.pipeline.processes import seeds_of
 from figures.pipeline.settings import Beyond
-from figures.scores import Interval, over_repeats, seeds_of
+from figures.scores import Interval, over_repeats
 
 FUNCTION_LABELS = {
     "function_small": "functional anchoring, paper's prior and network",

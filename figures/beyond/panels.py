@@ -10,9 +10,9 @@ from figures.beyond.example_1d import Curves
 from figures.beyond.methods import LABELS
 from figures.beyond.tables import COMPARED, HEADINGS
 from figures.example_1d.ensembles import GRID, load_data
-from figures.example_1d.panels import LIMITS, band
+from figures.example_1d.panels import LIMITS
 from figures.scores import Interval
-from figures.style import STYLE, legend
+from figures.style import STYLE, band, legend
 
 SHOWN_1D = ("vanilla", "low_rank", "none", "low_rank_converged", "function", "sampled")
 UNITS = {"rmse": " (scaled)", "elppd": ", sum over test cells"}
@@ -83,7 +83,7 @@ def example(found: Mapping[str, Sequence[Mapping[str, Curves]]]) -> Figure:
         exact = repeats[0]["exact"]
         for axes, method in zip(row, SHOWN_1D, strict=True):
             shown = repeats[0][method]
-            band(axes, shown, LABELS[method], _colour(method))
+            band(axes, x, shown.mean, shown.std, LABELS[method], _colour(method))
             for shift in (-2, 0, 2):
                 axes.plot(x, exact.mean + shift * exact.std, color="C1", lw=0.9,
                           ls="--" if shift else "-")  # fmt: skip

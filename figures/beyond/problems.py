@@ -72,11 +72,7 @@ class Problem:
 def load_problems(data_dir: Path | str, settings: Beyond) -> dict[str, Problem]:
     """Read the training sets that a folder has; θ of the paper's prior is fitted on the first."""
     test = composite.load_samples(data_dir, "test_uniform")
-    train_sets = {
-        name: composite.load_samples(data_dir, case.design).head(case.count)
-        for name, case in settings.cases.items()
-        if composite.available(data_dir, case.design)
-    }
+    train_sets = composite.load_cases(data_dir, settings.cases)
     paper = composite.functional_prior(composite.fit_theta(next(iter(train_sets.values()))))
     return {
         name: Problem(Data(samples.X, samples.y, composite.noise_std()), test, paper)

@@ -1,6 +1,6 @@
 """The one-dimensional example (section 3.1 of the paper): data, ensembles, exact posterior."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +9,7 @@ import pandas as pd
 
 import bnn
 from figures.pipeline.paths import ROOT
-from figures.pipeline.processes import side_by_side
 from figures.pipeline.settings import Example1D
-from figures.scores import seeds_of
 from prior_study import Moments
 
 DATA = ROOT / "notebooks" / "data" / "02_example_1d.csv"
@@ -79,9 +77,7 @@ def first_layer_anchors(weights: np.ndarray, architecture: bnn.Architecture) -> 
     return anchors
 
 
-def run(
-    settings: Example1D, seed: int, lengthscales: Sequence[float] = LENGTHSCALES
-) -> dict[str, Prediction]:
+def run(settings: Example1D, seed: int) -> dict[str, Prediction]:
     """Every ensemble of the example.
 
     That is "vanilla", then for each length scale L "prior L", "anchored L", "factorised L",
@@ -99,7 +95,7 @@ def run(
     vanilla = training(VANILLA_EPOCHS)
     members = bnn.train_vanilla(*load_data(), hidden=HIDDEN, settings=vanilla, **common)
     found = {"vanilla": Prediction.of_networks(members.sample)}
-    for scale in lengthscales:
+    for scale in LENGTHSCALES:
         networks = bnn.pretrain(
             functional_prior(scale), n_features=1, prior_points=settings.prior_points,
             n_pretrained=settings.n_pretrained, hidden=HIDDEN, random_state=seed,
@@ -120,8 +116,3 @@ def run(
             found[f"{name} {scale:g}"] = Prediction.of_networks(members.sample)
         found[f"exact {scale:g}"] = exact_posterior(scale)
     return found
-
-
-def repeat(settings: Example1D, seed: int) -> list[dict[str, Prediction]]:
-    """Run `settings.repeats` times with independent seeds; see `run`."""
-    return side_by_side(run, [(settings, each) for each in seeds_of(seed, settings.repeats)])

@@ -1,21 +1,21 @@
 """Numbers of the one-dimensional example: what section 3.1 of the paper says in words."""
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
-from operator import getitem
-from typing import Any
+from dataclasses import dataclass
+from typing import Generic
 
 import numpy as np
 
 from bnn.evaluation.metrics import rmse
 from figures.claims import Claim
 from figures.example_1d.ensembles import GRID, LENGTHSCALES, SLOPE, Prediction, load_data
-from figures.scores import is_below, over_repeats
+from figures.scores import Interval, Number, is_below, over_repeats
 from prior_study import distance
 
 # Data lie in [-0.6, 0.1] and [0.6, 0.65].
 REGIONS = {"left": (-1.0, -0.6), "gap": (0.1, 0.6), "right": (0.65, 1.0)}
 EDGE = (0.9, 1.0)  # "values of x close to 1"
+ANCHORED = ("anchored", "factorised", "published")  # compared with the exact posterior
 
 
 def inside(bounds: tuple[float, float]) -> np.ndarray:
@@ -24,47 +24,53 @@ def inside(bounds: tuple[float, float]) -> np.ndarray:
     return (x > bounds[0]) & (x <= bounds[1])
 
 
-def row(prediction: Prediction, exact: Prediction | None = None) -> dict[str, Any]:
-    """Numbers of one method, with distances from the exact posterior on GRID where one is given."""
-    _, y = load_data()
-    drift = prediction.mean - SLOPE * GRID[:, 0]  # from the prior mean
-    numbers: dict[str, Any] = {
-        "rmse": rmse(y, prediction.at_data),
-        "mean": {name: float(prediction.mean[inside(b)].mean()) for name, b in REGIONS.items()},
-        "std": {name: float(prediction.std[inside(b)].mean()) for name, b in REGIONS.items()},
-        "drift": float(drift[inside(EDGE)].mean()),
-    }
-    if exact is not None:
-        numbers["to_exact"] = {
+@dataclass(frozen=True)
+class Row(Generic[Number]):
+    """Numbers of one method."""
+
+    rmse: Number  # at the data
+    mean: Mapping[str, Number]  # averages over each region
+    std: Mapping[str, Number]
+    drift: Number  # from the prior mean, at the edge
+    to_exact: Mapping[str, Number] | None = None  # distances from the exact posterior on GRID
+
+
+def row(name: str, found: Mapping[str, Prediction]) -> Row[float]:
+    """Numbers of a method of `ensembles.run`."""
+    prediction, distances = found[name], None
+    method, _, scale = name.partition(" ")
+    if method in ANCHORED:
+        exact = found[f"exact {scale}"]
+        distances = {
             "mean": rmse(exact.mean, prediction.mean),
             "std": rmse(exact.std, prediction.std),
             "wasserstein": distance(prediction, exact).wasserstein,
         }
-    return numbers
+    return Row(
+        rmse=rmse(load_data()[1], prediction.at_data),
+        mean={region: float(prediction.mean[inside(b)].mean()) for region, b in REGIONS.items()},
+        std={region: float(prediction.std[inside(b)].mean()) for region, b in REGIONS.items()},
+        drift=float((prediction.mean - SLOPE * GRID[:, 0])[inside(EDGE)].mean()),
+        to_exact=distances,
+    )
 
 
-def rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, dict[str, Any]]:
-    """Numbers of every method, see `row`, each as its spread over repeats."""
-    return over_repeats([_rows(found) for found in repeats])
+def rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, Row[Interval]]:
+    """Numbers of every method over the repeats."""
+    return over_repeats([{name: row(name, found) for name in found} for found in repeats])
 
 
-def _rows(found: Mapping[str, Prediction]) -> dict[str, dict[str, Any]]:
-    table = {}
-    for name, prediction in found.items():
-        method, _, scale = name.partition(" ")
-        reference = None if method in ("vanilla", "prior", "exact") else found[f"exact {scale}"]
-        table[name] = row(prediction, reference)
-    return table
-
-
-def claims(table: Mapping[str, Any]) -> list[Claim]:
+def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
     """What section 3.1 says in words, as comparisons of two numbers of `rows`."""
     flexible, constrained = (f"{scale:g}" for scale in LENGTHSCALES)
 
-    def smaller(about: str, claim: str, first: str, second: str, *place: str) -> Claim:
+    def smaller(
+        about: str, claim: str, first: str, second: str, name: str, region: str = ""
+    ) -> Claim:
         """The claim that a number is smaller in size for the first of two methods."""
-        ours = {method: reduce(getitem, place, table[method]) for method in (first, second)}
-        return Claim(about, claim, ours, is_below(abs(ours[first]), abs(ours[second])))
+        numbers = {method: getattr(table[method], name) for method in (first, second)}
+        ours = {method: each[region] if region else each for method, each in numbers.items()}
+        return Claim(about, claim, ours, is_below(*map(abs, ours.values())))
 
     found = [
         smaller("Fig. 6",

@@ -18,10 +18,8 @@ from figures.materials.data import SETS, noise_table
 from figures.materials.problem import INPUT_LABELS, LABELS, NOISE_COV, columns
 from figures.style import STYLE, legend
 
-BINS = 10
 MAGNIFICATION = 4  # of the mean deformation in the sketch of the loading
 MARKERS = "osD^vPX<>*"
-LINES = ("-", "--", "-.")
 
 
 @plt.style.context(STYLE)
@@ -72,12 +70,13 @@ def histograms(designs: Mapping[str, Table]) -> Figure:
     everything = pd.concat(tables.values())
     for axes, (name, label) in zip([*top, *bottom], (INPUT_LABELS | LABELS).items(), strict=True):
         low, high = INPUT_BOUNDS.get(name, (everything[name].min(), everything[name].max()))
-        edges = np.linspace(low, high, BINS + 1)
+        edges = np.linspace(low, high, 11)
         for index, (design, words) in enumerate(SETS.items()):
             if design in tables:
                 counts, _ = np.histogram(tables[design][name], edges)
                 shares, text = counts / len(tables[design]), f"{words} ({len(tables[design])})"
-                axes.stairs(shares, edges, color=f"C{index}", lw=1.4, ls=LINES[index], label=text)
+                look = {"color": f"C{index}", "ls": ("-", "--", "-.")[index]}
+                axes.stairs(shares, edges, lw=1.4, label=text, **look)
         axes.set_xlabel(label)
         if name in INPUT_BOUNDS:
             axes.set_xlim(low, high)

@@ -1,11 +1,9 @@
 """Figures of the materials surrogates, one panel for each output (Figs. 11 to 14 of the paper)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bnn.evaluation.metrics import calibration_curve
@@ -19,13 +17,11 @@ from figures.materials.problem import (
     Samples,
     functional_prior,
 )
-from figures.materials.surrogate import Prediction
-from figures.style import STYLE, legend
+from figures.materials.surrogate import Prediction, Row, Rows
+from figures.style import STYLE, band, legend
 
 BAND = 2  # predicted standard deviations drawn as error bars
 SHOWN_PRIOR = ("nu_eff", "p_sigma")  # outputs of Fig. 11 b
-N_FUNCTIONS = 25  # realisations drawn in Fig. 11 b
-YIELD_STRESS = 400.0  # a [MPa] of the behaviour law
 N_LAWS = 4  # test points whose behaviour law is drawn
 PLASTIC_STRAIN = 0.05 * np.linspace(0.0, 1.0, 60) ** 3  # fine where the law is steep
 LINES = {"prior": ":", "anchored": "-", "vanilla": "--"}
@@ -34,13 +30,12 @@ LINES = {"prior": ":", "anchored": "-", "vanilla": "--"}
 @plt.style.context(STYLE)
 def prior_mean(test_set: Samples, theta: np.ndarray, explained: Mapping[str, float]) -> Figure:
     """Fig. 11 a: the prior mean m(x) = θ v_f against the simulated value, physical units."""
-    truth = test_set.outputs
-    mean = OUTPUT_SCALING.inverse_transform(test_set.X[:, :1] * theta)
+    truth, mean = map(OUTPUT_SCALING.inverse_transform, (test_set.y, test_set.X[:, :1] * theta))
     figure, panels = plt.subplots(1, len(LABELS), figsize=(13.4, 3.0))
+    both = np.concatenate([truth, mean])
+    ends = np.array([both.min(axis=0), both.max(axis=0)])
     for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
-        both = np.concatenate([truth[:, j], mean[:, j]])
-        low, high = both.min(), both.max()
-        axes.plot([low, high], [low, high], "k--", lw=1)
+        axes.plot(ends[:, j], ends[:, j], "k--", lw=1)
         axes.plot(truth[:, j], mean[:, j], "o", ms=3, color="C0")
         axes.set(title=f"{LABELS[name]}, $R^2$ = {explained[name]:.2f}", xlabel="simulated")
     panels[0].set_ylabel("prior mean $m(x)$")
@@ -60,8 +55,8 @@ def prior_functions(theta: np.ndarray, seed: int) -> Figure:
         across = INPUT_SCALING.inverse_transform(X)[:, i]
         for axes, output in zip(panels[:, i], SHOWN_PRIOR, strict=True):
             functions = samples[:, :, OUTPUT_NAMES.index(output)]
-            axes.plot(across, functions[:N_FUNCTIONS].T, color="0.7", lw=0.6, label="realisations")
-            _mean_and_band(axes, across, functions, "mean", 0.2)
+            axes.plot(across, functions[:25].T, color="0.7", lw=0.6, label="realisations")
+            band(axes, across, functions.mean(axis=0), functions.std(axis=0), "mean", alpha=0.2)
             axes.set(xlabel=INPUT_LABELS[name], xlim=(across[0], across[-1]))
             if output == "p_sigma":
                 axes.axhline(LOWEST_OUTPUT, color="C1", lw=1, ls=":", label="bound")
@@ -71,17 +66,8 @@ def prior_functions(theta: np.ndarray, seed: int) -> Figure:
     return figure
 
 
-def _mean_and_band(axes: Axes, x: np.ndarray, curves: np.ndarray, label: str, alpha: float) -> None:
-    mean, std = curves.mean(axis=0), curves.std(axis=0)
-    low, high = mean - BAND * std, mean + BAND * std
-    axes.fill_between(x, low, high, color="C0", alpha=alpha, lw=0, label=f"{label} ± 2 std")
-    axes.plot(x, mean, color="C0", label=label)
-
-
 @plt.style.context(STYLE)
-def predictions(
-    prediction: Prediction, row: Mapping[str, Any], limits: np.ndarray | None = None
-) -> Figure:
+def predictions(prediction: Prediction, row: Row, limits: np.ndarray | None = None) -> Figure:
     """Figs. 12 and 13: parity of each output (top), behaviour law of four test points (bottom).
 
     Titles give the row of the method from `surrogate.score_rows`; the limits of the parity panels,
@@ -95,13 +81,12 @@ def predictions(
     truth, mean = map(OUTPUT_SCALING.inverse_transform, (prediction.observed, prediction.mean))
     bars = BAND * prediction.std * OUTPUT_SCALING.half_range
     for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
-        low, high = limits[:, j]
-        axes.plot([low, high], [low, high], "k--", lw=1)
+        axes.plot(limits[:, j], limits[:, j], "k--", lw=1)
         axes.errorbar(truth[:, j], mean[:, j], bars[:, j], fmt="o", ms=3, lw=0.8, color="C0")
-        score = row["by_output"]["rmse"][name]
+        score = row.by_output["rmse"][name]
         spread = "" if score.std is None else f" ± {score.std:.2f}"
         axes.set_title(f"{LABELS[name]}\nscaled RMSE {score.mean:.2f}{spread}")
-        axes.set(xlabel="simulated", xlim=(low, high), ylim=(low, high), aspect="equal")
+        axes.set(xlabel="simulated", xlim=limits[:, j], ylim=limits[:, j], aspect="equal")
     panels[0].set_ylabel("predicted, ± 2 std")
     _laws(bottom, prediction)
     return figure
@@ -114,7 +99,7 @@ def _laws(figure, prediction: Prediction) -> None:
     panels = figure.subplots(1, N_LAWS, sharey=True)
     for axes, i in zip(panels, law_points(truth), strict=True):
         curves = behaviour_law(physical[:, i, 0], physical[:, i, 1])
-        _mean_and_band(axes, PLASTIC_STRAIN, curves, "predicted, mean", 0.25)
+        band(axes, PLASTIC_STRAIN, curves.mean(axis=0), curves.std(axis=0), "predicted, mean")
         (simulated,) = behaviour_law(truth[i, :1], truth[i, 1:2])
         axes.plot(PLASTIC_STRAIN, simulated, "--", color="C1", label="simulated")
         axes.set(title=f"test point {i + 1}", xlabel=r"plastic strain $\varepsilon_{pl}$ [–]")
@@ -131,8 +116,8 @@ def law_points(truth: np.ndarray) -> list[int]:
 
 
 def behaviour_law(b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """σ = a + b pᶜ [MPa] at PLASTIC_STRAIN, (K, n), for K coefficients b [MPa] and exponents c."""
-    return YIELD_STRESS + b[:, None] * PLASTIC_STRAIN ** c[:, None]
+    """σ = 400 + b pᶜ [MPa] at PLASTIC_STRAIN, (K, n), for K values b [MPa] and c."""
+    return 400.0 + b[:, None] * PLASTIC_STRAIN ** c[:, None]
 
 
 def parity_limits(predictions: Sequence[Prediction]) -> np.ndarray:
@@ -145,21 +130,22 @@ def parity_limits(predictions: Sequence[Prediction]) -> np.ndarray:
 
 
 @plt.style.context(STYLE)
-def calibration(repeats: Sequence[Mapping[str, Prediction]], methods: Mapping[str, str]) -> Figure:
+def calibration(
+    repeats: Sequence[Mapping[str, Prediction]], rows: Rows, methods: Mapping[str, str]
+) -> Figure:
     """Fig. 14: observed against expected probability, mean ± std over repeats, for each method."""
     figure, panels = plt.subplots(1, len(LABELS), figsize=(13.4, 3.2))
     for label, method in methods.items():
         own = [repeat[method] for repeat in repeats]
         found = [calibration_curve(p.observed, p.mean, p.std) for p in own]
         levels, curves = found[0][0], [curve for _, curve in found]
-        areas = np.mean([p.by_output()["miscalibration"] for p in own], axis=0)
         mean, std = np.mean(curves, axis=0), np.std(curves, axis=0)
-        low, high = mean - std, mean + std
-        for j, axes in enumerate(panels):
-            text = f"{label}, area {areas[j]:.2f}"
+        areas = rows[method].by_output["miscalibration"]
+        for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
+            text = f"{label}, area {areas[name].mean:.2f}"
             (line,) = axes.plot(levels, mean[:, j], LINES.get(label, "-"), label=text)
-            colour = line.get_color()
-            axes.fill_between(levels, low[:, j], high[:, j], color=colour, alpha=0.2, lw=0)
+            low, high = mean[:, j] - std[:, j], mean[:, j] + std[:, j]
+            axes.fill_between(levels, low, high, color=line.get_color(), alpha=0.2, lw=0)
     for axes, label in zip(panels, LABELS.values(), strict=True):
         axes.plot([0, 1], [0, 1], "k-", lw=0.6)
         axes.set(title=label, xlabel="expected proportion", xlim=(0, 1), ylim=(0, 1))

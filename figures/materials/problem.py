@@ -1,6 +1,6 @@
 """The paper's materials example: tables, scaling, functional prior and noise (section 3.2)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from bnn.scaling import BoundsScaler
 from fe_data.dataset.table import Table, load_table
 from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, OUTPUT_NAMES
 from figures.pipeline.paths import TEST, TRAINING, require_tables, table_path, tables_of
+from figures.pipeline.settings import TRAINING_CASE, Case
 
 # Physical ranges that [-1, 1] stands for.
 OUTPUT_BOUNDS = {
@@ -24,7 +25,6 @@ OUTPUT_BOUNDS = {
 NOISE_COV = (0.03, 0.02, 0.005, 0.002, 0.25)  # std / mid-range of each output (section 3.2.1)
 # Inputs that each output's prior sees: the "influential subset" of Table 2.
 FEATURES = ((0, 1, 2), (0, 2, 3), (0, 1), (0,), (0, 1, 2, 3))
-KERNEL = RBF(variance=0.2, lengthscale=0.8)
 LOWEST_OUTPUT = 0.01  # physical; the prior's samples are clipped there, so that y > 0
 INPUT_LABELS = {
     "vf": r"$v_f$ [–]",
@@ -50,7 +50,6 @@ MEANS = {
     ),
     TEST: (0.251644, 407.971, 400.77, 0.354054, 512.377, 0.316804, 131.87, 0.287322, 0.305258),
 }  # fmt: skip
-SAME_MEAN = 1e-4  # relative difference up to which a column is the published one
 
 
 @dataclass(frozen=True)
@@ -63,26 +62,22 @@ class Samples:
     def __len__(self) -> int:
         return len(self.X)
 
-    @property
-    def outputs(self) -> np.ndarray:
-        """Physical outputs, (n, 5)."""
-        return OUTPUT_SCALING.inverse_transform(self.y)
 
-    def head(self, count: int) -> "Samples":
-        """The first samples of the table."""
-        return Samples(self.X[:count], self.y[:count])
-
-
-def available(data_dir: Path | str, design: str) -> bool:
-    """Whether a folder has the table of a design."""
-    return table_path(data_dir, design).is_file()
-
-
-def load_samples(data_dir: Path | str, design: str) -> Samples:
-    """Scaled samples of a design; cells whose simulation failed are left out."""
+def load_samples(data_dir: Path | str, design: str, count: int | None = None) -> Samples:
+    """The first, or all, scaled samples of a design; cells whose simulation failed are left out."""
     require_tables(data_dir, design)
     table = load_table(table_path(data_dir, design))
-    return Samples(INPUT_SCALING.transform(table.inputs), OUTPUT_SCALING.transform(table.outputs))
+    X, y = INPUT_SCALING.transform(table.inputs), OUTPUT_SCALING.transform(table.outputs)
+    return Samples(X[:count], y[:count])
+
+
+def load_cases(data_dir: Path | str, cases: Mapping[str, Case]) -> dict[str, Samples]:
+    """Training sets by name; a folder may lack the tables of all but TRAINING_CASE."""
+    return {
+        name: load_samples(data_dir, case.design, case.count)
+        for name, case in cases.items()
+        if name == TRAINING_CASE or table_path(data_dir, case.design).is_file()
+    }
 
 
 def load_designs(data_dir: Path | str, designs: Iterable[str]) -> dict[str, Table]:
@@ -94,7 +89,7 @@ def published_tables(data_dir: Path | str, designs: Iterable[str]) -> list[str]:
     """Those designs whose table in a folder is the published one, told by its means."""
     tables = load_designs(data_dir, [design for design in designs if design in MEANS])
     means = {name: columns(table).mean() for name, table in tables.items()}
-    return [name for name in means if np.allclose(means[name], MEANS[name], SAME_MEAN, atol=0)]
+    return [name for name in means if np.allclose(means[name], MEANS[name], rtol=1e-4, atol=0)]
 
 
 def columns(table: Table) -> pd.DataFrame:
@@ -123,7 +118,7 @@ def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
     """The prior p(g) of section 3.2.2 with slopes θ of the mean, (5,), clipped at y > 0."""
     return GaussianProcessPrior(
         mean=LinearMean(np.asarray(theta)),
-        kernel=KERNEL,
+        kernel=RBF(variance=0.2, lengthscale=0.8),
         n_outputs=len(OUTPUT_NAMES),
         features=FEATURES,
         bounds=(OUTPUT_SCALING.transform(np.full(len(OUTPUT_NAMES), LOWEST_OUTPUT)), None),

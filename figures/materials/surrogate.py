@@ -15,14 +15,22 @@ from figures.materials.problem import (
     functional_prior,
     noise_std,
 )
-from figures.pipeline.processes import side_by_side
-from figures.pipeline.settings import Surrogate
-from figures.scores import Interval, over_repeats, seeds_of
+from figures.pipeline.settings import TRAINING_CASE, Surrogate
+from figures.scores import Interval, Number, Scores, over_repeats
 
 HIDDEN = (20, 20, 20, 20)
-VANILLA_CASE = "outd"  # the paper trains vanilla ensembles on this case only
-WITHIN = 0.9545  # probability of ± 2 standard deviations
 Cases = Mapping[str, Samples]  # training sets by name
+
+
+@dataclass(frozen=True)
+class OutputScores(Scores[Number]):
+    """Scores over all outputs, and RMSE and miscalibration of each."""
+
+    by_output: Mapping[str, Mapping[str, Number]]  # score → output → number
+
+
+Row = OutputScores[Interval]  # over the repeats
+Rows = Mapping[str, Row]  # method → its scores
 
 
 @dataclass(frozen=True)
@@ -42,29 +50,20 @@ class Prediction:
         """Epistemic standard deviation, (n, 5) scaled, with divisor K as published."""
         return self.samples.std(axis=0)
 
-    def scores(self) -> dict[str, float]:
-        """RMSE, miscalibration, ELPPD and coverage over all outputs, as published."""
-        return {
-            "rmse": rmse(self.observed, self.mean),
-            "miscalibration": miscalibration_area(self.observed, self.mean, self.std),
-            "elppd": self.elppd(),
-            "coverage": coverage(self.observed, self.mean, self.std, WITHIN),
-        }
-
-    def elppd(self) -> float:
-        """Joint over the outputs, in physical units, summed over the test points."""
+    def scores(self) -> OutputScores[float]:
+        """Scores of epistemic uncertainty; the ELPPD is joint, with noise, in physical units."""
+        moments = self.observed, self.mean, self.std
         unscale, noise = OUTPUT_SCALING.inverse_transform, noise_std() * OUTPUT_SCALING.half_range
-        return elppd(unscale(self.observed), unscale(self.samples), noise)
-
-    def by_output(self) -> dict[str, np.ndarray]:
-        """RMSE and miscalibration of each output, (5,), with epistemic uncertainty only."""
-        area = miscalibration_area(self.observed, self.mean, self.std, per_output=True)
-        return {"rmse": rmse(self.observed, self.mean, per_output=True), "miscalibration": area}
-
-    def numbers(self) -> dict[str, Any]:
-        """The scores, and under "by_output" those of each output."""
-        columns = {score: by_output(values) for score, values in self.by_output().items()}
-        return self.scores() | {"by_output": columns}
+        return OutputScores(
+            rmse=rmse(self.observed, self.mean),
+            miscalibration=miscalibration_area(*moments),
+            elppd=elppd(unscale(self.observed), unscale(self.samples), noise),
+            coverage=coverage(*moments, 0.9545),  # within ± 2 standard deviations
+            by_output={
+                "rmse": by_output(rmse(self.observed, self.mean, per_output=True)),
+                "miscalibration": by_output(miscalibration_area(*moments, per_output=True)),
+            },
+        )
 
 
 def train(
@@ -92,33 +91,23 @@ def train(
     samples = {"prior": anchored.sample_prior(test_set.X)[: settings.n_members]}
     for name, train_set in cases.items():
         samples[f"{name}_anchored"] = anchored.fit(train_set.X, train_set.y).sample(test_set.X)
-        if name == VANILLA_CASE:
+        if name == TRAINING_CASE:  # the paper trains vanilla ensembles on this one only
             samples[f"{name}_vanilla"] = vanilla.fit(train_set.X, train_set.y).sample(test_set.X)
     return {name: Prediction(values, test_set.y) for name, values in samples.items()}
 
 
-def repeat_training(
-    cases: Cases, test_set: Samples, theta: np.ndarray, settings: Surrogate, seed: int
-) -> list[dict[str, Prediction]]:
-    """Train `settings.repeats` times with independent seeds; see `train`."""
-    seeds = seeds_of(seed, settings.repeats)
-    return side_by_side(train, [(cases, test_set, theta, settings, s) for s in seeds])
+def score_rows(repeats: Sequence[Mapping[str, Prediction]]) -> Rows:
+    """Scores of each method, see `Prediction.scores`, over the repeats."""
+    return over_repeats([{name: p.scores() for name, p in repeat.items()} for repeat in repeats])
 
 
-def score_rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, Any]:
-    """Scores of each method: method → `Prediction.numbers`, each a spread over the repeats."""
-    numbers = [{name: each.numbers() for name, each in repeat.items()} for repeat in repeats]
-    return over_repeats(numbers)
-
-
-def improvements(rows: Mapping[str, Any], case: str) -> dict[str, dict[str, Interval]]:
-    """Table 4: gain (vanilla - anchored) / vanilla of a case, score → output → spread."""
-    vanilla, anchored = (rows[f"{case}_{m}"]["by_output"] for m in ("vanilla", "anchored"))
+def improvements(rows: Rows, case: str) -> dict[str, dict[str, Interval]]:
+    """Table 4: gain (vanilla - anchored) / vanilla of a case, score → output → interval."""
+    vanilla, anchored = (rows[f"{case}_{m}"].by_output for m in ("vanilla", "anchored"))
     return {
-        score: {name: _gain(anchored[score][name], old) for name, old in outputs.items()}
+        score: {
+            name: Interval(tuple(1 - np.divide(anchored[score][name].values, old.values)))
+            for name, old in outputs.items()
+        }
         for score, outputs in vanilla.items()
     }
-
-
-def _gain(anchored: Interval, vanilla: Interval) -> Interval:
-    return Interval(tuple(1 - np.divide(anchored.values, vanilla.values)))

@@ -13,9 +13,8 @@ from typing import TextIO
 from doit.dependency import SqliteDB
 from doit.exceptions import TaskFailed
 from doit.reporter import ConsoleReporter
-from doit.tools import config_changed
 
-from figures.pipeline.paths import ROOT, is_complete
+from figures.pipeline.paths import ROOT
 from figures.pipeline.provenance import config_digest, file_digest
 
 STATE = ROOT / ".doit"  # what doit remembers of its tasks, and the lock of a run
@@ -82,19 +81,6 @@ class DurableState(SqliteDB):
             row = (task_id, self.codec.encode(self._cache[task_id]))
             self._conn.execute("insert or replace into doit values (?, ?)", row)
             self._conn.commit()
-
-
-class ResultsUnchanged(config_changed):
-    """Up to date while the same notebooks have run here with the same metrics."""
-
-    def __init__(self, metrics: Iterable[Path]):
-        super().__init__({})
-        self.metrics = list(metrics)
-
-    def __call__(self, task, values) -> bool:
-        """Compare with the digests after the last success."""
-        self.config = {p.name: file_digest(p) for p in self.metrics if is_complete(p)}
-        return super().__call__(task, values)
 
 
 def run_program(arguments: list[str]) -> TaskFailed | None:

@@ -3,7 +3,19 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from fe_data.dataset.executors import available_cores, process_pool, semaphores_work
+
+
+def seeds_of(seed: int, repeats: int) -> list[int]:
+    """Independent seeds of the repeated trainings."""
+    return [int(s) for s in np.random.SeedSequence(seed).generate_state(repeats)]
+
+
+def repeated(function: Callable, *arguments: Any, seed: int, repeats: int) -> list[Any]:
+    """Results of `function(*arguments, seed)` for each of some independent seeds."""
+    return side_by_side(function, [(*arguments, each) for each in seeds_of(seed, repeats)])
 
 
 def side_by_side(function: Callable, calls: Iterable[tuple]) -> list[Any]:

@@ -6,20 +6,11 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 import yaml
-from pydantic import Field, NonNegativeInt, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
+from figures.pipeline import settings
 from figures.pipeline.paths import ROOT, TEST, TRAINING
-from figures.pipeline.settings import (
-    Beyond,
-    Design,
-    Example1D,
-    MaterialsData,
-    PriorStudy,
-    Section,
-    Several,
-    Surrogate,
-)
 
 PROFILE_DIR = ROOT / "notebooks" / "profiles"
 Notebook = Literal[
@@ -32,24 +23,24 @@ DATA, SURROGATE, BEYOND = get_args(Notebook)[2:]
 SHIPPED = ("full", "quick")  # the metrics of the full runs are committed
 RESERVED = (*SHIPPED, "gallery")  # the last one has the pictures of the README
 # Inputs that are simulated at least. The estimator of mutual information looks at 3 neighbours.
-FEWEST: dict[Design, int] = {TRAINING: 4, TEST: 2}
+FEWEST: dict[settings.Design, int] = {TRAINING: 4, TEST: 2}
 
 
 class ProfileError(ValueError):
     """A profile that does not exist or holds a value that is not allowed."""
 
 
-class Profile(Section):
+class Profile(settings.Section):
     """A validated profile file."""
 
     name: str  # of the file
-    seed: NonNegativeInt
-    datasets: dict[Design, Several]  # design → number of simulated inputs
-    surrogate: Surrogate
-    prior_study: PriorStudy = PriorStudy()
-    example_1d: Example1D = Example1D()
-    materials_data: MaterialsData = MaterialsData()
-    beyond: Beyond | None = None
+    seed: settings.NotNegative
+    datasets: dict[settings.Design, settings.Several]  # design → number of simulated inputs
+    surrogate: settings.Surrogate
+    prior_study: settings.PriorStudy = settings.PriorStudy()
+    example_1d: settings.Example1D = settings.Example1D()
+    materials_data: settings.MaterialsData = settings.MaterialsData()
+    beyond: settings.Beyond | None = None
     notebooks: list[Notebook] = Field(default_factory=list)
     apart: list[Notebook] = Field(default_factory=list)  # of them, run on request only
 
@@ -80,7 +71,7 @@ class Profile(Section):
         """The settings that a notebook reads."""
         return getattr(self, SETTINGS[notebook])
 
-    def designs_of(self, notebook: Notebook) -> list[Design]:
+    def designs_of(self, notebook: Notebook) -> list[settings.Design]:
         """Designs whose tables a notebook reads."""
         if notebook in (DATA, BEYOND):
             return list(self.datasets)

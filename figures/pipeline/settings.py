@@ -3,19 +3,11 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
 
 from fe_data.settings import Inputs
 
+NotNegative = Annotated[int, Field(ge=0)]
 Several = Annotated[int, Field(ge=2)]
 AtLeast3 = Annotated[int, Field(ge=3)]
 Design = Literal["test_uniform", "train_uniform", "train_beta", "replicates", "noise"]
@@ -83,7 +75,7 @@ class Cell(Section):
     E_f: PositiveFloat = 400.0  # Young's modulus of the fibres [GPa]
     b_m: PositiveFloat = 400.0  # hardening coefficient of the matrix [MPa]
     c_m: PositiveFloat = 0.40  # hardening exponent of the matrix [-]
-    seed: NonNegativeInt = 1  # of the arrangement of the fibres
+    seed: NotNegative = 1  # of the arrangement of the fibres
 
     @property
     def inputs(self) -> Inputs:
@@ -121,12 +113,11 @@ class Training(Ensembles):
 class Surrogate(Training):
     """How the surrogates of notebook 04 are trained."""
 
-    @field_validator("cases")
-    @classmethod
-    def _has_training_case(cls, cases: dict[str, Case]) -> dict[str, Case]:
-        if TRAINING_CASE not in cases:
-            raise ValueError(f"{[*cases]} is not allowed: {TRAINING_CASE!r} is needed among them")
-        return cases
+    @model_validator(mode="after")
+    def _has_training_case(self) -> Self:
+        if TRAINING_CASE not in self.cases:
+            raise ValueError(f"cases = {[*self.cases]} is not allowed: {TRAINING_CASE!r} is needed")
+        return self
 
     def ran_at_paper_size(self, n_train: Mapping[str, int], n_test: int) -> bool:
         """Whether settings and the tables that were read have the paper's sizes."""

@@ -1,21 +1,17 @@
 """Numbers of the study of functional priors for a metrics file (section 2.2 of the paper)."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
-
-import numpy as np
 
 from figures.claims import Claim
 from figures.pipeline.processes import side_by_side
 from figures.pipeline.settings import PriorStudy
 from prior_study import Study, StudyConfig, run
 from prior_study.reconstruction import WEIGHT_PRIOR_NAMES
-from prior_study.statistics import WeightStatistics, independent_correlation
-from prior_study.study import SOURCES
+from prior_study.statistics import WeightStatistics, directions, independent_correlation
 
 OPTIMISERS = ("published", "proper")
-SHARE = 0.9  # of the variance of the weights, to count singular values
+Table = Mapping[str, Mapping[str, Mapping[str, float]]]  # prior → row → column → number
 
 
 def run_studies(settings: PriorStudy, seed: int) -> dict[str, Study]:
@@ -40,17 +36,6 @@ def variance_table(study: Study) -> dict[str, dict[str, dict[str, float]]]:
     }
 
 
-def distance_table(study: Study) -> dict[str, dict[str, dict[str, float]]]:
-    """Fig. 4 in numbers: prior → source of functions → distances from the functional prior."""
-    return {
-        name: {
-            source: asdict(result.distance(source)) | {"width": result.width_error(source)}
-            for source in SOURCES
-        }
-        for name, result in study.results.items()
-    }
-
-
 def weight_table(study: Study) -> dict[str, dict[str, Any]]:
     """Figs. 2, 3 and 5 in numbers, by prior; lists go with the kernels W0 to W4."""
     return {
@@ -67,12 +52,6 @@ def weight_table(study: Study) -> dict[str, dict[str, Any]]:
     }
 
 
-def directions(singular_values: np.ndarray, share: float = SHARE) -> int:
-    """How many leading directions hold a share of the variance of the weights."""
-    held = np.cumsum(singular_values**2) / np.sum(singular_values**2)
-    return int(np.searchsorted(held, share)) + 1
-
-
 def claims(study: Study) -> list[Claim]:
     """What section 2.2 says in words of all four priors, with our numbers."""
     statistics = _statistics(study)
@@ -82,47 +61,46 @@ def claims(study: Study) -> list[Claim]:
     unexplained = {n: result.unexplained for n, result in study.results.items()}
     chance = independent_correlation(study.config.members)
     correlation = {n: float(statistics[n].mean_correlation.min()) for n in "BD"}
-    found = (
-        ("Fig. 1", "Networks follow the realisations that they are fitted to: share of variance "
-         "left unexplained below 5 %", unexplained, max(unexplained.values()) < 0.05),
-        ("Table 1", "The variance of the weights grows with the flexibility of the prior, "
-         "A < B < C", variance, variance["A"] < variance["B"] < variance["C"]),
-        ("Fig. 2", "Weights have heavy tails: the largest β0 of a kernel is below 2",
-         beta, max(beta.values()) < 2),
-        ("Fig. 3", "Weights within a kernel are correlated, priors B and D: smallest mean |r| of a "
-         "kernel above 1.5 times that of independent weights",
-         correlation | {"independent": chance}, min(correlation.values()) > 1.5 * chance),
-        ("Fig. 5", "Few directions hold 90 % of the variance for prior D: the fewest of the priors",
-         held, held["D"] == min(held.values())),
-    )  # fmt: skip
-    return [Claim(*each) for each in found] + _reconstruction_claims(distance_table(study))
+    return [
+        Claim("Fig. 1", "Networks follow the realisations that they are fitted to: share of "
+              "variance left unexplained below 5 %",
+              unexplained, max(unexplained.values()) < 0.05),
+        Claim("Table 1", "The variance of the weights grows with the flexibility of the prior, "
+              "A < B < C", variance, variance["A"] < variance["B"] < variance["C"]),
+        Claim("Fig. 2", "Weights have heavy tails: the largest β0 of a kernel is below 2",
+              beta, max(beta.values()) < 2),
+        Claim("Fig. 3", "Weights within a kernel are correlated, priors B and D: smallest mean |r| "
+              "of a kernel above 1.5 times that of independent weights",
+              correlation | {"independent": chance}, min(correlation.values()) > 1.5 * chance),
+        Claim("Fig. 5", "Few directions hold 90 % of the variance for prior D: the fewest of the "
+              "priors", held, held["D"] == min(held.values())),
+        *_reconstruction_claims(study),
+    ]  # fmt: skip
 
 
-def _reconstruction_claims(table: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[Claim]:
+def _reconstruction_claims(study: Study) -> list[Claim]:
+    """What section 2.2 says of networks drawn from the weight priors."""
+    frames = {n: each.comparison.loc[[*WEIGHT_PRIOR_NAMES]] for n, each in study.results.items()}
     mean, width, wasserstein = (
-        {name: {kind: row[kind][measure] for kind in WEIGHT_PRIOR_NAMES}
-         for name, row in table.items()}
+        {name: frame[measure].to_dict() for name, frame in frames.items()}
         for measure in ("mean", "width", "wasserstein")
-    )  # fmt: skip
-    found: list[tuple[str, Any, bool]] = [
-        ("The factorised Gaussian recovers the mean of priors A to C, the isotropic does not: "
-         "relative distance of the mean", mean,
-         all(mean[n]["factorised"] < 0.5 * mean[n]["isotropic"] for n in "ABC")),
-        ("The multivariate Gaussian recovers the varying uncertainty of prior D, the factorised "
-         "does not: error of the widths", width["D"],
-         width["D"]["low_rank"] < 0.5 * width["D"]["factorised"]),
-        ("Correlations matter more than tails: a generalised normal instead of the factorised "
-         "Gaussian changes the Wasserstein distance less than the multivariate Gaussian does",
-         wasserstein, all(_tails_matter_less(row) for row in wasserstein.values())),
-    ]  # fmt: skip
-    found += [
-        (f"Prior {name}: the multivariate Gaussian is closest to the functional prior, Wasserstein "
-         "distance", row, row["low_rank"] == min(row.values()))
+    )
+    change = {  # of the distance, where the factorised Gaussian is replaced by another weight prior
+        name: {kind: abs(value - row["factorised"]) for kind, value in row.items()}
         for name, row in wasserstein.items()
+    }
+    return [
+        Claim("Fig. 4", "The factorised Gaussian recovers the mean of priors A to C, the isotropic "
+              "does not: relative distance of the mean", mean,
+              all(mean[n]["factorised"] < 0.5 * mean[n]["isotropic"] for n in "ABC")),
+        Claim("Fig. 4", "The multivariate Gaussian recovers the varying uncertainty of prior D, "
+              "the factorised does not: error of the widths", width["D"],
+              width["D"]["low_rank"] < 0.5 * width["D"]["factorised"]),
+        Claim("Fig. 4", "Correlations matter more than tails: a generalised normal instead of the "
+              "factorised Gaussian changes the Wasserstein distance less than the multivariate "
+              "Gaussian does", wasserstein,
+              all(row["generalised_normal"] < row["low_rank"] for row in change.values())),
+        *(Claim("Fig. 4", f"Prior {name}: the multivariate Gaussian is closest to the functional "
+                "prior, Wasserstein distance", row, row["low_rank"] == min(row.values()))
+          for name, row in wasserstein.items()),
     ]  # fmt: skip
-    return [Claim("Fig. 4", *each) for each in found]
-
-
-def _tails_matter_less(row: Mapping[str, float]) -> bool:
-    reference = row["factorised"]
-    return abs(row["generalised_normal"] - reference) < abs(row["low_rank"] - reference)

@@ -1,6 +1,6 @@
 """Figures of the study of functional priors (Figs. 1 to 5 of the paper)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,8 +11,9 @@ from scipy.stats import gennorm, norm
 
 from bnn.evaluation.plots import plot_singular_values
 from figures.style import STYLE, legend
-from prior_study import STUDY_PRIORS, PriorResult, Study
+from prior_study import STUDY_PRIORS, Study
 from prior_study.reconstruction import WEIGHT_PRIOR_NAMES
+from prior_study.statistics import WeightStatistics
 from prior_study.study import SOURCES
 
 SHOWN = ("B", "D")  # the priors of Figs. 2 and 3
@@ -46,41 +47,43 @@ def priors(study: Study) -> Figure:
     return figure
 
 
-@plt.style.context(STYLE)
-def histograms(study: Study, shown: Sequence[str] = SHOWN) -> Figure:
-    """Fig. 2: demeaned weights of each kernel with Gaussian and generalised normal fits."""
-    figure, panels = plt.subplots(len(shown), 5, figsize=(11, 2.3 * len(shown) + 0.4))
-    for row, name in zip(np.atleast_2d(panels), shown, strict=True):
-        statistics = study.results[name].statistics
+def _kernels(study: Study, panels: np.ndarray) -> Iterator[tuple[Axes, WeightStatistics, int, str]]:
+    """Panel, statistics, index and title of each kernel, with a row of panels for each prior."""
+    for row, name in zip(panels, SHOWN, strict=True):
         for layer, axes in enumerate(row):
-            edges, density = statistics.bin_edges[layer], statistics.density[layer]
-            x = np.linspace(edges[0], edges[-1], 400)
-            alpha, beta = statistics.alpha[layer + 1], statistics.beta[layer + 1]
-            deviation = np.sqrt(statistics.variance[layer + 1])
-            axes.stairs(density, edges, fill=True, color="0.8", label="weights")
-            axes.plot(x, norm.pdf(x, scale=deviation), color="C0", label="Gaussian")
-            axes.plot(x, gennorm.pdf(x, beta, scale=alpha), "C1--", label="generalised normal")
-            axes.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.3 * density.max()))
-            title = f"prior {name}, $W^{{({layer})}}$, $β_0$ = {beta:.2f}"
-            axes.set(title=title, xlabel=r"$\omega - \mu_0$")
-        row[0].set_ylabel("probability density")
+            title = f"prior {name}, $W^{{({layer})}}$"
+            yield axes, study.results[name].statistics, layer, title
+
+
+@plt.style.context(STYLE)
+def histograms(study: Study) -> Figure:
+    """Fig. 2: demeaned weights of each kernel with Gaussian and generalised normal fits."""
+    figure, panels = plt.subplots(len(SHOWN), 5, figsize=(11, 5.0))
+    for axes, found, layer, title in _kernels(study, panels):
+        edges, density = found.bin_edges[layer], found.density[layer]
+        x = np.linspace(edges[0], edges[-1], 400)
+        alpha, beta = found.alpha[layer + 1], found.beta[layer + 1]
+        gaussian = norm.pdf(x, scale=np.sqrt(found.variance[layer + 1]))
+        axes.stairs(density, edges, fill=True, color="0.8", label="weights")
+        axes.plot(x, gaussian, color="C0", label="Gaussian")
+        axes.plot(x, gennorm.pdf(x, beta, scale=alpha), "C1--", label="generalised normal")
+        axes.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.3 * density.max()))
+        axes.set(title=f"{title}, $β_0$ = {beta:.2f}", xlabel=r"$\omega - \mu_0$")
+    plt.setp(panels[:, 0], ylabel="probability density")
     legend(figure, 3)
     return figure
 
 
 @plt.style.context(STYLE)
-def correlations(study: Study, shown: Sequence[str] = SHOWN) -> Figure:
+def correlations(study: Study) -> Figure:
     """Fig. 3: correlations between some weights of each kernel."""
-    figure, panels = plt.subplots(len(shown), 5, figsize=(11, 2.4 * len(shown)))
-    for row, name in zip(np.atleast_2d(panels), shown, strict=True):
-        statistics = study.results[name].statistics
-        for layer, axes in enumerate(row):
-            size = statistics.mean_correlation[layer]
-            image = axes.imshow(statistics.correlation[layer], cmap="RdBu_r", vmin=-1, vmax=1)
-            axes.set(title=f"prior {name}, $W^{{({layer})}}$\nmean $|r|$ = {size:.2f}")
-            axes.set(xlabel="weight", xticks=(0, 24, 49), yticks=(0, 24, 49))
-            axes.set(xticklabels=(1, 25, 50), yticklabels=(1, 25, 50))
-        row[0].set_ylabel("weight")
+    figure, panels = plt.subplots(len(SHOWN), 5, figsize=(11, 4.8))
+    for axes, found, layer, title in _kernels(study, panels):
+        image = axes.imshow(found.correlation[layer], cmap="RdBu_r", vmin=-1, vmax=1)
+        axes.set(title=f"{title}\nmean $|r|$ = {found.mean_correlation[layer]:.2f}")
+        axes.set(xlabel="weight", xticks=(0, 24, 49), yticks=(0, 24, 49))
+        axes.set(xticklabels=(1, 25, 50), yticklabels=(1, 25, 50))
+    plt.setp(panels[:, 0], ylabel="weight")
     figure.colorbar(image, ax=panels, label="correlation $r$", shrink=0.7)
     return figure
 
@@ -90,28 +93,24 @@ def reconstructed(study: Study) -> Figure:
     """Fig. 4 a-d: functions of networks drawn from four densities of the weights."""
     shape = len(WEIGHT_PRIOR_NAMES), len(study.results)
     figure, panels = plt.subplots(*shape, figsize=(11, 8.6), sharex=True, squeeze=False)
+    x = study.config.grid[:, 0]
     for row, source, letter in zip(panels, WEIGHT_PRIOR_NAMES, "abcd", strict=True):
         for axes, (name, result) in zip(row, study.results.items(), strict=True):
-            _functions(axes, result, source, study.config.grid[:, 0])
+            values, (mean, std) = result.functions[SOURCES.index(source)], result.exact
+            axes.plot(x, values.T, color="C0", lw=0.5, alpha=0.35, rasterized=True,
+                      label="networks drawn from the weight prior")  # fmt: skip
+            axes.plot(x, mean, color="k", label="functional prior, mean")
+            for sign in (-2, 2):
+                axes.plot(x, mean + sign * std, "k--", lw=1, label="functional prior, mean ± 2 std")
+            title = "distance {wasserstein:.2f}, error of width {width:.2f}"
+            axes.set_title(title.format(**result.comparison.loc[source]), fontsize=8)
             axes.set(xlim=(-1, 1), ylim=(-LIMIT[name], LIMIT[name]))
         row[0].set_ylabel(f"({letter}) {TITLES[source]}\n$y$")
-    for axes, low, name in zip(panels[0], panels[-1], study.results, strict=True):
+    for axes, name in zip(panels[0], study.results, strict=True):
         axes.set_title(f"prior {name}\n{axes.get_title()}")
-        low.set_xlabel("$x$")
+    plt.setp(panels[-1], xlabel="$x$")
     legend(figure, 3)
     return figure
-
-
-def _functions(axes: Axes, result: PriorResult, source: str, x: np.ndarray) -> None:
-    values = result.functions[SOURCES.index(source)]
-    axes.plot(x, values.T, color="C0", lw=0.5, alpha=0.35, rasterized=True,
-              label="networks drawn from the weight prior")  # fmt: skip
-    mean, std = result.exact
-    axes.plot(x, mean, color="k", label="functional prior, mean")
-    for sign in (-2, 2):
-        axes.plot(x, mean + sign * std, "k--", lw=1, label="functional prior, mean ± 2 std")
-    found, width = result.distance(source).wasserstein, result.width_error(source)
-    axes.set_title(f"distance {found:.2f}, error of width {width:.2f}", fontsize=8)
 
 
 @plt.style.context(STYLE)
@@ -119,15 +118,16 @@ def distances(study: Study) -> Figure:
     """How far each source of functions lies from each functional prior."""
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.2))
     position = np.arange(len(SOURCES))
-    for index, (name, result) in enumerate(study.results.items()):
-        aside, marker = 0.12 * (index - 1.5), MARKERS[index % len(MARKERS)]
-        wasserstein = [result.distance(source).wasserstein for source in SOURCES]
-        for axes, values in zip(panels, (wasserstein, result.width_errors), strict=True):
-            axes.semilogy(position + aside, values, marker, label=f"prior {name}")
-    panels[0].set_ylabel("Wasserstein distance, in units of $y$")
-    panels[1].set_ylabel("error of width, RMS of $\\log(w/w_0)$")
     labels = [TITLES[source].replace(" ", "\n", 1) for source in SOURCES]
-    for axes in panels:
+    measures = {
+        "wasserstein": "Wasserstein distance, in units of $y$",
+        "width": "error of width, RMS of $\\log(w/w_0)$",
+    }
+    for axes, (measure, words) in zip(panels, measures.items(), strict=True):
+        for index, (name, result) in enumerate(study.results.items()):
+            x, values = position + 0.12 * (index - 1.5), result.comparison[measure]
+            axes.semilogy(x, values, MARKERS[index], label=f"prior {name}")
+        axes.set_ylabel(words)
         axes.set_xticks(position, labels, fontsize=7)
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter("{x:g}")

@@ -15,7 +15,6 @@ from figures.scores import (
     is_below,
     over_repeats,
     read_intervals,
-    seeds_of,
     write_json,
 )
 
@@ -25,11 +24,6 @@ RNG = np.random.default_rng(0)
 def test_a_single_value_has_no_standard_deviation():
     assert Interval((2.0,)).std is None
     assert Interval((1.0, 3.0)).std == pytest.approx(np.sqrt(2))
-
-
-def test_seeds_of_repeats_differ_and_do_not_depend_on_their_number():
-    assert len(set(seeds_of(1, 50))) == 50
-    assert seeds_of(1, 3) == seeds_of(1, 50)[:3]
 
 
 def test_a_single_repeat_has_no_interval_and_decides():

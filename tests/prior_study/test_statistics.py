@@ -6,6 +6,7 @@ import pytest
 from bnn import Architecture
 from prior_study.statistics import (
     correlation,
+    directions,
     histogram,
     independent_correlation,
     mean_correlation,
@@ -74,3 +75,8 @@ def test_independent_weights_correlate_by_chance_alone(gaussian, architecture):
 def test_proportional_weights_correlate_fully():
     values = np.random.default_rng(3).standard_normal((K, 1)) * np.array([1.0, -2.0, 3.0])
     np.testing.assert_allclose(np.abs(correlation(values, 50)), 1.0)
+
+
+def test_directions_that_hold_most_of_the_variance_are_counted():
+    assert directions(np.array([3.0, 1.0, 1.0, 1.0]), share=0.75) == 1
+    assert directions(np.array([1.0, 1.0, 1.0, 1.0]), share=0.9) == 4

@@ -21,11 +21,9 @@ def test_flexible_priors_spread_the_weights_further(study):
 
 @pytest.mark.parametrize("name", "AB")
 def test_multivariate_weights_come_closer_to_the_prior_than_isotropic_ones(study, name):
-    result = study.results[name]
-    multivariate, isotropic = (result.distance(kind) for kind in ("low_rank", "isotropic"))
-    assert multivariate.wasserstein < 0.5 * isotropic.wasserstein
-    assert multivariate.mean < 0.5 * isotropic.mean
-    assert result.width_error("low_rank") < 0.5 * result.width_error("isotropic")
+    found = study.results[name].comparison
+    for measure in ("wasserstein", "mean", "width"):
+        assert found.loc["low_rank", measure] < 0.5 * found.loc["isotropic", measure]
 
 
 def test_pretrained_networks_follow_their_realisations(study):
@@ -44,7 +42,7 @@ def test_the_file_holds_plain_arrays_and_the_same_study(study, tmp_path):
         np.testing.assert_array_equal(
             again.results[name].statistics.density, result.statistics.density
         )
-        assert again.results[name].distance("low_rank") == result.distance("low_rank")
+        assert again.results[name].comparison.equals(result.comparison)
 
 
 def test_another_file_is_refused(tmp_path):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from figures.example_1d.ensembles import repeat
+from figures.example_1d.ensembles import run
+from figures.pipeline.processes import repeated
 from figures.pipeline.settings import Example1D
 
 
@@ -11,4 +12,4 @@ def repeats():
     settings = Example1D(
         repeats=2, n_pretrained=6, n_members=4, prior_points=40, pretrain_epochs_scale=0.02
     )
-    return repeat(settings, seed=1)
+    return repeated(run, settings, seed=1, repeats=settings.repeats)

@@ -13,9 +13,10 @@ from figures.materials.problem import Samples, fit_theta, load_samples, noise_st
 from figures.materials.surrogate import (
     Prediction,
     improvements,
-    repeat_training,
     score_rows,
+    train,
 )
+from figures.pipeline.processes import repeated
 from figures.pipeline.settings import PAPER_COUNTS, Case, Surrogate
 
 BRIEF = Surrogate(
@@ -34,26 +35,27 @@ def test_change_of_units_shifts_the_elppd_by_a_constant():
     shown = prediction()
     scaled = elppd(shown.observed, shown.samples, noise_std())
     # 50 cells: 50 Σ log of the half ranges
-    assert scaled - shown.elppd() == pytest.approx(93.935, abs=2e-3)
+    assert scaled - shown.scores().elppd == pytest.approx(93.935, abs=2e-3)
 
 
 def test_a_biased_prediction_scores_worse_in_every_respect():
     good, biased = prediction().scores(), prediction(shift=0.5).scores()
-    assert biased["rmse"] > good["rmse"]
-    assert biased["miscalibration"] > good["miscalibration"]
-    assert biased["elppd"] < good["elppd"]
+    assert biased.rmse > good.rmse
+    assert biased.miscalibration > good.miscalibration
+    assert biased.elppd < good.elppd
 
 
 def test_overall_rmse_is_the_root_mean_square_of_those_by_output():
-    shown = prediction(shift=0.2)
-    by_output = shown.by_output()["rmse"]
-    assert shown.scores()["rmse"] == pytest.approx(np.sqrt(np.mean(by_output**2)))
+    scores = prediction(shift=0.2).scores()
+    by_output = np.array(list(scores.by_output["rmse"].values()))
+    assert scores.rmse == pytest.approx(np.sqrt(np.mean(by_output**2)))
 
 
 @pytest.fixture(scope="module")
 def repeats(tables):
     train_set, test_set = (load_samples(tables, d) for d in ("train_beta", "test_uniform"))
-    return repeat_training({"outd": train_set}, test_set, fit_theta(train_set), BRIEF, seed=5)
+    theta = fit_theta(train_set)
+    return repeated(train, {"outd": train_set}, test_set, theta, BRIEF, seed=5, repeats=2)
 
 
 def test_each_repeat_predicts_with_every_method(repeats):
@@ -85,7 +87,7 @@ def test_coverage_of_a_correct_spread_is_that_of_two_standard_deviations():
     centre, std = rng.uniform(-1, 1, (4000, 5)), 0.2
     observed = centre + std * rng.normal(size=centre.shape)
     samples = centre + std * np.array([-1.0, 1.0])[:, None, None]
-    assert Prediction(samples, observed).scores()["coverage"] == pytest.approx(0.9545, abs=0.005)
+    assert Prediction(samples, observed).scores().coverage == pytest.approx(0.9545, abs=0.005)
 
 
 def test_the_prior_has_as_many_networks_as_the_ensembles(repeats):
@@ -161,7 +163,9 @@ def test_every_panel_shows_something_with_a_name(draw, tables, repeats):
         "predictions": lambda: panels.predictions(
             repeats[0]["outd_anchored"], score_rows(repeats)["outd_anchored"]
         ),
-        "calibration": lambda: panels.calibration(repeats, {"anchored": "outd_anchored"}),
+        "calibration": lambda: panels.calibration(
+            repeats, score_rows(repeats), {"anchored": "outd_anchored"}
+        ),
         "prior_mean": lambda: panels.prior_mean(test_set, theta, dict.fromkeys(OUTPUT_NAMES, 0.5)),
         "prior_functions": lambda: panels.prior_functions(theta, seed=0),
     }[draw]()

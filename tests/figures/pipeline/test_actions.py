@@ -1,15 +1,13 @@
 """One run at a time works in a checkout that can be written; what is kept between runs."""
 
-import json
 import signal
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
 from figures.pipeline import actions as pipeline
-from figures.pipeline.actions import ResultsUnchanged, make_state, simulate, wait_for_turn
+from figures.pipeline.actions import make_state, simulate, wait_for_turn
 from figures.pipeline.paths import ROOT
 
 WAIT = """
@@ -94,16 +92,3 @@ def test_a_failed_program_is_one_sentence():
     failure = pipeline.run_program(["-c", "raise SystemExit(3)"])
     assert failure.get_msg().strip().endswith("ended with exit code 3")
     assert pipeline.run_program(["-c", "pass"]) is None
-
-
-def test_the_page_is_out_of_date_once_a_notebook_apart_has_run(tmp_path):
-    metrics, picture = tmp_path / "n.json", tmp_path / "a.svg"
-    metrics.write_text(json.dumps({"figures": {"a.svg": "A"}}))
-    check = ResultsUnchanged([metrics])
-    task = SimpleNamespace(value_savers=[])
-    check.configure_task(task)
-    check(task, {})
-    (saved,) = [save() for save in task.value_savers]
-    assert check(task, saved)
-    picture.write_text("x")
-    assert not check(task, saved)

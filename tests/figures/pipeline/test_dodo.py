@@ -97,3 +97,22 @@ def test_targets_with_a_profile_of_their_own_take_no_other(target):
     assert done.returncode
     assert f"PROFILE = full is not allowed with make {target}" in done.stderr
     assert subprocess.run([*command[:3], "SEED=2"], cwd=ROOT, capture_output=True).returncode == 0
+
+
+def test_the_page_is_out_of_date_once_a_notebook_apart_has_run(dodo, tmp_path):
+    names = dodo(PROFILE="full")
+    names.task_report.__globals__["OUT"] = tmp_path
+    metrics = tmp_path / "05_beyond_the_paper.json"
+
+    def results():
+        (task,) = names.task_report()
+        return task["uptodate"][0].config
+
+    assert results() == {}
+    metrics.write_text(json.dumps({"figures": {"a.svg": "A"}}))
+    assert results() == {}  # without its picture
+    (tmp_path / "a.svg").write_text("x")
+    first = results()
+    assert set(first) == {metrics.name}
+    metrics.write_text(json.dumps({"figures": {"a.svg": "A"}, "title": "another"}))
+    assert results() != first

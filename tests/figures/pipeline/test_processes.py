@@ -38,6 +38,11 @@ def test_an_error_of_a_call_is_raised_here_and_the_next_calls_run():
     assert processes.side_by_side(divmod, [(7, 2), (9, 2)]) == [(3, 1), (4, 1)]
 
 
+def test_seeds_of_repeats_differ_and_do_not_depend_on_their_number():
+    assert len(set(processes.seeds_of(1, 50))) == 50
+    assert processes.seeds_of(1, 3) == processes.seeds_of(1, 50)[:3]
+
+
 def test_workers_of_a_killed_process_end(pytestconfig):
     """The pipe closes when the last process that holds it is gone."""
     with subprocess.Popen(

@@ -122,7 +122,7 @@ CHANGES = [
     ({"beyond": "all"}, "beyond = 'all' is not allowed: input should be a valid dictionary"),
     (
         {"surrogate.cases": {"ind25": {"design": "train_beta", "count": 4}}},
-        "surrogate.cases: ['ind25'] is not allowed: 'outd' is needed among them",
+        "surrogate: cases = ['ind25'] is not allowed: 'outd' is needed",
     ),
     (
         {"notebooks": ["07_more"]},

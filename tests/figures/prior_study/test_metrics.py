@@ -4,12 +4,11 @@ import json
 from dataclasses import asdict
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pytest
 
 from figures.prior_study import panels as prior_study_panels
 from figures.prior_study.metrics import claims as study_claims
-from figures.prior_study.metrics import directions, distance_table, variance_table, weight_table
+from figures.prior_study.metrics import variance_table, weight_table
 
 
 @pytest.mark.parametrize(
@@ -25,7 +24,7 @@ def test_every_panel_of_the_study_shows_something_with_a_name(study, name):
 
 
 def test_tables_of_the_study_are_plain_values(study):
-    tables = [f(study) for f in (variance_table, distance_table, weight_table)]
+    tables = [f(study) for f in (variance_table, weight_table)]
     tables.append([asdict(claim) for claim in study_claims(study)])
     assert json.loads(json.dumps(tables, allow_nan=False)) == tables
 
@@ -38,8 +37,3 @@ def test_claim_of_growing_variance_is_borne_out(study):
 def test_every_figure_and_table_of_the_study_has_a_claim(study):
     places = {each.about for each in study_claims(study)}
     assert places == {"Fig. 1", "Fig. 2", "Fig. 3", "Fig. 4", "Fig. 5", "Table 1"}
-
-
-def test_directions_that_hold_most_of_the_variance_are_counted():
-    assert directions(np.array([3.0, 1.0, 1.0, 1.0]), share=0.75) == 1
-    assert directions(np.array([1.0, 1.0, 1.0, 1.0]), share=0.9) == 4
