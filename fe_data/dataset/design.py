@@ -10,8 +10,6 @@ from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
-from scipy.stats import qmc
 
 from fe_data.arrays import Floats
 from fe_data.dataset import table
@@ -130,7 +128,9 @@ def named_design(
     seed = require_integer("seed", seed, 0, MAX_SEED)
     count = require_integer("count", count, 1, MAX_SAMPLES)
     repeats = require_integer("microstructures", repeats, 1, MAX_SAMPLES // count)
-    sampler = qmc.LatinHypercube(len(INPUT_NAMES))
+    from scipy import stats  # takes longer to import than all else that a worker needs
+
+    sampler = stats.qmc.LatinHypercube(len(INPUT_NAMES))
     # Set, not passed: newer versions of SciPy draw from a child of a generator that is passed.
     sampler.rng = np.random.default_rng(np.random.SeedSequence((seed, zlib.crc32(name.encode()))))
     unit = sampler.random(count)

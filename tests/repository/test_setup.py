@@ -202,7 +202,7 @@ def run(*command, **environment):
 
 
 # Import names that differ from the names of their packages, and what the distribution provides.
-PACKAGE_OF = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
+PACKAGE_OF = {"sklearn": "scikit-learn", "yaml": "pyyaml", "pydantic_core": "pydantic"}
 FROM_DISTRIBUTION = {"basix", "dolfinx", "mpi4py", "petsc4py", "ufl"}
 
 

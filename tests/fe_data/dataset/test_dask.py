@@ -94,15 +94,13 @@ def test_cluster_makes_the_same_table_though_workers_die(tmp_path, undisturbed):
     with Cluster(tmp_path) as cluster:
         for _ in range(2):
             cluster.add_worker()
-        make(tmp_path / "quiet", cluster.address)
         killing = AnalyticCell(killing_once=(seed, tmp_path / "killed"))
         make(tmp_path / "disturbed", cluster.address, killing)
         summary = make(
             tmp_path / "blamed", cluster.address, AnalyticCell(killing=frozenset({seed}))
         )
     assert (tmp_path / "killed").exists()
-    for name in ("quiet", "disturbed"):
-        assert (tmp_path / name / storage.TABLE).read_bytes() == undisturbed
+    assert (tmp_path / "disturbed" / storage.TABLE).read_bytes() == undisturbed
     assert summary.counts == {"ok": 11, "retried": 1, "failed": 0}
     reason = (tmp_path / "blamed" / storage.FAILURES).read_text().splitlines()[1]
     assert reason == f"5,1,{seed},retried,the worker process died"

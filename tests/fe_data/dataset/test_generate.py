@@ -180,7 +180,7 @@ def test_a_sample_that_kills_its_worker_is_blamed_and_retried_alone(tmp_path, jo
 
 def test_a_sample_that_always_kills_its_worker_ends_as_failed(tmp_path):
     seed = DESIGN.sample(7).seed
-    summary = make(tmp_path, AnalyticCell(killing=frozenset({seed, retry_seed(seed)})))
+    summary = make(tmp_path, AnalyticCell(killing=frozenset({seed, retry_seed(seed)})), jobs=1)
     assert summary.counts == {"ok": 7, "retried": 0, "failed": 1}
     assert verify(tmp_path)[0] == []
 
