@@ -63,9 +63,8 @@ def draw_loading(ax: Axes, cell: RVESolution) -> None:
 def histograms(designs: Mapping[str, Table]) -> Figure:
     """Fig. 9: inputs (top) and outputs (bottom) of those of the three sets that are there."""
     figure = plt.figure(figsize=(12.4, 5.2))
-    grid = figure.add_gridspec(2, 1)
-    rows = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
-    top, bottom = rows[0].subplots(1, 4), rows[1].subplots(1, 5)
+    (above,), (below,) = figure.subfigures(2, 1, squeeze=False)
+    top, bottom = above.subplots(1, 4), below.subplots(1, 5)
     tables = {design: columns(table) for design, table in designs.items()}
     everything = pd.concat(tables.values())
     for axes, (name, label) in zip([*top, *bottom], (INPUT_LABELS | LABELS).items(), strict=True):
@@ -91,14 +90,11 @@ def scatter(table: Table) -> Figure:
     """Fig. 10: outputs of cells that differ in their random arrangement alone, group by group."""
     noise = noise_table(table)
     figure, panels = plt.subplots(1, len(OUTPUT_NAMES), figsize=(13.4, 3.2))
-    for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
-        for index, group in enumerate(np.unique(table.group)):
-            rows = table.group == group
+    for axes, name, assumed in zip(panels, OUTPUT_NAMES, NOISE_COV, strict=True):
+        for index, (_, cells) in enumerate(columns(table).groupby(table.group)):
             look = {"marker": MARKERS[index % len(MARKERS)], "color": f"C{index % 6}", "ls": ""}
-            axes.plot(table.inputs[rows, 0], table.outputs[rows, j], **look, alpha=0.7, mew=0)
+            axes.plot(cells["vf"], cells[name], **look, alpha=0.7, mew=0)
+        ours = f"scatter {noise[name]['mean']:.2g} % of mid-range"
+        axes.set_title(f"{ours},\npaper assumes {100 * assumed:.2g} %")
         axes.set(xlabel=INPUT_LABELS["vf"], ylabel=LABELS[name])
-        axes.set_title(
-            f"scatter {noise[name]['mean']:.2g} % of mid-range,\n"
-            f"paper assumes {100 * NOISE_COV[j]:.2g} %"
-        )
     return figure

@@ -74,8 +74,7 @@ def predictions(prediction: Prediction, row: Row, limits: np.ndarray | None = No
     (2, 5), are those of the prediction unless given.
     """
     figure = plt.figure(figsize=(13.4, 6.0))
-    grid = figure.add_gridspec(2, 1, height_ratios=(1.15, 1))
-    top, bottom = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
+    (top,), (bottom,) = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.15, 1))
     panels = top.subplots(1, len(LABELS))
     limits = parity_limits([prediction]) if limits is None else limits
     truth, mean = map(OUTPUT_SCALING.inverse_transform, (prediction.observed, prediction.mean))

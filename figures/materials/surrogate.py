@@ -71,13 +71,9 @@ def train(
 ) -> dict[str, Prediction]:
     """Pre-train once, then train on each training set and predict the test set."""
     common: dict[str, Any] = {
-        "hidden": HIDDEN,
-        "n_members": settings.n_members,
-        "epochs": settings.epochs,
-        "noise": noise_std(),
-        "resampling": "bootstrap",
-        "random_state": seed,
-    }
+        "hidden": HIDDEN, "n_members": settings.n_members, "epochs": settings.epochs,
+        "noise": noise_std(), "resampling": "bootstrap", "random_state": seed,
+    }  # fmt: skip
     vanilla = VanillaEnsemble(**common)
     anchored = AnchoredEnsemble(
         functional_prior(theta),

@@ -1,17 +1,17 @@
 """Numbers of the study of functional priors for a metrics file (section 2.2 of the paper)."""
 
-from collections.abc import Mapping
 from typing import Any
+
+import pandas as pd
 
 from figures.claims import Claim
 from figures.pipeline.processes import side_by_side
 from figures.pipeline.settings import PriorStudy
 from prior_study import Study, StudyConfig, run
 from prior_study.reconstruction import WEIGHT_PRIOR_NAMES
-from prior_study.statistics import WeightStatistics, directions, independent_correlation
+from prior_study.statistics import directions, independent_correlation
 
 OPTIMISERS = ("published", "proper")
-Table = Mapping[str, Mapping[str, Mapping[str, float]]]  # prior → row → column → number
 
 
 def run_studies(settings: PriorStudy, seed: int) -> dict[str, Study]:
@@ -21,46 +21,41 @@ def run_studies(settings: PriorStudy, seed: int) -> dict[str, Study]:
     return dict(zip(OPTIMISERS, side_by_side(run, configs), strict=True))
 
 
-def _statistics(study: Study) -> dict[str, WeightStatistics]:
-    return {name: result.statistics for name, result in study.results.items()}
-
-
 def variance_table(study: Study) -> dict[str, dict[str, dict[str, float]]]:
     """Table 1: prior → group → variance of the demeaned weights and its standard error over K."""
-    return {
-        name: {
-            str(group): {"value": float(each.variance[i]), "error": float(each.variance_error[i])}
-            for i, group in enumerate(each.groups)
-        }
-        for name, each in _statistics(study).items()
-    }
+    tables = {}
+    for name, result in study.results.items():
+        found = result.statistics
+        columns = {"value": found.variance, "error": found.variance_error}
+        tables[name] = pd.DataFrame(columns, found.groups).to_dict("index")
+    return tables
 
 
 def weight_table(study: Study) -> dict[str, dict[str, Any]]:
     """Figs. 2, 3 and 5 in numbers, by prior; lists go with the kernels W0 to W4."""
     return {
         name: {
-            "unexplained": study.results[name].unexplained,
-            "beta": each.beta[1:].tolist(),
-            "excess_kurtosis": each.excess_kurtosis[1:].tolist(),
-            "mean_correlation": each.mean_correlation.tolist(),
+            "unexplained": result.unexplained,
+            "beta": result.statistics.beta[1:].tolist(),
+            "excess_kurtosis": result.statistics.excess_kurtosis[1:].tolist(),
+            "mean_correlation": result.statistics.mean_correlation.tolist(),
             "independent_correlation": independent_correlation(study.config.members),
-            "largest_singular_value": float(each.singular_values[0]),
-            "directions": directions(each.singular_values),
+            "largest_singular_value": float(result.statistics.singular_values[0]),
+            "directions": directions(result.statistics.singular_values),
         }
-        for name, each in _statistics(study).items()
+        for name, result in study.results.items()
     }
 
 
 def claims(study: Study) -> list[Claim]:
     """What section 2.2 says in words of all four priors, with our numbers."""
-    statistics = _statistics(study)
-    variance = {n: float(each.variance[0]) for n, each in statistics.items()}
-    beta = {n: float(each.beta[1:].max()) for n, each in statistics.items()}
-    held = {n: directions(each.singular_values) for n, each in statistics.items()}
-    unexplained = {n: result.unexplained for n, result in study.results.items()}
+    weights = weight_table(study)
+    variance = {name: row["all"]["value"] for name, row in variance_table(study).items()}
+    beta = {name: max(row["beta"]) for name, row in weights.items()}
+    held = {name: row["directions"] for name, row in weights.items()}
+    unexplained = {name: row["unexplained"] for name, row in weights.items()}
     chance = independent_correlation(study.config.members)
-    correlation = {n: float(statistics[n].mean_correlation.min()) for n in "BD"}
+    correlation = {name: min(weights[name]["mean_correlation"]) for name in "BD"}
     return [
         Claim("Fig. 1", "Networks follow the realisations that they are fitted to: share of "
               "variance left unexplained below 5 %",
