@@ -25,6 +25,7 @@ OUTPUT_BOUNDS = {
 NOISE_COV = (0.03, 0.02, 0.005, 0.002, 0.25)  # std / mid-range of each output (section 3.2.1)
 # Inputs that each output's prior sees: the "influential subset" of Table 2.
 FEATURES = ((0, 1, 2), (0, 2, 3), (0, 1), (0,), (0, 1, 2, 3))
+KERNEL = RBF(variance=0.2, lengthscale=0.8)
 LOWEST_OUTPUT = 0.01  # physical; the prior's samples are clipped there, so that y > 0
 INPUT_LABELS = {
     "vf": r"$v_f$ [–]",
@@ -118,7 +119,7 @@ def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
     """The prior p(g) of section 3.2.2 with slopes θ of the mean, (5,), clipped at y > 0."""
     return GaussianProcessPrior(
         mean=LinearMean(np.asarray(theta)),
-        kernel=RBF(variance=0.2, lengthscale=0.8),
+        kernel=KERNEL,
         n_outputs=len(OUTPUT_NAMES),
         features=FEATURES,
         bounds=(OUTPUT_SCALING.transform(np.full(len(OUTPUT_NAMES), LOWEST_OUTPUT)), None),
