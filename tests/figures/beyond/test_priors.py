@@ -2,19 +2,22 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fe_data
+from bnn import ExactPosterior
 from figures.beyond.priors import (
-    REPLICATE_DESIGNS,
     correlation,
     relevance,
     replicate_noise,
     subset_counts,
 )
-from figures.beyond.problems import Problem, exact_rows, problems_under_noise
+from figures.beyond.problems import Problem, exact_rows
+from figures.beyond.scores import exact_scores
 from figures.beyond.weights import Data
 from figures.materials.problem import fit_theta, functional_prior, load_samples, noise_std
+from figures.pipeline.paths import REPLICATES
 
 TABLES = Path(fe_data.__file__).parent / "datasets"
 
@@ -63,12 +66,14 @@ def test_noise_of_replicates(problem):
     table = correlation(covariance)
     assert table[0, 3] < -0.5  # b and ν: more load carried by the fibres lowers ν
     assert table[0, 4] > 0.5  # b and p_σ
-    tasks = problems_under_noise({"outd": problem}, covariance)["outd"]
-    densities = {kind: row["exact"]["elppd"] for kind, row in exact_rows(tasks).items()}
-    assert densities["of replicates"] > densities["of replicates, diagonal"] + 10
+    densities = []
+    for noise in (np.diag(np.diag(covariance)), covariance):
+        posterior = ExactPosterior(problem.paper, noise=noise).fit(problem.data.X, problem.data.y)
+        densities.append(exact_scores(posterior, problem.test.X, problem.test.y)["elppd"])
+    assert densities[1] > densities[0] + 10
 
 
 def test_folders_without_replicates_have_no_noise_of_their_own(tables):
-    assert all(not (tables / f"{design}.csv").exists() for design in REPLICATE_DESIGNS) == (
+    assert all(not (tables / f"{design}.csv").exists() for design in REPLICATES) == (
         replicate_noise(tables) is None
     )
