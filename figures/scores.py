@@ -84,7 +84,7 @@ def over_repeats(repeats: Sequence[Any]) -> Any:
     if isinstance(first, Mapping):
         columns = {key: [each[key] for each in repeats if key in each] for key in first}
         return {key: over_repeats(values) for key, values in columns.items()}
-    if dataclasses.is_dataclass(first):
+    if dataclasses.is_dataclass(first) and not isinstance(first, type):
         return type(first)(**over_repeats([vars(each) for each in repeats]))
     return None if first is None else Interval(tuple(map(float, repeats)))
 
