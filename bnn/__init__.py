@@ -32,6 +32,7 @@ from bnn.function_priors.kernels import (
     RationalQuadratic,
 )
 from bnn.function_priors.means import LinearMean, RandomMean
+from bnn.function_priors.mixture import MixturePrior
 from bnn.function_priors.samplers import SamplerPrior, TablePrior, latin_hypercube
 from bnn.networks.architecture import Architecture
 from bnn.scaling import BoundsScaler
@@ -72,6 +73,7 @@ __all__ = [
     "Matern32",
     "Matern52",
     "Members",
+    "MixturePrior",
     "NotStored",
     "Periodic",
     "Pretrained",

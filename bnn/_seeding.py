@@ -21,6 +21,7 @@ class Purpose(IntEnum):
     ANCHORS = 7
     MEASUREMENT = 8
     COVARIANCE = 9
+    COMPONENTS = 10
 
 
 def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:

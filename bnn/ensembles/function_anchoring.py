@@ -1,10 +1,13 @@
 """Anchoring in function space: networks that follow draws from the posterior."""
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import qmc
+from sklearn.exceptions import ConvergenceWarning
+from tqdm.auto import tqdm
 
 from bnn._seeding import Purpose, RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import Array, check_integer, check_positive
@@ -17,6 +20,7 @@ from bnn.function_priors.conditioning import (
     scaled_blocks,
     squared_distance,
 )
+from bnn.function_priors.mixture import MixturePosterior, MixturePrior, shared_out
 from bnn.function_priors.moments import DrawnPrior
 from bnn.gauss_newton.function_space import fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
@@ -77,7 +81,8 @@ def anchor_functions(
 
     with the prior's covariance C. This is, up to a constant, the distance of f to the realisation
     conditioned on the data, f* (Matheron's rule), measured with the posterior covariance. For a
-    Gaussian process and networks wide enough, the members are draws from the exact posterior.
+    Gaussian process and networks wide enough, the members are draws from the exact posterior. The
+    members are shared out among the components of a MixturePrior by their posterior weights.
 
     Args:
         pretrained: Networks from `pretrain`; smooth ("silu") and wide ones follow f* best.
@@ -102,6 +107,9 @@ def anchor_functions(
     """
     X, y = pretrained.check_data(X, y)
     covariance, seeds = noise_covariance(noise, y.shape[1]), seed_sequence(random_state)
+    if isinstance(pretrained.prior, MixturePrior):
+        chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])
+        return _anchor_to_components(chosen, X, y, covariance, settings, device, progress, seeds)
     prior, scaler = _drawn_prior(pretrained), pretrained.output_scaler
     points = np.concatenate([X, _measurement_points(pretrained, settings.points, seeds)])
     inputs = pretrained.input_scaler.transform(points)
@@ -127,6 +135,33 @@ def anchor_functions(
     own = {"start": anchors, "anchors": anchors, "penalties": penalties, "bounds": prior.bounds}
     kept = np.arange(len(anchors))
     return Members.of(result, kept, *trained_to, noise_covariance=covariance, **own)
+
+
+def _anchor_to_components(
+    pretrained: Pretrained, X: Array, y: Array, covariance: Array, settings: FunctionAnchoring,
+    device: str, progress: bool, seeds: np.random.SeedSequence,
+) -> Members:  # fmt: skip
+    """Anchor each member to a component of a mixture, shared out by their posterior weights."""
+    mixture, K = pretrained.prior, len(pretrained.weights)
+    assert isinstance(mixture, MixturePrior)
+    shares = MixturePosterior(mixture, np.diag(np.diag(covariance)), X, y).shares
+    numbers = shared_out(shares, K, spawn(seeds, Purpose.COMPONENTS))
+    settings = replace(settings, centred=False)  # a member alone has no mean
+    parts = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # each member would repeat what is said once
+        for k in tqdm(range(K), desc="training", disable=not progress, unit="member"):
+            one = replace(pretrained.select([k]), prior=mixture.combination(numbers[k]))
+            seed = spawn(seeds, Purpose.COMPONENTS, k)
+            part = anchor_functions(
+                one, X, y, noise=covariance, settings=settings, device=device, random_state=seed
+            )
+            parts.append(part)
+    late = sum(np.nanmin(part.losses) > settings.tolerance for part in parts)
+    if late:
+        message = f"{late} of {K} members did not arrive within {settings.iterations} iterations"
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    return Members.joined(parts)
 
 
 def _drawn_prior(pretrained: Pretrained) -> DrawnPrior:

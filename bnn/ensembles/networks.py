@@ -1,7 +1,8 @@
 """Trained networks and what they were trained to: the state of every ensemble."""
 
 import warnings
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -122,6 +123,25 @@ class Members(Networks):
         for name in ("start", "anchors"):
             if getattr(self, name) is not None:
                 check_weights(name, getattr(self, name), self.architecture)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Join members that were trained one by one, each to points of its own (n, n_in).
+
+        Args:
+            parts: Of one member each.
+
+        Returns:
+            All of them.
+        """
+        longest, own = max(len(part.losses) for part in parts), {}
+        for name in ("weights", "targets", "epochs", "start", "anchors", "penalties"):
+            own[name] = np.concatenate([getattr(part, name) for part in parts])
+        losses = np.full((longest, len(parts)), np.nan)
+        for k, part in enumerate(parts):
+            losses[: len(part.losses), [k]] = part.losses
+        own |= {"inputs": np.stack([part.inputs for part in parts]), "losses": losses}
+        return replace(parts[0], numbers=np.arange(len(parts)), **own)
 
     def sample(self, X: Array) -> Array:
         """Evaluate every member.

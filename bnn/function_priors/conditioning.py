@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bnn.function_priors.gaussian_process import GaussianProcessPrior
 
 ENTRIES = 2**22  # of a part of a matrix that is computed at a time
+LARGEST = 10_000  # rows of a covariance between points whose root takes minutes
 POINTS = 64  # at a time where the covariances between all of them are computed for their diagonal
 
 
@@ -200,6 +201,32 @@ class ProcessPosterior:
             cross, own = self.prior.covariances(X, self.X), self.prior.covariances(X, X)
             return Conditioning.given(self.coupled, cross, own).covariance
         return self._reduced(X, joint=True)
+
+    def joint_covariance(self, X: Array) -> Array:
+        """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
+        if self.coupled:
+            whole: Array = self.joint(X)[0]
+            return whole
+        blocks, size = self.joint(X), len(X) * len(self.axes)
+        joint = np.einsum("jc,cil,kc->jikl", self.axes, blocks, self.axes, optimize=True)
+        covariance: Array = joint.reshape(size, size)
+        return covariance
+
+    def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
+        """Draw functions at X, (n_samples, n, n_out)."""
+        size = len(X) * (len(self.axes) if self.coupled else 1)
+        if size > LARGEST:
+            raise ValueError(
+                f"X has {len(X)} points: their joint covariance has {size} rows, must be at most "
+                f"{LARGEST}; predict has no such limit"
+            )
+        scale = max(self.prior.covariance(X, X, j).max() for j in set(self.prior.alike))
+        roots = [covariance_root(block, scale) for block in self.joint(X)]
+        noise = rng.standard_normal((n_samples, len(roots), len(roots[0])))
+        latent = np.stack([noise[:, b] @ root.T for b, root in enumerate(roots)], axis=1)
+        latent = latent.reshape(n_samples, -1, len(X)).swapaxes(1, 2)
+        functions: Array = self.mean(X) + latent @ self.axes.T
+        return functions
 
     def _reduced(self, X: Array, joint: bool) -> Array:
         """Return the posterior covariances of each column of f U, or only their diagonals."""

@@ -1,27 +1,34 @@
-"""Choice of a Gaussian process prior by the evidence p(y | X), the GP's marginal likelihood."""
+"""Gaussian process priors by the evidence p(y | X), the marginal likelihood."""
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
+from scipy.special import roots_genlaguerre
+from scipy.stats import ortho_group
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array
+from bnn._validation import Array, check_option
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.kernels import RBF, Linear
 from bnn.function_priors.means import LinearMean
+from bnn.function_priors.mixture import MixturePrior
 from bnn.noise import Noise, noise_covariance
 
 # Bounds of the search: length scales relative to the range of the input, variances relative to the
 # variance of the output.
 LENGTHSCALES, VARIANCES = (0.025, 25.0), (1e-4, 1e2)
+# Log-normal hyperprior: medians, relative as above, and standard deviations of the logarithms.
+MEDIANS, DEVIATIONS = (1.0, 1.0), (2.0, 1.5)  # of the variance, of each length scale
 WIDE = 10.0  # prior deviation of a mean's coefficient, relative to what the data's spread suggests
-# Warnings of a search that has arrived: a length scale is at its bound because the input does not
-# matter, or only rounding errors are left to be gained along the last direction.
-AT_BOUND, ROUNDING = ".*close to the specified", "lbfgs failed to converge[^\\n]*\\nABNORMAL"
+STEP = 1e-3  # of the finite differences of gradients
 
 
 def fit_prior(
@@ -29,22 +36,27 @@ def fit_prior(
     y: ArrayLike,
     noise: Noise,
     *,
+    estimate: str = "average",
     mean_features: Sequence[int] | None = None,
     intercept: bool = True,
     coefficient_variance: float | None = None,
-    restarts: int = 4,
+    restarts: int = 8,
     random_state: int | None = 0,
-) -> GaussianProcessPrior:
-    """Choose the variance and length scales of an RBF prior, for each input and output.
+) -> MixturePrior | GaussianProcessPrior:
+    """Find the variance and length scales of an RBF prior, for each input and output.
 
     Output j is θ_j·x + GP(0, k0_j exp(-½ Σ_i (x_i - x'_i)² / L_ji²)). The coefficients θ_j of the
-    mean, and its constant, are Gaussian and integrated out, so that they are part of the kernel;
-    k0_j and L_ji maximise the evidence.
+    mean, and its constant, are Gaussian and integrated out, so that they are part of the kernel.
+    Few data leave k0_j and L_ji uncertain, and the values of largest evidence are overconfident.
+    The average is a mixture over 4 (n_in + 1) values of (k0_j, L_ji) around the largest posterior
+    density, whose weights are those of a cubature times a log-normal hyperprior; what conditions
+    the mixture on the data multiplies the weights by the evidence.
 
     Args:
         X: (N, n_in).
         y: (N,) or (N, n_out).
         noise: Standard deviations or Σ_noise, known; correlations between outputs are ignored.
+        estimate: "average" over hyper-parameters, or those of "maximum" evidence.
         mean_features: Numbers of the inputs of the linear mean; None takes all, () none.
         intercept: Whether the mean has a constant too.
         coefficient_variance: Of θ and of the constant, around zero at x = 0; None takes a variance
@@ -53,7 +65,8 @@ def fit_prior(
         random_state: Seed of these starts.
 
     Returns:
-        The prior, with one kernel for each output, on all inputs.
+        The prior, with kernels of its own for each output, on all inputs; for "maximum" a
+        GaussianProcessPrior.
 
     Raises:
         ValueError: If data do not vary or do not fit each other, or a mean feature is no input.
@@ -61,8 +74,10 @@ def fit_prior(
     Warns:
         ConvergenceWarning: If the search did not end.
 
-    Source: Rasmussen & Williams (2006), equations 2.30 and 2.40 to 2.42.
+    Source: Rasmussen & Williams (2006), equations 2.30, 2.40 to 2.42 and 5.9; cubature by shells
+    as in Genz & Monahan (1998), SIAM Journal on Numerical Analysis 36.
     """
+    check_option("estimate", estimate, ("average", "maximum"))
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     y = y.reshape(len(y), -1)
     _check(X, y)
@@ -72,13 +87,22 @@ def fit_prior(
     variances = np.diag(noise_covariance(noise, y.shape[1]))
     centred = intercept and coefficient_variance is None
     means = y.mean(axis=0) if centred else np.zeros(y.shape[1])
-    search = {"n_restarts_optimizer": restarts, "random_state": random_state}
-    kernels = []
+    outputs = []
     for column, variance in zip((y - means).T, variances, strict=True):
         linear = _linear(X, column, chosen, intercept, coefficient_variance)
-        kernels.append(_maximise(X, column, variance, linear, **search))
+        fixed = variance * np.eye(len(X)) + (0.0 if linear is None else linear(X, X))
+        density = HyperparameterDensity.of(X, column, fixed)
+        if estimate == "maximum":
+            density = replace(density, precision=np.zeros_like(density.centre))
+        best = _maximise(X, column, density, restarts, random_state)
+        points, weights = best[None], np.ones(1)
+        if estimate == "average":
+            points, weights = _cubature(density, best, random_state)
+        outputs.append(([_kernel(eta, linear) for eta in points], weights))
+    kernels, shares = zip(*outputs, strict=True)
     mean = LinearMean(np.zeros((y.shape[1], X.shape[1])), means) if means.any() else 0.0
-    return GaussianProcessPrior(mean, kernels, n_outputs=len(kernels))
+    priors = [GaussianProcessPrior(mean, each, len(each)) for each in zip(*kernels, strict=True)]
+    return MixturePrior(priors, np.column_stack(shares)) if len(priors) > 1 else priors[0]
 
 
 def _check(X: Array, y: Array) -> None:
@@ -104,21 +128,87 @@ def _linear(
     return Linear(tuple(slopes), offset, tuple(X.mean(axis=0)) if variance is None else 0.0)
 
 
+@dataclass(frozen=True)
+class HyperparameterDensity:
+    """log p(y | X, η) + log p(η), but for a constant, of η = log (k0, L_1 .. L_n)."""
+
+    X: Array
+    y: Array  # (N,)
+    fixed: Array  # covariance of the noise and of the mean's coefficients, (N, N)
+    centre: Array  # mean of η
+    precision: Array  # of each entry of η; zeros leave the evidence alone
+
+    @classmethod
+    def of(cls, X: Array, y: Array, fixed: Array) -> Self:
+        """Take the hyperprior from the ranges of the data."""
+        scales = np.append(MEDIANS[0] * y.var(), MEDIANS[1] * np.ptp(X, axis=0))
+        deviations = np.append(DEVIATIONS[0], np.full(X.shape[1], DEVIATIONS[1]))
+        return cls(X, y, fixed, np.log(scales), deviations**-2.0)
+
+    def __call__(self, eta: Array) -> tuple[float, Array]:
+        """Return the value and its gradient, (n + 1,)."""
+        A = self.X / np.exp(eta[1:])
+        K = np.exp(eta[0] - 0.5 * cdist(A, A, "sqeuclidean"))
+        try:
+            factor = cho_factor(K + self.fixed, lower=True)
+        except np.linalg.LinAlgError:
+            return -np.inf, np.zeros_like(eta)
+        solved, away = cho_solve(factor, self.y), eta - self.centre
+        value = -0.5 * self.y @ solved - np.log(np.diag(factor[0])).sum()
+        # Half the trace of (α αᵀ - (K + fixed)⁻¹) ∂K, where ∂K / ∂ log L_i = K (a_i - a'_i)².
+        M = (np.outer(solved, solved) - cho_solve(factor, np.eye(len(K)))) * K
+        slopes = np.append(0.5 * M.sum(), M.sum(axis=0) @ A**2 - np.sum(A * (M @ A), axis=0))
+        penalty = self.precision * away
+        return float(value - 0.5 * penalty @ away), slopes - penalty
+
+
 def _maximise(
-    X: Array, y: Array, noise_variance: float, linear: Linear | None, **search: int | None
-) -> sk.Kernel:
-    """Return the RBF kernel of largest evidence, plus the kernel of the mean."""
-    ranges, spread = np.ptp(X, axis=0), y.var()
-    lengthscales = sk.RBF(0.5 * ranges, np.outer(ranges, LENGTHSCALES))
-    kernel = sk.ConstantKernel(spread, np.multiply(spread, VARIANCES)) * lengthscales
-    whole = kernel if linear is None else kernel + linear
-    regressor = GaussianProcessRegressor(whole, alpha=noise_variance, **search)
-    with warnings.catch_warnings():
-        for message in (AT_BOUND, ROUNDING):
-            warnings.filterwarnings("ignore", message, ConvergenceWarning)
-        regressor.fit(X, y)
-    found = regressor.kernel_ if linear is None else regressor.kernel_.k1
-    rbf = RBF(float(found.k1.constant_value), tuple(np.atleast_1d(found.k2.length_scale)))
+    X: Array, y: Array, density: HyperparameterDensity, restarts: int, seed: int | None
+) -> Array:
+    """Return the η of largest density, from the hyperprior's median and from random starts."""
+    low, high = (
+        np.log(np.append(v * y.var(), scale * np.ptp(X, axis=0)))
+        for v, scale in zip(VARIANCES, LENGTHSCALES, strict=True)
+    )
+    starts = np.random.default_rng(seed).uniform(low, high, (restarts, len(low)))
+
+    def negative(eta: Array) -> tuple[float, Array]:
+        value, gradient = density(eta)
+        return -value, -gradient
+
+    box = {"method": "L-BFGS-B", "jac": True, "bounds": np.column_stack([low, high])}
+    found = [minimize(negative, start, **box) for start in (density.centre, *starts)]
+    best = min(found, key=lambda result: result.fun)
+    # "ABNORMAL": only rounding errors are left to be gained along the last direction.
+    if not best.success and "ABNORMAL" not in best.message:
+        warnings.warn(f"the search did not end: {best.message}", ConvergenceWarning, stacklevel=3)
+    eta: Array = best.x
+    return eta
+
+
+def _cubature(density: HyperparameterDensity, best: Array, seed: int | None) -> tuple[Array, Array]:
+    """Return points η (S, m) around the best, and their prior weights (S,), which sum to 1."""
+    m, steps = len(best), STEP * np.eye(len(best))
+    rows = [density(best - step)[1] - density(best + step)[1] for step in steps]
+    hessian = np.array(rows) / (2.0 * STEP)
+    values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
+    # Where the density is hardly curved, or upwards, the hyperprior's width is enough.
+    root = vectors / np.sqrt(np.maximum(values, density.precision.min()))
+    # Two shells of a standard normal z, η = best + root z, on each the ends of orthogonal axes.
+    halves, shell_weights = roots_genlaguerre(2, m / 2.0 - 1.0)
+    axes = ortho_group.rvs(m, size=2, random_state=seed)
+    z = np.concatenate([np.sqrt(2.0 * h) * Q for h, Q in zip(halves, axes, strict=True)])
+    points = best + np.concatenate([z, -z]) @ root.T
+    # The weight of a shell, p(η), and 1 / N(z; 0, I), which the shell's weight stands for.
+    logs = np.tile(np.repeat(np.log(shell_weights) + halves, m), 2)
+    logs -= 0.5 * (points - density.centre) ** 2 @ density.precision
+    weights = np.exp(logs - logs.max())
+    return points, weights / weights.sum()
+
+
+def _kernel(eta: Array, linear: Linear | None) -> sk.Kernel:
+    """Return the RBF kernel of η, plus the kernel of the mean."""
+    rbf = RBF(float(np.exp(eta[0])), tuple(np.exp(eta[1:])))
     return rbf if linear is None else rbf + linear
 
 
@@ -126,7 +216,7 @@ def lengthscales(prior: GaussianProcessPrior) -> Array:
     """Return the length scales L of a prior from fit_prior.
 
     Args:
-        prior: A prior whose kernels are RBF kernels, or sums of one and a linear kernel.
+        prior: A prior of "maximum" evidence, whose kernels are RBF, or sums of one and a Linear.
 
     Returns:
         L, (n_out, n_in).

@@ -4,18 +4,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import multivariate_normal
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnn._seeding import RandomState, generator
 from bnn._validation import Array, as_columns, as_points
-from bnn.function_priors.conditioning import ProcessPosterior, covariance_root
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
+from bnn.function_priors.mixture import MixturePosterior, MixturePrior
 from bnn.function_priors.regressor import PredictiveRegressor
 from bnn.noise import Noise, noise_covariance
 from bnn.storage import storable
 
-LARGEST = 10_000  # rows of a covariance between points whose root takes minutes
+Prior = GaussianProcessPrior | MixturePrior
 
 
 @storable
@@ -26,10 +25,11 @@ class ExactPosterior(PredictiveRegressor):
     few thousand data. Outputs that diagonal noise leaves independent cost O(N³) each, for N data,
     those with equal kernels and noise only once; so do outputs with one kernel under correlated
     noise. Only correlated noise with different kernels takes O((n_out N)³). Bounds of the prior are
-    not part of the posterior.
+    not part of the posterior. That of a MixturePrior is the mixture of the posteriors.
 
     Args:
-        prior: GaussianProcessPrior whose mean is not random; None takes the default one.
+        prior: GaussianProcessPrior whose mean is not random, or a MixturePrior of such, whose
+            weights the evidence updates; None takes the default GaussianProcessPrior.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y.
 
     Attributes:
@@ -44,7 +44,7 @@ class ExactPosterior(PredictiveRegressor):
     fitted_attributes: ClassVar = ("prior_", "noise_covariance_", "X_", "y_", "y_ndim_",
                                    "feature_names_")  # fmt: skip
 
-    def __init__(self, prior: GaussianProcessPrior | None = None, *, noise: Noise = 0.1) -> None:
+    def __init__(self, prior: Prior | None = None, *, noise: Noise = 0.1) -> None:
         self.prior, self.noise = prior, noise
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -68,9 +68,10 @@ class ExactPosterior(PredictiveRegressor):
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
         return self._condition(prior, noise_covariance(self.noise, n_outputs), points, values)
 
-    def _condition(self, prior: GaussianProcessPrior, noise: Array, X: Array, y: Array) -> Self:
+    def _condition(self, prior: Prior, noise: Array, X: Array, y: Array) -> Self:
         self.prior_, self.noise_covariance_, self.X_, self.y_ = prior, noise, X, y
-        self._given = ProcessPosterior(prior, noise, X, y)
+        mixture = prior if isinstance(prior, MixturePrior) else MixturePrior([prior], [1.0])
+        self._given = MixturePosterior(mixture, noise, X, y)
         return self
 
     def stored_fields(self) -> dict[str, Any]:
@@ -80,7 +81,7 @@ class ExactPosterior(PredictiveRegressor):
 
     def check_restored(self) -> None:
         """Condition the restored prior on the restored data, which have to fit each other."""
-        if not isinstance(self.prior_, GaussianProcessPrior):
+        if not isinstance(self.prior_, Prior):
             raise ValueError(f"prior_ is a {type(self.prior_).__name__}")
         X, y = as_points("X_", self.X_), as_columns("y_", self.y_, len(self.X_))
         if not (np.isfinite(X).all() and np.isfinite(y).all()):
@@ -100,12 +101,7 @@ class ExactPosterior(PredictiveRegressor):
             Mean, (n, n_out), and covariance, (n_out n, n_out n); entry j n + i: output j, point i.
         """
         points = self._checked(X)
-        blocks, axes = self._given.joint(points), self._given.axes
-        mean = self._given.mean(points)
-        if len(blocks) == 1:
-            return mean, blocks[0]
-        joint = np.einsum("jc,cil,kc->jikl", axes, blocks, axes, optimize=True)
-        return mean, joint.reshape(mean.size, mean.size)
+        return self._given.mean(points), self._given.joint_covariance(points)
 
     def _mean(self, X: Array) -> Array:
         batches = self._given.batches(len(X))
@@ -131,21 +127,7 @@ class ExactPosterior(PredictiveRegressor):
         Raises:
             ValueError: If there are too many points for that.
         """
-        points = self._checked(X)
-        size = len(points) * (len(self._given.axes) if self._given.coupled else 1)
-        if size > LARGEST:
-            raise ValueError(
-                f"X has {len(points)} points: their joint covariance has {size} rows, must be at "
-                f"most {LARGEST}; predict has no such limit"
-            )
-        outputs = set(self.prior_.alike)
-        scale = max(self.prior_.covariance(points, points, j).max() for j in outputs)
-        roots = [covariance_root(block, scale) for block in self._given.joint(points)]
-        noise = generator(random_state).standard_normal((n_samples, len(roots), len(roots[0])))
-        latent = np.stack([noise[:, b] @ root.T for b, root in enumerate(roots)], axis=1)
-        latent = latent.reshape(n_samples, -1, len(points)).swapaxes(1, 2)
-        functions: Array = self._given.mean(points) + latent @ self._given.axes.T
-        return functions
+        return self._given.sample(self._checked(X), n_samples, generator(random_state))
 
     def elppd(self, X: ArrayLike, y: ArrayLike) -> float:
         """Return the expected log pointwise predictive density, noise included.
@@ -155,14 +137,13 @@ class ExactPosterior(PredictiveRegressor):
             y: Truth, (n,) or (n, n_out).
 
         Returns:
-            Σ_i log p(y_i | x_i, D), joint over the outputs.
+            Σ_i log p(y_i | x_i, D), joint over the outputs; of a mixture the density itself.
         """
-        mean, covariance = self.predict(X, return_cov=True, total=True)
-        residuals = as_columns("y", y, len(mean)) - mean.reshape(len(mean), -1)
-        pairs = zip(residuals, covariance, strict=True)
-        return float(np.sum([multivariate_normal.logpdf(r, cov=c) for r, c in pairs]))
+        points = self._checked(X)
+        values, batches = as_columns("y", y, len(points)), self._given.batches(len(points))
+        return sum(self._given.log_density(points[part], values[part]) for part in batches)
 
     def log_evidence(self) -> float:
         """Return the log marginal likelihood log p(y | X), which depends on the units of y."""
         check_is_fitted(self)
-        return float(self._given.log_densities.sum())
+        return float(self._given.log_evidence)

@@ -12,6 +12,7 @@ from scipy.stats import qmc, truncnorm
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import Array, check_option
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
+from bnn.function_priors.mixture import MixturePrior
 
 
 @runtime_checkable
@@ -179,4 +180,4 @@ class TablePrior:
 
 
 # Priors of this package, which take any random state.
-OWN = (GaussianProcessPrior, SamplerPrior, TablePrior)
+OWN = (GaussianProcessPrior, MixturePrior, SamplerPrior, TablePrior)

@@ -17,10 +17,12 @@ FUNCTION_LABELS = {
     "sampled": "exact posterior sampled, paper's prior",
     "function_evidence": "functional anchoring, prior by evidence",
     "sampled_evidence": "exact posterior sampled, prior by evidence",
+    "sampled_average": "exact posterior sampled, prior by evidence, averaged",
 }
 EXACT_LABELS = {
     "exact": "exact posterior, paper's prior",
     "exact_evidence": "exact posterior, prior by evidence",
+    "exact_average": "exact posterior, prior by evidence, averaged",
 }
 LABELS = {name: method.label for name, method in METHODS.items()} | FUNCTION_LABELS | EXACT_LABELS
 PUBLISHED = METHODS["low_rank"]

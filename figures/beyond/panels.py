@@ -36,7 +36,7 @@ def methods(
             axes.errorbar(number.mean, y, xerr=number.margin, fmt="o", color=color, ms=4, capsize=2)
             ticks = np.full(len(number.values), y)
             axes.plot(number.values, ticks, "|", color=color, ms=4, alpha=0.35)
-        for (name, values), style in zip(exact.items(), ("--", ":"), strict=True):
+        for (name, values), style in zip(exact.items(), ("--", ":", "-."), strict=True):
             axes.axvline(values[score], color="C1", ls=style, lw=1, label=LABELS[name])
         axes.set_xlabel(HEADINGS[score][0] + UNITS.get(score, ""))
         axes.grid(axis="y", lw=0.3)

@@ -20,12 +20,12 @@ MEANS = {"θ·vf": ((0,), False), "θ·vf + constant": ((0,), True), "θ·x + co
 LONG = 10.0  # a length scale of five ranges of its input, over which the kernel falls by 2 %
 
 
-def prior_by_evidence(data: Data, mean: str) -> GaussianProcessPrior:
-    """The best variances and length scales for a form of the mean, a key of MEANS."""
+def prior_by_evidence(data: Data, mean: str, estimate: str = "maximum") -> Any:
+    """The best variances and length scales for a form of the mean in MEANS, or their average."""
     features, intercept = MEANS[mean]
     return fit_prior(
-        data.X, data.y, data.noise, mean_features=features, intercept=intercept,
-        coefficient_variance=1.0,
+        data.X, data.y, data.noise, estimate=estimate, mean_features=features,
+        intercept=intercept, coefficient_variance=1.0,
     )  # fmt: skip
 
 

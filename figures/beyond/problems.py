@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bnn import ExactPosterior, GaussianProcessPrior
+from bnn import ExactPosterior, GaussianProcessPrior, MixturePrior
 from bnn.noise import noise_covariance
 from figures.beyond.priors import MEANS, prior_by_evidence
 from figures.beyond.scores import distance_to, exact_scores, scores
@@ -49,11 +49,12 @@ class Problem:
 
     @cached_property
     def posteriors(self) -> dict[str, ExactPosterior]:
-        """Exact posteriors under both priors, without the bounds of the paper's."""
-        pair = {"exact": self.paper, "exact_evidence": self.evidence}
-        return {name: self._posterior(prior) for name, prior in pair.items()}
+        """Exact posteriors under all priors, without the bounds of the paper's."""
+        average = prior_by_evidence(self.data, self.mean, "average")
+        priors = {"exact": self.paper, "exact_evidence": self.evidence, "exact_average": average}
+        return {name: self._posterior(prior) for name, prior in priors.items()}
 
-    def _posterior(self, prior: GaussianProcessPrior) -> ExactPosterior:
+    def _posterior(self, prior: GaussianProcessPrior | MixturePrior) -> ExactPosterior:
         return ExactPosterior(prior, noise=self.data.noise).fit(self.data.X, self.data.y)
 
     @cached_property

@@ -1,0 +1,190 @@
+"""Mixtures of Gaussian process priors, such as one with several settings of its kernel."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp, softmax
+from scipy.stats import multivariate_normal, norm
+
+from bnn._seeding import RandomState, generator, seed_sequence, spawn
+from bnn._validation import Array, Ints
+from bnn.function_priors.conditioning import ProcessPosterior
+from bnn.function_priors.gaussian_process import GaussianProcessPrior
+from bnn.storage import storable
+from bnn.storage.values import same
+
+COMBINATIONS = 32  # of components, where correlated noise couples the outputs
+
+
+@storable
+@dataclass(frozen=True)
+class MixturePrior:
+    """Each output is drawn from one of several Gaussian processes, whatever the others come from.
+
+    Attributes:
+        components: S priors that differ in nothing but their kernels.
+        weights: Probabilities of the components, (S,), or (S, n_out) where outputs have their own.
+    """
+
+    components: Sequence[GaussianProcessPrior]
+    weights: ArrayLike
+
+    def __post_init__(self) -> None:
+        S, n_out = len(self.components), self.first.n_outputs
+        if np.shape(self.weights) not in {(S,), (S, n_out)}:
+            shape = np.shape(self.weights)
+            raise ValueError(f"weights have shape {shape}: must be ({S},) or ({S}, {n_out})")
+        total = np.sum(self.weights, axis=0)
+        if np.min(self.weights) < 0 or not np.allclose(total, 1.0):
+            raise ValueError(f"weights sum to {total}: must be >= 0 and sum to 1")
+        for name in ("mean", "n_outputs", "features", "bounds"):
+            values = [getattr(component, name) for component in self.components]
+            if not all(same(value, values[0]) for value in values):
+                raise ValueError(f"components: must not differ in {name}")
+
+    @property
+    def first(self) -> GaussianProcessPrior:
+        """The first component."""
+        return self.components[0]
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return self.first.n_outputs
+
+    @property
+    def shares(self) -> Array:
+        """The weights for each output, (S, n_out)."""
+        weights = np.asarray(self.weights, dtype=float).reshape(len(self.components), -1)
+        return np.broadcast_to(weights, (len(weights), self.n_outputs))
+
+    def combination(self, numbers: Ints) -> GaussianProcessPrior:
+        """Return the prior whose output j is that of component numbers[j]."""
+        kernels = [self.components[s].kernels[j] for j, s in enumerate(numbers)]
+        return replace(self.first, kernel=kernels)
+
+    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
+        """Draw realisations, which are shared out among the components.
+
+        Args:
+            X: (n, n_in).
+            n_samples: Number of realisations.
+            random_state: Seed.
+
+        Returns:
+            Realisations, (n_samples, n, n_out).
+        """
+        seeds = seed_sequence(random_state)
+        numbers = shared_out(self.shares, n_samples, spawn(seeds, 0))
+        values = np.zeros((n_samples, len(X), self.n_outputs))
+        for s in np.unique(numbers):
+            drawn = self.components[s].sample(X, n_samples, spawn(seeds, 1))
+            values = np.where(numbers[:, None] == s, drawn, values)
+        return values
+
+
+def shared_out(shares: Array, n: int, random_state: RandomState) -> Ints:
+    """Give n draws of each output to components, whose shares are (S, n_out), (n, n_out)."""
+    rng, columns = generator(random_state), []
+    for share in shares.T:
+        # Systematic: each component gets its share of the draws, rounded up or down.
+        places = (np.arange(n) + rng.uniform()) / n
+        drawn = np.searchsorted(np.cumsum(share)[:-1], places, side="right")
+        columns.append(rng.permutation(drawn))
+    return np.column_stack(columns)
+
+
+class MixturePosterior:
+    """A mixture given data: posteriors of components, weighted by prior weights times evidence.
+
+    The outputs of a mixture are independent under diagonal noise. Correlated noise couples their
+    components: combinations are drawn by the evidence of each output alone, and weighted by what
+    the evidence of all outputs together says beyond that (importance sampling).
+    """
+
+    def __init__(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
+        self._noise, components = noise, prior.components
+        own = np.diag(np.diag(noise))
+        self._independent = np.array_equal(noise, own)
+        several = len(components) > 1
+        used = own if several else noise
+        self._given = [ProcessPosterior(each, used, X, y) for each in components]
+        logs = np.array([given.log_densities for given in self._given])
+        if several:
+            logs += log(prior.shares)
+        self.shares, self.log_evidence = softmax(logs, axis=0), logsumexp(logs, axis=0).sum()
+        self._weights = np.broadcast_to(self.shares, (len(logs), len(noise)))
+        if several and not self._independent:
+            numbers = shared_out(self.shares, COMBINATIONS, 0)
+            alone = np.array([given.log_densities for given in self._given])
+            chosen = [prior.combination(row) for row in numbers]
+            self._given = [ProcessPosterior(each, noise, X, y) for each in chosen]
+            together = np.array([given.log_densities.sum() for given in self._given])
+            beyond = together - np.take_along_axis(alone, numbers, axis=0).sum(axis=1)
+            self.log_evidence += logsumexp(beyond) - np.log(len(beyond))
+            self._weights = np.tile(softmax(beyond)[:, None], len(noise))
+
+    def batches(self, n: int) -> list[slice]:
+        """Split n points into as many at a time as bounded memory allows."""
+        return self._given[0].batches(n)
+
+    def mean(self, X: Array) -> Array:
+        """Return the mean at X (n, n_in), (n, n_out)."""
+        pairs = zip(self._weights, self._given, strict=True)
+        mean: Array = np.sum([weights * given.mean(X) for weights, given in pairs], axis=0)
+        return mean
+
+    def covariances(self, X: Array) -> Array:
+        """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
+        mean, n_out = self.mean(X), len(self._noise)
+        total = np.zeros((len(X), n_out, n_out))
+        for weights, given in zip(np.sqrt(self._weights), self._given, strict=True):
+            away = weights * (given.mean(X) - mean)
+            total += np.outer(weights, weights) * given.covariances(X)
+            total += away[:, :, None] * away[:, None, :]
+        return total * np.eye(n_out) if self._independent else total
+
+    def joint_covariance(self, X: Array) -> Array:
+        """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
+        mean, n_out = self.mean(X), len(self._noise)
+        total = np.zeros((mean.size, mean.size))
+        for weights, given in zip(np.sqrt(self._weights), self._given, strict=True):
+            away, each = (weights * (given.mean(X) - mean)).T.ravel(), np.repeat(weights, len(X))
+            total += np.outer(each, each) * given.joint_covariance(X) + np.outer(away, away)
+        if self._independent:
+            total.reshape(n_out, len(X), n_out, len(X))[...] *= np.eye(n_out)[:, None, :, None]
+        return total
+
+    def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
+        """Draw functions at X, (n_samples, n, n_out), shared out among the components."""
+        if len(self._given) == 1:
+            return self._given[0].sample(X, n_samples, rng)
+        shares = self._weights if self._independent else self._weights[:, :1]
+        numbers = shared_out(shares, n_samples, rng)
+        values = np.zeros((n_samples, len(X), len(self._noise)))
+        for s in np.unique(numbers):
+            drawn = self._given[s].sample(X, n_samples, rng)
+            values = np.where(numbers[:, None] == s, drawn, values)
+        return values
+
+    def log_density(self, X: Array, y: Array) -> float:
+        """Return Σ_i log p(y_i | x_i, data) of the outputs (n, n_out) at X, noise included."""
+        terms = []
+        for weights, given in zip(self._weights, self._given, strict=True):
+            residuals, total = y - given.mean(X), given.covariances(X) + self._noise
+            if self._independent:
+                each = norm.logpdf(residuals, scale=np.sqrt(np.einsum("njj->nj", total)))
+                terms.append(each + log(weights))
+            else:
+                pairs = zip(residuals, total, strict=True)
+                each = np.array([multivariate_normal.logpdf(r, cov=c) for r, c in pairs])
+                terms.append(each[:, None] + log(weights[:1]))
+        return float(logsumexp(terms, axis=0).sum())
+
+
+def log(weights: Array) -> Array:
+    """Return the logarithm of weights, which may be zero."""
+    with np.errstate(divide="ignore"):
+        return np.log(weights)
