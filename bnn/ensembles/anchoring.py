@@ -127,7 +127,8 @@ class AnchoredEnsemble(PretrainedEnsemble):
     """Ensemble pre-trained to a functional prior, whose members are anchored by their weights.
 
     Each member is held near its pre-trained weights by a prior over the weights, which is learnt
-    from all pre-trained networks; see `bnn.pretrain` and `bnn.anchor`.
+    from all pre-trained networks; see `bnn.pretrain` and `bnn.anchor`. With the defaults, which are
+    the published ones, members spread wider than the posterior; see `bnn.FunctionAnchoredEnsemble`.
 
     Args:
         regulariser: The weight prior, one of bnn.ensembles.REGULARISERS.
