@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.stats import multivariate_normal, norm
 from sklearn.utils import gen_batches
 
 from bnn._validation import Array
@@ -142,13 +143,13 @@ class ProcessPosterior:
     """
 
     def __init__(self, prior: GaussianProcessPrior, noise: Array, X: Array, y: Array) -> None:
-        self.prior, self.X, self.axes = prior, X, np.eye(len(noise))
+        self.prior, self.X, self.noise, self.axes = prior, X, noise, np.eye(len(noise))
         residual, alike, variances = y - prior.mean_values(X), prior.alike, np.diag(noise)
         diagonal = np.array_equal(noise, np.diag(variances))
         if not diagonal and any(alike):
             self.coupled: NoisyData | None = NoisyData(prior.covariances(X, X), noise)
             self._solved = self.coupled.solve(residual.T.reshape(1, -1, 1)).reshape(-1, len(X)).T
-            self.log_densities = np.array([self.coupled.log_density(residual)])
+            self.log_evidences = np.array([self.coupled.log_density(residual)])
             return
         self.coupled = None
         if not diagonal:
@@ -162,7 +163,7 @@ class ProcessPosterior:
         log_determinants = [2.0 * np.log(np.diag(root)).sum() for root in roots]
         quadratic = np.sum(residual * self._solved, axis=0)
         # log p(y | X) of each column of y U, or of all outputs together where they are coupled.
-        self.log_densities = -0.5 * (quadratic + log_determinants + len(X) * np.log(2.0 * np.pi))
+        self.log_evidences = -0.5 * (quadratic + log_determinants + len(X) * np.log(2.0 * np.pi))
 
     def _root(self, output: int, variance: float) -> Array:
         """Return the Cholesky factor of K + variance I in the memory of K, which is symmetric."""
@@ -227,6 +228,16 @@ class ProcessPosterior:
         latent = latent.reshape(n_samples, -1, len(X)).swapaxes(1, 2)
         functions: Array = self.mean(X) + latent @ self.axes.T
         return functions
+
+    def log_density(self, X: Array, y: Array) -> Array:
+        """Return log p(y_i | x_i, data) of the outputs at X, (n, n_out), or (n, 1) if coupled."""
+        residuals, covariances = y - self.mean(X), self.covariances(X) + self.noise
+        if np.array_equal(self.noise, np.diag(np.diag(self.noise))):
+            deviations = np.sqrt(np.einsum("njj->nj", covariances))
+            each: Array = norm.logpdf(residuals, scale=deviations)
+            return each
+        pairs = zip(residuals, covariances, strict=True)
+        return np.array([[multivariate_normal.logpdf(r, cov=c)] for r, c in pairs])
 
     def _reduced(self, X: Array, joint: bool) -> Array:
         """Return the posterior covariances of each column of f U, or only their diagonals."""

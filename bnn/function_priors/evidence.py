@@ -2,8 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -91,10 +90,11 @@ def fit_prior(
     for column, variance in zip((y - means).T, variances, strict=True):
         linear = _linear(X, column, chosen, intercept, coefficient_variance)
         fixed = variance * np.eye(len(X)) + (0.0 if linear is None else linear(X, X))
-        density = HyperparameterDensity.of(X, column, fixed)
-        if estimate == "maximum":
-            density = replace(density, precision=np.zeros_like(density.centre))
-        best = _maximise(X, column, density, restarts, random_state)
+        medians = np.log(np.append(MEDIANS[0] * column.var(), MEDIANS[1] * np.ptp(X, axis=0)))
+        precision = np.array([DEVIATIONS[0], *[DEVIATIONS[1]] * X.shape[1]]) ** -2.0
+        precision *= estimate == "average"
+        density = HyperparameterDensity(X, column, fixed, medians, precision)
+        best = _maximise(density, restarts, random_state)
         points, weights = best[None], np.ones(1)
         if estimate == "average":
             points, weights = _cubature(density, best, random_state)
@@ -138,13 +138,6 @@ class HyperparameterDensity:
     centre: Array  # mean of η
     precision: Array  # of each entry of η; zeros leave the evidence alone
 
-    @classmethod
-    def of(cls, X: Array, y: Array, fixed: Array) -> Self:
-        """Take the hyperprior from the ranges of the data."""
-        scales = np.append(MEDIANS[0] * y.var(), MEDIANS[1] * np.ptp(X, axis=0))
-        deviations = np.append(DEVIATIONS[0], np.full(X.shape[1], DEVIATIONS[1]))
-        return cls(X, y, fixed, np.log(scales), deviations**-2.0)
-
     def __call__(self, eta: Array) -> tuple[float, Array]:
         """Return the value and its gradient, (n + 1,)."""
         A = self.X / np.exp(eta[1:])
@@ -162,12 +155,10 @@ class HyperparameterDensity:
         return float(value - 0.5 * penalty @ away), slopes - penalty
 
 
-def _maximise(
-    X: Array, y: Array, density: HyperparameterDensity, restarts: int, seed: int | None
-) -> Array:
+def _maximise(density: HyperparameterDensity, restarts: int, seed: int | None) -> Array:
     """Return the η of largest density, from the hyperprior's median and from random starts."""
     low, high = (
-        np.log(np.append(v * y.var(), scale * np.ptp(X, axis=0)))
+        np.log(np.append(v * density.y.var(), scale * np.ptp(density.X, axis=0)))
         for v, scale in zip(VARIANCES, LENGTHSCALES, strict=True)
     )
     starts = np.random.default_rng(seed).uniform(low, high, (restarts, len(low)))

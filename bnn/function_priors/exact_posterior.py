@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnn._seeding import RandomState, generator
 from bnn._validation import Array, as_columns, as_points
+from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior
 from bnn.function_priors.regressor import PredictiveRegressor
@@ -70,8 +71,11 @@ class ExactPosterior(PredictiveRegressor):
 
     def _condition(self, prior: Prior, noise: Array, X: Array, y: Array) -> Self:
         self.prior_, self.noise_covariance_, self.X_, self.y_ = prior, noise, X, y
-        mixture = prior if isinstance(prior, MixturePrior) else MixturePrior([prior], [1.0])
-        self._given = MixturePosterior(mixture, noise, X, y)
+        self._given: ProcessPosterior | MixturePosterior
+        if isinstance(prior, MixturePrior):
+            self._given = MixturePosterior(prior, noise, X, y)
+        else:
+            self._given = ProcessPosterior(prior, noise, X, y)
         return self
 
     def stored_fields(self) -> dict[str, Any]:
@@ -141,9 +145,10 @@ class ExactPosterior(PredictiveRegressor):
         """
         points = self._checked(X)
         values, batches = as_columns("y", y, len(points)), self._given.batches(len(points))
-        return sum(self._given.log_density(points[part], values[part]) for part in batches)
+        parts = [self._given.log_density(points[part], values[part]) for part in batches]
+        return float(np.concatenate(parts).sum())
 
     def log_evidence(self) -> float:
         """Return the log marginal likelihood log p(y | X), which depends on the units of y."""
         check_is_fitted(self)
-        return float(self._given.log_evidence)
+        return float(np.sum(self._given.log_evidences))

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp, softmax
-from scipy.stats import multivariate_normal, norm
 
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
 from bnn._validation import Array, Ints
@@ -15,6 +14,7 @@ from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.storage import storable
 from bnn.storage.values import same
 
+TINY = 1e-300  # in place of a weight of zero, which has no logarithm
 COMBINATIONS = 32  # of components, where correlated noise couples the outputs
 
 
@@ -105,26 +105,21 @@ class MixturePosterior:
     """
 
     def __init__(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
-        self._noise, components = noise, prior.components
         own = np.diag(np.diag(noise))
         self._independent = np.array_equal(noise, own)
-        several = len(components) > 1
-        used = own if several else noise
-        self._given = [ProcessPosterior(each, used, X, y) for each in components]
-        logs = np.array([given.log_densities for given in self._given])
-        if several:
-            logs += log(prior.shares)
-        self.shares, self.log_evidence = softmax(logs, axis=0), logsumexp(logs, axis=0).sum()
-        self._weights = np.broadcast_to(self.shares, (len(logs), len(noise)))
-        if several and not self._independent:
+        self._given = [ProcessPosterior(each, own, X, y) for each in prior.components]
+        alone = np.array([given.log_evidences for given in self._given])
+        logs = alone + np.log(np.maximum(prior.shares, TINY))
+        self.shares, self.log_evidences = softmax(logs, axis=0), logsumexp(logs, axis=0)
+        self._weights = self.shares
+        if not self._independent:
             numbers = shared_out(self.shares, COMBINATIONS, 0)
-            alone = np.array([given.log_densities for given in self._given])
             chosen = [prior.combination(row) for row in numbers]
             self._given = [ProcessPosterior(each, noise, X, y) for each in chosen]
-            together = np.array([given.log_densities.sum() for given in self._given])
+            together = np.array([given.log_evidences.sum() for given in self._given])
             beyond = together - np.take_along_axis(alone, numbers, axis=0).sum(axis=1)
-            self.log_evidence += logsumexp(beyond) - np.log(len(beyond))
-            self._weights = np.tile(softmax(beyond)[:, None], len(noise))
+            self.log_evidences = self.log_evidences.sum() + logsumexp(beyond) - np.log(len(beyond))
+            self._weights = np.tile(softmax(beyond)[:, None], prior.n_outputs)
 
     def batches(self, n: int) -> list[slice]:
         """Split n points into as many at a time as bounded memory allows."""
@@ -138,53 +133,36 @@ class MixturePosterior:
 
     def covariances(self, X: Array) -> Array:
         """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
-        mean, n_out = self.mean(X), len(self._noise)
-        total = np.zeros((len(X), n_out, n_out))
+        mean, total = self.mean(X), np.zeros(1)
         for weights, given in zip(np.sqrt(self._weights), self._given, strict=True):
             away = weights * (given.mean(X) - mean)
-            total += np.outer(weights, weights) * given.covariances(X)
+            total = total + np.outer(weights, weights) * given.covariances(X)
             total += away[:, :, None] * away[:, None, :]
-        return total * np.eye(n_out) if self._independent else total
+        return total * np.eye(mean.shape[1]) if self._independent else total
 
     def joint_covariance(self, X: Array) -> Array:
         """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
-        mean, n_out = self.mean(X), len(self._noise)
-        total = np.zeros((mean.size, mean.size))
+        n, mean = len(X), self.mean(X)
+        total: Array = np.zeros((mean.size, mean.size))
         for weights, given in zip(np.sqrt(self._weights), self._given, strict=True):
-            away, each = (weights * (given.mean(X) - mean)).T.ravel(), np.repeat(weights, len(X))
+            away, each = (weights * (given.mean(X) - mean)).T.ravel(), np.repeat(weights, n)
             total += np.outer(each, each) * given.joint_covariance(X) + np.outer(away, away)
-        if self._independent:
-            total.reshape(n_out, len(X), n_out, len(X))[...] *= np.eye(n_out)[:, None, :, None]
-        return total
+        outputs = np.kron(np.eye(mean.shape[1]), np.ones((n, n)))
+        return total * outputs if self._independent else total
 
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draw functions at X, (n_samples, n, n_out), shared out among the components."""
-        if len(self._given) == 1:
-            return self._given[0].sample(X, n_samples, rng)
         shares = self._weights if self._independent else self._weights[:, :1]
         numbers = shared_out(shares, n_samples, rng)
-        values = np.zeros((n_samples, len(X), len(self._noise)))
+        values = np.zeros((n_samples, len(X), self._weights.shape[1]))
         for s in np.unique(numbers):
             drawn = self._given[s].sample(X, n_samples, rng)
             values = np.where(numbers[:, None] == s, drawn, values)
         return values
 
-    def log_density(self, X: Array, y: Array) -> float:
-        """Return Σ_i log p(y_i | x_i, data) of the outputs (n, n_out) at X, noise included."""
-        terms = []
-        for weights, given in zip(self._weights, self._given, strict=True):
-            residuals, total = y - given.mean(X), given.covariances(X) + self._noise
-            if self._independent:
-                each = norm.logpdf(residuals, scale=np.sqrt(np.einsum("njj->nj", total)))
-                terms.append(each + log(weights))
-            else:
-                pairs = zip(residuals, total, strict=True)
-                each = np.array([multivariate_normal.logpdf(r, cov=c) for r, c in pairs])
-                terms.append(each[:, None] + log(weights[:1]))
-        return float(logsumexp(terms, axis=0).sum())
-
-
-def log(weights: Array) -> Array:
-    """Return the logarithm of weights, which may be zero."""
-    with np.errstate(divide="ignore"):
-        return np.log(weights)
+    def log_density(self, X: Array, y: Array) -> Array:
+        """Return log p(y_i | x_i, data) of the outputs at X, (n, n_out), or (n, 1) if coupled."""
+        terms = [given.log_density(X, y) for given in self._given]
+        weights = np.log(np.maximum(self._weights[:, : terms[0].shape[1]], TINY))
+        density: Array = logsumexp(terms + weights[:, None], axis=0)
+        return density

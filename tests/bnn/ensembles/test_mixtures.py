@@ -21,22 +21,22 @@ PRIOR = MixturePrior([GaussianProcessPrior(0.0, RBF(1.0, L)) for L in (0.4, 1.0)
 
 def ensemble(**changes):
     settings = {
-        "noise": 0.1, "points": 20, "hidden": (30, 30), "n_pretrained": 30, "n_members": 30,
+        "noise": 0.1, "points": 20, "hidden": (30, 30), "n_pretrained": 20, "n_members": 20,
         "prior_points": 40, "pretrain_epochs": 100, "random_state": 0, **changes,
     }  # fmt: skip
     return FunctionAnchoredEnsemble(PRIOR, **settings)
 
 
 def test_members_follow_the_posterior_of_the_mixture(tmp_path):
-    """Means and deviations within the scatter of thirty draws; the file holds the prior too."""
+    """Means and deviations within the scatter of twenty draws; the file holds the prior too."""
     points = np.linspace(-1, 1, 9)[:, None]
     fitted = ensemble().fit(X, Y)
     mean, std = ExactPosterior(PRIOR, noise=0.1).fit(X, Y).predict(points, return_std=True)
     ours, spread = fitted.predict(points, return_std=True)
-    assert np.sqrt(np.mean(((ours - mean) / std) ** 2)) < 1.5 / np.sqrt(30)
-    assert np.mean(spread / std) == pytest.approx(1.0, abs=0.15)
-    assert len(np.unique(fitted.members_.inputs[:, 8:], axis=0)) == 30
-    np.testing.assert_array_equal(fitted.members_.inputs[:, :8], np.tile(X, (30, 1, 1)))
+    assert np.sqrt(np.mean(((ours - mean) / std) ** 2)) < 1.5 / np.sqrt(20)
+    assert np.mean(spread / std) == pytest.approx(1.0, abs=0.2)
+    assert len(np.unique(fitted.members_.inputs[:, 8:], axis=0)) == 20
+    np.testing.assert_array_equal(fitted.members_.inputs[:, :8], np.tile(X, (20, 1, 1)))
     fitted.save(tmp_path / "ensemble.npz")
     loaded = load(tmp_path / "ensemble.npz")
     np.testing.assert_array_equal(loaded.predict(points), ours)

@@ -114,11 +114,12 @@ def test_unknown_mean_features_are_refused():
 def test_density_of_hyperparameters_and_its_gradient():
     """The normal density written out, and differences of it."""
     fixed = NOISE**2 * np.eye(80) + 0.5
-    density = HyperparameterDensity.of(X, Y[:, 0], fixed)
+    centre, precision = np.array([0.1, 0.5, 0.6, 0.7]), np.array([0.25, 0.5, 0.5, 0.5])
+    density = HyperparameterDensity(X, Y[:, 0], fixed, centre, precision)
 
     def expected(eta):
         covariance = RBF(np.exp(eta[0]), tuple(np.exp(eta[1:])))(X, X) + fixed
-        away = (eta - density.centre) * np.sqrt(density.precision)
+        away = (eta - centre) * np.sqrt(precision)
         likelihood = multivariate_normal.logpdf(Y[:, 0], cov=covariance)
         return likelihood - 0.5 * away @ away
 
