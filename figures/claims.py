@@ -1,15 +1,15 @@
-"""Claims in words and printed numbers of the paper, each with ours and the verdict."""
+"""What the paper prints and where, with tolerances, and what it claims in words."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import BaseModel, TypeAdapter
 
 PUBLISHED = Path(__file__).with_name("published.yaml")
-REPRODUCED, FAILED, NOT_COMPARABLE = "reproduced", "not reproduced", "not comparable"
-NOT_JUDGED = ""  # shown beside the paper's numbers, without a tolerance of its own
+Tolerance = float | str | None  # None: not judged; a text: the printed number scatters too much
 
 
 @dataclass(frozen=True)
@@ -18,92 +18,53 @@ class Claim:
 
     about: str  # figure or table of the paper, or another subject
     claim: str
-    ours: Mapping[str, Any]  # our numbers by name
+    ours: Mapping[str, Any]  # our numbers by name, to be shown
     holds: bool | None  # whether they bear the claim out; None where the repeats leave that open
 
-    @classmethod
-    def from_json(cls, entry: Mapping[str, Any]) -> "Claim":
-        """The claim that a metrics file lists."""
-        return cls(*(entry[name] for name in ("about", "claim", "ours", "holds")))
 
-    def verdict(self, comparable: bool) -> str:
-        """The verdict, given whether the run has the paper's size."""
-        if not comparable:
-            return NOT_COMPARABLE
-        return REPRODUCED if self.holds else FAILED
+class Row(BaseModel, extra="forbid"):
+    """A row of a table of the paper; the lists go with the columns of the table."""
 
+    label: str  # {n} stands for the number of training cells
+    printed: list[float]
+    tolerance: list[Tolerance] | None = None
+    same_tables: list[Tolerance] | None = None  # tolerances on `tables` as published
+    tables: set[str] = set()  # designs behind the numbers
+    n_train: int = 0  # training cells
 
-@dataclass(frozen=True)
-class Check:
-    """A number that the paper prints beside ours, which is a mean over repeats."""
+    def tolerances(self, published: Collection[str]) -> list[Tolerance]:
+        """Tolerances of a run, given the designs whose published tables it has."""
+        same = self.same_tables is not None and self.tables <= set(published)
+        return (self.same_tables if same else self.tolerance) or [None] * len(self.printed)
 
-    place: str  # figure or table of the paper
-    row: str
-    column: str
-    published: float
-    ours: float  # in the same unit
-    deviation: float | None  # standard deviation of ours
-    tolerance: (
-        float | str | None
-    )  # None: not judged; a text: the published number scatters too much
-    comparable: bool  # whether ours was computed at the paper's size
-
-    @property
-    def verdict(self) -> str:
-        """The verdict on the number."""
-        if self.tolerance is None:
-            return NOT_JUDGED
-        if isinstance(self.tolerance, str) or not self.comparable:
-            return NOT_COMPARABLE
-        return REPRODUCED if abs(self.ours - self.published) <= self.tolerance else FAILED
+    def label_for(self, n_train: int) -> str:
+        """The label with the training cells of a run, and the paper's number if it differs."""
+        paper = "" if n_train == self.n_train else f", paper {self.n_train}"
+        return self.label.format(n=f"{n_train}{paper}")
 
 
-@dataclass(frozen=True)
-class Item:
-    """A figure or table of the paper with everything that is compared in it."""
+class Item(BaseModel, extra="forbid"):
+    """A figure or table of the paper."""
 
     place: str  # "Fig. 1", "Table 1"
     section: str
     title: str
     notebook: str  # that rebuilds it
-    pictures: Mapping[str, str]  # file → caption, of the pictures that the run has
-    checks: list[Check]
-    claims: list[Claim]
-    comparable: bool  # whether the notebook ran at the paper's size, so that claims are judged
+    prefix: str | None = None  # of the names of its pictures
     note: str = ""  # what the verdict depends on
     reason: str = ""  # why it is not reproduced on our tables
+    ours: str = ""  # where our metrics have the number of a row and column
+    unit: float = 1.0  # of the printed numbers
+    columns: list[str] = []
+    rows: dict[str, Row] = {}
 
     @property
-    def present(self) -> bool:
-        """Whether the run has the item."""
-        return bool(self.pictures or self.checks or self.claims)
-
-    @property
-    def verdicts(self) -> list[str]:
-        """Verdicts on the numbers and claims that are judged."""
-        verdicts = [check.verdict for check in self.checks]
-        verdicts += [claim.verdict(self.comparable) for claim in self.claims]
-        return [verdict for verdict in verdicts if verdict != NOT_JUDGED]
-
-    @property
-    def compared(self) -> list[str]:
-        """Verdicts on what could be compared."""
-        return [verdict for verdict in self.verdicts if verdict != NOT_COMPARABLE]
-
-    @property
-    def verdict(self) -> str:
-        """Reproduced when everything that could be compared is."""
-        if not self.compared:
-            return NOT_COMPARABLE
-        return FAILED if FAILED in self.compared else REPRODUCED
-
-    @property
-    def count(self) -> str:
-        """How many of the comparisons are reproduced; empty when there are none."""
-        reproduced = self.compared.count(REPRODUCED)
-        return f"{reproduced} of {len(self.compared)}" if self.compared else ""
+    def anchor(self) -> str:
+        """The place as a name for links."""
+        return self.place.lower().replace(".", "").replace(" ", "-")
 
 
-def load_published() -> dict[str, Any]:
-    """Content of published.yaml: what the paper prints, where, and the tolerances."""
-    return yaml.safe_load(PUBLISHED.read_text())
+def load_published() -> dict[str, Item]:
+    """Figures and tables of the paper, in order of appearance, by place."""
+    items = TypeAdapter(list[Item]).validate_python(yaml.safe_load(PUBLISHED.read_text()))
+    return {item.place: item for item in items}

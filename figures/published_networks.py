@@ -61,9 +61,10 @@ def main(arguments: list[str] | None = None) -> int:
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    printed = load_published()["table_3"]["rows"]["prior"]
-    for score, digits in {"rmse": 6, "miscalibration": 6, "elppd": 3}.items():
-        print(f"{score}: {getattr(ours, score):.{digits}f} (the paper prints {printed[score]})")
+    table = load_published()["Table 3"]
+    for score, printed in zip(table.columns, table.rows["prior"].printed, strict=True):
+        digits = 3 if score == "elppd" else 6
+        print(f"{score}: {getattr(ours, score):.{digits}f} (the paper prints {printed:g})")
     return 0
 
 

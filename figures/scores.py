@@ -72,7 +72,8 @@ class Scores(Generic[Number]):
 
     def is_better(self, other: "Scores[Interval]", score: str) -> bool | None:
         """Whether a score is better than another method's; None where the repeats leave it open."""
-        return is_better(getattr(self, score), getattr(other, score), score)
+        first, second = getattr(self, score), getattr(other, score)
+        return is_below(second, first) if score in LARGER_IS_BETTER else is_below(first, second)
 
 
 def over_repeats(repeats: Sequence[Any]) -> Any:
@@ -95,24 +96,10 @@ def is_below(first: Interval, second: Interval) -> bool | None:
     return sign > 0 if sign else None
 
 
-def is_better(first: Interval, second: Interval, score: str) -> bool | None:
-    """Whether the first of two methods has the better score; None where repeats leave it open."""
-    return is_below(second, first) if score in LARGER_IS_BETTER else is_below(first, second)
-
-
 def all_hold(answers: Iterable[bool | None]) -> bool | None:
     """True when all answers are, False when one is, else None."""
     found = set(answers)
     return False if False in found else None if None in found else True
-
-
-def read_intervals(content: Any) -> Any:
-    """The content of a metrics file with an interval in place of each mapping that states one."""
-    if not isinstance(content, Mapping):
-        return content
-    if "values" in content:
-        return Interval(tuple(content["values"]))
-    return {key: read_intervals(value) for key, value in content.items()}
 
 
 def write_json(path: Path, content: Mapping[str, Any], scatter: str = "std") -> None:

@@ -5,22 +5,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from figures.beyond import weights
-from figures.beyond.scores import distance_to
+from figures.beyond.scores import Distance
 from figures.beyond.weights import METHODS, PAPER, SMOOTH, Data, Method, pretrained
 from figures.example_1d import ensembles
-from figures.pipeline.processes import seeds_of
 from figures.pipeline.settings import Beyond
+from figures.scores import Interval, over_repeats
 
 CONVERGED = 10  # times the published epochs
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Mean and standard deviation of a method on the grid, (n,) each, and its distances."""
+    """Mean and standard deviation of a method on the grid, (n,) each, and its distance."""
 
     mean: np.ndarray
     std: np.ndarray
-    distance: dict[str, float]
+    distance: Distance[float]
+
+
+Cases = dict[str, dict[str, Curves]]  # "L = ..." → method
 
 
 def epochs_of(method: Method, lengthscale: float) -> int:
@@ -33,8 +36,12 @@ def epochs_of(method: Method, lengthscale: float) -> int:
     return epochs * (CONVERGED if method.converged else 1)
 
 
-def run_example(lengthscale: float, settings: Beyond, seed: int) -> dict[str, Curves]:
-    """Curves by every method under a prior; "sampled" are draws from the posterior, "exact"."""
+def run_example(settings: Beyond, seed: int) -> Cases:
+    """Curves under both priors; "sampled" are draws from the "exact" posterior."""
+    return {f"L = {scale:g}": _curves(scale, settings, seed) for scale in ensembles.LENGTHSCALES}
+
+
+def _curves(lengthscale: float, settings: Beyond, seed: int) -> dict[str, Curves]:
     X, y = ensembles.load_data()
     data = Data(X, y[:, None], np.array([ensembles.NOISE]))
     exact = ensembles.exact_posterior(lengthscale)
@@ -62,21 +69,15 @@ def run_example(lengthscale: float, settings: Beyond, seed: int) -> dict[str, Cu
     )
     moments = exact.mean, exact.std
     curves = {
-        name: Curves(each.mean(axis=0), each.std(axis=0, ddof=1), distance_to(moments, each))
+        name: Curves(each.mean(axis=0), each.std(axis=0, ddof=1), Distance.of(each, *moments))
         for name, each in samples.items()
     }
-    return curves | {"exact": Curves(*moments, {"mean": 0.0, "std": 0.0})}
+    return curves | {"exact": Curves(*moments, Distance(0.0, 0.0))}
 
 
-def run_examples(settings: Beyond, seed: int) -> dict[str, list[dict[str, Curves]]]:
-    """Both length scales, `settings.example_repeats` times: "L = ..." → one mapping per repeat."""
-    seeds = seeds_of(seed, settings.example_repeats)
-    return {
-        f"L = {scale:g}": [run_example(scale, settings, each) for each in seeds]
-        for scale in ensembles.LENGTHSCALES
-    }
-
-
-def distances(repeats: list[dict[str, Curves]]) -> list[dict[str, dict[str, float]]]:
-    """The distances alone, one mapping per repeat."""
-    return [{name: curves.distance for name, curves in repeat.items()} for repeat in repeats]
+def distances(repeats: list[Cases]) -> dict[str, dict[str, Distance[Interval]]]:
+    """The distances alone, over repeats."""
+    return over_repeats([
+        {case: {name: each.distance for name, each in rows.items()} for case, rows in cases.items()}
+        for cases in repeats
+    ])  # fmt: skip

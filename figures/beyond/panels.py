@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from figures.beyond.example_1d import Curves
 from figures.beyond.methods import LABELS
+from figures.beyond.scores import Row, WeightRow
 from figures.beyond.tables import COMPARED, HEADINGS
 from figures.example_1d.ensembles import GRID, load_data
 from figures.example_1d.panels import LIMITS
@@ -25,19 +26,17 @@ def _colour(method: str) -> str:
 
 
 @plt.style.context(STYLE)
-def methods(
-    rows: Mapping[str, Mapping[str, Interval]], exact: Mapping[str, Mapping[str, float]]
-) -> Figure:
+def methods(rows: Mapping[str, Row[Interval]], exact: Mapping[str, Row[float]]) -> Figure:
     """Scores of every method: means with 95 % intervals, ticks for seeds; exact ones as lines."""
     figure, panels = plt.subplots(1, 3, figsize=(11, 0.27 * len(rows) + 1.3), sharey=True)
     for axes, score in zip(panels, COMPARED, strict=True):
         for y, (method, row) in enumerate(rows.items()):
-            number, color = row[score], _colour(method)
+            number, color = getattr(row, score), _colour(method)
             axes.errorbar(number.mean, y, xerr=number.margin, fmt="o", color=color, ms=4, capsize=2)
             ticks = np.full(len(number.values), y)
             axes.plot(number.values, ticks, "|", color=color, ms=4, alpha=0.35)
-        for (name, values), style in zip(exact.items(), ("--", ":", "-."), strict=True):
-            axes.axvline(values[score], color="C1", ls=style, lw=1, label=LABELS[name])
+        for (name, best), style in zip(exact.items(), ("--", ":", "-."), strict=True):
+            axes.axvline(getattr(best, score), color="C1", ls=style, lw=1, label=LABELS[name])
         axes.set_xlabel(HEADINGS[score][0] + UNITS.get(score, ""))
         axes.grid(axis="y", lw=0.3)
     panels[0].set_yticks(range(len(rows)), [LABELS[method] for method in rows])
@@ -47,23 +46,21 @@ def methods(
 
 
 @plt.style.context(STYLE)
-def span(
-    rows: Mapping[str, Mapping[str, Interval]], spans: Mapping[str, Mapping[str, Interval]]
-) -> Figure:
+def span(rows: Mapping[str, Row[Interval]], spans: Mapping[str, WeightRow[Interval]]) -> Figure:
     """How much of the data's gradient the low-rank regulariser sees, and what comes of it."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.0))
     counts = [int(name.removeprefix("K = ")) for name in spans]
-    seen, random = ([row[name].mean for row in spans.values()]
-                    for name in ("gradient_in_span", "dimension"))  # fmt: skip
+    seen = [row.gradient_in_span.mean for row in spans.values()]
+    random = [row.dimension.mean for row in spans.values()]
     left.plot(counts, seen, "o-", label="gradient of the data term")
     left.plot(counts, random, "s--", color="0.45", label="random direction, $(K-1)/d$")
     left.set(ylabel="part in span($V$)", ylim=(0, 1))
-    for count, elppd in zip(counts, (row["elppd"] for row in spans.values()), strict=True):
+    for count, elppd in zip(counts, (row.elppd for row in spans.values()), strict=True):
         right.errorbar(count, elppd.mean, yerr=elppd.margin, fmt="o", color="C0", capsize=2)
-    none = rows["none"]["elppd"]
+    none = rows["none"].elppd
     right.axhspan(none.mean - none.margin, none.mean + none.margin, color="0.45", alpha=0.25, lw=0,
                   label="no regulariser")  # fmt: skip
-    right.axhline(rows["vanilla"]["elppd"].mean, color="k", ls=":", lw=1, label="vanilla")
+    right.axhline(rows["vanilla"].elppd.mean, color="k", ls=":", lw=1, label="vanilla")
     right.set(ylabel="ELPPD")
     for axes in (left, right):
         axes.set(xlabel="pre-trained networks $K$", xscale="log")
@@ -74,22 +71,22 @@ def span(
 
 
 @plt.style.context(STYLE)
-def example(found: Mapping[str, Sequence[Mapping[str, Curves]]]) -> Figure:
-    """One-dimensional posteriors of some methods on the exact one, first repeat."""
-    size = (2.2 * len(SHOWN_1D), 2.5 * len(found) + 0.4)
-    figure, panels = plt.subplots(len(found), len(SHOWN_1D), figsize=size, sharex=True, sharey=True)
+def example(cases: Mapping[str, Mapping[str, Curves]]) -> Figure:
+    """One-dimensional posteriors of some methods on the exact one."""
+    size = (2.2 * len(SHOWN_1D), 2.5 * len(cases) + 0.4)
+    figure, panels = plt.subplots(len(cases), len(SHOWN_1D), figsize=size, sharex=True, sharey=True)
     x, (X, y) = GRID[:, 0], load_data()
-    for row, (name, repeats) in zip(panels, found.items(), strict=True):
-        exact = repeats[0]["exact"]
+    for row, (name, curves) in zip(panels, cases.items(), strict=True):
+        exact = curves["exact"]
         for axes, method in zip(row, SHOWN_1D, strict=True):
-            shown = repeats[0][method]
+            shown = curves[method]
             band(axes, x, shown.mean, shown.std, LABELS[method], _colour(method))
             for shift in (-2, 0, 2):
                 axes.plot(x, exact.mean + shift * exact.std, color="C1", lw=0.9,
                           ls="--" if shift else "-")  # fmt: skip
             axes.plot(X[:, 0], y, "o", color="k", ms=1.8)
             axes.set(xlim=(-1, 1), ylim=LIMITS)
-            words = "mean {mean:.2f}, std {std:.0%} off".format(**shown.distance)
+            words = f"mean {shown.distance.mean:.2f}, std {shown.distance.std:.0%} off"
             axes.set_title(words, fontsize=8)
         row[0].set_ylabel(f"${name}$\n$y$")
     for axes, method in zip(panels[0], SHOWN_1D, strict=True):

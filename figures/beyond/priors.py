@@ -3,30 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from bnn import GaussianProcessPrior
-from bnn.function_priors.evidence import fit_prior, lengthscales
+from bnn.function_priors.evidence import lengthscales
 from bnn.noise import replicate_covariance
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
-from figures.beyond.weights import Data
 from figures.materials.problem import FEATURES, OUTPUT_SCALING, load_designs
 from figures.pipeline.paths import REPLICATES
 
 # Linear means whose evidence is compared: features, intercept. The first is the paper's.
 MEANS = {"θ·vf": ((0,), False), "θ·vf + constant": ((0,), True), "θ·x + constant": (None, True)}
 LONG = 10.0  # a length scale of five ranges of its input, over which the kernel falls by 2 %
-
-
-def prior_by_evidence(data: Data, mean: str, estimate: str = "maximum") -> Any:
-    """The best variances and length scales for a form of the mean in MEANS, or their average."""
-    features, intercept = MEANS[mean]
-    return fit_prior(
-        data.X, data.y, data.noise, estimate=estimate, mean_features=features,
-        intercept=intercept, coefficient_variance=1.0,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -54,7 +43,7 @@ def relevance(prior: GaussianProcessPrior, mean: str) -> list[Relevance]:
     ]
 
 
-def subset_counts(outputs: Sequence[Relevance]) -> dict[str, Any]:
+def subset_counts(outputs: Sequence[Relevance]) -> dict[str, list[str]]:
     """Inputs that the paper leaves out, those that the evidence leaves out too, and its others."""
     left_out = [(each, i) for each in outputs for i in INPUT_NAMES if i not in each.paper]
     dropped = [(each, i) for each in outputs for i in each.paper if i not in each.chosen]

@@ -1,16 +1,17 @@
 """Training sets of the composite in notebook 05, with their priors and exact posteriors."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from bnn import ExactPosterior, GaussianProcessPrior, MixturePrior
+from bnn.function_priors.evidence import fit_prior
 from bnn.noise import noise_covariance
-from figures.beyond.priors import MEANS, prior_by_evidence
-from figures.beyond.scores import distance_to, exact_scores, scores
+from figures.beyond.priors import MEANS
+from figures.beyond.scores import Distance, Row, exact_scores, scores
 from figures.beyond.weights import Data
 from figures.example_1d.ensembles import DATA as EXAMPLE_DATA
 from figures.materials import problem as composite
@@ -19,17 +20,24 @@ from figures.pipeline.settings import Beyond
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(Data):
     """A training set with the noise that is assumed, the test cells, and the paper's prior."""
 
-    data: Data
     test: composite.Samples
     paper: GaussianProcessPrior
+
+    def by_evidence(self, mean: str, estimate: str = "maximum") -> Any:
+        """The best variances and length scales for a mean in MEANS, or their average."""
+        features, intercept = MEANS[mean]
+        return fit_prior(
+            self.X, self.y, self.noise, estimate=estimate, mean_features=features,
+            intercept=intercept, coefficient_variance=1.0,
+        )  # fmt: skip
 
     @cached_property
     def priors(self) -> dict[str, GaussianProcessPrior]:
         """The prior by evidence for each form of the mean, and the paper's prior."""
-        by_mean = {name: prior_by_evidence(self.data, name) for name in MEANS}
+        by_mean = {name: self.by_evidence(name) for name in MEANS}
         return by_mean | {"paper": self.paper}
 
     @cached_property
@@ -50,24 +58,38 @@ class Problem:
     @cached_property
     def posteriors(self) -> dict[str, ExactPosterior]:
         """Exact posteriors under all priors, without the bounds of the paper's."""
-        average = prior_by_evidence(self.data, self.mean, "average")
+        average = self.by_evidence(self.mean, "average")
         priors = {"exact": self.paper, "exact_evidence": self.evidence, "exact_average": average}
         return {name: self._posterior(prior) for name, prior in priors.items()}
 
     def _posterior(self, prior: GaussianProcessPrior | MixturePrior) -> ExactPosterior:
-        return ExactPosterior(prior, noise=self.data.noise).fit(self.data.X, self.data.y)
+        return ExactPosterior(prior, noise=self.noise).fit(self.X, self.y)
 
     @cached_property
     def moments(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Mean and standard deviation of the exact posteriors at the test cells, (n, 5) each."""
         return {k: p.predict(self.test.X, return_std=True) for k, p in self.posteriors.items()}
 
-    def numbers(self, samples: np.ndarray, exact: str = "exact") -> dict[str, float]:
+    def row(self, samples: np.ndarray, exact: str = "exact") -> Row[float]:
         """Scores of samples (K, n, 5) at the test cells, and distance to an exact posterior."""
-        distance = distance_to(self.moments[exact], samples)
-        return scores(samples, self.test.y, self.data.noise) | {
-            f"{name}_to_exact": value for name, value in distance.items()
+        row = scores(samples, self.test.y, self.noise)
+        distance = Distance.of(samples, *self.moments[exact])
+        return replace(row, mean_to_exact=distance.mean, std_to_exact=distance.std)
+
+    @property
+    def exact(self) -> dict[str, Row[float]]:
+        """Scores of the exact posteriors in closed form."""
+        X, y = self.test.X, self.test.y
+        return {name: exact_scores(each, X, y) for name, each in self.posteriors.items()}
+
+    def under_noise(self, replicates: np.ndarray) -> dict[str, "Problem"]:
+        """The problem with each kind of Σ_noise (5, 5), of which that of replicates is given."""
+        kinds = {
+            "of the paper": noise_covariance(composite.noise_std(), len(replicates)),
+            "of replicates, diagonal": np.diag(np.diag(replicates)),
+            "of replicates": replicates,
         }
+        return {kind: replace(self, noise=noise) for kind, noise in kinds.items()}
 
 
 def load_problems(data_dir: Path | str, settings: Beyond) -> dict[str, Problem]:
@@ -76,34 +98,8 @@ def load_problems(data_dir: Path | str, settings: Beyond) -> dict[str, Problem]:
     train_sets = composite.load_cases(data_dir, settings.cases)
     paper = composite.functional_prior(composite.fit_theta(next(iter(train_sets.values()))))
     return {
-        name: Problem(Data(samples.X, samples.y, composite.noise_std()), test, paper)
+        name: Problem(samples.X, samples.y, composite.noise_std(), test, paper)
         for name, samples in train_sets.items()
-    }
-
-
-def problems_under_noise(
-    problems: Mapping[str, Problem], replicates: np.ndarray
-) -> dict[str, dict[str, Problem]]:
-    """The problems with each kind of Σ_noise (5, 5): training set → kind of Σ_noise → problem."""
-    kinds = {
-        "of the paper": noise_covariance(composite.noise_std(), len(replicates)),
-        "of replicates, diagonal": np.diag(np.diag(replicates)),
-        "of replicates": replicates,
-    }
-    return {
-        case: {
-            kind: replace(problem, data=replace(problem.data, noise=noise))
-            for kind, noise in kinds.items()
-        }
-        for case, problem in problems.items()
-    }
-
-
-def exact_rows(problems: Mapping[str, Problem]) -> dict[str, dict[str, dict[str, float]]]:
-    """Scores of the exact posteriors in closed form: problem → posterior → score."""
-    return {
-        name: {k: exact_scores(p, each.test.X, each.test.y) for k, p in each.posteriors.items()}
-        for name, each in problems.items()
     }
 
 

@@ -1,17 +1,14 @@
-"""Tables of notebook 05 and of bnn's README: a row per method, a column per number."""
+"""Tables of notebook 05: a row per method, a column per number."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from figures.beyond.methods import LABELS
 from figures.beyond.priors import Relevance
-from figures.beyond.scores import SCORES
-from figures.claims import load_published
-from figures.scores import Interval, read_intervals
+from figures.beyond.scores import SCORES, Distance, Row, WeightRow
+from figures.scores import Interval
 
-Row = Mapping[str, Interval] | Mapping[str, float]  # numbers of a method; floats in closed form
 COMPARED = ("rmse", "miscalibration", "elppd")  # the scores of the paper
 HEADINGS = {  # number → heading of its column and decimals
     "rmse": ("RMSE", 3),
@@ -26,31 +23,42 @@ HEADINGS = {  # number → heading of its column and decimals
     "std": ("|std / exact − 1|", 2),
 }
 CASES = {"outd": "out of distribution", "ind": "in distribution"}
+Measured = TypeVar("Measured")  # numbers of a method: scores or distances
 
 
 @dataclass(frozen=True)
 class Results:
     """What the notebook measured, by training set; the first of them has every method."""
 
-    cases: Mapping[str, Mapping[str, Mapping[str, Interval]]]  # method → number → interval
-    exact: Mapping[str, Mapping[str, Mapping[str, float]]]  # exact posterior → score
-    spans: Mapping[str, Mapping[str, Interval]]  # "K = ..." → numbers of the published method
-    example: Mapping[str, Mapping[str, Mapping[str, Interval]]]  # "L = ..." → method → distances
+    cases: Mapping[str, Mapping[str, Row[Interval]]]  # by method
+    exact: Mapping[str, Mapping[str, Row[float]]]  # of the exact posteriors, in closed form
+    spans: Mapping[str, WeightRow[Interval]]  # "K = ..." → the published method
+    example: Mapping[str, Mapping[str, Distance[Interval]]]  # "L = ..." → method
     relevance: Mapping[str, Sequence[Relevance]]  # inputs of each output
-    # Kind of Σ_noise → method → number, and training set → kind of Σ_noise → exact posterior.
-    noise: Mapping[str, Mapping[str, Mapping[str, Interval]]]  # empty without replicates
-    exact_noise: Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]]]]
-    sizes: Mapping[str, Any]  # "repeats", "n_members", "n_test", and "n_train" by training set
+    # Kind of Σ_noise → method, and training set → kind of Σ_noise → exact posterior.
+    noise: Mapping[str, Mapping[str, Row[Interval]]]  # empty without replicates
+    exact_noise: Mapping[str, Mapping[str, Mapping[str, Row[float]]]]
+    repeats: int
+    n_members: int
+    n_test: int
+    n_train: Mapping[str, int]
 
     @property
     def first(self) -> str:
         """The training set on which every method is trained."""
         return next(iter(self.cases))
 
+    @property
+    def published(self) -> WeightRow[Interval]:
+        """The published method on the first training set."""
+        row = self.cases[self.first]["low_rank"]
+        assert isinstance(row, WeightRow)
+        return row
+
     def label(self, case: str) -> str:
         """Words for a training set."""
         words = CASES.get(case.rstrip("0123456789"), case)
-        return f"{words}, {self.sizes['n_train'][case]} training cells"
+        return f"{words}, {self.n_train[case]} training cells"
 
 
 @dataclass(frozen=True)
@@ -62,35 +70,35 @@ class Table:
     rows: list[list[str]]
 
 
-def written(number: Interval | float, name: str) -> str:
-    """A number with its usual decimals: mean ± half width of an interval, or the number alone."""
-    if isinstance(number, Interval):
-        parts = number.mean, number.half_width
-        return " ± ".join(written(part, name) for part in parts if part is not None)
-    return f"{number:.{HEADINGS[name][1]}f}".replace("-", "−")
+@dataclass(frozen=True)
+class Section:
+    """What the notebook adds to the report."""
+
+    paragraphs: list[str]
+    tables: list[Table]
 
 
-def labelled(rows: Mapping[str, Row]) -> dict[str, Row]:
+def written(row: object, name: str) -> str:
+    """A number of a row with its usual decimals, mean ± half width; empty if the row has none."""
+    number = getattr(row, name, None)
+    parts = [number.mean, number.half_width] if isinstance(number, Interval) else [number]
+    texts = [f"{part:.{HEADINGS[name][1]}f}" for part in parts if part is not None]
+    return " ± ".join(texts).replace("-", "−")
+
+
+def labelled(rows: Mapping[str, Measured]) -> dict[str, Measured]:
     """Rows by label, which says so when a method has fewer seeds than another."""
-    first = {name: next(iter(row.values())) for name, row in rows.items()}
-    counts = {name: len(n.values) for name, n in first.items() if isinstance(n, Interval)}
-    most = max(counts.values(), default=0)
-
-    def label(name: str) -> str:
-        count = counts.get(name, most)  # a closed form needs no seeds
-        return LABELS[name] + (f" ({count} of {most} seeds)" if count < most else "")
-
-    return {label(name): row for name, row in rows.items()}
+    first = {name: next(iter(vars(row).values())) for name, row in rows.items()}
+    seeds = {name: len(n.values) for name, n in first.items() if isinstance(n, Interval)}
+    most = max(seeds.values(), default=0)
+    fewer = {name: f" ({n} of {most} seeds)" for name, n in seeds.items() if n < most}
+    return {LABELS[name] + fewer.get(name, ""): row for name, row in rows.items()}
 
 
-def _table(caption: str, names: Sequence[str], rows: Mapping[str, Row]) -> Table:
-    """Table of labelled rows; a number that a row does not have is left empty."""
+def _table(caption: str, names: Sequence[str], rows: Mapping[str, Any]) -> Table:
     header = ["", *(HEADINGS[name][0] for name in names)]
-    return Table(caption, header, [[label, *_cells(row, names)] for label, row in rows.items()])
-
-
-def _cells(row: Row, names: Sequence[str]) -> list[str]:
-    return [written(row[name], name) if name in row else "" for name in names]
+    cells = [[label, *(written(row, name) for name in names)] for label, row in rows.items()]
+    return Table(caption, header, cells)
 
 
 def tables(results: Results) -> list[Table]:
@@ -98,29 +106,25 @@ def tables(results: Results) -> list[Table]:
     rows = {case: labelled({**row, **results.exact[case]}) for case, row in results.cases.items()}
     first, *others = results.cases
     seen = ("penalty", "gradient_in_span")
-    scored = [
-        (
-            f"Every method, {results.label(first)}. Means over {results.sizes['repeats']} "
-            "seeds with the half width of their 95 % interval; exact posteriors in closed form. "
-            "Gradient in span(V): part of the squared gradient of the data term, before training, "
-            "along the directions that the low-rank regulariser sees.",
-            (*SCORES, *seen),
-            rows[first],
+    every = (
+        f"Every method, {results.label(first)}. Means over {results.repeats} "
+        "seeds with the half width of their 95 % interval; exact posteriors in closed form. "
+        "Gradient in span(V): part of the squared gradient of the data term, before training, "
+        "along the directions that the low-rank regulariser sees."
+    )
+    more = "Low-rank regulariser with more pre-trained networks behind it, all of one start."
+    example = "Distance to the exact posterior of the one-dimensional example, {}, averaged over "
+    return [
+        _table(every, (*SCORES, *seen), rows[first]),
+        _table(more, (*COMPARED, *seen, "dimension"), results.spans),
+        *(_table(f"The main methods, {results.label(c)}.", SCORES, rows[c]) for c in others),
+        *(
+            _table(example.format(case) + "[−1, 1].", ("mean", "std"), labelled(distances))
+            for case, distances in results.example.items()
         ),
-        (
-            "Low-rank regulariser with more pre-trained networks behind it, all of one start.",
-            (*COMPARED, *seen, "dimension"),
-            results.spans,
-        ),
-        *((f"The main methods, {results.label(case)}.", SCORES, rows[case]) for case in others),
+        *(_relevance(results.label(case), each) for case, each in results.relevance.items()),
+        *(_noise_tables(results) if results.noise else []),
     ]
-    words = "Distance to the exact posterior of the one-dimensional example"
-    for case, methods in results.example.items():
-        caption = f"{words}, {case}, averaged over [−1, 1]."
-        scored.append((caption, ("mean", "std"), labelled(methods)))
-    found = [_table(*each) for each in scored]
-    found += [_relevance(results.label(case), each) for case, each in results.relevance.items()]
-    return found + (_noise_tables(results) if results.noise else [])
 
 
 def _relevance(label: str, outputs: Sequence[Relevance]) -> Table:
@@ -130,63 +134,26 @@ def _relevance(label: str, outputs: Sequence[Relevance]) -> Table:
         "length scale is below 10 (scaled units, in which the range of an input is 2).",
         ["output", "paper", "by evidence", "length scales"],
         [
-            [
-                each.output,
-                ", ".join(each.paper),
-                ", ".join(each.chosen),
-                ", ".join(f"{scale:.1f}" for scale in each.lengthscales),
-            ]
+            [each.output, *map(", ".join, (each.paper, each.chosen)),
+             ", ".join(f"{scale:.1f}" for scale in each.lengthscales)]
             for each in outputs
         ],
-    )
+    )  # fmt: skip
 
 
 def _noise_tables(results: Results) -> list[Table]:
     ensembles = {
-        f"{LABELS[method]}; Σ_noise {kind}": table[method]
+        f"{LABELS[method]}; Σ_noise {kind}": rows[method]
         for method in next(iter(results.noise.values()))
-        for kind, table in results.noise.items()
+        for kind, rows in results.noise.items()
     }
     exact = {
-        f"{results.label(case)}; Σ_noise {kind}": table["exact_evidence"]
+        f"{results.label(case)}; Σ_noise {kind}": rows["exact_evidence"]
         for case, kinds in results.exact_noise.items()
-        for kind, table in kinds.items()
+        for kind, rows in kinds.items()
     }
     caption = "What Σ_noise does, each ELPPD being that of the method's own predictive density:"
     return [
         _table(f"{caption} ensembles, {results.label(results.first)}.", SCORES, ensembles),
         _table(f"{caption} {LABELS['exact_evidence']}.", SCORES, exact),
     ]
-
-
-def methods_table(metrics: Mapping[str, Mapping[str, Any]]) -> str:
-    """Every method on the first training set of each run (its name → metrics), as Markdown."""
-    rows = {words: _rows_of(run, next(iter(run["rows"]))) for words, run in metrics.items()}
-    paper = load_published()["table_3"]["rows"]["outd_anchored"]
-    printed = [str(paper[name]).replace("-", "−") for name in COMPARED]
-    empty = [""] * (len(rows) - 1) * len(COMPARED)
-    return _markdown(rows, COMPARED, [["the paper prints", *printed, *empty]])
-
-
-def cases_table(content: Mapping[str, Any]) -> str:
-    """The main methods on the further training sets of a metrics file, as Markdown."""
-    further = list(content["rows"])[1:]
-    rows = {f"{content['n_train'][case]} cells": _rows_of(content, case) for case in further}
-    return _markdown(rows, ("rmse", "elppd"), [])
-
-
-def _rows_of(content: Mapping[str, Any], case: str) -> dict[str, Row]:
-    return labelled(read_intervals(content["rows"][case] | content["exact"][case]))
-
-
-def _markdown(
-    groups: Mapping[str, Mapping[str, Row]], names: Sequence[str], top: Sequence[Sequence[str]]
-) -> str:
-    """A row per method, a group of columns per run or training set, and rows on top."""
-    titles = ["method", *(f"{group}: {HEADINGS[name][0]}" for group in groups for name in names)]
-    body = [
-        [label, *chain(*(_cells(rows.get(label, {}), names) for rows in groups.values()))]
-        for label in dict.fromkeys(chain(*groups.values()))
-    ]
-    lines = [titles, ["---"] * len(titles), *top, *body]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -96,12 +96,11 @@ def diagnostics(members: bnn.Members, networks: bnn.Pretrained) -> dict[str, flo
     prior = bnn.LowRankGaussian.fit(networks.weights, networks.architecture)
     gradient = bnn.data_gradient(members, members.start)
     penalty = prior.penalty(members.weights, networks.weights[members.numbers])
-    return {
-        "penalty": float(penalty.mean()),  # (K-1) |S⁻¹ Vᵀ (ω - ω0)|² at the end
-        # Parts in span(V): of |∂ data term / ∂ω|² at the start, and of |ω - start|².
+    return {  # of a `WeightRow`
+        "penalty": float(penalty.mean()),
         "gradient_in_span": part_in_span(prior.directions, gradient),
         "step_in_span": part_in_span(prior.directions, members.weights - members.start),
-        "dimension": prior.rank / members.weights.shape[1],  # the part of a random direction
+        "dimension": prior.rank / members.weights.shape[1],
     }
 
 

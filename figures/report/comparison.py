@@ -1,118 +1,133 @@
 """Every figure and table of the paper beside the metrics files of a run."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import getitem
 from typing import Any
 
-from figures.claims import Check, Claim, Item, load_published
+from pydantic import BaseModel
 
-Content = Mapping[str, Any]  # of a table in published.yaml, or of a metrics file
+from figures.beyond.tables import Section
+from figures.claims import Claim, Item, Tolerance, load_published
 
-
-def compare(metrics: Mapping[str, Content]) -> list[Item]:
-    """Every figure and table of the paper beside the metrics files of a run, by notebook."""
-    published = load_published()
-    checks = [
-        check
-        for table, (notebook, checks_of) in TABLES.items()
-        if notebook in metrics
-        for check in checks_of(published[table], metrics[notebook])
-    ]
-    return [_item(each, checks, metrics.get(each["notebook"], {})) for each in published["items"]]
+REPRODUCED, FAILED, NOT_COMPARABLE = "reproduced", "not reproduced", "not comparable"
+NOT_JUDGED = ""  # shown beside the paper's numbers, without a tolerance of its own
 
 
-def _item(entry: Content, checks: Iterable[Check], metrics: Content) -> Item:
-    place, starts = entry["place"], tuple(entry["pictures"])
-    claims = map(Claim.from_json, metrics.get("claims", []))
-    own = {
-        "pictures": {n: t for n, t in metrics.get("figures", {}).items() if n.startswith(starts)},
-        "checks": [check for check in checks if check.place == place],
-        "claims": [claim for claim in claims if claim.about == place],
-        "comparable": metrics.get("paper_size", False),
-    }
-    return Item(**{**entry, **own})
+class Metrics(BaseModel, extra="allow"):
+    """A metrics file; what a notebook does not write is empty."""
+
+    title: str = ""
+    paper_size: bool | None = None  # whether the run has the paper's size; None: not in the paper
+    published_tables: list[str] = []  # designs whose tables are those that the authors published
+    n_train: dict[str, int] = {}  # cells of each training set
+    repeats: int | None = None
+    figures: dict[str, str] = {}  # picture → caption
+    left_out: list[str] = []  # figures of the paper for which the folder has no tables
+    claims: list[Claim] = []
+    section: Section | None = None  # that is no part of the paper
+    provenance: dict[str, Any] = {}
+
+    def number(self, path: str) -> tuple[float, float | None] | None:
+        """The mean and standard deviation at a path of names, if the run has them."""
+        try:
+            value: Any = reduce(getitem, path.split("."), self.model_extra or {})
+        except KeyError:
+            return None
+        match value:
+            case {"mean": mean, "std": std} | {"value": mean, "error": std}:
+                return mean, std
+        return value, None
 
 
-def _row(
-    table: Content, label: str, published: Sequence[float], ours: Sequence[Content],
-    tolerances: Sequence[float | str | None], comparable: bool,
-) -> Iterator[Check]:  # fmt: skip
-    """A check in each column of a table, with our mean and standard deviation."""
-    columns = zip(table["columns"], published, ours, tolerances, strict=True)
-    for column, number, cell, tolerance in columns:
-        yield Check(
-            table["place"], label, column, number, cell["mean"], cell["std"], tolerance, comparable
-        )
+@dataclass(frozen=True)
+class Check:
+    """A number that the paper prints beside ours, which is a mean over repeats."""
+
+    published: float
+    ours: float  # in the same unit
+    deviation: float | None  # standard deviation of ours
+    tolerance: Tolerance
+    comparable: bool  # whether ours was computed at the paper's size
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on the number."""
+        if self.tolerance is None:
+            return NOT_JUDGED
+        if isinstance(self.tolerance, str) or not self.comparable:
+            return NOT_COMPARABLE
+        return REPRODUCED if abs(self.ours - self.published) <= self.tolerance else FAILED
 
 
-def variance_checks(table: Content, metrics: Content) -> Iterator[Check]:
-    """Table 1: variance of the weights, with the published optimiser and with Adam proper."""
-    unit = table["unit"]
-    for prior, row in table["rows"].items():
-        for optimiser, label in table["optimisers"].items():
-            cells = [metrics["table_1"][optimiser][prior][group] for group in table["columns"]]
-            ours = [{"mean": c["value"] / unit, "std": c["error"] / unit} for c in cells]
-            judged = row["tolerance"] if optimiser == "published" else [None] * len(ours)
-            yield from _row(table, f"{row['label']}, {label}", row["variance"], ours, judged,
-                            metrics["paper_size"])  # fmt: skip
+@dataclass(frozen=True)
+class Comparison:
+    """A figure or table of the paper with what a run has about it."""
+
+    item: Item
+    metrics: Metrics  # of the notebook that rebuilds it
+
+    @property
+    def pictures(self) -> dict[str, str]:
+        """File → caption of its pictures."""
+        prefix, captions = self.item.prefix, self.metrics.figures
+        return {f: text for f, text in captions.items() if prefix and f.startswith(prefix)}
+
+    @cached_property
+    def rows(self) -> dict[str, dict[str, Check]]:
+        """Its numbers by label of the row and column, in those rows that the run has."""
+        rows = {}
+        columns, unit, comparable = self.item.columns, self.item.unit, bool(self.metrics.paper_size)
+        for name, row in self.item.rows.items():
+            tolerances = row.tolerances(self.metrics.published_tables)
+            checks = {}
+            for column, printed, tolerance in zip(columns, row.printed, tolerances, strict=True):
+                number = self.metrics.number(self.item.ours.format(row=name, column=column))
+                if number is not None:
+                    ours, std = number[0] / unit, None if number[1] is None else number[1] / unit
+                    checks[column] = Check(printed, ours, std, tolerance, comparable)
+            n_train = self.metrics.n_train.get(name.rpartition("_")[0], row.n_train)
+            rows[row.label_for(n_train)] = checks
+        return {label: checks for label, checks in rows.items() if checks}
+
+    @property
+    def checks(self) -> list[Check]:
+        """The same as a list."""
+        return [check for row in self.rows.values() for check in row.values()]
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims about it."""
+        return [claim for claim in self.metrics.claims if claim.about == self.item.place]
+
+    @property
+    def claim_verdicts(self) -> dict[bool | None, str]:
+        """The verdict on a claim, by whether our numbers bear it out."""
+        if not self.metrics.paper_size:
+            return dict.fromkeys((True, False, None), NOT_COMPARABLE)
+        return {True: REPRODUCED, False: FAILED, None: FAILED}
+
+    @property
+    def verdicts(self) -> list[str]:
+        """Verdicts on the numbers and claims that are judged."""
+        verdicts = [check.verdict for check in self.checks]
+        verdicts += [self.claim_verdicts[claim.holds] for claim in self.claims]
+        return [verdict for verdict in verdicts if verdict != NOT_JUDGED]
+
+    @property
+    def verdict(self) -> str:
+        """Reproduced when everything that could be compared is."""
+        return next((v for v in (FAILED, REPRODUCED) if v in self.verdicts), NOT_COMPARABLE)
+
+    @property
+    def count(self) -> str:
+        """How many of the comparisons are reproduced; empty when there are none."""
+        reproduced, failed = map(self.verdicts.count, (REPRODUCED, FAILED))
+        return f"{reproduced} of {reproduced + failed}" if reproduced + failed else ""
 
 
-def noise_checks(table: Content, metrics: Content) -> Iterator[Check]:
-    """Fig. 10: assumed noise beside the scatter of the replicates, both in % of mid-range."""
-    for design, scatter in metrics["noise_percent"].items():
-        ours = [scatter[name] for name in table["columns"]]
-        yield from _row(table, table["designs"][design], table["percent"], ours,
-                        table["tolerance"], metrics["paper_size"])  # fmt: skip
-
-
-def information_checks(table: Content, metrics: Content) -> Iterator[Check]:
-    """Table 2: mutual information of each input with each output."""
-    tolerances, value = (
-        table["tolerance"][_kind([table["design"]], metrics)],
-        metrics["table_2"]["value"],
-    )
-    for name, published, tolerance in zip(table["rows"], table["nats"], tolerances, strict=True):
-        ours = [{"mean": value[output][name], "std": None} for output in table["columns"]]
-        yield from _row(table, name, published, ours, tolerance, metrics["paper_size"])
-
-
-def score_checks(table: Content, metrics: Content) -> Iterator[Check]:
-    """Table 3: RMSE, miscalibration and ELPPD of each training set and method."""
-    for name, row in table["rows"].items():
-        if name not in metrics["rows"]:
-            continue
-        n_train = metrics["n_train"].get(name.rpartition("_")[0])
-        same_size = metrics["n_test"] == table["n_test"] and n_train == row.get("n_train")
-        sources = row, metrics["rows"][name], row["tolerance"][_kind(row["tables"], metrics)]
-        published, ours, limits = ([each[score] for score in table["columns"]] for each in sources)
-        comparable = metrics["paper_size"] and same_size
-        yield from _row(table, row_label(row, n_train), published, ours, limits, comparable)
-
-
-def improvement_checks(table: Content, metrics: Content) -> Iterator[Check]:
-    """Table 4: relative gain from vanilla to anchored for each output."""
-    kind = _kind(table["tables"], metrics)
-    comparable = metrics["paper_size"] and metrics["n_train"]["outd"] == table["n_train"]
-    for score, row in table["rows"].items():
-        ours = [metrics["improvement"][score][output] for output in table["columns"]]
-        yield from _row(table, row["label"], row["gain"], ours, row["tolerance"][kind], comparable)
-
-
-def row_label(row: Content, n_train: int | None = None) -> str:
-    """Label of a row of Table 3 with its training cells, and the paper's number if it differs."""
-    published = row.get("n_train", 0)
-    ours = published if n_train is None else n_train
-    return row["label"].format(n=ours if ours == published else f"{ours}, paper {published}")
-
-
-def _kind(tables: Iterable[str], metrics: Content) -> str:
-    """Which tolerances apply: those for the published tables, or those for simulated ones."""
-    return "same_tables" if set(tables) <= set(metrics["published_tables"]) else "other"
-
-
-TABLES = {  # entry of published.yaml → notebook with our numbers, and how they are compared
-    "table_1": ("01_prior_study", variance_checks),
-    "fig_10": ("03_materials_data", noise_checks),
-    "table_2": ("03_materials_data", information_checks),
-    "table_3": ("04_materials_surrogate", score_checks),
-    "table_4": ("04_materials_surrogate", improvement_checks),
-}
+def compare(run: Mapping[str, Metrics]) -> list[Comparison]:
+    """Every figure and table of the paper beside the metrics of a run, by notebook."""
+    items = load_published().values()
+    return [Comparison(item, run.get(item.notebook, Metrics())) for item in items]

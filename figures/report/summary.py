@@ -1,31 +1,26 @@
 """Generated tables of the READMEs, from metrics: python -m figures.report.summary --write."""
 
-import argparse
-import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import nbformat
+import typer
 
-from figures.beyond.tables import cases_table, methods_table
-from figures.claims import FAILED, REPRODUCED, Check, Item
+from figures.beyond.tables import COMPARED, HEADINGS, labelled, written
+from figures.claims import Item, load_published
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import BEYOND
-from figures.report.comparison import compare
-from figures.report.page import COLUMNS, with_digits_of
+from figures.report.comparison import FAILED, REPRODUCED, Check, Comparison, Metrics, compare
+from figures.report.page import label, with_digits_of
+from figures.scores import Interval, Scores
 
 README = ROOT / "README.md"
 BNN_README = ROOT / "bnn" / "README.md"
 RUNS = {"full": "our tables", "full-authors": "published tables"}  # folder → computed from
-
-
-def load_run(name: str) -> dict[str, dict[str, Any]]:
-    """Metrics files of a run, by notebook."""
-    paths = sorted((ROOT / "figures" / name).glob("*.json"))
-    return {path.stem: json.loads(path.read_text()) for path in paths}
+Run = Mapping[str, Metrics]  # by notebook
 
 
 def heading(item: Item) -> str:
@@ -40,45 +35,45 @@ def heading(item: Item) -> str:
     return found[1] if found else ""
 
 
-def files_of(item: Item) -> list[str]:
+def files_of(entry: Comparison) -> list[str]:
     """What a figure or table is written to, in the folder of a run."""
-    return list(item.pictures) or [f"{item.notebook}.json"]
+    return list(entry.pictures) or [f"{entry.item.notebook}.json"]
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown."""
-    lines = [f"| {' | '.join(row)} |" for row in [header, *rows]]
-    lines.insert(1, "|---" * len(header) + "|")
-    return "\n".join(lines).replace("|  |", "| |")
+    lines = ["|".join(["", *(f" {cell} " if cell else " " for cell in row), ""])
+             for row in [header, *rows]]  # fmt: skip
+    return "\n".join([lines[0], "|---" * len(header) + "|", *lines[1:]])
 
 
-def map_table(items: Sequence[Item]) -> str:
+def map_table(entries: Sequence[Comparison]) -> str:
     """Figure → notebook cell → file."""
     header = ["", "notebook", "cell", "file in `figures/full`", "verdict"]
     rows = []
-    for item in items:
-        files = ", ".join(f"`{name}`" for name in files_of(item))
-        verdict = ", ".join(filter(None, [item.verdict, item.count]))
+    for entry in entries:
+        item, files = entry.item, ", ".join(f"`{name}`" for name in files_of(entry))
+        verdict = ", ".join(filter(None, [entry.verdict, entry.count]))
         rows.append([item.place, item.notebook[:2], heading(item), files, verdict])
     return markdown(header, rows)
 
 
-def runtime_table(metrics: Mapping[str, Mapping[str, Any]]) -> str:
+def runtime_table(run: Run) -> str:
     """Notebook → command → runtime."""
     command = "`PROFILE=full $(make -s python) -m doit notebook:full:{}`"
-    times = {name: content["provenance"]["wall_time_s"] for name, content in metrics.items()}
+    times = {name: metrics.provenance["wall_time_s"] for name, metrics in run.items()}
     rows = [[name, command.format(name), f"{time:.0f}"] for name, time in times.items()]
     return markdown(["notebook", "command", "wall time [s]"], rows)
 
 
-def score_table(runs: Mapping[str, Sequence[Item]]) -> str:
+def score_table(runs: Mapping[str, Sequence[Comparison]]) -> str:
     """Table 3 of the paper against ours, a column for each run."""
-    tables = [next(item for item in items if item.place == "Table 3") for items in runs.values()]
-    ours, *others = ({(c.row, c.column): c for c in table.checks} for table in tables)
+    ours, *others = (e.rows for run in runs.values() for e in run if e.item.place == "Table 3")
     rows = [
-        [row, COLUMNS[column], with_digits_of(check.published, check.published), _cell(check)]
-        + [_cell(other.get((row, column))) for other in others]
-        for (row, column), check in ours.items()
+        [row, label(column), with_digits_of(check.published, check.published), _cell(check)]
+        + [_cell(other.get(row, {}).get(column)) for other in others]
+        for row, checks in ours.items()
+        for column, check in checks.items()
     ]
     return markdown(["", "score", "paper", *(RUNS[name] for name in runs)], rows)
 
@@ -92,17 +87,57 @@ def _cell(check: Check | None) -> str:
     return text + mark.get(check.verdict, "")
 
 
-def blocks(runs: Mapping[str, Mapping[str, Any]]) -> dict[Path, dict[str, str]]:
+class Methods(Metrics):
+    """The metrics of notebook 05, with scores by training set and method."""
+
+    rows: dict[str, dict[str, Scores[Interval]]]
+    exact: dict[str, dict[str, Scores[float]]]  # in closed form
+
+    def labelled(self, case: str) -> dict[str, Scores]:
+        """Scores on a training set by label of the method."""
+        return labelled({**self.rows[case], **self.exact[case]})
+
+
+def methods_table(runs: Mapping[str, Methods]) -> str:
+    """Every method on the first training set of each run."""
+    groups = {words: run.labelled(next(iter(run.rows))) for words, run in runs.items()}
+    printed = load_published()["Table 3"].rows["outd_anchored"].printed
+    numbers = [f"{number:g}".replace("-", "−") for number in printed]
+    empty = [""] * (len(groups) - 1) * len(COMPARED)
+    return _grouped(groups, COMPARED, ["the paper prints", *numbers, *empty])
+
+
+def cases_table(run: Methods) -> str:
+    """The main methods on the further training sets of a run."""
+    _, *further = run.rows
+    groups = {f"{run.n_train[case]} cells": run.labelled(case) for case in further}
+    return _grouped(groups, ("rmse", "elppd"))
+
+
+def _grouped(
+    groups: Mapping[str, Mapping[str, Scores]], names: Sequence[str], *top: Sequence[str]
+) -> str:
+    """A row for each method below rows on top, a group of columns for each run or training set."""
+    header = ["method", *(f"{group}: {HEADINGS[name][0]}" for group in groups for name in names)]
+    body = [
+        [method, *(written(rows.get(method), name) for rows in groups.values() for name in names)]
+        for method in dict.fromkeys(chain(*groups.values()))
+    ]
+    return markdown(header, [*top, *body])
+
+
+def blocks(runs: Mapping[str, Run]) -> dict[Path, dict[str, str]]:
     """README → name of each generated block in it → its text, from the metrics of the runs."""
-    items = {name: compare(metrics) for name, metrics in runs.items()}
-    beyond = {words: runs[name][BEYOND] for name, words in reversed(RUNS.items())}
+    entries = {name: compare(run) for name, run in runs.items()}
+    ours, theirs = (Methods.model_validate(dict(runs[name][BEYOND])) for name in RUNS)
+    methods = {RUNS["full-authors"]: theirs, RUNS["full"]: ours}
     return {
         README: {
-            "scores": score_table(items),
-            "map": map_table(items["full"]),
+            "scores": score_table(entries),
+            "map": map_table(entries["full"]),
             "runtime": runtime_table(runs["full"]),
         },
-        BNN_README: {"methods": methods_table(beyond), "cases": cases_table(runs["full"][BEYOND])},
+        BNN_README: {"methods": methods_table(methods), "cases": cases_table(ours)},
     }
 
 
@@ -116,22 +151,20 @@ def filled(text: str, current: Mapping[str, str]) -> str:
     return text
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Command line; returns 1 when a README is out of date and is not to be written."""
-    parser = argparse.ArgumentParser(prog="python -m figures.report.summary")
-    parser.add_argument("--write", action="store_true", help="bring the READMEs up to date")
-    options = parser.parse_args(arguments)
-    status = 0
-    for path, current in blocks({name: load_run(name) for name in RUNS}).items():
+def main(write: bool = False) -> None:
+    """Check the tables of the READMEs, or bring them up to date."""
+    runs = {name: {
+        path.stem: Metrics.model_validate_json(path.read_bytes())
+        for path in sorted((ROOT / "figures" / name).glob("*.json"))
+    } for name in RUNS}  # fmt: skip
+    for path, current in blocks(runs).items():
         text = path.read_text()
-        if options.write:
+        if write:
             path.write_text(filled(text, current))
         elif filled(text, current) != text:
             remedy = "python -m figures.report.summary --write"
-            print(f"error: {path.relative_to(ROOT)} is out of date: {remedy}", file=sys.stderr)
-            status = 1
-    return status
+            sys.exit(f"error: {path.relative_to(ROOT)} is out of date: {remedy}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

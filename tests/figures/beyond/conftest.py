@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from figures.beyond.example_1d import distances, run_example
-from figures.beyond.methods import run_repeats, run_spans
+from figures.beyond.methods import run_cases, run_spans
 from figures.beyond.priors import relevance
-from figures.beyond.problems import exact_rows, load_problems
+from figures.beyond.problems import load_problems
 from figures.beyond.tables import Results
 from figures.pipeline.settings import Beyond
 from figures.scores import Interval, over_repeats
@@ -40,22 +40,24 @@ def problems(tables, settings):
 
 @pytest.fixture(scope="session")
 def repeats(problems, settings):
-    return run_repeats(problems, settings, seed=1)
+    return run_cases(problems, settings, seed=1)
 
 
 @pytest.fixture(scope="session")
 def results(problems, repeats, settings):
     """What the notebook puts together, without noise: the folder has no replicates."""
-    example = over_repeats(distances([run_example(1.0, settings, seed=1)]))
     return Results(
-        cases={case: over_repeats(rows) for case, rows in repeats.items()},
-        exact=exact_rows(problems),
-        spans=over_repeats(run_spans(problems["outd"], settings, seed=1)),
-        example={"L = 1": example},
+        cases=over_repeats(repeats),
+        exact={case: problem.exact for case, problem in problems.items()},
+        spans=run_spans(problems["outd"], settings, seed=1),
+        example=distances([run_example(settings, seed=1)]),
         relevance={"outd": relevance(problems["outd"].evidence, "θ·vf")},
         noise={},
         exact_noise={},
-        sizes={"repeats": 2, "n_members": 3, "n_test": 6, "n_train": {"outd": 10}},
+        repeats=2,
+        n_members=3,
+        n_test=6,
+        n_train={"outd": 10},
     )
 
 
@@ -68,11 +70,10 @@ def changed(results):
         cases, exact = dict(results.cases["outd"]), dict(results.exact["outd"])
         for method, scores in rows.items():
             values = {score: Interval(tuple(each)) for score, each in scores.items()}
-            cases[method] = {**cases[method], **values}
-        exact["exact_evidence"] = exact["exact_evidence"] | {"elppd": exact_elppd}
-        sizes = sizes or results.sizes
+            cases[method] = dataclasses.replace(cases[method], **values)
+        exact["exact_evidence"] = dataclasses.replace(exact["exact_evidence"], elppd=exact_elppd)
         return dataclasses.replace(
-            results, cases={"outd": cases}, exact={"outd": exact}, sizes=sizes
+            results, cases={"outd": cases}, exact={"outd": exact}, **(sizes or {})
         )
 
     return change

@@ -18,7 +18,7 @@ def test_words_follow_the_numbers(changed):
 
 def test_targets_are_judged_at_their_sizes_only(results, changed):
     assert not any("≤" in claim.claim for claim in claims(results))
-    sizes = {"repeats": 2, "n_members": 30, "n_test": 50, "n_train": {"outd": 50}}
+    sizes = {"n_members": 30, "n_test": 50, "n_train": {"outd": 50}}
     for miscalibration, expected in ((0.07, True), (0.09, False)):
         scores = {"rmse": [0.12], "miscalibration": [miscalibration], "elppd": [160.0]}
         sized = changed(sizes=sizes, function_evidence=scores)

@@ -7,15 +7,9 @@ import pytest
 
 import fe_data
 from bnn import ExactPosterior
-from figures.beyond.priors import (
-    correlation,
-    relevance,
-    replicate_noise,
-    subset_counts,
-)
-from figures.beyond.problems import Problem, exact_rows
+from figures.beyond.priors import correlation, relevance, replicate_noise, subset_counts
+from figures.beyond.problems import Problem
 from figures.beyond.scores import exact_scores
-from figures.beyond.weights import Data
 from figures.materials.problem import fit_theta, functional_prior, load_samples, noise_std
 from figures.pipeline.paths import REPLICATES
 
@@ -26,8 +20,8 @@ TABLES = Path(fe_data.__file__).parent / "datasets"
 def problem():
     """The out-of-distribution problem of the paper on the shipped tables."""
     train_set, test_set = (load_samples(TABLES, d) for d in ("train_beta", "test_uniform"))
-    data = Data(train_set.X, train_set.y, noise_std())
-    return Problem(data, test_set, functional_prior(fit_theta(train_set)))
+    prior = functional_prior(fit_theta(train_set))
+    return Problem(train_set.X, train_set.y, noise_std(), test_set, prior)
 
 
 def test_the_papers_form_of_the_mean_has_the_largest_evidence(problem):
@@ -53,8 +47,7 @@ def test_the_prior_by_evidence_predicts_better_than_the_papers(problem):
     """More evidence on the training cells, and a smaller error on test cells it never saw."""
     evidence = problem.log_evidence
     assert evidence[problem.mean] > evidence["paper"] + 20
-    scores = exact_rows({"outd": problem})["outd"]
-    assert scores["exact_evidence"]["rmse"] < 0.7 * scores["exact"]["rmse"]
+    assert problem.exact["exact_evidence"].rmse < 0.7 * problem.exact["exact"].rmse
 
 
 def test_noise_of_replicates(problem):
@@ -68,8 +61,8 @@ def test_noise_of_replicates(problem):
     assert table[0, 4] > 0.5  # b and p_σ
     densities = []
     for noise in (np.diag(np.diag(covariance)), covariance):
-        posterior = ExactPosterior(problem.paper, noise=noise).fit(problem.data.X, problem.data.y)
-        densities.append(exact_scores(posterior, problem.test.X, problem.test.y)["elppd"])
+        posterior = ExactPosterior(problem.paper, noise=noise).fit(problem.X, problem.y)
+        densities.append(exact_scores(posterior, problem.test.X, problem.test.y).elppd)
     assert densities[1] > densities[0] + 10
 
 

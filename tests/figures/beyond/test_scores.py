@@ -6,8 +6,8 @@ import pytest
 from bnn import RBF, ExactPosterior, GaussianProcessPrior
 from figures.beyond.scores import (
     SCORES,
-    differences,
-    distance_to,
+    Distance,
+    Row,
     exact_scores,
     scores,
 )
@@ -30,7 +30,7 @@ def test_scores_are_those_of_the_published_table():
     samples = observed + 0.1 * RNG.standard_normal((30, 20, 5))
     found, published = scores(samples, observed, NOISE), Prediction(samples, observed).scores()
     for name in ("rmse", "miscalibration", "elppd"):
-        assert found[name] == pytest.approx(getattr(published, name))
+        assert getattr(found, name) == pytest.approx(getattr(published, name))
 
 
 def test_many_draws_score_as_the_closed_form():
@@ -40,28 +40,26 @@ def test_many_draws_score_as_the_closed_form():
     y = exact.sample(X, 1, 5)[0] + NOISE * RNG.standard_normal((8, 5))
     limit = exact_scores(exact, X, y)
     found = scores(exact.sample(X, 4000, 1), y, NOISE)
-    assert set(found) == set(limit) == set(SCORES)
-    assert found["rmse"] == pytest.approx(limit["rmse"], abs=0.01)
-    assert found["crps"] == pytest.approx(limit["crps"], rel=0.03)
-    assert found["elppd"] == pytest.approx(limit["elppd"], abs=1.0)
+    assert found.rmse == pytest.approx(limit.rmse, abs=0.01)
+    assert found.crps == pytest.approx(limit.crps, rel=0.03)
+    assert found.elppd == pytest.approx(limit.elppd, abs=1.0)
 
 
 def test_distance_of_known_moments():
     exact = np.zeros((6, 2)), np.ones((6, 2))
     draws = RNG.standard_normal((20000, 6, 2))
-    assert distance_to(exact, draws)["mean"] < 0.02
-    assert distance_to(exact, draws)["std"] < 0.02
-    away = distance_to(exact, 3.0 * draws + 1.0)
-    assert away["mean"] == pytest.approx(1.0, abs=0.05)
-    assert away["std"] == pytest.approx(2.0, abs=0.05)
+    near, far = Distance.of(draws, *exact), Distance.of(3.0 * draws + 1.0, *exact)
+    assert max(near.mean, near.std) < 0.02
+    assert far.mean == pytest.approx(1.0, abs=0.05)
+    assert far.std == pytest.approx(2.0, abs=0.05)
 
 
 def test_differences_are_paired_with_one_method():
     rows = {
-        name: {score: Interval((k, 2.0 * k)) for score in SCORES}
+        name: Row(**{score: Interval((k, 2.0 * k)) for score in SCORES})
         for name, k in (("a", 1), ("b", 3))
     }
-    assert differences(rows, "a") == {"b": {score: Interval((2, 4.0)) for score in SCORES}}
+    assert rows["b"] - rows["a"] == Row(**{score: Interval((2, 4.0)) for score in SCORES})
 
 
 def test_members_that_agree_on_a_bound_are_infinitely_sure():
@@ -74,5 +72,5 @@ def test_members_that_agree_on_a_bound_are_infinitely_sure():
         truth,
         NOISE,
     )
-    assert found["miscalibration"] == pytest.approx(narrow["miscalibration"], abs=1e-12)
-    assert all(np.isfinite(list(found.values())))
+    assert found.miscalibration == pytest.approx(narrow.miscalibration, abs=1e-12)
+    assert all(np.isfinite([getattr(found, name) for name in SCORES]))
