@@ -66,5 +66,5 @@ def main(cells: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Print the statistics of arrangements.")
-    parser.add_argument("cells", type=int, nargs="?", default=0, help="RVEs to simulate in each row")
+    parser.add_argument("cells", type=int, nargs="?", default=0, help="RVEs to solve in each row")
     main(parser.parse_args().cells)
