@@ -49,6 +49,15 @@ def test_every_tolerance_is_argued_for():
     assert all(lines[i - 1].startswith("  #") for i in numbers)
 
 
+def test_every_printed_number_has_a_tolerance_but_those_beside_adam_proper():
+    for place, item in PUBLISHED.items():
+        for name, row in item.rows.items():
+            assert len(row.printed) == len(item.columns), place
+            assert (row.tolerance is None) == name.startswith("proper."), place
+            for tolerances in filter(None, (row.tolerance, row.same_tables)):
+                assert len(tolerances) == len(item.columns), place
+
+
 @pytest.mark.parametrize("place", PUBLISHED)
 def test_the_full_run_has_every_figure_and_table(ours, place):
     entry = ours[place]
