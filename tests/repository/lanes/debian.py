@@ -15,6 +15,7 @@ mirror whose index has expired (after a week for sid); signatures are checked al
 
 import argparse
 import ast
+import functools
 import hashlib
 import os
 import re
@@ -243,6 +244,7 @@ def pip_settings(listing: str) -> dict[str, str]:
     return {f"PIP_{k.upper().replace('-', '_')}": str(ast.literal_eval(v)) for k, v in found}
 
 
+@functools.cache
 def passed_on() -> dict[str, str]:
     """Variables that fetching packages needs here: pip's settings, proxies, certificates."""
     listing = subprocess.run(
