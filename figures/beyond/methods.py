@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from bnn import GaussianProcessPrior, Pretrained
+from bnn.function_priors.samplers import FunctionalPrior
 from figures.beyond import weights
 from figures.beyond.problems import Problem
 from figures.beyond.scores import Row, WeightRow
@@ -18,6 +19,7 @@ FUNCTION_LABELS = {
     "function": "functional anchoring, paper's prior",
     "sampled": "exact posterior sampled, paper's prior",
     "function_evidence": "functional anchoring, prior by evidence",
+    "function_average": "functional anchoring, prior by evidence, averaged",
     "sampled_evidence": "exact posterior sampled, prior by evidence",
     "sampled_average": "exact posterior sampled, prior by evidence, averaged",
 }
@@ -43,7 +45,7 @@ class Repeat:
         count, epochs = count or self.settings.n_pretrained, self.settings.pretrain_epochs
         return pretrained(prior, PAPER, self.settings, self.seed, count=count, epochs=epochs)
 
-    def for_functions(self, prior: GaussianProcessPrior, network: dict = SMOOTH) -> Pretrained:
+    def for_functions(self, prior: FunctionalPrior, network: dict = SMOOTH) -> Pretrained:
         """Networks pre-trained to a prior, to be anchored in function space."""
         count, epochs = self.settings.n_members, self.settings.function_pretrain_epochs
         return pretrained(prior, network, self.settings, self.seed, count=count, epochs=epochs)
@@ -65,9 +67,10 @@ class Repeat:
         seconds = time.perf_counter() - started
         return replace(problem.row(members.sample(problem.test.X), exact), seconds=seconds)
 
-    def by_evidence(self, problem: Problem) -> Row[float]:
-        """Functional anchoring with the prior by evidence."""
-        return self.in_functions(self.for_functions(problem.evidence), problem, "exact_evidence")
+    def by_evidence(self, problem: Problem, exact: str = "exact_evidence") -> Row[float]:
+        """Functional anchoring with the prior of an exact posterior, the one by evidence."""
+        prior = problem.posteriors[exact].prior_
+        return self.in_functions(self.for_functions(prior), problem, exact)
 
     def on_cases(self, problems: Problems, small: bool = True) -> dict[str, Rows]:
         """Every method from one pre-training for each prior: training set → method."""
@@ -84,6 +87,8 @@ class Repeat:
             anchored = self.in_functions(smooth, problem, "exact")
             rows["function"] = replace(anchored, pretrain_seconds=seconds)
             rows["function_evidence"] = self.by_evidence(problem)
+            if case == first:
+                rows["function_average"] = self.by_evidence(problem, "exact_average")
             for exact, posterior in problem.posteriors.items():
                 # What an ensemble of this size can reach.
                 draws = posterior.sample(problem.test.X, self.settings.n_members, self.seed)

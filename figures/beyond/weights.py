@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import bnn
+from bnn.function_priors.samplers import FunctionalPrior
 from figures.pipeline.settings import Beyond
 
 # The paper's network, and a smooth one that follows realisations of a prior more closely.
@@ -51,7 +52,7 @@ class Data:
 
 
 def pretrained(
-    prior: bnn.GaussianProcessPrior, network: dict[str, Any], settings: Beyond, seed: int,
+    prior: FunctionalPrior, network: dict[str, Any], settings: Beyond, seed: int,
     *, count: int, epochs: int, n_features: int = 4,
 ) -> bnn.Pretrained:  # fmt: skip
     """Networks pre-trained to a functional prior (Algorithm 3)."""
