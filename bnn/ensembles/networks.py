@@ -126,14 +126,7 @@ class Members(Networks):
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Join members that were trained one by one, each to points of its own (n, n_in).
-
-        Args:
-            parts: Of one member each.
-
-        Returns:
-            All of them.
-        """
+        """Return the members of parts with one member each, and points (n, n_in) of their own."""
         longest, own = max(len(part.losses) for part in parts), {}
         for name in ("weights", "targets", "epochs", "start", "anchors", "penalties"):
             own[name] = np.concatenate([getattr(part, name) for part in parts])

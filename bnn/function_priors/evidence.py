@@ -98,7 +98,8 @@ def fit_prior(
         points, weights = best[None], np.ones(1)
         if estimate == "average":
             points, weights = _cubature(density, best, random_state)
-        outputs.append(([_kernel(eta, linear) for eta in points], weights))
+        rbfs = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
+        outputs.append((rbfs if linear is None else [rbf + linear for rbf in rbfs], weights))
     kernels, shares = zip(*outputs, strict=True)
     mean = LinearMean(np.zeros((y.shape[1], X.shape[1])), means) if means.any() else 0.0
     priors = [GaussianProcessPrior(mean, each, len(each)) for each in zip(*kernels, strict=True)]
@@ -197,13 +198,7 @@ def _cubature(density: HyperparameterDensity, best: Array, seed: int | None) -> 
     return points, weights / weights.sum()
 
 
-def _kernel(eta: Array, linear: Linear | None) -> sk.Kernel:
-    """Return the RBF kernel of η, plus the kernel of the mean."""
-    rbf = RBF(float(np.exp(eta[0])), tuple(np.exp(eta[1:])))
-    return rbf if linear is None else rbf + linear
-
-
-def lengthscales(prior: GaussianProcessPrior) -> Array:
+def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:
     """Return the length scales L of a prior from fit_prior.
 
     Args:
@@ -213,8 +208,10 @@ def lengthscales(prior: GaussianProcessPrior) -> Array:
         L, (n_out, n_in).
 
     Raises:
-        ValueError: If a kernel is of another kind.
+        ValueError: If the prior or a kernel is of another kind.
     """
+    if isinstance(prior, MixturePrior):
+        raise ValueError('prior is a MixturePrior: must be one of estimate="maximum"')
     found = [kernel.k1 if isinstance(kernel, sk.Sum) else kernel for kernel in prior.kernels]
     if not all(isinstance(rbf, RBF) for rbf in found):
         raise ValueError(f"kernel = {prior.kernel}: must be an RBF, or its sum with a Linear")

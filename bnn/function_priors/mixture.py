@@ -32,7 +32,7 @@ class MixturePrior:
     weights: ArrayLike
 
     def __post_init__(self) -> None:
-        S, n_out = len(self.components), self.first.n_outputs
+        S, n_out = len(self.components), self.components[0].n_outputs
         if np.shape(self.weights) not in {(S,), (S, n_out)}:
             shape = np.shape(self.weights)
             raise ValueError(f"weights have shape {shape}: must be ({S},) or ({S}, {n_out})")
@@ -45,14 +45,9 @@ class MixturePrior:
                 raise ValueError(f"components: must not differ in {name}")
 
     @property
-    def first(self) -> GaussianProcessPrior:
-        """The first component."""
-        return self.components[0]
-
-    @property
     def n_outputs(self) -> int:
         """Number of outputs."""
-        return self.first.n_outputs
+        return self.components[0].n_outputs
 
     @property
     def shares(self) -> Array:
@@ -63,7 +58,7 @@ class MixturePrior:
     def combination(self, numbers: Ints) -> GaussianProcessPrior:
         """Return the prior whose output j is that of component numbers[j]."""
         kernels = [self.components[s].kernels[j] for j, s in enumerate(numbers)]
-        return replace(self.first, kernel=kernels)
+        return replace(self.components[0], kernel=kernels)
 
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
         """Draw realisations, which are shared out among the components.

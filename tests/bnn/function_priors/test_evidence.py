@@ -111,6 +111,13 @@ def test_unknown_mean_features_are_refused():
         fit_prior(X, Y, NOISE, mean_features=[3])
 
 
+def test_a_mixture_has_no_length_scales_of_its_own():
+    with pytest.raises(ValueError, match='must be one of estimate="maximum"'):
+        lengthscales(fit_prior(X[:6], Y[:6], NOISE))
+    with pytest.raises(ValueError, match="estimate = 'best': must be one of average, maximum"):
+        fit_prior(X, Y, NOISE, estimate="best")
+
+
 def test_density_of_hyperparameters_and_its_gradient():
     """The normal density written out, and differences of it."""
     fixed = NOISE**2 * np.eye(80) + 0.5
