@@ -126,7 +126,14 @@ class Members(Networks):
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return the members of parts with one member each, and points (n, n_in) of their own."""
+        """Put members together that were trained apart.
+
+        Args:
+            parts: One member each, with points (n, n_in) of its own.
+
+        Returns:
+            All members.
+        """
         longest, own = max(len(part.losses) for part in parts), {}
         for name in ("weights", "targets", "epochs", "start", "anchors", "penalties"):
             own[name] = np.concatenate([getattr(part, name) for part in parts])

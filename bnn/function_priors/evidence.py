@@ -131,13 +131,21 @@ def _linear(
 
 @dataclass(frozen=True)
 class HyperparameterDensity:
-    """log p(y | X, η) + log p(η), but for a constant, of η = log (k0, L_1 .. L_n)."""
+    """log p(y | X, η) + log p(η), but for a constant, of η = log (k0, L_1 .. L_n).
+
+    Attributes:
+        X: Training inputs, (N, n).
+        y: Training outputs, (N,).
+        fixed: Covariance of the noise and of the mean's coefficients, (N, N).
+        centre: Mean of η, (n + 1,).
+        precision: Of each entry of η, (n + 1,); zeros leave the evidence alone.
+    """
 
     X: Array
-    y: Array  # (N,)
-    fixed: Array  # covariance of the noise and of the mean's coefficients, (N, N)
-    centre: Array  # mean of η
-    precision: Array  # of each entry of η; zeros leave the evidence alone
+    y: Array
+    fixed: Array
+    centre: Array
+    precision: Array
 
     def __call__(self, eta: Array) -> tuple[float, Array]:
         """Return the value and its gradient, (n + 1,)."""

@@ -56,7 +56,14 @@ class MixturePrior:
         return np.broadcast_to(weights, (len(weights), self.n_outputs))
 
     def combination(self, numbers: Ints) -> GaussianProcessPrior:
-        """Return the prior whose output j is that of component numbers[j]."""
+        """Choose a component for each output.
+
+        Args:
+            numbers: Component of each output, (n_out,).
+
+        Returns:
+            The prior whose output j is that of component numbers[j].
+        """
         kernels = [self.components[s].kernels[j] for j, s in enumerate(numbers)]
         return replace(self.components[0], kernel=kernels)
 
