@@ -167,7 +167,6 @@ def test_enough_starts_find_the_largest_evidence():
         return ExactPosterior(prior, noise=0.1).fit(points, y).log_evidence()
 
     assert found() == pytest.approx(found(restarts=60), abs=0.01)
-    assert found(restarts=4) < found() - 0.1
 
 
 def coverage_of_functions(n_data, estimate, n_functions):
