@@ -91,13 +91,6 @@ class NoisyData:
         """Return G by blocks, (B, m, p), for the arranged blocks of C Hᵀ (B, m, p)."""
         return self.solve(cross.swapaxes(1, 2)).swapaxes(1, 2)
 
-    def log_density(self, residual: Array) -> float:
-        """Return log N(ỹ - H m; 0, H C Hᵀ + Σ_noise) of a residual ỹ - H m (N, n_out)."""
-        blocks = output_vectors(residual[None]).reshape(len(self._factors), -1, 1)
-        quadratic = np.sum(blocks * self.solve(blocks))
-        log_determinant = 2.0 * sum(np.log(np.diag(factor)).sum() for factor, _ in self._factors)
-        return float(-0.5 * (quadratic + log_determinant + residual.size * np.log(2.0 * np.pi)))
-
 
 @dataclass(frozen=True)
 class Conditioning:
@@ -146,33 +139,42 @@ class ProcessPosterior:
         self.prior, self.X, self.noise, self.axes = prior, X, noise, np.eye(len(noise))
         residual, alike, variances = y - prior.mean_values(X), prior.alike, np.diag(noise)
         diagonal = np.array_equal(noise, np.diag(variances))
-        if not diagonal and any(alike):
-            self.coupled: NoisyData | None = NoisyData(prior.covariances(X, X), noise)
-            self._solved = self.coupled.solve(residual.T.reshape(1, -1, 1)).reshape(-1, len(X)).T
-            self.log_evidences = np.array([self.coupled.log_density(residual)])
-            return
-        self.coupled = None
-        if not diagonal:
+        self.coupled = not diagonal and any(alike)
+        if not diagonal and not self.coupled:
             variances, self.axes = np.linalg.eigh(noise)
-            residual = residual @ self.axes
-        self._sources = list(zip(alike, variances.tolist(), strict=True))
+        # Columns of y U with the sources of their covariance; one column where all are coupled.
+        columns = (residual @ self.axes).T.reshape(1 if self.coupled else len(noise), -1)
+        self._sources = list(zip(alike, variances.tolist(), strict=True))[: len(columns)]
         self._roots = {source: self._root(*source) for source in dict.fromkeys(self._sources)}
         roots = [self._roots[source] for source in self._sources]
-        pairs = zip(roots, residual.T, strict=True)
-        self._solved = np.column_stack([cho_solve((root, True), r) for root, r in pairs])
+        solved = np.array([cho_solve((R, True), v) for R, v in zip(roots, columns, strict=True)])
+        self._solved = solved.reshape(residual.shape[::-1]).T
         log_determinants = [2.0 * np.log(np.diag(root)).sum() for root in roots]
-        quadratic = np.sum(residual * self._solved, axis=0)
-        # log p(y | X) of each column of y U, or of all outputs together where they are coupled.
-        self.log_evidences = -0.5 * (quadratic + log_determinants + len(X) * np.log(2.0 * np.pi))
+        quadratic = np.sum(columns * solved, axis=1)
+        # log p(y | X) of each column.
+        self.log_evidences = -0.5 * (
+            quadratic + log_determinants + columns.shape[1] * np.log(2.0 * np.pi)
+        )
 
     def _root(self, output: int, variance: float) -> Array:
         """Return the Cholesky factor of K + variance I in the memory of K, which is symmetric."""
+        if self.coupled:
+            noise = np.kron(self.noise, np.eye(len(self.X)))
+            whole: Array = cholesky(self._prior_covariance(self.X, self.X, 0) + noise, lower=True)
+            return whole
         matrix = np.empty((len(self.X), len(self.X)), order="F")
         for part in gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)):
             matrix[:, part] = self.prior.covariance(self.X, self.X[part], output)
         matrix[np.diag_indices(len(self.X))] += variance
         root: Array = cholesky(matrix, lower=True, overwrite_a=True)
         return root
+
+    def _prior_covariance(self, A: Array, B: Array, output: int) -> Array:
+        """Return the kernel of a column of y U, or that of all outputs if these are coupled."""
+        if not self.coupled:
+            return self.prior.covariance(A, B, output)
+        whole: Array = block_diag(*self.prior.covariances(A, B))
+        return whole
 
     def batches(self, n: int) -> list[slice]:
         """Split n points into as many at a time as bounded memory allows."""
@@ -198,9 +200,6 @@ class ProcessPosterior:
 
     def joint(self, X: Array) -> Array:
         """Return the blocks of S at X, (B, m, m): of f U, or one of all outputs, if coupled."""
-        if self.coupled:
-            cross, own = self.prior.covariances(X, self.X), self.prior.covariances(X, X)
-            return Conditioning.given(self.coupled, cross, own).covariance
         return self._reduced(X, joint=True)
 
     def joint_covariance(self, X: Array) -> Array:
@@ -243,10 +242,10 @@ class ProcessPosterior:
         """Return the posterior covariances of each column of f U, or only their diagonals."""
         found = {}
         for source, root in self._roots.items():
-            cross = self.prior.covariance(X, self.X, source[0])
+            cross = self._prior_covariance(X, self.X, source[0])
             whitened = solve_triangular(root, cross.T, lower=True, check_finite=False)
             if joint:
-                found[source] = self.prior.covariance(X, X, source[0]) - whitened.T @ whitened
+                found[source] = self._prior_covariance(X, X, source[0]) - whitened.T @ whitened
                 continue
             parts = [X[part] for part in gen_batches(len(X), POINTS)]
             own = [np.diag(self.prior.covariance(part, part, source[0])) for part in parts]
