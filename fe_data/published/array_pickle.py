@@ -27,7 +27,7 @@ def load_arrays(path: Path) -> Any:
         raise UnsafePickle(f"{path} has {size} bytes: at most {MAX_BYTES} are read")
     data = path.read_bytes()
     try:
-        return _plain(_Reader(io.BytesIO(data), encoding="latin-1").load())
+        return _plain(_Reader(io.BytesIO(data)).load())
     except UnsafePickle as error:
         raise UnsafePickle(f"{path}: {error}") from None
     except Exception as error:  # a damaged file may make the reader fail in any way
@@ -61,8 +61,7 @@ class _Array:
         data, kind, shape, order = (
             (*self.parts[::-1], (), "C") if len(self.parts) == 2 else self.parts
         )
-        content = data.encode("latin-1") if isinstance(data, str) else data  # Python 2 has texts
-        return np.frombuffer(content, kind.dtype).reshape(shape, order=order)
+        return np.frombuffer(data, kind.dtype).reshape(shape, order=order)
 
 
 _NAMES = {

@@ -1,7 +1,5 @@
-"""Convert published tables in .pkl files to CSV: find inputs and outputs, put them in our units."""
+"""Convert the published tables, dictionaries of inputs and outputs in .pkl files, to CSV."""
 
-import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +10,11 @@ from fe_data.dataset import record
 from fe_data.dataset.design import NAMED_DESIGNS
 from fe_data.dataset.table import format_value
 from fe_data.published.array_pickle import load_arrays
-from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, OUTPUT_NAMES
+from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, Inputs
 
 COLUMNS = (*INPUT_NAMES, *OUTPUT_NAMES)
-N_INPUTS, N_OUTPUTS = len(INPUT_NAMES), len(OUTPUT_NAMES)
+KEYS = "with the keys inpts and outpts, or groups_inputs and groups_outputs,"
 MAX_PARTS = 4  # of a container, in a message
-INPUT_KEYS = ("x", "inputs", "input", "features", "inpts", "groups_inputs")
-OUTPUT_KEYS = ("y", "outputs", "output", "targets", "labels", "outpts", "groups_outputs")
-# What a column may hold: the input box, with room for rounding, and any sensible composite.
-RANGES = {name: (0.98 * low, 1.02 * high) for name, (low, high) in INPUT_BOUNDS.items()} | {
-    "b_eff_MPa": (50.0, 5000.0),
-    "c_eff": (0.02, 1.0),
-    "E_eff_GPa": (10.0, 2000.0),
-    "nu_eff": (0.05, 0.5),
-    "p_sigma": (0.0, 1.0),
-}
-UNIT = re.compile("_[GM]Pa$")  # in the names of our columns
-# Factors from the unit in a file to ours.
-UNITS = {
-    "_GPa": {"GPa": 1.0, "MPa": 1e-3, "Pa": 1e-9},
-    "_MPa": {"MPa": 1.0, "GPa": 1e3, "Pa": 1e-6},
-    "": {"1": 1.0, "%": 0.01},
-}
-
-
 # How the published file of each design is called, and what the notebooks do without its table.
 PUBLISHED = {
     "test_uniform": ("testing_random", "no notebook on the composite can run"),
@@ -82,12 +61,15 @@ def design_of(name: str, n_groups: int) -> str | None:
 
 
 def read_groups(path: Path) -> list[Floats]:
-    """Inputs and outputs (rows, 9) of each group in a .pkl file, in our units."""
+    """Inputs and outputs (rows, 9) of each group in a .pkl file of one of the published layouts."""
     content = load_arrays(path)
     try:
-        groups = find_groups(content)
-        ends = np.cumsum([len(group) for group in groups])[:-1]
-        return np.split(to_our_units(np.vstack(groups)), ends)
+        match content:
+            case {"inpts": x, "outpts": y}:
+                return [_join(x, y)]
+            case {"groups_inputs": [*xs], "groups_outputs": [*ys]} if len(xs) == len(ys) > 0:
+                return [_join(x, y) for x, y in zip(xs, ys, strict=True)]
+        raise ValueError(f"no table {KEYS} in {describe(content)}")
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -101,24 +83,6 @@ def write_csv(groups: list[Floats], target: Path) -> int:
     text = "".join(",".join(map(format_value, row)) + "\n" for row in rows)
     record.write_atomic(target, text.encode())
     return len(rows) - 1
-
-
-# Known layouts: an array (n, 9) or (groups, replicates, 9); a pair, or a dictionary, of inputs
-# (n, 4) and outputs (n, 5) or (groups, replicates, 5); a dictionary of columns; a list or
-# dictionary with one of these per group.
-def find_groups(content: Any) -> list[Floats]:
-    """Inputs and outputs (rows, 9) of each group, in the units of the file."""
-    groups = _groups(content)
-    if groups is None:
-        raise ValueError(f"no table of 4 inputs and 5 outputs in {describe(content)}")
-    if not all(np.all(np.isfinite(group)) for group in groups):
-        raise ValueError("the table holds values that are not finite")
-    return groups
-
-
-def to_our_units(values: Floats) -> Floats:
-    """Convert columns (n, 9) to the units of COLUMNS, told by the magnitude of their values."""
-    return np.column_stack(list(map(_to_our_unit, COLUMNS, values.T)))
 
 
 def describe(content: Any, depth: int = 2) -> str:
@@ -135,84 +99,13 @@ def describe(content: Any, depth: int = 2) -> str:
     return f"{text} ({', '.join(parts[:MAX_PARTS])})" if parts and depth else text
 
 
-def _to_our_unit(name: str, column: Floats) -> Floats:
-    units = UNITS["".join(UNIT.findall(name))]
-    low, high = RANGES[name]
-    for factor in units.values():
-        scaled = column * factor  # a factor of exactly 1 keeps the published bits
-        if np.all((scaled >= low) & (scaled <= high)):
-            return scaled
-    raise ValueError(
-        f"{name}: values from {column.min():.6g} to {column.max():.6g} are outside "
-        f"[{low:g}, {high:g}] in every unit known ({', '.join(units)})"
-    )
-
-
-def _groups(content: Any) -> list[Floats] | None:
-    """Tables (rows, 9) of each group; None where the layout is not known."""
-    if isinstance(content, dict):
-        named = {str(key).lower(): value for key, value in content.items()}
-        columns = [_first(named, (n.lower(), UNIT.sub("", n).lower())) for n in COLUMNS]
-        if all(column is not None for column in columns):
-            table = _array(columns)
-            if table is None or table.ndim != 2:
-                raise ValueError("the columns are not numeric and of equal length")
-            return [table.T]
-        apart = [_first(named, keys) for keys in (INPUT_KEYS, OUTPUT_KEYS)]
-        content = list(content.values()) if any(part is None for part in apart) else apart
-    if (tables := _tables(content, N_INPUTS + N_OUTPUTS)) is not None:
-        return tables
-    if not isinstance(content, list | tuple) or not content:
-        return None
-    for first, second in [content, content[::-1]] if len(content) == 2 else []:
-        inputs, outputs = _tables(first, N_INPUTS), _tables(second, N_OUTPUTS)
-        if inputs is not None and outputs is not None:
-            return _join(inputs, outputs)
-    groups: list[Floats] = []
-    for part in content:
-        if (found := _groups(part)) is None:
-            return None
-        groups += found
-    return groups
-
-
-def _first(named: dict[str, Any], keys: Iterable[str]) -> Any:
-    return next((named[key] for key in keys if key in named), None)
-
-
-def _join(inputs: list[Floats], outputs: list[Floats]) -> list[Floats]:
-    """Nine columns for each group; one row of inputs serves all outputs of a group."""
-    if len(inputs) == 1 and len(outputs) > 1:
-        inputs = [row[None] for row in inputs[0]]
-    if len(inputs) != len(outputs):
-        raise ValueError(f"{len(inputs)} groups of inputs, but {len(outputs)} of outputs")
-    groups = []
-    for x, y in zip(inputs, outputs, strict=True):
-        if len(x) not in (1, len(y)):
-            raise ValueError(f"{len(x)} rows of inputs, but {len(y)} of outputs")
-        groups.append(np.hstack([np.broadcast_to(x, (len(y), N_INPUTS)), y]))
-    return groups
-
-
-def _tables(content: Any, width: int) -> list[Floats] | None:
-    """Tables (rows, width) of each group in an array or a list; None where it holds none."""
-    array = _array(content)
-    if array is not None:
-        if array.ndim not in (1, 2, 3) or array.shape[-1] != width or array.size == 0:
-            return None
-        return list(array) if array.ndim == 3 else [np.atleast_2d(array)]
-    if not isinstance(content, list | tuple):
-        return None
-    parts = [_tables(item, width) for item in content]
-    tables = [part[0] for part in parts if part is not None and len(part) == 1]
-    return tables if len(tables) == len(parts) else None
-
-
-def _array(content: Any) -> Floats | None:
-    """Floats in the shape of an array or of nested lists; None when it is no such thing."""
-    if not isinstance(content, np.ndarray | list | tuple):
-        return None
-    try:
-        return np.asarray(content, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        return None
+def _join(x: Any, y: Any) -> Floats:
+    """Inputs (n, 4) and outputs (n, 5) side by side, where they have these shapes and are valid."""
+    arrays = isinstance(x, np.ndarray) and isinstance(y, np.ndarray)
+    if not arrays or x.size == 0 or x.shape != (x.size // 4, 4) or y.shape != (len(x), 5):
+        raise ValueError(f"inputs are {describe(x)} and outputs {describe(y)}")
+    for row in x.tolist():
+        Inputs(*row)  # refuses what is out of range
+    if not np.isfinite(y).all():
+        raise ValueError("the table holds outputs that are not finite")
+    return np.hstack([x, y]).astype(float)

@@ -1,4 +1,4 @@
-"""Published pickles become tables, whatever their layout; one that wants to do more is refused."""
+"""Published pickles become tables; a file of another layout, or one that wants more, is refused."""
 
 import collections
 import fractions
@@ -18,8 +18,7 @@ from fe_data.__main__ import main
 from fe_data.dataset.design import named_design
 from fe_data.dataset.table import load_table
 from fe_data.published.array_pickle import UnsafePickle, load_arrays
-from fe_data.published.import_authors import PUBLISHED, find_groups, to_our_units
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from fe_data.published.import_authors import PUBLISHED, read_groups
 
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference"
 FUZZ = settings(
@@ -35,7 +34,6 @@ Y = np.random.default_rng(0).uniform(
 )
 TABLE = np.hstack([X, Y])
 CUBE = TABLE.reshape(GROUPS, REPLICATES, 9)
-SHORT = ("vf", "E_f", "b_m", "c_m", "b_eff", "c_eff", "E_eff", "nu_eff", "p_sigma")
 
 
 def write(path, content, protocol=4):
@@ -43,54 +41,23 @@ def write(path, content, protocol=4):
     return path
 
 
-PLAIN_LAYOUTS = {
-    "array": TABLE,
-    "nested lists": TABLE.tolist(),
-    "inputs and outputs": (X, Y),
-    "outputs first": [Y, X],
-    "lists of rows": (X.tolist(), Y.tolist()),
-    "dictionary": {"X": X, "y": Y},
-    "dictionary of words": {"inputs": X, "outputs": Y, "note": "Abaqus"},
-    "dictionary of the authors": {"inpts": X, "outpts": Y},
-    "columns": dict(zip(SHORT, TABLE.T, strict=True)),
-    "columns with units": dict(zip((*INPUT_NAMES, *OUTPUT_NAMES), TABLE.T.tolist(), strict=True)),
-}
-GROUP_LAYOUTS = {
-    "cube": CUBE,
-    "groups of the authors": {
-        "groups_inputs": [rows[:, :4] for rows in CUBE],
-        "groups_outputs": [rows[:, 4:] for rows in CUBE],
-    },
-    "cubes apart": (CUBE[..., :4], CUBE[..., 4:]),
-    "one row of inputs a group": (X[::REPLICATES], CUBE[..., 4:]),
-    "tables in a list": list(CUBE),
-    "tables by name": {f"group {number}": rows for number, rows in enumerate(CUBE)},
-    "pairs in a list": [(rows[:, :4], rows[:, 4:]) for rows in CUBE],
-    "one input and its outputs": [(rows[0, :4], rows[:, 4:]) for rows in CUBE],
-    "dictionaries in a list": [{"x": rows[:, :4], "y": rows[:, 4:]} for rows in CUBE],
-}
+def plain(x, y):
+    return {"inpts": x, "outpts": y}
+
+
+def grouped(tables):
+    inputs, outputs = [rows[:, :4] for rows in tables], [rows[:, 4:] for rows in tables]
+    return {"groups_inputs": inputs, "groups_outputs": outputs}
 
 
 @pytest.mark.parametrize("protocol", range(6))
-def test_every_layout_gives_the_same_samples(tmp_path, protocol):
-    for name, content in {**PLAIN_LAYOUTS, **GROUP_LAYOUTS}.items():
-        groups = find_groups(load_arrays(write(tmp_path / "a.pkl", content, protocol)))
-        np.testing.assert_array_equal(to_our_units(np.vstack(groups)), TABLE, err_msg=name)
-        sizes = [len(X)] if name in PLAIN_LAYOUTS else [REPLICATES] * GROUPS
-        assert [len(group) for group in groups] == sizes, name
-
-
-def test_groups_of_different_size():
+def test_published_layouts_keep_every_bit(tmp_path, protocol):
+    (found,) = read_groups(write(tmp_path / "a.pkl", plain(X, Y), protocol))
+    np.testing.assert_array_equal(found, TABLE)
     parts = [CUBE[0], CUBE[1][:2], CUBE[2][:3]]
-    for content in (parts, (X[::REPLICATES], [rows[:, 4:] for rows in parts])):
-        groups = find_groups(content)
-        assert [len(group) for group in groups] == [4, 2, 3]
-        np.testing.assert_array_equal(np.vstack(groups), np.vstack(parts))
-
-
-def test_units_are_told_by_magnitude():
-    factors = np.array([100, 1e3, 1e6, 1, 1e-3, 1, 1e9, 1, 100])  # %, MPa, Pa, -, GPa, -, Pa, -, %
-    np.testing.assert_allclose(to_our_units(TABLE * factors), TABLE, rtol=1e-14)
+    groups = read_groups(write(tmp_path / "b.pkl", grouped(parts), protocol))
+    for group, rows in zip(groups, parts, strict=True):
+        np.testing.assert_array_equal(group, rows)
 
 
 def published_bytes(content):
@@ -134,13 +101,9 @@ def published(tmp_path):
     folder.mkdir()
     for file, name in FILES.items():
         table = cells(name, SIZES.get(name))
-        content = {"inpts": table[:, :4], "outpts": table[:, 4:]}
+        content = plain(table[:, :4], table[:, 4:])
         if name in SIZES:
-            groups = np.split(table, np.cumsum(SIZES[name])[:-1])
-            content = {
-                "groups_inputs": [rows[:, :4] for rows in groups],
-                "groups_outputs": [rows[:, 4:] for rows in groups],
-            }
+            content = grouped(np.split(table, np.cumsum(SIZES[name])[:-1]))
         write(folder / file, published_bytes(afresh(content)))
     return folder
 
@@ -180,7 +143,7 @@ def test_every_missing_table_is_said_with_what_the_notebooks_do_without(
 
 def test_two_files_of_one_design_are_refused_and_neither_is_taken(published, tmp_path, capsys):
     old, new = (published / f"training_random_{word}a[400].pkl" for word in ("", "bis_"))
-    write(old, TABLE)
+    write(old, plain(X, Y))
     out = tmp_path / "authors"
     assert main(["import-authors", str(published), str(out)]) == 1
     assert capsys.readouterr().err == (
@@ -193,7 +156,7 @@ def test_two_files_of_one_design_are_refused_and_neither_is_taken(published, tmp
 
 
 def test_a_file_of_another_name_keeps_it_and_is_said_to_be_of_no_design(tmp_path, capsys):
-    path = write(tmp_path / "data_aleatoric_n[3].pkl", CUBE)  # no design has three inputs
+    path = write(tmp_path / "data_aleatoric_n[3].pkl", grouped(CUBE))  # no design has three inputs
     assert main(["import-authors", str(path), str(tmp_path / "out")]) == 0
     assert capsys.readouterr().out == (
         f"{path} -> {tmp_path / 'out' / path.stem}.csv: 12 samples, "
@@ -249,7 +212,7 @@ class Harmful:
 
 @pytest.mark.parametrize("protocol", range(6))
 def test_code_in_a_file_is_not_run(tmp_path, capsys, protocol):
-    path = write(tmp_path / "bad.pkl", {"X": X, "y": [Harmful(tmp_path / "ran")]}, protocol)
+    path = write(tmp_path / "bad.pkl", plain(X, [Harmful(tmp_path / "ran")]), protocol)
     assert main(["import-authors", str(path), str(tmp_path / "out")]) == 1
     assert "system' is not admitted: only numeric NumPy arrays are" in capsys.readouterr().err
     assert not (tmp_path / "ran").exists()
@@ -290,7 +253,7 @@ BOMB = b"\x80\x04K\x01\x85\x94" + b"".join(
         (b"\x80\x04]\x94h\x00a.", "containers are nested too deeply"),
         (BOMB + b".", "containers are nested too deeply"),
         (b"\x80\x05\x96" + b"\xff" * 7 + b"\x3f.", "is not a whole pickle file"),
-        (b"\x80\x04K\x01r\xff\xff\xff\xff.", "no table of 4 inputs and 5 outputs in int"),
+        (b"\x80\x04K\x01r\xff\xff\xff\xff.", "no table with the keys inpts and outpts, or groups_"),
     ],
 )
 def test_anything_but_arrays_is_refused_at_once(tmp_path, capsys, content, message):
@@ -313,27 +276,20 @@ def test_an_array_cannot_claim_more_than_its_data(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (X, "no table of 4 inputs and 5 outputs in an array of shape (12, 4)"),
-        ("text", "no table of 4 inputs and 5 outputs in str"),
-        ({}, "no table of 4 inputs and 5 outputs in a dict of 0"),
+        (TABLE, "groups_outputs, in an array of shape (12, 9)"),
+        ("text", "or groups_inputs and groups_outputs, in str"),
+        ({}, "in a dict of 0"),
         ((X, Y, X), "in a tuple of 3 (an array of shape (12, 4), an array of shape (12, 5), "),
-        ({"X": X}, "in a dict of 1 (X: an array of shape (12, 4))"),
-        ((X[:5], Y), "5 rows of inputs, but 12 of outputs"),
-        ((X[:2], list(CUBE[..., 4:])), "2 groups of inputs, but 3 of outputs"),
-        (
-            dict(zip(SHORT, [*TABLE.T[:8], TABLE[:3, 8]], strict=True)),
-            "the columns are not numeric and of equal length",
-        ),
-        (np.hstack([X, Y + np.inf]), "the table holds values that are not"),
-        (
-            TABLE * np.array([1, 1, 1, 2, 1, 1, 1, 1, 1]),
-            f"c_m: values from {2 * X[:, 3].min():.6g} to {2 * X[:, 3].max():.6g} are outside "
-            "[0.196, 0.561] in every unit known (1, %)",
-        ),
-        (
-            TABLE / TABLE.max(axis=0) - 0.5,
-            " are outside [0.049, 0.408] in every unit known (1, %)",
-        ),
+        ({"inpts": X}, "in a dict of 1 (inpts: an array of shape (12, 4))"),
+        (grouped([]), "in a dict of 2 (groups_inputs: a list of 0, groups_outputs: a list of 0)"),
+        (grouped(CUBE) | {"groups_inputs": [X]}, "(groups_inputs: a list of 1 (an array of shape "),
+        (plain(X[:5], Y), "inputs are an array of shape (5, 4) and outputs an array of shape (1"),
+        (plain(Y, X), "inputs are an array of shape (12, 5) and outputs an array of shape (12, 4)"),
+        (plain(X[:0], Y[:0]), "inputs are an array of shape (0, 4)"),
+        (plain(X.tolist(), Y), "inputs are a list of 12"),
+        (plain(X, Y + np.inf), "the table holds outputs that are not finite"),
+        (plain(X + np.nan, Y), "vf = nan is out of range"),
+        (plain(100 * X, Y), f"vf = {100 * X[0, 0]} is out of range: allowed is 0 or [0.005, 0.5]"),
     ],
 )
 def test_content_that_is_no_table_is_described(tmp_path, capsys, content, message):
@@ -344,7 +300,7 @@ def test_content_that_is_no_table_is_described(tmp_path, capsys, content, messag
 
 def test_one_bad_file_does_not_hinder_the_others(tmp_path, capsys):
     write(tmp_path / "a.pkl", "text")
-    write(tmp_path / "b.pkl", TABLE)
+    write(tmp_path / "b.pkl", plain(X, Y))
     assert main(["import-authors", str(tmp_path), str(tmp_path / "out")]) == 1
     assert capsys.readouterr().out.startswith(
         f"{tmp_path / 'b.pkl'} -> {tmp_path / 'out' / 'b.csv'}: 12 samples, of no design"

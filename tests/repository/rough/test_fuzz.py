@@ -262,7 +262,9 @@ VALID = np.column_stack(
     ]
 )
 PICKLES = [pickle.dumps(content, protocol) for protocol in (0, 2, 4, 5)
-           for content in (VALID, (VALID[:, :4], VALID[:, 4:]), {"x": VALID.tolist()})]  # fmt: skip
+           for content in ({"inpts": VALID[:, :4], "outpts": VALID[:, 4:]},
+                           {"groups_inputs": [VALID[:, :4]], "groups_outputs": [VALID[:, 4:]]},
+                           (VALID, {"x": VALID.tolist()}))]  # fmt: skip
 
 
 def calls(marker) -> list[bytes]:
