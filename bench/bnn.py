@@ -105,7 +105,7 @@ def keras_seconds(work: Workload, epochs: int) -> float:
     return time.perf_counter() - begin
 
 
-def compare(work: Workload, share: float, repeats: int) -> dict[str, float]:
+def compare(work: Workload, share: float, repeats: int = 3) -> dict[str, float]:
     """Best seconds of a workload and of loops over its members, of which a share of epochs is run.
 
     On a busy machine, processor seconds divided by threads is what an idle one would take.
@@ -187,14 +187,12 @@ def shown(figures: dict[str, float], decimals: int = 1) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="run all epochs, not a share of them")
-    parser.add_argument("--repeats", type=int, default=3)
-    arguments = parser.parse_args()
-    share = 1.0 if arguments.full else 0.02
+    share = 1.0 if parser.parse_args().full else 0.02
     print(f"{torch.get_num_threads()} threads, load {os.getloadavg()[0]:.1f}, torch", end=" ")
     print(torch.__version__)
     print("seconds, and how many times as long a member-by-member loop takes")
     for name, work in (("prior C", STUDY["C"]), ("materials", MATERIALS)):
-        row = compare(work, share, arguments.repeats)
+        row = compare(work, share)
         print(f"{name}, K = {work.n_members}, {work.epochs} epochs:", shown(row))
     print("functional anchoring, materials, K = 30:", shown(functional()))
     counts = (50, 100, 200, 500, 1000)

@@ -1,11 +1,9 @@
-"""Speed of fe_data: python -m bench.fe_data [--full] prints the table.
+"""Speed of fe_data: python -m bench.fe_data prints the table.
 
 All is measured in one run: the seconds of a cell and where they go, standard P2 elements on the
-meshes that they need, one worker against two, and the memory of a worker. With --full the standard
-elements are run on a mesh that is as accurate as the default one; otherwise that is extrapolated.
+meshes that they need, by extrapolation, one worker against two, and the memory of a worker.
 """
 
-import argparse
 import math
 import resource
 import statistics
@@ -27,7 +25,7 @@ from fe_data.sparse.solver import chosen_solver
 
 REPEATS = 3
 STANDARD_VF = 0.23
-REFERENCE, STANDARD, FULL = 2.2, (1.0, 2.0), 5.0  # fineness of meshes, see fe_convergence
+REFERENCE, STANDARD = 2.2, (1.0, 2.0)  # fineness of meshes, see fe_convergence
 CELLS = 40  # per run of the generator; with a dozen its start-up counts for a fifth
 
 
@@ -60,7 +58,7 @@ class StandardProblem(RVEProblem):
         return BorderedSystem.solve(self.system, rhs, free, accuracy)
 
 
-def time_standard(full: bool) -> dict[str, float]:
+def time_standard() -> dict[str, float]:
     """Plain P2 triangles against the default, at equal accuracy of b_eff.
 
     Once by the standard route, and once with all of this package's speed but the element.
@@ -71,21 +69,19 @@ def time_standard(full: bool) -> dict[str, float]:
     rows = {"default mesh, error of b [%]": 100 * wanted, "default mesh [s]": seconds}
     for name, kind in (("standard P2", StandardProblem), ("P2, our solver", RVEProblem)):
         runs = []
-        for fineness in (FULL,) if full else STANDARD:
+        for fineness in STANDARD:
             with patch.object(rve, "RVEProblem", kind):
                 cell, duration = solve(STANDARD_VF, fineness, "P2")
             error, dofs = abs(cell.effective.b_eff_MPa / exact - 1), 2 * cell.discretisation.n_nodes
             runs.append((error, duration))
             rows[f"{name}, {dofs} dofs, error of b [%]"] = 100 * error
             rows[f"{name}, {dofs} dofs [s]"] = duration
-        if full:
-            rows[f"{name}, ratio"] = duration / seconds
-        else:  # by the power law through the two runs
-            (coarse, t_coarse), (fine, t_fine) = runs
-            order = math.log(t_fine / t_coarse) / math.log(coarse / fine)
-            equal = t_fine * (fine / wanted) ** order
-            rows[f"{name}, equal accuracy, extrapolated [s]"] = equal
-            rows[f"{name}, ratio, extrapolated"] = equal / seconds
+        # By the power law through the two runs.
+        (coarse, t_coarse), (fine, t_fine) = runs
+        order = math.log(t_fine / t_coarse) / math.log(coarse / fine)
+        equal = t_fine * (fine / wanted) ** order
+        rows[f"{name}, equal accuracy, extrapolated [s]"] = equal
+        rows[f"{name}, ratio, extrapolated"] = equal / seconds
     return rows
 
 
@@ -108,11 +104,8 @@ def time_workers() -> dict[str, float]:
 
 def main() -> None:
     """Print the table."""
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--full", action="store_true", help="P2 at equal accuracy, minutes")
-    options = arguments.parse_args()
     solve(0.1, 0.5)  # compiles
-    for measure in (time_cells, partial(time_standard, options.full), time_workers):
+    for measure in (time_cells, time_standard, time_workers):
         for name, value in measure().items():
             print(f"{name:45s} {value:10.3f}", flush=True)
 

@@ -4,7 +4,6 @@ The objective of each member is its mean squared distance to the posterior reali
 in units of the posterior variance; it counts as reached at `FunctionAnchoring.tolerance`.
 """
 
-import argparse
 import time
 from collections.abc import Callable
 from functools import partial
@@ -113,9 +112,7 @@ def report(name: str, optimise: Callable[..., np.ndarray], *arguments: object) -
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--members", type=int, default=4)
-    task = make_task(parser.parse_args().members)
+    task = make_task(n_members=4)
     start, objective = task.objective()
     print(f"objective at the start {float(objective(start).mean()):.0f}")
     print(f"  wall time, mean objective and members that reached {TOLERANCE}")

@@ -121,7 +121,3 @@ class Settings:
             require_between(name, getattr(self, name), low, high)
         if self.resolution is not None:
             require_between("resolution", self.resolution, 1.0, FINEST_RESOLUTION)
-
-    def to_dict(self) -> dict[str, float | int | None]:
-        """Settings as a plain dictionary, in declaration order."""
-        return dataclasses.asdict(self)

@@ -1,8 +1,6 @@
 """The five commands. Each imports what it needs when it runs: --help answers without dolfinx."""
 
 import contextlib
-import dataclasses
-import json
 import signal
 import sys
 import threading
@@ -124,9 +122,6 @@ def rve(
 def compare(
     dataset: Annotated[Path, Argument(metavar="DIR", help="dataset folder or table")],
     reference: Annotated[Path, Argument(metavar="REFERENCE.csv", help="table to compare with")],
-    json_path: Annotated[
-        Path | None, File("--json", help="also write the comparison there")
-    ] = None,
     tolerance: Annotated[
         float | None,
         Number(help="instead, fail unless all rows agree to X: relative, absolute for p_sigma [-]"),
@@ -134,21 +129,14 @@ def compare(
 ) -> int:
     """Compare a dataset with a reference table. Rows are paired by equal or nearest inputs."""
     from fe_data.dataset.compare import check, format_comparison
-    from fe_data.dataset.record import write_atomic
     from fe_data.dataset.storage import TABLE
 
     if tolerance is not None:
-        if json_path is not None:
-            raise ValueError("--json writes the comparison: it does not go with --tolerance")
         require_between("tolerance", tolerance, 0.0, 1.0)
     path = dataset / TABLE if dataset.is_dir() else dataset
     tables = fe_data.load_table(path), fe_data.load_table(reference)
     if tolerance is None:
-        comparison = fe_data.compare(*tables)
-        print(format_comparison(comparison))
-        if json_path is not None:
-            text = json.dumps(dataclasses.asdict(comparison), indent=1, allow_nan=False) + "\n"
-            write_atomic(json_path, text.encode())
+        print(format_comparison(fe_data.compare(*tables)))
         return OK
     largest, differing = check(*tables, tolerance)
     if not differing:

@@ -25,7 +25,7 @@ def run_rve(
     inputs: Inputs, seed: int, settings: Settings, out: Path, loading: Loading | None, xdmf: bool
 ) -> RVESolution:
     """Simulate one RVE into a folder, without its former files; result.json is written last."""
-    from fe_data.mechanics.plots import plot_rve, save
+    from fe_data.mechanics.plots import plot_rve
 
     seed = require_integer("seed", seed, 0, MAX_SEED)
     require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
@@ -38,13 +38,13 @@ def run_rve(
         f"vf = {inputs.vf:g}, $E_f$ = {inputs.E_f_GPa:g} GPa, $b_m$ = {inputs.b_m_MPa:g} MPa, "
         f"$c_m$ = {inputs.c_m:g}, seed {seed}"
     )
-    save(plot_rve(rve, heading), out / PICTURE)
+    plot_rve(rve, heading).savefig(out / PICTURE, dpi=150)
     if xdmf:
         write_fields(rve, out / FIELDS[0])
     summary = {
         "inputs": dataclasses.asdict(inputs),
         "seed": seed,
-        "settings": settings.to_dict(),
+        "settings": dataclasses.asdict(settings),
         "loading": dataclasses.asdict(loading or uniaxial(settings.strain)),
         "provenance": record.provenance(),
         "history": {name: values.tolist() for name, values in rve.history.items()},

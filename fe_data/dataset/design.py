@@ -4,7 +4,6 @@ import hashlib
 import operator
 import zlib
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import SupportsIndex
 
@@ -80,11 +79,6 @@ class Design:
         """
         inputs = Inputs(*self.inputs[index].tolist())
         return Sample(index, int(self.groups[index]), seed_of(self.name, self.seed, index), inputs)
-
-    @cached_property
-    def inputs_digest(self) -> str:
-        """SHA-256 of all inputs and groups, to the last bit."""
-        return digest_inputs(self.inputs, self.groups)
 
 
 def digest_inputs(inputs: Floats, groups: NDArray[np.int64]) -> str:

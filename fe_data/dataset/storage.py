@@ -8,6 +8,7 @@ DIR/provenance.json                 checksums, versions and machines behind the 
 """
 
 import contextlib
+import dataclasses
 import errno
 import fcntl
 import hashlib
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fe_data.dataset import record
-from fe_data.dataset.design import Design
+from fe_data.dataset.design import Design, digest_inputs
 from fe_data.dataset.record import DamagedRecord
 from fe_data.settings import Settings
 
@@ -43,8 +44,8 @@ def configuration(design: Design, settings: Settings) -> dict[str, Any]:
         "design": design.name,
         "samples": len(design),
         "seed": design.seed,
-        "inputs_sha256": design.inputs_digest,
-        "settings": settings.to_dict(),
+        "inputs_sha256": digest_inputs(design.inputs, design.groups),
+        "settings": dataclasses.asdict(settings),
     }
     return {**config, "digest": digest(config)}
 

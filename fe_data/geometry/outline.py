@@ -26,11 +26,6 @@ def default_size(n_fibres: int) -> float:
     return _DEFAULT_SIZE / math.sqrt(max(n_fibres, 1))
 
 
-def point_key(x: float, y: float) -> tuple[float, float]:
-    """Rounded coordinates, equal for points that are the same, without a negative zero."""
-    return round(x, _DIGITS) + 0.0, round(y, _DIGITS) + 0.0
-
-
 class Outline:
     """Fibre outlines and edges of the square as directed segments between shared points.
 
@@ -109,7 +104,7 @@ class Outline:
     def _point(self, x: float, y: float) -> int:
         """Index of a point, shared by all segments that meet there."""
         x, y = (0.0 if abs(v) < 1e-12 else 1.0 if abs(v - 1) < 1e-12 else v for v in (x, y))
-        key = point_key(x, y)
+        key = round(x, _DIGITS) + 0.0, round(y, _DIGITS) + 0.0  # without a negative zero
         if key not in self._index:
             self._index[key] = len(self.points)
             self.points.append((x, y))

@@ -1,6 +1,5 @@
 """Pictures of one volume element: arrangement, mesh, fields and averaged curve."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -152,8 +151,3 @@ def _field(
 
 def _frame(ax: Axes, title: str) -> None:
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=[], yticks=[], title=title)
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure; no display is needed."""
-    figure.savefig(path, dpi=150)

@@ -247,10 +247,6 @@ BAD_COMMANDS = [
         "compare {}/failed.csv {}/failed.csv --tolerance 1e-6",
         "fe_data: the dataset has no sample with outputs to compare",
     ),
-    (
-        "compare {}/bad.csv {}/bad.csv --tolerance 1e-6 --json {}/new.json",
-        "fe_data: --json writes the comparison: it does not go with --tolerance",
-    ),
     ("verify", "fe_data verify: Missing argument 'DIR'"),
     ("import-authors {}", "fe_data import-authors: Missing argument 'OUT'"),
     ("import-authors {} {}/out", "fe_data: {} holds no .pkl file"),

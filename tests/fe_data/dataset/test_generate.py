@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from fe_data.dataset import collection, generate, record, storage
-from fe_data.dataset.design import named_design, retry_seed
+from fe_data.dataset.design import digest_inputs, named_design, retry_seed
 from fe_data.dataset.generate import Interrupted, Stopped
 from fe_data.dataset.storage import FolderInUse
 from fe_data.dataset.table import load_table
@@ -73,7 +73,7 @@ def test_provenance_of_the_table(tmp_path):
     make(tmp_path)
     content = json.loads((tmp_path / storage.PROVENANCE).read_text())
     assert content["table_sha256"] == hashlib.sha256(table(tmp_path)).hexdigest()
-    assert content["inputs_sha256"] == DESIGN.inputs_digest
+    assert content["inputs_sha256"] == digest_inputs(DESIGN.inputs, DESIGN.groups)
     assert [maker["records"] for maker in content["made_by"]] == [8]
 
 
