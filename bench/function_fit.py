@@ -33,14 +33,15 @@ class Task(NamedTuple):
     X: np.ndarray  # (n, n_in)
     targets: np.ndarray  # (k, n, n_out)
     covariance: np.ndarray  # (n_out, n, n)
-    nugget: float
+    nuggets: np.ndarray  # (n_out,)
 
     def objective(self) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         """Start (k, d) and objective (k,) in float64; Architecture.forward keeps no gradients."""
         start, X, targets, blocks = (
             torch.as_tensor(values, dtype=torch.float64) for values in self[1:5]
         )
-        metric, phi = Metric(blocks, self.nugget), torch.nn.functional.silu
+        metric = Metric(blocks, torch.as_tensor(self.nuggets))
+        phi = torch.nn.functional.silu
 
         def objective(weights: Tensor) -> Tensor:
             values = X
@@ -48,7 +49,8 @@ class Task(NamedTuple):
             for inner, shift in hidden:
                 values = phi(values @ inner + shift[:, None])
             residuals = values @ kernel + bias[:, None] - targets
-            return metric.mean_square(residuals.mT.reshape(len(targets), -1))
+            squares = metric.squares(residuals.mT.reshape(len(targets), -1))
+            return squares / metric.directions
 
         return start, objective
 

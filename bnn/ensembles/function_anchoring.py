@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from scipy.stats import qmc
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
@@ -17,15 +18,18 @@ from bnn.ensembles.pretraining import Pretrained
 from bnn.function_priors.conditioning import (
     Conditioning,
     check_nugget,
+    output_vectors,
     scaled_blocks,
-    squared_distance,
-)
+)  # fmt: skip
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior, shared_out
 from bnn.function_priors.moments import DrawnPrior
-from bnn.gauss_newton.function_space import fit_functions
+from bnn.gauss_newton.function_space import Metric, fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
 from bnn.noise import Noise, noise_covariance, resample
 from bnn.storage import NotStored, storable
+
+# The nugget that follows the noise: this fraction of its standard deviation, and at most so much.
+_OF_NOISE, _MOST_NUGGET = 0.5, 0.01
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class FunctionAnchoring:
         points: Number of measurement points beside the training inputs, in a Latin hypercube of
             the input bounds; chosen from the points of pre-training where these were given.
         nugget: Standard deviation δ of a network's error, in its units; under a third of p(g)'s.
+            None takes half of the noise of each output, 0.01 at most.
         tolerance: Mean squared distance to the posterior realisation at which a member ends,
             relative to the posterior variance, direction by direction.
         iterations: Largest number of Gauss-Newton iterations per member.
@@ -44,7 +49,7 @@ class FunctionAnchoring:
     """
 
     points: int = 200
-    nugget: float = 0.01
+    nugget: float | None = None
     tolerance: float = 0.1
     iterations: int = 100
     realisations: int = 1000
@@ -54,7 +59,14 @@ class FunctionAnchoring:
         """Raise ValueError if a field is out of range."""
         for name, least in (("points", 1), ("iterations", 1), ("realisations", 2)):
             check_integer(name, getattr(self, name), least)
-        check_positive(nugget=self.nugget, tolerance=self.tolerance)
+        nugget = _MOST_NUGGET if self.nugget is None else self.nugget
+        check_positive(nugget=nugget, tolerance=self.tolerance)
+
+    def nuggets(self, noise: Array) -> Array:
+        """Return δ of each output, (n_out,), for Σ_noise in the networks' units."""
+        if self.nugget is not None:
+            return np.full(len(noise), self.nugget)
+        return np.minimum(_OF_NOISE * np.sqrt(np.diag(noise)), _MOST_NUGGET)
 
 
 SETTINGS = FunctionAnchoring()
@@ -117,19 +129,25 @@ def anchor_functions(
     g = scaler.transform(prior.at(points, numbers, settings.centred))
     C = prior.covariance(points, settings.realisations, spawn(seeds, Purpose.COVARIANCE))
     C = scaled_blocks(C, scaler.half_range)
-    check_nugget(settings.nugget, C, y.shape[1])
-    posterior = Conditioning.of(C, scaler.transform_covariance(covariance), len(X))
+    scaled_noise = scaler.transform_covariance(covariance)
+    nuggets = settings.nuggets(scaled_noise)
+    check_nugget(nuggets, C)
+    prior_metric = Metric.of(C, nuggets)
+    try:
+        posterior = Conditioning.of(C, scaled_noise, len(X))
+    except np.linalg.LinAlgError as error:
+        raise ValueError(f"noise = {noise}: too small for the prior in double precision") from error
     generators = member_generators(spawn(seeds, Purpose.RESAMPLING), len(anchors))
     _, perturbed = resample(X, y, "likelihood", covariance, generators)
     if settings.centred:
         perturbed += y - perturbed.mean(axis=0)
     targets = posterior.apply(g, scaler.transform(perturbed))
-    metric = posterior.covariance, settings.nugget
+    metric = posterior.covariance, nuggets
     rule = StoppingRule(settings.iterations, loss=settings.tolerance)
     architecture, title = pretrained.architecture, "training" if progress else None
     result = fit_functions(architecture, anchors, inputs, targets, *metric, rule, device, title)
     moved = architecture.forward(result.weights.astype(float), inputs) - g
-    penalties = squared_distance(moved, C + settings.nugget**2 * np.eye(C.shape[1]))
+    penalties = prior_metric.squares(torch.as_tensor(output_vectors(moved))).numpy()
     goals = scaler.inverse_transform(targets)
     trained_to = architecture, points, goals, pretrained.input_scaler, scaler
     own = {"start": anchors, "anchors": anchors, "penalties": penalties, "bounds": prior.bounds}
@@ -208,7 +226,7 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble, settings=FunctionAnchoring):
     n_pretrained: int = 30
     pretrain_epochs: int = 500
     points: int = FunctionAnchoring.points
-    nugget: float = FunctionAnchoring.nugget
+    nugget: float | None = FunctionAnchoring.nugget
     tolerance: float = FunctionAnchoring.tolerance
     iterations: int = FunctionAnchoring.iterations
     realisations: int = FunctionAnchoring.realisations

@@ -47,22 +47,14 @@ def scaled_blocks(blocks: Array, scales: Array) -> Array:
     return blocks / (factors[:, :, None] * factors[:, None, :])
 
 
-def squared_distance(differences: Array, blocks: Array) -> Array:
-    """Return vᵀ C⁻¹ v, (K,), of differences v (K, n, n_out) and diagonal blocks of C (B, m, m)."""
-    vectors = output_vectors(differences).reshape(len(differences), len(blocks), -1)
-    pairs = zip(np.linalg.cholesky(blocks), vectors.swapaxes(0, 1), strict=True)
-    whitened = np.array([solve_triangular(R, v.T, lower=True) for R, v in pairs])
-    distances: Array = np.square(whitened).sum(axis=(0, 1))
-    return distances
-
-
-def check_nugget(nugget: float, blocks: Array, n_outputs: int) -> None:
+def check_nugget(nuggets: Array, blocks: Array) -> None:
     """Refuse a nugget δ of a third of the prior's standard deviation or more, for some output."""
-    deviations = np.sqrt(np.diagonal(blocks, axis1=1, axis2=2).reshape(n_outputs, -1).mean(axis=1))
-    j = deviations.argmin()
-    if deviations[j] < 3.0 * nugget:
+    variances = np.diagonal(blocks, axis1=1, axis2=2).reshape(len(nuggets), -1).mean(axis=1)
+    deviations = np.sqrt(variances)
+    j = (deviations / nuggets).argmin()
+    if deviations[j] < 3.0 * nuggets[j]:
         raise ValueError(
-            f"nugget = {nugget}: must be below a third of the prior's standard deviation, "
+            f"nugget = {nuggets[j]:.3g}: must be below a third of the prior's standard deviation, "
             f"{deviations[j]:.2g} for output {j} in the networks' units; output_bounds scales these"
         )
 

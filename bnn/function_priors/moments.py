@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import block_diag
-from sklearn.covariance import ledoit_wolf
 
 from bnn._seeding import RandomState, member_generators, seed_sequence, spawn
 from bnn._validation import Array, Ints
@@ -14,17 +13,39 @@ from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.means import RandomMean
 from bnn.function_priors.samplers import FunctionalPrior, TablePrior, draw_realisations
 
+_VARIANCES = np.logspace(-24.0, 0.0, 49)  # to choose from, for outputs of unit variance
+
 
 def sample_covariance(values: Array) -> Array:
     """Estimate a covariance, (1, n_out n, n_out n), from realisations (R, n, n_out)."""
-    # Ledoit & Wolf (2004) shrink the estimate towards one variance: here one for each output, since
-    # the variances may differ by orders of magnitude in the user's units.
+    if len(values) < 2:
+        raise ValueError("prior: one realisation has no covariance, give at least 2")
+    # One unit variance for each output, since the variances may differ by orders of magnitude.
     scales = np.sqrt(values.var(axis=0).mean(axis=0))
     scales[scales == 0.0] = 1.0
-    shrunk: Array = ledoit_wolf(output_vectors(values / scales))[0]
+    vectors = output_vectors(values / scales)
+    covariance = np.cov(vectors, rowvar=False)
+    covariance[np.diag_indices_from(covariance)] += _held_out_variance(vectors)
     factors = np.repeat(scales, values.shape[1])
-    covariance: Array = shrunk * np.outer(factors, factors)
-    return covariance[None]
+    scaled: Array = covariance * np.outer(factors, factors)
+    return scaled[None]
+
+
+def _held_out_variance(vectors: Array) -> float:
+    """Return τ² with which Σ + τ² I, with the Σ of the other rows, predicts each fifth best."""
+    # Where realisations have fewer directions than there are of them, τ² is a rounding error.
+    fold, total = np.arange(len(vectors)) % min(5, len(vectors)), np.zeros(len(_VARIANCES))
+    for i in range(fold.max() + 1):
+        rest = vectors[fold != i]
+        _, s, directions = np.linalg.svd(rest - rest.mean(axis=0), full_matrices=False)
+        centred = vectors[fold == i] - rest.mean(axis=0)
+        along = centred @ directions.T
+        across = np.square(centred - along @ directions).sum()
+        variances = s**2 / max(len(rest) - 1, 1) + _VARIANCES[:, None]
+        n_across = vectors.shape[1] - len(s)
+        total += (np.square(along).sum(axis=0) / variances).sum(axis=1) + across / _VARIANCES
+        total += len(along) * (np.log(variances).sum(axis=1) + n_across * np.log(_VARIANCES))
+    return float(_VARIANCES[total.argmin()])
 
 
 def prior_covariance(

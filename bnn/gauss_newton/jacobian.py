@@ -3,6 +3,9 @@
 Entry j n + i of a vector over points and outputs is point i of output j.
 """
 
+from collections.abc import Iterator
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
@@ -17,30 +20,29 @@ class Linearisation:
         activation = ACTIVATIONS[architecture.activation]
         self._inputs, z = map(list, zip(*architecture.layer_values(weights, X), strict=True))
         self.values = z.pop()
-        slopes = [torch.ones_like(values) for values in z]
-        for slope, values in zip(slopes, z, strict=True):
+        self._unpack = architecture.unpack
+        self._layers = architecture.unpack(weights)
+        self._slopes = [torch.ones_like(values) for values in z]
+        for slope, values in zip(self._slopes, z, strict=True):
             activation.backward(slope, values)
-        layers = architecture.unpack(weights)
-        # ∂f_j(x_i) / ∂z of the hidden layers, (k, n_out, n, width), last layer first.
-        self._sensitivities: list[Tensor] = []
-        for (kernel, _), slope in zip(layers[:0:-1], slopes[::-1], strict=True):
-            if self._sensitivities:
-                above = self._sensitivities[-1] @ kernel[:, None].mT
-            else:
-                above = kernel.mT[:, :, None]
-            self._sensitivities.append(above * slope[:, None])
 
-    def tangent_kernel(self) -> Tensor:
-        """Return J Jᵀ, (k, n_out n, n_out n), summed over layers without J itself."""
-        k, n, n_out = self.values.shape
-        total: Tensor = self.values.new_zeros(k, n_out, n, n_out, n)
-        for j in range(n_out):
-            total[:, j, :, j] = self._gram(-1)
-        for layer, sensitivity in enumerate(self._sensitivities[::-1]):
-            flat = sensitivity.reshape(k, n_out * n, -1)
-            product = (flat @ flat.mT).view(k, n_out, n, n_out, n)
-            total.addcmul_(product, self._gram(layer)[:, None, :, None])
-        return total.view(k, n_out * n, n_out * n)
+    @cached_property
+    def _sensitivities(self) -> list[Tensor]:
+        """∂f_j(x_i) / ∂z of the hidden layers, (k, n_out, n, width)."""
+        found: list[Tensor] = []
+        for (kernel, _), slope in zip(self._layers[:0:-1], self._slopes[::-1], strict=True):
+            above = found[-1] @ kernel[:, None].mT if found else kernel.mT[:, :, None]
+            found.append(above * slope[:, None])
+        return found[::-1]
+
+    def tangent_kernels(self) -> Tensor:
+        """Return J Jᵀ of each output, (k, n_out, n, n), summed over layers without J itself."""
+        total = self._gram(-1)[:, None].repeat(1, self.values.shape[2], 1, 1)
+        for layer, sensitivity in enumerate(self._sensitivities):
+            gram = self._gram(layer)
+            for j, own in enumerate(sensitivity.unbind(dim=1)):  # in memory that is used again
+                total[:, j].addcmul_(own @ own.mT, gram)
+        return total
 
     def jacobian(self) -> Tensor:
         """Return J, (k, n_out n, d)."""
@@ -48,9 +50,7 @@ class Linearisation:
         last = torch.eye(n_out, dtype=self.values.dtype, device=self.values.device)
         last = last[None, :, None].expand(k, -1, n, -1)
         parts = []
-        for inputs, sensitivity in zip(
-            self._inputs, [*self._sensitivities[::-1], last], strict=True
-        ):
+        for inputs, sensitivity in zip(self._inputs, [*self._sensitivities, last], strict=True):
             kernel = torch.einsum("kna,kjnw->kjnaw", inputs, sensitivity)
             parts += [kernel.flatten(3), sensitivity]
         return torch.cat(parts, dim=3).reshape(k, n_out * n, -1)
@@ -63,9 +63,23 @@ class Linearisation:
     def pull_back(self, direction: Tensor) -> Tensor:
         """Return Jᵀ v, (k, d), of directions v (k, n_out n)."""
         k, n, n_out = self.values.shape
-        direction = direction.view(k, n_out, n)
-        deltas = [torch.einsum("kjn,kjnw->knw", direction, s) for s in self._sensitivities[::-1]]
-        parts = []
-        for inputs, delta in zip(self._inputs, [*deltas, direction.mT], strict=True):
-            parts += [(inputs.mT @ delta).reshape(k, -1), delta.sum(dim=1)]
-        return torch.cat(parts, dim=1)
+        delta, parts = direction.view(k, n_out, n).mT, []
+        for inputs, (kernel, _), slope in list(self._parts())[::-1]:
+            delta = delta * slope
+            parts += [delta.sum(dim=1), (inputs.mT @ delta).reshape(k, -1)]
+            delta = delta @ kernel.mT
+        return torch.cat(parts[::-1], dim=1)
+
+    def push_forward(self, direction: Tensor) -> Tensor:
+        """Return J u, (k, n_out n), of directions u (k, d)."""
+        moved = torch.zeros_like(self._inputs[0])
+        for own, (inputs, (kernel, _), slope) in zip(
+            self._unpack(direction), self._parts(), strict=True
+        ):
+            moved = (torch.baddbmm(own[1][:, None], inputs, own[0]) + moved @ kernel) * slope
+        return moved.mT.reshape(len(direction), -1)
+
+    def _parts(self) -> Iterator[tuple[Tensor, tuple[Tensor, Tensor], Tensor]]:
+        """Inputs, weights and slopes at the outputs of each layer; the last layer is linear."""
+        last = self.values.new_ones(())
+        return zip(self._inputs, self._layers, [*self._slopes, last], strict=True)

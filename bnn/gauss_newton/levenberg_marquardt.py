@@ -2,7 +2,7 @@
 
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -84,7 +84,7 @@ def minimise(
 
 
 def fit_members(
-    make_problem: Callable[[Ints, torch.device], Problem],
+    make_problems: Callable[[Ints, torch.device], Sequence[Problem]],
     weights: Floats,
     n_entries: int,  # of the largest matrix of one member
     rule: StoppingRule,
@@ -92,6 +92,7 @@ def fit_members(
     progress: str | None = None,
 ) -> TrainingResult:
     """Fit K members from weights (K, d), group by group, side by side on the cores."""
+    # The problems of a group are solved in turn, each from where the one before ended.
     place = torch.device(device)
     size = max(_GROUP_ENTRIES // n_entries, 1)
     groups = np.array_split(np.arange(len(weights)), -(-len(weights) // size))
@@ -100,7 +101,9 @@ def fit_members(
         def run(members: Ints, stop: threading.Event) -> tuple[Tensor, Tensor, Tensor]:
             with torch.no_grad():
                 start = torch.as_tensor(weights[members], dtype=torch.float64, device=place)
-                result = minimise(make_problem(members, place), start, rule, stop)
+                for problem in make_problems(members, place):
+                    result = minimise(problem, start, rule, stop)
+                    start = result[0]
             bar.update(len(members))
             return result
 

@@ -78,10 +78,10 @@ def fit_weights(
 
     prior = covariance.to(place)
 
-    def problem(members: Ints, _: torch.device) -> WeightFit:
+    def problem(members: Ints, _: torch.device) -> list[WeightFit]:
         inputs = tensor(X if X.ndim == 2 else X[members])
         targets, centres = tensor(y[members]), tensor(anchors[members])
-        return WeightFit(architecture, inputs, targets, tensor(noise), prior, centres)
+        return [WeightFit(architecture, inputs, targets, tensor(noise), prior, centres)]
 
     n_entries = y[0].size * architecture.n_weights
     return fit_members(problem, start, n_entries, rule, device, progress)

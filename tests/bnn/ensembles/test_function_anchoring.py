@@ -19,6 +19,8 @@ from bnn import (
     anchor_functions,
     load,
 )
+from bnn.gauss_newton import function_space
+from bnn.gauss_newton.function_space import FunctionFit, Metric
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.networks.architecture import Architecture
 from tests.bnn.closed_forms import LinearGaussianPosterior, WeightedRealisations
@@ -170,7 +172,7 @@ def test_table_prior(interpolation, n):
 
 @pytest.mark.parametrize("activation", ["silu", "tanh", "leaky_relu", "gelu"])
 def test_linearisation_against_automatic_differentiation(activation):
-    """J, J Jᵀ and Jᵀ v of two networks with two outputs."""
+    """J, J Jᵀ of each output, J u and Jᵀ v of two networks with two outputs."""
     architecture = Architecture((3, 5, 4, 2), activation)
     weights = torch.as_tensor(architecture.initial_weights(2, 0, "he"), dtype=torch.float64)
     X = torch.as_tensor(np.random.default_rng(0).standard_normal((6, 3)))
@@ -192,10 +194,85 @@ def test_linearisation_against_automatic_differentiation(activation):
     expected = torch.stack([torch.autograd.functional.jacobian(network, row) for row in weights])
     torch.testing.assert_close(state.values.mT.reshape(2, -1)[0], network(weights[0]))
     torch.testing.assert_close(state.jacobian(), expected)
-    torch.testing.assert_close(state.tangent_kernel(), expected @ expected.mT)
+    outputs = expected.view(2, 2, 6, -1)
+    torch.testing.assert_close(state.tangent_kernels(), outputs @ outputs.mT)
+    turn = torch.as_tensor(np.random.default_rng(2).standard_normal(weights.shape))
+    torch.testing.assert_close(state.push_forward(turn), (expected @ turn[:, :, None])[:, :, 0])
     direction = torch.as_tensor(np.random.default_rng(1).standard_normal((2, 12)))
     product = (expected.mT @ direction[:, :, None])[:, :, 0]
     torch.testing.assert_close(state.pull_back(direction), product)
+
+
+def small_fit(blocks, scale):
+    """Two networks of two outputs, in a metric with blocks for each output or one for both."""
+    rng, architecture = np.random.default_rng(0), Architecture((3, 4, 2), "silu")
+    roots = torch.as_tensor(rng.standard_normal((blocks, 16 // blocks, 16 // blocks)))
+    nuggets = torch.tensor([1e-6, 2e-6], dtype=torch.float64)
+    metric, X = Metric(roots @ roots.mT, nuggets), torch.as_tensor(rng.standard_normal((8, 3)))
+    weights = torch.as_tensor(architecture.initial_weights(2, 0), dtype=torch.float64)
+    values = architecture.forward(weights, X)
+    targets = values + scale * torch.as_tensor(rng.standard_normal((2, 8, 2)))
+    state = Linearisation(architecture, weights, X)
+    return FunctionFit(architecture, X, targets, metric), metric, state, weights, values - targets
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_step_against_the_dense_system(blocks, monkeypatch):
+    """-Jᵀ (J Jᵀ + λ M)⁻¹ e, and e M⁻¹ e, with matrices of both outputs written out."""
+    monkeypatch.setattr(function_space, "_LARGEST_BEND", 0.0)
+    fit, metric, state, weights, residuals = small_fit(blocks, 1.0)
+    damping, J, e = torch.tensor([0.1, 1.0]), state.jacobian(), residuals.mT.reshape(2, -1)
+    steps = fit.step(weights, torch.arange(2), damping)
+    full, kernels = torch.block_diag(*metric.blocks), J @ J.mT
+    scales = kernels.diagonal(dim1=1, dim2=2).mean(dim=1) / full.diagonal().mean()
+    systems = kernels + (damping * scales)[:, None, None] * full
+    expected = -(J.mT @ torch.linalg.solve(systems, e[:, :, None]))[:, :, 0]
+    torch.testing.assert_close(steps, expected, rtol=1e-4, atol=1e-6)
+    squares = (e @ torch.linalg.inv(full) * e).sum(dim=1)
+    torch.testing.assert_close(metric.squares(e), squares, rtol=1e-6, atol=0.0)
+
+
+def test_bent_step_follows_the_linear_model(monkeypatch):
+    """The second order along the step is taken out: the outputs move as the straight step asks."""
+    fit, _, state, weights, residuals = small_fit(2, 0.005)
+    members, errors = torch.arange(2), []
+    monkeypatch.setattr(function_space, "_LARGEST_BEND", 0.0)
+    straight = fit.step(weights, members, torch.full((2,), 1e-3))
+    monkeypatch.setattr(function_space, "_LARGEST_BEND", np.inf)
+    bent = fit.step(weights, members, torch.full((2,), 1e-3))
+    asked = residuals.mT.reshape(2, -1) + state.push_forward(straight)
+    for steps in (straight, bent):
+        moved = fit._architecture.forward(weights + steps, fit._X)
+        errors.append((fit._residuals(moved, members) - asked).norm())
+    assert errors[1] < 0.3 * errors[0]
+
+
+def test_near_deterministic_data():
+    """The nugget follows a noise of 1e-4: spread and mean at the data are the exact ones."""
+    X = np.linspace(-0.9, 0.9, 6)[:, None]
+    prior = GaussianProcessPrior(0.0, RBF(0.5, 0.8))
+    y = prior.sample(X, 1, 5)[0, :, 0]
+    ensemble = function_ensemble(prior, 16, noise=1e-4).fit(X, y)
+    mean, std = ExactPosterior(prior, noise=1e-4).fit(X, y).predict(X, return_std=True)
+    ours, spread = ensemble.predict(X, return_std=True)
+    assert np.mean(spread / std) == pytest.approx(1.0, abs=0.25)
+    assert np.sqrt(np.mean(((ours - mean) / std) ** 2)) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"noise": 1e-9}, "nugget = 5e-10 .*: too small for double precision"),
+        ({"nugget": 1e-9}, "nugget = 1e-09 .*: too small for double precision"),
+        ({"nugget": 1e-3, "noise": 1e-9}, "noise = 1e-09: too small for the prior"),
+    ],
+)
+def test_what_double_precision_cannot_resolve_is_refused(settings, message):
+    """No bare error of a factorisation."""
+    X = np.linspace(-1.0, 1.0, 30)[:, None]
+    prior = GaussianProcessPrior(0.0, RBF(0.5, 0.8))
+    with pytest.raises(ValueError, match=message):
+        function_ensemble(prior, 2, **{"pretrain_epochs": 1, **settings}).fit(X, X[:, 0])
 
 
 def test_one_pretraining_serves_both_anchorings(small_anchored, line_data):
