@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import get_args
 
 from doit.tools import config_changed
+from joblib import cpu_count
 
-from fe_data.dataset.executors import available_cores
 from figures.pipeline import actions, paths
 from figures.pipeline.dependencies import data_files, notebook_sources, sources
 from figures.pipeline.paths import NOTEBOOKS, ROOT, TEST, TRAINING
@@ -24,7 +24,7 @@ DOIT_CONFIG = {"reporter": actions.Reporter}
 GIVEN_PROFILE = os.environ.get("PROFILE") or "quick"  # name or file
 try:
     PROFILE = load_profile(GIVEN_PROFILE)
-    JOBS = actions.integer_parameter("JOBS", available_cores(), low=1)
+    JOBS = actions.integer_parameter("JOBS", cpu_count(), low=1)
     SEED = actions.integer_parameter("SEED", PROFILE.seed, low=0)
     OWN_DATA = ROOT / "data" / PROFILE.name
     DATA = Path(os.environ.get("DATA") or OWN_DATA).resolve()

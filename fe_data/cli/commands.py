@@ -66,13 +66,13 @@ def generate(
     ] = False,
 ) -> int:
     """Simulate a design into a dataset folder. Samples that are there already are kept."""
-    from fe_data.dataset.executors import available_cores
+    from joblib import cpu_count
 
     design = _design(name, inputs, out, seed, count, microstructures)
     if dask is not None and jobs is not None:
         raise ValueError("--jobs counts local processes: it does not go with --dask")
     choices = {"shard": shard, "dask": dask, "retry_failed": retry_failed}
-    jobs = available_cores() if jobs is None else jobs
+    jobs = cpu_count() if jobs is None else jobs
     try:
         with _terminated_like_interrupted():
             summary = fe_data.generate(

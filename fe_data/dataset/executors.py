@@ -45,13 +45,6 @@ class ClusterError(RuntimeError):
     """The Dask cluster cannot be reached, is lost, or cannot run a task."""
 
 
-def available_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 @contextlib.contextmanager
 def local_workers(jobs: int) -> Iterator[Runner]:
     """Give a function that runs tasks in `jobs` processes: a crash ends a worker, not this process.

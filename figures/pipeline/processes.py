@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from joblib import cpu_count
 
-from fe_data.dataset.executors import available_cores, process_pool, semaphores_work
+from fe_data.dataset.executors import process_pool, semaphores_work
 
 
 def seeds_of(seed: int, repeats: int) -> list[int]:
@@ -21,7 +22,7 @@ def repeated(function: Callable, *arguments: Any, seed: int, repeats: int) -> li
 def side_by_side(function: Callable, calls: Iterable[tuple]) -> list[Any]:
     """Results of an importable function for each tuple of arguments; a single one runs here."""
     calls = list(calls)
-    workers = min(available_cores(), len(calls))
+    workers = min(cpu_count(), len(calls))
     if workers <= 1 or not semaphores_work():
         return [function(*call) for call in calls]
     executor = process_pool(workers)

@@ -18,7 +18,7 @@ from figures.pipeline.run_notebook import find_notebook, parameters
 def one_process():
     """Trainings of the notebooks and examples run in this process: others import for seconds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(processes, "available_cores", lambda: 1)
+        patch.setattr(processes, "cpu_count", lambda: 1)
         yield
 
 

@@ -15,14 +15,14 @@ def stay(number):
     print("started", number, flush=True)
     time.sleep(120)
 
-processes.available_cores = lambda: 2
+processes.cpu_count = lambda: 2
 processes.side_by_side(stay, [(1,), (2,)])
 """
 
 
 @pytest.fixture
 def two_cores(monkeypatch):
-    monkeypatch.setattr(processes, "available_cores", lambda: 2)
+    monkeypatch.setattr(processes, "cpu_count", lambda: 2)
 
 
 @pytest.mark.usefixtures("two_cores")
