@@ -62,12 +62,6 @@ class FunctionAnchoring:
         nugget = _MOST_NUGGET if self.nugget is None else self.nugget
         check_positive(nugget=nugget, tolerance=self.tolerance)
 
-    def nuggets(self, noise: Array) -> Array:
-        """Return δ of each output, (n_out,), for Σ_noise in the networks' units."""
-        if self.nugget is not None:
-            return np.full(len(noise), self.nugget)
-        return np.minimum(_OF_NOISE * np.sqrt(np.diag(noise)), _MOST_NUGGET)
-
 
 SETTINGS = FunctionAnchoring()
 
@@ -130,7 +124,8 @@ def anchor_functions(
     C = prior.covariance(points, settings.realisations, spawn(seeds, Purpose.COVARIANCE))
     C = scaled_blocks(C, scaler.half_range)
     scaled_noise = scaler.transform_covariance(covariance)
-    nuggets = settings.nuggets(scaled_noise)
+    most = np.minimum(_OF_NOISE * np.sqrt(np.diag(scaled_noise)), _MOST_NUGGET)
+    nuggets = most if settings.nugget is None else np.full_like(most, settings.nugget)
     check_nugget(nuggets, C)
     prior_metric = Metric.of(C, nuggets)
     try:
