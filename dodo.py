@@ -96,13 +96,14 @@ def task_notebook():
         path = NOTEBOOKS / f"{name}.ipynb"
         metrics = OUT / f"{name}.json"
         code = [path, *notebook_sources(path), *sources(["figures.pipeline.run_notebook"])]
-        read = [*data_files(code, NOTEBOOKS / "data"), *tables, ROOT / "figures" / "paper.mplstyle"]
+        templates = [text for file in code if (text := file.with_suffix(".txt")).is_file()]
+        read = [*data_files(code, NOTEBOOKS / "data"), *tables, *templates]
         yield {
             "name": f"{RUN}:{name}",
             "doc": f"execute notebook {name}",
             "task_dep": [f"dataset:{PROFILE.name}:{design}" for design in awaited],
             "actions": [(actions.run_program, [command])],
-            "file_dep": sorted({*code, *read}),
+            "file_dep": sorted({*code, *read, ROOT / "figures" / "paper.mplstyle"}),
             "uptodate": [
                 config_changed(parameters | {"settings": repr(PROFILE.settings_of(name))}),
                 (_has_pictures, [metrics]),

@@ -31,6 +31,7 @@ class Row(BaseModel, extra="forbid"):
     same_tables: list[Tolerance] | None = None  # tolerances on `tables` as published
     tables: set[str] = set()  # designs behind the numbers
     n_train: int = 0  # training cells
+    optional: bool = False  # whether a run may lack the training set or table behind the row
 
     def tolerances(self, published: Collection[str]) -> list[Tolerance]:
         """Tolerances of a run, given the designs whose published tables it has."""

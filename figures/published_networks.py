@@ -3,11 +3,13 @@
 `python -m figures.published_networks FILE [DATA]`; DATA has the published test table.
 """
 
-import argparse
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
+from typer import Argument
 
 from bnn import Architecture
 from fe_data.published.array_pickle import load_arrays
@@ -50,23 +52,17 @@ def prior_scores(weights: np.ndarray, data_dir: Path) -> OutputScores[float]:
     return Prediction(ARCHITECTURE.forward(weights[:USED], test.X), test.y).scores()
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Command line; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m figures.published_networks")
-    parser.add_argument("file", type=Path, help="published pickle of pre-trained networks")
-    parser.add_argument("data", type=Path, nargs="?", default="authors", help="folder of tables")
-    options = parser.parse_args(arguments)
+def main(file: Path, data: Annotated[Path, Argument()] = Path("authors")) -> None:
+    """Compare the networks of a published pickle with the paper, on the tables of a folder."""
     try:
-        ours = prior_scores(load_networks(options.file), options.data)
+        ours = prior_scores(load_networks(file), data)
     except (OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+        sys.exit(f"error: {error}")
     table = load_published()["Table 3"]
     for score, printed in zip(table.columns, table.rows["prior"].printed, strict=True):
         digits = 3 if score == "elppd" else 6
         print(f"{score}: {getattr(ours, score):.{digits}f} (the paper prints {printed:g})")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

@@ -1,12 +1,17 @@
-"""What notebook 05 found: claims with their numbers, paragraphs, and advice with what it costs."""
+"""What notebook 05 found: claims with their numbers, and paragraphs that end with advice."""
 
 from collections.abc import Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any
 
+import jinja2
 import numpy as np
 
 from fe_data.settings import OUTPUT_NAMES
 from figures.beyond.methods import LABELS
-from figures.beyond.scores import Distance, Row
+from figures.beyond.priors import correlation
+from figures.beyond.scores import Row
 from figures.beyond.tables import COMPARED, HEADINGS, Results, written
 from figures.claims import Claim
 from figures.pipeline.settings import PAPER_COUNTS, PAPER_TEST
@@ -103,105 +108,48 @@ def _reached(results: Results, case: str, method: str, limits: Mapping[str, floa
 
 
 def paragraphs(results: Results) -> list[str]:
-    """What the paper claims and what was measured."""
-    rows, exact = results.cases[results.first], results.exact[results.first]["exact"]
-    published, free, evidence = results.published, rows["none"], rows["function_evidence"]
-    rmse, miscalibration, elppd = (written(published - free, score) for score in COMPARED)
-    (_, fewest), *_, (most_networks, most) = results.spans.items()
-    return [
-        "The paper claims that the correlated (low-rank) weight prior, learnt from the pre-trained "
-        "networks, carries the functional prior into the trained ensemble. Measured: leaving the "
-        f"regulariser out changes, with the same start and data, the RMSE by {rmse}, the "
-        f"miscalibration by {miscalibration} and the ELPPD by {elppd} (95 % intervals over "
-        f"{results.repeats} paired seeds), while the pre-trained start alone changes the RMSE "
-        f"from {written(rows['vanilla'], 'rmse')} to {written(free, 'rmse')}. With the "
-        f"regulariser but a random start it is {written(rows['random_low_rank'], 'rmse')}.",
-        "The reason: the regulariser sees "
-        f"{published.gradient_in_span.mean:.1%} of the squared gradient of the data term, where "
-        f"a random direction would show it {published.dimension.mean:.1%}; the data are fitted "
-        f"along the rest. Its penalty ends at {written(published, 'penalty')}, and at "
-        f"{written(free, 'penalty')} when nothing is penalised. More pre-trained networks let it "
-        f"see {most.gradient_in_span.mean:.1%} ({most_networks}) and change the ELPPD from "
-        f"{written(fewest, 'elppd')} to {written(most, 'elppd')}.",
-        "The posterior that the paper's prior and noise define is known in closed form: RMSE "
-        f"{written(exact, 'rmse')}, ELPPD {written(exact, 'elppd')}. As published the ensemble "
-        f"reaches an ELPPD of {written(published, 'elppd')}; {results.n_members} exact draws reach "
-        f"{written(rows['sampled'], 'elppd')}, functional anchoring "
-        f"{written(rows['function'], 'elppd')}.",
-        "With variance and length scales chosen by the evidence on the training cells, functional "
-        f"anchoring reaches RMSE {written(evidence, 'rmse')} and ELPPD "
-        f"{written(evidence, 'elppd')}. One dimension, mean and standard deviation: "
-        f"{'; '.join(map(_distances, *zip(*results.example.items(), strict=True)))}.",
-    ]
-
-
-def _distances(case: str, rows: Mapping[str, Distance[Interval]]) -> str:
-    """Distances to the exact posterior of one dimension, in words."""
-    published, function, sampled = (
-        f"{rows[method].mean.mean:.3f} and {rows[method].std.mean:.0%}"
-        for method in ("low_rank", "function", "sampled")
+    """What the paper claims, what was measured, and what to use: the filled template."""
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters |= {"written": written, "percent": "{:.{}%}".format}
+    template = environment.from_string(Path(__file__).with_name("findings.txt").read_text())
+    rows = results.cases[results.first]
+    text = template.render(
+        results=results,
+        rows=rows,
+        exact=results.exact[results.first]["exact"],
+        change=results.published - rows["none"],
+        correlations=_strongest(results.replicates[0]) if results.replicates else "",
+        labels=LABELS,
+        headings=HEADINGS,
+        advised=ADVISED,
+        **_against_rivals(results),
     )
-    draws = f"{sampled} for as many draws from the exact posterior"
-    return f"{case}: {published} as published, {function} by functional anchoring, {draws}"
+    return [" ".join(each.split()) for each in text.split("\n\n") if each.strip()]
 
 
-def noise_sentence(correlation: np.ndarray, freedom: int) -> str:
-    """Words on the correlations (5, 5) within groups of replicates, with degrees of freedom."""
-    rows, columns = np.triu_indices(len(OUTPUT_NAMES), 1)
-    pairs = sorted(zip(rows, columns, strict=True), key=lambda pair: -abs(correlation[pair]))
-    strongest = ", ".join(
-        f"{OUTPUT_NAMES[i]} and {OUTPUT_NAMES[j]} {correlation[i, j]:.2f}" for i, j in pairs[:3]
-    )
-    return (
-        "The paper takes the noise of the outputs as independent. Within groups of replicates "
-        f"({freedom} degrees of freedom) they are not: strongest correlations "
-        f"{strongest.replace('-', '−')}."
-    )
+def _strongest(covariance: np.ndarray) -> str:
+    """The three strongest correlations of the outputs, from their covariance (5, 5)."""
+    matrix = correlation(covariance)
+    pairs = combinations(range(len(OUTPUT_NAMES)), 2)
+    strongest = sorted(pairs, key=lambda pair: -abs(matrix[pair]))[:3]
+    words = (f"{OUTPUT_NAMES[i]} and {OUTPUT_NAMES[j]} {matrix[i, j]:.2f}" for i, j in strongest)
+    return ", ".join(words).replace("-", "−")
 
 
-def advice(results: Results) -> str:
-    """What to use, with every score in which that is behind another method."""
-    compared = {
-        (case, score, rival): rows[ADVISED].is_better(rows[rival], score)
-        for case, rows in results.cases.items()
-        for score in COMPARED
-        for rival in RIVALS
-    }
-    wins, losses = (list(compared.values()).count(answer) for answer in (True, False))
-    ahead: dict[tuple[str, str], list[str]] = {}  # training set and score → rivals that are ahead
-    for (case, score, rival), better in compared.items():
-        if better is False:
-            ahead.setdefault((case, score), []).append(rival)
-    details = f" ({'; '.join(_loss(results, *each) for each in ahead.items())})" if ahead else ""
-    opening = "What to use" if wins > losses else "No method is ahead of all others"
-    return (
-        f"{opening}: functional anchoring with a prior by evidence "
-        "(FunctionAnchoredEnsemble, bnn.evidence.fit_prior) has the better RMSE, "
-        f"miscalibration or ELPPD in {wins} of {len(compared)} comparisons with the published "
-        "ensemble, the vanilla one and the paper's prior, and the worse one in "
-        f"{losses}{details}.{_remedy(results, ahead)}"
-    )
-
-
-def _loss(results: Results, place: tuple[str, str], rivals: list[str]) -> str:
-    """A score in which the advised method is behind rivals, in words."""
-    case, score = place
-    rows, name = results.cases[case], HEADINGS[score][0]
-    against = ", ".join(f"{written(rows[rival], score)} of {LABELS[rival]}" for rival in rivals)
-    return f"{results.label(case)}: {name} {written(rows[ADVISED], score)} against {against}"
-
-
-def _remedy(results: Results, ahead: Mapping[tuple[str, str], list[str]]) -> str:
-    """More members, where an ELPPD is lost that the exact posterior would not lose."""
-    few = []
-    for (case, score), rivals in ahead.items():
-        exact, rows = results.exact[case]["exact_evidence"], results.cases[case]
-        if score == "elppd" and exact.elppd > max(rows[rival].elppd.mean for rival in rivals):
-            few.append(f"{written(exact, 'elppd')} ({results.label(case)})")
-    if not few:
-        return ""
-    return (
-        f" The posterior itself has an ELPPD of {', '.join(few)}: there "
-        f"{results.n_members} members are too few, and more are needed the "
-        "farther predictions leave the data."
-    )
+def _against_rivals(results: Results) -> dict[str, Any]:
+    """How often the advised method is better or worse than a rival, and where it is worse."""
+    answers: list[bool | None] = []
+    behind: dict[tuple[str, str], list[str]] = {}  # training set and score → rivals that are ahead
+    few = []  # training sets where more members would win, since the exact posterior does
+    for case, rows in results.cases.items():
+        for score in COMPARED:
+            better = {rival: rows[ADVISED].is_better(rows[rival], score) for rival in RIVALS}
+            answers += better.values()
+            if rivals := [rival for rival in RIVALS if better[rival] is False]:
+                behind[case, score] = rivals
+                best = max(rows[rival].elppd.mean for rival in rivals)
+                if score == "elppd" and results.exact[case]["exact_evidence"].elppd > best:
+                    few.append(case)
+    wins, losses = map(answers.count, (True, False))
+    counts = {"comparisons": len(answers), "wins": wins, "losses": losses}
+    return counts | {"behind": behind, "few": few}

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from figures.beyond.tables import Section
-from figures.claims import Claim, Item, Tolerance, load_published
+from figures.claims import Claim, Item, Row, Tolerance, load_published
 
 REPRODUCED, FAILED, NOT_COMPARABLE = "reproduced", "not reproduced", "not comparable"
 NOT_JUDGED = ""  # shown beside the paper's numbers, without a tolerance of its own
@@ -29,16 +29,15 @@ class Metrics(BaseModel, extra="allow"):
     section: Section | None = None  # that is no part of the paper
     provenance: dict[str, Any] = {}
 
-    def number(self, path: str) -> tuple[float, float | None] | None:
-        """The mean and standard deviation at a path of names, if the run has them."""
-        try:
-            value: Any = reduce(getitem, path.split("."), self.model_extra or {})
-        except KeyError:
-            return None
+    def number(self, path: str) -> tuple[float, float | None]:
+        """The mean and standard deviation at a path of names; KeyError has the name it lacks."""
+        value: Any = reduce(getitem, path.split("."), self.model_extra or {})
         match value:
             case {"mean": mean, "std": std} | {"value": mean, "error": std}:
                 return mean, std
-        return value, None
+            case float() | int():
+                return value, None
+        raise KeyError("mean")
 
 
 @dataclass(frozen=True)
@@ -77,19 +76,33 @@ class Comparison:
     @cached_property
     def rows(self) -> dict[str, dict[str, Check]]:
         """Its numbers by label of the row and column, in those rows that the run has."""
+        if not self.metrics.model_fields_set:  # the notebook is not in the run
+            return {}
         rows = {}
-        columns, unit, comparable = self.item.columns, self.item.unit, bool(self.metrics.paper_size)
         for name, row in self.item.rows.items():
-            tolerances = row.tolerances(self.metrics.published_tables)
-            checks = {}
-            for column, printed, tolerance in zip(columns, row.printed, tolerances, strict=True):
-                number = self.metrics.number(self.item.ours.format(row=name, column=column))
-                if number is not None:
-                    ours, std = number[0] / unit, None if number[1] is None else number[1] / unit
-                    checks[column] = Check(printed, ours, std, tolerance, comparable)
-            n_train = self.metrics.n_train.get(name.rpartition("_")[0], row.n_train)
-            rows[row.label_for(n_train)] = checks
+            case = name.rpartition("_")[0]
+            label = row.label_for(self.metrics.n_train.get(case, row.n_train))
+            rows[label] = self._row(name, row, row.optional and case not in self.metrics.n_train)
         return {label: checks for label, checks in rows.items() if checks}
+
+    def _row(self, name: str, row: Row, may_lack: bool) -> dict[str, Check]:
+        """The numbers of a row by column; ValueError where one is missing that must be there."""
+        tolerances = row.tolerances(self.metrics.published_tables)
+        checks = {}
+        for column, printed, tolerance in zip(
+            self.item.columns, row.printed, tolerances, strict=True
+        ):
+            path, unit = self.item.ours.format(row=name, column=column), self.item.unit
+            try:
+                mean, std = self.metrics.number(path)
+            except (KeyError, TypeError) as error:
+                if may_lack and error.args == (name,):
+                    return {}
+                raise ValueError(f"{self.item.notebook}.json has no number at {path}") from None
+            deviation = None if std is None else std / unit
+            comparable = bool(self.metrics.paper_size)
+            checks[column] = Check(printed, mean / unit, deviation, tolerance, comparable)
+        return checks
 
     @property
     def checks(self) -> list[Check]:

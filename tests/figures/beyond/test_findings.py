@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from figures.beyond.findings import RIVALS, advice, claims, noise_sentence, paragraphs
+from figures.beyond.findings import RIVALS, claims, paragraphs
 
 
 def test_words_follow_the_numbers(changed):
@@ -21,13 +21,14 @@ def test_targets_are_judged_at_their_sizes_only(results, changed):
     sizes = {"n_members": 30, "n_test": 50, "n_train": {"outd": 50}}
     for miscalibration, expected in ((0.07, True), (0.09, False)):
         scores = {"rmse": [0.12], "miscalibration": [miscalibration], "elppd": [160.0]}
-        sized = changed(sizes=sizes, function_evidence=scores)
+        sized = changed(other=sizes, function_evidence=scores)
         judged = [c for c in claims(sized) if "prior by evidence, out of" in c.claim]
         assert [c.holds for c in judged] == [expected]
 
 
-def test_the_strongest_correlations_of_the_noise_are_named():
-    words = noise_sentence(np.eye(5) - 0.4 * np.eye(5)[::-1], 12)
+def test_the_strongest_correlations_of_the_noise_are_named(changed):
+    replicates = 4 * (np.eye(5) - 0.4 * np.eye(5)[::-1]), 12
+    *_, words, _ = paragraphs(changed(other={"replicates": replicates}))
     assert "12 degrees of freedom" in words
     assert "b_eff_MPa and p_sigma −0.40" in words
 
@@ -42,7 +43,7 @@ def advised(changed):
             rmse, density = 0.1 if name == "function_evidence" else 0.2, elppd.get(name, 100.0)
             values = {"rmse": rmse, "miscalibration": 0.1, "elppd": density}
             rows[name] = {score: [value, value] for score, value in values.items()}
-        return advice(changed(exact_elppd, **rows))
+        return paragraphs(changed(exact_elppd, **rows))[-1]
 
     return give
 

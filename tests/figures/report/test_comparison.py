@@ -1,6 +1,8 @@
 """A run beside the paper: rows, sizes and tolerances of the comparison."""
 
+import functools
 import json
+import operator
 
 import pytest
 
@@ -51,6 +53,28 @@ def test_rows_name_the_sizes_of_the_run(metrics):
     assert list(table_3(metrics).rows) == [
         "Prior (N = 0)", "OutD (N = 10, paper 50), anchored", "OutD (N = 10, paper 50), vanilla",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "path", ["rows", "rows.prior", "rows.outd_vanilla.elppd", "rows.prior.rmse.mean"]
+)
+def test_a_number_that_is_not_where_the_paper_needs_it_is_refused(metrics, path):
+    """As after a new name in the notebook: the row would vanish from the table."""
+    *names, last = path.split(".")
+    place = functools.reduce(operator.getitem, names, metrics)
+    place["new"] = place.pop(last)
+    with pytest.raises(ValueError, match=r"04_materials_surrogate\.json has no number at rows\."):
+        assert table_3(metrics).rows
+
+
+def test_a_row_may_be_absent_only_without_its_training_set(metrics):
+    sizes = {"n_train": metrics["n_train"] | {"ind25": 25}}
+    assert not [label for label in table_3(metrics).rows if "InD" in label]
+    with pytest.raises(ValueError, match=r"no number at rows\.ind25_anchored\.rmse"):
+        assert table_3(metrics | sizes).rows
+    metrics["rows"]["ind25_anchored"] = {}
+    with pytest.raises(ValueError, match=r"no number at rows\.ind25_anchored\.rmse"):
+        assert table_3(metrics).rows
 
 
 def test_the_published_tables_have_a_tolerance_of_their_own(metrics):
