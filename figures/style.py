@@ -31,13 +31,14 @@ def band(
     axes.plot(x, mean, color=color, label=label)
 
 
-def legend(figure: Figure, columns: int) -> None:
-    """One legend below all panels, with each label once."""
+def with_legend(figure: Figure, columns: int) -> Figure:
+    """The figure with one legend below all panels, where each label stands once."""
     entries: dict[str, Artist] = {}
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
         entries |= dict(zip(labels, handles, strict=True))
     figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
+    return figure
 
 
 def shows_something(axes: Axes) -> bool:

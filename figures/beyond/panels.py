@@ -13,7 +13,7 @@ from figures.beyond.tables import COMPARED, HEADINGS
 from figures.example_1d.ensembles import GRID, load_data
 from figures.example_1d.panels import LIMITS
 from figures.scores import Interval
-from figures.style import STYLE, band, legend
+from figures.style import STYLE, band, with_legend
 
 SHOWN_1D = ("vanilla", "low_rank", "none", "low_rank_converged", "function", "sampled")
 UNITS = {"rmse": " (scaled)", "elppd": ", sum over test cells"}
@@ -41,8 +41,7 @@ def methods(rows: Mapping[str, Row[Interval]], exact: Mapping[str, Row[float]]) 
         axes.grid(axis="y", lw=0.3)
     panels[0].set_yticks(range(len(rows)), [LABELS[method] for method in rows])
     panels[0].invert_yaxis()
-    legend(figure, 2)
-    return figure
+    return with_legend(figure, 2)
 
 
 @plt.style.context(STYLE)

@@ -16,7 +16,6 @@ DATA = ROOT / "notebooks" / "data" / "02_example_1d.csv"
 HIDDEN = (20, 20, 20, 20)
 NOISE = 0.1  # standard deviation of the data
 SLOPE = 2.0  # of the prior mean m(x) = 2x
-VARIANCE = 1.0  # k0
 LENGTHSCALES = (0.1, 1.0)
 GRID = np.linspace(-1.0, 1.0, 201)[:, None]
 VANILLA_EPOCHS = 400
@@ -52,8 +51,7 @@ def truth(x: np.ndarray) -> np.ndarray:
 
 def functional_prior(lengthscale: float) -> bnn.GaussianProcessPrior:
     """The prior p(g): a Gaussian process with mean 2x, k0 = 1 and length scale L."""
-    mean, kernel = bnn.LinearMean(np.array([SLOPE])), bnn.RBF(VARIANCE, lengthscale)
-    return bnn.GaussianProcessPrior(mean, kernel)
+    return bnn.GaussianProcessPrior(bnn.LinearMean(np.array([SLOPE])), bnn.RBF(1.0, lengthscale))
 
 
 def exact_posterior(lengthscale: float) -> Prediction:
@@ -65,11 +63,8 @@ def exact_posterior(lengthscale: float) -> Prediction:
 
 
 def first_layer_anchors(weights: np.ndarray, architecture: bnn.Architecture) -> np.ndarray:
-    """Anchors in which every hidden kernel repeats the first one.
-
-    A first kernel (1, n) broadcasts against hidden kernels (n, n) without an error, and the
-    published factorised comparison was trained so. Weights are (K, d).
-    """
+    """Weights (K, d) in which every hidden kernel repeats the first, as published anchors do."""
+    # A first kernel (1, n) broadcasts against hidden kernels (n, n) without an error.
     anchors = np.array(weights)
     kernels = [kernel for kernel, _ in architecture.unpack(anchors)]
     for kernel in kernels[1:-1]:
@@ -78,15 +73,10 @@ def first_layer_anchors(weights: np.ndarray, architecture: bnn.Architecture) -> 
 
 
 def run(settings: Example1D, seed: int) -> dict[str, Prediction]:
-    """Every ensemble of the example.
-
-    That is "vanilla", then for each length scale L "prior L", "anchored L", "factorised L",
-    "published L" (factorised with the published anchors) and "exact L".
-    """
+    """Every ensemble of the example and the exact posteriors, by name and length scale."""
 
     def training(epochs: float) -> bnn.TrainingSettings:
-        epochs = max(round(epochs), 1)
-        return bnn.TrainingSettings(epochs=epochs, bias_correction=settings.bias_correction)
+        return bnn.TrainingSettings(max(round(epochs), 1), bias_correction=settings.bias_correction)
 
     common: dict[str, Any] = {
         "noise": NOISE, "n_members": settings.n_members, "resampling": "likelihood",

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from figures.example_1d.ensembles import GRID, LENGTHSCALES, SLOPE, Prediction, load_data, truth
-from figures.style import STYLE, band, legend
+from figures.style import STYLE, band, with_legend
 
 LIMITS = (-4.5, 4.5)
 
@@ -37,8 +37,7 @@ def vanilla(found: Mapping[str, Prediction]) -> Figure:
     """Fig. 6 a: the vanilla ensemble, which knows no prior."""
     figure, axes = plt.subplots(figsize=(4.2, 3.6))
     _panel(axes, "vanilla ensemble", found["vanilla"])
-    legend(figure, 2)
-    return figure
+    return with_legend(figure, 2)
 
 
 @plt.style.context(STYLE)
@@ -49,8 +48,7 @@ def anchored(found: Mapping[str, Prediction]) -> Figure:
         title, name = f"anchored ensemble, $L = {scale:g}$", f"anchored {scale:g}"
         _panel(left, f"prior, $L = {scale:g}$", found[f"prior {scale:g}"], prior=True)
         _panel(right, title, found[name], found[f"exact {scale:g}"])
-    legend(figure, 4)
-    return figure
+    return with_legend(figure, 4)
 
 
 @plt.style.context(STYLE)
@@ -62,5 +60,4 @@ def factorised(found: Mapping[str, Prediction]) -> Figure:
         for axes, scale in zip(row, LENGTHSCALES, strict=True):
             title = f"factorised, $L = {scale:g}$: {how}"
             _panel(axes, title, found[f"{name} {scale:g}"], found[f"exact {scale:g}"])
-    legend(figure, 3)
-    return figure
+    return with_legend(figure, 3)

@@ -6,7 +6,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
@@ -16,7 +15,7 @@ from fe_data.mechanics.rve import RVESolution
 from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
 from figures.materials.data import SETS, noise_table
 from figures.materials.problem import INPUT_LABELS, LABELS, NOISE_COV, columns
-from figures.style import STYLE, legend
+from figures.style import STYLE, with_legend
 
 MAGNIFICATION = 4  # of the mean deformation in the sketch of the loading
 MARKERS = "osD^vPX<>*"
@@ -31,9 +30,6 @@ def overview(cell: RVESolution) -> Figure:
     for number, (ax, function) in enumerate(zip(axes.values(), draw, strict=True), start=1):
         function(ax, cell)
         ax.set_title(f"({number}) {ax.get_title()}")
-        for collection in ax.collections:
-            if isinstance(collection, PolyCollection):
-                collection.set_rasterized(True)  # thousands of curved triangles
     return figure
 
 
@@ -81,8 +77,7 @@ def histograms(designs: Mapping[str, Table]) -> Figure:
             axes.set_xlim(low, high)
     top[0].set_ylabel("(a) inputs\nshare of cells")
     bottom[0].set_ylabel("(b) outputs\nshare of cells")
-    legend(figure, 3)
-    return figure
+    return with_legend(figure, 3)
 
 
 @plt.style.context(STYLE)

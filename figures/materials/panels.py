@@ -18,7 +18,7 @@ from figures.materials.problem import (
     functional_prior,
 )
 from figures.materials.surrogate import Prediction, Row, Rows
-from figures.style import STYLE, band, legend
+from figures.style import STYLE, band, with_legend
 
 BAND = 2  # predicted standard deviations drawn as error bars
 SHOWN_PRIOR = ("nu_eff", "p_sigma")  # outputs of Fig. 11 b
@@ -49,8 +49,7 @@ def prior_functions(theta: np.ndarray, seed: int) -> Figure:
     x = np.linspace(-1, 1, 81)
     figure, panels = plt.subplots(len(SHOWN_PRIOR), 4, figsize=(11, 5), sharey="row")
     for i, name in enumerate(INPUT_NAMES):
-        X = np.zeros((len(x), 4))
-        X[:, i] = x
+        X = np.outer(x, np.eye(4)[i])
         samples = OUTPUT_SCALING.inverse_transform(prior.sample(X, 400, seed + i))
         across = INPUT_SCALING.inverse_transform(X)[:, i]
         for axes, output in zip(panels[:, i], SHOWN_PRIOR, strict=True):
@@ -62,21 +61,16 @@ def prior_functions(theta: np.ndarray, seed: int) -> Figure:
                 axes.axhline(LOWEST_OUTPUT, color="C1", lw=1, ls=":", label="bound")
     for axes, output in zip(panels[:, 0], SHOWN_PRIOR, strict=True):
         axes.set_ylabel(LABELS[output])
-    legend(figure, 4)
-    return figure
+    return with_legend(figure, 4)
 
 
 @plt.style.context(STYLE)
 def predictions(prediction: Prediction, row: Row, limits: np.ndarray | None = None) -> Figure:
-    """Figs. 12 and 13: parity of each output (top), behaviour law of four test points (bottom).
-
-    Titles give the row of the method from `surrogate.score_rows`; the limits of the parity panels,
-    (2, 5), are those of the prediction unless given.
-    """
+    """Figs. 12 and 13: parity of each output (top), behaviour law of four test points (bottom)."""
     figure = plt.figure(figsize=(13.4, 6.0))
     (top,), (bottom,) = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.15, 1))
     panels = top.subplots(1, len(LABELS))
-    limits = parity_limits([prediction]) if limits is None else limits
+    limits = parity_limits([prediction]) if limits is None else limits  # (2, 5)
     truth, mean = map(OUTPUT_SCALING.inverse_transform, (prediction.observed, prediction.mean))
     bars = BAND * prediction.std * OUTPUT_SCALING.half_range
     for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
@@ -104,7 +98,7 @@ def _laws(figure, prediction: Prediction) -> None:
         axes.set(title=f"test point {i + 1}", xlabel=r"plastic strain $\varepsilon_{pl}$ [–]")
         axes.set(xlim=(0, PLASTIC_STRAIN[-1]))
     panels[0].set_ylabel(r"$\sigma = a + b_\mathrm{eff}\,\varepsilon_{pl}^{c_\mathrm{eff}}$ [MPa]")
-    legend(figure, 3)
+    with_legend(figure, 3)
 
 
 def law_points(truth: np.ndarray) -> list[int]:
@@ -140,11 +134,10 @@ def calibration(
         levels, curves = found[0][0], [curve for _, curve in found]
         mean, std = np.mean(curves, axis=0), np.std(curves, axis=0)
         areas = rows[method].by_output["miscalibration"]
-        for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
+        for axes, name, m, s in zip(panels, OUTPUT_NAMES, mean.T, std.T, strict=True):
             text = f"{label}, area {areas[name].mean:.2f}"
-            (line,) = axes.plot(levels, mean[:, j], LINES.get(label, "-"), label=text)
-            low, high = mean[:, j] - std[:, j], mean[:, j] + std[:, j]
-            axes.fill_between(levels, low, high, color=line.get_color(), alpha=0.2, lw=0)
+            (line,) = axes.plot(levels, m, LINES.get(label, "-"), label=text)
+            axes.fill_between(levels, m - s, m + s, color=line.get_color(), alpha=0.2, lw=0)
     for axes, label in zip(panels, LABELS.values(), strict=True):
         axes.plot([0, 1], [0, 1], "k-", lw=0.6)
         axes.set(title=label, xlabel="expected proportion", xlim=(0, 1), ylim=(0, 1))

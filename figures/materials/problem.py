@@ -117,10 +117,6 @@ def fit_theta(samples: Samples) -> np.ndarray:
 
 def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
     """The prior p(g) of section 3.2.2 with slopes θ of the mean, (5,), clipped at y > 0."""
-    return GaussianProcessPrior(
-        mean=LinearMean(np.asarray(theta)),
-        kernel=KERNEL,
-        n_outputs=len(OUTPUT_NAMES),
-        features=FEATURES,
-        bounds=(OUTPUT_SCALING.transform(np.full(len(OUTPUT_NAMES), LOWEST_OUTPUT)), None),
-    )
+    mean, n = LinearMean(np.asarray(theta)), len(OUTPUT_NAMES)
+    bounds = OUTPUT_SCALING.transform(np.full(n, LOWEST_OUTPUT)), None
+    return GaussianProcessPrior(mean, KERNEL, n_outputs=n, features=FEATURES, bounds=bounds)

@@ -1,25 +1,25 @@
-"""Train the surrogates of the materials example (section 3.2) and predict its test set."""
+"""Surrogates of the materials example: training, scores, and what section 3.2 says of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from bnn import AnchoredEnsemble, VanillaEnsemble
 from bnn.evaluation.metrics import coverage, elppd, miscalibration_area, rmse
-from figures.materials.problem import (
-    OUTPUT_SCALING,
-    Samples,
-    by_output,
-    functional_prior,
-    noise_std,
-)
+from fe_data.settings import OUTPUT_NAMES
+from figures.claims import Claim
+from figures.materials import problem
 from figures.pipeline.settings import TRAINING_CASE, Surrogate
-from figures.scores import Interval, Number, Scores, over_repeats
+from figures.scores import Interval, Number, Scores, all_hold, is_below, over_repeats
 
 HIDDEN = (20, 20, 20, 20)
-Cases = Mapping[str, Samples]  # training sets by name
+SIZES = ("ind25", "ind50", "ind100")
+SCORES = {"rmse": "RMSE", "miscalibration": "miscalibration", "elppd": "ELPPD"}
+WORSE_CALIBRATED = "c_eff"  # the one output for which the paper finds anchoring slightly worse
+Cases = Mapping[str, problem.Samples]  # training sets by name
 
 
 @dataclass(frozen=True)
@@ -53,35 +53,33 @@ class Prediction:
     def scores(self) -> OutputScores[float]:
         """Scores of epistemic uncertainty; the ELPPD is joint, with noise, in physical units."""
         moments = self.observed, self.mean, self.std
-        unscale, noise = OUTPUT_SCALING.inverse_transform, noise_std() * OUTPUT_SCALING.half_range
+        unscale = problem.OUTPUT_SCALING.inverse_transform
+        noise = problem.noise_std() * problem.OUTPUT_SCALING.half_range
         return OutputScores(
             rmse=rmse(self.observed, self.mean),
             miscalibration=miscalibration_area(*moments),
             elppd=elppd(unscale(self.observed), unscale(self.samples), noise),
             coverage=coverage(*moments, 0.9545),  # within ± 2 standard deviations
             by_output={
-                "rmse": by_output(rmse(self.observed, self.mean, per_output=True)),
-                "miscalibration": by_output(miscalibration_area(*moments, per_output=True)),
+                "rmse": problem.by_output(rmse(self.observed, self.mean, per_output=True)),
+                "miscalibration": problem.by_output(miscalibration_area(*moments, per_output=True)),
             },
         )
 
 
 def train(
-    cases: Cases, test_set: Samples, theta: np.ndarray, settings: Surrogate, seed: int
+    cases: Cases, test_set: problem.Samples, theta: np.ndarray, settings: Surrogate, seed: int
 ) -> dict[str, Prediction]:
     """Pre-train once, then train on each training set and predict the test set."""
     common: dict[str, Any] = {
         "hidden": HIDDEN, "n_members": settings.n_members, "epochs": settings.epochs,
-        "noise": noise_std(), "resampling": "bootstrap", "random_state": seed,
+        "noise": problem.noise_std(), "resampling": "bootstrap", "random_state": seed,
     }  # fmt: skip
     vanilla = VanillaEnsemble(**common)
     anchored = AnchoredEnsemble(
-        functional_prior(theta),
-        n_pretrained=settings.n_pretrained,
-        prior_points=settings.prior_points,
-        pretrain_epochs=settings.pretrain_epochs,
-        **common,
-    )
+        problem.functional_prior(theta), n_pretrained=settings.n_pretrained,
+        prior_points=settings.prior_points, pretrain_epochs=settings.pretrain_epochs, **common,
+    )  # fmt: skip
     anchored.pretrain(n_features=test_set.X.shape[1])
     # As many networks as the trained ensembles have: the ELPPD of few networks depends on it.
     samples = {"prior": anchored.sample_prior(test_set.X)[: settings.n_members]}
@@ -107,3 +105,76 @@ def improvements(rows: Rows, case: str) -> dict[str, dict[str, Interval]]:
         }
         for score, outputs in vanilla.items()
     }
+
+
+def prior_mean_table(test_set: problem.Samples, theta: np.ndarray) -> dict[str, float]:
+    """Fig. 11 a in numbers: output → share of its variance that m(x) = θ v_f explains, R²."""
+    residual = test_set.y - test_set.X[:, :1] * theta
+    return problem.by_output(1 - (residual**2).mean(axis=0) / test_set.y.var(axis=0))
+
+
+def claims(rows: Rows, explained: Mapping[str, float], n_train: Mapping[str, int]) -> list[Claim]:
+    """Claims that the rows allow; None where repeats leave the sign of a difference open."""
+    # From `surrogate.score_rows` and `prior_mean_table`; n_train: cells of each training set.
+    most = max(explained, key=lambda name: explained[name])
+    prior = Claim(
+        "Fig. 11", "The prior mean is highly informative for ν_eff and less so for c_eff: R² on "
+        "the test set, the largest and below one half",
+        explained, most == "nu_eff" and explained["c_eff"] < 0.5,
+    )  # fmt: skip
+    anchored = {case: rows[f"{case}_anchored"] for case in n_train}
+    by_size = _size_claims(anchored, n_train) if set(SIZES) <= set(anchored) else []
+    return [prior, *by_size, *_comparison_claims(rows["outd_anchored"], rows["outd_vanilla"])]
+
+
+def _claim(about: str, claim: str, cells: Mapping[str, Interval], holds: bool | None) -> Claim:
+    """A claim about numbers of trainings, whose means are shown."""
+    return Claim(about, claim, {name: cell.mean for name, cell in cells.items()}, holds)
+
+
+def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
+    """Claims on the size of the training set, and on one of that size out of distribution."""
+    counts = " to ".join(str(n_train[size]) for size in SIZES)
+    compared = " and ".join(dict.fromkeys(str(n_train[case]) for case in ("ind50", "outd")))
+    inside, outside = anchored["ind50"], anchored["outd"]
+    return [
+        *(_claim("Fig. 12", f"{label} improves from {counts} training cells",
+                 {size: getattr(anchored[size], score) for size in SIZES},
+                 all_hold(anchored[b].is_better(anchored[a], score) for a, b in pairwise(SIZES)))
+          for score, label in SCORES.items()),
+        _claim("Table 3", f"For {compared} training cells the mean is less accurate out of "
+               "distribution: RMSE", {"ind50": inside.rmse, "outd": outside.rmse},
+               is_below(inside.rmse, outside.rmse)),
+        _claim("Table 3", "… while the quality of the uncertainty is comparable: miscalibration "
+               "within 0.03", {"ind50": inside.miscalibration, "outd": outside.miscalibration},
+               abs(inside.miscalibration.mean - outside.miscalibration.mean) < 0.03),
+    ]  # fmt: skip
+
+
+def _comparison_claims(anchored: Row, vanilla: Row) -> list[Claim]:
+    """Claims on the anchored and the vanilla ensemble out of distribution."""
+    first, second = anchored.by_output, vanilla.by_output
+    gains = {n: 1 - first["rmse"][n].mean / second["rmse"][n].mean for n in OUTPUT_NAMES}
+    leading = sorted(gains, key=lambda name: gains[name])[-2:]
+
+    def calibration(name: str) -> Claim:
+        ours, theirs = first["miscalibration"][name], second["miscalibration"][name]
+        worse = name == WORSE_CALIBRATED
+        words = f"{name}: anchored is {'slightly worse' if worse else 'better'} calibrated"
+        holds = is_below(theirs, ours) if worse else is_below(ours, theirs)
+        cells = {"anchored": ours, "vanilla": theirs}
+        return _claim("Fig. 14", f"{words} than vanilla", cells, holds)
+
+    return [
+        _claim("Fig. 13", "Vanilla under-estimates uncertainty: less of the test values within ± 2 "
+               "standard deviations than with anchoring (95 % would be right)",
+               {"vanilla": vanilla.coverage, "anchored": anchored.coverage},
+               is_below(vanilla.coverage, anchored.coverage)),
+        *(_claim("Table 3", f"Out of distribution, anchored is better than vanilla: {label}",
+                 {"anchored": getattr(anchored, score), "vanilla": getattr(vanilla, score)},
+                 anchored.is_better(vanilla, score))
+          for score, label in SCORES.items()),
+        *map(calibration, OUTPUT_NAMES),
+        Claim("Table 4", "The outputs whose RMSE gains most are ν_eff and E_eff, where the prior "
+              "mean says most", gains, set(leading) == {"nu_eff", "E_eff_GPa"}),
+    ]  # fmt: skip

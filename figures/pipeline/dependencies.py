@@ -1,8 +1,4 @@
-"""Which source files a program depends on: what it imports, directly and indirectly.
-
-Only the packages of this repository count, and imports inside functions count too, so that
-editing a module reruns exactly what can be affected by it.
-"""
+"""Source files of this repository that a program imports, also indirectly and inside functions."""
 
 import ast
 import functools

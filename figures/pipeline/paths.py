@@ -28,10 +28,8 @@ def require_tables(data_dir: Path | str, *designs: str) -> None:
     """FileNotFoundError where a folder lacks the table of a design."""
     for design in designs:
         if not table_path(data_dir, design).is_file():
-            raise FileNotFoundError(
-                f"no table of {design!r} in {data_dir}: {design}.csv or {design}/dataset.csv "
-                "is needed"
-            )
+            needed = f"{design}.csv or {design}/dataset.csv"
+            raise FileNotFoundError(f"no table of {design!r} in {data_dir}: {needed} is needed")
 
 
 def run_name(profile: str, data_dir: Path | None = None) -> str:
@@ -48,7 +46,6 @@ def is_complete(metrics: Path) -> bool:
     """Whether a metrics file and all its pictures, which git does not have, are there."""
     try:
         names = json.loads(metrics.read_text()).get("figures", {})
-        pictures = [metrics.parent / name for name in names]
-        return all(path.is_file() and path.stat().st_size for path in pictures)
+        return all((metrics.parent / name).stat().st_size for name in names)
     except (OSError, ValueError, AttributeError):  # missing, half written, or no mapping
         return False

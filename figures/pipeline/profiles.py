@@ -1,6 +1,5 @@
 """Profiles: what a run simulates and trains. Quick and full differ in these numbers alone."""
 
-import re
 import reprlib
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
@@ -86,7 +85,7 @@ def load_profile(profile: str | Path) -> Profile:
     if path.suffix not in (".yaml", ".yml"):
         path = PROFILE_DIR / f"{profile}.yaml"
     shipped = path.stem in SHIPPED and path.parent.resolve() == PROFILE_DIR
-    if re.fullmatch(rf"({'|'.join(RESERVED)})(-.*)?", path.stem) and not shipped:
+    if path.stem.partition("-")[0] in RESERVED and not shipped:
         raise ProfileError(
             f"the name of {path} is not allowed, since results in figures/{path.stem} would be "
             f"overwritten: any but {', '.join(RESERVED)}, alone or before a hyphen, is"

@@ -43,17 +43,13 @@ class Ensembles(Section):
     n_members: Several = 30  # those of them that are trained on data
     prior_points: Several = 500  # inputs at which the prior is drawn
 
-    @property
-    def available(self) -> int:
-        """How many pre-trained networks there are at least."""
-        return self.n_pretrained
-
     @model_validator(mode="after")
     def _members_are_pretrained(self) -> Self:
-        if self.n_members > self.available:
+        available = min([self.n_pretrained, *getattr(self, "spans", ())])  # Beyond has spans
+        if self.n_members > available:
             raise ValueError(
                 f"n_members = {self.n_members} is not allowed: "
-                f"at most the {self.available} pre-trained networks can be trained"
+                f"at most the {available} pre-trained networks can be trained"
             )
         return self
 
@@ -140,8 +136,3 @@ class Beyond(Training):
     example_members: Several = 40
     example_pretrained: Several = 100
     example_epochs_scale: PositiveFloat = 1.0
-
-    @property
-    def available(self) -> int:
-        """How many pre-trained networks there are at least."""
-        return min(self.n_pretrained, *self.spans)

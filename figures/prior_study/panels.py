@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from scipy.stats import gennorm, norm
 
 from bnn.evaluation.plots import plot_singular_values
-from figures.style import STYLE, legend
+from figures.style import STYLE, with_legend
 from prior_study import STUDY_PRIORS, Study
 from prior_study.reconstruction import WEIGHT_PRIOR_NAMES
 from prior_study.statistics import WeightStatistics
@@ -43,8 +43,7 @@ def priors(study: Study) -> Figure:
         axes.set(title=f"prior {name}: {STUDY_PRIORS[name].label}", xlabel="$x$")
         axes.set(xlim=(-1, 1), ylim=(-LIMIT[name], LIMIT[name]))
     panels[0, 0].set_ylabel("$y$")
-    legend(figure, 4)
-    return figure
+    return with_legend(figure, 4)
 
 
 def _kernels(study: Study, panels: np.ndarray) -> Iterator[tuple[Axes, WeightStatistics, int, str]]:
@@ -70,8 +69,7 @@ def histograms(study: Study) -> Figure:
         axes.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.3 * density.max()))
         axes.set(title=f"{title}, $β_0$ = {beta:.2f}", xlabel=r"$\omega - \mu_0$")
     plt.setp(panels[:, 0], ylabel="probability density")
-    legend(figure, 3)
-    return figure
+    return with_legend(figure, 3)
 
 
 @plt.style.context(STYLE)
@@ -109,8 +107,7 @@ def reconstructed(study: Study) -> Figure:
     for axes, name in zip(panels[0], study.results, strict=True):
         axes.set_title(f"prior {name}\n{axes.get_title()}")
     plt.setp(panels[-1], xlabel="$x$")
-    legend(figure, 3)
-    return figure
+    return with_legend(figure, 3)
 
 
 @plt.style.context(STYLE)
@@ -129,12 +126,10 @@ def distances(study: Study) -> Figure:
             axes.semilogy(x, values, MARKERS[index], label=f"prior {name}")
         axes.set_ylabel(words)
         axes.set_xticks(position, labels, fontsize=7)
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}")
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.grid(axis="y", lw=0.4)
-    legend(figure, 4)
-    return figure
+    return with_legend(figure, 4)
 
 
 @plt.style.context(STYLE)

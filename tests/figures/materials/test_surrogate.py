@@ -8,11 +8,12 @@ from bnn.evaluation.metrics import elppd
 from fe_data.settings import OUTPUT_NAMES
 from figures import style
 from figures.materials import panels
-from figures.materials.claims import claims, prior_mean_table
 from figures.materials.problem import Samples, fit_theta, load_samples, noise_std
 from figures.materials.surrogate import (
     Prediction,
+    claims,
     improvements,
+    prior_mean_table,
     score_rows,
     train,
 )
