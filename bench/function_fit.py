@@ -40,8 +40,7 @@ class Task(NamedTuple):
         start, X, targets, blocks = (
             torch.as_tensor(values, dtype=torch.float64) for values in self[1:5]
         )
-        metric = Metric(blocks, torch.as_tensor(self.nuggets))
-        phi = torch.nn.functional.silu
+        metric, phi = Metric(blocks, self.nuggets), torch.nn.functional.silu
 
         def objective(weights: Tensor) -> Tensor:
             values = X

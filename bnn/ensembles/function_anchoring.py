@@ -127,7 +127,7 @@ def anchor_functions(
     most = np.minimum(_OF_NOISE * np.sqrt(np.diag(scaled_noise)), _MOST_NUGGET)
     nuggets = most if settings.nugget is None else np.full_like(most, settings.nugget)
     check_nugget(nuggets, C)
-    prior_metric = Metric.of(C, nuggets)
+    prior_metric = Metric(C, nuggets)
     try:
         posterior = Conditioning.of(C, scaled_noise, len(X))
     except np.linalg.LinAlgError as error:

@@ -1,7 +1,6 @@
 """Networks fitted to given functions, in the metric of a posterior covariance."""
 
 from collections.abc import Callable
-from typing import Self
 
 import numpy as np
 import torch
@@ -27,7 +26,8 @@ class Metric:
     directions is tr S M⁻¹, at least 1.
     """
 
-    def __init__(self, blocks: Tensor, nuggets: Tensor) -> None:
+    def __init__(self, S: Array | Tensor, deltas: Array | Tensor, device: str = "cpu") -> None:
+        blocks, nuggets = (torch.as_tensor(values, device=device) for values in (S, deltas))
         size = blocks.shape[0] * blocks.shape[1]
         self._n = size // len(nuggets)
         own = nuggets.square().repeat_interleave(self._n).view(len(blocks), -1)
@@ -43,12 +43,6 @@ class Metric:
         # The smaller δ² is, the more accurately a step has to be solved for: by measurement.
         self.accuracy = min(max(100.0 * float(nuggets.min()) ** 2, 1e-6), 0.01)
         self.mean_diagonal = float(self.blocks.diagonal(dim1=1, dim2=2).mean())
-
-    @classmethod
-    def of(cls, blocks: Array, nuggets: Array, device: str = "cpu") -> Self:
-        """Take S and δ as arrays."""
-        place = torch.device(device)
-        return cls(torch.as_tensor(blocks, device=place), torch.as_tensor(nuggets, device=place))
 
     def squares(self, residuals: Tensor) -> Tensor:
         """Return eᵀ M⁻¹ e, (k,), of residuals e (k, n_out n)."""
@@ -168,9 +162,9 @@ def fit_functions(
     """Minimise eᵀ M⁻¹ e per direction, e = f^ω(X) - t, from weights (K, d)."""
     place, nugget, metrics = torch.device(device), _FIRST_NUGGET, []
     while nugget > 2.0 * nuggets.min():
-        metrics.append(Metric.of(covariance, np.maximum(nuggets, nugget), device))
+        metrics.append(Metric(covariance, np.maximum(nuggets, nugget), device))
         nugget /= 10.0
-    metrics.append(Metric.of(covariance, nuggets, device))
+    metrics.append(Metric(covariance, nuggets, device))
     points, goals = (torch.as_tensor(v, dtype=torch.float64, device=place) for v in (X, targets))
 
     def problems(members: Ints, _: torch.device) -> list[FunctionFit]:
