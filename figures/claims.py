@@ -59,11 +59,6 @@ class Item(BaseModel, extra="forbid"):
     columns: list[str] = []
     rows: dict[str, Row] = {}
 
-    @property
-    def anchor(self) -> str:
-        """The place as a name for links."""
-        return self.place.lower().replace(".", "").replace(" ", "-")
-
 
 def load_published() -> dict[str, Item]:
     """Figures and tables of the paper, in order of appearance, by place."""

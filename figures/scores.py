@@ -77,10 +77,7 @@ class Scores(Generic[Number]):
 
 
 def over_repeats(repeats: Sequence[Any]) -> Any:
-    """Each repeat's mappings and dataclasses of numbers in one, with the interval of each number.
-
-    Later repeats may lack a key.
-    """
+    """Mappings or dataclasses of numbers as one of intervals; later repeats may lack a key."""
     first = repeats[0]
     if isinstance(first, Mapping):
         columns = {key: [each[key] for each in repeats if key in each] for key in first}

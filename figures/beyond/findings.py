@@ -40,16 +40,14 @@ def claims(results: Results) -> list[Claim]:
     """Claims with our numbers and whether these bear them out."""
     rows = results.cases[results.first]
     seen, random = results.published.gradient_in_span, results.published.dimension
-    in_span = (
-        "The published regulariser sees less of the data's gradient than of a random direction"
-    )
+    words = "The published regulariser sees less of the data's gradient than of a random direction"
     ours = {"in span(V)": seen.mean, "of a random direction": random.mean}
     at_size = (results.n_members, results.n_test) == (30, PAPER_TEST)
     return [
         *(_alike(rows, score) for score in COMPARED),
         _compared(rows, "none", "vanilla", "rmse"),
         _compared(rows, "none", "random_low_rank", "rmse"),
-        Claim(ABOUT, in_span, ours, seen.mean + seen.margin < random.mean),
+        Claim(ABOUT, words, ours, seen.mean + seen.margin < random.mean),
         _compared(rows, "function", "low_rank", "elppd"),
         _compared(rows, "function_evidence", "function", "rmse"),
         _compared(rows, "function_evidence", "function", "elppd"),
