@@ -109,19 +109,12 @@ def paragraphs(results: Results) -> list[str]:
     """What the paper claims, what was measured, and what to use: the filled template."""
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters |= {"written": written, "percent": "{:.{}%}".format}
+    environment.filters["strongest_correlations"] = _strongest
+    environment.globals |= {"labels": LABELS, "headings": HEADINGS, "advised": ADVISED}
     template = environment.from_string(Path(__file__).with_name("findings.txt").read_text())
     rows = results.cases[results.first]
-    text = template.render(
-        results=results,
-        rows=rows,
-        exact=results.exact[results.first]["exact"],
-        change=results.published - rows["none"],
-        correlations=_strongest(results.replicates[0]) if results.replicates else "",
-        labels=LABELS,
-        headings=HEADINGS,
-        advised=ADVISED,
-        **_against_rivals(results),
-    )
+    change = results.published - rows["none"]
+    text = template.render(results=results, rows=rows, change=change, **_against_rivals(results))
     return [" ".join(each.split()) for each in text.split("\n\n") if each.strip()]
 
 

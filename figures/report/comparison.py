@@ -88,11 +88,9 @@ class Comparison:
     def _row(self, name: str, row: Row, may_lack: bool) -> dict[str, Check]:
         """The numbers of a row by column; ValueError where one is missing that must be there."""
         tolerances = row.tolerances(self.metrics.published_tables)
-        checks = {}
-        for column, printed, tolerance in zip(
-            self.item.columns, row.printed, tolerances, strict=True
-        ):
-            path, unit = self.item.ours.format(row=name, column=column), self.item.unit
+        checks, columns, unit = {}, self.item.columns, self.item.unit
+        for column, printed, tolerance in zip(columns, row.printed, tolerances, strict=True):
+            path = self.item.ours.format(row=name, column=column)
             try:
                 mean, std = self.metrics.number(path)
             except (KeyError, TypeError) as error:

@@ -24,19 +24,15 @@ LABELS = {
 }  # fmt: skip
 
 
-class ReportError(RuntimeError):
-    """Something that the page shows is not there."""
-
-
 def render(profile: Profile, out_dir: Path) -> str:
-    """The page of a run in a folder: HTML text without references to other pictures or styles."""
+    """The page of a run, HTML in one file; ValueError names what it would show and is not there."""
     run = read_run(profile, out_dir)
     entries = compare(run)
     for entry in entries:
         place, notebook = entry.item.place, entry.item.notebook
         needed = notebook in run and place.startswith("Fig.") and not entry.pictures
         if needed and place not in entry.metrics.left_out:
-            raise ReportError(f"{place} is missing: {notebook} lists no picture")
+            raise ValueError(f"{place} is missing: {notebook} lists no picture")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters |= {"digits": with_digits_of, "brief": brief, "label": label}
     environment.filters["inlined"] = partial(inlined, out_dir)
@@ -50,7 +46,7 @@ def read_run(profile: Profile, out_dir: Path) -> dict[str, Metrics]:
     paths = [out_dir / f"{name}.json" for name in [*profile.at_once, *apart]]
     for path in paths:
         if not path.is_file():
-            raise ReportError(f"{path} is missing: run the notebooks first")
+            raise ValueError(f"{path} is missing: run the notebooks first")
     return {path.stem: Metrics.model_validate_json(path.read_bytes()) for path in paths}
 
 
@@ -58,7 +54,7 @@ def inlined(out_dir: Path, name: str) -> str:
     """A picture in a folder as a data URI."""
     path = out_dir / name
     if not path.is_file() or not path.stat().st_size:
-        raise ReportError(f"the picture {path} is missing or empty")
+        raise ValueError(f"the picture {path} is missing or empty")
     encoded = base64.b64encode(path.read_bytes()).decode()
     return f"data:{MEDIA_TYPES[path.suffix]};base64,{encoded}"
 
@@ -91,7 +87,7 @@ def main(profile: str, out_dir: Annotated[Path | None, Argument()] = None) -> No
         chosen = load_profile(profile)
         out_dir = out_dir or ROOT / "figures" / chosen.name
         text = render(chosen, out_dir)
-    except (ReportError, ValueError) as error:
+    except ValueError as error:
         sys.exit(f"error: {error}")
     target = out_dir / "index.html"
     target.write_text(text)

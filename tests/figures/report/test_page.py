@@ -9,7 +9,7 @@ import pytest
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import load_profile
 from figures.pipeline.settings import Beyond
-from figures.report.page import ReportError, brief, main, render, with_digits_of
+from figures.report.page import brief, main, render, with_digits_of
 
 SURROGATE = "04_materials_surrogate"
 
@@ -82,7 +82,7 @@ def test_a_missing_or_empty_picture_is_refused(profile, out_dir, content):
     (out_dir / "fig14_calibration.svg").unlink()
     if content is not None:
         (out_dir / "fig14_calibration.svg").write_bytes(content)
-    with pytest.raises(ReportError, match=r"fig14_calibration\.svg is missing or empty"):
+    with pytest.raises(ValueError, match=r"fig14_calibration\.svg is missing or empty"):
         render(profile, out_dir)
 
 
@@ -90,19 +90,19 @@ def test_a_figure_that_no_notebook_lists_is_refused(profile, out_dir):
     figures = json.loads((out_dir / f"{SURROGATE}.json").read_text())["figures"]
     rest = {name: text for name, text in figures.items() if not name.startswith("fig13")}
     change(out_dir, SURROGATE, figures=rest)
-    with pytest.raises(ReportError, match=r"Fig\. 13 is missing: 04_materials_surrogate lists no"):
+    with pytest.raises(ValueError, match=r"Fig\. 13 is missing: 04_materials_surrogate lists no"):
         render(profile, out_dir)
 
 
 def test_a_figure_may_be_left_out_when_the_notebook_says_so(profile, out_dir):
     assert json.loads((out_dir / "03_materials_data.json").read_text())["left_out"] == ["Fig. 10"]
     change(out_dir, "03_materials_data", left_out=[])
-    with pytest.raises(ReportError, match=r"Fig\. 10 is missing"):
+    with pytest.raises(ValueError, match=r"Fig\. 10 is missing"):
         render(profile, out_dir)
 
 
 def test_missing_metrics_are_refused(profile, tmp_path):
-    with pytest.raises(ReportError, match="run the notebooks first"):
+    with pytest.raises(ValueError, match="run the notebooks first"):
         render(profile, tmp_path)
     with pytest.raises(SystemExit, match="is missing: run the notebooks first"):
         main("quick", tmp_path)
