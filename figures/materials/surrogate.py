@@ -115,7 +115,7 @@ def prior_mean_table(test_set: problem.Samples, theta: np.ndarray) -> dict[str, 
 
 def claims(rows: Rows, explained: Mapping[str, float], n_train: Mapping[str, int]) -> list[Claim]:
     """Claims that the rows allow; None where repeats leave the sign of a difference open."""
-    # From `surrogate.score_rows` and `prior_mean_table`; n_train: cells of each training set.
+    # From `score_rows` and `prior_mean_table`; n_train: cells of each training set.
     most = max(explained, key=lambda name: explained[name])
     prior = Claim(
         "Fig. 11", "The prior mean is highly informative for ν_eff and less so for c_eff: R² on "

@@ -27,10 +27,8 @@ def make_state(folder: Path = STATE) -> None:
         for name in ("lock", "state.db"):
             (folder / name).open("ab").close()
     except OSError as error:
-        raise ValueError(
-            f"{error.filename} cannot be written ({error.strerror}): a checkout that may be "
-            "written to is needed"
-        ) from None
+        cause = f"{error.filename} cannot be written ({error.strerror})"
+        raise ValueError(f"{cause}: a checkout that may be written to is needed") from None
 
 
 def wait_for_turn(folder: Path) -> TextIO:

@@ -35,16 +35,14 @@ def parameters(path: Path, given: Mapping[str, object]) -> dict[str, Any]:
     if not declared:
         raise NotebookError(f"{path.name} has no cell tagged 'parameters': one is needed")
     values = {name: ast.literal_eval(each["default"]) for name, each in declared.items()}
-    for name, value in given.items():
+    for name, raw in given.items():
         if name not in values:
             known = ", ".join(values)
             raise NotebookError(f"unknown parameter {name!r} of {path.stem}: {known} exist")
         kind = type(values[name])
-        values[name] = str(value) if kind is str else yaml.safe_load(str(value))
+        values[name] = str(raw) if kind is str else yaml.safe_load(str(raw))
         if type(values[name]) is not kind:
-            raise NotebookError(
-                f"parameter {name} = {value!r} of {path.stem} must be of type {kind.__name__}"
-            )
+            raise NotebookError(f"{name} = {raw!r} of {path.stem} must be of type {kind.__name__}")
     return values
 
 
@@ -64,10 +62,8 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
             extra_arguments=["--log-level=ERROR"],  # the kernel's notes on its own transport
         )
     except PapermillExecutionError as error:
-        raise NotebookError(
-            f"cell {error.exec_count} of {path.stem} failed: {error.ename}: {error.evalue} "
-            f"(details in {executed})"
-        ) from None
+        cause = f"{error.ename}: {error.evalue} (details in {executed})"
+        raise NotebookError(f"cell {error.exec_count} of {path.stem} failed: {cause}") from None
     page, _ = HTMLExporter(embed_images=True).from_filename(str(executed))
     executed.with_suffix(".html").write_text(page)
 

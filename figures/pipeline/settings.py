@@ -47,10 +47,8 @@ class Ensembles(Section):
     def _members_are_pretrained(self) -> Self:
         available = min([self.n_pretrained, *getattr(self, "spans", ())])  # Beyond has spans
         if self.n_members > available:
-            raise ValueError(
-                f"n_members = {self.n_members} is not allowed: "
-                f"at most the {available} pre-trained networks can be trained"
-            )
+            allowed = f"at most the {available} pre-trained networks can be trained"
+            raise ValueError(f"n_members = {self.n_members} is not allowed: {allowed}")
         return self
 
 

@@ -8,17 +8,16 @@ from figures.claims import Claim
 from figures.pipeline.processes import side_by_side
 from figures.pipeline.settings import PriorStudy
 from prior_study import Study, StudyConfig, run
+from prior_study.config import BIAS_CORRECTION
 from prior_study.reconstruction import WEIGHT_PRIOR_NAMES
 from prior_study.statistics import directions, independent_correlation
-
-OPTIMISERS = ("published", "proper")
 
 
 def run_studies(settings: PriorStudy, seed: int) -> dict[str, Study]:
     """The study with the published optimiser and with proper Adam."""
     sizes = settings.model_dump()
-    configs = [(StudyConfig(optimiser=name, seed=seed, **sizes),) for name in OPTIMISERS]
-    return dict(zip(OPTIMISERS, side_by_side(run, configs), strict=True))
+    configs = [(StudyConfig(optimiser=name, seed=seed, **sizes),) for name in BIAS_CORRECTION]
+    return dict(zip(BIAS_CORRECTION, side_by_side(run, configs), strict=True))
 
 
 def variance_table(study: Study) -> dict[str, dict[str, dict[str, float]]]:
