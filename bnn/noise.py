@@ -55,13 +55,7 @@ def replicate_covariance(y: Floats, groups: NDArray[np.generic]) -> Array:
 def resample(
     X: Floats, y: Floats, resampling: str, covariance: Floats, generators: list[np.random.Generator]
 ) -> tuple[Floats, Floats]:
-    """Give each member its own version of the data X (N, n_in) and y (N, n_out).
-
-    Returns:
-        Inputs, (N, n_in) or (K, N, n_in), and targets, (K, N, n_out).
-
-    Source: "resample" of Algorithms 1 and 2.
-    """
+    """Give each member its own X ((K,) N, n_in) and y (K, N, n_out); "resample" of Algorithm 1."""
     if resampling == "bootstrap":
         rows = np.stack([rng.integers(len(y), size=len(y)) for rng in generators])
         return X[rows], y[rows]

@@ -60,18 +60,6 @@ class BoundsScaler:
             raise ValueError(f"column {constant[0]} is constant: its range gives no bounds")
         return cls(values.min(axis=0), values.max(axis=0))
 
-    @classmethod
-    def identity(cls, n: int) -> BoundsScaler:
-        """Return the scaler that changes nothing.
-
-        Args:
-            n: Number of columns.
-
-        Returns:
-            The scaler with bounds -1 and 1.
-        """
-        return cls(-np.ones(n), np.ones(n))
-
     @property
     def centre(self) -> Floats:
         """Middle of the bounds, (n,)."""
@@ -119,7 +107,7 @@ class BoundsScaler:
 def scaler_of(name: str, bounds: Bounds, values: Floats | None, n: int) -> BoundsScaler:
     """Build the scaler of n columns that parameter `name` asks for; values (N, n) are the data."""
     if bounds is None:
-        return BoundsScaler.identity(n)
+        return BoundsScaler(-np.ones(n), np.ones(n))
     if isinstance(bounds, str):
         check_option(name, bounds, ("data",))
         if values is None:

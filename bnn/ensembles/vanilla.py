@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bnn._seeding import RandomState, seed_sequence
-from bnn._validation import Array, as_columns, as_points, check_integer, check_option
+from bnn._validation import Array, as_columns, as_points, check_integer
 from bnn.ensembles.base import EnsembleRegressor
 from bnn.ensembles.fitting import Task, random_starts, train_to_data
 from bnn.ensembles.networks import Members
 from bnn.networks.architecture import Architecture
-from bnn.noise import RESAMPLINGS, Noise, noise_covariance
+from bnn.noise import Noise, noise_covariance
 from bnn.scaling import Bounds, scaler_of
 from bnn.storage import storable
 from bnn.training.settings import TrainingSettings
@@ -91,11 +91,6 @@ class VanillaEnsemble(EnsembleRegressor):
 
     resampling: str = "likelihood"
     epochs: int = 400
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_option("resampling", self.resampling, RESAMPLINGS)
-        self._settings(self.epochs)
 
     def _trained(self, X: Array, y: Array) -> Members:
         settings, chosen = self._settings(self.epochs), self._arguments_of(train_vanilla)

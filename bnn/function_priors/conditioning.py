@@ -59,31 +59,6 @@ def check_nugget(nuggets: Array, blocks: Array) -> None:
         )
 
 
-class NoisyData:
-    """H C Hᵀ + Σ_noise, factorised, from blocks of H C Hᵀ, which diagonal noise leaves apart."""
-
-    def __init__(self, blocks: Array, noise: Array) -> None:
-        n_data = blocks.shape[0] * blocks.shape[1] // len(noise)
-        variances, identity = np.diag(noise), np.eye(n_data)
-        self.apart = len(blocks) == len(noise) and np.array_equal(noise, np.diag(variances))
-        each = variances[:, None, None] * identity
-        noises = each if self.apart else np.kron(noise, identity)[None]
-        self._factors = [cho_factor(block) for block in self.arranged(blocks) + noises]
-
-    def arranged(self, blocks: Array) -> Array:
-        """Join blocks into one where the noise couples the outputs."""
-        return blocks if self.apart else block_diag(*blocks)[None]
-
-    def solve(self, values: Array) -> Array:
-        """Return (H C Hᵀ + Σ_noise)⁻¹ v by blocks, for v (B, p, k)."""
-        pairs = zip(self._factors, values, strict=True)
-        return np.stack([cho_solve(factor, v) for factor, v in pairs])
-
-    def gains(self, cross: Array) -> Array:
-        """Return G by blocks, (B, m, p), for the arranged blocks of C Hᵀ (B, m, p)."""
-        return self.solve(cross.swapaxes(1, 2)).swapaxes(1, 2)
-
-
 @dataclass(frozen=True)
 class Conditioning:
     """The affine map from prior realisations to posterior ones at the points X."""
@@ -98,14 +73,22 @@ class Conditioning:
         n = prior_blocks.shape[1] // outputs
         data = (np.arange(outputs)[:, None] * n + np.arange(n_data)).ravel()
         cross = prior_blocks[:, :, data]
-        return cls.given(NoisyData(cross[:, data], noise), cross, prior_blocks)
+        return cls.given(cross[:, data], noise, cross, prior_blocks)
 
     @classmethod
-    def given(cls, data: NoisyData, cross: Array, prior_blocks: Array) -> Self:
-        """Condition on factorised data, with the blocks of C Hᵀ (cross) and of C (prior)."""
-        cross = data.arranged(cross)
-        gains = data.gains(cross)
-        return cls(gains, data.arranged(prior_blocks) - gains @ cross.swapaxes(1, 2))
+    def given(cls, data: Array, noise: Array, cross: Array, prior: Array) -> Self:
+        """Condition on data, with the blocks of H C Hᵀ (data), of C Hᵀ (cross) and of C (prior)."""
+        variances = np.diag(noise)
+        identity = np.eye(data.shape[0] * data.shape[1] // len(noise))
+        noises = variances[:, None, None] * identity
+        if len(data) != len(noise) or not np.array_equal(noise, np.diag(variances)):
+            # Where the outputs depend on each other, there is one block of all of them.
+            noises = np.kron(noise, identity)[None]
+            data, cross, prior = (block_diag(*blocks)[None] for blocks in (data, cross, prior))
+        pairs = zip(data + noises, cross.swapaxes(1, 2), strict=True)
+        solved = np.stack([cho_solve(cho_factor(block), right) for block, right in pairs])
+        gains = solved.swapaxes(1, 2)
+        return cls(gains, prior - gains @ cross.swapaxes(1, 2))
 
     def apply(self, realisations: Array, targets: Array) -> Array:
         """Return f*, (K, n, n_out), of realisations g, data first, and targets ỹ (K, N, n_out)."""
@@ -185,21 +168,18 @@ class ProcessPosterior:
         """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
         n, n_out = len(X), len(self.axes)
         if self.coupled:
-            between: Array = np.einsum("jnkn->njk", self.joint(X).reshape(n_out, n, n_out, n))
+            joint = self.joint_covariance(X).reshape(n_out, n, n_out, n)
+            between: Array = np.einsum("jnkn->njk", joint)
             return between
         scaled = self.axes * self._reduced(X, joint=False).T[:, None]
         return scaled @ self.axes.T
 
-    def joint(self, X: Array) -> Array:
-        """Return the blocks of S at X, (B, m, m): of f U, or one of all outputs, if coupled."""
-        return self._reduced(X, joint=True)
-
     def joint_covariance(self, X: Array) -> Array:
         """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
+        blocks, size = self._reduced(X, joint=True), len(X) * len(self.axes)
         if self.coupled:
-            whole: Array = self.joint(X)[0]
+            whole: Array = blocks[0]
             return whole
-        blocks, size = self.joint(X), len(X) * len(self.axes)
         joint = np.einsum("jc,cil,kc->jikl", self.axes, blocks, self.axes, optimize=True)
         covariance: Array = joint.reshape(size, size)
         return covariance
@@ -213,7 +193,7 @@ class ProcessPosterior:
                 f"{LARGEST}; predict has no such limit"
             )
         scale = max(self.prior.covariance(X, X, j).max() for j in set(self.prior.alike))
-        roots = [covariance_root(block, scale) for block in self.joint(X)]
+        roots = [covariance_root(block, scale) for block in self._reduced(X, joint=True)]
         noise = rng.standard_normal((n_samples, len(roots), len(roots[0])))
         latent = np.stack([noise[:, b] @ root.T for b, root in enumerate(roots)], axis=1)
         latent = latent.reshape(n_samples, -1, len(X)).swapaxes(1, 2)

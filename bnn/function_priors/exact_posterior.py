@@ -1,6 +1,6 @@
 """The exact posterior of a Gaussian process prior, as a scikit-learn estimator."""
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -77,11 +77,6 @@ class ExactPosterior(PredictiveRegressor):
         else:
             self._given = ProcessPosterior(prior, noise, X, y)
         return self
-
-    def stored_fields(self) -> dict[str, Any]:
-        """Return the hyper-parameters and the data; of means, only a LinearMean can be stored."""
-        check_is_fitted(self)
-        return super().stored_fields()
 
     def check_restored(self) -> None:
         """Condition the restored prior on the restored data, which have to fit each other."""

@@ -10,7 +10,7 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import Array, as_points
-from bnn.function_priors.conditioning import Conditioning, NoisyData, covariance_root
+from bnn.function_priors.conditioning import Conditioning, covariance_root
 from bnn.function_priors.kernels import RBF
 from bnn.function_priors.means import RandomMean
 from bnn.storage import storable
@@ -177,8 +177,7 @@ class GaussianProcessPrior:
         drawn = self._fluctuations(known, n_samples, seeds)
         own, cross = self.covariances(X, X), self.covariances(X, known)
         jitter = JITTER * np.diagonal(own, axis1=1, axis2=2).mean(axis=1)
-        data = NoisyData(self.covariances(known, known), np.diag(jitter))
-        given = Conditioning.given(data, cross, own)
+        given = Conditioning.given(self.covariances(known, known), np.diag(jitter), cross, own)
         values = given.correction(drawn)
         for j, covariance in enumerate(given.covariance):
             noise = generator(spawn(seeds, 2, j)).standard_normal((n_samples, len(X)))

@@ -10,7 +10,7 @@ from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
 from scipy.stats import qmc, truncnorm
 
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
-from bnn._validation import Array, check_option
+from bnn._validation import Array, as_columns, check_option
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.mixture import MixturePrior
 
@@ -101,12 +101,7 @@ class SamplerPrior:
             drawn = self.function(X, rng)
         else:
             drawn = self.function(X, **{n: _draw(p, rng) for n, p in self.parameters.items()})
-        values, n = np.asarray(drawn, dtype=float), len(X)
-        if values.shape[:1] != (n,) or values.ndim > 2:
-            raise ValueError(
-                f"the prior returned shape {values.shape}: must be ({n},) or ({n}, n_out)"
-            )
-        return values.reshape(n, -1)
+        return as_columns("a realisation of the prior", drawn, len(X))
 
 
 def _draw(distribution: Any, rng: np.random.Generator) -> Any:

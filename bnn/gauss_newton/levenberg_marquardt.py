@@ -45,14 +45,8 @@ class StoppingRule:
 def minimise(
     problem: Problem, weights: Tensor, rule: StoppingRule, stop: threading.Event
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Fit k members at once from weights (k, d) float64; a step of a member is kept where it helps.
-
-    Returns:
-        Weights, (k, d), the record of the objective, (iterations + 1, k), and which members
-        finished, (k,).
-
-    Source: Levenberg (1944), Marquardt (1963).
-    """
+    """Fit k members at once from weights (k, d) float64; Levenberg (1944), Marquardt (1963)."""
+    # Returns the weights, the objective's record (iterations + 1, k), and which members finished.
     weights, members = weights.clone(), torch.arange(len(weights), device=weights.device)
     record = weights.new_full((rule.iterations + 1, len(weights)), torch.nan)
     record[0] = problem.loss(weights, members)

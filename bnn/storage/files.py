@@ -56,7 +56,7 @@ class StoredModel:
 
     def stored_fields(self) -> dict[str, Any]:
         """Return hyper-parameters and fitted attributes."""
-        fitted = {name: getattr(self, name) for name in self.fitted_attributes}
+        fitted = {name: getattr(self, name, None) for name in self.fitted_attributes}
         if all(value is None for value in fitted.values()):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet")
         parameters: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]

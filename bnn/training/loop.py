@@ -33,19 +33,12 @@ Part: TypeAlias = tuple[Floats, Floats, Ints]
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """What came out of training K networks.
+    """What came out of training K networks."""
 
-    Attributes:
-        weights: (K, d) float32.
-        losses: Data term, mean over the points, (epochs, K); NaN after a member ended.
-        epochs: Epochs that each member ran, (K,).
-        diverged: Numbers of the members whose weights or losses are not finite.
-    """
-
-    weights: Floats
-    losses: Floats
-    epochs: Ints
-    diverged: tuple[int, ...]
+    weights: Floats  # (K, d) float32
+    losses: Floats  # data term, mean over the points, (epochs, K); NaN after a member ended
+    epochs: Ints  # that each member ran, (K,)
+    diverged: tuple[int, ...]  # numbers of the members whose weights or losses are not finite
 
 
 def default_group_size(architecture: Architecture, device: torch.device) -> int:

@@ -24,17 +24,11 @@ _STEP_WITHOUT_CORRECTION = 1e9
 
 @dataclass(frozen=True)
 class Objective:
-    """The constants of the loss (y - f)ᵀ P (y - f) + penalty(ω - ω0).
+    """The constants of the loss (y - f)ᵀ P (y - f) + penalty(ω - ω0)."""
 
-    Attributes:
-        precision: P = Σ_noise⁻¹, (n_out, n_out); None is the identity.
-        regulariser: The penalty; None for none.
-        anchors: ω0, (K, d), with a regulariser.
-    """
-
-    precision: Floats | None = None
+    precision: Floats | None = None  # P = Σ_noise⁻¹, (n_out, n_out); None is the identity
     regulariser: Regulariser | None = None
-    anchors: Floats | None = None
+    anchors: Floats | None = None  # ω0, (K, d), with a regulariser
 
     def of(self, members: Ints) -> Objective:
         """Return the objective of some members."""

@@ -14,6 +14,7 @@ from torch import Tensor
 from bnn._validation import Floats
 
 Blocks = Sequence[Tensor]
+# (differences ω - ω0, gradients, scale) → adds scale · ∂penalty/∂ω to the gradients.
 AddGradient = Callable[[Blocks, Blocks, float], None]
 
 
@@ -21,11 +22,7 @@ class Regulariser(Protocol):
     """A penalty on the distance of the weights from their anchors."""
 
     def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
-        """Lay the constants out by layers, columns `slices`, on a device.
-
-        Returns:
-            (differences ω - ω0, gradients, scale) → adds scale · ∂penalty/∂ω to the gradients.
-        """
+        """Lay the constants out by layers, columns `slices`, on a device."""
         ...
 
 

@@ -48,7 +48,8 @@ class ProbabilisticPCA(ProperGaussian):
 
         def negative_log_likelihood(log_variance: float) -> float:
             tau2 = np.exp(log_variance)
-            return -float(sum(p.with_noise(tau2).log_prob(w).sum() for p, w in pairs))
+            densities = [(cls(p.mean, p.deviations, p.directions, tau2), w) for p, w in pairs]
+            return -float(sum(p.log_prob(w).sum() for p, w in densities))
 
         bounds = np.log([SMALLEST_VARIANCE, max(weights.var(), 10.0 * SMALLEST_VARIANCE)])
         best = minimize_scalar(negative_log_likelihood, bounds=bounds, method="bounded")
@@ -59,14 +60,3 @@ class ProbabilisticPCA(ProperGaussian):
         singular_values, directions = principal_directions(weights)
         deviations = singular_values / np.sqrt(len(weights) - 1)
         return cls(weights.mean(axis=0), deviations, directions, noise_variance)
-
-    def with_noise(self, noise_variance: float) -> Self:
-        """Return the same density with another variance in every direction.
-
-        Args:
-            noise_variance: τ².
-
-        Returns:
-            The density.
-        """
-        return type(self)(self.mean, self.deviations, self.directions, noise_variance)

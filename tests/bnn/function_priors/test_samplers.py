@@ -72,7 +72,7 @@ class Returning:
         (lambda: TablePrior(X1, np.full((2, 9), np.nan)), "not finite"),
         (lambda: TablePrior(X1, np.zeros((2, 9)), "cubic"), "interpolation = 'cubic'"),
         (lambda: TablePrior(X1, np.zeros((2, 9))).sample(X1 + 1, 1), "differs from the table"),
-        (lambda: SamplerPrior(lambda *_: 1.0).sample(X1, 2), r"the prior returned shape \(\)"),
+        (lambda: SamplerPrior(lambda *_: 1.0).sample(X1, 2), r"of the prior has shape \(\)"),
         (
             lambda: draw_realisations(Returning(np.zeros((2, 3, 1))), X1, 2),
             r"the prior returned shape \(2, 3, 1\): must be \(2, 9, n_out\)",

@@ -65,7 +65,8 @@ def test_held_out_networks_choose_the_noise():
     assert prior.noise_variance == pytest.approx(NOISE**2, rel=0.3)
     score = prior.log_prob(fresh).mean()
     for factor in (0.1, 10.0):
-        other = prior.with_noise(factor * prior.noise_variance)
+        scales = prior.deviations, prior.directions, factor * prior.noise_variance
+        other = ProbabilisticPCA(prior.mean, *scales)
         assert other.log_prob(fresh).mean() < score - 1.0
     for kind in (FactorisedGaussian, IsotropicGaussian):
         assert kind.fit(draw(40, 1), ARCHITECTURE).log_prob(fresh).mean() < score - 10.0
