@@ -9,7 +9,7 @@ from bnn._validation import Array, Floats, check_option
 from bnn.ensembles.fitting import Task, random_starts, train_to_data
 from bnn.ensembles.networks import Members
 from bnn.ensembles.pretrained import PretrainedEnsemble
-from bnn.ensembles.pretraining import Pretrained
+from bnn.ensembles.pretraining import Pretrained, checked_data
 from bnn.noise import RESAMPLINGS, Noise, noise_covariance
 from bnn.storage import storable
 from bnn.training.settings import TrainingSettings
@@ -76,7 +76,7 @@ def anchor(
     Source: Algorithm 2 of the paper.
     """
     check_anchoring(regulariser, anchors, optimiser, len(pretrained.weights))
-    X, y = pretrained.check_data(X, y)
+    X, y = checked_data(pretrained, X, y)
     seeds, weight_prior = seed_sequence(random_state), pretrained.weight_prior(regulariser)
     n = min(n_members or len(pretrained.weights), len(pretrained.weights))
     if not isinstance(anchors, str):

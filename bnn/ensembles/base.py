@@ -5,7 +5,7 @@ import re
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,14 +29,8 @@ class ConstantInputWarning(UserWarning):
     """An input does not vary in the data."""
 
 
-class FittedState:
-    """Attributes that fitting sets; None until then."""
-
-    members_: Members | None = None
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
-class EnsembleRegressor(FittedState, PredictiveRegressor):
+class EnsembleRegressor(PredictiveRegressor):
     """Base of the ensembles, with the hyper-parameters that all of them have.
 
     Args:
@@ -70,6 +64,7 @@ class EnsembleRegressor(FittedState, PredictiveRegressor):
     device: str = "cpu"
     progress: bool = False
     random_state: RandomState = None
+    members_: Members | None = field(default=None, init=False)
 
     fitted_attributes: ClassVar[tuple[str, ...]] = ("members_", "y_ndim_", "feature_names_")
 

@@ -12,16 +12,11 @@ from tqdm.auto import tqdm
 
 from bnn._seeding import Purpose, RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import Array, check_integer, check_positive
-from bnn.ensembles.networks import Members
+from bnn.ensembles.networks import Members, joined
 from bnn.ensembles.pretrained import PretrainedEnsemble
-from bnn.ensembles.pretraining import Pretrained
-from bnn.function_priors.conditioning import (
-    Conditioning,
-    check_nugget,
-    output_vectors,
-    scaled_blocks,
-)  # fmt: skip
-from bnn.function_priors.mixture import MixturePosterior, MixturePrior, shared_out
+from bnn.ensembles.pretraining import Pretrained, checked_data
+from bnn.function_priors.conditioning import Conditioning, check_nugget, output_vectors
+from bnn.function_priors.mixture import MixturePosterior, MixturePrior, combination, shared_out
 from bnn.function_priors.moments import DrawnPrior
 from bnn.gauss_newton.function_space import Metric, fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
@@ -111,7 +106,7 @@ def anchor_functions(
     Warns:
         ConvergenceWarning: If some members did not arrive within the budget.
     """
-    X, y = pretrained.check_data(X, y)
+    X, y = checked_data(pretrained, X, y)
     covariance, seeds = noise_covariance(noise, y.shape[1]), seed_sequence(random_state)
     if isinstance(pretrained.prior, MixturePrior):
         chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])
@@ -122,7 +117,8 @@ def anchor_functions(
     anchors, numbers = pretrained.weights[:n_members], pretrained.numbers[:n_members]
     g = scaler.transform(prior.at(points, numbers, settings.centred))
     C = prior.covariance(points, settings.realisations, spawn(seeds, Purpose.COVARIANCE))
-    C = scaled_blocks(C, scaler.half_range)
+    scales = np.repeat(scaler.half_range, len(points)).reshape(len(C), -1)
+    C = C / (scales[:, :, None] * scales[:, None, :])
     scaled_noise = scaler.transform_covariance(covariance)
     most = np.minimum(_OF_NOISE * np.sqrt(np.diag(scaled_noise)), _MOST_NUGGET)
     nuggets = most if settings.nugget is None else np.full_like(most, settings.nugget)
@@ -164,7 +160,7 @@ def _anchor_to_components(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # each member would repeat what is said once
         for k in tqdm(range(K), desc="training", disable=not progress, unit="member"):
-            one = replace(pretrained.select([k]), prior=mixture.combination(numbers[k]))
+            one = replace(pretrained.select([k]), prior=combination(mixture, numbers[k]))
             seed = spawn(seeds, Purpose.COMPONENTS, k)
             part = anchor_functions(
                 one, X, y, noise=covariance, settings=settings, device=device, random_state=seed
@@ -174,7 +170,7 @@ def _anchor_to_components(
     if late:
         message = f"{late} of {K} members did not arrive within {settings.iterations} iterations"
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
-    return Members.joined(parts)
+    return joined(parts)
 
 
 def _drawn_prior(pretrained: Pretrained) -> DrawnPrior:

@@ -124,25 +124,6 @@ class Members(Networks):
             if getattr(self, name) is not None:
                 check_weights(name, getattr(self, name), self.architecture)
 
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """Put members together that were trained apart.
-
-        Args:
-            parts: One member each, with points (n, n_in) of its own.
-
-        Returns:
-            All members.
-        """
-        longest, own = max(len(part.losses) for part in parts), {}
-        for name in ("weights", "targets", "epochs", "start", "anchors", "penalties"):
-            own[name] = np.concatenate([getattr(part, name) for part in parts])
-        losses = np.full((longest, len(parts)), np.nan)
-        for k, part in enumerate(parts):
-            losses[: len(part.losses), [k]] = part.losses
-        own |= {"inputs": np.stack([part.inputs for part in parts]), "losses": losses}
-        return replace(parts[0], numbers=np.arange(len(parts)), **own)
-
     def sample(self, X: Array) -> Array:
         """Evaluate every member.
 
@@ -154,6 +135,18 @@ class Members(Networks):
         """
         values = super().sample(X)
         return values if self.bounds is None else np.clip(values, *self.bounds)
+
+
+def joined(parts: Sequence[Members]) -> Members:
+    """Put members together that were trained apart, each at points (n, n_in) of its own."""
+    longest, own = max(len(part.losses) for part in parts), {}
+    for name in ("weights", "targets", "epochs", "start", "anchors", "penalties"):
+        own[name] = np.concatenate([getattr(part, name) for part in parts])
+    losses = np.full((longest, len(parts)), np.nan)
+    for k, part in enumerate(parts):
+        losses[: len(part.losses), [k]] = part.losses
+    own |= {"inputs": np.stack([part.inputs for part in parts]), "losses": losses}
+    return replace(parts[0], numbers=np.arange(len(parts)), **own)
 
 
 def check_weights(name: str, weights: Floats, architecture: Architecture) -> None:

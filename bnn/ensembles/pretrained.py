@@ -17,15 +17,8 @@ from bnn.storage.values import kept, same
 from bnn.training.settings import Convergence
 
 
-class PretrainedState:
-    """Attributes that pre-training sets; None until then."""
-
-    pretrained_: Pretrained | None = None
-    pretrained_with_: dict[str, Any] | None = None
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
-class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
+class PretrainedEnsemble(EnsembleRegressor):
     """Base of ensembles whose networks are fitted to realisations of a prior first.
 
     Args:
@@ -44,6 +37,8 @@ class PretrainedEnsemble(PretrainedState, EnsembleRegressor):
     pretrain_epochs: int = 1000
     convergence: Convergence | None = None
     perturbation: float = 0.01
+    pretrained_: Pretrained | None = field(default=None, init=False)
+    pretrained_with_: dict[str, Any] | None = field(default=None, init=False)
 
     fitted_attributes: ClassVar[tuple[str, ...]] = (
         *EnsembleRegressor.fitted_attributes,
@@ -153,4 +148,4 @@ def _range_of(values: Array | None, bounds: Bounds) -> Bounds:
 
 # Changing one of these hyper-parameters makes the pre-training run again.
 NOT_SHAPING = {"n_members", "noise", "members_at_once", "device", "progress"}
-SHAPING = [f.name for f in fields(PretrainedEnsemble) if f.name not in NOT_SHAPING]
+SHAPING = [f.name for f in fields(PretrainedEnsemble) if f.init and f.name not in NOT_SHAPING]

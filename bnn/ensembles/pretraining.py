@@ -85,34 +85,6 @@ class Pretrained(Networks):
             return None
         return WEIGHT_PRIORS[regulariser].fit(self.weights, self.architecture)
 
-    def check_data(self, X: Array, y: Array) -> tuple[Array, Array]:
-        """Check data that networks are to be trained to.
-
-        Args:
-            X: (N, n_in).
-            y: (N,) or (N, n_out).
-
-        Returns:
-            X (N, n_in) and y (N, n_out).
-
-        Raises:
-            ValueError: If the data do not have the inputs and outputs of the networks.
-        """
-        X = as_points("X", X)
-        y = as_columns("y", y, len(X))
-        _check_shape(self.shape, (X.shape[1], y.shape[1]))
-        points = self.inputs.reshape(-1, self.shape[0])
-        low, high = points.min(axis=0), points.max(axis=0)
-        outside = 1.0 - np.mean(np.all((low <= X) & (high >= X), axis=1))
-        if outside > 0.5:
-            warnings.warn(
-                f"{outside:.0%} of the data lie outside the points at which the prior was fitted, "
-                f"{low} to {high}: give input_bounds, or pre-train at points of your own",
-                PriorRangeWarning,
-                stacklevel=5,
-            )
-        return X, y
-
     def stored_fields(self) -> dict[str, Any]:
         """Return what a file holds."""
         return dataclass_fields(self) | {"prior": kept(self.prior)}
@@ -204,6 +176,24 @@ def pretrain(
     trained_to = architecture, inputs, realisations, scaler, output_scaler
     own = {"prior": prior, "prior_seed": prior_seed, "inputs_given": given}
     return Pretrained.of(result, numbers, *trained_to, **own)
+
+
+def checked_data(pretrained: Pretrained, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+    """Return data for pre-trained networks, X (N, n_in) and y (N, n_out), which fit their shape."""
+    X = as_points("X", X)
+    y = as_columns("y", y, len(X))
+    _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
+    points = pretrained.inputs.reshape(-1, X.shape[1])
+    low, high = points.min(axis=0), points.max(axis=0)
+    outside = 1.0 - np.mean(np.all((low <= X) & (high >= X), axis=1))
+    if outside > 0.5:
+        warnings.warn(
+            f"{outside:.0%} of the data lie outside the points at which the prior was fitted, "
+            f"{low} to {high}: give input_bounds, or pre-train at points of your own",
+            PriorRangeWarning,
+            stacklevel=5,
+        )
+    return X, y
 
 
 def check_pretraining(

@@ -40,13 +40,6 @@ def output_vectors(values: Array) -> Array:
     return np.swapaxes(values, 1, 2).reshape(len(values), -1)
 
 
-def scaled_blocks(blocks: Array, scales: Array) -> Array:
-    """Divide the diagonal blocks of a covariance by the scales (n_out,) of the outputs."""
-    size = blocks.shape[0] * blocks.shape[1]
-    factors = np.repeat(scales, size // len(scales)).reshape(len(blocks), -1)
-    return blocks / (factors[:, :, None] * factors[:, None, :])
-
-
 def check_nugget(nuggets: Array, blocks: Array) -> None:
     """Refuse a nugget δ of a third of the prior's standard deviation or more, for some output."""
     variances = np.diagonal(blocks, axis1=1, axis2=2).reshape(len(nuggets), -1).mean(axis=1)

@@ -14,7 +14,7 @@ from scipy.stats import ortho_group
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array, check_option
+from bnn._validation import Array, as_columns, as_points, check_option
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.kernels import RBF, Linear
 from bnn.function_priors.means import LinearMean
@@ -77,9 +77,9 @@ def fit_prior(
     as in Genz & Monahan (1998), SIAM Journal on Numerical Analysis 36.
     """
     check_option("estimate", estimate, ("average", "maximum"))
-    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
-    y = y.reshape(len(y), -1)
-    _check(X, y)
+    X = as_points("X", X)
+    y = as_columns("y", y, len(X))
+    _check_spread(X, y)
     chosen = list(range(X.shape[1]) if mean_features is None else mean_features)
     if any(not 0 <= i < X.shape[1] for i in chosen):
         raise ValueError(f"mean_features = {chosen}: must be among 0 to {X.shape[1] - 1}")
@@ -106,9 +106,7 @@ def fit_prior(
     return MixturePrior(priors, np.column_stack(shares)) if len(priors) > 1 else priors[0]
 
 
-def _check(X: Array, y: Array) -> None:
-    if X.ndim != 2 or len(X) != len(y):
-        raise ValueError(f"X has shape {X.shape}: must be ({len(y)}, n_in), as y has {len(y)} rows")
+def _check_spread(X: Array, y: Array) -> None:
     for name, values in (("input", X), ("output", y)):
         constant = np.flatnonzero(np.ptp(values, axis=0) == 0)
         if constant.size:

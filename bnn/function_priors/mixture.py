@@ -55,18 +55,6 @@ class MixturePrior:
         weights = np.asarray(self.weights, dtype=float).reshape(len(self.components), -1)
         return np.broadcast_to(weights, (len(weights), self.n_outputs))
 
-    def combination(self, numbers: Ints) -> GaussianProcessPrior:
-        """Choose a component for each output.
-
-        Args:
-            numbers: Component of each output, (n_out,).
-
-        Returns:
-            The prior whose output j is that of component numbers[j].
-        """
-        kernels = [self.components[s].kernels[j] for j, s in enumerate(numbers)]
-        return replace(self.components[0], kernel=kernels)
-
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
         """Draw realisations, which are shared out among the components.
 
@@ -85,6 +73,12 @@ class MixturePrior:
             drawn = self.components[s].sample(X, n_samples, spawn(seeds, 1))
             values = np.where(numbers[:, None] == s, drawn, values)
         return values
+
+
+def combination(mixture: MixturePrior, numbers: Ints) -> GaussianProcessPrior:
+    """Return the prior whose output j is that of component numbers[j]."""
+    kernels = [mixture.components[s].kernels[j] for j, s in enumerate(numbers)]
+    return replace(mixture.components[0], kernel=kernels)
 
 
 def shared_out(shares: Array, n: int, random_state: RandomState) -> Ints:
@@ -116,7 +110,7 @@ class MixturePosterior:
         self._weights = self.shares
         if not self._independent:
             numbers = shared_out(self.shares, COMBINATIONS, 0)
-            chosen = [prior.combination(row) for row in numbers]
+            chosen = [combination(prior, row) for row in numbers]
             self._given = [ProcessPosterior(each, noise, X, y) for each in chosen]
             together = np.array([given.log_evidences.sum() for given in self._given])
             beyond = together - np.take_along_axis(alone, numbers, axis=0).sum(axis=1)

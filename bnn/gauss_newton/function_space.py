@@ -167,7 +167,7 @@ def fit_functions(
     metrics.append(Metric(covariance, nuggets, device))
     points, goals = (torch.as_tensor(v, dtype=torch.float64, device=place) for v in (X, targets))
 
-    def problems(members: Ints, _: torch.device) -> list[FunctionFit]:
+    def problems(members: Ints) -> list[FunctionFit]:
         return [FunctionFit(architecture, points, goals[members], metric) for metric in metrics]
 
     return fit_members(problems, weights, targets[0].size ** 2, rule, device, progress)

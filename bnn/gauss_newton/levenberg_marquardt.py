@@ -78,7 +78,7 @@ def minimise(
 
 
 def fit_members(
-    make_problems: Callable[[Ints, torch.device], Sequence[Problem]],
+    make_problems: Callable[[Ints], Sequence[Problem]],
     weights: Floats,
     n_entries: int,  # of the largest matrix of one member
     rule: StoppingRule,
@@ -95,7 +95,7 @@ def fit_members(
         def run(members: Ints, stop: threading.Event) -> tuple[Tensor, Tensor, Tensor]:
             with torch.no_grad():
                 start = torch.as_tensor(weights[members], dtype=torch.float64, device=place)
-                for problem in make_problems(members, place):
+                for problem in make_problems(members):
                     result = minimise(problem, start, rule, stop)
                     start = result[0]
             bar.update(len(members))

@@ -78,7 +78,7 @@ def fit_weights(
 
     prior = covariance.to(place)
 
-    def problem(members: Ints, _: torch.device) -> list[WeightFit]:
+    def problem(members: Ints) -> list[WeightFit]:
         inputs = tensor(X if X.ndim == 2 else X[members])
         targets, centres = tensor(y[members]), tensor(anchors[members])
         return [WeightFit(architecture, inputs, targets, tensor(noise), prior, centres)]

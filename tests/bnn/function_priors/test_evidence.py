@@ -96,7 +96,7 @@ def test_units_and_origin_do_not_matter(features):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((X[:5], Y), r"X has shape \(5, 3\): must be \(80, n_in\), as y has 80 rows"),
+        ((X[:5], Y), r"y has shape \(80, 1\): must be \(5,\) or \(5, n_out\)"),
         ((X * [1, 0, 1], Y), "input 1 is constant: it says nothing about its scale"),
         ((X, 0 * Y), "output 0 is constant"),
     ],
