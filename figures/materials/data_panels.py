@@ -35,7 +35,7 @@ def overview(cell: RVESolution) -> Figure:
 
 def draw_loading(ax: Axes, cell: RVESolution) -> None:
     """The cell before and after the mean deformation that the simulation ended with."""
-    strain = cell.history["strain"][-1]
+    *before, strain = cell.history["strain"]
     exx, eyy, _, gxy = MAGNIFICATION * strain
     corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     deformed = corners + corners @ np.array([[exx, gxy], [gxy, eyy]])
@@ -45,9 +45,8 @@ def draw_loading(ax: Axes, cell: RVESolution) -> None:
     middle = deformed[2, 1] / 2
     for start, end in ((deformed[1, 0] + 0.02, deformed[1, 0] + 0.2), (-0.02, -0.2)):
         ax.annotate("", (end, middle), (start, middle), arrowprops={"arrowstyle": "-|>", "lw": 2})
-    steps = len(cell.history["strain"]) - 1
     ax.text(0.5, middle,
-            rf"mean $\varepsilon_{{xx}}$ = 0 … {strain[0]:.3g}" + f"\nin {steps} increments\n"
+            rf"mean $\varepsilon_{{xx}}$ = 0 … {strain[0]:.3g}" + f"\nin {len(before)} increments\n"
             r"mean $\sigma_{yy} = \sigma_{xy} = 0$" + "\n" + r"$\varepsilon_{zz} = 0$, periodic",
             ha="center", va="center")  # fmt: skip
     ax.set(xlim=(-0.25, 1.45), ylim=(-0.25, 1.3), aspect="equal", xlabel="$x$", ylabel="$y$")

@@ -24,9 +24,8 @@ def variance_table(study: Study) -> dict[str, dict[str, dict[str, float]]]:
     """Table 1: prior → group → variance of the demeaned weights and its standard error over K."""
     tables = {}
     for name, result in study.results.items():
-        found = result.statistics
-        columns = {"value": found.variance, "error": found.variance_error}
-        tables[name] = pd.DataFrame(columns, found.groups).to_dict("index")
+        columns = {"value": result.statistics.variance, "error": result.statistics.variance_error}
+        tables[name] = pd.DataFrame(columns, result.statistics.groups).to_dict("index")
     return tables
 
 
