@@ -20,8 +20,7 @@ ANCHORED = ("anchored", "factorised", "published")  # compared with the exact po
 
 def inside(bounds: tuple[float, float]) -> np.ndarray:
     """Which points of GRID lie between two bounds, (n,) bool."""
-    x = GRID[:, 0]
-    return (x > bounds[0]) & (x <= bounds[1])
+    return (GRID[:, 0] > bounds[0]) & (GRID[:, 0] <= bounds[1])
 
 
 @dataclass(frozen=True)
