@@ -64,7 +64,5 @@ def member_generators(
 
 def member_seeds(sequence: np.random.SeedSequence, n_members: int) -> NDArray[np.uint32]:
     """Return a seed of the training loop's shuffles for each member, (n_members,) uint32."""
-    return np.array(
-        [spawn(sequence, member).generate_state(1)[0] for member in range(n_members)],
-        dtype=np.uint32,
-    )
+    seeds = [spawn(sequence, member).generate_state(1)[0] for member in range(n_members)]
+    return np.array(seeds, dtype=np.uint32)

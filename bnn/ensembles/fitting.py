@@ -62,26 +62,18 @@ def train_to_data(
     covariance = task.noise_covariance
     inputs, targets = resample(task.X, task.y, task.resampling, covariance, generators)
     data = task.input_scaler.transform(inputs), task.output_scaler.transform(targets)
+    given = network, start, *data
     noise = task.output_scaler.transform_covariance(covariance)
     if settings is None:
         assert isinstance(weight_prior, ProperGaussian)
         assert anchors is not None
         prior = weight_prior.covariance
-        result = fit_weights(network, start, *data, noise, prior, OPTIMUM, anchors, device, title)
+        result = fit_weights(*given, noise, prior, OPTIMUM, anchors, device, title)
     else:
         term = None if weight_prior is None else weight_prior.regulariser()
         goal = Objective(np.linalg.inv(noise), term, anchors)
         seeds = member_seeds(spawn(task.seeds, Purpose.TRAINING), K)
-        result = train(
-            network,
-            start,
-            *data,
-            settings,
-            seeds=seeds,
-            objective=goal,
-            device=device,
-            progress=title,
-        )
+        result = train(*given, settings, seeds=seeds, objective=goal, device=device, progress=title)
     numbers = finite_members(K, result.diverged, "training")
     weights, anchors = result.weights[numbers], None if anchors is None else anchors[numbers]
     penalties = np.zeros(len(weights))

@@ -1,6 +1,6 @@
 """Mixtures of Gaussian process priors, such as one with several settings of its kernel."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -68,11 +68,9 @@ class MixturePrior:
         """
         seeds = seed_sequence(random_state)
         numbers = shared_out(self.shares, n_samples, spawn(seeds, 0))
-        values = np.zeros((n_samples, len(X), self.n_outputs))
-        for s in np.unique(numbers):
-            drawn = self.components[s].sample(X, n_samples, spawn(seeds, 1))
-            values = np.where(numbers[:, None] == s, drawn, values)
-        return values
+        return assembled(
+            numbers, lambda s: self.components[s].sample(X, n_samples, spawn(seeds, 1))
+        )
 
 
 def combination(mixture: MixturePrior, numbers: Ints) -> GaussianProcessPrior:
@@ -90,6 +88,14 @@ def shared_out(shares: Array, n: int, random_state: RandomState) -> Ints:
         drawn = np.searchsorted(np.cumsum(share)[:-1], places, side="right")
         columns.append(rng.permutation(drawn))
     return np.column_stack(columns)
+
+
+def assembled(numbers: Ints, draw: Callable[[int], Array]) -> Array:
+    """Return draws (K, n, n_out) whose outputs come from the components numbers, (K, n_out)."""
+    values: Array = np.zeros(1)
+    for s in np.unique(numbers):
+        values = np.where(numbers[:, None] == s, draw(s), values)
+    return values
 
 
 class MixturePosterior:
@@ -110,8 +116,8 @@ class MixturePosterior:
         self._weights = self.shares
         if not self._independent:
             numbers = shared_out(self.shares, COMBINATIONS, 0)
-            chosen = [combination(prior, row) for row in numbers]
-            self._given = [ProcessPosterior(each, noise, X, y) for each in chosen]
+            priors = [combination(prior, row) for row in numbers]
+            self._given = [ProcessPosterior(each, noise, X, y) for each in priors]
             together = np.array([given.log_evidences.sum() for given in self._given])
             beyond = together - np.take_along_axis(alone, numbers, axis=0).sum(axis=1)
             self.log_evidences = self.log_evidences.sum() + logsumexp(beyond) - np.log(len(beyond))
@@ -150,11 +156,7 @@ class MixturePosterior:
         """Draw functions at X, (n_samples, n, n_out), shared out among the components."""
         shares = self._weights if self._independent else self._weights[:, :1]
         numbers = shared_out(shares, n_samples, rng)
-        values = np.zeros((n_samples, len(X), self._weights.shape[1]))
-        for s in np.unique(numbers):
-            drawn = self._given[s].sample(X, n_samples, rng)
-            values = np.where(numbers[:, None] == s, drawn, values)
-        return values
+        return assembled(numbers, lambda s: self._given[s].sample(X, n_samples, rng))
 
     def log_density(self, X: Array, y: Array) -> Array:
         """Return log p(y_i | x_i, data) of the outputs at X, (n, n_out), or (n, 1) if coupled."""

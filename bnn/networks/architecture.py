@@ -60,9 +60,8 @@ class Architecture:
     def __post_init__(self) -> None:
         """Raise ValueError unless widths are positive integers and the activation is known."""
         object.__setattr__(self, "widths", tuple(self.widths))
-        if len(self.widths) < 2 or any(
-            not isinstance(w, int | np.integer) or w < 1 for w in self.widths
-        ):
+        admissible = all(isinstance(w, int | np.integer) and w >= 1 for w in self.widths)
+        if len(self.widths) < 2 or not admissible:
             raise ValueError(f"widths = {self.widths}: must be at least two integers >= 1")
         check_option("activation", self.activation, ACTIVATIONS)
 
