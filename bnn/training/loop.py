@@ -41,13 +41,6 @@ class TrainingResult:
     diverged: tuple[int, ...]  # numbers of the members whose weights or losses are not finite
 
 
-def default_group_size(architecture: Architecture, device: torch.device) -> int:
-    """Return how many members are trained together: as many as fit the cache, on a GPU all."""
-    if device.type != "cpu":
-        return 2**31
-    return max(CACHE_LINE, _GROUP_WEIGHTS // architecture.n_weights)
-
-
 def member_groups(n_members: int, size: int, workers: int = 1) -> list[Ints]:
     """Split members 0..K-1 into groups of about `size`; their number is a multiple of `workers`."""
     # The results do not depend on the groups, to the last bit: a group starts at a multiple of 16
@@ -140,7 +133,9 @@ def train(
     _check_shapes(architecture, weights, X, y, seeds)
     place, objective = torch.device(device), objective or Objective()
     workers = torch.get_num_threads() if place.type == "cpu" else 1
-    size = settings.members_at_once or default_group_size(architecture, place)
+    # As many members together as fit the cache, on a GPU all.
+    fitting = max(CACHE_LINE, _GROUP_WEIGHTS // architecture.n_weights)
+    size = settings.members_at_once or (fitting if place.type == "cpu" else len(weights))
     groups = member_groups(len(weights), size, workers)
     plans = [(group, settings) for group in groups]
     if settings.bias_correction == "first":
