@@ -59,7 +59,8 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
             cwd=ROOT,
             kernel_name="python3",
             progress_bar=sys.stderr.isatty(),
-            extra_arguments=["--log-level=ERROR"],  # the kernel's notes on its own transport
+            # Errors of cells come back as results; the log has the kernel's notes on its own end.
+            extra_arguments=["--log-level=CRITICAL"],
         )
     except PapermillExecutionError as error:
         cause = f"{error.ename}: {error.evalue} (details in {executed})"
