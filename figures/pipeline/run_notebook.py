@@ -53,15 +53,11 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
     executed.parent.mkdir(parents=True, exist_ok=True)
     try:
         papermill.execute_notebook(
-            path,
-            executed,
-            parameters=values,
-            cwd=ROOT,
-            kernel_name="python3",
+            path, executed, parameters=values, cwd=ROOT, kernel_name="python3",
             progress_bar=sys.stderr.isatty(),
             # Errors of cells come back as results; the log has the kernel's notes on its own end.
             extra_arguments=["--log-level=CRITICAL"],
-        )
+        )  # fmt: skip
     except PapermillExecutionError as error:
         cause = f"{error.ename}: {error.evalue} (details in {executed})"
         raise NotebookError(f"cell {error.exec_count} of {path.stem} failed: {cause}") from None
