@@ -14,7 +14,7 @@ from bnn._seeding import Purpose, RandomState, generator, member_generators, see
 from bnn._validation import Array, check_integer, check_positive
 from bnn.ensembles.networks import Members, joined
 from bnn.ensembles.pretrained import PretrainedEnsemble
-from bnn.ensembles.pretraining import Pretrained, checked_data
+from bnn.ensembles.pretraining import Pretrained, PriorRangeWarning, checked_data
 from bnn.function_priors.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior, combination, shared_out
 from bnn.function_priors.moments import DrawnPrior
@@ -158,7 +158,8 @@ def _anchor_to_components(
     settings = replace(settings, centred=False)  # a member alone has no mean
     parts = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # each member would repeat what is said once
+        for said_once in (ConvergenceWarning, PriorRangeWarning):  # not by every member
+            warnings.simplefilter("ignore", said_once)
         for k in tqdm(range(K), desc="training", disable=not progress, unit="member"):
             one = replace(pretrained.select([k]), prior=combination(mixture, numbers[k]))
             seed = spawn(seeds, Purpose.COMPONENTS, k)
