@@ -25,7 +25,7 @@ BETA_SHAPES = ((2.0, 4.0), (3.0, 2.0), (3.0, 3.0), (3.0, 3.0))
 class NamedDesign:
     """A design of the paper, before its size and seed are chosen."""
 
-    distribution: str  # "uniform" or "beta" over INPUT_BOUNDS
+    inputs: str  # over INPUT_BOUNDS: independent "uniform" or "beta" draws, or a "hypercube"
     count: int  # different inputs
     microstructures: int  # fibre arrangements per input
 
@@ -34,8 +34,8 @@ NAMED_DESIGNS = {
     "test_uniform": NamedDesign("uniform", 50, 1),
     "train_uniform": NamedDesign("uniform", 100, 1),
     "train_beta": NamedDesign("beta", 50, 1),
-    "replicates": NamedDesign("uniform", 10, 10),
-    "noise": NamedDesign("uniform", 20, 15),
+    "replicates": NamedDesign("hypercube", 10, 10),
+    "noise": NamedDesign("hypercube", 20, 15),
 }
 
 
@@ -100,12 +100,13 @@ def retry_seed(seed: int) -> int:
 def named_design(
     name: str, seed: int = 0, *, count: int | None = None, microstructures: int | None = None
 ) -> Design:
-    """Latin hypercube design of the paper.
+    """Design of the paper (section 3.2.1): independent draws, or a Latin hypercube of replicates.
 
     Args:
         name: Key of NAMED_DESIGNS.
-        seed: Seed of the hypercube and of the fibre arrangements, in [0, 2**63).
-        count: Number of different inputs, instead of the design's own.
+        seed: Seed of the inputs and of the fibre arrangements, in [0, 2**63).
+        count: Number of different inputs, instead of the design's own. Of independent draws, fewer
+            are the first ones of more.
         microstructures: Number of fibre arrangements per input, instead of the design's own.
 
     Returns:
@@ -124,11 +125,15 @@ def named_design(
     repeats = require_integer("microstructures", repeats, 1, MAX_SAMPLES // count)
     from scipy import stats  # takes longer to import than all else that a worker needs
 
-    sampler = stats.qmc.LatinHypercube(len(INPUT_NAMES))
-    # Set, not passed: newer versions of SciPy draw from a child of a generator that is passed.
-    sampler.rng = np.random.default_rng(np.random.SeedSequence((seed, zlib.crc32(name.encode()))))
-    unit = sampler.random(count)
-    if spec.distribution == "beta":
+    rng = np.random.default_rng(np.random.SeedSequence((seed, zlib.crc32(name.encode()))))
+    if spec.inputs == "hypercube":
+        sampler = stats.qmc.LatinHypercube(len(INPUT_NAMES))
+        # Set, not passed: newer versions of SciPy draw from a child of a generator that is passed.
+        sampler.rng = rng
+        unit = sampler.random(count)
+    else:
+        unit = rng.random((count, len(INPUT_NAMES)))
+    if spec.inputs == "beta":
         a, b = np.transpose(BETA_SHAPES)
         unit = stats.beta.ppf(unit, a, b)
     low, high = np.transpose(list(INPUT_BOUNDS.values()))

@@ -44,32 +44,48 @@ def test_sizes_and_bounds_are_those_of_the_paper(name, size):
     assert np.all((design.inputs >= LOW) & (design.inputs <= HIGH))
 
 
-@pytest.mark.parametrize("name", ["test_uniform", "train_uniform"])
-def test_every_stratum_of_every_input_holds_one_point(name):
-    design = named_design(name, seed=5)
+@pytest.mark.parametrize("name", ["replicates", "noise"])
+def test_every_stratum_of_every_input_holds_one_point_of_the_replicate_designs(name):
+    design = named_design(name, seed=5, microstructures=1)
     strata = np.sort(np.floor(unit(design) * len(design)), axis=0)
     np.testing.assert_array_equal(strata, np.arange(len(design))[:, None] * np.ones((1, 4)))
 
 
-def test_beta_design_is_a_latin_hypercube_in_probability():
-    design = named_design("train_beta", seed=5)
-    a, b = np.transpose(BETA_SHAPES)
-    probability = stats.beta.cdf(unit(design), a, b)
-    strata = np.sort(np.floor(probability * len(design)), axis=0)
-    np.testing.assert_array_equal(strata, np.arange(len(design))[:, None] * np.ones((1, 4)))
+def probabilities(design):
+    """Inputs as probabilities under their distributions, (n, 4)."""
+    if design.name != "train_beta":
+        return unit(design)
+    return stats.beta.cdf(unit(design), *np.transpose(BETA_SHAPES))
 
 
-def test_beta_design_has_the_moments_of_its_distributions():
-    a, b = np.transpose(BETA_SHAPES)
-    points = unit(named_design("train_beta", count=2000))
-    # Stratification makes the error of the mean O(1/n), far below the Monte Carlo 1/sqrt(n).
-    np.testing.assert_allclose(points.mean(axis=0), stats.beta.mean(a, b), atol=1e-3)
-    np.testing.assert_allclose(points.std(axis=0), stats.beta.std(a, b), rtol=5e-3)
+@pytest.mark.parametrize("name", ["test_uniform", "train_uniform", "train_beta"])
+def test_other_designs_leave_strata_empty_as_independent_draws_do(name):
+    seeds = 100
+    designs = [named_design(name, seed) for seed in range(seeds)]
+    n = len(designs[0])
+    strata = [np.floor(probabilities(design) * n) for design in designs]
+    occupied = [len(set(column)) for each in strata for column in each.T]
+    # n balls in n boxes: a box is empty with q = (1 - 1/n)^n, two boxes with r = (1 - 2/n)^n.
+    q, r = (1 - 1 / n) ** n, (1 - 2 / n) ** n
+    variance = n * q + n * (n - 1) * r - (n * q) ** 2
+    error = np.sqrt(variance / len(occupied))
+    assert np.mean(occupied) == pytest.approx(n * (1 - q), abs=4 * error)
+    assert np.var(occupied) == pytest.approx(variance, rel=4 * np.sqrt(2 / len(occupied)))
 
 
-def test_inputs_are_uncorrelated():
-    correlation = np.corrcoef(unit(named_design("test_uniform", count=2000)).T)
-    assert np.abs(correlation - np.eye(4)).max() < 4 / np.sqrt(2000)
+@pytest.mark.parametrize("name", ["test_uniform", "train_uniform", "train_beta"])
+def test_inputs_have_their_distributions_and_are_uncorrelated(name):
+    points = probabilities(named_design(name, count=2000))
+    for column in points.T:
+        assert stats.kstest(column, "uniform").pvalue > 1e-3
+    assert np.abs(np.corrcoef(points.T) - np.eye(4)).max() < 4 / np.sqrt(2000)
+
+
+@pytest.mark.parametrize("name", ["test_uniform", "train_uniform", "train_beta"])
+def test_fewer_draws_are_the_first_of_more(name):
+    few, many = named_design(name, seed=5, count=25), named_design(name, seed=5, count=100)
+    np.testing.assert_array_equal(few.inputs, many.inputs[:25])
+    assert [few.sample(i) for i in range(25)] == [many.sample(i) for i in range(25)]
 
 
 def test_replicates_share_inputs_and_group_but_not_the_seed():

@@ -480,10 +480,10 @@ def test_bad_arguments_are_refused_before_anything_is_written(tmp_path, options,
 
 
 def test_fibres_that_cannot_be_packed_are_refused_before_any_work(tmp_path):
-    settings = Settings(increments=10, min_spacing=1.6)
+    settings = Settings(increments=10, min_spacing=2.0)
     densest = int(DESIGN.inputs[:, 0].argmax())
     sentence = f"row {densest} of the design: vf = {float(DESIGN.inputs[densest, 0])!r} is out of"
-    with pytest.raises(ValueError, match=f"{sentence} range: 30 fibres.*limited to vf <= 0.3125"):
+    with pytest.raises(ValueError, match=f"{sentence} range: 30 fibres.*limited to vf <= 0.2"):
         generate.generate(DESIGN, settings, tmp_path / "new", simulator=AnalyticCell())
     assert not (tmp_path / "new").exists()
 

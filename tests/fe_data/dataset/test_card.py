@@ -1,0 +1,73 @@
+"""The card says how the inputs of the tables fill their ranges: run this to write it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fe_data.dataset.design import BETA_SHAPES, NAMED_DESIGNS
+from fe_data.dataset.table import load_table
+from fe_data.settings import INPUT_BOUNDS
+
+SHIPPED = Path(__file__).parents[3] / "fe_data" / "datasets"
+CARD = SHIPPED / "CARD.md"
+START, END = "<!-- inputs -->\n", "<!-- end inputs -->"
+REFERENCE = Path(__file__).parents[4] / "shared" / "reference"
+PUBLISHED = {  # strata, range of vf and share outside, of the published tables
+    "test_uniform": "33, 33, 34, 27 of 50 | 0.078–0.399 | ",
+    "train_uniform": "60, 61, 61, 66 of 100 | 0.056–0.396 | 6 %",
+    "train_beta": "32, 29, 32, 35 of 50 | 0.081–0.298 | 40 %",
+    "replicates": "10, 10, 10, 10 of 10 | 0.084–0.368 | ",
+    "noise": "– | – | ",
+}
+
+
+def strata_occupied(inputs, inputs_of_design):
+    """Number of equally probable strata of each input that hold a point, (4,)."""
+    low, high = np.transpose(list(INPUT_BOUNDS.values()))
+    unit = (inputs - low) / (high - low)
+    if inputs_of_design == "beta":
+        unit = stats.beta.cdf(unit, *np.transpose(BETA_SHAPES))
+    return [len(set(np.floor(column * len(inputs)))) for column in unit.T]
+
+
+def row(path, test_path, design):
+    """Strata, range of vf and share of test cells outside, in the form of the card."""
+    table, vf = load_table(path), load_table(test_path).inputs[:, 0]
+    inputs = table.inputs[np.unique(table.group, return_index=True)[1]]
+    low, high = inputs[:, 0].min(), inputs[:, 0].max()
+    strata = ", ".join(map(str, strata_occupied(inputs, NAMED_DESIGNS[design].inputs)))
+    outside = f"{np.mean((vf < low) | (vf > high)):.0%}".replace("%", " %")
+    judged = outside if design.startswith("train") else ""
+    return f"{strata} of {len(inputs)} | {low:.3f}–{high:.3f} | {judged}"
+
+
+def block():
+    """The table of the card."""
+    lines = [
+        "| | shipped: strata of `vf`, `E_f`, `b_m`, `c_m` | range of `vf` | `vf` outside "
+        "| published: strata | range of `vf` | `vf` outside |",
+        "|---" * 7 + "|",
+    ]
+    for name, published in PUBLISHED.items():
+        shipped = row(SHIPPED / f"{name}.csv", SHIPPED / "test_uniform.csv", name)
+        lines.append(f"| `{name}` | {shipped} | {published} |".replace("|  |", "| |"))
+    return "\n".join(lines) + "\n"
+
+
+def test_card_describes_the_inputs_of_the_shipped_tables():
+    _, _, rest = CARD.read_text().partition(START)
+    assert rest.partition(END)[0] == block(), "python -m tests.fe_data.dataset.test_card"
+
+
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the published tables are not here")
+@pytest.mark.parametrize("name", ["test_uniform", "train_uniform", "train_beta", "replicates"])
+def test_numbers_of_the_published_tables(name):
+    path = REFERENCE / ("replicates_10.csv" if name == "replicates" else f"{name}.csv")
+    assert row(path, REFERENCE / "test_uniform.csv", name) == PUBLISHED[name]
+
+
+if __name__ == "__main__":
+    before, _, rest = CARD.read_text().partition(START)
+    CARD.write_text(before + START + block() + END + rest.partition(END)[2])
