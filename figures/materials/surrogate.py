@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from bnn import AnchoredEnsemble, VanillaEnsemble
+import bnn
 from bnn.evaluation.metrics import coverage, elppd, miscalibration_area, rmse
 from fe_data.settings import OUTPUT_NAMES
 from figures.claims import Claim
 from figures.materials import problem
-from figures.pipeline.settings import TRAINING_CASE, Surrogate
+from figures.materials.training import PROCEDURES
+from figures.pipeline.settings import TRAINING_CASE, Surrogate, TrainingChoice
 from figures.scores import Interval, Number, Scores, all_hold, is_below, over_repeats
 
 HIDDEN = (20, 20, 20, 20)
@@ -68,25 +69,35 @@ class Prediction:
 
 
 def train(
-    cases: Cases, test_set: problem.Samples, theta: np.ndarray, settings: Surrogate, seed: int
+    cases: Cases,
+    test_set: problem.Samples,
+    theta: np.ndarray,
+    settings: Surrogate,
+    training: TrainingChoice,
+    seed: int,
 ) -> dict[str, Prediction]:
     """Pre-train once, then train on each training set and predict the test set."""
-    common: dict[str, Any] = {
-        "hidden": HIDDEN, "n_members": settings.n_members, "epochs": settings.epochs,
-        "noise": problem.noise_std(), "resampling": "bootstrap", "random_state": seed,
-    }  # fmt: skip
-    vanilla = VanillaEnsemble(**common)
-    anchored = AnchoredEnsemble(
-        problem.functional_prior(theta), n_pretrained=settings.n_pretrained,
-        prior_points=settings.prior_points, pretrain_epochs=settings.pretrain_epochs, **common,
+    procedure, n_inputs = PROCEDURES[training], test_set.X.shape[1]
+    pretrained = bnn.pretrain(
+        problem.functional_prior(theta), procedure.points(settings, n_inputs, seed),
+        n_features=n_inputs, prior_points=settings.prior_points,
+        n_pretrained=settings.n_pretrained, hidden=HIDDEN, random_state=seed,
+        settings=procedure.adam(settings.pretrain_epochs),
     )  # fmt: skip
-    anchored.pretrain(n_features=test_set.X.shape[1])
+    common: dict[str, Any] = {
+        "noise": problem.noise_std(), "n_members": settings.n_members, "resampling": "bootstrap",
+        "settings": procedure.adam(settings.epochs), "random_state": seed,
+    }  # fmt: skip
+    weight_prior = procedure.weight_prior(pretrained, settings.n_members)
     # As many networks as the trained ensembles have: the ELPPD of few networks depends on it.
-    samples = {"prior": anchored.sample_prior(test_set.X)[: settings.n_members]}
+    samples = {"prior": pretrained.sample(test_set.X)[: settings.n_members]}
     for name, train_set in cases.items():
-        samples[f"{name}_anchored"] = anchored.fit(train_set.X, train_set.y).sample(test_set.X)
+        data = train_set.X, train_set.y
+        anchored = bnn.anchor(pretrained, *data, regulariser=weight_prior, **common)
+        samples[f"{name}_anchored"] = anchored.sample(test_set.X)
         if name == TRAINING_CASE:  # the paper trains vanilla ensembles on this one only
-            samples[f"{name}_vanilla"] = vanilla.fit(train_set.X, train_set.y).sample(test_set.X)
+            vanilla = bnn.train_vanilla(*data, hidden=HIDDEN, **common)
+            samples[f"{name}_vanilla"] = vanilla.sample(test_set.X)
     return {name: Prediction(values, test_set.y) for name, values in samples.items()}
 
 

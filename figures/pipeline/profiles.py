@@ -18,7 +18,8 @@ Notebook = Literal[
 ]  # fmt: skip
 SECTIONS = ("prior_study", "example_1d", "materials_data", "surrogate", "beyond")
 SETTINGS = dict(zip(get_args(Notebook), SECTIONS, strict=True))  # notebook → its section
-DATA, SURROGATE, BEYOND = get_args(Notebook)[2:]
+EXAMPLE, DATA, SURROGATE, BEYOND = get_args(Notebook)[1:]
+FOLLOWING = (EXAMPLE, SURROGATE)  # notebooks that follow the choice of training
 SHIPPED = ("full", "quick")  # the metrics of the full runs are committed
 RESERVED = (*SHIPPED, "gallery")  # the last one has the pictures of the README
 # Inputs that are simulated at least. The estimator of mutual information looks at 3 neighbours.
@@ -40,6 +41,7 @@ class Profile(settings.Section):
     example_1d: settings.Example1D = settings.Example1D()
     materials_data: settings.MaterialsData = settings.MaterialsData()
     beyond: settings.Beyond | None = None
+    training: settings.TrainingChoice = "published"  # of what is drawn and judged in FOLLOWING
     notebooks: list[Notebook] = Field(default_factory=list)
     apart: list[Notebook] = Field(default_factory=list)  # of them, run on request only
 
@@ -66,9 +68,10 @@ class Profile(settings.Section):
         """Notebooks that a run of the whole profile executes."""
         return [name for name in self.notebooks if name not in self.apart]
 
-    def settings_of(self, notebook: Notebook) -> Any:
-        """The settings that a notebook reads."""
-        return getattr(self, SETTINGS[notebook])
+    def settings_of(self, notebook: Notebook) -> dict[str, Any]:
+        """What a notebook reads of a profile, by name."""
+        names = [SETTINGS[notebook], *(["training"] if notebook in FOLLOWING else [])]
+        return {name: getattr(self, name) for name in names}
 
     def designs_of(self, notebook: Notebook) -> list[settings.Design]:
         """Designs whose tables a notebook reads."""

@@ -11,6 +11,7 @@ NotNegative = Annotated[int, Field(ge=0)]
 Several = Annotated[int, Field(ge=2)]
 AtLeast3 = Annotated[int, Field(ge=3)]
 Design = Literal["test_uniform", "train_uniform", "train_beta", "replicates", "noise"]
+TrainingChoice = Literal["published", "proper"]  # as the paper's own run did, or as it prints
 TRAINING_CASE = "outd"  # vanilla and anchored are compared on it, θ of the prior is fitted to it
 PAPER_COUNTS = {"outd": 50, "ind25": 25, "ind50": 50, "ind100": 100}  # training cells
 PAPER_TEST = 50  # test cells
@@ -59,7 +60,6 @@ class Example1D(Ensembles):
     n_pretrained: Several = 100
     n_members: Several = 40
     pretrain_epochs_scale: PositiveFloat = 1.0  # on the published epochs
-    bias_correction: bool = False  # of Adam; the published runs trained without it
 
 
 class Cell(Section):

@@ -80,7 +80,7 @@ class Comparison:
             return {}
         rows = {}
         for name, row in self.item.rows.items():
-            case = name.rpartition("_")[0]
+            case = _last(name).rpartition("_")[0]
             label = row.label_for(self.metrics.n_train.get(case, row.n_train))
             rows[label] = self._row(name, row, row.optional and case not in self.metrics.n_train)
         return {label: checks for label, checks in rows.items() if checks}
@@ -94,7 +94,7 @@ class Comparison:
             try:
                 mean, std = self.metrics.number(path)
             except (KeyError, TypeError) as error:
-                if may_lack and error.args == (name,):
+                if may_lack and error.args == (_last(name),):
                     return {}
                 raise ValueError(f"{self.item.notebook}.json has no number at {path}") from None
             deviation = None if std is None else std / unit
@@ -136,6 +136,11 @@ class Comparison:
         """How many of the comparisons are reproduced; empty when there are none."""
         reproduced, failed = map(self.verdicts.count, (REPRODUCED, FAILED))
         return f"{reproduced} of {reproduced + failed}" if reproduced + failed else ""
+
+
+def _last(path: str) -> str:
+    """The last name of a path of names."""
+    return path.rpartition(".")[2]
 
 
 def compare(run: Mapping[str, Metrics]) -> list[Comparison]:

@@ -101,7 +101,7 @@ class Methods(Metrics):
 def methods_table(runs: Mapping[str, Methods]) -> str:
     """Every method on the first training set of each run."""
     groups = {words: run.labelled(next(iter(run.rows))) for words, run in runs.items()}
-    printed = load_published()["Table 3"].rows["outd_anchored"].printed
+    printed = load_published()["Table 3"].rows["published.outd_anchored"].printed
     numbers = [f"{number:g}".replace("-", "−") for number in printed]
     empty = [""] * (len(groups) - 1) * len(COMPARED)
     return _grouped(groups, COMPARED, ["the paper prints", *numbers, *empty])

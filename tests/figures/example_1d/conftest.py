@@ -12,4 +12,4 @@ def repeats():
     settings = Example1D(
         repeats=2, n_pretrained=6, n_members=4, prior_points=40, pretrain_epochs_scale=0.02
     )
-    return repeated(run, settings, seed=1, repeats=settings.repeats)
+    return repeated(run, settings, "published", seed=1, repeats=settings.repeats)

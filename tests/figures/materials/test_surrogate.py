@@ -56,7 +56,8 @@ def test_overall_rmse_is_the_root_mean_square_of_those_by_output():
 def repeats(tables):
     train_set, test_set = (load_samples(tables, d) for d in ("train_beta", "test_uniform"))
     theta = fit_theta(train_set)
-    return repeated(train, {"outd": train_set}, test_set, theta, BRIEF, seed=5, repeats=2)
+    given = {"outd": train_set}, test_set, theta, BRIEF, "published"
+    return repeated(train, *given, seed=5, repeats=2)
 
 
 def test_each_repeat_predicts_with_every_method(repeats):

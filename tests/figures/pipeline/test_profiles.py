@@ -42,11 +42,18 @@ def test_the_study_and_the_example_have_the_published_sizes():
 
 def test_every_notebook_of_a_profile_has_settings_and_some_may_run_apart():
     full = load_profile("full")
-    assert full.settings_of("01_prior_study") is full.prior_study
-    assert full.settings_of("02_example_1d") is full.example_1d
-    assert full.settings_of("03_materials_data") is full.materials_data
-    assert full.settings_of("04_materials_surrogate") is full.surrogate
+    assert full.settings_of("01_prior_study") == {"prior_study": full.prior_study}
+    assert full.settings_of("03_materials_data") == {"materials_data": full.materials_data}
     assert set(full.at_once) == set(full.notebooks) - set(full.apart)
+
+
+@pytest.mark.parametrize("notebook", ["02_example_1d", "04_materials_surrogate"])
+def test_another_choice_of_training_runs_the_notebooks_that_follow_it_again(notebook):
+    published = load_profile("full")
+    proper = published.model_copy(update={"training": "proper"})
+    assert published.training == "published"
+    assert proper.settings_of(notebook) != published.settings_of(notebook)
+    assert proper.settings_of("01_prior_study") == published.settings_of("01_prior_study")
 
 
 def test_unknown_profile_lists_those_that_exist():
@@ -184,8 +191,8 @@ CHANGES = [
         "example_1d: n_members = 9 is not allowed: at most the 4 pre-trained networks",
     ),
     (
-        {"example_1d": {"bias_correction": 1}},
-        "example_1d.bias_correction = 1 is not allowed: input should be a valid boolean",
+        {"training": "printed"},
+        "training = 'printed' is not allowed: input should be 'published' or 'proper'",
     ),
 ]
 

@@ -1,0 +1,78 @@
+"""The two ways in which the ensembles of the composite are trained."""
+
+import numpy as np
+import pytest
+from scipy.stats import truncnorm
+
+import bnn
+from figures.materials.problem import fit_theta, functional_prior, load_samples, noise_std
+from figures.materials.surrogate import HIDDEN, train
+from figures.materials.training import PROCEDURES
+from figures.pipeline.settings import Case, Surrogate
+
+PUBLISHED, PROPER = PROCEDURES["published"], PROCEDURES["proper"]
+BRIEF = Surrogate(
+    cases={"outd": Case(design="train_beta", count=10)},
+    n_pretrained=6, n_members=4, prior_points=30, pretrain_epochs=3, epochs=3,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def predicted(tables):
+    """What each procedure predicts, and the estimators of bnn, which train as the paper prints."""
+    train_set, test_set = (load_samples(tables, d) for d in ("train_beta", "test_uniform"))
+    theta = fit_theta(train_set)
+    found = {c: train({"outd": train_set}, test_set, theta, BRIEF, c, 5) for c in PROCEDURES}
+    common = {
+        "noise": noise_std(), "n_members": 4, "hidden": HIDDEN, "epochs": 3,
+        "resampling": "bootstrap", "random_state": 5,
+    }  # fmt: skip
+    anchored = bnn.AnchoredEnsemble(
+        functional_prior(theta), n_pretrained=6, prior_points=30, pretrain_epochs=3, **common
+    )
+    ensembles = {"outd_anchored": anchored, "outd_vanilla": bnn.VanillaEnsemble(**common)}
+    data = train_set.X, train_set.y
+    printed = {name: e.fit(*data).sample(test_set.X) for name, e in ensembles.items()}
+    return found, printed | {"prior": anchored.sample_prior(test_set.X)[:4]}
+
+
+@pytest.fixture(scope="module")
+def pretrained():
+    X, settings = np.random.default_rng(0).normal(size=(20, 2)), bnn.TrainingSettings(epochs=2)
+    prior = bnn.GaussianProcessPrior()
+    return bnn.pretrain(prior, X, n_pretrained=8, hidden=(5,), settings=settings, random_state=0)
+
+
+@pytest.mark.parametrize("method", ["prior", "outd_anchored", "outd_vanilla"])
+def test_proper_training_is_that_of_the_printed_algorithms(predicted, method):
+    found, printed = predicted
+    np.testing.assert_array_equal(found["proper"][method].samples, printed[method])
+    assert np.abs(found["published"][method].samples - printed[method]).max() > 1e-4
+
+
+def test_published_prior_points_are_a_hypercube_of_each_network():
+    points = PUBLISHED.points(BRIEF, 4, 1)
+    assert points.shape == (6, 30, 4)
+    assert len(np.unique(points[:, :, 0])) == 6 * 30
+    strata = np.sort(np.floor(30 * truncnorm.cdf(points, -2, 2)), axis=1)
+    np.testing.assert_array_equal(strata, np.broadcast_to(np.arange(30)[:, None], (6, 30, 4)))
+    assert PROPER.points(BRIEF, 4, 1) is None
+
+
+def test_published_penalty_is_that_of_the_trained_networks_with_two_degrees_fewer(pretrained):
+    weights = np.asarray(pretrained.weights, float)
+    differences = np.random.default_rng(1).normal(size=weights.shape)
+    for procedure, used, degrees in ((PUBLISHED, weights[:5], 3), (PROPER, weights, 7)):
+        centred = used - used.mean(axis=0)
+        expected = (
+            degrees
+            * np.linalg.norm(np.linalg.pinv(centred.T, rcond=1e-5) @ differences.T, axis=0) ** 2
+        )
+        found = procedure.weight_prior(pretrained, 5).penalty(differences, 0 * differences)
+        np.testing.assert_allclose(found, expected)
+
+
+def test_published_steps_take_sums_and_correct_the_bias_of_the_first_member():
+    settings = PUBLISHED.adam(7)
+    assert (settings.epochs, settings.bias_correction, settings.batch_sums) == (7, "first", True)
+    assert PROPER.adam(7) == bnn.TrainingSettings(7)
