@@ -11,6 +11,8 @@ HISTOGRAM_BINS = 60
 HISTOGRAM_WIDTH = 4.0  # standard deviations on either side of zero
 SHOWN_WEIGHTS = 50  # weights of a kernel in the picture of its correlations
 COUNTED_WEIGHTS = 400  # weights of a kernel behind the mean size of its correlations
+PERMUTATIONS = 99  # behind the level of that mean for independent weights
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -27,13 +29,14 @@ class WeightStatistics:
     density: np.ndarray  # heights of these histograms, (L+1, bins)
     correlation: np.ndarray  # between some weights of each kernel, (L+1, n, n)
     mean_correlation: np.ndarray  # mean |r| between different weights of each kernel, (L+1,)
+    null_correlation: np.ndarray  # 95 % level of it for weights permuted over the networks, (L+1,)
     singular_values: np.ndarray  # of the centred weight matrix W0, (K-1,)
 
 
 def weight_statistics(
     weights: np.ndarray, architecture: Architecture, seed: int = 0
 ) -> WeightStatistics:
-    """Describe the weights ω0^[k] of an ensemble, (K, d); the seed is that of the bootstrap."""
+    """Describe the weights ω0^[k] of an ensemble, (K, d); the seed is that of resampling."""
     weights = np.asarray(weights, dtype=float)
     centred = weights - weights.mean(axis=0)
     kernels = [centred[:, layer.kernel] for layer in architecture.layers]
@@ -50,6 +53,7 @@ def weight_statistics(
         density=np.array([heights for _, heights in histograms]),
         correlation=np.array([correlation(kernel, shown) for kernel in kernels]),
         mean_correlation=np.array([mean_correlation(kernel) for kernel in kernels]),
+        null_correlation=np.array([null_correlation(kernel, seed) for kernel in kernels]),
         singular_values=LowRankGaussian.fit(weights, architecture).singular_values,
         **columns,
     )
@@ -73,22 +77,41 @@ def histogram(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def correlation(centred: np.ndarray, count: int) -> np.ndarray:
     """Correlations (m, m) of at most `count` weights, spread evenly over a kernel (K, n)."""
-    chosen = np.linspace(0, centred.shape[1] - 1, min(count, centred.shape[1])).astype(int)
-    return np.corrcoef(centred[:, chosen], rowvar=False)
+    return np.corrcoef(_spread_evenly(centred, count), rowvar=False)
 
 
 def mean_correlation(centred: np.ndarray) -> float:
     """Mean |r| between different weights of a kernel."""
-    matrix = np.abs(correlation(centred, COUNTED_WEIGHTS))
-    return float((matrix.sum() - np.trace(matrix)) / (matrix.size - len(matrix)))
+    return _mean_size(correlation(centred, COUNTED_WEIGHTS))
 
 
-def independent_correlation(members: int) -> float:
-    """Mean |r| that independent Gaussian weights show over K networks, √(2 / (π (K-1)))."""
-    return float(np.sqrt(2.0 / (np.pi * (members - 1))))
+def null_correlation(centred: np.ndarray, seed: int = 0) -> float:
+    """95 % level of mean |r| were the weights of a kernel (K, n) independent over the networks."""
+    # Each weight keeps its K values, tails included, in an order of its own.
+    chosen = _spread_evenly(centred, COUNTED_WEIGHTS)
+    standard = chosen - chosen.mean(axis=0)
+    standard /= np.linalg.norm(standard, axis=0)
+    rng = np.random.default_rng(seed)
+    permuted = (rng.permuted(standard, axis=0) for _ in range(PERMUTATIONS))
+    return float(np.quantile([_mean_size(z.T @ z) for z in permuted], LEVEL, method="higher"))
+
+
+def _spread_evenly(centred: np.ndarray, count: int) -> np.ndarray:
+    chosen = np.linspace(0, centred.shape[1] - 1, min(count, centred.shape[1])).astype(int)
+    return centred[:, chosen]
+
+
+def _mean_size(matrix: np.ndarray) -> float:
+    """Mean absolute value off the diagonal."""
+    sizes = np.abs(matrix)
+    return float((sizes.sum() - np.trace(sizes)) / (sizes.size - len(sizes)))
+
+
+def held(singular_values: np.ndarray) -> np.ndarray:
+    """Share of the variance of the weights that the leading directions hold together, (K-1,)."""
+    return np.cumsum(singular_values**2) / np.sum(singular_values**2)
 
 
 def directions(singular_values: np.ndarray, share: float = 0.9) -> int:
     """How many leading directions hold a share of the variance of the weights."""
-    held = np.cumsum(singular_values**2) / np.sum(singular_values**2)
-    return int(np.searchsorted(held, share)) + 1
+    return int(np.searchsorted(held(singular_values), share)) + 1

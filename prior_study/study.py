@@ -23,7 +23,7 @@ from prior_study.reconstruction import (
 )
 from prior_study.statistics import WeightStatistics, weight_statistics
 
-FORMAT = 1
+FORMAT = 2
 KEPT_FUNCTIONS = 100  # functions of each reconstruction that are kept for pictures
 TRUE_FUNCTIONS = 4000  # realisations behind the widths of a functional prior
 # What is compared with the functional prior: K of its own realisations (the error of K draws),

@@ -24,8 +24,8 @@ class Section(BaseModel):
 
     @property
     def at_paper_size(self) -> bool:
-        """Whether everything but training sets and repeats is as in the paper."""
-        return not self.model_dump(exclude_defaults=True, exclude={"cases", "repeats"})
+        """Whether everything but training sets, repeats and starts is as in the paper."""
+        return not self.model_dump(exclude_defaults=True, exclude={"cases", "repeats", "starts"})
 
 
 class PriorStudy(Section):
@@ -34,6 +34,7 @@ class PriorStudy(Section):
     members: AtLeast3 = 100  # networks per prior
     epochs_scale: PositiveFloat = 1.0  # on the published epochs
     functions: AtLeast3 = 1000  # drawn from each weight prior
+    starts: PositiveInt = 10  # pre-trainings of prior D behind the claims about it
 
 
 class Ensembles(Section):

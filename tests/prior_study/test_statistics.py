@@ -1,5 +1,7 @@
 """Statistics of weights whose distribution is known."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -7,9 +9,10 @@ from bnn import Architecture
 from prior_study.statistics import (
     correlation,
     directions,
+    held,
     histogram,
-    independent_correlation,
     mean_correlation,
+    null_correlation,
     variance_error,
     weight_statistics,
 )
@@ -67,9 +70,30 @@ def test_histogram_holds_what_lies_within_four_standard_deviations(gaussian):
     assert np.sum(density * np.diff(edges)) == pytest.approx(1.0, abs=2e-3)
 
 
-def test_independent_weights_correlate_by_chance_alone(gaussian, architecture):
+def test_independent_gaussian_weights_correlate_by_chance_alone(gaussian, architecture):
     kernel = gaussian[:, architecture.layers[1].kernel]
-    assert mean_correlation(kernel) == pytest.approx(independent_correlation(K), rel=0.05)
+    chance = np.sqrt(2.0 / (np.pi * (K - 1)))  # mean |r| of Gaussian values
+    assert mean_correlation(kernel) == pytest.approx(chance, rel=0.05)
+    assert null_correlation(kernel) == pytest.approx(chance, rel=0.02)
+
+
+def test_level_of_two_weights_is_that_of_all_permutations():
+    first, second = np.array([0.0, 1.0, 5.0]), np.array([1.0, 2.5, -9.0])
+    # Each of the six orders is equally likely, so the largest of them is the level.
+    level = max(abs(np.corrcoef(first, order)[0, 1]) for order in permutations(second))
+    assert null_correlation(np.stack([first, second], axis=1)) == pytest.approx(level)
+
+
+def test_one_in_twenty_independent_kernels_with_long_tails_is_above_its_level():
+    sets = np.random.default_rng(4).standard_t(1.0, size=(120, 40, 12))
+    above = [mean_correlation(kernel) > null_correlation(kernel) for kernel in sets]
+    assert 1 <= sum(above) <= 12
+
+
+def test_weights_that_share_a_part_are_above_their_level():
+    rng = np.random.default_rng(5)
+    kernel = rng.standard_normal((K, 30)) + 0.6 * rng.standard_normal((K, 1))
+    assert mean_correlation(kernel) > null_correlation(kernel)
 
 
 def test_proportional_weights_correlate_fully():
@@ -80,3 +104,4 @@ def test_proportional_weights_correlate_fully():
 def test_directions_that_hold_most_of_the_variance_are_counted():
     assert directions(np.array([3.0, 1.0, 1.0, 1.0]), share=0.75) == 1
     assert directions(np.array([1.0, 1.0, 1.0, 1.0]), share=0.9) == 4
+    np.testing.assert_allclose(held(np.array([3.0, 1.0, 1.0, 1.0])), [9 / 12, 10 / 12, 11 / 12, 1])

@@ -47,7 +47,7 @@ def test_the_file_holds_plain_arrays_and_the_same_study(study, tmp_path):
 
 def test_another_file_is_refused(tmp_path):
     np.savez(tmp_path / "other.npz", x=np.zeros(3))
-    with pytest.raises(ValueError, match="is not a study of format 1"):
+    with pytest.raises(ValueError, match="is not a study of format 2"):
         load(tmp_path / "other.npz")
 
 
