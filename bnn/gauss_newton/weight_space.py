@@ -30,6 +30,9 @@ class WeightFit:
     ) -> None:
         self._architecture, self._X, self._y = architecture, X, y
         self._prior, self._anchors = prior, anchors
+        # J P Jᵀ = J̃ (I + R̃ R̃ᵀ) J̃ᵀ with J̃ = J D^½ and R̃ = D^-½ R, for P = D + R Rᵀ.
+        self._deviations = prior.diagonal.sqrt()
+        self._root = prior.root / self._deviations[:, None]
         self._precision = torch.linalg.inv(noise)
         self._noise = torch.kron(noise, torch.eye(y.shape[1], dtype=y.dtype, device=y.device))
 
@@ -42,17 +45,18 @@ class WeightFit:
     def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> Tensor:
         """Return damped Gauss-Newton steps, (k, d)."""
         state = Linearisation(self._architecture, weights, self._inputs(members))
-        jacobian = state.jacobian()
-        moved = self._prior.multiply(jacobian)
+        jacobian = state.jacobian().mul_(self._deviations)
+        along = jacobian @ self._root
         factors = (1.0 + damping)[:, None]
-        system = moved @ jacobian.mT + factors[:, :, None] * self._noise
+        system = torch.baddbmm(factors[:, :, None] * self._noise, jacobian, jacobian.mT)
+        system.baddbmm_(along, along.mT)
         back = (weights - self._anchors[members]) / factors
-        residual = (state.values - self._y[members]).mT.flatten(1)[:, :, None]
-        right = residual - jacobian @ back[:, :, None]
+        residual = (state.values - self._y[members]).mT.flatten(1)
+        right = residual - state.push_forward(back)
         root, failed = torch.linalg.cholesky_ex(system)
         root[failed > 0] = torch.nan  # such a step does not help, and the damping rises
-        solution = torch.cholesky_solve(right, root)
-        return -back - (moved.mT @ solution)[:, :, 0]
+        solution = torch.cholesky_solve(right[:, :, None], root)[:, :, 0]
+        return -back - self._prior.multiply(state.pull_back(solution))
 
     def _inputs(self, members: Tensor) -> Tensor:
         return self._X if self._X.ndim == 2 else self._X[members]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from bnn import GaussianProcessPrior, Pretrained
 from bnn.function_priors.samplers import FunctionalPrior
 from figures.beyond import weights
-from figures.beyond.problems import Problem
+from figures.beyond.problems import Problem, with_moments
 from figures.beyond.scores import Row, WeightRow
 from figures.beyond.weights import CORE, METHODS, PAPER, SMOOTH, pretrained
-from figures.pipeline.processes import seeds_of
+from figures.pipeline.processes import seeds_of, side_by_side
 from figures.pipeline.settings import Beyond
 from figures.scores import Interval, over_repeats
 
@@ -110,8 +110,10 @@ class Repeat:
 
 def run_cases(problems: Problems, settings: Beyond, seed: int) -> list[dict[str, Rows]]:
     """Every method on every training set, `settings.repeats` times."""
+    with_moments(problems)
     repeats = [Repeat(settings, each) for each in seeds_of(seed, settings.repeats)]
-    return [each.on_cases(problems, i < settings.small_repeats) for i, each in enumerate(repeats)]
+    calls = [(each, problems, i < settings.small_repeats) for i, each in enumerate(repeats)]
+    return side_by_side(Repeat.on_cases, calls)
 
 
 def run_spans(problem: Problem, settings: Beyond, seed: int) -> dict[str, WeightRow[Interval]]:
@@ -130,5 +132,6 @@ def run_noise(
     problems: Problems, settings: Beyond, seed: int
 ) -> dict[str, dict[str, Row[Interval]]]:
     """Two methods on one training set, `settings.noise_repeats` times: kind of Σ_noise → method."""
-    seeds = seeds_of(seed, settings.noise_repeats)
-    return over_repeats([Repeat(settings, each).under_noise(problems) for each in seeds])
+    with_moments(problems)
+    calls = [(Repeat(settings, s), problems) for s in seeds_of(seed, settings.noise_repeats)]
+    return over_repeats(side_by_side(Repeat.under_noise, calls))

@@ -1,5 +1,6 @@
 """Training sets of the composite in notebook 05, with their priors and exact posteriors."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -101,6 +102,12 @@ def load_problems(data_dir: Path | str, settings: Beyond) -> dict[str, Problem]:
         name: Problem(samples.X, samples.y, composite.noise_std(), test, paper)
         for name, samples in train_sets.items()
     }
+
+
+def with_moments(problems: Mapping[str, Problem]) -> None:
+    """Compute the exact posteriors once, before problems go to other processes."""
+    for problem in problems.values():
+        problem.moments  # noqa: B018
 
 
 def input_files(data_dir: Path | str, settings: Beyond) -> list[Path]:

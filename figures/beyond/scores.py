@@ -22,7 +22,7 @@ class Row(Scores[Number]):
     crps: Number  # scaled
     mean_to_exact: Number | None = None
     std_to_exact: Number | None = None
-    seconds: Number | None = None  # wall time of anchoring in function space
+    seconds: Number | None = None  # of anchoring in function space: of one core, where repeats run side by side
     pretrain_seconds: Number | None = None
 
     def __sub__(self, other: "Row[Number]") -> "Row[Number]":

@@ -60,7 +60,7 @@ def test_settings_that_cannot_work_are_refused(brief_profile, brief, tmp_path, c
 def test_profiles_that_come_with_the_project_are_valid():
     for name in ("quick", "full"):
         assert load_profile(name).beyond.cases
-    assert load_profile("full").beyond.repeats >= 20
+    assert load_profile("full").beyond.repeats >= 8
 
 
 def test_the_notebook_writes_its_section(run_cells, tables, brief_profile, tmp_path):
