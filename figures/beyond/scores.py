@@ -22,7 +22,7 @@ class Row(Scores[Number]):
     crps: Number  # scaled
     mean_to_exact: Number | None = None
     std_to_exact: Number | None = None
-    seconds: Number | None = None  # of anchoring in function space: of one core, where repeats run side by side
+    seconds: Number | None = None  # of anchoring in function space; one thread for several repeats
     pretrain_seconds: Number | None = None
 
     def __sub__(self, other: "Row[Number]") -> "Row[Number]":
