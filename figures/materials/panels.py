@@ -7,22 +7,23 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bnn.evaluation.metrics import calibration_curve
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from fe_data.settings import OUTPUT_NAMES
 from figures.materials.problem import (
+    ALONG,
     INPUT_LABELS,
     INPUT_SCALING,
     LABELS,
     LOWEST_OUTPUT,
     OUTPUT_SCALING,
     Samples,
-    functional_prior,
+    prior_along_inputs,
 )
 from figures.materials.surrogate import Prediction, Row, Rows
 from figures.style import STYLE, band, with_legend
 
 BAND = 2  # predicted standard deviations drawn as error bars
 SHOWN_PRIOR = ("nu_eff", "p_sigma")  # outputs of Fig. 11 b
-N_LAWS = 4  # test points whose behaviour law is drawn
+PAPER_LAWS = [16, 5, 6, 7]  # test points whose behaviour law the paper draws, counted from 0
 PLASTIC_STRAIN = 0.05 * np.linspace(0.0, 1.0, 60) ** 3  # fine where the law is steep
 LINES = {"prior": ":", "anchored": "-", "vanilla": "--"}
 
@@ -45,13 +46,10 @@ def prior_mean(test_set: Samples, theta: np.ndarray, explained: Mapping[str, flo
 @plt.style.context(STYLE)
 def prior_functions(theta: np.ndarray, seed: int) -> Figure:
     """Fig. 11 b: realisations of the functional prior along each input, the others at mid-range."""
-    prior = functional_prior(theta)
-    x = np.linspace(-1, 1, 81)
     figure, panels = plt.subplots(len(SHOWN_PRIOR), 4, figsize=(11, 5), sharey="row")
-    for i, name in enumerate(INPUT_NAMES):
-        X = np.outer(x, np.eye(4)[i])
-        samples = OUTPUT_SCALING.inverse_transform(prior.sample(X, 400, seed + i))
-        across = INPUT_SCALING.inverse_transform(X)[:, i]
+    inputs = INPUT_SCALING.inverse_transform(np.outer(ALONG, np.ones(4)))
+    for i, (name, realisations) in enumerate(prior_along_inputs(theta, seed).items()):
+        samples, across = OUTPUT_SCALING.inverse_transform(realisations), inputs[:, i]
         for axes, output in zip(panels[:, i], SHOWN_PRIOR, strict=True):
             functions = samples[:, :, OUTPUT_NAMES.index(output)]
             axes.plot(across, functions[:25].T, color="0.7", lw=0.6, label="realisations")
@@ -65,7 +63,9 @@ def prior_functions(theta: np.ndarray, seed: int) -> Figure:
 
 
 @plt.style.context(STYLE)
-def predictions(prediction: Prediction, row: Row, limits: np.ndarray | None = None) -> Figure:
+def predictions(
+    prediction: Prediction, row: Row, laws: Sequence[int], limits: np.ndarray | None = None
+) -> Figure:
     """Figs. 12 and 13: parity of each output (top), behaviour law of four test points (bottom)."""
     figure = plt.figure(figsize=(13.4, 6.0))
     (top,), (bottom,) = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.15, 1))
@@ -81,31 +81,32 @@ def predictions(prediction: Prediction, row: Row, limits: np.ndarray | None = No
         axes.set_title(f"{LABELS[name]}\nscaled RMSE {score.mean:.2f}{spread}")
         axes.set(xlabel="simulated", xlim=limits[:, j], ylim=limits[:, j], aspect="equal")
     panels[0].set_ylabel("predicted, ± 2 std")
-    _laws(bottom, prediction)
+    _laws(bottom, prediction, laws)
     return figure
 
 
-def _laws(figure, prediction: Prediction) -> None:
+def _laws(figure, prediction: Prediction, laws: Sequence[int]) -> None:
     """Mean ± 2 standard deviations of σ = a + b pᶜ, with each network's b and c."""
     physical = np.maximum(OUTPUT_SCALING.inverse_transform(prediction.samples), LOWEST_OUTPUT)
     truth = OUTPUT_SCALING.inverse_transform(prediction.observed)
-    panels = figure.subplots(1, N_LAWS, sharey=True)
-    for axes, i in zip(panels, law_points(truth), strict=True):
+    panels = figure.subplots(1, len(laws), sharey=True)
+    for axes, i in zip(panels, laws, strict=True):
         curves = behaviour_law(physical[:, i, 0], physical[:, i, 1])
         band(axes, PLASTIC_STRAIN, curves.mean(axis=0), curves.std(axis=0), "predicted, mean")
         (simulated,) = behaviour_law(truth[i, :1], truth[i, 1:2])
         axes.plot(PLASTIC_STRAIN, simulated, "--", color="C1", label="simulated")
-        axes.set(title=f"test point {i + 1}", xlabel=r"plastic strain $\varepsilon_{pl}$ [–]")
+        axes.set(title=f"test point {i}", xlabel=r"plastic strain $\varepsilon_{pl}$ [–]")
         axes.set(xlim=(0, PLASTIC_STRAIN[-1]))
     panels[0].set_ylabel(r"$\sigma = a + b_\mathrm{eff}\,\varepsilon_{pl}^{c_\mathrm{eff}}$ [MPa]")
     with_legend(figure, 3)
 
 
-def law_points(truth: np.ndarray) -> list[int]:
-    """Test points whose behaviour law is drawn: spread evenly over the ranks of b_eff."""
-    ranks = np.argsort(truth[:, 0])
-    places = np.linspace(0, len(ranks) - 1, N_LAWS).round().astype(int)
-    return ranks[places].tolist()
+def law_points(test_set: Samples, published: bool) -> list[int]:
+    """Test points whose behaviour law is drawn: the paper's, or spread over the ranks of b_eff."""
+    if published:
+        return PAPER_LAWS
+    places = np.linspace(0, len(test_set) - 1, len(PAPER_LAWS)).round().astype(int)
+    return np.argsort(test_set.y[:, 0])[places].tolist()
 
 
 def behaviour_law(b: np.ndarray, c: np.ndarray) -> np.ndarray:

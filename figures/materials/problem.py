@@ -26,6 +26,7 @@ NOISE_COV = (0.03, 0.02, 0.005, 0.002, 0.25)  # std / mid-range of each output (
 # Inputs that each output's prior sees: the "influential subset" of Table 2.
 FEATURES = ((0, 1, 2), (0, 2, 3), (0, 1), (0,), (0, 1, 2, 3))
 KERNEL = RBF(variance=0.2, lengthscale=0.8)
+ALONG = np.linspace(-1, 1, 81)  # scaled, where Fig. 11 b draws the prior along each input
 LOWEST_OUTPUT = 0.01  # physical; the prior's samples are clipped there, so that y > 0
 INPUT_LABELS = {
     "vf": r"$v_f$ [–]",
@@ -120,3 +121,12 @@ def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
     mean, n = LinearMean(np.asarray(theta)), len(OUTPUT_NAMES)
     bounds = OUTPUT_SCALING.transform(np.full(n, LOWEST_OUTPUT)), None
     return GaussianProcessPrior(mean, KERNEL, n_outputs=n, features=FEATURES, bounds=bounds)
+
+
+def prior_along_inputs(theta: np.ndarray, seed: int) -> dict[str, np.ndarray]:
+    """Realisations (400, 81, 5) of the prior along each input, the others at mid-range."""
+    prior, axes = functional_prior(theta), np.eye(len(INPUT_NAMES))
+    return {
+        name: prior.sample(np.outer(ALONG, axes[i]), 400, seed + i)
+        for i, name in enumerate(INPUT_NAMES)
+    }

@@ -25,8 +25,9 @@ Cases = Mapping[str, problem.Samples]  # training sets by name
 
 @dataclass(frozen=True)
 class OutputScores(Scores[Number]):
-    """Scores over all outputs, and RMSE and miscalibration of each."""
+    """Scores over all outputs, and RMSE, miscalibration and spread of each."""
 
+    epistemic_std: Number  # mean over the test cells and outputs, scaled
     by_output: Mapping[str, Mapping[str, Number]]  # score → output → number
 
 
@@ -61,9 +62,11 @@ class Prediction:
             miscalibration=miscalibration_area(*moments),
             elppd=elppd(unscale(self.observed), unscale(self.samples), noise),
             coverage=coverage(*moments, 0.9545),  # within ± 2 standard deviations
+            epistemic_std=float(self.std.mean()),
             by_output={
                 "rmse": problem.by_output(rmse(self.observed, self.mean, per_output=True)),
                 "miscalibration": problem.by_output(miscalibration_area(*moments, per_output=True)),
+                "epistemic_std": problem.by_output(self.std.mean(axis=0)),
             },
         )
 
@@ -115,6 +118,7 @@ def improvements(rows: Rows, case: str) -> dict[str, dict[str, Interval]]:
             for name, old in outputs.items()
         }
         for score, outputs in vanilla.items()
+        if score in SCORES
     }
 
 
@@ -122,6 +126,30 @@ def prior_mean_table(test_set: problem.Samples, theta: np.ndarray) -> dict[str, 
     """Fig. 11 a in numbers: output → share of its variance that m(x) = θ v_f explains, R²."""
     residual = test_set.y - test_set.X[:, :1] * theta
     return problem.by_output(1 - (residual**2).mean(axis=0) / test_set.y.var(axis=0))
+
+
+def prior_mean_rmse(test_set: problem.Samples, theta: np.ndarray) -> dict[str, float]:
+    """Scaled RMSE of m(x) = θ v_f on the test set, of each output and over all."""
+    mean = test_set.X[:, :1] * theta
+    by_output = problem.by_output(rmse(test_set.y, mean, per_output=True))
+    return by_output | {"all": float(rmse(test_set.y, mean))}
+
+
+def prior_function_claims(theta: np.ndarray, seed: int) -> list[Claim]:
+    """Claims on the realisations of the functional prior that Fig. 11 b draws."""
+    realisations = problem.prior_along_inputs(theta, seed)
+    nu, p = map(OUTPUT_NAMES.index, ("nu_eff", "p_sigma"))
+    varied = {name: float(g[:, :, nu].std(axis=1).mean()) for name, g in realisations.items()}
+    spread = realisations["vf"][:, :, p].std(axis=0)
+    small, middle = float(spread[0]), float(spread[len(spread) // 2])
+    return [
+        Claim("Fig. 11", "In the functional prior all inputs but v_f are negligible for ν_eff: "
+              "standard deviation of a realisation along each, under 5 % of that along v_f",
+              varied, all(varied[name] < 0.05 * varied["vf"] for name in varied if name != "vf")),
+        Claim("Fig. 11", "The constraint p_σ > 0 narrows the prior of p_σ at small v_f: standard "
+              "deviation at the smallest v_f below that at mid-range",
+              {"smallest": small, "mid-range": middle}, small < middle),
+    ]  # fmt: skip
 
 
 def claims(rows: Rows, explained: Mapping[str, float], n_train: Mapping[str, int]) -> list[Claim]:
@@ -153,6 +181,11 @@ def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
                  {size: getattr(anchored[size], score) for size in SIZES},
                  all_hold(anchored[b].is_better(anchored[a], score) for a, b in pairwise(SIZES)))
           for score, label in SCORES.items()),
+        _claim("Fig. 12", "Predicted epistemic uncertainty is reduced from "
+               f"{counts} training cells: mean standard deviation",
+               {size: anchored[size].epistemic_std for size in SIZES},
+               all_hold(is_below(anchored[b].epistemic_std, anchored[a].epistemic_std)
+                        for a, b in pairwise(SIZES))),
         _claim("Table 3", f"For {compared} training cells the mean is less accurate out of "
                "distribution: RMSE", {"ind50": inside.rmse, "outd": outside.rmse},
                is_below(inside.rmse, outside.rmse)),

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from bnn.evaluation.metrics import elppd
 from fe_data.settings import OUTPUT_NAMES
@@ -13,6 +14,8 @@ from figures.materials.surrogate import (
     Prediction,
     claims,
     improvements,
+    prior_function_claims,
+    prior_mean_rmse,
     prior_mean_table,
     score_rows,
     train,
@@ -26,10 +29,18 @@ BRIEF = Surrogate(
 )  # fmt: skip
 
 
-def prediction(shift=0.0, members=30, cells=50):
+def prediction(shift=0.0, members=30, cells=50, spread=0.1):
     rng = np.random.default_rng(0)
     observed = rng.uniform(-1, 1, (cells, 5))
-    return Prediction(observed + shift + 0.1 * rng.normal(size=(members, cells, 5)), observed)
+    return Prediction(observed + shift + spread * rng.normal(size=(members, cells, 5)), observed)
+
+
+def test_epistemic_std_is_the_spread_of_the_networks_in_all_and_of_each_output():
+    scores = prediction(spread=0.3, members=200).scores()
+    assert scores.epistemic_std == pytest.approx(0.3, rel=0.02)
+    assert scores.epistemic_std == pytest.approx(
+        np.mean([*scores.by_output["epistemic_std"].values()])
+    )
 
 
 def test_change_of_units_shifts_the_elppd_by_a_constant():
@@ -105,17 +116,20 @@ def claim(rows, about, start):
 
 def test_claims_follow_the_numbers():
     sizes = {
-        f"ind{n}_anchored": prediction(shift) for n, shift in ((25, 0.15), (50, 0.1), (100, 0))
+        f"ind{n}_anchored": prediction(shift, spread=spread)
+        for n, shift, spread in ((25, 0.15, 0.12), (50, 0.1, 0.11), (100, 0, 0.1))
     }
     good = sizes | {"outd_anchored": prediction(0.12), "outd_vanilla": prediction(0.25)}
     rows = score_rows([good])
     assert claim(rows, "Fig. 11", "The prior mean") is True
     assert claim(rows, "Fig. 12", "RMSE improves") is True
+    assert claim(rows, "Fig. 12", "Predicted epistemic uncertainty") is True
     assert claim(rows, "Table 3", "For 50 training") is True
     assert claim(rows, "Fig. 13", "Vanilla under-estimates") is True
     assert claim(rows, "Fig. 14", "b_eff_MPa") is True
     assert claim(rows, "Fig. 14", "c_eff") is False
-    bad = score_rows([good | {"ind50_anchored": prediction(0.3)}])
+    bad = score_rows([good | {"ind50_anchored": prediction(0.3, spread=0.2)}])
+    assert claim(bad, "Fig. 12", "Predicted epistemic uncertainty") is False
     assert claim(bad, "Fig. 12", "RMSE improves") is False
     assert claim(bad, "Table 3", "For 50 training") is False
 
@@ -142,6 +156,26 @@ def test_prior_mean_that_is_right_explains_everything():
     exact = Samples(X, X[:, :1] * theta)
     np.testing.assert_allclose(list(prior_mean_table(exact, theta).values()), 1)
     assert max(prior_mean_table(exact, -theta).values()) < 0
+    np.testing.assert_allclose([*prior_mean_rmse(exact, theta).values()], 0, atol=1e-12)
+    found = prior_mean_rmse(exact, 0 * theta)
+    assert found["c_eff"] == pytest.approx(0.2 * np.sqrt(np.mean(X[:, 0] ** 2)))
+    squares = [found[name] ** 2 for name in OUTPUT_NAMES]
+    assert found["all"] == pytest.approx(np.sqrt(np.mean(squares)))
+
+
+def test_prior_of_the_composite_depends_on_what_the_paper_says():
+    """Clipping p_σ: closed form of the deviation of max(z, bound), z the unclipped normal."""
+    theta = np.array([0.656, -0.191, 0.933, -0.876, 1.195])
+    negligible, narrower = prior_function_claims(theta, seed=0)
+    assert negligible.holds
+    assert max(negligible.ours[name] for name in ("E_f_GPa", "b_m_MPa", "c_m")) < 1e-3
+    assert narrower.holds
+    z, bound = norm(-theta[4], np.sqrt(0.2)), 0.01 / 0.4 - 1
+    moments = [z.expect(lambda t, n=n: np.maximum(t, bound) ** n) for n in (1, 2)]
+    expected = np.sqrt(moments[1] - moments[0] ** 2)
+    assert narrower.ours["smallest"] == pytest.approx(expected, rel=0.15)
+    upwards = prior_function_claims(-theta, seed=0)[1]  # there the bound does not act at small v_f
+    assert not upwards.holds
 
 
 def test_behaviour_law_is_the_power_law_of_the_paper():
@@ -152,10 +186,12 @@ def test_behaviour_law_is_the_power_law_of_the_paper():
 
 def test_behaviour_laws_are_drawn_from_the_weakest_to_the_strongest_cell():
     truth = np.random.default_rng(0).uniform(size=(50, 5))
-    chosen = panels.law_points(truth)
+    test_set = Samples(truth[:, :4], truth)
+    chosen = panels.law_points(test_set, published=False)
     assert len(set(chosen)) == 4
     assert truth[chosen[0], 0] == truth[:, 0].min()
     assert truth[chosen[-1], 0] == truth[:, 0].max()
+    assert panels.law_points(test_set, published=True) == [16, 5, 6, 7]
 
 
 @pytest.mark.parametrize("draw", ["predictions", "calibration", "prior_mean", "prior_functions"])
@@ -163,7 +199,7 @@ def test_every_panel_shows_something_with_a_name(draw, tables, repeats):
     theta, test_set = np.full(5, 0.5), load_samples(tables, "test_uniform")
     figure = {
         "predictions": lambda: panels.predictions(
-            repeats[0]["outd_anchored"], score_rows(repeats)["outd_anchored"]
+            repeats[0]["outd_anchored"], score_rows(repeats)["outd_anchored"], [0, 1, 2, 3]
         ),
         "calibration": lambda: panels.calibration(
             repeats, score_rows(repeats), {"anchored": "outd_anchored"}
