@@ -77,6 +77,13 @@ def width_error(found: np.ndarray, true: np.ndarray) -> float:
     return float(np.sqrt(np.mean(ratio**2)))
 
 
+def steepness(functions: np.ndarray, spacing: float) -> float:
+    """RMS slope over RMS size of functions (K, n) about their mean; 1/L for an RBF kernel."""
+    about_mean = functions - functions.mean(axis=0)
+    slopes = np.diff(about_mean, axis=1) / spacing
+    return float(np.sqrt(np.mean(slopes**2) / np.mean(about_mean**2)))
+
+
 def sampled_functions(kind: str, weights: np.ndarray, config: StudyConfig) -> np.ndarray:
     """Networks drawn from a kind of weight prior learnt from weights (K, d), (functions, n)."""
     density = WEIGHT_PRIORS[kind].fit(weights, ARCHITECTURE)

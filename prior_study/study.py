@@ -19,6 +19,7 @@ from prior_study.reconstruction import (
     distance,
     half_widths,
     sampled_functions,
+    steepness,
     width_error,
 )
 from prior_study.statistics import WeightStatistics, weight_statistics
@@ -45,6 +46,7 @@ class PriorResult:
     exact: np.ndarray  # mean and standard deviation of the functional prior on the grid, (2, n)
     distances: np.ndarray  # mean, covariance and Wasserstein distance of each source, (6, 3)
     width_errors: np.ndarray  # of each source, (6,); see `reconstruction.width_error`
+    steepness: np.ndarray  # of each source, (6,); see `reconstruction.steepness`
 
     @property
     def unexplained(self) -> float:
@@ -54,9 +56,9 @@ class PriorResult:
 
     @property
     def comparison(self) -> pd.DataFrame:
-        """Distances from the functional prior and errors of the width: a row for each source."""
-        names = [part.name for part in fields(Distance)]
-        return pd.DataFrame(self.distances, SOURCES, names).assign(width=self.width_errors)
+        """Distances, errors of the width and steepness of functions: a row for each source."""
+        found = pd.DataFrame(self.distances, SOURCES, [part.name for part in fields(Distance)])
+        return found.assign(width=self.width_errors, steepness=self.steepness)
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
         exact=np.array([exact.mean, exact.std]),
         distances=np.array([astuple(distance(each, exact)) for each in moments]),
         width_errors=np.array([width_error(values, widths) for values in functions]),
+        steepness=np.array([steepness(values, grid[1, 0] - grid[0, 0]) for values in functions]),
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from prior_study import Moments, distance
-from prior_study.reconstruction import half_widths, width_error
+from prior_study.reconstruction import half_widths, steepness, width_error
 
 N = 25
 X = np.linspace(-1, 1, N)
@@ -57,3 +57,12 @@ def test_error_of_the_width_is_blind_to_shifts_and_outliers():
     assert width_error(values + 5.0, widths) == pytest.approx(0, abs=1e-12)
     assert width_error(2 * values, widths) == pytest.approx(np.log(2))
     assert width_error(np.vstack([values, np.full((3, N), 1e6)]), widths) < 0.02
+
+
+def test_steepness_of_an_rbf_process_is_its_inverse_lengthscale():
+    grid = np.linspace(-1, 1, 101)
+    covariance = np.exp(-0.5 * (grid[:, None] - grid) ** 2 / 0.2**2) + 1e-10 * np.eye(101)
+    functions = np.random.default_rng(1).multivariate_normal(7 * grid, covariance, size=800)
+    found = steepness(functions, spacing=0.02)
+    assert found == pytest.approx(1 / 0.2, rel=0.03)
+    assert steepness(3 * functions, spacing=0.02) == pytest.approx(found)

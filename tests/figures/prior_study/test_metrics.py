@@ -131,7 +131,7 @@ def test_what_the_starts_of_prior_d_say_is_the_verdict(study, distances, holds):
     found = claim([starts[0], *further], "Prior D: ")
     assert found.holds is holds
     assert found.ours["low_rank"].values == distances
-    assert found.claim.endswith("3 starts")
+    assert found.claim.endswith("(starts: 3)")
 
 
 def test_every_figure_and_table_of_the_study_has_a_claim(study):
