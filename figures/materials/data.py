@@ -58,12 +58,14 @@ def share_outside(test: Table, training: Table) -> float:
 
 
 def information_table(table: Table, shuffles: int, seed: int) -> dict[str, Any]:
-    """Table 2: mutual information, its chance level and the inputs above it, by output."""
+    """Table 2: mutual information and its chance level, and the inputs above zero and above it."""
     found = mutual_information(table.inputs, table.outputs)
     level = chance_level(table.inputs, table.outputs, shuffles, seed)
     value, chance = (pd.DataFrame(each, INPUT_NAMES, OUTPUT_NAMES) for each in (found, level))
-    influential = {name: value.index[value[name] > chance[name]].to_list() for name in value}
-    return {"value": value.to_dict(), "chance": chance.to_dict(), "influential": influential}
+    levels = {"influential": 0 * chance, "above_chance": chance}  # influential: the paper's rule
+    inputs = {rule: {output: value.index[value[output] > level[output]].to_list()
+                     for output in value} for rule, level in levels.items()}  # fmt: skip
+    return {"value": value.to_dict(), "chance": chance.to_dict(), **inputs}
 
 
 def scatter_table(table: Table) -> dict[str, dict[str, Any]]:
@@ -77,32 +79,45 @@ def claims(designs: Mapping[str, Table], information: Mapping[str, Any]) -> list
     """What section 3.2.1 says in words, with our numbers; those that the tables allow."""
     training = [name for name in (TRAINING, UNIFORM) if name in designs]
     outside = {name: share_outside(designs[TEST], designs[name]) for name in training}
-    counts, agree = {}, True
-    for output, features in zip(OUTPUT_NAMES, FEATURES, strict=True):
-        ours, paper = set(information["influential"][output]), {INPUT_NAMES[i] for i in features}
-        counts[output] = f"{len(ours & paper)} of {len(paper)}, {len(ours - paper)} others"
-        agree = agree and ours == paper
-    replicates = [designs[name] for name in REPLICATES if name in designs]
+    replicates = {name: designs[name] for name in REPLICATES if name in designs}
     return [
         Claim("Fig. 9", "Test and second training set have different supports: share of test cells "
               "with an output outside the training range",
               outside, outside[TRAINING] > outside.get(UNIFORM, 0.0)),
-        *(_scatter_claims(replicates[0]) if replicates else []),
-        Claim("Table 2", "Each output's influential inputs stand out: those of the paper are the "
-              "ones above the level that shuffled outputs reach in 5 % of cases",
-              counts, agree),
+        *(_scatter_claims(replicates) if replicates else []),
+        _information_claim(information),
     ]  # fmt: skip
 
 
-def _scatter_claims(replicates: Table) -> list[Claim]:
-    mean = {name: cell["mean"] for name, cell in scatter_table(replicates).items()}
+def _information_claim(information: Mapping[str, Any]) -> Claim:
+    """Table 2 by the paper's rule; open where what differs is no more than independence gives."""
+    paper = {output: [INPUT_NAMES[i] for i in features]
+             for output, features in zip(OUTPUT_NAMES, FEATURES, strict=True)}  # fmt: skip
+    found, above = information["influential"], information["above_chance"]
+    same = [output for output in paper if found[output] == paper[output]]
+    below = [name for output in paper for name in paper[output] if name not in above[output]]
+    ours = {"subsets as in the paper": f"{len(same)} of {len(paper)}",
+            "inputs of the paper's subsets below chance":
+                f"{len(below)} of {sum(map(len, FEATURES))}"}  # fmt: skip
+    more = any(set(above[output]) - set(paper[output]) for output in paper)
+    return Claim("Table 2", "The inputs with positive mutual information are the influential "
+                 "subsets of the paper (chance: what shuffled outputs reach in 5 % of cases)",
+                 ours | {output: ", ".join(names) for output, names in found.items()},
+                 True if len(same) == len(paper) else False if more else None)  # fmt: skip
+
+
+def _scatter_claims(replicates: Mapping[str, Table]) -> list[Claim]:
+    mean = {name: c["mean"] for name, c in scatter_table(next(iter(replicates.values()))).items()}
     assumed = by_output(100 * np.array(NOISE_COV))
-    ratio = {name: cell["mean"] / assumed[name] for name, cell in noise_table(replicates).items()}
+    ratios = {
+        design: {name: cell["mean"] / assumed[name] for name, cell in noise_table(table).items()}
+        for design, table in replicates.items()
+    }
     return [
         Claim("Fig. 10", "The random arrangement hardly moves E_eff, but p_σ very much: "
               "coefficients of variation below 1 % and above 20 %",
               mean, mean["E_eff_GPa"] < 0.01 and mean["p_sigma"] > 0.2),
-        Claim("Fig. 10", "The assumed noise (3, 2, 0.5, 0.2 and 25 % of mid-range) has the size of "
-              "the scatter: ratio of the standard deviation within groups to the assumed one, 2/3 "
-              "to 3/2", ratio, all(2 / 3 < value < 3 / 2 for value in ratio.values())),
+        Claim("Fig. 10", "The noise that the paper assumes (3, 2, 0.5, 0.2 and 25 % of mid-range) "
+              "is larger than the scatter: standard deviation within groups, over the assumed one",
+              ratios, all(ratio < 1 for row in ratios.values() for ratio in row.values())),
     ]  # fmt: skip

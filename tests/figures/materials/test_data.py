@@ -13,13 +13,14 @@ from figures import style
 from figures.materials import data_panels as materials_data_panels
 from figures.materials.data import (
     chance_level,
+    claims,
     coefficients_of_variation,
     information_table,
     mutual_information,
     noise_table,
     share_outside,
 )
-from figures.materials.problem import load_designs
+from figures.materials.problem import FEATURES, load_designs
 
 
 def table_of(outputs, groups):
@@ -74,13 +75,49 @@ def test_chance_level_is_reached_by_independent_pairs_rarely():
     assert above.mean() < 0.15
 
 
-def test_influential_inputs_are_those_above_chance(tables):
+def test_influential_inputs_are_those_of_positive_information(tables):
+    """The rule of section 3.2.2; those above chance stand beside them."""
     found = information_table(load_table(tables / "train_beta.csv"), shuffles=20, seed=0)
     for output in OUTPUT_NAMES:
-        expected = [
-            n for n in INPUT_NAMES if found["value"][output][n] > found["chance"][output][n]
-        ]
-        assert found["influential"][output] == expected
+        value, chance = found["value"][output], found["chance"][output]
+        assert found["influential"][output] == [n for n in INPUT_NAMES if value[n] > 0]
+        assert found["above_chance"][output] == [n for n in INPUT_NAMES if value[n] > chance[n]]
+
+
+def claim_about(place, tables, replicates=(), **changes):
+    """The last claim about a place, where inputs of some outputs differ from the paper's."""
+    designs = load_designs(tables, ["test_uniform", "train_beta"]) | dict(replicates)
+    paper = {
+        name: [INPUT_NAMES[i] for i in f] for name, f in zip(OUTPUT_NAMES, FEATURES, strict=True)
+    }
+    information = {rule: paper | changes.get(rule, {}) for rule in ("influential", "above_chance")}
+    return [claim for claim in claims(designs, information) if claim.about == place][-1]
+
+
+@pytest.mark.parametrize(
+    ("influential", "above_chance", "holds"),
+    [(["vf"], ["vf"], True), (["vf"], [], True), ([], [], None),
+     (["vf", "c_m"], ["vf"], None), (["vf", "c_m"], ["vf", "c_m"], False)],
+)  # fmt: skip
+def test_subsets_are_compared_by_the_rule_of_the_paper(tables, influential, above_chance, holds):
+    """An input below chance shows neither that it is influential nor that it is not."""
+    changes = {"influential": {"nu_eff": influential}, "above_chance": {"nu_eff": above_chance}}
+    claim = claim_about("Table 2", tables, **changes)
+    assert claim.holds is holds
+    assert claim.ours["subsets as in the paper"] == f"{5 if holds else 4} of 5"
+    missing = "vf" not in above_chance
+    assert claim.ours["inputs of the paper's subsets below chance"] == f"{int(missing)} of 13"
+
+
+def test_the_assumed_noise_is_compared_with_the_scatter_of_every_design(tables, replicates):
+    """2 % of mid-range is more than the 0.5 and 0.2 % that are assumed for E_eff and ν_eff."""
+    middle = replicates.outputs.mean(axis=0)
+    little = dataclasses.replace(replicates, outputs=0.99 * middle + 0.01 * replicates.outputs)
+    designs = {"replicates": little, "noise": little}
+    claim = claim_about("Fig. 10", tables, designs)
+    assert claim.holds
+    assert claim.ours["noise"]["p_sigma"] == pytest.approx(0.02 / 25, rel=0.2)
+    assert claim_about("Fig. 10", tables, designs | {"noise": replicates}).holds is False
 
 
 def test_share_outside_counts_cells_and_not_values():
