@@ -15,7 +15,7 @@ from joblib import cpu_count
 from figures.pipeline import actions, paths
 from figures.pipeline.dependencies import data_files, notebook_sources, sources
 from figures.pipeline.paths import NOTEBOOKS, ROOT, TEST, TRAINING
-from figures.pipeline.profiles import BEYOND, load_profile
+from figures.pipeline.profiles import BEYOND, DRAWS, load_profile
 from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Design
 
@@ -41,20 +41,31 @@ OUT = ROOT / "figures" / RUN
 PRESENTATION = ("plots.py", "progress.py")  # a sample does not depend on these
 
 
+def _simulation(design, count, folder):
+    """Simulate so many inputs of a design into a folder."""
+    files = [f for f in sources(["fe_data.dataset.generate"]) if f.name not in PRESENTATION]
+    arguments = [design, "--count", str(count), "--seed", str(PROFILE.seed)]
+    return {
+        "name": f"{PROFILE.name}:{design}",
+        "doc": f"simulate {design}, {count} inputs",
+        "actions": [(actions.simulate, [arguments, folder, files, JOBS])],
+        "file_dep": files,
+        "uptodate": [config_changed({"arguments": arguments})],
+        "targets": [folder / "dataset.csv"],
+    }
+
+
 def task_dataset():
     """Simulate the designs of the profile."""
-    files = [f for f in sources(["fe_data.dataset.generate"]) if f.name not in PRESENTATION]
     for design, count in PROFILE.datasets.items():
-        folder = OWN_DATA / design
-        arguments = [design, "--count", str(count), "--seed", str(PROFILE.seed)]
-        yield {
-            "name": f"{PROFILE.name}:{design}",
-            "doc": f"simulate {design}, {count} inputs",
-            "actions": [(actions.simulate, [arguments, folder, files, JOBS])],
-            "file_dep": files,
-            "uptodate": [config_changed({"arguments": arguments})],
-            "targets": [folder / "dataset.csv"],
-        }
+        yield _simulation(design, count, OWN_DATA / design)
+
+
+def task_drawn_cells():
+    """Simulate the tables of all draws: the first cells of each are those of the design itself."""
+    for design in PROFILE.designs_of(DRAWS) if PROFILE.draws else ():
+        count = PROFILE.draws.count * PROFILE.datasets[design]
+        yield _simulation(design, count, paths.drawn(OWN_DATA) / design)
 
 
 def task_shipped():
@@ -82,17 +93,21 @@ def _has_pictures(task, values, metrics):  # noqa: ARG001, doit's signature
 def task_notebook():
     """Execute the notebooks of the profile."""
     for name in PROFILE.notebooks:
-        designs = PROFILE.designs_of(name)
+        designs, folder, simulated = PROFILE.designs_of(name), DATA, "dataset"
+        if name == DRAWS:
+            folder, simulated = paths.drawn(DATA), "drawn_cells"
+            if DATA != OWN_DATA and not paths.tables_of(folder, designs):
+                continue
         parameters = {"profile": GIVEN_PROFILE, "seed": SEED}
         parameters |= {"data_dir": str(DATA), "out_dir": str(OUT)}
         command = ["-m", "figures.pipeline.run_notebook", name]
         for key, value in parameters.items():
             command += ["-p", key, str(value)]
         if DATA == OWN_DATA:
-            awaited, tables = designs, [paths.table_path(DATA, design) for design in designs]
+            awaited, tables = designs, [paths.table_path(folder, design) for design in designs]
         else:  # all tables that there are
             known = get_args(Design) if designs else ()
-            awaited, tables = [], paths.tables_of(DATA, known).values()
+            awaited, tables = [], paths.tables_of(folder, known).values()
         path = NOTEBOOKS / f"{name}.ipynb"
         metrics = OUT / f"{name}.json"
         code = [path, *notebook_sources(path), *sources(["figures.pipeline.run_notebook"])]
@@ -101,7 +116,7 @@ def task_notebook():
         yield {
             "name": f"{RUN}:{name}",
             "doc": f"execute notebook {name}",
-            "task_dep": [f"dataset:{PROFILE.name}:{design}" for design in awaited],
+            "task_dep": [f"{simulated}:{PROFILE.name}:{design}" for design in awaited],
             "actions": [(actions.run_program, [command])],
             "file_dep": sorted({*code, *read, ROOT / "figures" / "paper.mplstyle"}),
             "uptodate": [
@@ -112,10 +127,20 @@ def task_notebook():
         }
 
 
-def task_beyond():
-    """Execute the comparison with other methods, which takes long and may be apart."""
-    tasks = [f"notebook:{RUN}:{BEYOND}"] if BEYOND in PROFILE.notebooks else []
+def _apart(notebook):
+    """A notebook that takes long, if the profile has it."""
+    tasks = [f"notebook:{RUN}:{notebook}"] if notebook in PROFILE.notebooks else []
     return {"actions": None, "task_dep": tasks}
+
+
+def task_draws():
+    """Execute the comparison over independent draws of the tables."""
+    return _apart(DRAWS)
+
+
+def task_beyond():
+    """Execute the comparison with other methods."""
+    return _apart(BEYOND)
 
 
 def task_report():

@@ -46,6 +46,16 @@ def as_columns(name: str, values: ArrayLike, n: int) -> Array:
     return array.reshape(n, -1)
 
 
+def as_finite(name: str, values: ArrayLike) -> Array:
+    """Return values as float64; ValueError names the first place that is not finite."""
+    array = np.asarray(values, dtype=float)
+    wrong = np.argwhere(~np.isfinite(array))
+    if len(wrong):
+        place = ", ".join(map(str, wrong[0]))
+        raise ValueError(f"{name}[{place}] = {array[tuple(wrong[0])]}: must be finite")
+    return array
+
+
 def as_points(name: str, X: ArrayLike) -> Array:
     """Return points as float64, if they are (n, n_in)."""
     array = np.asarray(X, dtype=float)

@@ -77,8 +77,13 @@ class Scores(Generic[Number]):
 
 
 def over_repeats(repeats: Sequence[Any]) -> Any:
-    """Mappings or dataclasses of numbers as one of intervals; later repeats may lack a key."""
+    """Mappings or dataclasses of numbers as one of intervals; later repeats may lack a key.
+
+    An interval counts with its mean, so that repeats may be repeated themselves.
+    """
     first = repeats[0]
+    if isinstance(first, Interval):
+        return Interval(tuple(each.mean for each in repeats))
     if isinstance(first, Mapping):
         columns = {key: [each[key] for each in repeats if key in each] for key in first}
         return {key: over_repeats(values) for key, values in columns.items()}

@@ -81,6 +81,9 @@ class Networks:
 
     def sample(self, X: Array) -> Array:
         """Return f^[k](X) of every network at X (n, n_in), (K, n, n_out), in double precision."""
+        n_in = self.architecture.n_inputs
+        if np.ndim(X) != 2 or np.shape(X)[1] != n_in:
+            raise ValueError(f"X has shape {np.shape(X)}: must be (n, {n_in})")
         X = self.input_scaler.transform(X)
         values = np.empty((len(self.weights), len(X), self.architecture.n_outputs))
         for first in range(0, len(self.weights), MEMBER_BLOCK):

@@ -119,7 +119,8 @@ class PretrainedEnsemble(EnsembleRegressor):
         """Return f of every pre-trained network at X (n, n_in), (K, n, n_out) float64."""
         if self.pretrained_ is None:
             raise NotFittedError("call pretrain or fit first")
-        return self.pretrained_.sample(as_points("X", X))
+        fitted = self.members_ is not None  # to columns in an order, where X is a data frame
+        return self.pretrained_.sample(self._checked(X) if fitted else as_points("X", X))
 
     def stored_fields(self) -> dict[str, Any]:
         """Return hyper-parameters and fitted attributes."""

@@ -200,6 +200,8 @@ def check_pretraining(
     prior: object, prior_points: int, n_pretrained: int, perturbation: float
 ) -> None:
     """Raise ValueError where an argument of `pretrain` is not admissible."""
+    if isinstance(prior, type):
+        raise ValueError(f"prior = {prior.__name__}: must be an object, not its class")
     if not (prior is None or isinstance(prior, NotStored) or hasattr(prior, "sample")):
         raise ValueError(f"prior = {prior!r}: must have a method sample")
     check_integer("n_pretrained", n_pretrained, 2)

@@ -2,7 +2,7 @@
 
 Arrays are (n,) or (n, n_out); samples of an ensemble are (K, n, n_out). Averages over outputs are
 plain means. Where `noise` is given, as standard deviations or as Σ_noise in the units of y, the
-variance of the noise is added to the epistemic variance.
+variance of the noise is added to the epistemic variance. Every score refuses NaN and infinity.
 """
 
 from typing import Any, TypeAlias
@@ -13,21 +13,21 @@ from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from bnn._validation import Array
+from bnn._validation import Array, as_finite
 from bnn.noise import Noise, noise_covariance
 
 Values: TypeAlias = ArrayLike  # (n,) or (n, n_out)
 Score: TypeAlias = Any  # a float, or an array (n_out,) with per_output=True
 
 
-def _columns(values: Values) -> Array:
-    array = np.asarray(values, dtype=float)
+def _columns(name: str, values: Values) -> Array:
+    array = as_finite(name, values)
     return array[:, None] if array.ndim == 1 else array
 
 
 def _standardised(y: Values, mean: Values, std: Values, noise: Noise | None) -> tuple[Array, Array]:
     """Return z = (y - mean) / std and std with the noise, (n, n_out) each."""
-    truth, centre, scale = _columns(y), _columns(mean), _columns(std)
+    truth, centre, scale = _columns("y", y), _columns("mean", mean), _columns("std", std)
     if not truth.shape == centre.shape == scale.shape:
         raise ValueError(f"shapes differ: y {truth.shape}, mean {centre.shape}, std {scale.shape}")
     if noise is not None:
@@ -38,7 +38,7 @@ def _standardised(y: Values, mean: Values, std: Values, noise: Noise | None) -> 
 
 
 def _with_samples(y: Values, samples: ArrayLike) -> tuple[Array, Array]:
-    y, samples = _columns(y), np.asarray(samples, dtype=float)
+    y, samples = _columns("y", y), as_finite("samples", samples)
     if samples.ndim != 3 or samples.shape[1:] != y.shape:
         n, n_out = y.shape
         raise ValueError(f"samples have shape {samples.shape}: must be (K, {n}, {n_out})")
@@ -59,7 +59,7 @@ def rmse(y: Values, mean: Values, per_output: bool = False) -> Score:
     Raises:
         ValueError: If the shapes differ.
     """
-    y, mean = _columns(y), _columns(mean)
+    y, mean = _columns("y", y), _columns("mean", mean)
     if y.shape != mean.shape:
         raise ValueError(f"shapes differ: y {y.shape}, mean {mean.shape}")
     squared = (y - mean) ** 2

@@ -74,7 +74,7 @@ class SamplerPrior:
 
     Attributes:
         function: Returns one realisation, (n,) or (n, n_out). Called as function(X, rng) without
-            parameters, and as function(X, **values) with parameters; X is (n, n_in).
+            parameters, and as function(X, **values) with parameters; X is (n, n_in), read-only.
         parameters: Name → scipy.stats distribution, function rng → value, or constant value.
     """
 
@@ -92,7 +92,8 @@ class SamplerPrior:
         Returns:
             Realisations, (n_samples, n, n_out).
         """
-        X = np.asarray(X, dtype=float)
+        X = np.asarray(X, dtype=float).view()
+        X.flags.writeable = False  # a model that writes into it would change all that follow
         draws = member_generators(seed_sequence(random_state), n_samples)
         return np.stack([self._realisation(X, rng) for rng in draws])
 

@@ -10,6 +10,7 @@ from figures.beyond.methods import LABELS
 from figures.beyond.priors import Relevance
 from figures.beyond.scores import SCORES, Distance, Row, WeightRow
 from figures.scores import Interval
+from figures.section import Table
 
 COMPARED = ("rmse", "miscalibration", "elppd")  # the scores of the paper
 HEADINGS = {  # number → heading of its column and decimals
@@ -62,23 +63,6 @@ class Results:
         """Words for a training set."""
         words = CASES.get(case.rstrip("0123456789"), case)
         return f"{words}, {self.n_train[case]} training cells"
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of the report; every entry is a text."""
-
-    caption: str
-    header: list[str]
-    rows: list[list[str]]
-
-
-@dataclass(frozen=True)
-class Section:
-    """What the notebook adds to the report."""
-
-    paragraphs: list[str]
-    tables: list[Table]
 
 
 def written(row: object, name: str) -> str:

@@ -67,13 +67,20 @@ class Samples:
     def __len__(self) -> int:
         return len(self.X)
 
+    def __getitem__(self, cells: slice | np.ndarray) -> "Samples":
+        return Samples(self.X[cells], self.y[cells])
+
 
 def load_samples(data_dir: Path | str, design: str, count: int | None = None) -> Samples:
     """The first, or all, scaled samples of a design; cells whose simulation failed are left out."""
     require_tables(data_dir, design)
-    table = load_table(table_path(data_dir, design))
+    return scaled(load_table(table_path(data_dir, design)))[:count]
+
+
+def scaled(table: Table) -> Samples:
+    """The cells of a table, scaled."""
     X, y = INPUT_SCALING.transform(table.inputs), OUTPUT_SCALING.transform(table.outputs)
-    return Samples(X[:count], y[:count])
+    return Samples(X, y)
 
 
 def load_cases(data_dir: Path | str, cases: Mapping[str, Case]) -> dict[str, Samples]:

@@ -14,7 +14,14 @@ from figures.claims import Claim
 from figures.materials import problem
 from figures.materials.training import PROCEDURES
 from figures.pipeline.settings import TRAINING_CASE, Surrogate, TrainingChoice
-from figures.scores import Interval, Number, Scores, all_hold, is_below, over_repeats
+from figures.scores import (
+    Interval,
+    Number,
+    Scores,
+    all_hold,
+    is_below,
+    over_repeats,
+)
 
 HIDDEN = (20, 20, 20, 20)
 SIZES = ("ind25", "ind50", "ind100")
@@ -25,7 +32,7 @@ Cases = Mapping[str, problem.Samples]  # training sets by name
 
 @dataclass(frozen=True)
 class OutputScores(Scores[Number]):
-    """Scores over all outputs, and RMSE, miscalibration and spread of each."""
+    """Scores over all outputs, and RMSE, miscalibration, ELPPD and spread of each."""
 
     epistemic_std: Number  # mean over the test cells and outputs, scaled
     by_output: Mapping[str, Mapping[str, Number]]  # score → output → number
@@ -53,20 +60,26 @@ class Prediction:
         return self.samples.std(axis=0)
 
     def scores(self) -> OutputScores[float]:
-        """Scores of epistemic uncertainty; the ELPPD is joint, with noise, in physical units."""
+        """Scores of epistemic uncertainty; the ELPPD is with noise, in physical units."""
         moments = self.observed, self.mean, self.std
-        unscale = problem.OUTPUT_SCALING.inverse_transform
+        truth, samples = map(
+            problem.OUTPUT_SCALING.inverse_transform, (self.observed, self.samples)
+        )
         noise = problem.noise_std() * problem.OUTPUT_SCALING.half_range
+        densities = [
+            elppd(truth[:, j], samples[:, :, [j]], deviation) for j, deviation in enumerate(noise)
+        ]
         return OutputScores(
             rmse=rmse(self.observed, self.mean),
             miscalibration=miscalibration_area(*moments),
-            elppd=elppd(unscale(self.observed), unscale(self.samples), noise),
+            elppd=elppd(truth, samples, noise),  # joint over the outputs
             coverage=coverage(*moments, 0.9545),  # within ± 2 standard deviations
             epistemic_std=float(self.std.mean()),
             by_output={
                 "rmse": problem.by_output(rmse(self.observed, self.mean, per_output=True)),
                 "miscalibration": problem.by_output(miscalibration_area(*moments, per_output=True)),
                 "epistemic_std": problem.by_output(self.std.mean(axis=0)),
+                "elppd": problem.by_output(np.array(densities)),
             },
         )
 
@@ -118,7 +131,7 @@ def improvements(rows: Rows, case: str) -> dict[str, dict[str, Interval]]:
             for name, old in outputs.items()
         }
         for score, outputs in vanilla.items()
-        if score in SCORES
+        if score in ("rmse", "miscalibration")  # an ELPPD may have either sign
     }
 
 
@@ -161,9 +174,14 @@ def claims(rows: Rows, explained: Mapping[str, float], n_train: Mapping[str, int
         "the test set, the largest and below one half",
         explained, most == "nu_eff" and explained["c_eff"] < 0.5,
     )  # fmt: skip
+    return [prior, *comparison_claims(rows, n_train)]
+
+
+def comparison_claims(rows: Rows, n_train: Mapping[str, int]) -> list[Claim]:
+    """Claims about scores alone, over repeated trainings or over draws of the tables."""
     anchored = {case: rows[f"{case}_anchored"] for case in n_train}
     by_size = _size_claims(anchored, n_train) if set(SIZES) <= set(anchored) else []
-    return [prior, *by_size, *_comparison_claims(rows["outd_anchored"], rows["outd_vanilla"])]
+    return [*by_size, *_method_claims(rows["outd_anchored"], rows["outd_vanilla"])]
 
 
 def _claim(about: str, claim: str, cells: Mapping[str, Interval], holds: bool | None) -> Claim:
@@ -195,7 +213,7 @@ def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _comparison_claims(anchored: Row, vanilla: Row) -> list[Claim]:
+def _method_claims(anchored: Row, vanilla: Row) -> list[Claim]:
     """Claims on the anchored and the vanilla ensemble out of distribution."""
     first, second = anchored.by_output, vanilla.by_output
     gains = {n: 1 - first["rmse"][n].mean / second["rmse"][n].mean for n in OUTPUT_NAMES}

@@ -18,6 +18,11 @@ def table_path(data_dir: Path | str, design: str) -> Path:
     return single if single.is_file() else Path(data_dir) / design / "dataset.csv"
 
 
+def drawn(data_dir: Path | str) -> Path:
+    """Folder of the tables of all independent draws, whose first cells are those of `data_dir`."""
+    return Path(data_dir) / "draws"
+
+
 def tables_of(data_dir: Path | str, designs: Iterable[str]) -> dict[str, Path]:
     """Paths of the tables that a folder has, by design."""
     paths = {design: table_path(data_dir, design) for design in designs}

@@ -14,12 +14,12 @@ from figures.pipeline.paths import ROOT, TEST, TRAINING
 PROFILE_DIR = ROOT / "notebooks" / "profiles"
 Notebook = Literal[
     "01_prior_study", "02_example_1d", "03_materials_data", "04_materials_surrogate",
-    "05_beyond_the_paper",
+    "04_materials_draws", "05_beyond_the_paper",
 ]  # fmt: skip
-SECTIONS = ("prior_study", "example_1d", "materials_data", "surrogate", "beyond")
+SECTIONS = ("prior_study", "example_1d", "materials_data", "surrogate", "draws", "beyond")
 SETTINGS = dict(zip(get_args(Notebook), SECTIONS, strict=True))  # notebook → its section
-EXAMPLE, DATA, SURROGATE, BEYOND = get_args(Notebook)[1:]
-FOLLOWING = (EXAMPLE, SURROGATE)  # notebooks that follow the choice of training
+EXAMPLE, DATA, SURROGATE, DRAWS, BEYOND = get_args(Notebook)[1:]
+FOLLOWING = (EXAMPLE, SURROGATE, DRAWS)  # notebooks that follow the choice of training
 SHIPPED = ("full", "quick")  # the metrics of the full runs are committed
 RESERVED = (*SHIPPED, "gallery")  # the last one has the pictures of the README
 # Inputs that are simulated at least. The estimator of mutual information looks at 3 neighbours.
@@ -40,6 +40,7 @@ class Profile(settings.Section):
     prior_study: settings.PriorStudy = settings.PriorStudy()
     example_1d: settings.Example1D = settings.Example1D()
     materials_data: settings.MaterialsData = settings.MaterialsData()
+    draws: settings.Draws | None = None
     beyond: settings.Beyond | None = None
     training: settings.TrainingChoice = "published"  # of what is drawn and judged in FOLLOWING
     notebooks: list[Notebook] = Field(default_factory=list)
@@ -51,8 +52,9 @@ class Profile(settings.Section):
             held = self.datasets.get(design, 0)
             if held < fewest:
                 raise ValueError(f"datasets.{design} = {held} is not allowed: at least {fewest} is")
-        if BEYOND in self.notebooks and self.beyond is None:
-            raise ValueError(f"beyond: field required for {BEYOND}")
+        for notebook in (DRAWS, BEYOND):
+            if notebook in self.notebooks and getattr(self, SETTINGS[notebook]) is None:
+                raise ValueError(f"{SETTINGS[notebook]}: field required for {notebook}")
         for section in ("surrogate", "beyond"):
             for name, case in getattr(getattr(self, section), "cases", {}).items():
                 held = self.datasets.get(case.design, 0)
@@ -71,13 +73,14 @@ class Profile(settings.Section):
     def settings_of(self, notebook: Notebook) -> dict[str, Any]:
         """What a notebook reads of a profile, by name."""
         names = [SETTINGS[notebook], *(["training"] if notebook in FOLLOWING else [])]
+        names += ["surrogate", "datasets"] if notebook == DRAWS else []
         return {name: getattr(self, name) for name in names}
 
     def designs_of(self, notebook: Notebook) -> list[settings.Design]:
         """Designs whose tables a notebook reads."""
         if notebook in (DATA, BEYOND):
             return list(self.datasets)
-        if notebook == SURROGATE:
+        if notebook in (SURROGATE, DRAWS):
             return [TEST, *(case.design for case in self.surrogate.cases.values())]
         return []
 

@@ -121,6 +121,13 @@ class Surrogate(Training):
         return self.at_paper_size and same_training and n_test == PAPER_TEST
 
 
+class Draws(Section):
+    """How many pairs of tables are drawn, of the sizes of the profile, and trained on."""
+
+    count: AtLeast3 = 24
+    repeats: PositiveInt = 3  # trainings on each
+
+
 class Beyond(Training):
     """Sizes of notebook 05; every method is compared on the first training set."""
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from figures.beyond.tables import Section
 from figures.claims import Claim, Item, Row, Tolerance, load_published
+from figures.section import Section
 
 REPRODUCED, FAILED, NOT_COMPARABLE = "reproduced", "not reproduced", "not comparable"
 NOT_JUDGED = ""  # shown beside the paper's numbers, without a tolerance of its own

@@ -320,6 +320,13 @@ BAD = [
         "not finite in realisation 0",
     ),
     (AnchoredEnsemble, {"prior": "gp"}, X, Y, "prior = 'gp': must have a method sample"),
+    (
+        AnchoredEnsemble,
+        {"prior": SamplerPrior},
+        X,
+        Y,
+        "prior = SamplerPrior: must be an object",
+    ),
     (AnchoredEnsemble, {"regulariser": "none", "anchors": "sampled"}, X, Y, "anchors = 'sampled'"),
 ]
 

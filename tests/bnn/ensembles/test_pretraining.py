@@ -1,6 +1,7 @@
 """When networks are pre-trained again, at which points, and what is left of older ones."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -187,3 +188,16 @@ def test_a_density_of_ones_own_anchors():
     low_rank = networks.weight_prior("low_rank")
     with pytest.raises(ValueError, match="needs a proper Gaussian"):
         bnn.anchor(networks, *data, regulariser=low_rank, optimiser="gauss_newton")
+
+
+def test_the_prior_is_sampled_at_inputs_of_its_own_kind():
+    """One column would be taken for all inputs, and columns in another order for each other."""
+    rng = np.random.default_rng(0)
+    inputs = pd.DataFrame(rng.uniform(-1.0, 1.0, (12, 2)), columns=["a", "b"])
+    ensemble = small().pretrain(n_features=2)
+    for wrong in (X, np.zeros((5, 3)), np.zeros(2)):
+        with pytest.raises(ValueError, match="X has shape"):
+            ensemble.sample_prior(wrong)
+    ensemble.fit(inputs, rng.standard_normal(12))
+    with pytest.raises(ValueError, match="feature names"):
+        ensemble.sample_prior(inputs[["b", "a"]])

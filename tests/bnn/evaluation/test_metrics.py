@@ -1,5 +1,6 @@
 """Metrics against other packages, closed forms and hand calculation."""
 
+import inspect
 import sys
 
 import numpy as np
@@ -133,3 +134,27 @@ def test_refusals(call, message):
     """Each refusal says what is wrong."""
     with pytest.raises(ValueError, match=message):
         call()
+
+
+NAMES = ("y", "mean", "std", "samples")
+SCORES = ("rmse", "calibration_curve", "miscalibration_area", "crps_gaussian", "coverage", "crps",
+          "elppd")  # fmt: skip
+ARGUMENTS = [
+    (score, name)
+    for score in SCORES
+    for name in inspect.signature(getattr(metrics, score)).parameters
+    if name in NAMES
+]
+
+
+@pytest.mark.parametrize(("score", "name"), ARGUMENTS)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_value_that_is_not_finite_is_refused(case, score, name, value):
+    """NaN truths would count as outside every interval, and as below no quantile."""
+    given = dict(zip(NAMES, map(np.copy, case), strict=True))
+    given[name].flat[7] = value
+    arguments = {each: given[each] for known, each in ARGUMENTS if known == score}
+    if score == "elppd":
+        arguments["noise"] = np.ones(3)
+    with pytest.raises(ValueError, match=rf"{name}\[.*\] = {value}: must be finite"):
+        getattr(metrics, score)(**arguments)

@@ -87,3 +87,16 @@ def test_tables_and_realisations_are_checked(call, message):
     """Each refusal says what is wrong."""
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_model_cannot_write_into_its_inputs():
+    """Every realisation after it would be of other inputs; the caller may still write."""
+
+    def model(X, rng):  # noqa: ARG001
+        X *= 2.0
+        return X[:, 0]
+
+    points = X1.copy()
+    with pytest.raises(ValueError, match="read-only"):
+        SamplerPrior(model).sample(points, 2, 0)
+    assert points.flags.writeable
