@@ -103,9 +103,8 @@ def test_singular_values_that_cross_do_not_grow_at_every_index(study):
         study = changed(study, name, singular_values=each)
     assert claim([study], "at every index").holds
     values["A"][-1] = 100.0
-    crossing = claim([changed(study, "A", singular_values=values["A"])], "at every index")
-    assert not crossing.holds
-    assert crossing.ours["share"] == pytest.approx(14 / 15)
+    crossing = changed(study, "A", singular_values=values["A"])
+    assert not claim([crossing], "at every index").holds
 
 
 @pytest.mark.parametrize(("words", "source"), [("(a)", "isotropic"), ("(b)", "factorised")])
