@@ -1,6 +1,6 @@
 """Networks fitted to given functions, in the metric of a posterior covariance."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -72,6 +72,8 @@ class FunctionFit:
     preconditioned by its diagonal blocks of each output: for one output, these are the system.
     A second one corrects the step for the curvature of f^ω along it (geodesic acceleration).
     """
+
+    lengths: Sequence[float] = (1.0, 0.5, 0.25)
 
     def __init__(
         self, architecture: Architecture, X: Tensor, targets: Tensor, metric: Metric

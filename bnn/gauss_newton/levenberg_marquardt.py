@@ -24,6 +24,8 @@ _GROUP_ENTRIES = 4_000_000  # of the matrices of a group of members
 class Problem(Protocol):
     """The objectives of some members; weights are (k, d) float64."""
 
+    lengths: Sequence[float]  # parts of a step that are tried in turn, the whole step first
+
     def loss(self, weights: Tensor, members: Tensor) -> Tensor:
         """Return the objective, (k,), of these members at these weights."""
         ...
@@ -57,18 +59,24 @@ def minimise(
             break
         before = record[iteration - 1, members]
         step = problem.step(weights[members], members, damping[members])
-        moved = weights[members] + step
-        after = problem.loss(moved, members)
-        better = after < before
+        moved, after = torch.empty_like(step), torch.full_like(before, torch.inf)
+        better = whole = torch.zeros_like(members, dtype=torch.bool)
+        for length in problem.lengths:  # a shorter step costs much less than another direction
+            if better.all():
+                break
+            moved[~better] = weights[members[~better]] + length * step[~better]
+            after[~better] = problem.loss(moved[~better], members[~better])
+            better = after < before
+            whole = better if length == 1.0 else whole
         short = step.abs().amax(dim=1) <= _SHORTEST_STEP * moved.abs().amax(dim=1)
         weights[members] = torch.where(better[:, None], moved, weights[members])
         # After a failed step the damping rises by a factor that no later decrease undoes exactly.
-        factor = torch.where(better, (after / before).clamp(0.1, 0.5), 4.0)
+        factor = torch.where(whole, (after / before).clamp(0.1, 0.5), torch.where(better, 2.0, 4.0))
         damping[members] = (damping[members] * factor).clamp_min(_LEAST_DAMPING)
         after = torch.where(better, after, before)
         record[iteration, members] = after
         # Where not even the shortest step helps, the objective has a minimum or a corner.
-        flat = torch.where(better, before - after <= rule.decrease * before, short)
+        flat = torch.where(whole, before - after <= rule.decrease * before, short)
         members = members[~(flat | (after <= rule.loss))]
     if rule.loss > -np.inf:  # a minimum above it does not count
         return weights, record, record.nan_to_num(torch.inf).amin(dim=0) <= rule.loss
