@@ -79,7 +79,7 @@ def correlations(study: Study) -> Figure:
     for axes, found, layer, title in _kernels(study, panels):
         image = axes.imshow(found.correlation[layer], cmap="RdBu_r", vmin=-1, vmax=1)
         size, level = found.mean_correlation[layer], found.null_correlation[layer]
-        axes.set(title=f"{title}\nmean $|r|$ = {size:.3f}, level {level:.3f}")
+        axes.set(title=f"{title}\n$|r|$ = {size:.3f}, level {level:.3f}")
         axes.set(xlabel="weight", xticks=(0, 24, 49), yticks=(0, 24, 49))
         axes.set(xticklabels=(1, 25, 50), yticklabels=(1, 25, 50))
     plt.setp(panels[:, 0], ylabel="weight")
