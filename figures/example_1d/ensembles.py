@@ -1,6 +1,6 @@
 """The one-dimensional example (section 3.1 of the paper): data, ensembles, exact posterior."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import pandas as pd
 import bnn
 from figures.pipeline.paths import ROOT
 from figures.pipeline.settings import Example1D, TrainingChoice
+from figures.pipeline.training import PROCEDURES
 from prior_study import Moments
 
 DATA = ROOT / "notebooks" / "data" / "02_example_1d.csv"
@@ -22,8 +23,6 @@ VANILLA_EPOCHS = 400
 PRETRAIN_EPOCHS = {0.1: 2000, 1.0: 300}
 CORRELATED_EPOCHS = {0.1: 200, 1.0: 300}
 FACTORISED_EPOCHS = 800
-# Of Adam: the published runs trained without it.
-BIAS_CORRECTION: Mapping[TrainingChoice, bool] = {"published": False, "proper": True}
 
 
 @dataclass(frozen=True)
@@ -76,10 +75,8 @@ def first_layer_anchors(weights: np.ndarray, architecture: bnn.Architecture) -> 
 
 def run(settings: Example1D, choice: TrainingChoice, seed: int) -> dict[str, Prediction]:
     """Every ensemble of the example and the exact posteriors, by name and length scale."""
-
-    def training(epochs: float) -> bnn.TrainingSettings:
-        return bnn.TrainingSettings(max(round(epochs), 1), bias_correction=BIAS_CORRECTION[choice])
-
+    procedure = PROCEDURES[choice]
+    training, points = procedure.adam, procedure.points(settings, 1, seed)
     common: dict[str, Any] = {
         "noise": NOISE, "n_members": settings.n_members, "resampling": "likelihood",
         "random_state": seed,
@@ -88,16 +85,18 @@ def run(settings: Example1D, choice: TrainingChoice, seed: int) -> dict[str, Pre
     members = bnn.train_vanilla(*load_data(), hidden=HIDDEN, settings=vanilla, **common)
     found = {"vanilla": Prediction.of_networks(members.sample)}
     for scale in LENGTHSCALES:
+        epochs = max(round(settings.pretrain_epochs_scale * PRETRAIN_EPOCHS[scale]), 1)
         networks = bnn.pretrain(
-            functional_prior(scale), n_features=1, prior_points=settings.prior_points,
+            functional_prior(scale), points, n_features=1, prior_points=settings.prior_points,
             n_pretrained=settings.n_pretrained, hidden=HIDDEN, random_state=seed,
-            settings=training(settings.pretrain_epochs_scale * PRETRAIN_EPOCHS[scale]),
+            settings=training(epochs),
         )  # fmt: skip
         found[f"prior {scale:g}"] = Prediction.of_networks(networks.sample)
         own = networks.weights[: settings.n_members]
         repeated = first_layer_anchors(own, networks.architecture)
+        networks = procedure.learnt_from(networks, settings.n_members)
         for name, regulariser, epochs, anchors in (
-            ("anchored", "low_rank", CORRELATED_EPOCHS[scale], own),
+            ("anchored", procedure.low_rank(networks), CORRELATED_EPOCHS[scale], own),
             ("factorised", "factorised", FACTORISED_EPOCHS, own),
             ("published", "factorised", FACTORISED_EPOCHS, repeated),
         ):

@@ -12,8 +12,8 @@ from bnn.evaluation.metrics import coverage, elppd, miscalibration_area, rmse
 from fe_data.settings import OUTPUT_NAMES
 from figures.claims import Claim
 from figures.materials import problem
-from figures.materials.training import PROCEDURES
 from figures.pipeline.settings import TRAINING_CASE, Surrogate, TrainingChoice
+from figures.pipeline.training import PROCEDURES
 from figures.scores import (
     Interval,
     Number,
@@ -104,7 +104,7 @@ def train(
         "noise": problem.noise_std(), "n_members": settings.n_members, "resampling": "bootstrap",
         "settings": procedure.adam(settings.epochs), "random_state": seed,
     }  # fmt: skip
-    weight_prior = procedure.weight_prior(pretrained, settings.n_members)
+    weight_prior = procedure.low_rank(procedure.learnt_from(pretrained, settings.n_members))
     # As many networks as the trained ensembles have: the ELPPD of few networks depends on it.
     samples = {"prior": pretrained.sample(test_set.X)[: settings.n_members]}
     for name, train_set in cases.items():

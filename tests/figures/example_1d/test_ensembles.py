@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from bnn import Architecture
+from bnn import AnchoredEnsemble, Architecture, VanillaEnsemble
 from figures.example_1d import ensembles as example_1d
+from figures.pipeline.settings import Example1D
 
 
 def test_published_data_lie_around_the_truth_as_the_noise_says():
@@ -42,3 +43,25 @@ def test_repeats_differ_but_the_exact_posterior_does_not(repeats):
     first, second = repeats
     assert np.abs(first["vanilla"].mean - second["vanilla"].mean).max() > 1e-3
     np.testing.assert_array_equal(first["exact 1"].mean, second["exact 1"].mean)
+
+
+def test_proper_training_is_that_of_the_printed_algorithms(monkeypatch):
+    for name in ("VANILLA_EPOCHS", "FACTORISED_EPOCHS"):
+        monkeypatch.setattr(example_1d, name, 5)
+    monkeypatch.setattr(example_1d, "LENGTHSCALES", (1.0,))
+    monkeypatch.setattr(example_1d, "CORRELATED_EPOCHS", {1.0: 4})
+    settings = Example1D(n_pretrained=6, n_members=4, prior_points=40, pretrain_epochs_scale=0.01)
+    proper, published = (example_1d.run(settings, choice, 2) for choice in ("proper", "published"))
+    common = {
+        "noise": example_1d.NOISE, "n_members": 4, "hidden": example_1d.HIDDEN,
+        "resampling": "likelihood", "random_state": 2,
+    }  # fmt: skip
+    anchored = AnchoredEnsemble(
+        example_1d.functional_prior(1.0), n_pretrained=6, prior_points=40, pretrain_epochs=3,
+        epochs=4, **common,
+    )  # fmt: skip
+    ensembles = {"vanilla": VanillaEnsemble(epochs=5, **common), "anchored 1": anchored}
+    for name, ensemble in ensembles.items():
+        printed = ensemble.fit(*example_1d.load_data()).predict(example_1d.GRID)
+        np.testing.assert_array_equal(proper[name].mean, printed)
+        assert np.abs(published[name].mean - printed).max() > 1e-5

@@ -1,4 +1,4 @@
-"""How the ensembles of the composite are trained: as the paper's own run did, or as it prints."""
+"""How the ensembles of both examples are trained: as the paper's own run did, or as it prints."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 import bnn
 from bnn.weight_priors.low_rank import principal_directions
-from figures.pipeline.settings import Surrogate, TrainingChoice
+from figures.pipeline.settings import Ensembles, TrainingChoice
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Procedure:
     bias_correction: bool | Literal["first"] = True  # of Adam; "first": of the first member alone
     batch_sums: bool = False  # a step takes its minibatch's sum and the whole penalty
     own_points: bool = False  # each network has prior points of its own, in place of common ones
-    from_trained: bool = False  # Σ0 is that of the K trained networks, not of all pre-trained ones
+    from_trained: bool = False  # weight priors are learnt from the K trained networks, not from all
     degrees_lost: int = 1  # Σ0⁺ = (K - degrees_lost) V S⁻² Vᵀ
 
     def adam(self, epochs: int) -> bnn.TrainingSettings:
@@ -27,7 +27,7 @@ class Procedure:
             epochs, bias_correction=self.bias_correction, batch_sums=self.batch_sums
         )
 
-    def points(self, settings: Surrogate, n_inputs: int, seed: int) -> np.ndarray | None:
+    def points(self, settings: Ensembles, n_inputs: int, seed: int) -> np.ndarray | None:
         """Prior points of each network (K, M, n_in); None for common ones, by `bnn.pretrain`."""
         if not self.own_points:
             return None
@@ -35,10 +35,13 @@ class Procedure:
         draws = range(settings.n_pretrained)
         return np.stack([bnn.latin_hypercube(settings.prior_points, n_inputs, rng) for _ in draws])
 
-    def weight_prior(self, pretrained: bnn.Pretrained, n_members: int) -> bnn.LowRankGaussian:
-        """The density of the weights that the members are anchored by."""
-        networks = pretrained.select(range(n_members)) if self.from_trained else pretrained
-        weights = networks.weights.astype(float)
+    def learnt_from(self, pretrained: bnn.Pretrained, n_members: int) -> bnn.Pretrained:
+        """The networks that the weight prior of the first n_members is learnt from."""
+        return pretrained.select(range(n_members)) if self.from_trained else pretrained
+
+    def low_rank(self, pretrained: bnn.Pretrained) -> bnn.LowRankGaussian:
+        """The density of the weights of networks that the members are anchored by."""
+        weights = pretrained.weights.astype(float)
         count = len(weights) + 1 - self.degrees_lost
         return bnn.LowRankGaussian(weights.mean(axis=0), *principal_directions(weights), count)
 

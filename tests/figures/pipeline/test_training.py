@@ -1,4 +1,4 @@
-"""The two ways in which the ensembles of the composite are trained."""
+"""The two ways in which the ensembles are trained."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from scipy.stats import truncnorm
 import bnn
 from figures.materials.problem import fit_theta, functional_prior, load_samples, noise_std
 from figures.materials.surrogate import HIDDEN, train
-from figures.materials.training import PROCEDURES
 from figures.pipeline.settings import Case, Surrogate
+from figures.pipeline.training import PROCEDURES
 
 PUBLISHED, PROPER = PROCEDURES["published"], PROCEDURES["proper"]
 BRIEF = Surrogate(
@@ -68,7 +68,9 @@ def test_published_penalty_is_that_of_the_trained_networks_with_two_degrees_fewe
             degrees
             * np.linalg.norm(np.linalg.pinv(centred.T, rcond=1e-5) @ differences.T, axis=0) ** 2
         )
-        found = procedure.weight_prior(pretrained, 5).penalty(differences, 0 * differences)
+        found = procedure.low_rank(procedure.learnt_from(pretrained, 5)).penalty(
+            differences, 0 * differences
+        )
         np.testing.assert_allclose(found, expected)
 
 
