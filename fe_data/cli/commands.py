@@ -101,13 +101,14 @@ def rve(
         Option(
             parser=options.loading,
             metavar="XX,YY,XY",
-            help="final mean strains [-], xy as engineering shear; 'free' is a free strain under "
-            "zero mean stress, 'free:100' under 100 MPa; -0.05,free,free is compression; without "
+            help="final mean strain tensor [-], xy is half the engineering shear; 'free' is a "
+            "free strain under zero mean stress, 'free:100' under 100 MPa; -0.05,free,free is "
+            "compression; without "
             "this option 0.05,free,free and effective properties",
         ),
     ] = None,
 ) -> int:
-    """Simulate one RVE: result, picture, fields. Files of an earlier run in the folder go first."""
+    """Simulate one RVE: result, picture, fields. They replace those of an earlier run alone."""
     inputs = Inputs(vf, E_f_GPa, b_m_MPa, c_m)
     if loading is not None and settings.strain != Settings.strain:
         raise ValueError("--strain is part of --loading: give one of them")

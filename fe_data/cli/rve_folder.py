@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -24,24 +25,23 @@ FIELDS = ("fields.xdmf", "fields.h5")
 def run_rve(
     inputs: Inputs, seed: int, settings: Settings, out: Path, loading: Loading | None, xdmf: bool
 ) -> RVESolution:
-    """Simulate one RVE into a folder, without its former files; result.json is written last."""
+    """Simulate one RVE into a folder; its files replace those of an earlier run alone."""
     from fe_data.mechanics.plots import plot_rve
 
     seed = require_integer("seed", seed, 0, MAX_SEED)
     require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
     chosen_solver()  # refuses an unknown one
     out.mkdir(parents=True, exist_ok=True)
-    for name in (RESULT, PICTURE, *FIELDS):
-        (out / name).unlink(missing_ok=True)
+    present = [name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
+    if present and not _is_own(out / RESULT):
+        raise ValueError(f"{out / present[0]} is not of an earlier `rve`: give another --out")
     rve = solve_rve(inputs, seed, settings, loading, fit=loading is None)
     heading = (
         f"vf = {inputs.vf:g}, $E_f$ = {inputs.E_f_GPa:g} GPa, $b_m$ = {inputs.b_m_MPa:g} MPa, "
         f"$c_m$ = {inputs.c_m:g}, seed {seed}"
     )
-    plot_rve(rve, heading).savefig(out / PICTURE, dpi=150)
-    if xdmf:
-        write_fields(rve, out / FIELDS[0])
     summary = {
+        "components": "xx, yy, zz, xy of tensors; strain xy is half the engineering shear strain",
         "inputs": dataclasses.asdict(inputs),
         "seed": seed,
         "settings": dataclasses.asdict(settings),
@@ -52,8 +52,26 @@ def run_rve(
     if rve.effective is not None:
         result = rve.result()
         summary |= {"effective": result.effective, "info": result.info}
-    record.write_atomic(out / RESULT, (json.dumps(summary, indent=1) + "\n").encode())
+    with tempfile.TemporaryDirectory(prefix=".rve-", dir=out) as temporary:
+        folder = Path(temporary)
+        plot_rve(rve, heading).savefig(folder / PICTURE, dpi=150)
+        if xdmf:
+            write_fields(rve, folder / FIELDS[0])
+        (folder / RESULT).write_text(json.dumps(summary, indent=1) + "\n")
+        for name in present:
+            (out / name).unlink()
+        for path in folder.iterdir():
+            path.rename(out / path.name)
     return rve
+
+
+def _is_own(path: Path) -> bool:
+    """Whether a file is the result of an earlier `rve`."""
+    try:
+        keys = json.loads(path.read_bytes()).keys()
+    except (OSError, ValueError, AttributeError):  # missing, no JSON, no mapping
+        return False
+    return {"inputs", "seed", "settings", "history"} <= set(keys)
 
 
 def describe(rve: RVESolution) -> str:

@@ -11,6 +11,8 @@ from fe_data.mechanics.problem import RVEProblem, State
 _NEWTON_ITERATIONS = 12
 _SMALLEST_STEP = 1 / 1024  # of an increment
 _PREDICTOR_POINTS = 3  # parabola through the last three states
+_UNKNOWNS_OF_STRAIN = (1.0, 1.0, 2.0)  # the unknown of xy is the engineering shear strain
+LARGEST_STRAIN = 0.5  # kinematics are those of small strain
 
 
 @dataclass(frozen=True)
@@ -18,13 +20,13 @@ class Loading:
     """Straight path from rest to a mean strain or a mean stress in each of xx, yy, xy.
 
     Attributes:
-        strain: Final mean strain xx, yy and engineering shear strain xy [-]; None where the strain
-            is free.
+        strain: Final mean strain tensor xx, yy, xy [-], whose xy is half the engineering shear
+            strain; None where the strain is free.
         stress: Final mean stress xx, yy, xy where the strain is free [MPa].
 
     Raises:
-        ValueError: If the components are not three finite numbers, are all zero, or prescribe a
-            stress and a strain of the same component.
+        ValueError: If the components are not three finite numbers, are all zero, prescribe a
+            stress and a strain of the same component, or a strain that is not small.
     """
 
     strain: tuple[float | None, float | None, float | None]
@@ -37,6 +39,10 @@ class Loading:
         values = [v for v in (*self.strain, *self.stress) if v is not None]
         if not np.all(np.isfinite(values)):
             raise ValueError(f"loading must be finite: {given}")
+        for name, strain in zip(("xx", "yy", "xy"), self.strain, strict=True):
+            if strain is not None and abs(strain) > LARGEST_STRAIN:
+                allowed = f"[-{LARGEST_STRAIN}, {LARGEST_STRAIN}]"
+                raise ValueError(f"strain {name} = {strain} is out of range: allowed are {allowed}")
         for stress, strain in zip(self.stress, self.strain, strict=True):
             if strain is not None and stress != 0:
                 raise ValueError(f"stress {stress!r} is given for a component of prescribed strain")
@@ -128,7 +134,7 @@ class _Stepper:
         n, x = problem.n, self._extrapolate(t)
         for i, strain in enumerate(self.loading.strain):
             if strain is not None:
-                x[n + i] = t * strain
+                x[n + i] = t * _UNKNOWNS_OF_STRAIN[i] * strain
         stress = t * np.array(self.loading.stress)
         unknown = np.append(np.arange(n), n + free)
         first = None

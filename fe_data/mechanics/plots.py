@@ -72,6 +72,7 @@ def draw_curve(ax: Axes, rve: RVESolution) -> None:
         ax.axhline(a, color="grey", lw=0.8, ls=":")
     ax.set(xlabel="equivalent of the mean plastic strain [-]", xlim=(0, None))
     ax.set(ylabel="von Mises of the mean stress [MPa]", ylim=(0, None))
+    ax.locator_params(axis="x", nbins=5)
     ax.set_title("Averaged curve and power law" if e else "Averaged curve")
     ax.legend(loc="lower right", frameon=False)
 
@@ -81,7 +82,7 @@ def _write_properties(ax: Axes, rve: RVESolution) -> None:
     e, counts = rve.effective, rve.path.counts
     strain, stress = (rve.history[name][-1] for name in ("strain", "stress"))
     rows = [
-        (f"mean {name}", f"strain {e_i:+.4f}, stress {s_i:+.1f} MPa")
+        (f"mean {name}", rf"$\varepsilon$ {e_i:+.4f}, $\sigma$ {s_i:+.1f} MPa")
         for name, e_i, s_i in zip(("xx", "yy", "zz", "xy"), strain, stress, strict=True)
     ]
     if e:
@@ -104,7 +105,9 @@ def _write_properties(ax: Axes, rve: RVESolution) -> None:
     table.set_fontsize(10)
     table.scale(1.0, 1.7)
     warning = f"\n({e.warning})" if e and e.warning else ""
-    ax.set_title(("Effective properties" if e else "At the end of loading") + warning)
+    ax.set_title(
+        ("Effective properties" if e else "At the end of loading, components of tensors") + warning
+    )
 
 
 def _draw_triangles(ax: Axes, rve: RVESolution, fibres: str, **edges: Any) -> None:

@@ -19,6 +19,7 @@ from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
 
 CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fibres", "5"]
 SMALL = Settings(n_fibres=5, increments=30)
+EARLIER = {"inputs": {}, "seed": 0, "settings": {}, "history": {}}  # a result of `rve`
 
 
 # The code generator of dolfinx 0.5, which runs once a machine, uses a name that NumPy 1.25
@@ -43,8 +44,9 @@ def test_rve_writes_result_picture_and_fields(tmp_path, capsys):
 
 
 def test_another_loading_has_averages_but_no_properties(tmp_path, capsys):
-    options = ["--loading", "free,free:30,0.02", "--increments", "10"]
-    for name in ("result.json", "fields.xdmf", "fields.h5"):
+    options = ["--loading", "free,free:30,0.01", "--increments", "10"]
+    (tmp_path / "result.json").write_text(json.dumps(EARLIER))
+    for name in ("fields.xdmf", "fields.h5"):
         (tmp_path / name).write_text("of a run before")
     assert main(["rve", *CELL, "--out", str(tmp_path), *options]) == 0
     assert ": mean stress xx " in capsys.readouterr().out
@@ -53,6 +55,21 @@ def test_another_loading_has_averages_but_no_properties(tmp_path, capsys):
     stress = np.array(result["history"]["stress"][-1])
     assert stress[:2] == pytest.approx([0.0, 30.0], abs=0.1)
     assert "effective" not in result
+
+
+@pytest.mark.parametrize("name", ["result.json", "rve.png", "fields.h5"])
+def test_a_file_that_rve_did_not_write_stays(tmp_path, capsys, name):
+    (tmp_path / name).write_text('{"mine": 1}')
+    assert main(["rve", *CELL, "--out", str(tmp_path)]) == 2
+    assert f"{name} is not of an earlier `rve`: give another --out" in capsys.readouterr().err
+    assert (tmp_path / name).read_text() == '{"mine": 1}'
+
+
+def test_a_run_that_fails_leaves_the_earlier_result(tmp_path):
+    (tmp_path / "result.json").write_text(json.dumps(EARLIER))
+    options = ["--strain", "1e-4", "--increments", "4"]  # ends in a FitError
+    assert main(["rve", *CELL, "--out", str(tmp_path), *options]) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 
 
 @pytest.mark.parametrize(
@@ -94,6 +111,7 @@ def test_the_command_line_takes_negative_strains_and_stresses(tmp_path, option):
         (["--vf", "0.45", "--min-spacing", "1.4"], 2, "5 fibres at least 1.4 diameters apart"),
         (["--loading", "0.1"], 2, "loading needs three components"),
         (["--loading", "0.1,0.1,0", "--strain", "0.1"], 2, "--strain is part of --loading"),
+        (["--loading", "10,free,free"], 2, "strain xx = 10.0 is out of range"),
         (["--loading", "0,0,0"], 2, "loading is zero in every component"),
         (["--loading", "0.1,0.1,free:x"], 2, "'x' is not a number"),
     ],
