@@ -1,15 +1,38 @@
-"""What the paper prints and where, with tolerances, and what it claims in words."""
+"""What the paper prints and where, how far ours may lie from it, and what it claims in words."""
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, TypeAdapter
 
+from figures.pipeline.settings import PAPER_COUNTS
+
 PUBLISHED = Path(__file__).with_name("published.yaml")
-Tolerance = float | str | None  # None: not judged; a text: the printed number scatters too much
+Case = Literal["outd", "ind25", "ind50", "ind100", "replicates", "noise"]
+LARGEST = 2 / 5  # tolerance in parts of the printed number
+
+
+def decimals(printed: str) -> int:
+    """Decimals of a printed number."""
+    return -min(int(Decimal(printed).as_tuple().exponent), 0)
+
+
+def tolerance(printed: str, scatter: float, n: int) -> float | None:
+    """How far our mean of n results may lie from a printed number; None: not comparable.
+
+    The one rule for every number of the paper: twice the standard deviation of the difference
+    between the printed result and the mean of n, `scatter` √(1 + 1/n), plus half of the last
+    printed digit. Where that exceeds two fifths of the printed number (of a printed zero: one unit
+    of its last digit), meeting it would say nothing, and the number is not comparable.
+    """
+    digit = 10.0 ** -decimals(printed)
+    allowed = 2 * scatter * math.sqrt(1 + 1 / n) + digit / 2
+    return allowed if allowed <= (LARGEST * abs(float(printed)) or digit) else None
 
 
 @dataclass(frozen=True)
@@ -26,22 +49,22 @@ class Row(BaseModel, extra="forbid"):
     """A row of a table of the paper; the lists go with the columns of the table."""
 
     label: str  # {n} stands for the number of training cells
-    printed: list[float]
-    tolerance: list[Tolerance] | None = None
-    same_tables: list[Tolerance] | None = None  # tolerances on `tables` as published
+    printed: list[str]  # with all printed digits
+    scatter: list[float | None] | None = None  # standard deviation of one result; None: not judged
+    same_tables: list[float | None] | None = None  # the same on `tables` as published
     tables: set[str] = set()  # designs behind the numbers
-    n_train: int = 0  # training cells
-    optional: bool = False  # whether a run may lack the training set or table behind the row
+    case: Case | None = None  # training set or design behind the row, which a run may lack
 
-    def tolerances(self, published: Collection[str]) -> list[Tolerance]:
-        """Tolerances of a run, given the designs whose published tables it has."""
+    def scatter_on(self, published: Collection[str]) -> tuple[bool, list[float | None]]:
+        """Whether a run has the published tables behind the row, by design, and its scatter."""
         same = self.same_tables is not None and self.tables <= set(published)
-        return (self.same_tables if same else self.tolerance) or [None] * len(self.printed)
+        return same, (self.same_tables if same else self.scatter) or [None] * len(self.printed)
 
-    def label_for(self, n_train: int) -> str:
+    def label_for(self, sizes: Mapping[str, int]) -> str:
         """The label with the training cells of a run, and the paper's number if it differs."""
-        paper = "" if n_train == self.n_train else f", paper {self.n_train}"
-        return self.label.format(n=f"{n_train}{paper}")
+        cells = PAPER_COUNTS.get(self.case or "", 0)
+        ours = sizes.get(self.case or "", cells)
+        return self.label.format(n=ours if ours == cells else f"{ours}, paper {cells}")
 
 
 class Item(BaseModel, extra="forbid"):
@@ -53,7 +76,7 @@ class Item(BaseModel, extra="forbid"):
     notebook: str  # that rebuilds it
     prefix: str | None = None  # of the names of its pictures
     note: str = ""  # what the verdict depends on
-    reason: str = ""  # why it is not reproduced on our tables
+    reason: str = ""  # why it differs, in whole or in part
     ours: str = ""  # where our metrics have the number of a row and column
     unit: float = 1.0  # of the printed numbers
     columns: list[str] = []

@@ -59,9 +59,9 @@ def main(file: Path, data: Annotated[Path, Argument()] = Path("authors")) -> Non
     except (OSError, ValueError) as error:
         sys.exit(f"error: {error}")
     table = load_published()["Table 3"]
-    for score, printed in zip(table.columns, table.rows["prior"].printed, strict=True):
+    for score, printed in zip(table.columns, table.rows["published.prior"].printed, strict=True):
         digits = 3 if score == "elppd" else 6
-        print(f"{score}: {getattr(ours, score):.{digits}f} (the paper prints {printed:g})")
+        print(f"{score}: {getattr(ours, score):.{digits}f} (the paper prints {printed})")
 
 
 if __name__ == "__main__":

@@ -1,18 +1,30 @@
 """Every figure and table of the paper beside the metrics files of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import getitem
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from figures.claims import Claim, Item, Row, Tolerance, load_published
+from figures.claims import Claim, Item, Row, load_published, tolerance
+from figures.pipeline.profiles import DRAWS, SURROGATE
+from figures.pipeline.settings import TRAINING_CASE
 from figures.section import Section
 
-REPRODUCED, FAILED, NOT_COMPARABLE = "reproduced", "not reproduced", "not comparable"
-NOT_JUDGED = ""  # shown beside the paper's numbers, without a tolerance of its own
+REPRODUCED, OPEN, DIFFERS, NOT_COMPARABLE = "reproduced", "open", "differs", "not comparable"
+PARTLY = "partly"  # of a whole figure or table
+NOT_JUDGED = ""  # shown beside the paper's numbers, without a scatter of its own
+SIGNS = {REPRODUCED: "✓", PARTLY: "~", OPEN: "○", DIFFERS: "✗"}
+
+
+class Number(NamedTuple):
+    """A number of a metrics file."""
+
+    mean: float
+    std: float | None
+    n: int  # results behind the mean
 
 
 class Metrics(BaseModel, extra="allow"):
@@ -21,6 +33,7 @@ class Metrics(BaseModel, extra="allow"):
     title: str = ""
     paper_size: bool | None = None  # whether the run has the paper's size; None: not in the paper
     published_tables: list[str] = []  # designs whose tables are those that the authors published
+    n: dict[str, int] = {}  # cells of each design
     n_train: dict[str, int] = {}  # cells of each training set
     repeats: int | None = None
     figures: dict[str, str] = {}  # picture → caption
@@ -29,35 +42,37 @@ class Metrics(BaseModel, extra="allow"):
     section: Section | None = None  # that is no part of the paper
     provenance: dict[str, Any] = {}
 
-    def number(self, path: str) -> tuple[float, float | None]:
-        """The mean and standard deviation at a path of names; KeyError has the name it lacks."""
+    def number(self, path: str) -> Number:
+        """The number at a path of names; KeyError has the name it lacks."""
         value: Any = reduce(getitem, path.split("."), self.model_extra or {})
         match value:
             case {"mean": mean, "std": std} | {"value": mean, "error": std}:
-                return mean, std
+                return Number(mean, std, len(value.get("values", [mean])))
             case float() | int():
-                return value, None
+                return Number(value, None, 1)
         raise KeyError("mean")
 
 
 @dataclass(frozen=True)
 class Check:
-    """A number that the paper prints beside ours, which is a mean over repeats."""
+    """A number that the paper prints beside ours, which is a mean over n results."""
 
-    published: float
+    published: str  # with all printed digits
     ours: float  # in the same unit
     deviation: float | None  # standard deviation of ours
-    tolerance: Tolerance
+    scatter: float | None  # standard deviation of one result
+    n: int
     comparable: bool  # whether ours was computed at the paper's size
 
     @property
     def verdict(self) -> str:
         """The verdict on the number."""
-        if self.tolerance is None:
+        if self.scatter is None:
             return NOT_JUDGED
-        if isinstance(self.tolerance, str) or not self.comparable:
+        allowed = tolerance(self.published, self.scatter, self.n)
+        if allowed is None or not self.comparable:
             return NOT_COMPARABLE
-        return REPRODUCED if abs(self.ours - self.published) <= self.tolerance else FAILED
+        return REPRODUCED if abs(self.ours - float(self.published)) <= allowed else DIFFERS
 
 
 @dataclass(frozen=True)
@@ -66,6 +81,17 @@ class Comparison:
 
     item: Item
     metrics: Metrics  # of the notebook that rebuilds it
+    draws: Metrics  # of the same over draws of the tables; empty where there are none
+
+    @property
+    def over_draws(self) -> bool:
+        """Whether draws of the tables judge it."""
+        return bool(self.draws.model_fields_set)
+
+    @property
+    def judged(self) -> Metrics:
+        """The metrics whose numbers are compared."""
+        return self.draws if self.over_draws else self.metrics
 
     @property
     def pictures(self) -> dict[str, str]:
@@ -78,28 +104,32 @@ class Comparison:
         """Its numbers by label of the row and column, in those rows that the run has."""
         if not self.metrics.model_fields_set:  # the notebook is not in the run
             return {}
-        rows = {}
-        for name, row in self.item.rows.items():
-            case = _last(name).rpartition("_")[0]
-            label = row.label_for(self.metrics.n_train.get(case, row.n_train))
-            rows[label] = self._row(name, row, row.optional and case not in self.metrics.n_train)
+        sizes = self.judged.n | self.judged.n_train
+        rows = {row.label_for(sizes): self._row(name, row, sizes)
+                for name, row in self.item.rows.items()}  # fmt: skip
         return {label: checks for label, checks in rows.items() if checks}
 
-    def _row(self, name: str, row: Row, may_lack: bool) -> dict[str, Check]:
+    def _row(self, name: str, row: Row, sizes: Collection[str]) -> dict[str, Check]:
         """The numbers of a row by column; ValueError where one is missing that must be there."""
-        tolerances = row.tolerances(self.metrics.published_tables)
-        checks, columns, unit = {}, self.item.columns, self.item.unit
-        for column, printed, tolerance in zip(columns, row.printed, tolerances, strict=True):
+        metrics, unit = self.judged, self.item.unit
+        may_lack = row.case not in {None, TRAINING_CASE, *sizes}
+        may_lack |= self.over_draws and row.scatter is None
+        same, scatters = row.scatter_on(metrics.published_tables)
+        checks = {}
+        for column, printed, scatter in zip(self.item.columns, row.printed, scatters, strict=True):
             path = self.item.ours.format(row=name, column=column)
             try:
-                mean, std = self.metrics.number(path)
+                number = metrics.number(path)
             except (KeyError, TypeError) as error:
-                if may_lack and error.args == (_last(name),):
+                if may_lack and error.args[0] in name.split("."):
                     return {}
-                raise ValueError(f"{self.item.notebook}.json has no number at {path}") from None
-            deviation = None if std is None else std / unit
-            comparable = bool(self.metrics.paper_size)
-            checks[column] = Check(printed, mean / unit, deviation, tolerance, comparable)
+                notebook = DRAWS if self.over_draws else self.item.notebook
+                raise ValueError(f"{notebook}.json has no number at {path}") from None
+            deviation = None if number.std is None else number.std / unit
+            # Seeds of training on one draw of the tables are one result, unless it is the paper's.
+            n = number.n if same or self.over_draws or not row.tables else 1
+            comparable = bool(metrics.paper_size)
+            checks[column] = Check(printed, number.mean / unit, deviation, scatter, n, comparable)
         return checks
 
     @property
@@ -109,15 +139,17 @@ class Comparison:
 
     @property
     def claims(self) -> list[Claim]:
-        """The claims about it."""
-        return [claim for claim in self.metrics.claims if claim.about == self.item.place]
+        """The claims about it: those judged by draws, if there are any."""
+        drawn, own = ([claim for claim in metrics.claims if claim.about == self.item.place]
+                      for metrics in (self.draws, self.metrics))  # fmt: skip
+        return drawn or own
 
     @property
     def claim_verdicts(self) -> dict[bool | None, str]:
         """The verdict on a claim, by whether our numbers bear it out."""
-        if not self.metrics.paper_size:
+        if not self.judged.paper_size:
             return dict.fromkeys((True, False, None), NOT_COMPARABLE)
-        return {True: REPRODUCED, False: FAILED, None: FAILED}
+        return {True: REPRODUCED, False: DIFFERS, None: OPEN}
 
     @property
     def verdicts(self) -> list[str]:
@@ -127,23 +159,32 @@ class Comparison:
         return [verdict for verdict in verdicts if verdict != NOT_JUDGED]
 
     @property
+    def _counts(self) -> tuple[int, int, int]:
+        """How many of the comparisons are reproduced, open and different."""
+        met, left, off = map(self.verdicts.count, (REPRODUCED, OPEN, DIFFERS))
+        return met, left, off
+
+    @property
     def verdict(self) -> str:
-        """Reproduced when everything that could be compared is."""
-        return next((v for v in (FAILED, REPRODUCED) if v in self.verdicts), NOT_COMPARABLE)
+        """The verdict on the whole; reproduced where nothing differs and more is met than open."""
+        met, left, off = self._counts
+        if off:
+            return PARTLY if met else DIFFERS
+        return (REPRODUCED if met > left else OPEN) if met + left else NOT_COMPARABLE
 
     @property
     def count(self) -> str:
-        """How many of the comparisons are reproduced; empty when there are none."""
-        reproduced, failed = map(self.verdicts.count, (REPRODUCED, FAILED))
-        return f"{reproduced} of {reproduced + failed}" if reproduced + failed else ""
-
-
-def _last(path: str) -> str:
-    """The last name of a path of names."""
-    return path.rpartition(".")[2]
+        """How many of the comparisons are reproduced and open; empty when there are none."""
+        met, left, off = self._counts
+        words = [f"{met} of {met + left + off}"] if met + left + off else []
+        return ", ".join(words + [f"{left} open"] * bool(left))
 
 
 def compare(run: Mapping[str, Metrics]) -> list[Comparison]:
     """Every figure and table of the paper beside the metrics of a run, by notebook."""
-    items = load_published().values()
-    return [Comparison(item, run.get(item.notebook, Metrics())) for item in items]
+    none = Metrics()
+    return [
+        Comparison(item, run.get(item.notebook, none),
+                   run.get(DRAWS, none) if item.notebook == SURROGATE else none)
+        for item in load_published().values()
+    ]  # fmt: skip

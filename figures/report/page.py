@@ -11,12 +11,14 @@ import jinja2
 import typer
 from typer import Argument
 
+from figures.claims import decimals
 from figures.pipeline.paths import ROOT, is_complete
 from figures.pipeline.profiles import Profile, load_profile
-from figures.report.comparison import Metrics, compare
+from figures.report.comparison import SIGNS, Metrics, compare
 
 TEMPLATE = Path(__file__).with_name("page.html")
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
+MANY_DIGITS = 30  # from which on a number has digits enough
 LABELS = {
     "vf": "v_f", "E_f_GPa": "E_f", "b_m_MPa": "b_m", "c_m": "c_m", "b_eff_MPa": "b_eff",
     "c_eff": "c_eff", "E_eff_GPa": "E_eff", "nu_eff": "ν_eff", "p_sigma": "p_σ",
@@ -37,7 +39,7 @@ def render(profile: Profile, out_dir: Path) -> str:
     environment.filters |= {"digits": with_digits_of, "brief": brief, "label": label}
     environment.filters["inlined"] = partial(inlined, out_dir)
     page = environment.from_string(TEMPLATE.read_text())
-    return page.render(name=out_dir.name, run=run, entries=entries)
+    return page.render(name=out_dir.name, run=run, entries=entries, signs=SIGNS)
 
 
 def read_run(profile: Profile, out_dir: Path) -> dict[str, Metrics]:
@@ -64,11 +66,10 @@ def label(name: str) -> str:
     return LABELS.get(name, name)
 
 
-def with_digits_of(value: float, published: float, more: int = 0) -> str:
-    """A number with the decimals of the published one, small ones with `more`, and a real minus."""
-    size = abs(published)
-    decimals = 0 if size >= 30 else 1 if size >= 5 else 2 + more
-    return f"{value:.{decimals}f}".replace("-", "−")
+def with_digits_of(value: float, printed: str, more: int = 0) -> str:
+    """A number with the decimals of a printed one, small ones with `more`, and a real minus."""
+    few = more if abs(float(printed)) < MANY_DIGITS else 0
+    return f"{value:.{decimals(printed) + few}f}".replace("-", "−")
 
 
 def brief(values: Any) -> str:

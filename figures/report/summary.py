@@ -12,8 +12,8 @@ import typer
 from figures.beyond.tables import COMPARED, HEADINGS, labelled, written
 from figures.claims import Item, load_published
 from figures.pipeline.paths import ROOT
-from figures.pipeline.profiles import BEYOND
-from figures.report.comparison import FAILED, REPRODUCED, Check, Comparison, Metrics, compare
+from figures.pipeline.profiles import BEYOND, DRAWS
+from figures.report.comparison import SIGNS, Check, Comparison, Metrics, compare
 from figures.report.page import label, with_digits_of
 from figures.scores import Interval, Scores
 
@@ -37,7 +37,8 @@ def heading(item: Item) -> str:
 
 def files_of(entry: Comparison) -> list[str]:
     """What a figure or table is written to, in the folder of a run."""
-    return list(entry.pictures) or [f"{entry.item.notebook}.json"]
+    numbers = DRAWS if entry.over_draws else entry.item.notebook
+    return [f"{numbers}.json"] * bool(entry.item.rows) + list(entry.pictures)
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -53,7 +54,8 @@ def map_table(entries: Sequence[Comparison]) -> str:
     rows = []
     for entry in entries:
         item, files = entry.item, ", ".join(f"`{name}`" for name in files_of(entry))
-        verdict = ", ".join(filter(None, [entry.verdict, entry.count]))
+        mark = f"{SIGNS.get(entry.verdict, '')} {entry.verdict}".strip()
+        verdict = ", ".join(filter(None, [mark, entry.count]))
         rows.append([item.place, item.notebook[:2], heading(item), files, verdict])
     return markdown(header, rows)
 
@@ -68,14 +70,23 @@ def runtime_table(run: Run) -> str:
 
 def score_table(runs: Mapping[str, Sequence[Comparison]]) -> str:
     """Table 3 of the paper against ours, a column for each run."""
-    ours, *others = (e.rows for run in runs.values() for e in run if e.item.place == "Table 3")
+    entries = {name: e for name, run in runs.items() for e in run if e.item.place == "Table 3"}
+    judged, *others = (entry.rows for entry in entries.values())
     rows = [
-        [row, label(column), with_digits_of(check.published, check.published), _cell(check)]
+        [row, label(column), check.published.replace("-", "−"), _cell(check)]
         + [_cell(other.get(row, {}).get(column)) for other in others]
-        for row, checks in ours.items()
+        for row, checks in judged.items()
         for column, check in checks.items()
     ]
-    return markdown(["", "score", "paper", *(RUNS[name] for name in runs)], rows)
+    return markdown(["", "score", "paper", *map(_column, entries, entries.values())], rows)
+
+
+def _column(name: str, entry: Comparison) -> str:
+    """The heading of a run: what its tables are, and over what the numbers scatter."""
+    if entry.over_draws:
+        n = max(check.n for check in entry.checks)
+        return f"ours, over {n} draws of the tables (± over draws)"
+    return f"{RUNS[name]} (± over {entry.metrics.repeats} seeds)"
 
 
 def _cell(check: Check | None) -> str:
@@ -83,8 +94,7 @@ def _cell(check: Check | None) -> str:
         return "–"
     numbers = [check.ours] if check.deviation is None else [check.ours, check.deviation]
     text = " ± ".join(with_digits_of(number, check.published, 1) for number in numbers)
-    mark = {REPRODUCED: " ✓", FAILED: " ✗"}
-    return text + mark.get(check.verdict, "")
+    return f"{text} {SIGNS.get(check.verdict, '')}".strip()
 
 
 class Methods(Metrics):
@@ -102,7 +112,7 @@ def methods_table(runs: Mapping[str, Methods]) -> str:
     """Every method on the first training set of each run."""
     groups = {words: run.labelled(next(iter(run.rows))) for words, run in runs.items()}
     printed = load_published()["Table 3"].rows["published.outd_anchored"].printed
-    numbers = [f"{number:g}".replace("-", "−") for number in printed]
+    numbers = [number.replace("-", "−") for number in printed]
     empty = [""] * (len(groups) - 1) * len(COMPARED)
     return _grouped(groups, COMPARED, ["the paper prints", *numbers, *empty])
 

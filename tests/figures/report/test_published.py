@@ -11,7 +11,7 @@ import pytest
 from figures.claims import load_published
 from figures.materials.problem import NOISE_COV
 from figures.pipeline.paths import ROOT
-from figures.report.comparison import FAILED, NOT_COMPARABLE, REPRODUCED, Metrics, compare
+from figures.report.comparison import DIFFERS, OPEN, PARTLY, REPRODUCED, Metrics, compare
 from figures.report.summary import README, RUNS, blocks, files_of, filled, heading
 from tests.figures.report.committed import committed_run
 
@@ -43,7 +43,7 @@ def test_the_paper_has_fourteen_figures_and_four_tables():
     )
 
 
-def test_every_tolerance_is_argued_for():
+def test_every_scatter_is_argued_for():
     assert tuple(place for place, item in PUBLISHED.items() if item.rows) == NUMERIC
     lines = (ROOT / "figures" / "published.yaml").read_text().splitlines()
     numbers = [i for i, line in enumerate(lines) if line.startswith("  ours:")]
@@ -51,13 +51,13 @@ def test_every_tolerance_is_argued_for():
     assert all(lines[i - 1].startswith("  #") for i in numbers)
 
 
-def test_every_printed_number_has_a_tolerance_but_those_beside_adam_proper():
+def test_every_printed_number_has_a_scatter_but_those_beside_adam_proper():
     for place, item in PUBLISHED.items():
         for name, row in item.rows.items():
             assert len(row.printed) == len(item.columns), place
-            assert (row.tolerance is None) == name.startswith("proper."), place
-            for tolerances in filter(None, (row.tolerance, row.same_tables)):
-                assert len(tolerances) == len(item.columns), place
+            assert (row.scatter is None) == name.startswith("proper."), place
+            for scatters in filter(None, (row.scatter, row.same_tables)):
+                assert len(scatters) == len(item.columns), place
 
 
 @pytest.mark.parametrize("place", PUBLISHED)
@@ -68,8 +68,12 @@ def test_the_full_run_has_every_figure_and_table(ours, place):
 
 
 @pytest.mark.parametrize("place", PUBLISHED)
-def test_what_is_not_reproduced_has_its_reason_and_nothing_else_has(ours, place):
-    assert bool(PUBLISHED[place].reason) == (ours[place].verdict == FAILED), ours[place].verdict
+def test_what_differs_has_its_reason_and_what_is_met_has_none(ours, on_published_tables, place):
+    entries = ours[place], on_published_tables[place]
+    if {DIFFERS, PARTLY} & {entry.verdict for entry in entries}:
+        assert PUBLISHED[place].reason
+    elif not any(OPEN in entry.verdicts for entry in entries):
+        assert not PUBLISHED[place].reason
 
 
 def reason_of(place):
@@ -113,23 +117,18 @@ def test_reasons_of_the_example_quote_the_committed_means():
 def test_published_scatter_is_that_of_the_published_replicates():
     theirs = load_run("full-authors")["03_materials_data"]["noise_percent"]["replicates"].values()
     for row in PUBLISHED["Fig. 10"].rows.values():
-        assert row.printed == [float(f"{cell['mean']:.3g}") for cell in theirs]
+        assert row.printed == [f"{cell['mean']:.3g}" for cell in theirs]
     assumed = 100 * np.array(NOISE_COV)
     assert "{:g}, {:g}, {:g}, {:g} and {:g} %".format(*assumed) in reason_of("Fig. 10")
     ratios = [cell["mean"] for cell in theirs] / assumed
     assert f"{min(ratios):.2f} to {max(ratios):.2f} of what is assumed" in reason_of("Fig. 10")
 
 
-def test_tolerances_of_the_scatter_follow_from_the_errors_of_the_published_one():
-    """None exceeds two fifths of the number: it would say nothing."""
+def test_scatter_of_the_scatter_is_the_error_of_the_published_one():
     theirs = load_run("full-authors")["03_materials_data"]["noise_percent"]["replicates"].values()
-    for row, ratio in zip(PUBLISHED["Fig. 10"].rows.values(), (1.0, 0.5), strict=True):
-        for cell, given, digit in zip(theirs, row.tolerance, (5, 5, 0.5, 0.5, 50), strict=True):
-            tolerance = 2 * np.sqrt(1 + ratio) * cell["std"] + digit / 1000
-            if tolerance > 0.4 * cell["mean"]:
-                assert given == NOT_COMPARABLE
-            else:
-                assert given == pytest.approx(tolerance, rel=0.05)
+    errors = np.array([cell["std"] for cell in theirs])
+    for row, part in zip(PUBLISHED["Fig. 10"].rows.values(), (1.0, np.sqrt(3 / 4)), strict=True):
+        assert row.scatter == pytest.approx(part * errors, rel=0.02)
 
 
 def test_the_full_run_is_at_the_size_of_the_paper():
@@ -148,38 +147,21 @@ def test_all_metrics_come_from_one_seed_and_are_stamped():
             assert {"commit", "config_sha256", "inputs_sha256"} <= set(metrics["provenance"])
 
 
-# The anchored ELPPD is missed, at 1.7 standard deviations of the seeds: see the next test.
-@pytest.mark.parametrize(
-    ("method", "score"),
-    [(m, s) for m in ("anchored", "vanilla") for s in ("rmse", "miscalibration")]
-    + [("vanilla", "elppd")],
-)
+@pytest.mark.parametrize("method", ["anchored", "vanilla"])
+@pytest.mark.parametrize("score", ["rmse", "miscalibration"])
 def test_out_of_distribution_rows_are_met_on_the_published_tables(
     on_published_tables, method, score
 ):
     check = on_published_tables["Table 3"].rows[f"OutD (N = 50), {method}"][score]
     assert check.deviation is not None
-    assert abs(check.ours - check.published) <= check.tolerance
     assert check.verdict == REPRODUCED
-
-
-def test_a_miss_on_the_published_tables_is_reported(on_published_tables):
-    table = on_published_tables["Table 3"]
-    missed = [
-        (label, column)
-        for label, checks in table.rows.items()
-        for column, check in checks.items()
-        if check.verdict == FAILED
-    ]
-    assert missed == [("OutD (N = 50), anchored", "elppd")]
-    assert table.verdict == FAILED
 
 
 def test_mutual_information_of_the_published_table_has_the_printed_digits(on_published_tables):
     checks = on_published_tables["Table 2"].checks
     assert len(checks) == 20
     for check in checks:
-        assert check.ours == pytest.approx(check.published, abs=0.006)
+        assert check.ours == pytest.approx(float(check.published), abs=0.006)
 
 
 def test_the_slopes_of_the_prior_mean_are_the_published_ones():
@@ -198,15 +180,6 @@ def test_improvements_are_those_of_the_rows():
             )
             expected = [1 - a / v for a, v in zip(anchored, vanilla, strict=True)]
             assert gain["values"] == pytest.approx(expected)
-
-
-def test_verdict_in_the_metrics_follows_from_the_values():
-    for run in RUNS:
-        for entry in compare(typed_run(run)):
-            for check in entry.checks:
-                if check.verdict in (REPRODUCED, FAILED):
-                    near = abs(check.ours - check.published) <= check.tolerance
-                    assert (check.verdict == REPRODUCED) == near
 
 
 def test_every_figure_and_table_of_the_map_has_its_cell_and_file(ours):
