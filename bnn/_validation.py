@@ -1,6 +1,7 @@
 """Checks of hyper-parameters and arrays, each with an exact message."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,20 +28,44 @@ def check_integer(name: str, value: object, smallest: int) -> None:
 def check_positive(**values: float) -> None:
     """Raise ValueError unless each of the named values is positive and finite."""
     for name, value in values.items():
-        if not 0.0 < value < np.inf:
+        if not (isinstance(value, Real) and 0.0 < value < np.inf):
             raise ValueError(f"{name} = {value!r}: must be > 0")
 
 
 def check_fraction(**values: float) -> None:
     """Raise ValueError unless each of the named values is in [0, 1)."""
     for name, value in values.items():
-        if not 0.0 <= value < 1.0:
+        if not (isinstance(value, Real) and 0.0 <= value < 1.0):
             raise ValueError(f"{name} = {value!r}: must be in [0, 1)")
+
+
+def check_unmasked(**arrays: object) -> None:
+    """Raise ValueError if one of the named arrays has masked entries, which NumPy would fill in."""
+    for name, values in arrays.items():
+        if isinstance(values, np.ma.MaskedArray) and np.any(values.mask):
+            raise ValueError(f"{name} has masked entries: leave them out")
+
+
+def as_array(name: str, values: ArrayLike) -> Array:
+    """Return values as float64; ValueError unless they are numbers of which none is masked."""
+    check_unmasked(**{name: values})
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} = {values!r:.60}: must be numbers") from None
+
+
+def check_widths(name: str, widths: object) -> None:
+    """Raise ValueError unless widths of layers are a sequence of integers >= 1."""
+    if isinstance(widths, str) or not isinstance(widths, Sequence | np.ndarray):
+        raise ValueError(f"{name} = {widths!r}: must be a sequence of integers >= 1")
+    for i, width in enumerate(widths):
+        check_integer(f"{name}[{i}]", width, 1)
 
 
 def as_columns(name: str, values: ArrayLike, n: int) -> Array:
     """Return values of n points, (n,) or (n, n_out), as (n, n_out) float64."""
-    array = np.asarray(values, dtype=float)
+    array = as_array(name, values)
     if array.ndim not in (1, 2) or len(array) != n:
         raise ValueError(f"{name} has shape {array.shape}: must be ({n},) or ({n}, n_out)")
     return array.reshape(n, -1)
@@ -48,7 +73,7 @@ def as_columns(name: str, values: ArrayLike, n: int) -> Array:
 
 def as_finite(name: str, values: ArrayLike) -> Array:
     """Return values as float64; ValueError names the first place that is not finite."""
-    array = np.asarray(values, dtype=float)
+    array = as_array(name, values)
     wrong = np.argwhere(~np.isfinite(array))
     if len(wrong):
         place = ", ".join(map(str, wrong[0]))
@@ -58,7 +83,7 @@ def as_finite(name: str, values: ArrayLike) -> Array:
 
 def as_points(name: str, X: ArrayLike) -> Array:
     """Return points as float64, if they are (n, n_in)."""
-    array = np.asarray(X, dtype=float)
+    array = as_array(name, X)
     if array.ndim != 2:
         raise ValueError(f"{name} has shape {array.shape}: must be (n, n_in)")
     return array

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bnn._validation import Array, Floats, as_columns
+from bnn._validation import Array, Floats, as_array, as_columns
 
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
 Noise = float | Sequence[float] | Floats  # standard deviations, or a covariance matrix
@@ -13,7 +13,7 @@ Noise = float | Sequence[float] | Floats  # standard deviations, or a covariance
 
 def noise_covariance(noise: ArrayLike, n_outputs: int) -> Array:
     """Return Σ_noise, (n_out, n_out), of standard deviations (one or n_out) or itself."""
-    values = np.array(noise, dtype=float)  # a copy: the matrix of a user may change
+    values = as_array("noise", noise).copy()  # the matrix of a user may change
     if values.ndim < 2:
         if values.ndim == 1 and values.shape != (n_outputs,):
             raise ValueError(f"noise has {values.size} entries: must be one, or {n_outputs}")

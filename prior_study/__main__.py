@@ -41,15 +41,14 @@ def parser() -> argparse.ArgumentParser:
 
 
 def report(study: Study) -> str:
-    """Table 1 of the paper, and how each source of functions differs from each prior."""
+    """Table 1 of the paper, and the distances of each source of functions from each prior."""
     results = {f"prior {name}": result for name, result in study.results.items()}
     variances = {
         name: pd.Series(1e3 * each.statistics.variance, each.statistics.groups)
         for name, each in results.items()
     }
     tables = {"1000 x variance": (variances, "{:8.2f}")}
-    titles = {"wasserstein": "Wasserstein", "width": "error of widths", "steepness": "slope / size"}
-    for column, title in titles.items():
+    for title, column in (("Wasserstein", "wasserstein"), ("error of widths", "width")):
         tables[title] = {name: each.comparison[column] for name, each in results.items()}, "{:8.3f}"
     return "\n".join(
         pd.DataFrame(rows).T.map(spec.format).rename_axis(columns=title).to_string()

@@ -75,8 +75,8 @@ def anchor(
 
     Source: Algorithm 2 of the paper.
     """
-    check_anchoring(regulariser, anchors, optimiser, len(pretrained.weights))
     X, y = checked_data(pretrained, X, y)
+    check_anchoring(regulariser, anchors, optimiser, len(pretrained.weights))
     seeds, weight_prior = seed_sequence(random_state), pretrained.weight_prior(regulariser)
     n = min(n_members or len(pretrained.weights), len(pretrained.weights))
     if not isinstance(anchors, str):

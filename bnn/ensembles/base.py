@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnn._seeding import RandomState
-from bnn._validation import Array, check_device, check_integer, check_option
+from bnn._validation import Array, check_device, check_integer, check_option, check_unmasked
 from bnn.ensembles.networks import Members
 from bnn.function_priors.regressor import PredictiveRegressor
 from bnn.networks.architecture import INITIALISATIONS
@@ -99,6 +99,7 @@ class EnsembleRegressor(PredictiveRegressor):
     def _check_data(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
         """Validate hyper-parameters and data; return X (N, n_in) and y (N, n_out)."""
         self._check_parameters()
+        check_unmasked(X=X, y=y)
         inputs: Array
         outputs: Array
         inputs, outputs = validate_data(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bnn._seeding import Purpose, RandomState, member_generators, member_seeds, seed_sequence, spawn
-from bnn._validation import Array, Floats, as_columns, as_points, check_integer
+from bnn._validation import Array, Floats, as_columns, as_points, check_integer, check_widths
 from bnn.ensembles.networks import Networks, finite_members
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
@@ -140,6 +140,7 @@ def pretrain(
     Source: Algorithm 3 of the paper.
     """
     check_pretraining(prior, prior_points, n_pretrained, perturbation)
+    check_widths("hidden", hidden)
     if isinstance(prior, NotStored):
         raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
     prior = GaussianProcessPrior(n_outputs=n_outputs or 1) if prior is None else prior
@@ -180,6 +181,8 @@ def pretrain(
 
 def checked_data(pretrained: Pretrained, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """Return data for pre-trained networks, X (N, n_in) and y (N, n_out), which fit their shape."""
+    if not isinstance(pretrained, Pretrained):
+        raise ValueError(f"pretrained = {pretrained!r:.60}: must be from bnn.pretrain")
     X = as_points("X", X)
     y = as_columns("y", y, len(X))
     _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bnn._seeding import RandomState, seed_sequence
-from bnn._validation import Array, as_columns, as_points, check_integer
+from bnn._validation import Array, as_columns, as_points, check_integer, check_widths
 from bnn.ensembles.base import EnsembleRegressor
 from bnn.ensembles.fitting import Task, random_starts, train_to_data
 from bnn.ensembles.networks import Members
@@ -64,6 +64,7 @@ def train_vanilla(
     X = as_points("X", X)
     y = as_columns("y", y, len(X))
     check_integer("n_members", n_members, 2)
+    check_widths("hidden", hidden)
     architecture = Architecture((X.shape[1], *hidden, y.shape[1]), activation)
     seeds = seed_sequence(random_state)
     scaler = scaler_of("input_bounds", input_bounds, X, X.shape[1])

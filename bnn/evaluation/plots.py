@@ -35,9 +35,14 @@ def plot_1d(
 
     Returns:
         The axes.
+
+    Raises:
+        ValueError: If X is not of one input, or not of the points of the samples.
     """
     axes = axes or plt.subplots(figsize=(4.5, 3.2), layout="constrained")[1]
     x, values = np.ravel(X), np.asarray(samples)[:, :, output]
+    if len(x) != values.shape[1]:
+        raise ValueError(f"X has shape {np.shape(X)}: must be ({values.shape[1]}, 1)")
     mean, std = values.mean(axis=0), values.std(axis=0, ddof=1)
     low, high = mean - 2 * std, mean + 2 * std
     axes.fill_between(x, low, high, color="C0", alpha=0.25, lw=0, label="mean ± 2 std")

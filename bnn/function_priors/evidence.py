@@ -14,7 +14,7 @@ from scipy.stats import ortho_group
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array, as_columns, as_points, check_option
+from bnn._validation import Array, as_columns, as_finite, as_points, check_option
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.kernels import RBF, Linear
 from bnn.function_priors.means import LinearMean
@@ -77,8 +77,10 @@ def fit_prior(
     as in Genz & Monahan (1998), SIAM Journal on Numerical Analysis 36.
     """
     check_option("estimate", estimate, ("average", "maximum"))
-    X = as_points("X", X)
-    y = as_columns("y", y, len(X))
+    X = as_points("X", as_finite("X", X))
+    if len(X) < 2:
+        raise ValueError(f"X has {len(X)} rows: must be at least 2")
+    y = as_columns("y", as_finite("y", y), len(X))
     _check_spread(X, y)
     chosen = list(range(X.shape[1]) if mean_features is None else mean_features)
     if any(not 0 <= i < X.shape[1] for i in chosen):

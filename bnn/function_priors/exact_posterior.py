@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnn._seeding import RandomState, generator
-from bnn._validation import Array, as_columns, as_points
+from bnn._validation import Array, as_columns, as_points, check_unmasked
 from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior
@@ -61,6 +61,7 @@ class ExactPosterior(PredictiveRegressor):
         Raises:
             ValueError: If data or noise do not fit the prior, or the prior's mean is random.
         """
+        check_unmasked(X=X, y=y)
         points, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=float)
         self.y_ndim_, values = np.ndim(y), as_columns("y", y, len(points))
         n_outputs = values.shape[1]

@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array
+from bnn._validation import Array, as_array
 from bnn.storage import register, storable
 
 
 def _check_positive(name: str, value: ArrayLike, number: bool = False) -> None:
-    values = np.asarray(value, dtype=float)
+    values = as_array(name, value)
     positive = values.size and np.all(np.isfinite(values) & (values > 0))
     if values.ndim > (0 if number else 1) or not positive:
         raise ValueError(f"{name} = {value!s}: must be {'one number ' if number else ''}> 0")

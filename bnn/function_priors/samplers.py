@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
-from scipy.stats import qmc, truncnorm
+from scipy.stats import qmc, rv_continuous, rv_discrete, truncnorm
 
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import Array, as_columns, check_option
@@ -80,6 +80,16 @@ class SamplerPrior:
 
     function: Callable[..., ArrayLike]
     parameters: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError where the function or a parameter cannot be what it must."""
+        if not callable(self.function):
+            raise ValueError(f"function = {self.function!r}: must be callable")
+        if not isinstance(self.parameters, Mapping | None):
+            raise ValueError(f"parameters = {self.parameters!r:.60}: must be a mapping or None")
+        for name, value in (self.parameters or {}).items():
+            if isinstance(value, rv_continuous | rv_discrete):
+                raise ValueError(f"parameters[{name!r}] = {value.name}: must be given its numbers")
 
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
         """Draw realisations.

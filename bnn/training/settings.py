@@ -65,4 +65,6 @@ class TrainingSettings:
                 check_integer(name, getattr(self, name), 1)
         check_positive(learning_rate=self.learning_rate, epsilon=self.epsilon)
         check_fraction(beta1=self.beta1, beta2=self.beta2)
+        if not isinstance(self.convergence, Convergence | None):
+            raise ValueError(f"convergence = {self.convergence!r}: must be a Convergence or None")
         check_option("bias_correction", self.bias_correction, (True, False, "first"))

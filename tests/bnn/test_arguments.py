@@ -1,0 +1,52 @@
+"""Wrong arguments are refused by name, before anything is trained."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bnn
+from bnn import metrics
+from bnn.evaluation.plots import plot_1d
+from bnn.function_priors.evidence import fit_prior
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-1.0, 1.0, (12, 3))
+Y = X[:, 0] + 0.1 * RNG.standard_normal(12)
+WITH_NAN = np.where(np.arange(12) == 2, np.nan, Y)
+MASKED = np.ma.masked_array(X, mask=np.eye(12, 3, dtype=bool))
+SMALL = {"n_members": 3, "n_pretrained": 4, "prior_points": 20, "pretrain_epochs": 2, "epochs": 2}
+
+
+def slope(X, a):
+    return a * X[:, 0]
+
+
+def fit(X=X, y=Y, **changed):
+    return bnn.AnchoredEnsemble(**SMALL | {"hidden": (4,), **changed}).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: fit(hidden=5), "hidden = 5: must be a sequence"),
+        (lambda: fit(hidden=(4, 2.5)), r"hidden\[1\] = 2.5: must be an integer"),
+        (lambda: bnn.VanillaEnsemble(hidden="44").fit(X, Y), "hidden = '44': must be a sequence"),
+        (lambda: fit(convergence=3), "convergence = 3: must be a Convergence"),
+        (lambda: fit(learning_rate="a"), "learning_rate = 'a': must be > 0"),
+        (lambda: fit(noise="a"), "noise = 'a': must be numbers"),
+        (lambda: fit(MASKED), "X has masked entries"),
+        (lambda: bnn.ExactPosterior(bnn.GaussianProcessPrior()).fit(MASKED, Y), "X has masked"),
+        (lambda: metrics.rmse(MASKED, X), "y has masked entries"),
+        (lambda: fit_prior(X, WITH_NAN, 0.1), r"y\[2\] = nan: must be finite"),
+        (lambda: fit_prior(X[:0], Y[:0], 0.1), "X has 0 rows: must be at least 2"),
+        (lambda: bnn.anchor(3, X, Y, noise=0.1), "pretrained = 3: must be from bnn.pretrain"),
+        (lambda: bnn.RBF(lengthscale="a"), "lengthscale = 'a': must be numbers"),
+        (lambda: bnn.SamplerPrior(3), "function = 3: must be callable"),
+        (lambda: bnn.SamplerPrior(slope, [1.0]), r"parameters = \[1.0\]: must be a mapping"),
+        (lambda: bnn.SamplerPrior(slope, {"a": stats.norm}), r"parameters\['a'\] = norm: must be"),
+        (lambda: plot_1d(X, np.zeros((4, 12, 1))), r"X has shape \(12, 3\): must be \(12, 1\)"),
+    ],
+)
+def test_a_wrong_argument_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
