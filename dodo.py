@@ -150,7 +150,8 @@ def task_report():
     apart = [OUT / f"{name}.json" for name in PROFILE.apart]
     results = {path.name: file_digest(path) for path in apart if paths.is_complete(path)}
     command = ["-m", "figures.report.page", GIVEN_PROFILE, str(OUT)]
-    files = [ROOT / "figures" / "report" / "page.html", ROOT / "figures" / "published.yaml"]
+    report = ROOT / "figures" / "report"
+    files = [report / "page.html", report / "findings.yaml", ROOT / "figures" / "published.yaml"]
     yield {
         "name": RUN,
         "doc": f"write figures/{RUN}/index.html",

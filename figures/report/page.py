@@ -15,6 +15,7 @@ from figures.claims import decimals
 from figures.pipeline.paths import ROOT, is_complete
 from figures.pipeline.profiles import Profile, load_profile
 from figures.report.comparison import SIGNS, Metrics, compare
+from figures.report.findings import filled, findings, load_findings
 
 TEMPLATE = Path(__file__).with_name("page.html")
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
@@ -37,9 +38,17 @@ def render(profile: Profile, out_dir: Path) -> str:
             raise ValueError(f"{place} is missing: {notebook} lists no picture")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters |= {"digits": with_digits_of, "brief": brief, "label": label}
-    environment.filters["inlined"] = partial(inlined, out_dir)
+    environment.filters |= {
+        "inlined": partial(inlined, out_dir),
+        "filled": partial(filled, run=run),
+    }
     page = environment.from_string(TEMPLATE.read_text())
-    return page.render(name=out_dir.name, run=run, entries=entries, signs=SIGNS)
+    published = any(metrics.published_tables for metrics in run.values())
+    found = findings({"published tables" if published else "our tables": run})
+    return page.render(
+        name=out_dir.name, run=run, entries=entries, signs=SIGNS, findings=found,
+        differences=load_findings().differences,
+    )  # fmt: skip
 
 
 def read_run(profile: Profile, out_dir: Path) -> dict[str, Metrics]:

@@ -14,6 +14,7 @@ from figures.claims import Item, load_published
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import BEYOND, DRAWS
 from figures.report.comparison import SIGNS, Check, Comparison, Metrics, compare
+from figures.report.findings import findings, load_findings
 from figures.report.page import label, with_digits_of
 from figures.scores import Interval, Scores
 
@@ -46,6 +47,21 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = ["|".join(["", *(f" {cell} " if cell else " " for cell in row), ""])
              for row in [header, *rows]]  # fmt: skip
     return "\n".join([lines[0], "|---" * len(header) + "|", *lines[1:]])
+
+
+def finding_list(runs: Mapping[str, Run]) -> str:
+    """Every finding with its numbers, and the commands that give it."""
+    lines = []
+    for each in findings({RUNS[name]: run for name, run in runs.items()}):
+        commands = ", ".join(f"`{command}`" for command in each.commands)
+        lines.append(f"- **{each.title}:** {each.text} ({commands}).")
+    return "\n".join(lines)
+
+
+def differences_table() -> str:
+    """Where the published code differs from the paper."""
+    rows = [[each.item, each.effect, each.ours] for each in load_findings().differences]
+    return markdown(["what the published code does", "effect", "here"], rows)
 
 
 def map_table(entries: Sequence[Comparison]) -> str:
@@ -143,6 +159,8 @@ def blocks(runs: Mapping[str, Run]) -> dict[Path, dict[str, str]]:
     methods = {RUNS["full-authors"]: theirs, RUNS["full"]: ours}
     return {
         README: {
+            "findings": finding_list(runs),
+            "differences": differences_table(),
             "scores": score_table(entries),
             "map": map_table(entries["full"]),
             "runtime": runtime_table(runs["full"]),
@@ -151,7 +169,7 @@ def blocks(runs: Mapping[str, Run]) -> dict[Path, dict[str, str]]:
     }
 
 
-def filled(text: str, current: Mapping[str, str]) -> str:
+def with_blocks(text: str, current: Mapping[str, str]) -> str:
     """A text with every block between its comments replaced by the current one."""
     for name, block in current.items():
         start, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
@@ -170,8 +188,8 @@ def main(write: bool = False) -> None:
     for path, current in blocks(runs).items():
         text = path.read_text()
         if write:
-            path.write_text(filled(text, current))
-        elif filled(text, current) != text:
+            path.write_text(with_blocks(text, current))
+        elif with_blocks(text, current) != text:
             remedy = "python -m figures.report.summary --write"
             sys.exit(f"error: {path.relative_to(ROOT)} is out of date: {remedy}")
 

@@ -75,6 +75,8 @@ def test_a_small_run_gets_no_verdicts(profile, out_dir):
     assert not re.search(r"<td[^>]*>[^<]*<span[^>]*>[✓~○✗]", page)
     assert "not comparable</span>" in page
     assert "This run is smaller than the paper" in page
+    assert "<h2>Findings" not in page
+    assert "Where the published code differs from the paper" in page
 
 
 @pytest.mark.parametrize("content", [None, b""], ids=["missing", "empty"])

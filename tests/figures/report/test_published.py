@@ -12,7 +12,8 @@ from figures.claims import load_published
 from figures.materials.problem import NOISE_COV
 from figures.pipeline.paths import ROOT
 from figures.report.comparison import DIFFERS, OPEN, PARTLY, REPRODUCED, Metrics, compare
-from figures.report.summary import README, RUNS, blocks, files_of, filled, heading
+from figures.report.findings import filled
+from figures.report.summary import README, RUNS, blocks, files_of, heading, with_blocks
 from tests.figures.report.committed import committed_run
 
 PUBLISHED = load_published()
@@ -80,38 +81,20 @@ def reason_of(place):
     return " ".join((PUBLISHED[place].reason + PUBLISHED[place].note).split())
 
 
-def means_of(run, place, start):
-    """Our means behind the claims about a figure that begin like this."""
-    claims = load_run(run)["02_example_1d"]["claims"]
-    found = [c["ours"] for c in claims if c["about"] == place and c["claim"].startswith(start)]
-    return [{name: cell["mean"] for name, cell in ours.items()} for ours in found]
+@pytest.mark.parametrize("name", RUNS)
+def test_notes_and_reasons_fill_from_the_metrics(name):
+    run = typed_run(name)
+    for entry in compare(run):
+        if entry.metrics.title:
+            text = filled(entry.item.note + entry.item.reason, run)
+            assert not re.search(r"[{}]|nan|±\s*\.", text), text
 
 
-def test_note_on_the_optimiser_quotes_the_committed_variances():
+def test_the_note_on_the_optimiser_has_the_committed_variances():
     table = load_run("full")["01_prior_study"]["table_1"]
-    ratios = {p: table["proper"][p]["all"]["value"] / row["all"]["value"]
-              for p, row in table["published"].items()}  # fmt: skip
-    quoted = {p: f"{100 * (1 - ratio):.0f} %" for p, ratio in ratios.items()}
-    assert f"{quoted['A']} over all weights for A, {quoted['B']} for B and D" in reason_of(
-        "Table 1"
-    )
-    assert quoted["B"] == quoted["D"]
-    assert f"{quoted['C']} for C" in reason_of("Table 1")
-
-
-def test_reasons_of_the_example_quote_the_committed_means():
-    *_, gap, right = means_of("full", "Fig. 6", "Vanilla predicts less uncertainty")
-    assert f"{gap['vanilla']:.2f} against {gap['anchored 1']:.2f}" in reason_of("Fig. 6")
-    assert f"{right['vanilla']:.3f} against {right['anchored 1']:.3f}" in reason_of("Fig. 6")
-    flexible, constrained = means_of(
-        "full", "Fig. 7", "The factorised prior (anchored to the first layer) forgets"
-    )
-    away = -flexible["anchored 0.1"], -constrained["anchored 1"]
-    assert f"{away[0]:.1f} (L = 0.1) and {away[1]:.1f} (L = 1) below" in reason_of("Fig. 7")
-    away = -flexible["published 0.1"], -constrained["published 1"]
-    assert f"({away[0]:.1f} and {away[1]:.1f})" in reason_of("Fig. 7")
-    exact = load_run("full")["02_example_1d"]["rows"]["exact 1"]["rmse"]["mean"]
-    assert f"(RMSE {exact:.3f})" in reason_of("Fig. 7")
+    proper, published = (table[kind]["A"]["all"]["value"] for kind in ("proper", "published"))
+    note = filled(PUBLISHED["Table 1"].note, typed_run("full"))
+    assert f"smaller over all weights: {100 * (1 - proper / published):.0f} % for A, " in note
 
 
 def test_published_scatter_is_that_of_the_published_replicates():
@@ -195,7 +178,7 @@ def test_readme_shows_the_committed_metrics():
     runs = {name: typed_run(name) for name in RUNS}
     for path, current in blocks(runs).items():
         text = path.read_text()
-        assert filled(text, current) == text, (
+        assert with_blocks(text, current) == text, (
             "git add figures, python -m figures.report.summary --write"
         )
 

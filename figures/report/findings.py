@@ -1,0 +1,70 @@
+"""What was found, from the metrics, and where the published code differs from the paper."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import yaml
+from pydantic import BaseModel, TypeAdapter
+
+from figures.report.comparison import Metrics
+
+
+class Finding(BaseModel, extra="forbid"):
+    """A finding with the commands that give it."""
+
+    title: str
+    text: str  # with its numbers; in findings.yaml the template of it
+    commands: list[str]
+
+
+class Difference(BaseModel, extra="forbid"):
+    """Something that the published code does otherwise than the paper says."""
+
+    item: str
+    effect: str
+    ours: str  # what is done here
+
+
+class Findings(BaseModel, extra="forbid"):
+    """The content of findings.yaml."""
+
+    findings: list[Finding]
+    differences: list[Difference]
+
+
+@cache
+def load_findings() -> Findings:
+    """Templates of the findings, and differences of the published code."""
+    content = yaml.safe_load(Path(__file__).with_name("findings.yaml").read_text())
+    return TypeAdapter(Findings).validate_python(content)
+
+
+def findings(runs: Mapping[str, Mapping[str, Metrics]]) -> list[Finding]:
+    """Findings that the runs, by words for their tables, have metrics for and bear out."""
+    found = []
+    for each in load_findings().findings:
+        texts = [filled(each.text, run, words=words) for words, run in runs.items()
+                 if all(metrics.paper_size is not False for metrics in run.values())]  # fmt: skip
+        if text := "; ".join(filter(None, texts)):
+            found.append(each.model_copy(update={"text": text}))
+    return found
+
+
+def filled(template: str, run: Mapping[str, Metrics], **context: str) -> str:
+    """A text with numbers of a run; a name that its metrics do not have counts as false."""
+    environment = jinja2.Environment(undefined=jinja2.ChainableUndefined)
+    environment.filters["written"] = written
+    content = {name: metrics.model_dump() for name, metrics in run.items()}
+    return " ".join(environment.from_string(template).render(run=content, **context).split())
+
+
+def written(number: Any, decimals: int) -> str:
+    """A number of a metrics file with its scatter, and a real minus."""
+    parts = [number]
+    if isinstance(number, Mapping):
+        parts = [number["mean"], number.get("half_width", number.get("std"))]
+    texts = [f"{part:.{decimals}f}" for part in parts if part is not None]
+    return " ± ".join(texts).replace("-", "−")

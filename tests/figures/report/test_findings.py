@@ -1,0 +1,65 @@
+"""Findings are filled from the metrics, and left out where these are missing or say otherwise."""
+
+import numpy as np
+import pytest
+
+from figures.pipeline.paths import ROOT
+from figures.pipeline.profiles import BEYOND, DRAWS
+from figures.report.comparison import Metrics
+from figures.report.findings import findings, load_findings, written
+from tests.figures.report.committed import committed_run
+
+TITLES = [each.title for each in load_findings().findings]
+INERT, BETTER = TITLES[:2]
+
+
+def texts(**changed):
+    """Findings of the committed run by title, with some of its notebooks changed."""
+    content = committed_run("full", ROOT) | changed
+    run = {name: Metrics.model_validate(each) for name, each in content.items() if each}
+    return {each.title: each.text for each in findings({"our tables": run})}
+
+
+@pytest.fixture
+def drawn():
+    gain = {"mean": 0.056, "std": 0.028, "values": [0.03, 0.056, 0.08]}
+    cell = {"all outputs": {"gain": gain, "positive": 3}}
+    return {"gains": {"rmse": cell, "elppd": cell}, "paper_size": True}
+
+
+def test_every_finding_that_has_its_metrics_is_borne_out_by_the_committed_ones():
+    missing = set() if DRAWS in committed_run("full", ROOT) else {BETTER}
+    assert set(TITLES) - set(texts()) == missing
+
+
+def test_numbers_are_those_of_the_metrics():
+    rows = committed_run("full", ROOT)[BEYOND]["rows"]["outd"]
+    seen, low_rank, none = (
+        np.mean(values)
+        for values in (rows["low_rank"]["gradient_in_span"]["values"],
+                       rows["low_rank"]["elppd"]["values"], rows["none"]["elppd"]["values"])
+    )  # fmt: skip
+    text = texts()[INERT]
+    assert f"sees {100 * seen:.1f} % of the squared gradient" in text
+    assert f"the ELPPD by {none - low_rank:.1f}".replace("-", "−") in text
+
+
+def test_what_the_draws_gain_is_said_once_they_are_there(drawn):
+    assert BETTER not in texts(**{DRAWS: None})
+    text = texts(**{DRAWS: drawn})[BETTER]
+    assert "over 3 independent draws of the tables it gains 0.056 ± 0.028 in RMSE" in text
+    drawn["gains"]["rmse"]["all outputs"]["gain"]["mean"] = -0.01
+    assert BETTER not in texts(**{DRAWS: drawn})
+
+
+def test_findings_need_their_metrics_and_the_size_of_the_paper(drawn):
+    assert INERT not in texts(**{BEYOND: None})
+    assert not texts(**{DRAWS: drawn | {"paper_size": False}})
+
+
+def test_numbers_have_their_scatter_and_a_real_minus():
+    assert written({"mean": -0.7, "half_width": 2.4}, 1) == "−0.7 ± 2.4"
+    assert written({"mean": 0.5, "std": 0.25, "values": []}, 2) == "0.50 ± 0.25"
+    assert written({"mean": 0.5, "std": None, "values": []}, 2) == "0.50"
+    with pytest.raises(TypeError):
+        written({"values": [1.0]}["values"], 2)
