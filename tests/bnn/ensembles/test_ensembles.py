@@ -278,7 +278,7 @@ BAD = [
     (VanillaEnsemble, {"learning_rate": -1.0}, X, Y, "learning_rate = -1.0: must be > 0"),
     (VanillaEnsemble, {"init": "zeros"}, X, Y, "init = 'zeros': must be one of glorot, he"),
     (VanillaEnsemble, {"activation": "swish"}, X, Y, "activation = 'swish'"),
-    (VanillaEnsemble, {"hidden": (0,)}, X, Y, "hidden"),
+    (VanillaEnsemble, {"hidden": (0,)}, X, Y, r"hidden\[0\] = 0: must be"),
     (VanillaEnsemble, {"resampling": "jackknife"}, X, Y, "resampling = 'jackknife'"),
     (VanillaEnsemble, {"noise": 0.0}, X, Y, "noise = 0.0: standard deviations must be > 0"),
     (VanillaEnsemble, {"noise": -0.1}, X, Y, "noise = -0.1"),
