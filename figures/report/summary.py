@@ -22,6 +22,7 @@ README = ROOT / "README.md"
 BNN_README = ROOT / "bnn" / "README.md"
 RUNS = {"full": "our tables", "full-authors": "published tables"}  # folder → computed from
 PROPER = ", Adam proper"  # in the label of a row: trained so, instead of as the paper's own run
+PROPER = ", Adam proper"  # ends the labels of the rows that are shown beside
 Run = Mapping[str, Metrics]  # by notebook
 
 
@@ -86,23 +87,19 @@ def runtime_table(run: Run) -> str:
 
 
 def score_table(runs: Mapping[str, Sequence[Comparison]]) -> str:
-    """Table 3 of the paper against ours, a column for each run and way of training."""
+    """Table 3 of the paper against ours, a column for each run, and for Adam proper on the last."""
     entries = {name: e for name, run in runs.items() for e in run if e.item.place == "Table 3"}
-    columns = {_column(name, entry): (entry.rows, "") for name, entry in entries.items()}
-    columns |= {
-        f"{RUNS[name]}{PROPER}": (entry.rows, PROPER)
-        for name, entry in entries.items()
-        if any(row.endswith(PROPER) for row in entry.rows)
-    }
-    judged = next(iter(columns.values()))[0]
+    judged, *_, last = entries.values()
+    columns = [*((_column(*each), each[1].rows, "") for each in entries.items()),
+               (f"{RUNS[[*entries][-1]]}, Adam proper", last.rows, PROPER)]  # fmt: skip
     rows = [
         [row, label(column), check.published.replace("-", "−")]
-        + [_cell(other.get(row + way, {}).get(column)) for other, way in columns.values()]
-        for row, checks in judged.items()
+        + [_cell(found.get(row + suffix, {}).get(column)) for _, found, suffix in columns]
+        for row, checks in judged.rows.items()
         if not row.endswith(PROPER)
         for column, check in checks.items()
     ]
-    return markdown(["", "score", "paper", *columns], rows)
+    return markdown(["", "score", "paper", *(words for words, *_ in columns)], rows)
 
 
 def _column(name: str, entry: Comparison) -> str:
