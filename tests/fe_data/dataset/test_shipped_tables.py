@@ -33,6 +33,18 @@ def test_every_row_is_of_its_design(name):
     assert np.isfinite(table.outputs).all()
 
 
+@pytest.mark.parametrize("name", ["test_uniform", "train_uniform", "train_beta"])
+def test_independent_draws_begin_with_the_tables_of_the_paper(name):
+    lines = (SHIPPED / f"{name}.csv").read_text().splitlines()
+    drawn = (SHIPPED / "draws" / f"{name}.csv").read_text().splitlines()
+    assert drawn[: len(lines)] == lines
+    design = named_design(name, count=24 * NAMED_DESIGNS[name].count)
+    table = load_table(SHIPPED / "draws" / f"{name}.csv")
+    assert table.inputs == pytest.approx(design.inputs, rel=1e-12)
+    assert table.seed.tolist() == [design.sample(i).seed for i in range(len(design))]
+    assert (table.status == "ok").all()
+
+
 @pytest.mark.skipif(not dolfinx.__version__.startswith("0.5"), reason="made with dolfinx 0.5")
 def test_a_shipped_row_is_simulated_again():
     design = named_design("train_uniform")
