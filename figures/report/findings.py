@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jinja2
 import yaml
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 
 from figures.report.comparison import Metrics
+
+TEMPLATES = Path(__file__).with_name("findings.yaml")
 
 
 class Finding(BaseModel, extra="forbid"):
@@ -20,26 +22,17 @@ class Finding(BaseModel, extra="forbid"):
     commands: list[str]
 
 
-class Difference(BaseModel, extra="forbid"):
-    """Something that the published code does otherwise than the paper says."""
-
-    item: str
-    effect: str
-    ours: str  # what is done here
-
-
 class Findings(BaseModel, extra="forbid"):
     """The content of findings.yaml."""
 
     findings: list[Finding]
-    differences: list[Difference]
+    differences: list[dict[Literal["item", "effect", "ours"], str]]  # of the published code
 
 
 @cache
 def load_findings() -> Findings:
     """Templates of the findings, and differences of the published code."""
-    content = yaml.safe_load(Path(__file__).with_name("findings.yaml").read_text())
-    return TypeAdapter(Findings).validate_python(content)
+    return Findings.model_validate(yaml.safe_load(TEMPLATES.read_text()))
 
 
 def findings(runs: Mapping[str, Mapping[str, Metrics]]) -> list[Finding]:

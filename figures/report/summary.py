@@ -62,7 +62,7 @@ def finding_list(runs: Mapping[str, Run]) -> str:
 
 def differences_table() -> str:
     """Where the published code differs from the paper."""
-    rows = [[each.item, each.effect, each.ours] for each in load_findings().differences]
+    rows = [[*each.values()] for each in load_findings().differences]
     return markdown(["what the published code does", "effect", "here"], rows)
 
 
