@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import get_args
 
+from doit.exceptions import TaskFailed
 from doit.tools import config_changed
 from joblib import cpu_count
 
@@ -33,6 +34,7 @@ try:
     else:
         paths.require_tables(DATA, TRAINING, TEST)
     RUN = paths.run_name(PROFILE.name, DATA if DATA != OWN_DATA else None)
+    HAS_DRAWS = DATA == OWN_DATA or paths.tables_of(paths.drawn(DATA), PROFILE.designs_of(DRAWS))
     actions.make_state()
 except (ValueError, FileNotFoundError) as error:
     sys.exit(f"make: {error}")
@@ -94,10 +96,10 @@ def task_notebook():
     """Execute the notebooks of the profile."""
     for name in PROFILE.notebooks:
         designs, folder, simulated = PROFILE.designs_of(name), DATA, "dataset"
+        if name == DRAWS and not HAS_DRAWS:
+            continue
         if name == DRAWS:
             folder, simulated = paths.drawn(DATA), "drawn_cells"
-            if DATA != OWN_DATA and not paths.tables_of(folder, designs):
-                continue
         parameters = {"profile": GIVEN_PROFILE, "seed": SEED}
         parameters |= {"data_dir": str(DATA), "out_dir": str(OUT)}
         command = ["-m", "figures.pipeline.run_notebook", name]
@@ -129,6 +131,9 @@ def task_notebook():
 
 def _apart(notebook):
     """A notebook that takes long, if the profile has it."""
+    if notebook == DRAWS and not HAS_DRAWS:
+        missing = f"no tables of independent draws in {paths.drawn(DATA)}"
+        return {"actions": [(TaskFailed, [missing])]}
     tasks = [f"notebook:{RUN}:{notebook}"] if notebook in PROFILE.notebooks else []
     return {"actions": None, "task_dep": tasks}
 

@@ -81,7 +81,7 @@ class Profile(settings.Section):
         if notebook in (DATA, BEYOND):
             return list(self.datasets)
         if notebook in (SURROGATE, DRAWS):
-            return [TEST, *(case.design for case in self.surrogate.cases.values())]
+            return [TEST, *dict.fromkeys(case.design for case in self.surrogate.cases.values())]
         return []
 
 

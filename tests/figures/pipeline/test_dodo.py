@@ -91,6 +91,19 @@ def test_the_comparison_runs_on_other_tables_by_any_path(dodo, tables):
         assert names.task_beyond()["task_dep"] == [f"notebook:{run}:05_beyond_the_paper"]
 
 
+def test_draws_are_simulated_once_each_or_read_where_a_folder_has_them(dodo, tables):
+    names = dodo(PROFILE="full")
+    (draws,) = [t for t in names.task_notebook() if t["name"].endswith("04_materials_draws")]
+    simulated = [f"drawn_cells:{task['name']}" for task in names.task_drawn_cells()]
+    assert sorted(simulated) == sorted(draws["task_dep"])
+    assert len(set(simulated)) == 3
+    shipped = dodo(PROFILE="full", DATA=ROOT / "fe_data" / "datasets")
+    (draws,) = [t for t in shipped.task_notebook() if t["name"].endswith("04_materials_draws")]
+    assert not draws["task_dep"]
+    without = dodo(PROFILE="full", DATA=tables).task_notebook()
+    assert not [t for t in without if t["name"].endswith("04_materials_draws")]
+
+
 def test_a_profile_may_lack_the_comparison(dodo, profile_file):
     assert dodo(PROFILE=profile_file).task_beyond()["task_dep"] == []
 
