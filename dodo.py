@@ -133,7 +133,7 @@ def _apart(notebook):
     """A notebook that takes long, if the profile has it."""
     if notebook == DRAWS and not HAS_DRAWS:
         missing = f"no tables of independent draws in {paths.drawn(DATA)}"
-        return {"actions": [(TaskFailed, [missing])]}
+        return {"actions": [lambda: TaskFailed(missing)]}
     tasks = [f"notebook:{RUN}:{notebook}"] if notebook in PROFILE.notebooks else []
     return {"actions": None, "task_dep": tasks}
 

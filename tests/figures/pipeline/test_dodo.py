@@ -100,8 +100,10 @@ def test_draws_are_simulated_once_each_or_read_where_a_folder_has_them(dodo, tab
     shipped = dodo(PROFILE="full", DATA=ROOT / "fe_data" / "datasets")
     (draws,) = [t for t in shipped.task_notebook() if t["name"].endswith("04_materials_draws")]
     assert not draws["task_dep"]
-    without = dodo(PROFILE="full", DATA=tables).task_notebook()
-    assert not [t for t in without if t["name"].endswith("04_materials_draws")]
+    without = dodo(PROFILE="full", DATA=tables)
+    assert not [t for t in without.task_notebook() if t["name"].endswith("04_materials_draws")]
+    (refuse,) = without.task_draws()["actions"]
+    assert f"no tables of independent draws in {tables}/draws" in refuse().get_msg()
 
 
 def test_a_profile_may_lack_the_comparison(dodo, profile_file):
