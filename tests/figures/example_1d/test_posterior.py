@@ -9,7 +9,7 @@ from figures.example_1d.ensembles import GRID, NOISE, exact_posterior, functiona
 pytestmark = pytest.mark.slow
 
 
-# Half of the members follow the rough prior less closely than asked for, and say so.
+# A few members follow the rough prior less closely than asked for, and say so.
 @pytest.mark.filterwarnings("ignore:.* of 40 members did not arrive")
 @pytest.mark.parametrize(("lengthscale", "epochs"), [(1.0, 300), (0.1, 1000)])
 def test_mean_and_deviation_on_the_whole_interval(lengthscale, epochs):
