@@ -85,6 +85,17 @@ class Profile(settings.Section):
         return []
 
 
+class UniqueKeys(yaml.SafeLoader):
+    """Reads YAML, and refuses a mapping that has a key twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """The mapping of a node."""
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        if twice := [key for i, key in enumerate(keys) if key in keys[:i]]:
+            raise ValueError(f"the key {twice[0]!r} stands twice in one mapping")
+        return super().construct_mapping(node, deep)
+
+
 def load_profile(profile: str | Path) -> Profile:
     """The profile in notebooks/profiles of a name, or in a YAML file; ProfileError says why not."""
     path = Path(profile)
@@ -101,7 +112,7 @@ def load_profile(profile: str | Path) -> Profile:
         raise ProfileError(f"unknown profile {str(profile)!r}: {known} exist, or give a .yaml file")
     text = path.read_bytes()
     try:
-        content = yaml.safe_load(text)
+        content = yaml.load(text, UniqueKeys)
     except Exception as error:  # PyYAML lets through what int, float, date and the stack raise
         detail = " ".join(str(error).split())[:300]
         raise ProfileError(f"{path} is not valid YAML: {detail}") from None

@@ -258,3 +258,11 @@ def test_only_tables_of_the_published_size_make_a_run_of_that_size():
     assert not settings.ran_at_paper_size(PAPER_COUNTS, 20)
     assert not settings.ran_at_paper_size(PAPER_COUNTS | {"ind100": 60}, 50)
     assert not load_profile("quick").surrogate.ran_at_paper_size({"outd": 50}, 50)
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path):
+    """YAML would take the last one without a word."""
+    path = tmp_path / "twice.yaml"
+    path.write_text("seed: 1\nsurrogate: {repeats: 2, epochs: 3, repeats: 5}\n")
+    with pytest.raises(ProfileError, match="not valid YAML: the key 'repeats' stands twice"):
+        load_profile(path)
