@@ -152,15 +152,16 @@ def section(found: Mapping[str, Mapping[str, Gain]], outside: Sequence[float]) -
     """The gains in words and as a table."""
     count = len(outside)
     words = "; ".join(
-        f"{label} {_signed(found[score][ALL].gain)}, better in {found[score][ALL].positive} draws"
+        f"{label} {_interval(gain.gain, score)}, better in {gain.positive} draws"
         for score, label in SCORES.items()
+        for gain in [found[score][ALL]]
     )
     share = f"{np.mean(outside):.0%} ({min(outside):.0%} to {max(outside):.0%})".replace("%", " %")
     rows = [
-        [f"{label}, {name}", _signed(each.gain), f"{each.positive} of {count}",
-         "" if each.printed is None else _number(each.printed),
+        [f"{label}, {name}", _interval(each.gain, score), f"{each.positive} of {count}",
+         "" if each.printed is None else _number(each.printed, score),
          "" if each.below_printed is None else f"{each.below_printed} of {count}",
-         f"{_number(each.slope / 10)} ± {_number(each.slope_half_width / 10)}"]
+         f"{_number(each.slope / 10, score)} ± {_number(each.slope_half_width / 10, score)}"]
         for score, label in SCORES.items()
         for name, each in found[score].items()
     ]  # fmt: skip
@@ -185,9 +186,9 @@ def section(found: Mapping[str, Mapping[str, Gain]], outside: Sequence[float]) -
     )  # fmt: skip
 
 
-def _number(value: float) -> str:
-    return f"{value:.{0 if abs(value) >= 10 else 3}f}".replace("-", "−")
+def _number(value: float, score: str) -> str:
+    return f"{value:.{0 if score in LARGER_IS_BETTER else 3}f}".replace("-", "−")
 
 
-def _signed(number: Interval) -> str:
-    return f"{_number(number.mean)} ± {_number(number.margin)}"
+def _interval(number: Interval, score: str) -> str:
+    return f"{_number(number.mean, score)} ± {_number(number.margin, score)}"

@@ -60,6 +60,7 @@ def _pairs(axes: Axes, rows: Rows, score: str) -> None:
         axes.text(*place, words, transform=axes.transAxes, color="0.4", fontsize="small",
                   va="top" if place is high else "bottom")  # fmt: skip
     axes.set(xlim=ends, ylim=ends, aspect="equal")
+    axes.locator_params(nbins=5)
 
 
 def _gains(axes: Axes, gain: Gain, outside: np.ndarray) -> None:
