@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -124,28 +125,26 @@ def printed_scores(method: str) -> dict[str, float]:
 
 def gains(rows: Rows, outside: Sequence[float]) -> dict[str, dict[str, Gain]]:
     """Gains by score and output; of an output the fraction of Table 4, else the difference."""
-    printed = {name: printed_scores(name) for name in (ANCHORED, VANILLA)}
-    table_4 = load_published()["Table 4"]
-    fractions = improvements(rows, TRAINING_CASE)
+    anchored, vanilla = rows[ANCHORED], rows[VANILLA]
+    fractions, table_4 = improvements(rows, TRAINING_CASE), load_published()["Table 4"]
     found: dict[str, dict[str, Gain]] = {}
     for score in SCORES:
-        sign = 1 if score in LARGER_IS_BETTER else -1
-        gain = _difference(getattr(rows[ANCHORED], score), getattr(rows[VANILLA], score), sign)
-        paper = sign * (printed[ANCHORED][score] - printed[VANILLA][score])
-        found[score] = {ALL: Gain.of(gain, outside, paper)}
-        by_method = [rows[name].by_output[score] for name in (ANCHORED, VANILLA)]
+        paper = _gain(score, *(printed_scores(name)[score] for name in (ANCHORED, VANILLA)))
+        overall = _gain(score, getattr(anchored, score), getattr(vanilla, score))
+        found[score] = {ALL: Gain.of(overall, outside, paper)}
         for i, name in enumerate(OUTPUT_NAMES):
             if score in fractions:
                 cell = float(table_4.rows[score].printed[i])
                 found[score][name] = Gain.of(fractions[score][name], outside, cell)
             else:
-                first, second = (row[name] for row in by_method)
-                found[score][name] = Gain.of(_difference(first, second, sign), outside)
+                pair = (row.by_output[score][name] for row in (anchored, vanilla))
+                found[score][name] = Gain.of(_gain(score, *pair), outside)
     return found
 
 
-def _difference(anchored: Interval, vanilla: Interval, sign: int) -> Interval:
-    return anchored - vanilla if sign > 0 else vanilla - anchored
+def _gain(score: str, anchored: Any, vanilla: Any) -> Any:
+    """The difference of two numbers or intervals, positive where anchoring is better."""
+    return anchored - vanilla if score in LARGER_IS_BETTER else vanilla - anchored
 
 
 def section(found: Mapping[str, Mapping[str, Gain]], outside: Sequence[float]) -> Section:

@@ -22,7 +22,6 @@ README = ROOT / "README.md"
 BNN_README = ROOT / "bnn" / "README.md"
 RUNS = {"full": "our tables", "full-authors": "published tables"}  # folder → computed from
 PROPER = ", Adam proper"  # in the label of a row: trained so, instead of as the paper's own run
-PROPER = ", Adam proper"  # ends the labels of the rows that are shown beside
 Run = Mapping[str, Metrics]  # by notebook
 
 
@@ -91,7 +90,7 @@ def score_table(runs: Mapping[str, Sequence[Comparison]]) -> str:
     entries = {name: e for name, run in runs.items() for e in run if e.item.place == "Table 3"}
     judged, *_, last = entries.values()
     columns = [*((_column(*each), each[1].rows, "") for each in entries.items()),
-               (f"{RUNS[[*entries][-1]]}, Adam proper", last.rows, PROPER)]  # fmt: skip
+               (f"{RUNS[[*entries][-1]]}{PROPER}", last.rows, PROPER)]  # fmt: skip
     rows = [
         [row, label(column), check.published.replace("-", "−")]
         + [_cell(found.get(row + suffix, {}).get(column)) for _, found, suffix in columns]
