@@ -17,6 +17,7 @@ from figures.pipeline.paths import TEST, drawn, require_tables, table_path
 from figures.pipeline.processes import seeds_of, side_by_side
 from figures.pipeline.profiles import Profile
 from figures.pipeline.settings import TRAINING_CASE, Design
+from figures.pipeline.training import PROCEDURES
 from figures.scores import CONFIDENCE, LARGER_IS_BETTER, Interval, over_repeats
 from figures.section import Section, Table
 
@@ -64,7 +65,8 @@ def load_draws(data_dir: Path | str, profile: Profile) -> list[Draw]:
 def train_draw(draw: Draw, profile: Profile, seed: int) -> Scored:
     """Scores of every method after one training on one draw; θ of the prior is of that draw."""
     theta = fit_theta(draw.cases[TRAINING_CASE])
-    found = train(draw.cases, draw.test, theta, profile.surrogate, profile.training, seed)
+    procedure = PROCEDURES[profile.training]
+    found = train(draw.cases, draw.test, theta, profile.surrogate, procedure, seed)
     return {name: prediction.scores() for name, prediction in found.items()}
 
 

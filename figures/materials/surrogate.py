@@ -12,8 +12,8 @@ from bnn.evaluation.metrics import coverage, elppd, miscalibration_area, rmse
 from fe_data.settings import OUTPUT_NAMES
 from figures.claims import Claim
 from figures.materials import problem
-from figures.pipeline.settings import TRAINING_CASE, Surrogate, TrainingChoice
-from figures.pipeline.training import PROCEDURES
+from figures.pipeline.settings import TRAINING_CASE, Surrogate
+from figures.pipeline.training import Procedure
 from figures.scores import (
     Interval,
     Number,
@@ -89,11 +89,11 @@ def train(
     test_set: problem.Samples,
     theta: np.ndarray,
     settings: Surrogate,
-    training: TrainingChoice,
+    procedure: Procedure,
     seed: int,
 ) -> dict[str, Prediction]:
     """Pre-train once, then train on each training set and predict the test set."""
-    procedure, n_inputs = PROCEDURES[training], test_set.X.shape[1]
+    n_inputs = test_set.X.shape[1]
     pretrained = bnn.pretrain(
         problem.functional_prior(theta), procedure.points(settings, n_inputs, seed),
         n_features=n_inputs, prior_points=settings.prior_points,

@@ -22,6 +22,7 @@ from figures.materials.surrogate import (
 )
 from figures.pipeline.processes import repeated
 from figures.pipeline.settings import PAPER_COUNTS, Case, Surrogate
+from figures.pipeline.training import PROCEDURES
 
 BRIEF = Surrogate(
     cases={"outd": Case(design="train_beta", count=10)},
@@ -67,7 +68,7 @@ def test_overall_rmse_is_the_root_mean_square_of_those_by_output():
 def repeats(tables):
     train_set, test_set = (load_samples(tables, d) for d in ("train_beta", "test_uniform"))
     theta = fit_theta(train_set)
-    given = {"outd": train_set}, test_set, theta, BRIEF, "published"
+    given = {"outd": train_set}, test_set, theta, BRIEF, PROCEDURES["published"]
     return repeated(train, *given, seed=5, repeats=2)
 
 

@@ -22,7 +22,9 @@ def predicted(tables):
     """What each procedure predicts, and the estimators of bnn, which train as the paper prints."""
     train_set, test_set = (load_samples(tables, d) for d in ("train_beta", "test_uniform"))
     theta = fit_theta(train_set)
-    found = {c: train({"outd": train_set}, test_set, theta, BRIEF, c, 5) for c in PROCEDURES}
+    found = {
+        c: train({"outd": train_set}, test_set, theta, BRIEF, p, 5) for c, p in PROCEDURES.items()
+    }
     common = {
         "noise": noise_std(), "n_members": 4, "hidden": HIDDEN, "epochs": 3,
         "resampling": "bootstrap", "random_state": 5,
