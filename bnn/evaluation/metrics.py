@@ -3,17 +3,19 @@
 Arrays are (n,) or (n, n_out); samples of an ensemble are (K, n, n_out). Averages over outputs are
 plain means. Where `noise` is given, as standard deviations or as Σ_noise in the units of y, the
 variance of the noise is added to the epistemic variance. Every score refuses NaN and infinity.
+Scores of a mean and a standard deviation take those of any tool; an ensemble has
+`samples.mean(axis=0)` and `samples.std(axis=0, ddof=1)`.
 """
 
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 from scipy.linalg import solve_triangular
-from scipy.special import logsumexp
 from scipy.stats import norm
 
-from bnn._validation import Array, as_finite
+from bnn._validation import Array, as_finite, check_option
 from bnn.noise import Noise, noise_covariance
 
 Values: TypeAlias = ArrayLike  # (n,) or (n, n_out)
@@ -25,16 +27,39 @@ def _columns(name: str, values: Values) -> Array:
     return array[:, None] if array.ndim == 1 else array
 
 
-def _standardised(y: Values, mean: Values, std: Values, noise: Noise | None) -> tuple[Array, Array]:
-    """Return z = (y - mean) / std and std with the noise, (n, n_out) each."""
+def _residuals(
+    y: Values, mean: Values, std: Values, noise: Noise | None
+) -> tuple[Array, Array, Array]:
+    """Return y - mean and std, (n, n_out) each, and Σ_noise, zeros for none."""
     truth, centre, scale = _columns("y", y), _columns("mean", mean), _columns("std", std)
     if not truth.shape == centre.shape == scale.shape:
         raise ValueError(f"shapes differ: y {truth.shape}, mean {centre.shape}, std {scale.shape}")
-    if noise is not None:
-        scale = np.sqrt(scale**2 + np.diag(noise_covariance(noise, truth.shape[1])))
-    if not np.all(scale > 0):
+    n_out = truth.shape[1]
+    added = np.zeros((n_out, n_out)) if noise is None else noise_covariance(noise, n_out)
+    if np.any(scale < 0) or not np.all(scale + np.diag(added) > 0):
         raise ValueError("std: must be > 0 everywhere")
-    return (truth - centre) / scale, scale
+    return truth - centre, scale, added
+
+
+def _standardised(y: Values, mean: Values, std: Values, noise: Noise | None) -> tuple[Array, Array]:
+    """Return z = (y - mean) / std and std with the noise, (n, n_out) each."""
+    residuals, scale, added = _residuals(y, mean, std, noise)
+    if noise is not None:
+        scale = np.sqrt(scale**2 + np.diag(added))
+    return residuals / scale, scale
+
+
+def _log_density(residuals: Array, std: Array, added: Array, freedom: float = np.inf) -> float:
+    """Return Σ_i log of the normal density, or of Student's t, of scale diag(std_i²) + added."""
+    d = residuals.shape[1]
+    roots = np.linalg.cholesky(std[:, :, None] ** 2 * np.eye(d) + added)
+    squares = np.sum(np.linalg.solve(roots, residuals[:, :, None]) ** 2, axis=(1, 2))
+    logs = -0.5 * (squares + d * np.log(2.0 * np.pi))
+    if np.isfinite(freedom):
+        constant = special.gammaln(0.5 * (freedom + d)) - special.gammaln(0.5 * freedom)
+        constant -= 0.5 * d * np.log(freedom * np.pi)
+        logs = constant - 0.5 * (freedom + d) * np.log1p(squares / freedom)
+    return float(logs.sum() - np.log(np.einsum("njj->nj", roots)).sum())
 
 
 def _with_samples(y: Values, samples: ArrayLike) -> tuple[Array, Array]:
@@ -111,26 +136,56 @@ def miscalibration_area(
     return area if per_output else float(area.mean())
 
 
-def elppd(y: Values, samples: ArrayLike, noise: Noise) -> float:
+def elppd(y: Values, samples: ArrayLike, noise: Noise, density: str = "mixture") -> float:
     """Return the expected log pointwise predictive density of an ensemble.
+
+    Few members whose spread exceeds the noise leave gaps in the mixture, which then scores far
+    below the posterior that they are draws from. Student's t, the predictive density of a Gaussian
+    f of which K draws are known, has no gaps.
 
     Args:
         y: Truth, (n,) or (n, n_out); the value depends on its units.
         samples: f of each member, (K, n, n_out).
         noise: Standard deviations or Σ_noise, in the same units.
+        density: "mixture", as in the paper, or "student_t" with K - 1 degrees of freedom, the
+            members' mean and the scale matrix (1 + 1/K) diag(their variances) + Σ_noise.
 
     Returns:
-        Σ_i log (1/K Σ_k N(y_i; f^[k](x_i), Σ_noise)), joint over the outputs.
+        Σ_i log p(y_i), joint over the outputs; of the mixture 1/K Σ_k N(y_i; f^[k](x_i), Σ_noise).
+
+    Raises:
+        ValueError: If the density is unknown, or "student_t" has a single member.
 
     Source: Gelman et al. (2014); the equation for ELPPD in the paper.
     """
+    check_option("density", density, ("mixture", "student_t"))
     y, samples = _with_samples(y, samples)
+    if density == "student_t":
+        if len(samples) < 2:
+            raise ValueError("samples: must be of at least 2 members for density = 'student_t'")
+        spread = np.sqrt(1.0 + 1.0 / len(samples)) * samples.std(axis=0, ddof=1)
+        return _log_density(*_residuals(y, samples.mean(axis=0), spread, noise), len(samples) - 1)
     root = np.linalg.cholesky(noise_covariance(noise, y.shape[1]))
     residuals = (y - samples).reshape(-1, y.shape[1]).T
     squares = np.sum(solve_triangular(root, residuals, lower=True) ** 2, axis=0)
     constant = y.shape[1] * np.log(2.0 * np.pi) + 2.0 * np.log(np.diag(root)).sum()
     log_density = -0.5 * (squares + constant).reshape(samples.shape[:2])
-    return float(np.sum(logsumexp(log_density, axis=0) - np.log(len(samples))))
+    return float(np.sum(special.logsumexp(log_density, axis=0) - np.log(len(samples))))
+
+
+def elppd_gaussian(y: Values, mean: Values, std: Values, noise: Noise | None = None) -> float:
+    """Return the expected log pointwise predictive density of Gaussian predictions.
+
+    Args:
+        y: Truth, (n,) or (n, n_out); the value depends on its units.
+        mean: Predicted mean, of the same shape.
+        std: Predicted standard deviation, of the same shape.
+        noise: Noise that is added to std, with its correlations, see the module.
+
+    Returns:
+        Σ_i log N(y_i; mean_i, diag(std_i²) + Σ_noise), joint over the outputs.
+    """
+    return _log_density(*_residuals(y, mean, std, noise))
 
 
 def crps(y: Values, samples: ArrayLike, per_output: bool = False) -> Score:

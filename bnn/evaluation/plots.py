@@ -1,15 +1,25 @@
 """Plots of predictions, of their calibration, and of the weight prior."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
-from bnn._validation import Array
+from bnn._validation import Array, as_columns, as_finite, as_points
 from bnn.evaluation.metrics import calibration_curve, miscalibration_area
 from bnn.noise import Noise
+
+SLICE_POINTS = 100
+
+
+def _band(axes: Axes, x: Array, mean: Array, std: Array) -> None:
+    low, high = mean - 2 * std, mean + 2 * std
+    axes.fill_between(x, low, high, color="C0", alpha=0.25, lw=0, label="mean ± 2 std")
+    axes.plot(x, mean, color="C0", label="mean")
 
 
 def plot_1d(
@@ -43,12 +53,9 @@ def plot_1d(
     x, values = np.ravel(X), np.asarray(samples)[:, :, output]
     if len(x) != values.shape[1]:
         raise ValueError(f"X has shape {np.shape(X)}: must be ({values.shape[1]}, 1)")
-    mean, std = values.mean(axis=0), values.std(axis=0, ddof=1)
-    low, high = mean - 2 * std, mean + 2 * std
-    axes.fill_between(x, low, high, color="C0", alpha=0.25, lw=0, label="mean ± 2 std")
+    _band(axes, x, values.mean(axis=0), values.std(axis=0, ddof=1))
     for line in values[:members]:
         axes.plot(x, line, color="0.6", lw=0.5, zorder=1)
-    axes.plot(x, mean, color="C0", label="mean")
     if truth is not None:
         axes.plot(x, np.ravel(truth), "k--", lw=1, label="truth")
     if data is not None:
@@ -57,6 +64,69 @@ def plot_1d(
     axes.set(xlabel="input", ylabel="output")
     axes.legend(frameon=False, fontsize="small")
     return axes
+
+
+def plot_slices(
+    model: Any,
+    X: Any,
+    y: ArrayLike | None = None,
+    *,
+    at: ArrayLike | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+) -> Figure:
+    """Draw mean ± 2 standard deviations along each input, with the other inputs held at a point.
+
+    Args:
+        model: Anything with predict(X, return_std=True), of this package or another.
+        X: Training inputs, (N, n_in), whose ranges are drawn.
+        y: Training outputs, (N,) or (N, n_out), fainter by exp(-d²/2) where their other inputs are
+            at a distance of d standard deviations of X from the point; None draws no data.
+        at: The point, (n_in,); None takes the median of X.
+        input_names: Labels of the columns; None takes the columns' names where X is a table.
+        output_names: Labels of the rows, with units.
+
+    Returns:
+        The figure, a row of panels per output and a column per input.
+
+    Raises:
+        ValueError: If shapes do not fit each other.
+    """
+    points, columns = as_points("X", as_finite("X", X)), list(getattr(X, "columns", ()))
+    n_in, spread = points.shape[1], points.std(axis=0)
+    centre = np.median(points, axis=0) if at is None else as_finite("at", at)
+    if centre.shape != (n_in,):
+        raise ValueError(f"at has shape {centre.shape}: must be ({n_in},)")
+    lines = np.linspace(points.min(axis=0), points.max(axis=0), SLICE_POINTS).T
+    where = np.repeat(centre[None], lines.size, axis=0)
+    for i, line in enumerate(lines):
+        where[i * SLICE_POINTS : (i + 1) * SLICE_POINTS, i] = line
+    # A model that was fitted to a table asks for the names of its columns.
+    asked = type(X)(where, columns=columns) if columns else where
+    predicted = model.predict(asked, return_std=True)
+    mean, std = (np.reshape(values, (*lines.shape, -1)) for values in predicted)
+    n_out = mean.shape[2]
+    data = None if y is None else as_columns("y", y, len(points))
+    if data is not None and data.shape[1] != n_out:
+        raise ValueError(f"y has {data.shape[1]} outputs: must be {n_out}")
+    away = ((points - centre) / np.where(spread > 0, spread, 1.0)) ** 2
+    figure, panels = plt.subplots(
+        n_out, n_in, figsize=(2.3 * n_in + 0.6, 1.9 * n_out + 0.5), squeeze=False,
+        sharex="col", sharey="row", layout="constrained",
+    )  # fmt: skip
+    for (j, i), axes in np.ndenumerate(panels):
+        _band(axes, lines[i], mean[i, :, j], std[i, :, j])
+        axes.axvline(centre[i], color="0.6", lw=0.8, ls=":", zorder=0)
+        if data is not None:
+            shown = np.exp(-0.5 * (away.sum(axis=1) - away[:, i]))
+            axes.scatter(points[:, i], data[:, j], s=9, color="C3", lw=0, alpha=shown)
+    inputs = input_names or columns or [f"input {i}" for i in range(n_in)]
+    outputs = output_names or [f"output {j}" for j in range(n_out)]
+    for axes, name in zip(panels[-1], inputs, strict=True):
+        axes.set_xlabel(name)
+    for axes, name in zip(panels[:, 0], outputs, strict=True):
+        axes.set_ylabel(name)
+    return figure
 
 
 def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None = None) -> Figure:

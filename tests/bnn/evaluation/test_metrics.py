@@ -11,6 +11,8 @@ from uncertainty_toolbox.metrics_calibration import get_proportion_under_quantil
 
 from bnn import metrics
 
+ROOT = np.array([[0.5, 0.0, 0.0], [0.2, 0.7, 0.0], [0.1, -0.3, 0.4]])
+
 
 @pytest.fixture(scope="module")
 def case():
@@ -60,9 +62,8 @@ def test_calibrated_predictions_have_small_area():
 def test_elppd_of_one_member_is_the_gaussian_density(case):
     """K = 1: the sum of multivariate normal log-densities, with full Σ_noise."""
     y, mean, _, _ = case
-    root = np.array([[0.5, 0.0, 0.0], [0.2, 0.7, 0.0], [0.1, -0.3, 0.4]])
-    expected = stats.multivariate_normal(np.zeros(3), root @ root.T).logpdf(y - mean).sum()
-    assert metrics.elppd(y, mean[None], root @ root.T) == pytest.approx(expected)
+    expected = stats.multivariate_normal(np.zeros(3), ROOT @ ROOT.T).logpdf(y - mean).sum()
+    assert metrics.elppd(y, mean[None], ROOT @ ROOT.T) == pytest.approx(expected)
 
 
 def test_elppd_is_a_mixture(case):
@@ -79,6 +80,44 @@ def test_elppd_changes_with_units_by_the_jacobian(case):
     s = np.array([10.0, 0.1, 3.0])
     scaled = metrics.elppd(y * s, samples * s, 0.8 * s)
     assert scaled == pytest.approx(metrics.elppd(y, samples, 0.8) - 60 * np.log(s).sum())
+
+
+@pytest.mark.parametrize("noise", [None, np.array([0.3, 0.5, 1.0]), ROOT @ ROOT.T])
+def test_elppd_of_moments_is_the_normal_density(case, noise):
+    """Point by point with SciPy, where the noise keeps its correlations; (n,) is one output."""
+    y, mean, std, _ = case
+    added = 0.0 if noise is None else noise if noise.ndim == 2 else np.diag(noise**2)
+    pairs = zip(y - mean, std, strict=True)
+    expected = sum(stats.multivariate_normal(cov=np.diag(s**2) + added).logpdf(r) for r, s in pairs)
+    assert metrics.elppd_gaussian(y, mean, std, noise) == pytest.approx(expected)
+    one = metrics.elppd_gaussian(y[:, 0], mean[:, 0], std[:, 0])
+    assert one == pytest.approx(stats.norm(mean[:, 0], std[:, 0]).logpdf(y[:, 0]).sum())
+
+
+def test_elppd_of_students_t_is_its_density(case):
+    """Point by point with SciPy."""
+    y, _, _, samples = case
+    K, variances = len(samples), samples.var(axis=0, ddof=1)
+    shapes = [np.diag((1 + 1 / K) * v) + ROOT @ ROOT.T for v in variances]
+    triples = zip(y, samples.mean(axis=0), shapes, strict=True)
+    expected = sum(stats.multivariate_t(m, S, K - 1).logpdf(truth) for truth, m, S in triples)
+    found = metrics.elppd(y, samples, ROOT @ ROOT.T, density="student_t")
+    assert found == pytest.approx(expected)
+
+
+def test_few_members_score_as_the_distribution_that_they_are_drawn_from():
+    """y ~ N(0, 1 + 0.1²): the expected log density is known, and 30 draws of N(0, 1) come near.
+
+    By Student's t nearly so, by the mixture of 30 Gaussians of width 0.1 not at all.
+    """
+    rng, noise, n = np.random.default_rng(0), 0.1, 20_000
+    total = np.sqrt(1.0 + noise**2)
+    y, samples = total * rng.standard_normal((n, 1)), rng.standard_normal((30, n, 1))
+    exact = stats.norm(0.0, total).expect(stats.norm(0.0, total).logpdf)
+    kinds = ("mixture", "student_t")
+    mixture, students = (metrics.elppd(y, samples, noise, density=kind) / n for kind in kinds)
+    assert exact - 0.06 < students < exact
+    assert mixture < exact - 0.25
 
 
 @pytest.fixture
@@ -126,6 +165,10 @@ def test_coverage():
         (lambda: metrics.crps_gaussian([1.0, 2.0], [1.0], [1.0]), "shapes differ"),
         (lambda: metrics.elppd([1.0], np.zeros((3, 2, 1)), 0.1), r"samples have shape \(3, 2, 1\)"),
         (lambda: metrics.elppd([1.0], np.zeros((3, 1, 1)), 0.0), "noise = 0.0"),
+        (lambda: metrics.elppd([1.0], np.zeros((3, 1, 1)), 0.1, "normal"), "density = 'normal'"),
+        (lambda: metrics.elppd([1.0], np.zeros((1, 1, 1)), 0.1, "student_t"), "at least 2 members"),
+        (lambda: metrics.elppd_gaussian([1.0], [1.0], [-1.0], 2.0), "std: must be > 0"),
+        (lambda: metrics.elppd_gaussian([1.0], [1.0], [0.0]), "std: must be > 0"),
         (lambda: metrics.rmse([1.0, 2.0], [1.0]), "shapes differ"),
         (lambda: metrics.crps([1.0, 2.0], np.zeros((3, 1, 1))), "samples have shape"),
     ],
@@ -138,7 +181,7 @@ def test_refusals(call, message):
 
 NAMES = ("y", "mean", "std", "samples")
 SCORES = ("rmse", "calibration_curve", "miscalibration_area", "crps_gaussian", "coverage", "crps",
-          "elppd")  # fmt: skip
+          "elppd", "elppd_gaussian")  # fmt: skip
 ARGUMENTS = [
     (score, name)
     for score in SCORES

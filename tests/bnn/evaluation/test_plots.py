@@ -5,10 +5,17 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 import bnn
-from bnn.evaluation.plots import plot_1d, plot_calibration, plot_parity, plot_singular_values
+from bnn.evaluation.plots import (
+    plot_1d,
+    plot_calibration,
+    plot_parity,
+    plot_singular_values,
+    plot_slices,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +38,66 @@ def test_plot_1d_shows_mean_band_members_data_and_truth():
     top = axes.collections[0].get_paths()[0].vertices[:, 1].max()
     mean, std = samples[:, :, 1].mean(axis=0), samples[:, :, 1].std(axis=0, ddof=1)
     assert top == pytest.approx((mean + 2 * std).max())
+
+
+class Plane:
+    """f = (x0 + 10 x1, -x1) with standard deviations 1 and |x0|."""
+
+    def predict(self, X, return_std):
+        assert return_std
+        a, b = np.asarray(X).T
+        return np.column_stack([a + 10 * b, -b]), np.column_stack([np.ones_like(a), np.abs(a)])
+
+
+X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 5.0], [3.0, 2.0], [4.0, 2.0]])  # median (2, 2)
+
+
+def test_plot_slices_follows_each_input_through_the_point():
+    """Closed-form lines and bands through the median, in rows of outputs."""
+    figure = plot_slices(Plane(), X, input_names=["a", "b"], output_names=["f [m]", "g"])
+    panels = np.reshape(figure.axes, (2, 2))
+    x, b = np.linspace(0, 4, 100), np.linspace(1, 5, 100)
+    expected = [[(x, x + 20), (b, 2 + 10 * b)], [(x, np.full(100, -2.0)), (b, -b)]]
+    for place, axes in np.ndenumerate(panels):
+        line = axes.lines[0]
+        np.testing.assert_allclose(line.get_data(), expected[place[0]][place[1]])
+    top = panels[1, 0].collections[0].get_paths()[0].vertices[:, 1].max()
+    assert top == pytest.approx(-2.0 + 2 * 4)
+    assert [axes.get_xlabel() for axes in panels[1]] == ["a", "b"]
+    assert [axes.get_ylabel() for axes in panels[:, 0]] == ["f [m]", "g"]
+
+
+def test_plot_slices_fades_data_by_their_distance_in_the_other_inputs():
+    """One on the slice is opaque; alpha is exp(-d²/2), d in standard deviations of the data."""
+    figure = plot_slices(Plane(), X, np.zeros((5, 2)), at=[4.0, 1.0])
+    alphas = [axes.collections[1].get_alpha() for axes in figure.axes[:2]]
+    for shown, other, place in zip(alphas, (X[:, 1], X[:, 0]), (1.0, 4.0), strict=True):
+        np.testing.assert_allclose(shown, np.exp(-0.5 * ((other - place) / other.std()) ** 2))
+    assert [axes.get_xlabel() for axes in figure.axes[2:]] == ["input 0", "input 1"]
+
+
+def test_plot_slices_asks_a_model_of_tables_with_their_columns():
+    """No warning of scikit-learn's about feature names, which are the labels."""
+    table = pd.DataFrame(X, columns=["a [m]", "b [N]"])
+    model = bnn.ExactPosterior(noise=0.1).fit(table, X[:, 0])
+    figure = plot_slices(model, table, X[:, 0])
+    assert [axes.get_xlabel() for axes in figure.axes] == ["a [m]", "b [N]"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"at": [1.0]}, r"at has shape \(1,\): must be \(2,\)"),
+        ({"y": np.zeros((5, 3))}, "y has 3 outputs: must be 2"),
+        ({"y": np.zeros(4)}, r"y has shape \(4,\)"),
+        ({"X": X[:, 0]}, r"X has shape \(5,\)"),
+        ({"input_names": ["a"]}, "shorter"),
+    ],
+)
+def test_plot_slices_refuses_what_does_not_fit(given, message):
+    """Each refusal says what is wrong."""
+    with pytest.raises(ValueError, match=message):
+        plot_slices(Plane(), **{"X": X} | given)
 
 
 def test_plot_parity_has_one_panel_per_output():
