@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from sklearn.gaussian_process.kernels import Kernel
 
 Array: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.floating[Any]]  # of either precision
@@ -37,6 +38,12 @@ def check_fraction(**values: float) -> None:
     for name, value in values.items():
         if not (isinstance(value, Real) and 0.0 <= value < 1.0):
             raise ValueError(f"{name} = {value!r}: must be in [0, 1)")
+
+
+def check_function(name: str, value: object) -> None:
+    """Raise ValueError unless value is a function; a kernel can be called too, but with points."""
+    if not callable(value) or isinstance(value, Kernel):
+        raise ValueError(f"{name} = {value!r:.60}: must be callable, and no kernel")
 
 
 def check_unmasked(**arrays: object) -> None:

@@ -122,7 +122,8 @@ def anchor_functions(
     scaled_noise = scaler.transform_covariance(covariance)
     most = np.minimum(_OF_NOISE * np.sqrt(np.diag(scaled_noise)), _MOST_NUGGET)
     nuggets = most if settings.nugget is None else np.full_like(most, settings.nugget)
-    check_nugget(nuggets, C)
+    variances = np.diagonal(C, axis1=1, axis2=2).reshape(len(nuggets), -1)
+    check_nugget(nuggets, variances.mean(axis=1))
     prior_metric = Metric(C, nuggets)
     try:
         posterior = Conditioning.of(C, scaled_noise, len(X))

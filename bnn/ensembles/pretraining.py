@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from bnn._seeding import Purpose, RandomState, member_generators, member_seeds, seed_sequence, spawn
 from bnn._validation import Array, Floats, as_columns, as_points, check_integer, check_widths
 from bnn.ensembles.networks import Networks, finite_members
+from bnn.function_priors.conditioning import check_nugget
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
 from bnn.networks.architecture import Architecture
@@ -105,6 +106,7 @@ def pretrain(
     output_bounds: Bounds = None,
     init: str = "glorot",
     perturbation: float = 0.01,
+    nugget: float | None = None,
     device: str = "cpu",
     progress: bool = False,
     random_state: RandomState = None,
@@ -126,6 +128,7 @@ def pretrain(
         output_bounds: The same for the outputs.
         init: Of the common start, "glorot" or "he".
         perturbation: Standard deviation of each network's perturbation of the common start.
+        nugget: That of the FunctionAnchoring to come, refused here if too large for the prior.
         device: "cpu" or "cuda".
         progress: Whether to show a progress bar.
         random_state: Seed.
@@ -168,6 +171,8 @@ def pretrain(
     architecture = Architecture((n_in, *hidden, n_out), activation)
     start = _perturbed_starts(architecture, n_pretrained, init, perturbation, seeds)
     data = scaler.transform(inputs), output_scaler.transform(realisations)
+    if nugget is not None:
+        check_nugget(np.full(n_out, nugget), data[1].var(axis=0).mean(axis=0))
     shuffles = member_seeds(spawn(seeds, Purpose.PRETRAINING), n_pretrained)
     title = "pre-training" if progress else None
     result = train(

@@ -40,10 +40,13 @@ def output_vectors(values: Array) -> Array:
     return np.swapaxes(values, 1, 2).reshape(len(values), -1)
 
 
-def check_nugget(nuggets: Array, blocks: Array) -> None:
-    """Refuse a nugget δ of a third of the prior's standard deviation or more, for some output."""
-    variances = np.diagonal(blocks, axis1=1, axis2=2).reshape(len(nuggets), -1).mean(axis=1)
+def check_nugget(nuggets: Array, variances: Array) -> None:
+    """Refuse a nugget δ of a third of the prior's standard deviation or more, or of rounding."""
     deviations = np.sqrt(variances)
+    if np.any(nuggets < 1e-8 * deviations):
+        raise ValueError(
+            f"nugget = {nuggets.min():.3g} of the networks: too small for double precision"
+        )
     j = (deviations / nuggets).argmin()
     if deviations[j] < 3.0 * nuggets[j]:
         raise ValueError(

@@ -1,8 +1,9 @@
-"""Gaussian process priors by the evidence p(y | X), the marginal likelihood."""
+"""Gaussian process priors, and noise, by the evidence p(y | X), the marginal likelihood."""
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,17 +17,19 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, as_columns, as_finite, as_points, check_option
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
-from bnn.function_priors.kernels import RBF, Linear
-from bnn.function_priors.means import LinearMean
+from bnn.function_priors.kernels import RBF, Linear, Multiple
+from bnn.function_priors.means import LinearMean, ModelMean
 from bnn.function_priors.mixture import MixturePrior
 from bnn.noise import Noise, noise_covariance
 
-# Bounds of the search: length scales relative to the range of the input, variances relative to the
-# variance of the output.
-LENGTHSCALES, VARIANCES = (0.025, 25.0), (1e-4, 1e2)
-# Log-normal hyperprior: medians, relative as above, and standard deviations of the logarithms.
-MEDIANS, DEVIATIONS = (1.0, 1.0), (2.0, 1.5)  # of the variance, of each length scale
+# Bounds of the search: length scales relative to the range of the input, variances, that of the
+# noise too, relative to the variance of the output.
+LENGTHSCALES, VARIANCES, NOISES = (0.025, 25.0), (1e-4, 1e2), (1e-8, 1.0)
+# Log-normal hyperprior: medians, relative as above, and standard deviations of the logarithms, of
+# the variance, of each length scale and of the variance of the noise.
+MEDIANS, DEVIATIONS = (1.0, 1.0, 1e-2), (2.0, 1.5, 3.0)
 WIDE = 10.0  # prior deviation of a mean's coefficient, relative to what the data's spread suggests
+FACTOR = 1.0  # prior deviation of the factor of a low-fidelity model from 1
 STEP = 1e-3  # of the finite differences of gradients
 
 
@@ -36,6 +39,7 @@ def fit_prior(
     noise: Noise,
     *,
     estimate: str = "average",
+    mean: Callable[[Array], ArrayLike] | None = None,
     mean_features: Sequence[int] | None = None,
     intercept: bool = True,
     coefficient_variance: float | None = None,
@@ -46,6 +50,7 @@ def fit_prior(
 
     Output j is θ_j·x + GP(0, k0_j exp(-½ Σ_i (x_i - x'_i)² / L_ji²)). The coefficients θ_j of the
     mean, and its constant, are Gaussian and integrated out, so that they are part of the kernel.
+    With a low-fidelity model m it is ρ_j m_j(x) plus that, and ρ_j ~ N(1, 1) is integrated out too.
     Few data leave k0_j and L_ji uncertain, and the values of largest evidence are overconfident.
     The average is a mixture over 4 (n_in + 1) values of (k0_j, L_ji) around the largest posterior
     density, whose weights are those of a cubature times a log-normal hyperprior; what conditions
@@ -56,6 +61,7 @@ def fit_prior(
         y: (N,) or (N, n_out).
         noise: Standard deviations or Σ_noise, known; correlations between outputs are ignored.
         estimate: "average" over hyper-parameters, or those of "maximum" evidence.
+        mean: A low-fidelity model m, X (n, n_in), read-only → (n, n_out), or (n,) for one output.
         mean_features: Numbers of the inputs of the linear mean; None takes all, () none.
         intercept: Whether the mean has a constant too.
         coefficient_variance: Of θ and of the constant, around zero at x = 0; None takes a variance
@@ -68,44 +74,99 @@ def fit_prior(
         GaussianProcessPrior.
 
     Raises:
-        ValueError: If data do not vary or do not fit each other, or a mean feature is no input.
+        ValueError: If data do not vary or do not fit each other or the mean, or a mean feature is
+            no input.
 
     Warns:
         ConvergenceWarning: If the search did not end.
 
     Source: Rasmussen & Williams (2006), equations 2.30, 2.40 to 2.42 and 5.9; cubature by shells
-    as in Genz & Monahan (1998), SIAM Journal on Numerical Analysis 36.
+    as in Genz & Monahan (1998), SIAM Journal on Numerical Analysis 36; model and discrepancy
+    as in Kennedy & O'Hagan (2000), Biometrika 87.
     """
     check_option("estimate", estimate, ("average", "maximum"))
-    X = as_points("X", as_finite("X", X))
-    if len(X) < 2:
-        raise ValueError(f"X has {len(X)} rows: must be at least 2")
-    y = as_columns("y", as_finite("y", y), len(X))
-    _check_spread(X, y)
-    chosen = list(range(X.shape[1]) if mean_features is None else mean_features)
-    if any(not 0 <= i < X.shape[1] for i in chosen):
-        raise ValueError(f"mean_features = {chosen}: must be among 0 to {X.shape[1] - 1}")
-    variances = np.diag(noise_covariance(noise, y.shape[1]))
-    centred = intercept and coefficient_variance is None
-    means = y.mean(axis=0) if centred else np.zeros(y.shape[1])
-    outputs = []
-    for column, variance in zip((y - means).T, variances, strict=True):
-        linear = _linear(X, column, chosen, intercept, coefficient_variance)
-        fixed = variance * np.eye(len(X)) + (0.0 if linear is None else linear(X, X))
-        medians = np.log(np.append(MEDIANS[0] * column.var(), MEDIANS[1] * np.ptp(X, axis=0)))
-        precision = np.array([DEVIATIONS[0], *[DEVIATIONS[1]] * X.shape[1]]) ** -2.0
-        precision *= estimate == "average"
-        density = HyperparameterDensity(X, column, fixed, medians, precision)
+    form = mean, mean_features, intercept, coefficient_variance
+    X, columns, trends, centre = _detrended(X, y, *form)
+    variances, outputs = np.diag(noise_covariance(noise, len(trends))), []
+    for column, trend, variance in zip(columns.T, trends, variances, strict=True):
+        density = _density(X, column, trend, variance, hyperprior=estimate == "average")
         best = _maximise(density, restarts, random_state)
         points, weights = best[None], np.ones(1)
         if estimate == "average":
             points, weights = _cubature(density, best, random_state)
         rbfs = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
-        outputs.append((rbfs if linear is None else [rbf + linear for rbf in rbfs], weights))
+        outputs.append((rbfs if trend is None else [rbf + trend for rbf in rbfs], weights))
     kernels, shares = zip(*outputs, strict=True)
-    mean = LinearMean(np.zeros((y.shape[1], X.shape[1])), means) if means.any() else 0.0
-    priors = [GaussianProcessPrior(mean, each, len(each)) for each in zip(*kernels, strict=True)]
+    priors = [GaussianProcessPrior(centre, each, len(each)) for each in zip(*kernels, strict=True)]
     return MixturePrior(priors, np.column_stack(shares)) if len(priors) > 1 else priors[0]
+
+
+def fit_noise(
+    X: ArrayLike, y: ArrayLike, *, restarts: int = 8, random_state: int | None = 0, **form: Any
+) -> Array:
+    """Estimate the noise that `fit_prior` and the estimators take, where no run was repeated.
+
+    Its variance is the posterior mean under log-normal hyperpriors, by the cubature of `fit_prior`
+    over the variance and the length scales of the prior and the variance of the noise.
+
+    Args:
+        X: (N, n_in).
+        y: (N,) or (N, n_out).
+        restarts: As for `fit_prior`.
+        random_state: As for `fit_prior`.
+        form: mean, mean_features, intercept or coefficient_variance, as for `fit_prior`.
+
+    Returns:
+        Standard deviations of the noise, (n_out,).
+
+    Raises:
+        ValueError: As `fit_prior`, which warns in the same way too.
+    """
+    X, columns, trends, _ = _detrended(X, y, **form)
+    variances = []
+    for column, trend in zip(columns.T, trends, strict=True):
+        density = _density(X, column, trend, None, hyperprior=True)
+        best = _maximise(density, restarts, random_state)
+        points, weights = _cubature(density, best, random_state)
+        evidence = replace(density, precision=np.zeros(len(best)))
+        logs = np.array([evidence(eta)[0] for eta in points])
+        weights *= np.exp(logs - logs.max())
+        variances.append(np.average(np.exp(points[:, -1]), weights=weights))
+    deviations: Array = np.sqrt(variances)
+    return deviations
+
+
+def _detrended(
+    X: ArrayLike, y: ArrayLike, mean: Callable[[Array], ArrayLike] | None = None,
+    mean_features: Sequence[int] | None = None, intercept: bool = True,
+    coefficient_variance: float | None = None,
+) -> tuple[Array, Array, list[sk.Kernel | None], Any]:  # fmt: skip
+    """Return X, y less its prior mean, the kernels of the mean's coefficients, and that mean."""
+    X = as_points("X", as_finite("X", X))
+    if len(X) < 2:
+        raise ValueError(f"X has {len(X)} rows: must be at least 2")
+    y = as_columns("y", as_finite("y", y), len(X))
+    model = None if mean is None else ModelMean(mean)
+    if model is not None:
+        if model(X).shape != y.shape:
+            raise ValueError(f"mean(X) has shape {model(X).shape}: must be {y.shape}")
+        y = y - model(X)
+    _check_spread(X, y)
+    chosen = list(range(X.shape[1]) if mean_features is None else mean_features)
+    if any(not 0 <= i < X.shape[1] for i in chosen):
+        raise ValueError(f"mean_features = {chosen}: must be among 0 to {X.shape[1] - 1}")
+    centred = intercept and coefficient_variance is None and model is None
+    means = y.mean(axis=0) if centred else np.zeros(y.shape[1])
+    columns, trends = y - means, list[sk.Kernel | None]()
+    for j, column in enumerate(columns.T):
+        spread = column.var() if model is None else np.mean(column**2)  # around the mean
+        trend = _linear(X, spread, chosen, intercept, coefficient_variance)
+        if model is not None:
+            multiple = Multiple(model, j, FACTOR**2)
+            trend = multiple if trend is None else trend + multiple
+        trends.append(trend)
+    linear = LinearMean(np.zeros((y.shape[1], X.shape[1])), means) if means.any() else 0.0
+    return X, columns, trends, linear if model is None else model
 
 
 def _check_spread(X: Array, y: Array) -> None:
@@ -116,12 +177,12 @@ def _check_spread(X: Array, y: Array) -> None:
 
 
 def _linear(
-    X: Array, y: Array, chosen: list[int], intercept: bool, variance: float | None
+    X: Array, spread: float, chosen: list[int], intercept: bool, variance: float | None
 ) -> Linear | None:
-    """Return the kernel of the mean, None if there is no mean."""
+    """Return the kernel of a linear mean of data with a spread (variance), or None."""
     if not chosen and not intercept:
         return None
-    offset = WIDE**2 * y.var() if variance is None else variance
+    offset = WIDE**2 * spread if variance is None else variance
     slopes = np.zeros(X.shape[1])
     slopes[chosen] = offset / X.var(axis=0)[chosen] if variance is None else variance
     if not intercept:
@@ -131,14 +192,14 @@ def _linear(
 
 @dataclass(frozen=True)
 class HyperparameterDensity:
-    """log p(y | X, η) + log p(η), but for a constant, of η = log (k0, L_1 .. L_n).
+    """log p(y | X, η) + log p(η), but for a constant, of η = log (k0, L_1 .. L_n [, σ²]).
 
     Attributes:
         X: Training inputs, (N, n).
         y: Training outputs, (N,).
-        fixed: Covariance of the noise and of the mean's coefficients, (N, N).
-        centre: Mean of η, (n + 1,).
-        precision: Of each entry of η, (n + 1,); zeros leave the evidence alone.
+        fixed: Covariance of known noise and of the mean's coefficients, (N, N).
+        centre: Mean of η, (n + 1,), or (n + 2,) where noise of the variance σ² is added.
+        precision: Of each entry of η; zeros leave the evidence alone.
     """
 
     X: Array
@@ -148,27 +209,44 @@ class HyperparameterDensity:
     precision: Array
 
     def __call__(self, eta: Array) -> tuple[float, Array]:
-        """Return the value and its gradient, (n + 1,)."""
-        A = self.X / np.exp(eta[1:])
-        K = np.exp(eta[0] - 0.5 * cdist(A, A, "sqeuclidean"))
+        """Return the value and its gradient, as long as η."""
+        n = self.X.shape[1] + 1
+        A, noise = self.X / np.exp(eta[1:n]), np.exp(eta[n:])
+        K, identity = np.exp(eta[0] - 0.5 * cdist(A, A, "sqeuclidean")), np.eye(len(A))
         try:
-            factor = cho_factor(K + self.fixed, lower=True)
+            factor = cho_factor(K + self.fixed + noise.sum() * identity, lower=True)
         except np.linalg.LinAlgError:
             return -np.inf, np.zeros_like(eta)
         solved, away = cho_solve(factor, self.y), eta - self.centre
         value = -0.5 * self.y @ solved - np.log(np.diag(factor[0])).sum()
         # Half the trace of (α αᵀ - (K + fixed)⁻¹) ∂K, where ∂K / ∂ log L_i = K (a_i - a'_i)².
-        M = (np.outer(solved, solved) - cho_solve(factor, np.eye(len(K)))) * K
-        slopes = np.append(0.5 * M.sum(), M.sum(axis=0) @ A**2 - np.sum(A * (M @ A), axis=0))
+        M = np.outer(solved, solved) - cho_solve(factor, identity)
+        by_noise, M = 0.5 * np.trace(M) * noise, M * K
+        by_lengths = M.sum(axis=0) @ A**2 - np.sum(A * (M @ A), axis=0)
+        slopes = np.concatenate([[0.5 * M.sum()], by_lengths, by_noise])
         penalty = self.precision * away
         return float(value - 0.5 * penalty @ away), slopes - penalty
 
 
+def _density(
+    X: Array, y: Array, trend: sk.Kernel | None, variance: float | None, hyperprior: bool
+) -> HyperparameterDensity:
+    """Return the density of one output's hyper-parameters, with σ² where variance is None."""
+    n = X.shape[1] + 1 + (variance is None)
+    spread = y.var()
+    medians = [MEDIANS[0] * spread, *(MEDIANS[1] * np.ptp(X, axis=0)), MEDIANS[2] * spread]
+    deviations = [DEVIATIONS[0], *[DEVIATIONS[1]] * X.shape[1], DEVIATIONS[2]]
+    fixed = (variance or 0.0) * np.eye(len(X)) + (0.0 if trend is None else trend(X, X))
+    precision = np.array(deviations[:n]) ** -2.0 * hyperprior
+    return HyperparameterDensity(X, y, fixed, np.log(medians[:n]), precision)
+
+
 def _maximise(density: HyperparameterDensity, restarts: int, seed: int | None) -> Array:
     """Return the η of largest density, from the hyperprior's median and from random starts."""
+    spread, width = density.y.var(), np.ptp(density.X, axis=0)
     low, high = (
-        np.log(np.append(v * density.y.var(), scale * np.ptp(density.X, axis=0)))
-        for v, scale in zip(VARIANCES, LENGTHSCALES, strict=True)
+        np.log([v * spread, *(scale * width), noise * spread])[: len(density.centre)]
+        for v, scale, noise in zip(VARIANCES, LENGTHSCALES, NOISES, strict=True)
     )
     starts = np.random.default_rng(seed).uniform(low, high, (restarts, len(low)))
 

@@ -66,6 +66,8 @@ class ExactPosterior(PredictiveRegressor):
         self.y_ndim_, values = np.ndim(y), as_columns("y", y, len(points))
         n_outputs = values.shape[1]
         prior = GaussianProcessPrior(n_outputs=n_outputs) if self.prior is None else self.prior
+        if not isinstance(prior, Prior):
+            raise ValueError(f"prior = {prior!r:.60}: must be a GaussianProcessPrior or a mixture")
         if n_outputs != prior.n_outputs:
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
         return self._condition(prior, noise_covariance(self.noise, n_outputs), points, values)

@@ -41,8 +41,13 @@ class GaussianProcessPrior:
     def __post_init__(self) -> None:
         if self.n_outputs < 1:
             raise ValueError(f"n_outputs = {self.n_outputs}: must be >= 1")
-        if not isinstance(self.kernel, sk.Kernel) and len(self.kernel) != self.n_outputs:
-            raise ValueError(f"kernel has {len(self.kernel)} entries: must be {self.n_outputs}")
+        if isinstance(self.mean, sk.Kernel):
+            raise ValueError(f"mean = {self.mean!r:.60}: is a kernel, give it as kernel=")
+        given = [self.kernel] if isinstance(self.kernel, sk.Kernel) else self.kernel
+        if not (isinstance(given, Sequence) and all(isinstance(k, sk.Kernel) for k in given)):
+            raise ValueError(f"kernel = {self.kernel!r:.60}: must be a kernel, or one per output")
+        if len(self.kernels) != self.n_outputs:
+            raise ValueError(f"kernel has {len(given)} entries: must be {self.n_outputs}")
         if self.features is not None and self._per_output and len(self.features) != self.n_outputs:
             raise ValueError(f"features has {len(self.features)} lists: must be {self.n_outputs}")
         if len(self.bounds) != 2:

@@ -5,6 +5,7 @@ both kinds. scikit-learn's RBF and Matérn kernels round differently, which woul
 networks of a given seed; its rational quadratic and periodic ones have a single length scale.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, as_array
 from bnn.storage import register, storable
+
+SCALED = {"variance", "offset"}  # parameters that a factor of the kernel multiplies
 
 
 def _check_positive(name: str, value: ArrayLike, number: bool = False) -> None:
@@ -39,6 +42,19 @@ def _per_input(name: str, value: ArrayLike, X: Array) -> Array:
 
 class Kernel(sk.Kernel):  # type: ignore[misc, unused-ignore]
     """Base of the kernels here: a scikit-learn kernel whose parameters are fixed."""
+
+    __array_ufunc__ = None  # a number of NumPy leaves its product with a kernel to the kernel
+
+    def __mul__(self, other: Any) -> sk.Kernel:
+        """Return the product with a kernel, or this kernel with its variances times a number."""
+        if isinstance(other, sk.Kernel):
+            return sk.Product(self, other)
+        _check_positive("factor", other, number=True)
+        own = self.get_params(deep=False)
+        scaled = {name: np.multiply(other, own[name]).tolist() for name in SCALED & own.keys()}
+        return type(self)(**own | scaled)
+
+    __rmul__ = __mul__
 
     def __call__(
         self, X: Array, Y: Array | None = None, eval_gradient: bool = False
@@ -191,6 +207,26 @@ class Linear(Kernel):
         variance = _per_input("variance", self.variance, A)
         origin = _per_input("origin", self.origin, A)
         return ((A - origin) * variance) @ (B - origin).T + self.offset
+
+
+@dataclass
+class Multiple(Kernel):
+    """Multiples of one output of a model, with a Gaussian factor, k0 m_j(x) m_j(x').
+
+    Attributes:
+        model: X (n, n_in) → (n, n_out).
+        output: j.
+        variance: k0 of the factor.
+    """
+
+    model: Callable[[Array], Array]
+    output: int = 0
+    variance: float = 1.0
+
+    def _evaluate(self, A: Array, B: Array) -> Array:
+        return self.variance * np.outer(
+            self.model(A)[:, self.output], self.model(B)[:, self.output]
+        )
 
 
 STORED = (sk.ConstantKernel, sk.DotProduct, sk.Exponentiation, sk.ExpSineSquared, sk.Matern,

@@ -10,7 +10,7 @@ from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
 from scipy.stats import qmc, rv_continuous, rv_discrete, truncnorm
 
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
-from bnn._validation import Array, as_columns, check_option
+from bnn._validation import Array, as_columns, check_function, check_option
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.mixture import MixturePrior
 
@@ -83,8 +83,7 @@ class SamplerPrior:
 
     def __post_init__(self) -> None:
         """Raise ValueError where the function or a parameter cannot be what it must."""
-        if not callable(self.function):
-            raise ValueError(f"function = {self.function!r}: must be callable")
+        check_function("function", self.function)
         if not isinstance(self.parameters, Mapping | None):
             raise ValueError(f"parameters = {self.parameters!r:.60}: must be a mapping or None")
         for name, value in (self.parameters or {}).items():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.gaussian_process import kernels as sk
 
 import bnn
 from bnn import metrics
@@ -42,6 +43,27 @@ def fit(X=X, y=Y, **changed):
         (lambda: bnn.anchor(3, X, Y, noise=0.1), "pretrained = 3: must be from bnn.pretrain"),
         (lambda: bnn.RBF(lengthscale="a"), "lengthscale = 'a': must be numbers"),
         (lambda: bnn.SamplerPrior(3), "function = 3: must be callable"),
+        (lambda: bnn.SamplerPrior(sk.RBF()), "function = RBF.*: must be callable, and no kernel"),
+        (
+            lambda: bnn.GaussianProcessPrior(sk.RBF()),
+            "mean = RBF.*: is a kernel, give it as kernel=",
+        ),
+        (lambda: bnn.GaussianProcessPrior(kernel=sk.RBF), "kernel = .*RBF'>: must be a kernel"),
+        (lambda: bnn.GaussianProcessPrior(kernel=3), "kernel = 3: must be a kernel, or one per"),
+        (lambda: bnn.GaussianProcessPrior(kernel=["a"]), r"kernel = \['a'\]: must be a kernel"),
+        (
+            lambda: bnn.ExactPosterior(sk.RBF()).fit(X, Y),
+            "prior = RBF.*: must be a GaussianProcess",
+        ),
+        (
+            lambda: bnn.ExactPosterior(bnn.SamplerPrior(slope)).fit(X, Y),
+            "prior = SamplerPrior.*: must",
+        ),
+        (
+            lambda: fit_prior(X, Y, 0.1, mean=sk.RBF()),
+            "mean = RBF.*: must be callable, and no kernel",
+        ),
+        (lambda: fit_prior(X, Y, 0.1, mean=2.0), "mean = 2.0: must be callable"),
         (lambda: bnn.SamplerPrior(slope, [1.0]), r"parameters = \[1.0\]: must be a mapping"),
         (lambda: bnn.SamplerPrior(slope, {"a": stats.norm}), r"parameters\['a'\] = norm: must be"),
         (lambda: plot_1d(X, np.zeros((4, 12, 1))), r"X has shape \(12, 3\): must be \(12, 1\)"),

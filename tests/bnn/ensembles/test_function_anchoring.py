@@ -275,6 +275,21 @@ def test_what_double_precision_cannot_resolve_is_refused(settings, message):
         function_ensemble(prior, 2, **{"pretrain_epochs": 1, **settings}).fit(X, X[:, 0])
 
 
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize(
+    ("nugget", "message"),
+    [(0.3, r"nugget = 0.3: must be below a third .* 0.* for output 0"),
+     (1e-12, "nugget = 1e-12 .*: too small for double precision")],
+)  # fmt: skip
+def test_a_wrong_nugget_is_refused_before_pretraining(nugget, message, given, monkeypatch):
+    """Also where the points of pre-training are given, before there are data."""
+    monkeypatch.setattr("bnn.ensembles.pretraining.train", None)
+    X = np.linspace(-1.0, 1.0, 30)[:, None]
+    ensemble = function_ensemble(GaussianProcessPrior(0.0, RBF(0.5, 0.8)), 4, nugget=nugget)
+    with pytest.raises(ValueError, match=message):
+        ensemble.pretrain(X) if given else ensemble.fit(X, X[:, 0])
+
+
 def test_one_pretraining_serves_both_anchorings(small_anchored, line_data):
     """Weights and functions start from the same networks, and leave them alone."""
     X, y = line_data

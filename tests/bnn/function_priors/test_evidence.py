@@ -8,13 +8,22 @@ import pytest
 from scipy.special import softmax
 from scipy.stats import multivariate_normal
 
-from bnn import RBF, ExactPosterior, GaussianProcessPrior, MixturePrior
-from bnn.evaluation.metrics import coverage
-from bnn.function_priors.evidence import HyperparameterDensity, fit_prior, lengthscales
+from bnn import (
+    RBF,
+    ExactPosterior,
+    FunctionAnchoredEnsemble,
+    GaussianProcessPrior,
+    MixturePrior,
+    NotStored,
+    load,
+)
+from bnn.evaluation.metrics import coverage, rmse
+from bnn.function_priors.evidence import HyperparameterDensity, fit_noise, fit_prior, lengthscales
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (80, 3))
 NOISE = 0.05
+TRIALS = 3  # of a low-fidelity model
 TRUE = GaussianProcessPrior(0.0, RBF(1.0, (0.7, 40.0, 1.5)))
 Y = TRUE.sample(X, 1, 3)[0] + NOISE * RNG.standard_normal((80, 1))
 
@@ -136,6 +145,143 @@ def test_density_of_hyperparameters_and_its_gradient():
     steps = 1e-5 * np.eye(4)
     slopes = [(expected(first + h) - expected(first - h)) / 2e-5 for h in steps]
     np.testing.assert_allclose(density(first)[1], slopes, rtol=1e-6, atol=1e-6)
+
+
+def test_density_with_the_variance_of_the_noise():
+    """The last hyper-parameter, by the normal density written out and differences of it."""
+    centre, precision = np.array([0.1, 0.5, 0.6, 0.7, -4.0]), np.array([0.25, 0.5, 0.5, 0.5, 0.1])
+    density = HyperparameterDensity(X, Y[:, 0], np.full((80, 80), 0.5), centre, precision)
+
+    def expected(eta):
+        covariance = RBF(np.exp(eta[0]), tuple(np.exp(eta[1:4])))(X, X) + 0.5
+        away, noise = (eta - centre) * np.sqrt(precision), np.exp(eta[4]) * np.eye(80)
+        return multivariate_normal.logpdf(Y[:, 0], cov=covariance + noise) - 0.5 * away @ away
+
+    first, second = np.array([0.2, -0.3, 2.0, 0.4, -3.0]), np.array([-0.5, 0.1, 0.3, 0.0, -6.0])
+    difference = density(second)[0] - density(first)[0]
+    assert difference == pytest.approx(expected(second) - expected(first), rel=1e-9)
+    slopes = [(expected(first + h) - expected(first - h)) / 2e-5 for h in 1e-5 * np.eye(5)]
+    np.testing.assert_allclose(density(first)[1], slopes, rtol=1e-6, atol=1e-6)
+
+
+def test_the_noise_of_known_processes_is_found():
+    """Eight functions, 40 data, noise 0.1: within a factor of 1.6, 1.25 on average."""
+    found = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        points = rng.uniform(-1, 1, (40, 2))
+        f = GaussianProcessPrior(0.0, RBF(1.0, (0.7, 1.5))).sample(points, 1, seed)[0, :, 0]
+        y = f + 0.1 * rng.standard_normal(40)
+        found.append(fit_noise(points, y, restarts=3).item() / 0.1)
+    assert 1 / 1.6 < min(found) < max(found) < 1.6
+    assert 0.8 < np.exp(np.mean(np.log(found))) < 1.25
+
+
+def test_the_noise_is_in_the_units_of_each_output():
+    """And a low-fidelity model that explains the data leaves the noise alone."""
+    y = np.column_stack([Y[:, 0], 50.0 * Y[:, 0] + 2000.0])
+    first, second = fit_noise(X, y)
+    assert first == pytest.approx(NOISE, rel=0.5)
+    assert second == pytest.approx(50.0 * first, rel=0.02)
+    y = 10.0 * X[:, 0] ** 3 + NOISE * RNG.standard_normal(80)
+    found = fit_noise(X, y, mean=lambda x: 5.0 * x[:, 0] ** 3, mean_features=())
+    assert found == pytest.approx([NOISE], rel=0.3)
+
+
+def high_fidelity(x):
+    """Three inputs, two outputs."""
+    first = x[:, 0] * np.exp(x[:, 1]) + 0.3 * np.sin(3 * x[:, 2])
+    return np.column_stack([first, x[:, 1] ** 2 + x[:, 0] * x[:, 2]])
+
+
+def low_fidelity(x):
+    """Scales that are off by a fifth, and terms that are missing."""
+    first = 0.8 * x[:, 0] * (1 + x[:, 1] + 0.5 * x[:, 1] ** 2)
+    return np.column_stack([first, 1.2 * x[:, 1] ** 2 + x[:, 0] * x[:, 2]])
+
+
+def trial(seed):
+    """Forty data with noise 0.01, and 200 new points."""
+    rng = np.random.default_rng(seed)
+    points, new = rng.uniform(-1, 1, (40, 3)), rng.uniform(-1, 1, (200, 3))
+    return points, high_fidelity(points) + 0.01 * rng.standard_normal((40, 2)), new
+
+
+def test_the_factor_of_a_low_fidelity_model_is_integrated_out():
+    """The evidence is that of y ~ N(m, k + m mᵀ + σ² I), the posterior that of both parts."""
+    points, y, new = trial(0)
+    form = {"mean_features": (), "intercept": False, "estimate": "maximum"}
+    prior = fit_prior(points, y, 0.01, mean=low_fidelity, **form)
+    posterior, expected, m = ExactPosterior(prior, noise=0.01).fit(points, y), 0.0, low_fidelity
+    for j, kernel in enumerate(prior.kernels):
+        ours, at = m(points)[:, j], m(new)[:, j]
+        K = kernel.k1(points, points) + np.outer(ours, ours) + 1e-4 * np.eye(40)
+        expected += multivariate_normal.logpdf(y[:, j], ours, K)
+        cross = kernel.k1(new, points) + np.outer(at, ours)
+        mean = at + cross @ np.linalg.solve(K, y[:, j] - ours)
+        np.testing.assert_allclose(posterior.predict(new)[:, j], mean, rtol=1e-6, atol=1e-8)
+    assert posterior.log_evidence() == pytest.approx(expected)
+
+
+def test_a_low_fidelity_model_helps_and_is_not_believed():
+    """Beside no model, and the model with uncertain factors alone; -s prints the README's."""
+    found = {"model and discrepancy": [], "no model": [], "model alone": []}
+    for seed in range(TRIALS):
+        points, y, new = trial(seed)
+        truth, m, m_new = high_fidelity(new), low_fidelity(points), low_fidelity(new)
+        posteriors = []
+        for mean in (low_fidelity, None):
+            posterior = ExactPosterior(fit_prior(points, y, 0.01, mean=mean), noise=0.01)
+            posteriors.append(posterior.fit(points, y).predict(new, return_std=True))
+        precisions = 1.0 + np.sum(m**2, axis=0) / 0.01**2
+        factors = (1.0 + np.sum(m * y, axis=0) / 0.01**2) / precisions
+        posteriors.append((factors * m_new, np.abs(m_new) / np.sqrt(precisions)))
+        for name, (mean, std) in zip(found, posteriors, strict=True):
+            found[name].append((rmse(truth, mean), coverage(truth, mean, std)))
+    both, neither, alone = (np.mean(scores, axis=0) for scores in found.values())
+    print({name: np.mean(scores, axis=0).round(3).tolist() for name, scores in found.items()})
+    assert both[0] < 0.65 * neither[0] < 0.65 * alone[0]
+    assert alone[1] < 0.3 < 0.8 < both[1]
+
+
+def test_an_ensemble_with_a_low_fidelity_mean_is_stored_without_it(tmp_path):
+    """As with the function of a SamplerPrior; the exact posterior needs it, and says so."""
+    points, y, new = trial(0)
+    calls = []
+
+    def model(x):
+        calls.append(len(x))
+        assert not x.flags.writeable
+        return low_fidelity(x)
+
+    prior = fit_prior(points[:10], y[:10], 0.01, mean=model, restarts=0)
+    posterior = ExactPosterior(prior, noise=0.01).fit(points[:10], y[:10])
+    posterior.predict(new, return_std=True)
+    assert calls.count(10) == calls.count(200) == 1
+    with pytest.raises(TypeError, match="mean: a ModelMean cannot be stored"):
+        posterior.save(tmp_path / "exact.npz")
+    small = {"n_members": 2, "n_pretrained": 2, "hidden": (8,), "prior_points": 20, "points": 5}
+    ensemble = FunctionAnchoredEnsemble(
+        prior, noise=0.01, pretrain_epochs=2, tolerance=1e9, random_state=0, **small
+    ).fit(points[:10], y[:10])
+    ensemble.save(tmp_path / "ensemble.npz")
+    loaded = load(tmp_path / "ensemble.npz")
+    np.testing.assert_array_equal(loaded.predict(new), ensemble.predict(new))
+    assert loaded.pretrained_.prior == NotStored("MixturePrior")
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (lambda x: x[:, 0], r"mean\(X\) has shape \(80, 1\): must be \(80, 2\)"),
+        (lambda x: x[:3], r"mean\(X\) has shape \(3, 3\): must be \(80,\) or \(80, n_out\)"),
+        (lambda x: np.nan * x[:, :2], r"mean\(X\)\[0, 0\] = nan: must be finite"),
+        (lambda x: np.column_stack([Y, Y]) + 0 * x[:, :2], "output 0 is constant"),
+    ],
+)
+def test_low_fidelity_models_that_do_not_fit_are_refused(model, message):
+    with pytest.raises(ValueError, match=message):
+        fit_prior(X, np.column_stack([Y, Y]), NOISE, mean=model)
 
 
 def test_the_average_is_a_quadrature_over_hyperparameters():

@@ -44,6 +44,10 @@ def test_one_length_scale_per_input():
         (lambda: RBF(np.ones(3)), "variance = .*: must be one number > 0"),
         (lambda: RationalQuadratic(alpha=-1.0), "alpha = -1.0: must be one number > 0"),
         (lambda: Periodic(period=0.0), "period = 0.0: must be one number > 0"),
+        (lambda: "a" * RBF(), "factor = 'a': must be numbers"),
+        (lambda: RBF() * None, "factor = None: must be one number > 0"),
+        (lambda: RBF() * -2.0, "factor = -2.0: must be one number > 0"),
+        (lambda: np.ones(2) * RBF(), r"factor = \[1. 1.\]: must be one number > 0"),
         (lambda: Linear(origin=np.nan), "origin = nan: must be finite"),
         (lambda: Linear(origin=(1.0, 2.0))(X1, X1), "origin has 2 entries: must be one, or 1"),
     ],
@@ -52,6 +56,22 @@ def test_parameters_of_kernels_are_checked(call, message):
     """Each refusal says what is wrong."""
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("factor", [2, 0.5, np.float64(3.0)])
+def test_a_number_times_a_kernel_scales_its_variance(factor):
+    """From either side; slopes and offset of a linear kernel; the result is a kernel of ours."""
+    X = np.array([[0.0, 0.3], [1.0, -0.2], [0.5, 2.0]])
+    for kernel in (
+        Matern32(0.7, (0.5, 2.0)),
+        Periodic(1.5, 0.4, 3.0),
+        Linear((1.0, 2.0), 0.3, 0.1),
+    ):
+        for scaled in (factor * kernel, kernel * factor):
+            assert type(scaled) is type(kernel)
+            np.testing.assert_allclose(scaled(X, X), factor * kernel(X, X), rtol=1e-14)
+    total = factor * (RBF() + Linear())
+    np.testing.assert_allclose(total(X), factor * (RBF()(X) + Linear()(X)))
 
 
 def test_linear_kernels_without_variance_are_refused():
