@@ -19,6 +19,7 @@ from bnn.ensembles import (
     train_vanilla,
 )
 from bnn.evaluation import metrics
+from bnn.evaluation.prior_check import PriorCheck, check_prior
 from bnn.function_priors import evidence
 from bnn.function_priors.exact_posterior import ExactPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
@@ -77,6 +78,7 @@ __all__ = [
     "NotStored",
     "Periodic",
     "Pretrained",
+    "PriorCheck",
     "PriorRangeWarning",
     "ProbabilisticPCA",
     "RandomMean",
@@ -88,6 +90,7 @@ __all__ = [
     "__version__",
     "anchor",
     "anchor_functions",
+    "check_prior",
     "data_gradient",
     "evidence",
     "latin_hypercube",

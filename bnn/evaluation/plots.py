@@ -1,4 +1,4 @@
-"""Plots of predictions, of their calibration, and of the weight prior."""
+"""Plots of predictions, of their calibration, of data under a prior, and of the weight prior."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from bnn._validation import Array, as_columns, as_finite, as_points
 from bnn.evaluation.metrics import calibration_curve, miscalibration_area
+from bnn.evaluation.prior_check import PriorCheck
 from bnn.noise import Noise
 
 SLICE_POINTS = 100
@@ -184,6 +185,33 @@ def plot_calibration(
     axes.set_aspect("equal")
     axes.legend(frameon=False, fontsize="small")
     return axes
+
+
+def plot_prior_check(check: PriorCheck, names: Sequence[str] | None = None) -> Figure:
+    """Draw data over the intervals that a prior and noise give them, one panel per output.
+
+    The shape of data within the intervals may conflict too: distance and p-value tell.
+
+    Args:
+        check: From `bnn.check_prior`.
+        names: Names of the outputs, with units.
+
+    Returns:
+        The figure.
+    """
+    n = check.y.shape[1]
+    size = (2.6 * n + 0.4, 2.8)
+    figure, panels = plt.subplots(1, n, figsize=size, squeeze=False, layout="constrained")
+    for j, axes in enumerate(panels[0]):
+        order, numbers = np.argsort(check.quantiles[1, :, j]), np.arange(1, len(check.y) + 1)
+        low, median, high, data = np.stack([*check.quantiles, check.y])[:, order, j]
+        axes.fill_between(numbers, low, high, color="C0", alpha=0.25, lw=0, label="prior, 95 %")
+        axes.plot(numbers, median, color="C0", label="prior, median")
+        axes.plot(numbers, data, "o", color="C3", ms=3, label="data")
+        axes.set_title(f"distance {check.distance[j]:.2g}, p = {check.p_value[j]:.2g}", fontsize=9)
+        axes.set(xlabel="data, sorted by median", ylabel=names[j] if names else f"output {j}")
+    panels[0, 0].legend(frameon=False, fontsize="small")
+    return figure
 
 
 def plot_singular_values(priors: Mapping[str, object], *, axes: Axes | None = None) -> Axes:

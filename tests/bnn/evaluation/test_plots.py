@@ -13,9 +13,11 @@ from bnn.evaluation.plots import (
     plot_1d,
     plot_calibration,
     plot_parity,
+    plot_prior_check,
     plot_singular_values,
     plot_slices,
 )
+from bnn.evaluation.prior_check import PriorCheck
 
 
 @pytest.fixture(autouse=True)
@@ -115,6 +117,20 @@ def test_plot_calibration_states_the_area():
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
     areas = [float(text.split()[-1]) for text in texts[1:]]
     assert areas[0] < 0.05 < 0.2 < areas[1]
+
+
+def test_plot_prior_check_sorts_the_data_by_the_median():
+    """The band is the interval, and each datum stands where its median does."""
+    median = np.array([[3.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
+    quantiles = np.stack([median - 1.0, median, median + 2.0])
+    check = PriorCheck(np.array([1.0, 4.0]), np.array([0.4, 0.002]), quantiles, median + 0.5)
+    first, second = plot_prior_check(check, ["a [m]", "b [N]"]).axes
+    assert first.get_title() == "distance 1, p = 0.4"
+    assert second.get_title() == "distance 4, p = 0.002"
+    assert [first.get_ylabel(), second.get_ylabel()] == ["a [m]", "b [N]"]
+    assert first.lines[0].get_ydata().tolist() == [1.0, 2.0, 3.0]
+    assert first.lines[1].get_ydata().tolist() == [1.5, 2.5, 3.5]
+    assert first.collections[0].get_paths()[0].vertices[:, 1].max() == 5.0
 
 
 def test_plot_singular_values():

@@ -1,0 +1,96 @@
+"""Prior predictive check: whether data conflict with a prior, before it is conditioned on them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import chi2
+
+from bnn._seeding import RandomState, generator, seed_sequence, spawn
+from bnn._validation import Array, as_columns, as_finite, as_points, check_integer
+from bnn.function_priors.gaussian_process import GaussianProcessPrior
+from bnn.function_priors.means import RandomMean
+from bnn.function_priors.samplers import FunctionalPrior, TablePrior, draw_realisations
+from bnn.noise import Noise, noise_covariance
+
+LEVELS = (0.025, 0.5, 0.975)
+
+
+@dataclass(frozen=True)
+class PriorCheck:
+    """How data lie under a prior and noise, see `check_prior`.
+
+    Attributes:
+        distance: Mahalanobis distance of the data of each output from the prior's mean, relative to
+            its root mean square under the prior, (n_out,): about 1 where data and prior agree.
+        p_value: Probability of at least this distance under the prior, (n_out,).
+        quantiles: 2.5, 50 and 97.5 % of noisy data under the prior, (3, N, n_out).
+        y: The data, (N, n_out).
+    """
+
+    distance: Array
+    p_value: Array
+    quantiles: Array
+    y: Array
+
+
+def check_prior(
+    prior: FunctionalPrior,
+    X: ArrayLike,
+    y: ArrayLike,
+    noise: Noise,
+    *,
+    realisations: int = 1000,
+    random_state: RandomState = None,
+) -> PriorCheck:
+    """Compare data with what a prior and the noise let expect.
+
+    The squared Mahalanobis distance is chi-squared for a Gaussian process. For any other prior, one
+    half of its realisations gives the moments and the other half, with noise, the distribution of
+    the distance, so that p-values are valid for any number of realisations, from 2 / R on.
+
+    Args:
+        prior: As for `pretrain`.
+        X: (N, n_in).
+        y: (N,) or (N, n_out).
+        noise: Standard deviations or Σ_noise; correlations between outputs are ignored.
+        realisations: R, that are drawn; a TablePrior gives as many as it has.
+        random_state: Seed.
+
+    Returns:
+        Distances, p-values and quantiles.
+
+    Raises:
+        ValueError: If an argument is not admissible, or data, noise and prior do not fit.
+
+    Source: Box (1980), Journal of the Royal Statistical Society A 143.
+    """
+    if isinstance(prior, type) or not isinstance(prior, FunctionalPrior):
+        raise ValueError(f"prior = {prior!r:.60}: must be an object with a method sample")
+    X = as_points("X", as_finite("X", X))
+    y = as_columns("y", as_finite("y", y), len(X))
+    variances, seeds = np.diag(noise_covariance(noise, y.shape[1])), seed_sequence(random_state)
+    R = min(realisations, len(prior.values)) if isinstance(prior, TablePrior) else realisations
+    check_integer("realisations", R, 4)
+    f = draw_realisations(prior, X, R, spawn(seeds, 0))
+    if f.shape[2] != y.shape[1]:
+        raise ValueError(f"y has {y.shape[1]} outputs: must be {f.shape[2]}")
+    noisy = f + np.sqrt(variances) * generator(spawn(seeds, 1)).standard_normal(f.shape)
+    gaussian = isinstance(prior, GaussianProcessPrior) and not (
+        isinstance(prior.mean, RandomMean) or np.isfinite(prior.limits).any()
+    )
+    found = []
+    for j, variance in enumerate(variances):
+        if gaussian and isinstance(prior, GaussianProcessPrior):
+            mean, covariance = prior.mean_values(X)[:, j], prior.covariance(X, X, j)
+        else:
+            mean, covariance = f[::2, :, j].mean(axis=0), np.cov(f[::2, :, j], rowvar=False)
+        eigenvalues, vectors = np.linalg.eigh(np.atleast_2d(covariance))
+        along = (np.vstack([y[:, j], noisy[1::2, :, j]]) - mean) @ vectors
+        squares = np.sum(along**2 / (np.maximum(eigenvalues, 0.0) + variance), axis=1)
+        expected, p_value = squares[1:].mean(), np.mean(squares >= squares[0])
+        if gaussian:
+            expected, p_value = len(X), chi2.sf(squares[0], len(X))
+        found.append((np.sqrt(squares[0] / expected), p_value))
+    distance, p_values = np.transpose(found)
+    return PriorCheck(distance, p_values, np.quantile(noisy, LEVELS, axis=0), y)

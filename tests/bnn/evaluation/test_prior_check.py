@@ -1,0 +1,97 @@
+"""Prior predictive check: closed form, valid p-values for few realisations, refusals."""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, norm, uniform
+
+from bnn import RBF, GaussianProcessPrior, MixturePrior, SamplerPrior, TablePrior, check_prior
+
+RNG = np.random.default_rng(0)
+X = np.sort(RNG.uniform(-1, 1, (30, 1)), axis=0)
+NOISE = 0.05
+
+
+def line(x, slope):
+    return slope * x[:, 0]
+
+
+def data(seed, slope=1.2, bend=0.0):
+    """Noisy data on a line, or off it."""
+    noise = NOISE * np.random.default_rng(seed).standard_normal(30)
+    return slope * X[:, 0] + bend * np.sin(4 * X[:, 0]) + noise
+
+
+LINES = SamplerPrior(line, {"slope": norm(1.0, 0.3)})
+
+
+def test_distance_under_a_gaussian_process():
+    """Both outputs by the inverse of the covariance, and chi-squared."""
+    prior = GaussianProcessPrior(0.5, [RBF(0.7, 0.4), RBF(2.0, 1.0)], 2)
+    y, noise = np.column_stack([data(0), 3 * data(1)]), [0.05, 0.2]
+    found = check_prior(prior, X, y, noise, random_state=0)
+    for j, kernel in enumerate(prior.kernels):
+        covariance = kernel(X, X) + noise[j] ** 2 * np.eye(30)
+        square = (y[:, j] - 0.5) @ np.linalg.solve(covariance, y[:, j] - 0.5)
+        assert found.distance[j] == pytest.approx(np.sqrt(square / 30))
+        assert found.p_value[j] == pytest.approx(chi2.sf(square, 30))
+        high = 0.5 + 1.96 * np.sqrt(kernel.variance + noise[j] ** 2)
+        assert found.quantiles[2, :, j].mean() == pytest.approx(high, rel=0.1)
+
+
+@pytest.mark.parametrize("kind", ["sampler", "table", "mixture", "bounded"])
+def test_p_values_are_uniform_under_the_prior(kind):
+    """Data drawn from priors that are no Gaussian process; 20 realisations, 30 data."""
+    process = GaussianProcessPrior(0.0, RBF(0.7, 0.4))
+    prior = {
+        "sampler": LINES,
+        "table": TablePrior(X, process.sample(X, 20, 1)),
+        "mixture": MixturePrior([process, GaussianProcessPrior(0.0, RBF(9.0, 0.4))], [0.5, 0.5]),
+        "bounded": GaussianProcessPrior(0.0, RBF(0.7, 0.4), bounds=(0.0, None)),
+    }[kind]
+    rng = np.random.default_rng(2)
+    drawn = process.sample(X, 200, 3) if kind == "table" else prior.sample(X, 200, 3)
+    noisy = drawn[:, :, 0] + NOISE * rng.standard_normal((200, 30))
+    found = [check_prior(prior, X, y, NOISE, realisations=20, random_state=s)
+             for s, y in enumerate(noisy)]  # fmt: skip
+    p = np.array([each.p_value[0] for each in found])
+    for level in (0.2, 0.5, 0.8):  # with 10 of 20 realisations, p is a multiple of 1/11
+        allowed = np.floor(11 * level) / 11
+        spread = 5.0 if kind == "table" else 4.0  # one table serves all
+        assert np.mean(p <= level) == pytest.approx(allowed, abs=spread * np.sqrt(0.25 / 200))
+    assert p.min() == pytest.approx(1 / 11)
+
+
+def test_data_that_the_model_cannot_explain_conflict():
+    """A bend that no line has; the same data agree with lines and a process for what they lack."""
+    agree, conflict = data(5), data(5, bend=0.3)
+    found = check_prior(LINES, X, np.column_stack([agree]), NOISE, random_state=0)
+    assert found.p_value[0] > 0.05
+    assert found.distance[0] == pytest.approx(1.0, abs=0.3)
+    wrong = check_prior(LINES, X, conflict, NOISE, random_state=0)
+    assert wrong.p_value[0] == pytest.approx(1 / 501)
+    assert wrong.distance[0] > 2.0
+    process = GaussianProcessPrior(0.0, RBF(0.1, 0.4))
+    with_discrepancy = SamplerPrior(
+        lambda x, rng: (
+            line(x, rng.normal(1.0, 0.3)) + process.sample(x, 1, int(rng.integers(2**31)))[0, :, 0]
+        )
+    )
+    assert check_prior(with_discrepancy, X, conflict, NOISE, random_state=0).p_value[0] > 0.05
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((SamplerPrior, X, data(0)), "prior = .*: must be an object with a method sample"),
+        ((uniform(), X, data(0)), "prior = .*: must be an object with a method sample"),
+        ((LINES, X, np.ones((30, 2))), "y has 2 outputs: must be 1"),
+        ((LINES, X, data(0)[:5]), r"y has shape \(5,\): must be"),
+        (
+            (TablePrior(X, np.ones((3, 30))), X, data(0)),
+            "realisations = 3: must be an integer >= 4",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        check_prior(*arguments, NOISE)
