@@ -10,8 +10,10 @@ from bnn import (
     FunctionAnchoredEnsemble,
     GaussianProcessPrior,
     MixturePrior,
+    NotStored,
     load,
 )
+from bnn.function_priors.evidence import fit_prior
 
 RNG = np.random.default_rng(1)
 X = RNG.uniform(-1, 1, (8, 1))
@@ -22,9 +24,9 @@ PRIOR = MixturePrior([GaussianProcessPrior(0.0, RBF(1.0, L)) for L in (0.4, 1.0)
 def ensemble(**changes):
     settings = {
         "noise": 0.1, "points": 20, "hidden": (30, 30), "n_pretrained": 20, "n_members": 20,
-        "prior_points": 40, "pretrain_epochs": 100, "random_state": 0, **changes,
+        "prior_points": 40, "pretrain_epochs": 100, "random_state": 0, "prior": PRIOR,
     }  # fmt: skip
-    return FunctionAnchoredEnsemble(PRIOR, **settings)
+    return FunctionAnchoredEnsemble(**settings | changes)
 
 
 def test_members_follow_the_posterior_of_the_mixture(tmp_path):
@@ -41,6 +43,21 @@ def test_members_follow_the_posterior_of_the_mixture(tmp_path):
     loaded = load(tmp_path / "ensemble.npz")
     np.testing.assert_array_equal(loaded.predict(points), ours)
     np.testing.assert_array_equal(loaded.prior.weights, PRIOR.weights)
+
+
+def test_members_follow_the_posterior_around_a_low_fidelity_model(tmp_path):
+    """As with the function of a SamplerPrior, the file holds the members but not the model."""
+    points = np.linspace(-1, 1, 9)[:, None]
+    prior = fit_prior(X, Y, 0.1, mean=lambda x: 2.0 * x[:, 0] - 1.5 * x[:, 0] ** 3)
+    fitted = ensemble(prior=prior).fit(X, Y)
+    mean, std = ExactPosterior(prior, noise=0.1).fit(X, Y).predict(points, return_std=True)
+    ours, spread = fitted.predict(points, return_std=True)
+    assert np.sqrt(np.mean(((ours - mean) / std) ** 2)) < 1.5 / np.sqrt(20)
+    assert np.mean(spread / std) == pytest.approx(1.0, abs=0.25)
+    fitted.save(tmp_path / "ensemble.npz")
+    loaded = load(tmp_path / "ensemble.npz")
+    np.testing.assert_array_equal(loaded.predict(points), ours)
+    assert loaded.prior == NotStored("MixturePrior")
 
 
 def test_members_that_do_not_arrive_are_counted_once():
