@@ -6,7 +6,7 @@
 #
 # Tried in this order: an active environment that imports dolfinx; conda, mamba or micromamba
 # (environment.yml); Debian's or Ubuntu's apt with a virtual environment (constraints.txt).
-# .environment holds a hash of what the environment was made from, and the interpreter.
+# .environment holds a hash of what the environment was made from, the interpreter and the checkout.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 exec 3>&1 1>&2 # stdout is for the interpreter alone
@@ -28,16 +28,20 @@ digest() {
 
 # The dependency lists of pyproject.toml count, its linter settings do not.
 recipe_hash() {
-  { pwd
-    cat setup.sh environment.yml constraints.txt
+  { cat setup.sh environment.yml constraints.txt
     awk '/^(requires-python|dependencies) =/,/^\]|^requires/; /^\[project.optional/,/^$/' pyproject.toml
   } | digest
 }
 
 is_current() {
   [ -f "$stamp" ] && [ ! -e "$unfinished" ] || return 1
-  { read -r hash && read -r python; } <"$stamp" || return 1
-  [ "$hash" = "$(recipe_hash)" ] && [ -x "$python" ]
+  { read -r hash && read -r python && read -r checkout; } <"$stamp" || return 1
+  [ "$hash" = "$(recipe_hash)" ] || return 1
+  if [ "$checkout" != "$PWD" ]; then # a virtual environment moves with it, one of conda does not
+    case $python in "$checkout"/*) python=$PWD${python#"$checkout"} ;; esac
+    [ -x "$python" ] && [ ! -d "$venv/conda-meta" ] && (finish "$python") || return 1
+  fi
+  [ -x "$python" ]
 }
 
 finish() { # $1: interpreter
@@ -46,7 +50,7 @@ finish() { # $1: interpreter
   "$1" -c 'import pathlib, sysconfig
 target = pathlib.Path(sysconfig.get_path("purelib"), "composite-bnn.pth")
 target.write_text(f"{pathlib.Path.cwd()}\n")'
-  printf '%s\n%s\n' "$(recipe_hash)" "$1" >"$stamp.tmp"
+  printf '%s\n' "$(recipe_hash)" "$1" "$PWD" >"$stamp.tmp"
   rm -f "$unfinished"
   mv "$stamp.tmp" "$stamp"
   say "ready after $SECONDS s: $1"
@@ -68,8 +72,7 @@ install_requirements() {
 import tomllib
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
-extras = project["optional-dependencies"]
-print(*project["dependencies"], *extras["dev"], *extras["dask"], sep="\n")
+print(*sum(project["optional-dependencies"].values(), project["dependencies"]), sep="\n")
 PY
   "$python" -m pip "$@" --quiet --disable-pip-version-check --constraint constraints.txt \
     --requirement "$venv/requirements.txt"
@@ -123,8 +126,7 @@ def is_met(requirement):
 
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
-extras = project["optional-dependencies"]
-wanted = map(Requirement, project["dependencies"] + extras["dev"] + extras["dask"])
+wanted = map(Requirement, sum(project["optional-dependencies"].values(), project["dependencies"]))
 missing = [r for r in wanted if not is_met(r)]
 replaced = {canonical(r.name) for r in missing}
 with open("constraints.txt") as file:

@@ -1,8 +1,25 @@
 """Run the command line: python -m fe_data COMMAND."""
 
+import signal
 import sys
+from typing import Any, NoReturn
 
-from fe_data.cli.main import main
+try:
+    from fe_data.cli.main import main
+except ImportError as error:
+    sys.exit(f"fe_data: {error}: pip install '.[fe]' in the checkout adds what commands need")
+
+
+def run(**options: Any) -> NoReturn:
+    """End this process with a command; Ctrl-C ends the command once, further ones do nothing."""
+    signal.signal(signal.SIGINT, _interrupt_once)
+    sys.exit(main(**options))
+
+
+def _interrupt_once(*_: object) -> NoReturn:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

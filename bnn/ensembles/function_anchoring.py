@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from scipy.stats import qmc
 from sklearn.exceptions import ConvergenceWarning
-from tqdm.auto import tqdm
 
 from bnn._seeding import Purpose, RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import Array, check_integer, check_positive
@@ -22,6 +21,7 @@ from bnn.gauss_newton.function_space import Metric, fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
 from bnn.noise import Noise, noise_covariance, resample
 from bnn.storage import NotStored, storable
+from bnn.training.execution import progress_bar
 
 # The nugget that follows the noise: this fraction of its standard deviation, and at most so much.
 _OF_NOISE, _MOST_NUGGET = 0.5, 0.01
@@ -158,16 +158,18 @@ def _anchor_to_components(
     numbers = shared_out(shares, K, spawn(seeds, Purpose.COMPONENTS))
     settings = replace(settings, centred=False)  # a member alone has no mean
     parts = []
-    with warnings.catch_warnings():
+    title = "training" if progress else None
+    with warnings.catch_warnings(), progress_bar(K, title, "member") as bar:
         for said_once in (ConvergenceWarning, PriorRangeWarning):  # not by every member
             warnings.simplefilter("ignore", said_once)
-        for k in tqdm(range(K), desc="training", disable=not progress, unit="member"):
+        for k in range(K):
             one = replace(pretrained.select([k]), prior=combination(mixture, numbers[k]))
             seed = spawn(seeds, Purpose.COMPONENTS, k)
             part = anchor_functions(
                 one, X, y, noise=covariance, settings=settings, device=device, random_state=seed
             )
             parts.append(part)
+            bar.update()
     late = sum(np.nanmin(part.losses) > settings.tolerance for part in parts)
     if late:
         message = f"{late} of {K} members did not arrive within {settings.iterations} iterations"

@@ -10,10 +10,9 @@ import numpy as np
 import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
-from tqdm.auto import tqdm
 
 from bnn._validation import Floats, Ints
-from bnn.training.execution import run_groups
+from bnn.training.execution import progress_bar, run_groups
 from bnn.training.loop import TrainingResult
 
 _DAMPING, _LEAST_DAMPING = 1e-2, 1e-8
@@ -98,7 +97,7 @@ def fit_members(
     place = torch.device(device)
     size = max(_GROUP_ENTRIES // n_entries, 1)
     groups = np.array_split(np.arange(len(weights)), -(-len(weights) // size))
-    with tqdm(total=len(weights), desc=progress, disable=progress is None, unit="member") as bar:
+    with progress_bar(len(weights), progress, "member") as bar:
 
         def run(members: Ints, stop: threading.Event) -> tuple[Tensor, Tensor, Tensor]:
             with torch.no_grad():

@@ -1,4 +1,4 @@
-"""How the work reaches the processor: groups of members on cores, the steps of an epoch on a GPU.
+"""How the work reaches the processor, and how far it is: groups on cores, epochs on a GPU.
 
 On a CPU each group has a thread, with no barriers between threads: splitting every operation over
 the cores costs a barrier per operation, where each core waits for the slowest one. PyTorch leaves
@@ -6,15 +6,19 @@ the interpreter's lock during its operations, so that whole groups run side by s
 GPU a fixed sequence of kernels is recorded once, as a CUDA graph, and launched as a whole.
 """
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import torch
+from tqdm import tqdm
 
 # Libraries choose their kernels and workspaces in the first calls, which must not be recorded.
 WARM_UP_CALLS = 2
+LOG_SECONDS = 5.0  # between two lines of progress in a notebook, a log or a pipe
+LOG_LINE = "{desc}: {percentage:.0f}%, {n_fmt} of {total_fmt} {unit}s, {remaining} left"
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
@@ -52,3 +56,26 @@ def capture(function: Callable[[], None], restore: Callable[[], None]) -> Callab
         function()
     restore()
     return graph.replay
+
+
+class _Lines:
+    """Standard error output in whole lines, where tqdm would write over one line again."""
+
+    last = ""
+
+    def write(self, text: str) -> None:
+        if (line := text.strip()) not in ("", self.last):
+            print(line, file=sys.stderr)
+            self.last = line
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+def progress_bar(total: int, title: str | None, unit: str) -> "tqdm[NoReturn]":
+    """Bar on a terminal, elsewhere a line every few seconds and the last; no title is silence."""
+    silent = title is None
+    if silent or sys.stderr.isatty():
+        return tqdm(total=total, desc=title, unit=unit, disable=silent)
+    lines = {"file": _Lines(), "mininterval": LOG_SECONDS, "bar_format": LOG_LINE}
+    return tqdm(total=total, desc=title, unit=unit, **lines)

@@ -7,12 +7,12 @@ from typing import TypeAlias
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from bnn._validation import Floats, Ints
 from bnn.networks.architecture import Architecture
 from bnn.training.backprop import CACHE_LINE
-from bnn.training.execution import run_groups
+from bnn.training.execution import progress_bar, run_groups
 from bnn.training.members import MemberGroup, Objective
 from bnn.training.settings import Convergence, TrainingSettings
 
@@ -142,7 +142,7 @@ def train(
         plain, corrected = (replace(settings, bias_correction=b) for b in (False, True))
         plans = [(np.zeros(2, dtype=int), corrected), *((group, plain) for group in groups)]
     total = settings.epochs * len(plans)
-    with tqdm(total=total, desc=progress, disable=progress is None, unit="epoch") as bar:
+    with progress_bar(total, progress, "epoch") as bar:
 
         def run(plan: tuple[Ints, TrainingSettings], stop: threading.Event) -> Part:
             members, settings = plan

@@ -6,7 +6,6 @@ added afterwards. Lengths are in sides of the square.
 
 from dataclasses import dataclass
 
-import gmsh
 import numpy as np
 from scipy.spatial import cKDTree
 
@@ -14,6 +13,11 @@ from fe_data.arrays import Floats, Ints, pair_keys
 from fe_data.errors import MeshError
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.geometry.outline import GROWTH, MATRIX, Outline
+
+try:
+    import gmsh
+except ImportError as error:
+    raise ImportError(f"{error}: pip install '.[fe]' in the checkout adds gmsh") from None
 
 
 @dataclass(frozen=True)

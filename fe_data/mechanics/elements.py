@@ -12,18 +12,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import basix
-import dolfinx
-import dolfinx.fem
-import dolfinx.io
-import dolfinx.mesh
 import numpy as np
-import ufl
-from mpi4py import MPI
 
 from fe_data.arrays import Floats, Ints
 from fe_data.geometry.mesh import Mesh
 from fe_data.geometry.outline import MATRIX
+
+try:
+    import basix
+    import dolfinx
+    import dolfinx.fem
+    import dolfinx.io
+    import dolfinx.mesh
+    import ufl
+    from mpi4py import MPI
+except ImportError as error:
+    message = f"{error}: dolfinx comes from conda-forge or apt, and setup.sh installs it"
+    raise ImportError(message) from None
 
 # Number of modes phi_r for each kind of element: the constant, or all linear functions, which are
 # all that three integration points can tell apart (no projection).

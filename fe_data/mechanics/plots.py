@@ -1,4 +1,4 @@
-"""Pictures of one volume element: arrangement, mesh, fields and averaged curve."""
+"""Pictures of one volume element: arrangement, mesh, fields and averaged curves."""
 
 from typing import Any
 
@@ -10,24 +10,38 @@ from matplotlib.patches import Circle
 
 from fe_data.arrays import Floats
 from fe_data.geometry.outline import MATRIX
+from fe_data.mechanics.load_stepping import Loading
 from fe_data.mechanics.properties import equivalent_strain, von_mises
 from fe_data.mechanics.rve import RVESolution
 
+AXES = ("xx", "yy", "xy")  # in the order of a loading
 # Corners of a triangle from its three integration points, where fields are linear.
 _TO_CORNERS = np.array([[5, -1, -1], [-1, 5, -1], [-1, -1, 5]]) / 3
 
 
 def plot_rve(rve: RVESolution, title: str = "") -> Figure:
-    """Arrangement, mesh, von Mises stress, averaged curve, properties and plastic strain."""
-    figure = Figure(figsize=(14.5, 8.6), layout="constrained")
-    axes = figure.subplots(2, 3, width_ratios=[1.0, 1.0, 1.12])
-    above = (draw_arrangement, draw_mesh, draw_mises)
-    below = (draw_curve, _write_properties, draw_plastic_strain)
-    for ax, draw in zip(axes.flat, (*above, *below), strict=True):
+    """Arrangement, mesh, fields, averaged curves and properties, under the name of the loading."""
+    figure = Figure(figsize=(18.5, 8.6), layout="constrained")
+    axes = figure.subplot_mosaic("abcd;efgg", width_ratios=[1.0, 1.0, 1.12, 1.12])
+    above = (draw_arrangement, draw_mesh, draw_mises, draw_plastic_strain)
+    below = (draw_stress_strain, draw_curve, _write_properties)
+    for ax, draw in zip(axes.values(), (*above, *below), strict=True):
         draw(ax, rve)
-    if title:
-        figure.suptitle(title)
+    figure.suptitle("\n".join(filter(None, [title, _name(rve.loading)])))
     return figure
+
+
+def _name(loading: Loading) -> str:
+    """A loading in words, and what is prescribed in each direction."""
+    words, values = [], []
+    for axes, strain, stress in zip(AXES, loading.strain, loading.stress, strict=True):
+        given = (stress, r"\sigma", " MPa") if strain is None else (strain, r"\varepsilon", "")
+        value, symbol, unit = given
+        values.append(rf"${symbol}_{{{axes}}}$ = {value:g}{unit}")
+        if value:
+            kind = "tension" if value > 0 else "compression"
+            words.append("shear" if axes == "xy" else f"{kind} in {axes[0]}")
+    return f"Loading: {' and '.join(words)}, mean {', '.join(values)}"
 
 
 def draw_arrangement(ax: Axes, rve: RVESolution) -> None:
@@ -57,6 +71,21 @@ def draw_plastic_strain(ax: Axes, rve: RVESolution) -> None:
     """Equivalent plastic strain at the end of loading; zero in the fibres."""
     _field(ax, rve, rve.fields.plastic_strain, [], "equivalent plastic strain [-]", "magma")
     _frame(ax, "Equivalent plastic strain")
+
+
+def draw_stress_strain(ax: Axes, rve: RVESolution) -> None:
+    """Averaged stress over averaged strain in the directions that are loaded."""
+    history, loading = rve.history, rve.loading
+    for i, axes in enumerate(AXES):
+        if loading.strain[i] or loading.stress[i]:
+            column = 3 if axes == "xy" else i
+            strain, stress = (history[name][:, column] for name in ("strain", "stress"))
+            ax.plot(strain, stress, "o-", ms=3.5, lw=1.0, label=axes)
+    ax.set(xlabel="mean strain [-], xy half the engineering shear", ylabel="mean stress [MPa]")
+    ax.axhline(0.0, color="grey", lw=0.8, ls=":")
+    ax.set_title("Mean stress over mean strain")
+    ax.locator_params(axis="x", nbins=5)
+    ax.legend(frameon=False)
 
 
 def draw_curve(ax: Axes, rve: RVESolution) -> None:

@@ -52,6 +52,7 @@ class RVESolution:
         microstructure: Fibre arrangement.
         discretisation: Mesh and integration data.
         problem: Equations that were solved.
+        loading: Path of the mean strain and stress.
         path: Volume averages and final state.
         fields: Stress and plastic strain at the integration points.
         effective: Effective properties; None when they were not asked for.
@@ -62,6 +63,7 @@ class RVESolution:
     microstructure: Microstructure
     discretisation: Discretisation
     problem: RVEProblem
+    loading: Loading
     path: EquilibriumPath
     fields: Fields
     effective: EffectiveProperties | None
@@ -187,7 +189,8 @@ def solve_microstructure(
         extraction = path.history, a, elastic
         effective = timed("extraction", effective_properties, *extraction) if fit else None
         p_sigma = overstressed_fraction(d, fields.fibre_stress, settings.fibre_stress_MPa)
-    return RVESolution(microstructure, d, problem, path, fields, effective, p_sigma, seconds)
+    solved = problem, loading, path, fields
+    return RVESolution(microstructure, d, *solved, effective, p_sigma, seconds)
 
 
 def _timed(

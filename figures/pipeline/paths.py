@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
+from zlib import crc32
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "notebooks"
@@ -44,13 +45,21 @@ def run_name(profile: str, data_dir: Path | None = None) -> str:
         raise ValueError(f"results cannot be named {name!r} after PROFILE and DATA: it has = or *")
     if (ROOT / "figures" / name / "__init__.py").is_file():
         raise ValueError(f"PROFILE = {profile!r} is not allowed: figures/{name} holds source code")
-    return name
+    if data_dir is None or data_dir.parent == ROOT:
+        return name
+    return f"{name}-{crc32(bytes(data_dir)):08x}"  # others may have the same name
+
+
+def pictures(metrics: Path) -> set[Path] | None:
+    """Pictures that a metrics file names; None where it is missing, half written or no mapping."""
+    try:
+        names = json.loads(metrics.read_text()).get("figures", {})
+        return {metrics.parent / name for name in names}
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def is_complete(metrics: Path) -> bool:
     """Whether a metrics file and all its pictures, which git does not have, are there."""
-    try:
-        names = json.loads(metrics.read_text()).get("figures", {})
-        return all((metrics.parent / name).stat().st_size for name in names)
-    except (OSError, ValueError, AttributeError):  # missing, half written, or no mapping
-        return False
+    named = pictures(metrics)
+    return named is not None and all(path.is_file() and path.stat().st_size for path in named)

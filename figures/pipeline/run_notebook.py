@@ -13,7 +13,7 @@ import yaml
 from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 
-from figures.pipeline.paths import NOTEBOOKS, ROOT
+from figures.pipeline.paths import NOTEBOOKS, ROOT, pictures
 
 
 class NotebookError(RuntimeError):
@@ -51,6 +51,8 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
     values = parameters(path, given)
     executed = ROOT / values["out_dir"] / "notebooks" / path.name
     executed.parent.mkdir(parents=True, exist_ok=True)
+    metrics = ROOT / values["out_dir"] / f"{path.stem}.json"
+    earlier = pictures(metrics) or set()
     try:
         papermill.execute_notebook(
             path, executed, parameters=values, cwd=ROOT, kernel_name="python3",
@@ -63,6 +65,9 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
         raise NotebookError(f"cell {error.exec_count} of {path.stem} failed: {cause}") from None
     page, _ = HTMLExporter(embed_images=True).from_filename(str(executed))
     executed.with_suffix(".html").write_text(page)
+    later = pictures(metrics)
+    for picture in set() if later is None else earlier - later:  # of tables that there were
+        picture.unlink(missing_ok=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -62,8 +62,6 @@ class AnalyticCell:
 
 
 if __name__ == "__main__":
-    import sys
+    from fe_data.__main__ import run
 
-    from fe_data.__main__ import main
-
-    sys.exit(main(simulator=AnalyticCell(seconds=float(os.environ.get("CELL_SECONDS", "0")))))
+    run(simulator=AnalyticCell(seconds=float(os.environ.get("CELL_SECONDS", "0"))))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ import pytest
 from figures.pipeline.dependencies import imported_names
 
 ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = tuple(PROJECT["project"]["optional-dependencies"])
 RECIPE = ("setup.sh", "environment.yml", "pyproject.toml", "constraints.txt")
 BASICS = ("bash", "dirname", "awk", "cat", "cut", "sha256sum", "sed", "rm", "mv", "mkdir", "touch")
 
@@ -136,6 +139,26 @@ def test_a_removed_environment_is_made_again(conda):
     assert len(calls(conda)) == 2
 
 
+@pytest.mark.parametrize("made_by_conda", [False, True])
+def test_a_checkout_that_moves_keeps_a_virtual_environment(conda, made_by_conda):
+    """One of conda, whose files hold its path, is made again."""
+    setup(conda)
+    if made_by_conda:
+        (conda / ".venv" / "conda-meta").mkdir()
+    moved = conda.rename(conda.parent / "renamed checkout")
+    done = setup(moved, "--python")
+    assert done.stdout == f"{moved}/.venv/bin/python\n", done.stderr
+    assert len(calls(moved)) == (2 if made_by_conda else 1)
+    assert setup(moved).stderr == ""
+
+
+def test_no_command_depends_on_the_place_of_an_environment():
+    """The first line of a script of pip holds the path of its environment; `python -m` does not."""
+    for name in (".pre-commit-config.yaml", "Makefile", ".ci/run", "setup.sh"):
+        scripts = re.findall(r"\.venv/bin/(\S+)", (ROOT / name).read_text())
+        assert set(scripts) <= {"python"}, name
+
+
 def test_an_interrupted_setup_leaves_nothing_that_counts_and_the_next_one_finishes(conda):
     process = subprocess.Popen(
         ["./setup.sh"],
@@ -216,20 +239,29 @@ def imported_packages(folders):
 
 
 def declared_packages(*extras):
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = PROJECT["project"]
     optional = project["optional-dependencies"]
     lines = project["dependencies"] + [line for extra in extras for line in optional[extra]]
     return {re.match(r"[\w-]+", line)[0] for line in lines}
 
 
 def test_every_imported_package_is_declared():
-    extras = ("dask",)
-    assert imported_packages(["bnn", "fe_data", "figures"]) <= declared_packages(*extras)
-    assert imported_packages(["tests"]) <= declared_packages("dev", *extras)
+    assert imported_packages(["bnn"]) <= declared_packages()
+    assert imported_packages(["fe_data"]) <= declared_packages("fe", "dask")
+    assert imported_packages(["figures", "prior_study"]) <= declared_packages("fe", "paper")
+    assert imported_packages(["tests"]) <= declared_packages(*EXTRAS)
+
+
+def test_the_distribution_is_bnn_and_fe_data_and_nothing_else_is_installed_with_bnn():
+    """What bnn does not import comes with extras; fe_data's __init__ needs lazy-loader."""
+    assert declared_packages() == imported_packages(["bnn"]) | {"lazy-loader"}
+    patterns = PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
+    folders = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert {f for f in folders if any(fnmatch(f, p) for p in patterns)} == {"bnn", "fe_data"}
 
 
 def test_both_lists_of_versions_name_every_declared_package():
-    declared = declared_packages("dev", "dask")
+    declared = declared_packages(*EXTRAS)
     pinned = set(re.findall(r"(?m)^([\w.-]+)==", (ROOT / "constraints.txt").read_text().lower()))
     assert declared <= pinned
     conda_names = {"torch": "pytorch-cpu", "matplotlib": "matplotlib-base", "dask": "dask-core"}

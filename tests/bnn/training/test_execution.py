@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import bnn.training.members
 from bnn import Architecture, TrainingSettings, train
 from bnn._seeding import member_seeds, seed_sequence
-from bnn.training.execution import WARM_UP_CALLS, capture
+from bnn.training.execution import WARM_UP_CALLS, capture, progress_bar
 from bnn.training.members import MemberGroup, Objective
 from bnn.weight_priors import FactorisedGeneralisedNormal, LowRankGaussian
 
@@ -167,3 +167,18 @@ def test_problems_stack():
     )
     expected = np.concatenate([first.weights, second.weights])
     np.testing.assert_allclose(stacked.weights, expected, atol=1e-5)
+
+
+def test_progress_is_a_line_every_few_seconds_where_no_terminal_is(capsys, monkeypatch):
+    """A piped log: no carriage returns, a line at the start, in between and at the end."""
+    now = iter(range(0, 1000, 2))  # each look at the clock is 2 s later
+    monkeypatch.setattr("tqdm.std.time", lambda: float(next(now)))
+    with progress_bar(20, "training", "epoch") as bar:
+        for _ in range(20):
+            bar.update()
+    printed = capsys.readouterr().err
+    assert "\r" not in printed
+    lines = printed.splitlines()
+    assert lines[0].startswith("training: 0%, 0 of 20 epochs, ")
+    assert lines[-1].startswith("training: 100%, 20 of 20 epochs, ")
+    assert 5 <= len(lines) <= 12

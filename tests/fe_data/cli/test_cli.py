@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from fe_data.__main__ import main
 from fe_data.dataset import record, storage
 from fe_data.dataset.design import NAMED_DESIGNS
@@ -89,15 +91,33 @@ def test_verify_lists_what_is_wrong(tmp_path, capsys):
     (tmp_path / "records" / "0000" / "stray.npz").touch()
     code, out, err = run(capsys, "verify", tmp_path)
     assert code == 1
-    assert out.splitlines() == ["records/0000/stray.npz: belongs to no sample"]
+    changed = "dataset.csv, line 4: not what the records hold"
+    assert out.splitlines() == ["records/0000/stray.npz: belongs to no sample", changed]
     (tmp_path / "records" / "0000" / "stray.npz").unlink()
     code, out, err = run(capsys, "verify", tmp_path)
-    assert (code, out) == (1, "dataset.csv, line 4: not what the records hold\n")
+    assert (code, out) == (1, f"{changed}\n")
     assert err == f"fe_data: {tmp_path}: 1 problems\n"
     table.unlink()
     storage.record_path(tmp_path, 1).unlink()
     out = run(capsys, "verify", tmp_path)[1]
     assert out.splitlines() == ["sample 1: no record", "dataset.csv is missing"]
+
+
+@pytest.mark.parametrize("row", [1, 2])
+def test_verify_sees_a_damaged_table_beside_a_damaged_record(tmp_path, capsys, row):
+    """Record 1 cannot be read: the checksum in provenance.json knows its row."""
+    run(capsys, "generate", "test_uniform", "--out", tmp_path, *QUICK)
+    damaged = storage.record_path(tmp_path, 1)
+    damaged.write_bytes(damaged.read_bytes()[:-30])
+    (unread,) = run(capsys, "verify", tmp_path)[1].splitlines()
+    assert unread.startswith("sample 1: ")
+    table = tmp_path / "dataset.csv"
+    lines = table.read_text().splitlines(keepends=True)
+    lines[row + 1] = lines[row + 1].replace(",ok", ",retried")
+    table.write_text("".join(lines))
+    problems = run(capsys, "verify", tmp_path)[1].splitlines()
+    assert "provenance.json: not the checksum of dataset.csv" in problems
+    assert (f"dataset.csv, line {row + 2}: not what the records hold" in problems) == (row == 2)
 
 
 def test_verify_notices_inputs_and_seeds_of_another_design(tmp_path, capsys):
@@ -334,6 +354,19 @@ def test_kills_and_interrupts_at_any_moment_leave_no_trace(tmp_path, capsys):
     assert run(capsys, "verify", folder)[0] == 0
 
 
+def test_further_interrupts_do_not_disturb_the_end(tmp_path):
+    """Ctrl-C pressed again and again, from the first record until the process has ended."""
+    process = start(tmp_path, 0.2, "--count", "30")
+    wait_for_records(tmp_path, 1)
+    while process.poll() is None:
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.01)
+    err = process.communicate()[1]
+    assert process.returncode == 130, err
+    assert err.splitlines()[-1].startswith("fe_data: interrupted: ")
+    assert "Traceback" not in err
+
+
 def test_a_file_system_at_its_limit_stops_in_one_sentence(tmp_path, capsys):
     """The kernel itself refuses to write: the size of any file is limited to 4 kB."""
     code = (
@@ -363,6 +396,21 @@ def test_commands_that_need_no_mechanics_start_without_them():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_without_the_extra_one_sentence_says_what_to_install():
+    cell = ["rve", "--vf", "0.1", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--out", "x"]
+    for missing, arguments in (("typer", ["verify", "."]), ("gmsh", cell)):
+        code = (
+            f"import sys; sys.modules.update({missing}=None)\n"
+            f"from fe_data.__main__ import main; sys.exit(main({arguments}))"
+        )
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 1
+        assert done.stderr.startswith("fe_data: ")
+        assert "pip install '.[fe]'" in done.stderr
+        assert done.stderr.count("\n") == 1
 
 
 def test_help_names_every_setting(capsys):

@@ -148,6 +148,10 @@ def test_no_scheduler_no_worker_no_package(tmp_path, monkeypatch):
         Stopped, match="no Dask workers at nonsense://x: ValueError: unknown address"
     ):
         make(tmp_path, "nonsense://x")
+    with monkeypatch.context() as patched:  # one that was made could not be closed
+        patched.setattr("distributed.Client", None)
+        with pytest.raises(Stopped, match="no Dask workers at banana: ValueError: missing port"):
+            make(tmp_path, "banana")
     with (
         Cluster(tmp_path) as cluster,
         pytest.raises(Stopped, match=r"no Dask workers at tcp.*TimeoutError"),

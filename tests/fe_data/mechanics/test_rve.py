@@ -13,6 +13,7 @@ from fe_data.dataset.generate import generate
 from fe_data.dataset.table import load_table
 from fe_data.mechanics import rve
 from fe_data.mechanics.load_stepping import Loading
+from fe_data.mechanics.plots import plot_rve
 from fe_data.mechanics.properties import elastic_constants
 from fe_data.mechanics.rve import simulate, solve_rve, uniaxial
 from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
@@ -55,6 +56,21 @@ def test_another_loading_has_averages_but_no_properties(tmp_path, capsys):
     stress = np.array(result["history"]["stress"][-1])
     assert stress[:2] == pytest.approx([0.0, 30.0], abs=0.1)
     assert "effective" not in result
+
+
+def test_the_picture_names_the_loading_and_shows_stress_over_strain():
+    """Shear beside a stress: one curve for each, up to the values that were asked for."""
+    loading = Loading((None, 0.0, 0.01), (-50.0, 0.0, 0.0))
+    solved = solve_rve(Inputs(0.25, 400.0, 400.0, 0.4), 0, replace(SMALL, increments=4), loading)
+    figure = plot_rve(solved, "a title")
+    name = r"Loading: compression in x and shear, mean $\sigma_{xx}$ = -50 MPa, "
+    name += r"$\varepsilon_{yy}$ = 0, $\varepsilon_{xy}$ = 0.01"
+    assert figure.get_suptitle() == f"a title\n{name}"
+    (axes,) = [ax for ax in figure.axes if ax.get_ylabel() == "mean stress [MPa]"]
+    xx, xy = [line for line in axes.lines if line.get_label() in ("xx", "xy")]
+    assert xx.get_ydata()[-1] == pytest.approx(-50.0, rel=1e-3)
+    assert xy.get_xdata()[-1] == pytest.approx(0.01)
+    np.testing.assert_array_equal(xy.get_ydata(), solved.history["stress"][:, 3])
 
 
 @pytest.mark.parametrize("name", ["result.json", "rve.png", "fields.h5"])

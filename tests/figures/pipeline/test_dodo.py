@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from figures.pipeline.paths import ROOT
+from figures.pipeline.paths import ROOT, run_name
 
 
 @pytest.fixture
@@ -87,8 +87,8 @@ def test_own_tables_are_known_by_any_path(dodo, tmp_path, given):
 def test_the_comparison_runs_on_other_tables_by_any_path(dodo, tables):
     for data in (tables, f"{tables}/", tables / "." / ".." / tables.name):
         names = dodo(PROFILE="full", DATA=data)
-        run = f"full-{tables.name}"
-        assert names.task_beyond()["task_dep"] == [f"notebook:{run}:05_beyond_the_paper"]
+        assert run_name("full", tables) == names.RUN
+        assert names.task_beyond()["task_dep"] == [f"notebook:{names.RUN}:05_beyond_the_paper"]
 
 
 def test_draws_are_simulated_once_each_or_read_where_a_folder_has_them(dodo, tables):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from figures.pipeline.paths import is_complete, require_tables, run_name
+from figures.pipeline.paths import ROOT, is_complete, require_tables, run_name
 
 
 @pytest.fixture
@@ -41,7 +41,10 @@ def test_a_folder_without_a_needed_table_is_refused_before_any_work(tables, tmp_
 
 def test_results_on_other_tables_go_to_a_folder_of_their_own(tmp_path):
     assert run_name("full") == "full"
-    assert run_name("full", tmp_path / "authors") == "full-authors"
+    assert run_name("full", ROOT / "authors") == "full-authors"
+    names = {run_name("full", tmp_path / user / "tables") for user in ("a", "b")}
+    assert len(names) == 2
+    assert all(name.startswith("full-tables-") for name in names)
 
 
 @pytest.mark.parametrize(("profile", "folder"), [("full", "a=b"), ("a*", None)])

@@ -15,6 +15,10 @@ from figures.pipeline.run_notebook import (
 )
 
 ALL = sorted(NOTEBOOKS.glob("*.ipynb"))
+DRAWING = """
+from pathlib import Path
+Path(out_dir, "n.json").write_text('{"figures": {"new.svg": ""}}')
+"""
 SCORES = {"rmse", "miscalibration", "elppd"}
 
 
@@ -63,6 +67,16 @@ def test_executed_notebook_is_a_page(tmp_path):
     execute(path, {"seed": 3})
     page = (tmp_path / "out" / "notebooks" / "n.html").read_text()
     assert "seed 3 True" in page
+
+
+def test_pictures_that_a_notebook_no_longer_draws_go(tmp_path):
+    """Fig. 12 of a training set that the tables had; a picture of the user's own stays."""
+    path = notebook(tmp_path / "n.ipynb", f"out_dir = {str(tmp_path)!r}", DRAWING)
+    for name in ("old.svg", "new.svg", "mine.svg"):
+        (tmp_path / name).write_text("of the run before")
+    (tmp_path / "n.json").write_text('{"figures": {"old.svg": "", "new.svg": ""}}')
+    execute(path, {})
+    assert sorted(each.name for each in tmp_path.glob("*.svg")) == ["mine.svg", "new.svg"]
 
 
 def test_unknown_parameter_is_refused(capsys):

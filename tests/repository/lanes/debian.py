@@ -276,8 +276,7 @@ def apt_packages() -> list[str]:
 def requirements() -> list[str]:
     """Requirements of fe_data and its tests."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    names = [*project["dependencies"], *extras["dev"], *extras["dask"]]
+    names = sum(project["optional-dependencies"].values(), project["dependencies"])
     return [name for name in names if not NOT_NEEDED.fullmatch(re.split("[<>=!~;]", name)[0])]
 
 

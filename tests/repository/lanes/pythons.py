@@ -74,7 +74,7 @@ def interpreter(version: str) -> str:
 def bounds() -> dict[str, str]:
     """Requirements of pyproject.toml by the name of the package."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    listed = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    listed = sum(project["optional-dependencies"].values(), project["dependencies"])
     return {re.split("[<>=!~]", text)[0]: text for text in listed}
 
 
