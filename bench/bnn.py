@@ -137,7 +137,7 @@ def functional(n_data: int = 50, n_members: int = 30) -> dict[str, float]:
     y = MATERIALS.prior.sample(X, 1, 1)[0]
     ensemble = bnn.FunctionAnchoredEnsemble(
         MATERIALS.prior, n_pretrained=n_members, n_members=n_members, noise=noise_std(),
-        random_state=0,
+        random_state=0, input_bounds=None, output_bounds=None, prior_range=2.0,
     )  # fmt: skip
     times = [(time.perf_counter(), time.process_time())]
     for step in (lambda: ensemble.pretrain(n_features=4), lambda: ensemble.fit(X, y)):

@@ -60,6 +60,7 @@ def make_task(n_members: int, n_data: int = 50) -> Task:
     networks = pretrain(
         MATERIALS.prior, n_features=4, n_pretrained=n_members, hidden=(50, 50, 50),
         activation="silu", settings=TrainingSettings(epochs=500), random_state=0,
+        input_bounds=None, output_bounds=None, prior_range=2.0,
     )  # fmt: skip
     y, brief = MATERIALS.prior.sample(X, 1, 1)[0], FunctionAnchoring(iterations=1)
     with mock.patch.object(room, "fit_functions", wraps=fit_functions) as fit:

@@ -36,7 +36,8 @@ from bnn.function_priors.means import LinearMean, RandomMean
 from bnn.function_priors.mixture import MixturePrior
 from bnn.function_priors.samplers import SamplerPrior, TablePrior, latin_hypercube
 from bnn.networks.architecture import Architecture
-from bnn.scaling import BoundsScaler
+from bnn.noise import NoiseWarning
+from bnn.scaling import BoundsScaler, BoundsWarning
 from bnn.storage import NotStored, load
 from bnn.training.loop import DivergenceError, DivergenceWarning, train
 from bnn.training.settings import Convergence, TrainingSettings
@@ -56,6 +57,7 @@ __all__ = [
     "AnchoredEnsemble",
     "Architecture",
     "BoundsScaler",
+    "BoundsWarning",
     "ConstantInputWarning",
     "Convergence",
     "DivergenceError",
@@ -75,6 +77,7 @@ __all__ = [
     "Matern52",
     "Members",
     "MixturePrior",
+    "NoiseWarning",
     "NotStored",
     "Periodic",
     "Pretrained",

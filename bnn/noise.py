@@ -1,14 +1,24 @@
 """The aleatory noise Σ_noise, given as a scalar, per output, or as a matrix."""
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import chi2
 
 from bnn._validation import Array, Floats, as_array, as_columns
 
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
 Noise = float | Sequence[float] | Floats  # standard deviations, or a covariance matrix
+
+# Probability that data of noise alone scatter as little as those that are warned of; data of a
+# function and noise do so more rarely still.
+_CHANCE = 1e-3
+
+
+class NoiseWarning(UserWarning):
+    """The noise given exceeds the scatter of the data."""
 
 
 def noise_covariance(noise: ArrayLike, n_outputs: int) -> Array:
@@ -31,6 +41,17 @@ def noise_covariance(noise: ArrayLike, n_outputs: int) -> Array:
             f"noise: the covariance has eigenvalue {smallest:.3g}, must be positive definite"
         )
     return values
+
+
+def noise_of_data(noise: ArrayLike, y: Array) -> Array:
+    """Return Σ_noise of data y (N, n_out); warn where they scatter less than noise alone would."""
+    covariance = noise_covariance(noise, y.shape[1])
+    least = chi2.ppf(_CHANCE, len(y) - 1) * np.diag(covariance)
+    for j in np.flatnonzero(len(y) * y.var(axis=0) < least)[:1]:
+        given, found = f"{np.sqrt(covariance[j, j]):.3g}", f"{y[:, j].std():.3g}"
+        message = f"noise: {given} of output {j} exceeds the scatter of the data, {found}"
+        warnings.warn(message, NoiseWarning, stacklevel=4)
+    return covariance
 
 
 def replicate_covariance(y: Floats, groups: NDArray[np.generic]) -> Array:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import optimize
 
-from bnn._validation import Floats, check_option
-from bnn.storage import storable
+from bnn._validation import Floats, as_array, check_option
+from bnn.storage import register, storable
 
-# None (no scaling), "data" (the range of the data) or (low, high), numbers or one for each column.
-Bounds = None | str | Sequence[float | Sequence[float] | Floats] | Floats
+# None (no scaling), "data" (the range of the data), (low, high) or such a pair for each column.
+Bounds: TypeAlias = ArrayLike | optimize.Bounds | None
+register(optimize.Bounds, lambda bounds: {"lb": bounds.lb, "ub": bounds.ub}, optimize.Bounds)
+
+# Half ranges from the middle of the bounds. Standardised data, which reach 4 or so and need no
+# bounds, are not far outside, nor is what lies beyond the bounds by less than twice their range.
+_FAR = 5.0
+
+
+class BoundsWarning(UserWarning):
+    """Data lie far outside the bounds that scale them."""
 
 
 @storable
@@ -43,22 +55,18 @@ class BoundsScaler:
 
     @classmethod
     def fit(cls, values: Floats) -> BoundsScaler:
-        """Take the range of the data (N, n) as bounds.
+        """Take the range of the data as bounds.
 
         Args:
-            values: (N, n).
+            values: (N, n). A constant column c gets c ± |c| / 2, or ± 1 where it is zero.
 
         Returns:
             The scaler.
-
-        Raises:
-            ValueError: If a column is constant.
         """
         values = np.asarray(values, dtype=float)
-        constant = np.flatnonzero(values.min(axis=0) == values.max(axis=0))
-        if constant.size:
-            raise ValueError(f"column {constant[0]} is constant: its range gives no bounds")
-        return cls(values.min(axis=0), values.max(axis=0))
+        low, high = values.min(axis=0), values.max(axis=0)
+        room = np.where(low < high, 0.0, np.where(low == 0.0, 1.0, 0.5 * np.abs(low)))
+        return cls(low - room, high + room)
 
     @property
     def centre(self) -> Floats:
@@ -111,12 +119,25 @@ def scaler_of(name: str, bounds: Bounds, values: Floats | None, n: int) -> Bound
     if isinstance(bounds, str):
         check_option(name, bounds, ("data",))
         if values is None:
-            raise ValueError(f"{name} = 'data': pretrain has no data, give (low, high) or call fit")
-        return BoundsScaler.fit(values)
-    if not isinstance(bounds, Sequence | np.ndarray) or len(bounds) != 2:
-        raise ValueError(f"{name} = {bounds}: must be None, 'data' or (low, high)")
-    low, high = (np.asarray(bound, dtype=float) for bound in bounds)
-    scaler = BoundsScaler(*(np.broadcast_to(b, (n,)) if b.ndim == 0 else b for b in (low, high)))
-    if len(scaler.low) != n:
-        raise ValueError(f"{name} has {len(scaler.low)} columns: must be {n}")
-    return scaler
+            raise ValueError(f"{name} = 'data': pretrain has no data: give (low, high) or X")
+        return BoundsScaler.fit(values.reshape(-1, n))
+    if isinstance(bounds, optimize.Bounds):
+        bounds = np.stack(np.broadcast_arrays(bounds.lb, bounds.ub), axis=-1).squeeze()
+    pairs = as_array(name, bounds)
+    if pairs.shape not in ((2,), (n, 2)):
+        needed = f"None, 'data', (low, high) or a sequence of {n} such pairs, one for each column"
+        raise ValueError(f"{name} has shape {pairs.shape}: must be {needed}")
+    try:
+        return BoundsScaler(*np.broadcast_to(pairs, (n, 2)).T)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def warn_far(name: str, scaler: BoundsScaler, values: Floats) -> None:
+    """Warn if a column of data (N, n) lies far outside the bounds of parameter `name`."""
+    distance = np.abs(scaler.transform(values))
+    i, j = np.unravel_index(distance.argmax(), distance.shape)
+    if distance[i, j] > _FAR:
+        given = f"the bounds {scaler.low[j]:.3g} and {scaler.high[j]:.3g}"
+        message = f"{name}: {values[i, j]:.3g} in column {j} lies far outside {given}"
+        warnings.warn(message, BoundsWarning, stacklevel=5)

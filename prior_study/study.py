@@ -112,6 +112,7 @@ def pretrain(name: str, config: StudyConfig, progress: bool = False) -> Pretrain
         STUDY_PRIORS[name].process, n_features=1, prior_points=config.prior_points,
         n_pretrained=config.members, hidden=HIDDEN, settings=settings, device=config.device,
         progress=progress, random_state=config.seed,
+        input_bounds=None, output_bounds=None, prior_range=2.0,
     )  # fmt: skip
 
 

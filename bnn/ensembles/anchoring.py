@@ -10,7 +10,7 @@ from bnn.ensembles.fitting import Task, random_starts, train_to_data
 from bnn.ensembles.networks import Members
 from bnn.ensembles.pretrained import PretrainedEnsemble
 from bnn.ensembles.pretraining import Pretrained, checked_data
-from bnn.noise import RESAMPLINGS, Noise, noise_covariance
+from bnn.noise import RESAMPLINGS, Noise, noise_of_data
 from bnn.storage import storable
 from bnn.training.settings import TrainingSettings
 from bnn.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
@@ -72,6 +72,7 @@ def anchor(
 
     Warns:
         ConvergenceWarning: If Gauss-Newton did not bring all members to their optimum.
+        BoundsWarning, NoiseWarning, PriorRangeWarning: If data do not fit bounds, noise or prior.
 
     Source: Algorithm 2 of the paper.
     """
@@ -92,7 +93,7 @@ def anchor(
         cold = start == "random"
         first = random_starts(pretrained.architecture, n, seeds) if cold else centres
     scalers = pretrained.input_scaler, pretrained.output_scaler
-    covariance = noise_covariance(noise, y.shape[1])
+    covariance = noise_of_data(noise, y)
     task = Task(pretrained.architecture, X, y, *scalers, covariance, resampling, seeds)
     chosen = None if optimiser == "gauss_newton" else settings
     return train_to_data(task, first, chosen, device, progress, weight_prior, centres)

@@ -39,7 +39,8 @@ class EnsembleRegressor(PredictiveRegressor):
         hidden: Widths of the hidden layers.
         activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
         init: Initial weights, "glorot" or "he".
-        input_bounds: (low, high), scaled to [-1, 1]; "data" takes their range; None scales nothing.
+        input_bounds: Scaled to [-1, 1]: (low, high) for all columns, a pair for each, or SciPy's
+            Bounds; "data" takes the range of the data; None scales nothing.
         output_bounds: The same for the outputs.
         batch_size: Points per step of Adam; None takes all.
         learning_rate: Of Adam.
@@ -55,8 +56,8 @@ class EnsembleRegressor(PredictiveRegressor):
     hidden: Sequence[int] = (20, 20, 20, 20)
     activation: str = "leaky_relu"
     init: str = "glorot"
-    input_bounds: Bounds = None
-    output_bounds: Bounds = None
+    input_bounds: Bounds = "data"
+    output_bounds: Bounds = "data"
     batch_size: int | None = 32
     learning_rate: float = 1e-3
     bias_correction: bool = True
@@ -128,6 +129,10 @@ class EnsembleRegressor(PredictiveRegressor):
         Raises:
             ValueError: If data or hyper-parameters are not admissible, or do not fit the prior.
             DivergenceError: If fewer than two networks stayed finite.
+
+        Warns:
+            BoundsWarning, NoiseWarning: If data do not fit the bounds or the noise.
+            PriorRangeWarning: If most data lie where the prior was not fitted.
         """
         self.members_ = self._trained(*self._check_data(X, y))
         return self

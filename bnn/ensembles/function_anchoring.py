@@ -13,13 +13,13 @@ from bnn._seeding import Purpose, RandomState, generator, member_generators, see
 from bnn._validation import Array, check_integer, check_positive
 from bnn.ensembles.networks import Members, joined
 from bnn.ensembles.pretrained import PretrainedEnsemble
-from bnn.ensembles.pretraining import Pretrained, PriorRangeWarning, checked_data
+from bnn.ensembles.pretraining import Pretrained, checked_data
 from bnn.function_priors.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior, combination, shared_out
 from bnn.function_priors.moments import DrawnPrior
 from bnn.gauss_newton.function_space import Metric, fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
-from bnn.noise import Noise, noise_covariance, resample
+from bnn.noise import Noise, noise_of_data, resample
 from bnn.storage import NotStored, storable
 from bnn.training.execution import progress_bar
 
@@ -105,9 +105,10 @@ def anchor_functions(
 
     Warns:
         ConvergenceWarning: If some members did not arrive within the budget.
+        BoundsWarning, NoiseWarning, PriorRangeWarning: If data do not fit bounds, noise or prior.
     """
     X, y = checked_data(pretrained, X, y)
-    covariance, seeds = noise_covariance(noise, y.shape[1]), seed_sequence(random_state)
+    covariance, seeds = noise_of_data(noise, y), seed_sequence(random_state)
     if isinstance(pretrained.prior, MixturePrior):
         chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])
         return _anchor_to_components(chosen, X, y, covariance, settings, device, progress, seeds)
@@ -160,8 +161,7 @@ def _anchor_to_components(
     parts = []
     title = "training" if progress else None
     with warnings.catch_warnings(), progress_bar(K, title, "member") as bar:
-        for said_once in (ConvergenceWarning, PriorRangeWarning):  # not by every member
-            warnings.simplefilter("ignore", said_once)
+        warnings.simplefilter("ignore", UserWarning)  # said once, not by every member
         for k in range(K):
             one = replace(pretrained.select([k]), prior=combination(mixture, numbers[k]))
             seed = spawn(seeds, Purpose.COMPONENTS, k)

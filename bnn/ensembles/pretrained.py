@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
@@ -12,7 +13,7 @@ from bnn._validation import Array, as_points
 from bnn.ensembles.base import EnsembleRegressor
 from bnn.ensembles.pretraining import Pretrained, check_pretraining, pretrain
 from bnn.function_priors.samplers import FunctionalPrior
-from bnn.scaling import Bounds, BoundsScaler
+from bnn.scaling import BoundsScaler
 from bnn.storage.values import kept, same
 from bnn.training.settings import Convergence
 
@@ -26,6 +27,7 @@ class PretrainedEnsemble(EnsembleRegressor):
             taken as it is, and the hyper-parameters of pre-training are not used.
         n_pretrained: Networks pre-trained; the first n_members of them are trained to data.
         prior_points: M, points at which the prior is fitted.
+        prior_range: These lie in the input bounds, widened by this factor; the paper has 2.
         pretrain_epochs: Epochs of pre-training, at most.
         convergence: A bnn.Convergence that ends pre-training early; None runs all epochs.
         perturbation: Standard deviation of the members' perturbation of the common start.
@@ -34,6 +36,7 @@ class PretrainedEnsemble(EnsembleRegressor):
     prior: FunctionalPrior | Pretrained | None = field(default=None, kw_only=False)
     n_pretrained: int = 50
     prior_points: int = 500
+    prior_range: float = 1.0
     pretrain_epochs: int = 1000
     convergence: Convergence | None = None
     perturbation: float = 0.01
@@ -48,7 +51,7 @@ class PretrainedEnsemble(EnsembleRegressor):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_pretraining(self.prior, self.prior_points, self.n_pretrained, self.perturbation)
+        check_pretraining(**self._arguments_of(check_pretraining))
         most = self._most_members
         if self.n_members > most:
             raise ValueError(f"n_members = {self.n_members}: must be <= n_pretrained = {most}")
@@ -63,6 +66,10 @@ class PretrainedEnsemble(EnsembleRegressor):
         self, X: ArrayLike | None = None, *, n_features: int | None = None
     ) -> PretrainedEnsemble:
         """Fit the networks to realisations of the prior for every fit; members trained are gone.
+
+        Bounds that are "data" are here the ranges of X and of the realisations, and `fit` takes
+        these networks for any data. Without this call `fit` pre-trains with the ranges of its own
+        data, and again where these ranges change, as if it had not been called before.
 
         Args:
             X: Points where the prior is fitted, (M, n_in), see `bnn.pretrain`; clones lack them.
@@ -81,23 +88,26 @@ class PretrainedEnsemble(EnsembleRegressor):
         return self
 
     def _pretrain(
-        self,
-        X: ArrayLike | None,
-        n_features: int | None,
-        data: tuple[Array | None, Array | None] = (None, None),
+        self, X: ArrayLike | None, n_features: int | None, data: tuple[Array, Array] | None = None
     ) -> None:
-        """Run Algorithm 3 for the shape and the range of data (X, y), where these are known."""
+        """Run Algorithm 3 for the shape of data and, without points X, for their ranges."""
+        ranges = {} if data is None or X is not None else self._ranges(*data)
         if isinstance(self.prior, Pretrained):
             self.pretrained_ = self.prior
         else:
             chosen = self._arguments_of(pretrain) | {
-                "n_outputs": None if data[1] is None else data[1].shape[1],
+                "n_outputs": None if data is None else data[1].shape[1],
                 "settings": self._settings(self.pretrain_epochs, self.convergence),
-                "input_bounds": _range_of(data[0], self.input_bounds),
-                "output_bounds": _range_of(data[1], self.output_bounds),
             }
-            self.pretrained_ = pretrain(X=X, n_features=n_features, **chosen)
-        self.pretrained_with_ = {"X": X} | {name: getattr(self, name) for name in SHAPING}
+            self.pretrained_ = pretrain(X=X, n_features=n_features, **chosen | ranges)
+        shaping = {name: getattr(self, name) for name in SHAPING}
+        self.pretrained_with_ = {"X": X, "ranges": ranges} | shaping
+
+    def _ranges(self, X: Array, y: Array) -> dict[str, Array]:
+        """Return the pairs (n, 2) that data have for bounds that are "data"."""
+        data = {"input_bounds": X, "output_bounds": y}
+        wanted = [name for name in data if same(getattr(self, name), "data")]
+        return {name: np.transpose(astuple(BoundsScaler.fit(data[name]))) for name in wanted}
 
     def _pretrained_for(self, X: Array, y: Array) -> Pretrained:
         """Return the pre-trained networks, after pre-training where they are missing or stale."""
@@ -108,8 +118,8 @@ class PretrainedEnsemble(EnsembleRegressor):
         return self.pretrained_
 
     def _stale(self, found: Pretrained, known: dict[str, Any], X: Array, y: Array) -> bool:
-        if any(isinstance(bounds, str) for bounds in (self.input_bounds, self.output_bounds)):
-            return True  # the range of the data
+        if known["ranges"] and not same(known["ranges"], self._ranges(X, y)):
+            return True
         follows = self.prior is None and not found.inputs_given
         if follows and found.shape != (X.shape[1], y.shape[1]):
             return True  # the default prior has as many inputs and outputs as the data
@@ -135,16 +145,8 @@ class PretrainedEnsemble(EnsembleRegressor):
         if not isinstance(self.pretrained_, Pretrained):
             raise ValueError(f"pretrained_ is a {type(self.pretrained_).__name__}")
         known = self.pretrained_with_
-        if not isinstance(known, dict) or known.keys() != {"X", *SHAPING}:
+        if not isinstance(known, dict) or known.keys() != {"X", "ranges", *SHAPING}:
             raise ValueError("the parameters of the pre-training are not those there are")
-
-
-def _range_of(values: Array | None, bounds: Bounds) -> Bounds:
-    """Return bounds, with the range of the values (N, n) instead of "data" where there are any."""
-    if values is None or not isinstance(bounds, str) or bounds != "data":
-        return bounds
-    scaler = BoundsScaler.fit(values)
-    return scaler.low, scaler.high
 
 
 # Changing one of these hyper-parameters makes the pre-training run again.

@@ -17,7 +17,7 @@ from bnn.function_priors.conditioning import check_nugget
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
 from bnn.networks.architecture import Architecture
-from bnn.scaling import Bounds, scaler_of
+from bnn.scaling import Bounds, scaler_of, warn_far
 from bnn.storage import NotStored, storable
 from bnn.storage.values import dataclass_fields, kept
 from bnn.training.loop import train
@@ -98,12 +98,13 @@ def pretrain(
     n_features: int | None = None,
     n_outputs: int | None = None,
     prior_points: int = 500,
+    prior_range: float = 1.0,
     n_pretrained: int = 50,
     hidden: Sequence[int] = (20, 20, 20, 20),
     activation: str = "leaky_relu",
     settings: TrainingSettings = SETTINGS,
-    input_bounds: Bounds = None,
-    output_bounds: Bounds = None,
+    input_bounds: Bounds = "data",
+    output_bounds: Bounds = "data",
     init: str = "glorot",
     perturbation: float = 0.01,
     nugget: float | None = None,
@@ -116,16 +117,18 @@ def pretrain(
     Args:
         prior: p(g), see bnn.function_priors; None is a GaussianProcessPrior() for n_outputs.
         X: Points, (M, n_in), or (K, M, n_in) for points of each network's own; None takes a
-            TablePrior's, or else a Latin hypercube to twice the input bounds.
+            TablePrior's, or else a Latin hypercube within the input bounds.
         n_features: Number of inputs; needed where X is None.
         n_outputs: Number of outputs; None takes those of the prior.
         prior_points: M, where X is None.
+        prior_range: Factor by which the Latin hypercube is wider than the bounds; the paper has 2.
         n_pretrained: K.
         hidden: Widths of the hidden layers.
         activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
         settings: Of the training loop.
-        input_bounds: (low, high), which the networks see scaled to [-1, 1]; None scales nothing.
-        output_bounds: The same for the outputs.
+        input_bounds: Scaled to [-1, 1]: (low, high) for all columns, a pair for each, or SciPy's
+            Bounds; "data" takes the range of X; None scales nothing.
+        output_bounds: The same for the outputs; "data" takes the range of the realisations.
         init: Of the common start, "glorot" or "he".
         perturbation: Standard deviation of each network's perturbation of the common start.
         nugget: That of the FunctionAnchoring to come, refused here if too large for the prior.
@@ -142,7 +145,7 @@ def pretrain(
 
     Source: Algorithm 3 of the paper.
     """
-    check_pretraining(prior, prior_points, n_pretrained, perturbation)
+    check_pretraining(prior, prior_points, prior_range, n_pretrained, perturbation)
     check_widths("hidden", hidden)
     if isinstance(prior, NotStored):
         raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
@@ -155,7 +158,8 @@ def pretrain(
         if n_features is None:
             raise ValueError("n_features = None: must be given where X is not")
         check_integer("n_features", n_features, 1)
-        scaled = latin_hypercube(prior_points, n_features, spawn(seeds, Purpose.INPUTS))
+        seed = spawn(seeds, Purpose.INPUTS)
+        scaled = latin_hypercube(prior_points, n_features, seed, prior_range)
         points = scaler_of("input_bounds", input_bounds, None, n_features).inverse_transform(scaled)
     inputs = np.asarray(points, dtype=float)
     fits = inputs.ndim == 2 or (inputs.ndim == 3 and len(inputs) == n_pretrained)
@@ -166,8 +170,8 @@ def pretrain(
     realisations = draw_realisations(prior, inputs, n_pretrained, prior_seed)
     n_in, n_out = inputs.shape[-1], realisations.shape[2]
     _check_shape((n_in, n_out), (n_features or n_in, n_outputs or n_out))
-    scaler = scaler_of("input_bounds", input_bounds, None, n_in)
-    output_scaler = scaler_of("output_bounds", output_bounds, None, n_out)
+    scaler = scaler_of("input_bounds", input_bounds, inputs, n_in)
+    output_scaler = scaler_of("output_bounds", output_bounds, realisations, n_out)
     architecture = Architecture((n_in, *hidden, n_out), activation)
     start = _perturbed_starts(architecture, n_pretrained, init, perturbation, seeds)
     data = scaler.transform(inputs), output_scaler.transform(realisations)
@@ -191,7 +195,11 @@ def checked_data(pretrained: Pretrained, X: ArrayLike, y: ArrayLike) -> tuple[Ar
     X = as_points("X", X)
     y = as_columns("y", y, len(X))
     _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
-    points = pretrained.inputs.reshape(-1, X.shape[1])
+    warn_far("input_bounds", pretrained.input_scaler, X)
+    warn_far("output_bounds", pretrained.output_scaler, y)
+    points, scaler = pretrained.inputs.reshape(-1, X.shape[1]), pretrained.input_scaler
+    if not pretrained.inputs_given:  # drawn within the bounds, which few points do not reach
+        points = np.vstack([points, scaler.low, scaler.high])
     low, high = points.min(axis=0), points.max(axis=0)
     outside = 1.0 - np.mean(np.all((low <= X) & (high >= X), axis=1))
     if outside > 0.5:
@@ -205,7 +213,7 @@ def checked_data(pretrained: Pretrained, X: ArrayLike, y: ArrayLike) -> tuple[Ar
 
 
 def check_pretraining(
-    prior: object, prior_points: int, n_pretrained: int, perturbation: float
+    prior: object, prior_points: int, prior_range: float, n_pretrained: int, perturbation: float
 ) -> None:
     """Raise ValueError where an argument of `pretrain` is not admissible."""
     if isinstance(prior, type):
@@ -214,6 +222,8 @@ def check_pretraining(
         raise ValueError(f"prior = {prior!r}: must have a method sample")
     check_integer("n_pretrained", n_pretrained, 2)
     check_integer("prior_points", prior_points, 2)
+    if not 0.0 < prior_range < np.inf:
+        raise ValueError(f"prior_range = {prior_range}: must be > 0")
     if not 0.0 <= perturbation < np.inf:
         raise ValueError(f"perturbation = {perturbation}: must be >= 0")
 

@@ -9,8 +9,8 @@ from bnn.ensembles.base import EnsembleRegressor
 from bnn.ensembles.fitting import Task, random_starts, train_to_data
 from bnn.ensembles.networks import Members
 from bnn.networks.architecture import Architecture
-from bnn.noise import Noise, noise_covariance
-from bnn.scaling import Bounds, scaler_of
+from bnn.noise import Noise, noise_of_data
+from bnn.scaling import Bounds, scaler_of, warn_far
 from bnn.storage import storable
 from bnn.training.settings import TrainingSettings
 
@@ -27,8 +27,8 @@ def train_vanilla(
     hidden: Sequence[int] = (20, 20, 20, 20),
     activation: str = "leaky_relu",
     settings: TrainingSettings = SETTINGS,
-    input_bounds: Bounds = None,
-    output_bounds: Bounds = None,
+    input_bounds: Bounds = "data",
+    output_bounds: Bounds = "data",
     init: str = "glorot",
     device: str = "cpu",
     progress: bool = False,
@@ -45,7 +45,8 @@ def train_vanilla(
         hidden: Widths of the hidden layers.
         activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
         settings: Of the training loop.
-        input_bounds: (low, high), scaled to [-1, 1]; "data" takes their range; None scales nothing.
+        input_bounds: Scaled to [-1, 1]: (low, high) for all columns, a pair for each, or SciPy's
+            Bounds; "data" takes the range of the data; None scales nothing.
         output_bounds: The same for the outputs.
         init: "glorot" or "he".
         device: "cpu" or "cuda".
@@ -59,6 +60,9 @@ def train_vanilla(
         ValueError: If an argument is not admissible.
         DivergenceError: If fewer than two members stayed finite.
 
+    Warns:
+        BoundsWarning, NoiseWarning: If data do not fit the bounds or the noise.
+
     Source: Algorithm 1 of the paper.
     """
     X = as_points("X", X)
@@ -69,7 +73,9 @@ def train_vanilla(
     seeds = seed_sequence(random_state)
     scaler = scaler_of("input_bounds", input_bounds, X, X.shape[1])
     output_scaler = scaler_of("output_bounds", output_bounds, y, y.shape[1])
-    covariance = noise_covariance(noise, y.shape[1])
+    warn_far("input_bounds", scaler, X)
+    warn_far("output_bounds", output_scaler, y)
+    covariance = noise_of_data(noise, y)
     task = Task(architecture, X, y, scaler, output_scaler, covariance, resampling, seeds)
     start = random_starts(architecture, n_members, seeds, init)
     return train_to_data(task, start, settings, device, progress)

@@ -12,7 +12,7 @@ from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior
 from bnn.function_priors.regressor import PredictiveRegressor
-from bnn.noise import Noise, noise_covariance
+from bnn.noise import Noise, noise_covariance, noise_of_data
 from bnn.storage import storable
 
 Prior = GaussianProcessPrior | MixturePrior
@@ -60,6 +60,9 @@ class ExactPosterior(PredictiveRegressor):
 
         Raises:
             ValueError: If data or noise do not fit the prior, or the prior's mean is random.
+
+        Warns:
+            NoiseWarning: If the data scatter less than the noise.
         """
         check_unmasked(X=X, y=y)
         points, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=float)
@@ -70,7 +73,7 @@ class ExactPosterior(PredictiveRegressor):
             raise ValueError(f"prior = {prior!r:.60}: must be a GaussianProcessPrior or a mixture")
         if n_outputs != prior.n_outputs:
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
-        return self._condition(prior, noise_covariance(self.noise, n_outputs), points, values)
+        return self._condition(prior, noise_of_data(self.noise, values), points, values)
 
     def _condition(self, prior: Prior, noise: Array, X: Array, y: Array) -> Self:
         self.prior_, self.noise_covariance_, self.X_, self.y_ = prior, noise, X, y

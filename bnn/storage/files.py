@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored
 
-FORMAT, VERSION = "bnn", 3
+FORMAT, VERSION = "bnn", 4
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
 

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 import bnn
 from bnn.function_priors.samplers import FunctionalPrior
 from figures.pipeline.settings import Beyond
+from figures.pipeline.training import PRIOR
 
 # The paper's network, and a smooth one that follows realisations of a prior more closely.
 PAPER: dict[str, Any] = {"hidden": (20, 20, 20, 20), "activation": "leaky_relu"}
@@ -58,7 +59,7 @@ def pretrained(
     """Networks pre-trained to a functional prior (Algorithm 3)."""
     return bnn.pretrain(
         prior, n_features=n_features, prior_points=settings.prior_points, n_pretrained=count,
-        settings=bnn.TrainingSettings(epochs=epochs), random_state=seed, **network,
+        settings=bnn.TrainingSettings(epochs=epochs), random_state=seed, **network, **PRIOR,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import bnn
 from figures.pipeline.paths import ROOT
 from figures.pipeline.settings import Example1D, TrainingChoice
-from figures.pipeline.training import PROCEDURES
+from figures.pipeline.training import PRIOR, PROCEDURES, UNSCALED
 from prior_study import Moments
 
 DATA = ROOT / "notebooks" / "data" / "02_example_1d.csv"
@@ -82,14 +82,14 @@ def run(settings: Example1D, choice: TrainingChoice, seed: int) -> dict[str, Pre
         "random_state": seed,
     }  # fmt: skip
     vanilla = training(VANILLA_EPOCHS)
-    members = bnn.train_vanilla(*load_data(), hidden=HIDDEN, settings=vanilla, **common)
+    members = bnn.train_vanilla(*load_data(), hidden=HIDDEN, settings=vanilla, **common | UNSCALED)
     found = {"vanilla": Prediction.of_networks(members.sample)}
     for scale in LENGTHSCALES:
         epochs = max(round(settings.pretrain_epochs_scale * PRETRAIN_EPOCHS[scale]), 1)
         networks = bnn.pretrain(
             functional_prior(scale), points, n_features=1, prior_points=settings.prior_points,
             n_pretrained=settings.n_pretrained, hidden=HIDDEN, random_state=seed,
-            settings=training(epochs),
+            settings=training(epochs), **PRIOR,
         )  # fmt: skip
         found[f"prior {scale:g}"] = Prediction.of_networks(networks.sample)
         own = networks.weights[: settings.n_members]

@@ -13,7 +13,7 @@ from fe_data.settings import OUTPUT_NAMES
 from figures.claims import Claim
 from figures.materials import problem
 from figures.pipeline.settings import TRAINING_CASE, Surrogate
-from figures.pipeline.training import Procedure
+from figures.pipeline.training import PRIOR, UNSCALED, Procedure
 from figures.scores import (
     Interval,
     Number,
@@ -98,7 +98,7 @@ def train(
         problem.functional_prior(theta), procedure.points(settings, n_inputs, seed),
         n_features=n_inputs, prior_points=settings.prior_points,
         n_pretrained=settings.n_pretrained, hidden=HIDDEN, random_state=seed,
-        settings=procedure.adam(settings.pretrain_epochs),
+        settings=procedure.adam(settings.pretrain_epochs), **PRIOR,
     )  # fmt: skip
     common: dict[str, Any] = {
         "noise": problem.noise_std(), "n_members": settings.n_members, "resampling": "bootstrap",
@@ -112,7 +112,7 @@ def train(
         anchored = bnn.anchor(pretrained, *data, regulariser=weight_prior, **common)
         samples[f"{name}_anchored"] = anchored.sample(test_set.X)
         if name == TRAINING_CASE:  # the paper trains vanilla ensembles on this one only
-            vanilla = bnn.train_vanilla(*data, hidden=HIDDEN, **common)
+            vanilla = bnn.train_vanilla(*data, hidden=HIDDEN, **common | UNSCALED)
             samples[f"{name}_vanilla"] = vanilla.sample(test_set.X)
     return {name: Prediction(values, test_set.y) for name, values in samples.items()}
 

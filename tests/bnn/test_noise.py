@@ -1,9 +1,12 @@
 """The noise covariance from replicates."""
 
+import warnings
+
 import numpy as np
 import pytest
 
-from bnn.noise import noise_covariance, replicate_covariance
+import bnn
+from bnn.noise import noise_covariance, noise_of_data, replicate_covariance
 
 RNG = np.random.default_rng(2)
 TRUE = np.array([[0.04, 0.03], [0.03, 0.09]])
@@ -49,3 +52,29 @@ def test_too_few_replicates_are_refused():
         replicate_covariance(y, groups)
     with pytest.raises(ValueError, match=r"groups has shape \(2,\): must be \(3,\), one per row"):
         replicate_covariance(y, groups[:2])
+
+
+@pytest.mark.parametrize("n", [2, 30])
+def test_data_that_are_all_noise_are_rarely_said_to_have_less(n):
+    """One set of data in a thousand, within 4 standard errors of 2,000 sets."""
+    said = []
+    for part in np.split(0.3 * RNG.standard_normal((n, 2000)), 2000, axis=1):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            noise_of_data(0.3, part)
+        said.append([each.category for each in caught] == [bnn.NoiseWarning])
+    assert np.mean(said) == pytest.approx(1e-3, abs=4 * np.sqrt(1e-3 / 2000))
+
+
+@pytest.mark.parametrize("make", [bnn.VanillaEnsemble, bnn.AnchoredEnsemble,
+                                  bnn.FunctionAnchoredEnsemble, bnn.ExactPosterior])  # fmt: skip
+def test_noise_beyond_the_scatter_of_the_data_is_pointed_out(make):
+    brief = {"hidden": (4,), "n_members": 2, "epochs": 1, "n_pretrained": 2, "pretrain_epochs": 1}
+    brief |= {"points": 3, "tolerance": 1e9, "random_state": 0}
+    known = make().get_params()
+    model = make(**{name: value for name, value in brief.items() if name in known})
+    X = RNG.uniform(-1, 1, (20, 2))
+    y = np.column_stack([X[:, 0], 1e-3 * X[:, 1]])
+    with pytest.warns(bnn.NoiseWarning, match="noise: 0.1 of output 1 exceeds .*, 0.000"):
+        model.fit(X, y)
+    model.set_params(noise=[0.1, 1e-4]).fit(X, y)

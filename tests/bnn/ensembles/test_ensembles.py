@@ -42,6 +42,9 @@ def linear_ensemble(n_members, seed):
         resampling="likelihood",
         n_pretrained=n_members,
         n_members=n_members,
+        input_bounds=None,
+        output_bounds=None,
+        prior_range=2.0,
         prior_points=16,
         batch_size=None,
         learning_rate=0.02,
@@ -193,6 +196,7 @@ def test_convergence_shortens_pretraining():
         hidden=(20, 20),
         n_pretrained=4,
         n_members=4,
+        input_bounds=None,
         prior_points=64,
         pretrain_epochs=3000,
         convergence=Convergence(residual_variance=0.02, window=20),
@@ -288,12 +292,17 @@ BAD = [
     (VanillaEnsemble, {"noise": [[1.0, 0.5], [0.0, 1.0]]}, X, np.c_[Y, Y], "symmetric"),
     (VanillaEnsemble, {"random_state": -1}, X, Y, "random_state = -1: must be >= 0"),
     (VanillaEnsemble, {"device": "tpu9"}, X, Y, "device = 'tpu9': must be 'cpu' or"),
-    (VanillaEnsemble, {"input_bounds": (1.0, 0.0)}, X, Y, "bounds of column 0 are 1.0 and 0.0"),
-    (VanillaEnsemble, {"input_bounds": 5}, X, Y, "input_bounds = 5: must be None, 'data' or"),
-    (VanillaEnsemble, {"input_bounds": (0, [1, 1])}, X, Y, "bounds have shapes"),
+    (
+        VanillaEnsemble,
+        {"input_bounds": (1.0, 0.0)},
+        X,
+        Y,
+        "input_bounds: bounds of column 0 are 1.0",
+    ),
+    (VanillaEnsemble, {"input_bounds": 5}, X, Y, r"input_bounds has shape \(\): must be None, 'da"),
+    (VanillaEnsemble, {"input_bounds": (0, [1, 1])}, X, Y, "input_bounds = .*: must be numbers"),
     (VanillaEnsemble, {"input_bounds": "range"}, X, Y, "input_bounds = 'range': must be one of"),
-    (VanillaEnsemble, {"input_bounds": ([0, 0], [1, 1])}, X, Y, "input_bounds has 2 columns"),
-    (VanillaEnsemble, {"input_bounds": "data"}, 0 * X, Y, "column 0 is constant"),
+    (AnchoredEnsemble, {"prior_range": 0.0}, X, Y, "prior_range = 0.0: must be > 0"),
     (VanillaEnsemble, {}, NAN, Y, "Input X contains NaN"),
     (VanillaEnsemble, {}, X, INF, "Input y contains infinity"),
     (VanillaEnsemble, {}, X[:1], Y[:1], "minimum of 2 is required"),
@@ -364,7 +373,7 @@ def test_before_fitting():
     with pytest.raises(ValueError, match=r"X has shape \(1, 1\): must be \(M >= 2, n_in\)"):
         AnchoredEnsemble().pretrain([[0.0]])
     with pytest.raises(ValueError, match="input_bounds = 'data': pretrain has no data"):
-        AnchoredEnsemble(input_bounds="data").pretrain(n_features=1)
+        AnchoredEnsemble().pretrain(n_features=1)
 
 
 def test_prediction_refuses_other_inputs(small_anchored, line_data):
@@ -377,17 +386,17 @@ def test_prediction_refuses_other_inputs(small_anchored, line_data):
 
 
 def test_bounds_from_data_are_the_range_of_the_data(line_data):
-    """ "data" is short for the range, for pre-training too, and follows new data."""
+    """The default is short for the range, for pre-training too, and follows new data."""
     X, y = line_data
     kind = dict(ANCHORED, prior=SamplerPrior(lambda X, rng: rng.normal() * X[:, 0]))
-    named = AnchoredEnsemble(input_bounds="data", output_bounds="data", random_state=0, **kind)
+    named = AnchoredEnsemble(random_state=0, **kind)
     given = AnchoredEnsemble(
         input_bounds=(X.min(), X.max()), output_bounds=(y.min(), y.max()), random_state=0, **kind
     )
     np.testing.assert_allclose(named.fit(X, y).predict(X), given.fit(X, y).predict(X))
     named.fit(10.0 * X, y)
     np.testing.assert_allclose(named.members_.input_scaler.high, 10.0 * X.max())
-    assert np.abs(named.pretrained_.inputs).max() > 2.0 * np.abs(given.pretrained_.inputs).max()
+    assert np.abs(named.pretrained_.inputs).max() > 5.0 * np.abs(given.pretrained_.inputs).max()
 
 
 @pytest.mark.parametrize("progress", [False, True])
@@ -422,6 +431,7 @@ def test_data_gradient_against_finite_differences():
         activation="silu",
         resampling="bootstrap",
         settings=TrainingSettings(epochs=1),
+        input_bounds=None,
         output_bounds=(-2.0, 3.0),
         random_state=0,
     )

@@ -323,6 +323,7 @@ def test_saved_and_loaded(small_anchored, line_data, tmp_path):
         loaded.fit(*line_data)
 
 
+@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
 def test_a_network_keeps_its_own_realisation(small_anchored, line_data):
     """Networks chosen from all are anchored to the realisations that they were fitted to."""
     pretrained = small_anchored.pretrained_

@@ -16,6 +16,7 @@ from bnn import (
     PriorRangeWarning,
     SamplerPrior,
     TablePrior,
+    VanillaEnsemble,
     load,
 )
 
@@ -69,7 +70,7 @@ def test_another_table_brings_its_own_points():
 def test_pretraining_forgets_the_members(in_function_space, tmp_path):
     """Networks in other units must not be read with the new scalers."""
     ensemble = (small_functions() if in_function_space else small()).fit(X, Y)
-    ensemble.set_params(output_bounds=(-10.0, 10.0), hidden=(5,)).pretrain(n_features=1)
+    ensemble.set_params(output_bounds=(-10.0, 10.0), hidden=(5,)).pretrain(X)
     with pytest.raises(NotFittedError):
         ensemble.predict(X)
     ensemble.save(tmp_path / "a.npz")
@@ -128,14 +129,14 @@ def test_pretrained_networks_are_handed_over_between_estimators():
 
 def test_data_far_from_the_prior_are_pointed_out():
     with pytest.warns(PriorRangeWarning, match="100% of the data lie outside .* give input_bounds"):
-        small().fit(50.0 + X, Y)
+        small(input_bounds=None).fit(3.0 + X, Y)
 
 
 def test_a_nugget_beyond_the_prior_is_refused():
     """Everything would count as close."""
     prior = GaussianProcessPrior(0.0, RBF(1e-6))
-    ensemble = small_functions(prior, nugget=0.01, noise=1e-4)
-    with pytest.raises(ValueError, match=r"nugget = 0.01: .* 0.001 for output 0 .* output_bounds"):
+    ensemble = small_functions(prior, nugget=0.01, noise=1e-4, output_bounds=None)
+    with pytest.raises(ValueError, match=r"nugget = 0.01: .* 0.0\d+ for output 0 .* output_bounds"):
         ensemble.fit(X, 1e-3 * Y)
 
 
@@ -173,7 +174,7 @@ def test_each_network_may_have_points_of_its_own():
 def test_a_density_of_ones_own_anchors():
     """A density given to `anchor` acts as the one that it learns itself."""
     networks = bnn.pretrain(
-        None, n_features=1, n_pretrained=5, prior_points=40, random_state=1,
+        None, n_features=1, n_pretrained=5, prior_points=40, random_state=1, input_bounds=None,
         settings=bnn.TrainingSettings(epochs=20),
     )  # fmt: skip
     data = np.linspace(-1.0, 1.0, 8)[:, None], np.linspace(-2.0, 2.0, 8)
@@ -194,10 +195,91 @@ def test_the_prior_is_sampled_at_inputs_of_its_own_kind():
     """One column would be taken for all inputs, and columns in another order for each other."""
     rng = np.random.default_rng(0)
     inputs = pd.DataFrame(rng.uniform(-1.0, 1.0, (12, 2)), columns=["a", "b"])
-    ensemble = small().pretrain(n_features=2)
+    ensemble = small(input_bounds=None).pretrain(n_features=2)
     for wrong in (X, np.zeros((5, 3)), np.zeros(2)):
         with pytest.raises(ValueError, match="X has shape"):
             ensemble.sample_prior(wrong)
     ensemble.fit(inputs, rng.standard_normal(12))
     with pytest.raises(ValueError, match="feature names"):
         ensemble.sample_prior(inputs[["b", "a"]])
+
+
+def bounded(inputs, rng):
+    """A model that takes moduli from 50 to 200 GPa only."""
+    if inputs.min() < 50.0 or inputs.max() > 200.0:
+        raise ValueError(f"E = {inputs.min()} to {inputs.max()} GPa")
+    return rng.uniform(0.5, 1.5) * inputs[:, 0]
+
+
+@pytest.mark.parametrize("make", [small, small_functions])
+@pytest.mark.parametrize("bounds", [(50.0, 200.0), "data"])
+def test_a_prior_is_asked_within_the_input_bounds(make, bounds):
+    moduli = np.linspace(50.0, 200.0, 9)[:, None]
+    ensemble = make(SamplerPrior(bounded), input_bounds=bounds, prior_points=300, random_state=1)
+    ensemble.fit(moduli, 1.1 * moduli[:, 0])
+    reached = ensemble.pretrained_.inputs
+    assert reached.min() < 52.0
+    assert reached.max() > 198.0
+    with pytest.raises(ValueError, match="E = -"):
+        ensemble.set_params(prior_range=2.0).fit(moduli, 1.1 * moduli[:, 0])
+
+
+@pytest.mark.parametrize("make", [VanillaEnsemble, AnchoredEnsemble, FunctionAnchoredEnsemble])
+def test_units_change_nothing(make):
+    """A problem in Pa and kelvin is the one in units of its own size, for default bounds."""
+    kind = {"hidden": (8,), "n_members": 3, "random_state": 0}
+    if make is not VanillaEnsemble:
+        kind |= {"n_pretrained": 4, "prior_points": 20, "pretrain_epochs": 5}
+    if make is FunctionAnchoredEnsemble:
+        kind |= {"points": 5, "iterations": 2, "tolerance": 1e6}
+    else:
+        kind |= {"epochs": 40}
+
+    def predicted(scale, shift):
+        def prior(inputs, rng):
+            return scale * rng.standard_normal() * (inputs[:, 0] - shift) / 50.0
+
+        own = {} if make is VanillaEnsemble else {"prior": SamplerPrior(prior)}
+        model = make(noise=0.1 * scale, **own, **kind).fit(shift + 50.0 * X, scale * Y)
+        return model.predict(shift + 50.0 * X) / scale
+
+    np.testing.assert_allclose(predicted(2.0**30, 300.0), predicted(1.0, 0.0), atol=1e-3)
+
+
+def test_pretraining_is_used_again_where_it_is_that_of_a_first_fit():
+    """Data of the same range keep it, others get the networks of an estimator without a past."""
+    ensemble = small(noise=0.05).fit(X, Y)
+    weights = ensemble.pretrained_.weights
+    inner = np.where(np.isin(Y, [Y.min(), Y.max()]), Y, 0.9 * Y)
+    assert ensemble.set_params(n_members=2).fit(X, inner).pretrained_.weights is weights
+    for inputs, outputs in ((1e3 * X, Y), (X, 5.0 + 1e3 * Y)):
+        again = ensemble.set_params(n_members=3).fit(inputs, outputs).predict(inputs)
+        first = small(noise=0.05).fit(inputs, outputs).predict(inputs)
+        np.testing.assert_array_equal(again, first)
+
+
+def test_networks_that_were_pretrained_by_hand_serve_all_data(tmp_path):
+    """Their bounds are the ranges of the points and of the realisations there."""
+    points = np.linspace(-1.0, 3.0, 12)[:, None]
+    ensemble = small(SamplerPrior(lambda inputs, rng: rng.normal() + inputs[:, 0])).pretrain(points)
+    networks = ensemble.pretrained_
+    assert (networks.input_scaler.low, networks.input_scaler.high) == (-1.0, 3.0)
+    targets = networks.targets
+    assert (networks.output_scaler.low, networks.output_scaler.high) == (
+        targets.min(),
+        targets.max(),
+    )
+    ensemble.save(tmp_path / "a.npz")
+    for model in (ensemble, load(tmp_path / "a.npz")):
+        for outputs in (Y, 2.0 * Y):
+            model.fit(X, outputs)
+            np.testing.assert_array_equal(model.pretrained_.weights, networks.weights)
+            assert model.members_.input_scaler.high == 3.0
+    ensemble.set_params(learning_rate=2e-3).fit(X, Y)
+    np.testing.assert_array_equal(ensemble.pretrained_.inputs, points)
+    assert ensemble.pretrained_.output_scaler.high == targets.max()
+
+
+def test_two_data_lie_within_bounds_that_are_theirs():
+    """The prior's points come near the bounds and do not reach them, which is no reason to warn."""
+    small().fit([[2.0], [30.0]], [0.0, 1.0])

@@ -51,7 +51,8 @@ def test_raw_units_equal_scaled_units(line_data):
     """Bounds do inside what a user would do outside."""
     X, y = line_data
     settings = {"n_members": 4, "hidden": (10,), "epochs": 30, "random_state": 0}
-    scaled = VanillaEnsemble(noise=0.1, **settings).fit(X, y / 2.5)
+    unscaled = {"input_bounds": None, "output_bounds": None}
+    scaled = VanillaEnsemble(noise=0.1, **unscaled, **settings).fit(X, y / 2.5)
     bounds = {"input_bounds": (200.0, 600.0), "output_bounds": (-250.0, 250.0)}
     raw = VanillaEnsemble(noise=25.0, **bounds, **settings).fit(400.0 + 200.0 * X, 100.0 * y)
     mean, std = raw.predict(400.0 + 200.0 * X, return_std=True)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import Bounds
 
 from bnn import (
     AnchoredEnsemble,
@@ -82,6 +83,7 @@ def test_function_space_goes_on_after_loading(line_data, tmp_path):
         n_pretrained=4,
         n_members=3,
         pretrain_epochs=2,
+        input_bounds=None,
         random_state=seed,
     ).pretrain(n_features=1)
     ensemble.save(tmp_path / "a.npz")
@@ -100,8 +102,8 @@ def test_vanilla_round_trip_with_units_names_and_matrices(line_data, tmp_path):
         n_members=3,
         epochs=10,
         noise=np.array([[0.1, 0.05], [0.05, 0.2]]),
-        input_bounds=(4.0, 6.0),
-        output_bounds=([-3.0, -5.0], [3.0, 5.0]),
+        input_bounds=Bounds(4.0, 6.0),
+        output_bounds=[(-3.0, 3.0), (-5.0, 5.0)],
         random_state=0,
     ).fit(frame, np.column_stack([y, -y]))
     ensemble.save(tmp_path / "v.npz")
@@ -175,7 +177,7 @@ def parameters(header):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h: h.update(version=99), "format version 99, this bnn reads version 3"),
+        (lambda h: h.update(version=99), "format version 99, this bnn reads version 4"),
         (lambda h: h.update(format="other"), "not a saved model"),
         (lambda h: h.update(model={"Forest": {}}), "holds a Forest, must be one of .*VanillaEns"),
         (lambda h: h.update(model={"Members": {}}), "holds a Members, must be one of .*Vanilla"),

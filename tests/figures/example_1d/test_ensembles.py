@@ -7,6 +7,7 @@ from scipy.stats import chi2
 from bnn import AnchoredEnsemble, Architecture, VanillaEnsemble
 from figures.example_1d import ensembles as example_1d
 from figures.pipeline.settings import Example1D
+from figures.pipeline.training import PRIOR, UNSCALED
 
 
 def test_published_data_lie_around_the_truth_as_the_noise_says():
@@ -58,9 +59,9 @@ def test_proper_training_is_that_of_the_printed_algorithms(monkeypatch):
     }  # fmt: skip
     anchored = AnchoredEnsemble(
         example_1d.functional_prior(1.0), n_pretrained=6, prior_points=40, pretrain_epochs=3,
-        epochs=4, **common,
+        epochs=4, **PRIOR, **common,
     )  # fmt: skip
-    ensembles = {"vanilla": VanillaEnsemble(epochs=5, **common), "anchored 1": anchored}
+    ensembles = {"vanilla": VanillaEnsemble(epochs=5, **UNSCALED, **common), "anchored 1": anchored}
     for name, ensemble in ensembles.items():
         printed = ensemble.fit(*example_1d.load_data()).predict(example_1d.GRID)
         np.testing.assert_array_equal(proper[name].mean, printed)

@@ -5,6 +5,7 @@ import pytest
 
 from bnn import FunctionAnchoredEnsemble
 from figures.example_1d.ensembles import GRID, NOISE, exact_posterior, functional_prior, load_data
+from figures.pipeline.training import PRIOR
 
 pytestmark = pytest.mark.slow
 
@@ -21,6 +22,7 @@ def test_mean_and_deviation_on_the_whole_interval(lengthscale, epochs):
         noise=NOISE,
         pretrain_epochs=epochs,
         random_state=0,
+        **PRIOR,
     )
     mean, std = ensemble.fit(*load_data()).predict(GRID, return_std=True)
     exact = exact_posterior(lengthscale)

@@ -8,7 +8,7 @@ import bnn
 from figures.materials.problem import fit_theta, functional_prior, load_samples, noise_std
 from figures.materials.surrogate import HIDDEN, train
 from figures.pipeline.settings import Case, Surrogate
-from figures.pipeline.training import PROCEDURES
+from figures.pipeline.training import PRIOR, PROCEDURES, UNSCALED
 
 PUBLISHED, PROPER = PROCEDURES["published"], PROCEDURES["proper"]
 BRIEF = Surrogate(
@@ -30,9 +30,11 @@ def predicted(tables):
         "resampling": "bootstrap", "random_state": 5,
     }  # fmt: skip
     anchored = bnn.AnchoredEnsemble(
-        functional_prior(theta), n_pretrained=6, prior_points=30, pretrain_epochs=3, **common
-    )
-    ensembles = {"outd_anchored": anchored, "outd_vanilla": bnn.VanillaEnsemble(**common)}
+        functional_prior(theta), n_pretrained=6, prior_points=30, pretrain_epochs=3, **PRIOR,
+        **common,
+    )  # fmt: skip
+    vanilla = bnn.VanillaEnsemble(**UNSCALED, **common)
+    ensembles = {"outd_anchored": anchored, "outd_vanilla": vanilla}
     data = train_set.X, train_set.y
     printed = {name: e.fit(*data).sample(test_set.X) for name, e in ensembles.items()}
     return found, printed | {"prior": anchored.sample_prior(test_set.X)[:4]}

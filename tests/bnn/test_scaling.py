@@ -1,0 +1,66 @@
+"""Bounds are read as SciPy reads them, and data far outside of them are pointed out."""
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds
+
+from bnn import AnchoredEnsemble, BoundsScaler, BoundsWarning, VanillaEnsemble
+from bnn.scaling import scaler_of
+
+BRIEF = {"hidden": (4,), "n_members": 2, "epochs": 1, "random_state": 0}
+PRETRAINED = BRIEF | {"n_pretrained": 2, "prior_points": 8, "pretrain_epochs": 1}
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [[(0, 1), (10, 30)], np.array([[0, 1], [10, 30]]), Bounds([0, 10], [1, 30])],
+)
+def test_each_column_has_a_pair(bounds):
+    scaler = scaler_of("input_bounds", bounds, None, 2)
+    np.testing.assert_array_equal([scaler.low, scaler.high], [[0, 10], [1, 30]])
+
+
+@pytest.mark.parametrize("bounds", [(-2, 5), Bounds(-2, 5)])
+def test_one_pair_is_for_all_columns(bounds):
+    scaler = scaler_of("input_bounds", bounds, None, 3)
+    np.testing.assert_array_equal([scaler.low, scaler.high], [[-2] * 3, [5] * 3])
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        (([0, 0, 0], [1, 1, 1]), r"shape \(2, 3\): must be .* 3 such pairs, one for each column"),
+        ([(0, 1)], r"shape \(1, 2\): must be"),
+        ([(0, 1), (0, 1)], r"shape \(2, 2\): must be"),
+        (Bounds([0, 0], [1, 1]), r"shape \(2, 2\): must be"),
+        ([(0, 1), (3, 2), (0, 1)], "bounds of column 1 are 3.0 and 2.0: must be .* increasing"),
+        ([(0, 1), (0, 1), (2, 2)], "bounds of column 2 are 2.0 and 2.0"),
+        ([(0, 1), (0, 1), (0, np.inf)], "bounds of column 2 .* finite"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_name(bounds, message):
+    with pytest.raises(ValueError, match="output_bounds.* " + message):
+        scaler_of("output_bounds", bounds, None, 3)
+
+
+def test_a_constant_column_has_room_around_it():
+    """Without leaving the sign of what may be a modulus or a length."""
+    scaler = BoundsScaler.fit(np.column_stack([np.full(4, 200.0), np.zeros(4), np.arange(4.0)]))
+    np.testing.assert_array_equal([scaler.low, scaler.high], [[100, -1, 0], [300, 1, 3]])
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"), [(VanillaEnsemble, BRIEF), (AnchoredEnsemble, PRETRAINED)]
+)
+def test_data_far_outside_the_bounds_are_pointed_out(make, kind):
+    """Standardised data without bounds are not: they reach 4 standard deviations."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (300, 2))
+    y = rng.standard_normal(300)
+    unscaled = make(input_bounds=None, output_bounds=None, **kind)
+    unscaled.fit(X, 3.9 * y / np.abs(y).max())
+    with pytest.warns(BoundsWarning, match="output_bounds: 40. in column 0 .* bounds -1 and 1"):
+        unscaled.fit(X, 400.0 + y)
+    given = make(input_bounds=[(-1, 1), (50, 200)], **kind)
+    with pytest.warns(BoundsWarning, match="input_bounds: 900 in column 1 .* 50 and 200"):
+        given.fit([[0.0, 60.0], [0.5, 180.0], [0.7, 100.0], [0.9, 900.0]], y[:4])
