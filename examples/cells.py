@@ -1,0 +1,29 @@
+"""Simulate cells of a composite, learn their properties and draw them: fe_data, then bnn."""
+
+import argparse
+from pathlib import Path
+
+import bnn
+import fe_data
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--cells", type=int, default=50, help="number of simulated cells")
+parser.add_argument("--fibres", type=int, default=30, help="fibres of each cell")
+parser.add_argument("--jobs", type=int, default=2, help="processes that simulate")
+parser.add_argument("--data", type=Path, default=Path("data/cells"), help="folder of the cells")
+parser.add_argument("--out", type=Path, default=Path("cells.png"), help="picture")
+options = parser.parse_args()
+
+design = fe_data.named_design("train_uniform", count=options.cells)
+settings = fe_data.Settings(n_fibres=options.fibres)
+fe_data.generate(design, settings, options.data, jobs=options.jobs)  # goes on where it stopped
+table, names = fe_data.load_table(options.data / "dataset.csv"), ["b_eff [MPa]", "E_eff [GPa]"]
+X, y = table.inputs, table.outputs[:, [0, 2]]
+
+noise = bnn.evidence.fit_noise(X, y)  # the scatter from one arrangement of fibres to the next
+model = bnn.ExactPosterior(bnn.evidence.fit_prior(X, y, noise), noise=noise).fit(X, y)
+mean, std = model.predict([[0.3, 400.0, 400.0, 0.4]], return_std=True, total=True)
+for name, m, s in zip(names, mean[0], std[0], strict=True):
+    print(f"a new cell: {name} {m:.1f} ± {2 * s:.1f}")
+labels = {"input_names": ["vf [-]", "E_f [GPa]", "b_m [MPa]", "c_m [-]"], "output_names": names}
+bnn.plots.plot_slices(model, X, y, **labels).savefig(options.out)

@@ -1,0 +1,42 @@
+"""A low-fidelity model as prior: eight cells of low fibre content, Halpin and Tsai beyond them."""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+import bnn
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--members", type=int, default=30, help="networks")
+parser.add_argument("--out", type=Path, default=Path("low_fidelity.png"), help="picture")
+options = parser.parse_args()
+
+
+def halpin_tsai(X, zeta):
+    """Transverse modulus [GPa], (n,), of volume fractions and moduli of the fibres X (n, 2)."""
+    ratio = X[:, 1] / 100.0  # the modulus of the matrix is 100 GPa
+    eta = (ratio - 1.0) / (ratio + zeta)
+    return 100.0 * (1.0 + zeta * eta * X[:, 0]) / (1.0 - eta * X[:, 0])
+
+
+train, test = (pd.read_csv(f"fe_data/datasets/{name}_uniform.csv") for name in ("train", "test"))
+few = train[train["vf"] < 0.2][:8]
+(X, y), (X_new, truth) = ((t[["vf", "E_f_GPa"]].to_numpy(), t["E_eff_GPa"]) for t in (few, test))
+prior = bnn.SamplerPrior(halpin_tsai, {"zeta": stats.uniform(0.2, 2.0)})  # 0.2 to 2.2
+given, K = {"noise": 0.5, "random_state": 0}, options.members  # GPa
+model = bnn.FunctionAnchoredEnsemble(prior, n_members=K, n_pretrained=K, **given)
+points = np.random.default_rng(0).uniform((0.05, 200.0), (0.40, 600.0), (200, 2))
+model.pretrain(points).fit(X, y)  # pre-trained where predictions will be asked for
+known = {"zeta uncertain": model}
+for name, mean in {"zeta 1, corrected": lambda X: halpin_tsai(X, 1.0), "without": None}.items():
+    smooth = bnn.evidence.fit_prior(X, y, 0.5, mean=mean)
+    known[name] = bnn.ExactPosterior(smooth, noise=0.5).fit(X, y)
+for name, each in known.items():
+    mean, std = each.predict(X_new, return_std=True)
+    error, inside = bnn.metrics.rmse(truth, mean), bnn.metrics.coverage(truth, mean, std, noise=0.5)
+    print(f"{name:17} RMSE {error:.2f} GPa, inside 95 % {inside:.2f}")
+names = {"input_names": ["vf [-]", "E_f [GPa]"], "output_names": ["E_eff [GPa]"]}
+bnn.plots.plot_slices(model, X_new, truth, at=(0.3, 400.0), **names).savefig(options.out)

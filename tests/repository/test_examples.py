@@ -1,0 +1,62 @@
+"""Each script of examples/ runs at a small size, draws its picture and finds what it should."""
+
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PNG = b"\x89PNG\r\n"
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Runs a script as its command does; returns what it prints, the picture being looked at."""
+
+    def run_script(name: str, *arguments: str) -> str:
+        picture = tmp_path / "picture.png"
+        monkeypatch.chdir(ROOT)
+        monkeypatch.setattr(sys, "argv", [name, *arguments, "--out", str(picture)])
+        runpy.run_module(f"examples.{name}", run_name="__main__")
+        assert picture.read_bytes().startswith(PNG)
+        return capsys.readouterr().out
+
+    yield run_script
+    plt.close("all")
+
+
+def numbers(text: str, pattern: str) -> list[float]:
+    return [float(value) for value in re.search(pattern, text).groups()]
+
+
+def test_every_example_is_run_here():
+    text = Path(__file__).read_text()
+    assert all(f'run("{path.stem}"' in text for path in (ROOT / "examples").glob("*.py"))
+
+
+def test_cells_are_stiffer_than_the_matrix_and_softer_than_the_rule_of_mixtures(run, tmp_path):
+    """0.3 of fibres of 400 GPa in a matrix of 100 GPa."""
+    data = str(tmp_path / "cells")
+    said = run("cells", "--cells", "4", "--fibres", "5", "--jobs", "1", "--data", data)
+    mean, band = numbers(said, r"E_eff \[GPa\] ([\d.]+) ± ([\d.]+)")
+    assert 100 < mean < 0.3 * 400 + 0.7 * 100
+    assert 0 < band < 60
+
+
+def test_a_table_is_learnt_scored_saved_and_loaded(run, tmp_path):
+    said = run("table", "--rows", "25")
+    error, inside = numbers(said, r"E_eff_GPa +RMSE ([\d.]+) of the scatter, inside 95 % ([\d.]+)")
+    assert error < 0.2
+    assert inside > 0.8
+    assert "loaded model predicts the same: True" in said
+    assert (tmp_path / "picture.npz").exists()
+
+
+def test_a_low_fidelity_model_reaches_beyond_the_data(run):
+    said = run("low_fidelity", "--members", "4")
+    pattern = r"(?s)uncertain +RMSE ([\d.]+).*corrected +RMSE ([\d.]+).*without +RMSE ([\d.]+)"
+    uncertain, corrected, without = numbers(said, pattern)
+    assert max(uncertain, corrected) < 0.5 * without
