@@ -8,6 +8,7 @@ import pytest
 from figures.pipeline.paths import NOTEBOOKS
 from figures.pipeline.run_notebook import (
     NotebookError,
+    check_executed,
     execute,
     find_notebook,
     main,
@@ -69,6 +70,7 @@ def test_executed_notebook_is_a_page(tmp_path):
     assert "seed 3 True" in page
 
 
+<<<<<<< HEAD
 def test_pictures_that_a_notebook_no_longer_draws_go(tmp_path):
     """Fig. 12 of a training set that the tables had; a picture of the user's own stays."""
     path = notebook(tmp_path / "n.ipynb", f"out_dir = {str(tmp_path)!r}", DRAWING)
@@ -77,6 +79,44 @@ def test_pictures_that_a_notebook_no_longer_draws_go(tmp_path):
     (tmp_path / "n.json").write_text('{"figures": {"old.svg": "", "new.svg": ""}}')
     execute(path, {})
     assert sorted(each.name for each in tmp_path.glob("*.svg")) == ["mine.svg", "new.svg"]
+=======
+FIRST = """\
+from pathlib import Path
+import matplotlib.pyplot as plt
+from figures import style
+plt.ion()
+@plt.style.context(style.STYLE)
+def drawn():
+    figure, axes = plt.subplots()
+    axes.plot([1, 2])
+    return figure
+"""
+
+
+def test_every_figure_is_shown(tmp_path, monkeypatch):
+    """The project's style is entered for each figure and left again, interactive mode included."""
+    monkeypatch.delenv("MPLBACKEND", raising=False)
+    folder = f"out_dir = {str(tmp_path)!r}"
+    saving = [f"style.save(drawn(), Path(out_dir) / '{name}.png')" for name in "ab"]
+    path = notebook(tmp_path / "n.ipynb", folder, FIRST, *saving)
+    execute(path, {})
+    executed = nbformat.read(tmp_path / "notebooks" / "n.ipynb", as_version=4)
+    assert ["image/png" in cell.outputs[0].data for cell in executed.cells[-2:]] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ([], "cell 4 does not show the figure"),
+        ([nbformat.v4.new_output("stream", name="stderr", text="careful")], "cell 4 .*: careful"),
+    ],
+)
+def test_a_page_without_its_figure_or_with_a_warning_is_refused(outputs, message):
+    source = "style.save(figure, path)"
+    cell = nbformat.v4.new_code_cell(source, execution_count=4, outputs=outputs)
+    with pytest.raises(NotebookError, match=message):
+        check_executed(nbformat.v4.new_notebook(cells=[cell]))
+>>>>>>> 2934fdb (Executed notebooks show all their figures, and fail without one or with a warning)
 
 
 def test_unknown_parameter_is_refused(capsys):
