@@ -79,8 +79,8 @@ def train_to_data(
     penalties = np.zeros(len(weights))
     if weight_prior is not None and anchors is not None:
         penalties = weight_prior.penalty(weights, anchors)
-    trained_to = network, inputs, targets, task.input_scaler, task.output_scaler
-    own = {"start": start[numbers], "anchors": anchors, "penalties": penalties}
+    trained_to = network, start, inputs, targets, task.input_scaler, task.output_scaler
+    own = {"anchors": anchors, "penalties": penalties}
     return Members.of(result, numbers, *trained_to, noise_covariance=covariance, **own)
 
 

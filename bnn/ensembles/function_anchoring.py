@@ -142,8 +142,8 @@ def anchor_functions(
     moved = architecture.forward(result.weights.astype(float), inputs) - g
     penalties = prior_metric.squares(torch.as_tensor(output_vectors(moved))).numpy()
     goals = scaler.inverse_transform(targets)
-    trained_to = architecture, points, goals, pretrained.input_scaler, scaler
-    own = {"start": anchors, "anchors": anchors, "penalties": penalties, "bounds": prior.bounds}
+    trained_to = architecture, anchors, points, goals, pretrained.input_scaler, scaler
+    own = {"anchors": anchors, "penalties": penalties, "bounds": prior.bounds}
     kept = np.arange(len(anchors))
     return Members.of(result, kept, *trained_to, noise_covariance=covariance, **own)
 

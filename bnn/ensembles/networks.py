@@ -23,6 +23,7 @@ class Networks:
 
     Attributes:
         architecture: Of all networks.
+        start: Where training started, (K, d).
         weights: ω^[k], (K, d) float32.
         inputs: Points of the data, (n, n_in), or (K, n, n_in) where they differ.
         targets: Values there, (K, n, n_out).
@@ -34,6 +35,7 @@ class Networks:
     """
 
     architecture: Architecture
+    start: Floats
     weights: Floats
     inputs: Array
     targets: Array
@@ -46,7 +48,8 @@ class Networks:
     def __post_init__(self) -> None:
         """Raise ValueError if an array does not fit the architecture, or weights are not finite."""
         n_in, n_out = self.architecture.n_inputs, self.architecture.n_outputs
-        check_weights("weights", self.weights, self.architecture)
+        for name in ("weights", "start"):
+            check_weights(name, getattr(self, name), self.architecture)
         K = len(self.weights)
         for name, fits, expected in (
             ("inputs", self.inputs.ndim in (2, 3) and self.inputs.shape[-1] == n_in, "(n, n_in)"),
@@ -66,11 +69,11 @@ class Networks:
 
     @classmethod
     def of(cls, result: TrainingResult, numbers: Ints, *data: Any, **own: Any) -> Self:
-        """Take networks from a training to data: architecture, inputs, targets and scalers."""
-        architecture, inputs, targets, *scalers = data
+        """Take networks from a training: architecture, start, inputs, targets and scalers."""
+        architecture, start, inputs, targets, *scalers = data
         points = inputs if inputs.ndim == 2 else inputs[numbers]
-        trained = architecture, result.weights[numbers], points, targets[numbers], *scalers
-        values = *trained, result.losses, result.epochs, numbers
+        networks = architecture, start[numbers], result.weights[numbers]
+        values = *networks, points, targets[numbers], *scalers, result.losses, result.epochs, numbers
         names = [field.name for field in fields(Networks)]
         return cls(**dict(zip(names, values, strict=True)), **own)
 
@@ -102,14 +105,12 @@ class Members(Networks):
 
     Attributes:
         noise_covariance: Σ_noise, (n_out, n_out).
-        start: Where training started, (K, d).
         anchors: ω0^[k], (K, d); None where nothing holds the weights.
         penalties: Regularisation term of each member at the end, (K,).
         bounds: (low, high) that predictions are clipped to, (2, 1) or (2, n_out); None: without.
     """
 
     noise_covariance: Array
-    start: Floats
     anchors: Floats | None
     penalties: Array
     bounds: Array | None = None
@@ -123,9 +124,8 @@ class Members(Networks):
             raise ValueError(f"noise_covariance has shape {shape}: must be ({n_out}, {n_out})")
         if self.bounds is not None and self.bounds.shape not in {(2, 1), (2, n_out)}:
             raise ValueError(f"bounds have shape {self.bounds.shape}: must be (2, {n_out})")
-        for name in ("start", "anchors"):
-            if getattr(self, name) is not None:
-                check_weights(name, getattr(self, name), self.architecture)
+        if self.anchors is not None:
+            check_weights("anchors", self.anchors, self.architecture)
 
     def sample(self, X: Array) -> Array:
         """Evaluate every member.

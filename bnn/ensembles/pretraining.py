@@ -68,7 +68,7 @@ class Pretrained(Networks):
         Returns:
             The pre-training as if there were only these.
         """
-        by_member = ["weights", "targets", "numbers", *["inputs"] * (self.inputs.ndim == 3)]
+        by_member = ["start", "weights", "targets", "numbers", *["inputs"] * (self.inputs.ndim == 3)]
         return replace(self, **{n: getattr(self, n)[np.asarray(members)] for n in by_member})
 
     def weight_prior(self, regulariser: str | WeightPrior) -> WeightPrior | None:
@@ -183,7 +183,7 @@ def pretrain(
         architecture, start, *data, settings, seeds=shuffles, device=device, progress=title
     )
     numbers = finite_members(n_pretrained, result.diverged, "pre-training")
-    trained_to = architecture, inputs, realisations, scaler, output_scaler
+    trained_to = architecture, start, inputs, realisations, scaler, output_scaler
     own = {"prior": prior, "prior_seed": prior_seed, "inputs_given": given}
     return Pretrained.of(result, numbers, *trained_to, **own)
 

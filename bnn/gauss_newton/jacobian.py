@@ -12,6 +12,7 @@ from torch import Tensor
 from bnn.networks.activations import ACTIVATIONS
 from bnn.networks.architecture import Architecture
 
+_ROWS = 256  # of a kernel matrix at once: they stay in the cache while the layers are summed
 
 class Linearisation:
     """Values of k networks with weights (k, d) at fixed points X, and products with Jacobians J."""
@@ -36,12 +37,20 @@ class Linearisation:
         return found[::-1]
 
     def tangent_kernels(self) -> Tensor:
-        """Return J Jᵀ of each output, (k, n_out, n, n), summed over layers without J itself."""
-        total = self._gram(-1)[:, None].repeat(1, self.values.shape[2], 1, 1)
-        for layer, sensitivity in enumerate(self._sensitivities):
-            gram = self._gram(layer)
-            for j, own in enumerate(sensitivity.unbind(dim=1)):  # in memory that is used again
-                total[:, j].addcmul_(own @ own.mT, gram)
+        """Return J Jᵀ of each output, (k, n_out, n, n), without J itself; see its lower triangles.
+
+        Above the diagonal only the blocks of _ROWS rows on it are filled.
+        """
+        k, n, n_out = self.values.shape
+        total: Tensor = self.values.new_zeros(k, n_out, n, n)
+        for start in range(0, n, _ROWS):
+            end = min(start + _ROWS, n)
+            rows = total[:, :, start:end, :end]
+            rows += self._gram(-1, start, end)[:, None]
+            for layer, sensitivity in enumerate(self._sensitivities):
+                gram = self._gram(layer, start, end)
+                for j, own in enumerate(sensitivity.unbind(dim=1)):  # in memory that is used again
+                    rows[:, j].addcmul_(own[:, start:end] @ own[:, :end].mT, gram)
         return total
 
     def jacobian(self) -> Tensor:
@@ -55,10 +64,10 @@ class Linearisation:
             parts += [kernel.flatten(3), sensitivity]
         return torch.cat(parts, dim=3).reshape(k, n_out * n, -1)
 
-    def _gram(self, layer: int) -> Tensor:
-        """Return a·a' + 1 of a layer's inputs, (k, n, n); 1 is the bias'."""
+    def _gram(self, layer: int, start: int, end: int) -> Tensor:
+        """Return rows start to end of a·a' + 1 of a layer's inputs, up to column end, (k, ., end)."""
         inputs: Tensor = self._inputs[layer]
-        return inputs @ inputs.mT + 1.0
+        return inputs[:, start:end] @ inputs[:, :end].mT + 1.0  # 1 is the bias'
 
     def pull_back(self, direction: Tensor) -> Tensor:
         """Return Jᵀ v, (k, d), of directions v (k, n_out n)."""

@@ -3,17 +3,19 @@
 from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from figures.example_1d.ensembles import GRID, LENGTHSCALES, SLOPE, Prediction, load_data, truth
 from figures.style import STYLE, band, with_legend
+from prior_study import Moments
 
 LIMITS = (-4.5, 4.5)
 
 
 def _panel(
-    axes: Axes, title: str, shown: Prediction, exact: Prediction | None = None, prior: bool = False
+    axes: Axes, title: str, shown: Moments, exact: Moments | None = None, prior: bool = False
 ) -> None:
     """An ensemble, the truth and the data; of a prior, its mean instead of the data."""
     x = GRID[:, 0]
@@ -48,6 +50,17 @@ def anchored(found: Mapping[str, Prediction]) -> Figure:
         title, name = f"anchored ensemble, $L = {scale:g}$", f"anchored {scale:g}"
         _panel(left, f"prior, $L = {scale:g}$", found[f"prior {scale:g}"], prior=True)
         _panel(right, title, found[name], found[f"exact {scale:g}"])
+    return with_legend(figure, 4)
+
+
+@plt.style.context(STYLE)
+def method(functions: Mapping[str, np.ndarray], exact: tuple[np.ndarray, np.ndarray]) -> Figure:
+    """Ensembles by name, (K, n) on GRID, each beside the exact posterior's mean and deviation."""
+    figure, panels = plt.subplots(1, len(functions), figsize=(11, 3.8))
+    posterior = Moments(exact[0], np.diag(exact[1] ** 2))
+    for axes, (name, values) in zip(panels, functions.items(), strict=True):
+        prior = name == "functional prior"
+        _panel(axes, name, Moments.of(values), None if prior else posterior, prior)
     return with_legend(figure, 4)
 
 

@@ -13,12 +13,12 @@ from figures.pipeline.paths import ROOT, TEST, TRAINING
 
 PROFILE_DIR = ROOT / "notebooks" / "profiles"
 Notebook = Literal[
-    "01_prior_study", "02_example_1d", "03_materials_data", "04_materials_surrogate",
-    "04_materials_draws", "05_beyond_the_paper",
+    "00_method", "01_prior_study", "02_example_1d", "03_materials_data",
+    "04_materials_surrogate", "04_materials_draws", "05_beyond_the_paper",
 ]  # fmt: skip
-SECTIONS = ("prior_study", "example_1d", "materials_data", "surrogate", "draws", "beyond")
+SECTIONS = ("method", "prior_study", "example_1d", "materials_data", "surrogate", "draws", "beyond")
 SETTINGS = dict(zip(get_args(Notebook), SECTIONS, strict=True))  # notebook → its section
-EXAMPLE, DATA, SURROGATE, DRAWS, BEYOND = get_args(Notebook)[1:]
+EXAMPLE, DATA, SURROGATE, DRAWS, BEYOND = get_args(Notebook)[2:]
 FOLLOWING = (EXAMPLE, SURROGATE, DRAWS)  # notebooks that follow the choice of training
 SHIPPED = ("full", "quick")  # the metrics of the full runs are committed
 RESERVED = (*SHIPPED, "gallery")  # the last one has the pictures of the README
@@ -37,6 +37,7 @@ class Profile(settings.Section):
     seed: settings.NotNegative
     datasets: dict[settings.Design, settings.Several]  # design → number of simulated inputs
     surrogate: settings.Surrogate
+    method: settings.Method = settings.Method()
     prior_study: settings.PriorStudy = settings.PriorStudy()
     example_1d: settings.Example1D = settings.Example1D()
     materials_data: settings.MaterialsData = settings.MaterialsData()

@@ -74,8 +74,10 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
 
 
 def check_executed(notebook: NotebookNode) -> None:
-    """Raise NotebookError where a cell does not show the picture that it saves, or has warned."""
+    """Raise NotebookError where the page would lack a picture, hold a warning or need a network."""
     for cell in notebook.cells:
+        if cell.cell_type == "markdown" and "$" in cell.source:
+            raise NotebookError(f"formulas are only set with a network, write text: {cell.source}")
         outputs = cell.get("outputs", [])
         said = "".join(o.text for o in outputs if o.get("name") == "stderr")
         if said:

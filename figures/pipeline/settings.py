@@ -54,6 +54,13 @@ class Ensembles(Section):
         return self
 
 
+class Method(Section):
+    """Sizes of the method in plain PyTorch."""
+
+    n_members: Several = 30
+    epochs: PositiveInt = 3000  # of full batches
+
+
 class Example1D(Ensembles):
     """Sizes of the one-dimensional example."""
 

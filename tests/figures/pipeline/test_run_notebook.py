@@ -70,7 +70,6 @@ def test_executed_notebook_is_a_page(tmp_path):
     assert "seed 3 True" in page
 
 
-<<<<<<< HEAD
 def test_pictures_that_a_notebook_no_longer_draws_go(tmp_path):
     """Fig. 12 of a training set that the tables had; a picture of the user's own stays."""
     path = notebook(tmp_path / "n.ipynb", f"out_dir = {str(tmp_path)!r}", DRAWING)
@@ -79,7 +78,8 @@ def test_pictures_that_a_notebook_no_longer_draws_go(tmp_path):
     (tmp_path / "n.json").write_text('{"figures": {"old.svg": "", "new.svg": ""}}')
     execute(path, {})
     assert sorted(each.name for each in tmp_path.glob("*.svg")) == ["mine.svg", "new.svg"]
-=======
+
+
 FIRST = """\
 from pathlib import Path
 import matplotlib.pyplot as plt
@@ -116,7 +116,12 @@ def test_a_page_without_its_figure_or_with_a_warning_is_refused(outputs, message
     cell = nbformat.v4.new_code_cell(source, execution_count=4, outputs=outputs)
     with pytest.raises(NotebookError, match=message):
         check_executed(nbformat.v4.new_notebook(cells=[cell]))
->>>>>>> 2934fdb (Executed notebooks show all their figures, and fail without one or with a warning)
+
+
+def test_a_formula_that_needs_a_network_is_refused():
+    cell = nbformat.v4.new_markdown_cell("where $x$ is")
+    with pytest.raises(NotebookError, match=r"only set with a network.*\$x\$"):
+        check_executed(nbformat.v4.new_notebook(cells=[cell]))
 
 
 def test_unknown_parameter_is_refused(capsys):
