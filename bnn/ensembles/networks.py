@@ -72,8 +72,8 @@ class Networks:
         """Take networks from a training: architecture, start, inputs, targets and scalers."""
         architecture, start, inputs, targets, *scalers = data
         points = inputs if inputs.ndim == 2 else inputs[numbers]
-        networks = architecture, start[numbers], result.weights[numbers]
-        values = *networks, points, targets[numbers], *scalers, result.losses, result.epochs, numbers
+        trained = architecture, start[numbers], result.weights[numbers], points, targets[numbers]
+        values = *trained, *scalers, result.losses, result.epochs, numbers
         names = [field.name for field in fields(Networks)]
         return cls(**dict(zip(names, values, strict=True)), **own)
 

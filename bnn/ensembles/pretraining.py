@@ -68,7 +68,8 @@ class Pretrained(Networks):
         Returns:
             The pre-training as if there were only these.
         """
-        by_member = ["start", "weights", "targets", "numbers", *["inputs"] * (self.inputs.ndim == 3)]
+        own_inputs = ["inputs"] * (self.inputs.ndim == 3)
+        by_member = ["start", "weights", "targets", "numbers", *own_inputs]
         return replace(self, **{n: getattr(self, n)[np.asarray(members)] for n in by_member})
 
     def weight_prior(self, regulariser: str | WeightPrior) -> WeightPrior | None:

@@ -14,6 +14,7 @@ from bnn.networks.architecture import Architecture
 
 _ROWS = 256  # of a kernel matrix at once: they stay in the cache while the layers are summed
 
+
 class Linearisation:
     """Values of k networks with weights (k, d) at fixed points X, and products with Jacobians J."""
 
@@ -65,7 +66,7 @@ class Linearisation:
         return torch.cat(parts, dim=3).reshape(k, n_out * n, -1)
 
     def _gram(self, layer: int, start: int, end: int) -> Tensor:
-        """Return rows start to end of a·a' + 1 of a layer's inputs, up to column end, (k, ., end)."""
+        """Return rows of a·a' + 1 of a layer's inputs, up to column end, (k, end - start, end)."""
         inputs: Tensor = self._inputs[layer]
         return inputs[:, start:end] @ inputs[:, :end].mT + 1.0  # 1 is the bias'
 

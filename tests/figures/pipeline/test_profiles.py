@@ -118,7 +118,7 @@ CHANGES = [
         {"notebooks": "04_materials_surrogate"},
         "notebooks = '04_materials_surrogate' is not allowed: input should be a valid list",
     ),
-    ({"apart": [["04"]]}, "apart.0 = ['04'] is not allowed: input should be '00_method', '01_prior_study'"),
+    ({"apart": [["04"]]}, "apart.0 = ['04'] is not allowed: input should be '00_method'"),
     ({"beyond": "all"}, "beyond = 'all' is not allowed: input should be a valid dictionary"),
     (
         {"surrogate.cases": {"ind25": {"design": "train_beta", "count": 4}}},
@@ -126,7 +126,7 @@ CHANGES = [
     ),
     (
         {"notebooks": ["07_more"]},
-        "notebooks.0 = '07_more' is not allowed: input should be '00_method', '01_prior_study', '02_example_1d'",
+        "notebooks.0 = '07_more' is not allowed: input should be '00_method', '01_prior_study'",
     ),
     (
         {"datasets": {"train_beta": 10, "test_uniform": 6, "replicates": 1}},
