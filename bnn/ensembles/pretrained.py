@@ -23,8 +23,8 @@ class PretrainedEnsemble(EnsembleRegressor):
     """Base of ensembles whose networks are fitted to realisations of a prior first.
 
     Args:
-        prior: p(g), see bnn.function_priors; None is a GaussianProcessPrior(). A bnn.Pretrained is
-            taken as it is, and the hyper-parameters of pre-training are not used.
+        prior: p(g), see bnn.function_priors; None is a GaussianProcessPrior() in units of the
+            bounds. A bnn.Pretrained is taken as it is, and no parameter of pre-training is used.
         n_pretrained: Networks pre-trained; the first n_members of them are trained to data.
         prior_points: M, points at which the prior is fitted.
         prior_range: These lie in the input bounds, widened by this factor; the paper has 2.

@@ -15,9 +15,11 @@ from bnn._validation import Array, Floats, as_columns, as_points, check_integer,
 from bnn.ensembles.networks import Networks, finite_members
 from bnn.function_priors.conditioning import check_nugget
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
+from bnn.function_priors.kernels import RBF
+from bnn.function_priors.means import LinearMean
 from bnn.function_priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
 from bnn.networks.architecture import Architecture
-from bnn.scaling import Bounds, scaler_of, warn_far
+from bnn.scaling import Bounds, BoundsScaler, scaler_of, warn_far
 from bnn.storage import NotStored, storable
 from bnn.storage.values import dataclass_fields, kept
 from bnn.training.loop import train
@@ -116,7 +118,8 @@ def pretrain(
     """Fit networks to realisations of a functional prior, one each.
 
     Args:
-        prior: p(g), see bnn.function_priors; None is a GaussianProcessPrior() for n_outputs.
+        prior: p(g), see bnn.function_priors; None is a GaussianProcessPrior() for n_outputs, in
+            units of the bounds (in those of y where the output bounds are "data").
         X: Points, (M, n_in), or (K, M, n_in) for points of each network's own; None takes a
             TablePrior's, or else a Latin hypercube within the input bounds.
         n_features: Number of inputs; needed where X is None.
@@ -150,7 +153,6 @@ def pretrain(
     check_widths("hidden", hidden)
     if isinstance(prior, NotStored):
         raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
-    prior = GaussianProcessPrior(n_outputs=n_outputs or 1) if prior is None else prior
     seeds = seed_sequence(random_state)
     tabulated = getattr(prior, "points", None)
     given = X is not None or tabulated is not None
@@ -167,11 +169,12 @@ def pretrain(
     if not fits or inputs.shape[-2] < 2 or not np.isfinite(inputs).all():
         shapes = f"(M >= 2, n_in) or ({n_pretrained}, M >= 2, n_in)"
         raise ValueError(f"X has shape {inputs.shape}: must be {shapes} and finite")
-    prior_seed = spawn(seeds, Purpose.PRIOR)
-    realisations = draw_realisations(prior, inputs, n_pretrained, prior_seed)
-    n_in, n_out = inputs.shape[-1], realisations.shape[2]
-    _check_shape((n_in, n_out), (n_features or n_in, n_outputs or n_out))
+    prior_seed, n_in = spawn(seeds, Purpose.PRIOR), inputs.shape[-1]
     scaler = scaler_of("input_bounds", input_bounds, inputs, n_in)
+    prior = _default_prior(scaler, output_bounds, n_outputs or 1) if prior is None else prior
+    realisations = draw_realisations(prior, inputs, n_pretrained, prior_seed)
+    n_out = realisations.shape[2]
+    _check_shape((n_in, n_out), (n_features or n_in, n_outputs or n_out))
     output_scaler = scaler_of("output_bounds", output_bounds, realisations, n_out)
     architecture = Architecture((n_in, *hidden, n_out), activation)
     start = _perturbed_starts(architecture, n_pretrained, init, perturbation, seeds)
@@ -235,6 +238,15 @@ def _check_shape(prior: tuple[int, int], data: tuple[int, int]) -> None:
             f"the data have {data[0]} inputs and {data[1]} outputs, the prior has "
             f"{prior[0]} and {prior[1]}"
         )
+
+
+def _default_prior(scaler: BoundsScaler, bounds: Bounds, n: int) -> GaussianProcessPrior:
+    """Return the prior of n outputs that is GaussianProcessPrior() where bounds are [-1, 1]."""
+    known = None if isinstance(bounds, str) else bounds  # a range of realisations is not known yet
+    outputs = scaler_of("output_bounds", known, None, n)
+    kernels = [RBF(half**2, scaler.half_range) for half in outputs.half_range]
+    mean = LinearMean(np.zeros((n, len(scaler.low))), outputs.centre)
+    return GaussianProcessPrior(mean, kernels, n)
 
 
 def _perturbed_starts(
