@@ -58,7 +58,7 @@ class Method(Section):
     """Sizes of the method in plain PyTorch."""
 
     n_members: Several = 30
-    epochs: PositiveInt = 3000  # of full batches
+    epochs: PositiveInt = 1000  # of pre-training, full batches
 
 
 class Example1D(Ensembles):
