@@ -68,9 +68,6 @@ class _Lines:
             print(line, file=sys.stderr)
             self.last = line
 
-    def flush(self) -> None:
-        sys.stderr.flush()
-
 
 def progress_bar(total: int, title: str | None, unit: str) -> "tqdm[NoReturn]":
     """Bar on a terminal, elsewhere a line every few seconds and the last; no title is silence."""

@@ -93,13 +93,12 @@ def process_pool(workers: int) -> ProcessPoolExecutor:
 def dask_workers(address: str) -> Iterator[Runner]:
     """Give a function that runs tasks on the workers of a Dask scheduler, or raise ClusterError."""
     try:
-        from distributed import Client
-        from distributed.comm import get_address_host
+        from distributed import Client, comm
     except ImportError:
         raise ClusterError("--dask needs the package `distributed`, which is missing") from None
     with _silent_log("distributed"), contextlib.ExitStack() as stack:
         try:
-            get_address_host(address)  # refuses what leaves a client half made, and a traceback
+            comm.get_address_host(address)  # refuses what leaves a client half made
             client = stack.enter_context(
                 Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
             )

@@ -198,11 +198,8 @@ class _Lines:
 
     def write(self, text: str) -> None:
         if (line := text.strip()) not in ("", self.last):
-            print(line, file=self.stream)
+            print(line, file=self.stream, flush=True)
             self.last = line
-
-    def flush(self) -> None:
-        self.stream.flush()
 
 
 def progress_bar(

@@ -27,8 +27,7 @@ try:
     import ufl
     from mpi4py import MPI
 except ImportError as error:
-    message = f"{error}: dolfinx comes from conda-forge or apt, and setup.sh installs it"
-    raise ImportError(message) from None
+    raise ImportError(f"{error}: setup.sh adds dolfinx, from conda-forge or apt") from None
 
 # Number of modes phi_r for each kind of element: the constant, or all linear functions, which are
 # all that three integration points can tell apart (no projection).
