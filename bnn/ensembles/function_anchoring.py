@@ -13,7 +13,7 @@ from bnn._seeding import Purpose, RandomState, generator, member_generators, see
 from bnn._validation import Array, check_integer, check_positive
 from bnn.ensembles.networks import Members, joined
 from bnn.ensembles.pretrained import PretrainedEnsemble
-from bnn.ensembles.pretraining import Pretrained, checked_data
+from bnn.ensembles.pretraining import DATA_WARNINGS, Pretrained, checked_data
 from bnn.function_priors.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior, combination, shared_out
 from bnn.function_priors.moments import DrawnPrior
@@ -161,7 +161,8 @@ def _anchor_to_components(
     parts = []
     title = "training" if progress else None
     with warnings.catch_warnings(), progress_bar(K, title, "member") as bar:
-        warnings.simplefilter("ignore", UserWarning)  # said once, not by every member
+        for said_once in (ConvergenceWarning, *DATA_WARNINGS):  # not by every member
+            warnings.simplefilter("ignore", said_once)
         for k in range(K):
             one = replace(pretrained.select([k]), prior=combination(mixture, numbers[k]))
             seed = spawn(seeds, Purpose.COMPONENTS, k)

@@ -19,7 +19,8 @@ from bnn.function_priors.kernels import RBF
 from bnn.function_priors.means import LinearMean
 from bnn.function_priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
 from bnn.networks.architecture import Architecture
-from bnn.scaling import Bounds, BoundsScaler, scaler_of, warn_far
+from bnn.noise import NoiseWarning
+from bnn.scaling import Bounds, BoundsScaler, BoundsWarning, scaler_of, warn_far
 from bnn.storage import NotStored, storable
 from bnn.storage.values import dataclass_fields, kept
 from bnn.training.loop import train
@@ -31,6 +32,9 @@ SETTINGS = TrainingSettings(epochs=1000)
 
 class PriorRangeWarning(UserWarning):
     """Most of the data lie where the prior was not fitted."""
+
+
+DATA_WARNINGS = BoundsWarning, NoiseWarning, PriorRangeWarning  # of what does not fit the data
 
 
 @storable

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+import bnn
 from bnn import (
     RBF,
     ExactPosterior,
@@ -65,3 +66,11 @@ def test_members_that_do_not_arrive_are_counted_once():
     small = ensemble(n_pretrained=3, n_members=3, hidden=(3,), iterations=2, tolerance=1e-6)
     with pytest.warns(ConvergenceWarning, match="3 of 3 members did not arrive within 2"):
         small.fit(X, Y)
+
+
+def test_noise_beyond_the_data_is_said_once():
+    """Not by each member, which is trained alone."""
+    small = ensemble(n_pretrained=3, n_members=3, pretrain_epochs=1, tolerance=1e9, noise=10.0)
+    with pytest.warns(bnn.NoiseWarning) as said:
+        small.fit(X, Y)
+    assert len(said) == 1
