@@ -52,9 +52,8 @@ class Metric:
 
     def multiply(self, vectors: Tensor) -> Tensor:
         """Return M v, (k, n_out n), of vectors v (k, n_out n)."""
-        # M is symmetric: rows from the left take a third of the time of columns from the right.
-        rows = vectors.view(len(vectors), len(self.blocks), -1).transpose(0, 1)
-        return (rows @ self.blocks).transpose(0, 1).reshape(vectors.shape)
+        blocks = vectors.view(len(vectors), len(self.blocks), -1).permute(1, 2, 0)
+        return (self.blocks @ blocks).permute(2, 0, 1).reshape(vectors.shape)
 
     def add_outputs_to(self, matrices: Tensor, factors: Tensor) -> None:
         """Add factor · M of each output to its matrix of (k, n_out, n, n), in place."""
