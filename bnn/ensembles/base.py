@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bnn._seeding import RandomState
 from bnn._validation import Array, check_device, check_integer, check_option, check_unmasked
 from bnn.ensembles.networks import Members
-from bnn.function_priors.regressor import PredictiveRegressor
 from bnn.networks.architecture import INITIALISATIONS
 from bnn.noise import Noise
+from bnn.regressor import PredictiveRegressor
 from bnn.scaling import Bounds
 from bnn.training.settings import Convergence, TrainingSettings
 

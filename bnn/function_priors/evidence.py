@@ -1,36 +1,23 @@
 """Gaussian process priors, and noise, by the evidence p(y | X), the marginal likelihood."""
 
-import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize
-from scipy.spatial.distance import cdist
-from scipy.special import roots_genlaguerre
-from scipy.stats import ortho_group
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, as_columns, as_finite, as_points, check_option
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
+from bnn.function_priors.hyperparameters import cubature, density_of, maximise
 from bnn.function_priors.kernels import RBF, Linear, Multiple
 from bnn.function_priors.means import LinearMean, ModelMean
 from bnn.function_priors.mixture import MixturePrior
 from bnn.noise import Noise, noise_covariance
 
-# Bounds of the search: length scales relative to the range of the input, variances, that of the
-# noise too, relative to the variance of the output.
-LENGTHSCALES, VARIANCES, NOISES = (0.025, 25.0), (1e-4, 1e2), (1e-8, 1.0)
-# Log-normal hyperprior: medians, relative as above, and standard deviations of the logarithms, of
-# the variance, of each length scale and of the variance of the noise.
-MEDIANS, DEVIATIONS = (1.0, 1.0, 1e-2), (2.0, 1.5, 3.0)
 WIDE = 10.0  # prior deviation of a mean's coefficient, relative to what the data's spread suggests
 FACTOR = 1.0  # prior deviation of the factor of a low-fidelity model from 1
-STEP = 1e-3  # of the finite differences of gradients
 
 
 def fit_prior(
@@ -89,11 +76,11 @@ def fit_prior(
     X, columns, trends, centre = _detrended(X, y, *form)
     variances, outputs = np.diag(noise_covariance(noise, len(trends))), []
     for column, trend, variance in zip(columns.T, trends, variances, strict=True):
-        density = _density(X, column, trend, variance, hyperprior=estimate == "average")
-        best = _maximise(density, restarts, random_state)
+        density = density_of(X, column, trend, variance, hyperprior=estimate == "average")
+        best = maximise(density, restarts, random_state)
         points, weights = best[None], np.ones(1)
         if estimate == "average":
-            points, weights = _cubature(density, best, random_state)
+            points, weights = cubature(density, best, random_state)
         rbfs = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
         outputs.append((rbfs if trend is None else [rbf + trend for rbf in rbfs], weights))
     kernels, shares = zip(*outputs, strict=True)
@@ -125,9 +112,9 @@ def fit_noise(
     X, columns, trends, _ = _detrended(X, y, **form)
     variances = []
     for column, trend in zip(columns.T, trends, strict=True):
-        density = _density(X, column, trend, None, hyperprior=True)
-        best = _maximise(density, restarts, random_state)
-        points, weights = _cubature(density, best, random_state)
+        density = density_of(X, column, trend, None, hyperprior=True)
+        best = maximise(density, restarts, random_state)
+        points, weights = cubature(density, best, random_state)
         evidence = replace(density, precision=np.zeros(len(best)))
         logs = np.array([evidence(eta)[0] for eta in points])
         weights *= np.exp(logs - logs.max())
@@ -188,100 +175,6 @@ def _linear(
     if not intercept:
         return Linear(tuple(slopes))
     return Linear(tuple(slopes), offset, tuple(X.mean(axis=0)) if variance is None else 0.0)
-
-
-@dataclass(frozen=True)
-class HyperparameterDensity:
-    """log p(y | X, η) + log p(η), but for a constant, of η = log (k0, L_1 .. L_n [, σ²]).
-
-    Attributes:
-        X: Training inputs, (N, n).
-        y: Training outputs, (N,).
-        fixed: Covariance of known noise and of the mean's coefficients, (N, N).
-        centre: Mean of η, (n + 1,), or (n + 2,) where noise of the variance σ² is added.
-        precision: Of each entry of η; zeros leave the evidence alone.
-    """
-
-    X: Array
-    y: Array
-    fixed: Array
-    centre: Array
-    precision: Array
-
-    def __call__(self, eta: Array) -> tuple[float, Array]:
-        """Return the value and its gradient, as long as η."""
-        n = self.X.shape[1] + 1
-        A, noise = self.X / np.exp(eta[1:n]), np.exp(eta[n:])
-        K, identity = np.exp(eta[0] - 0.5 * cdist(A, A, "sqeuclidean")), np.eye(len(A))
-        try:
-            factor = cho_factor(K + self.fixed + noise.sum() * identity, lower=True)
-        except np.linalg.LinAlgError:
-            return -np.inf, np.zeros_like(eta)
-        solved, away = cho_solve(factor, self.y), eta - self.centre
-        value = -0.5 * self.y @ solved - np.log(np.diag(factor[0])).sum()
-        # Half the trace of (α αᵀ - (K + fixed)⁻¹) ∂K, where ∂K / ∂ log L_i = K (a_i - a'_i)².
-        M = np.outer(solved, solved) - cho_solve(factor, identity)
-        by_noise, M = 0.5 * np.trace(M) * noise, M * K
-        by_lengths = M.sum(axis=0) @ A**2 - np.sum(A * (M @ A), axis=0)
-        slopes = np.concatenate([[0.5 * M.sum()], by_lengths, by_noise])
-        penalty = self.precision * away
-        return float(value - 0.5 * penalty @ away), slopes - penalty
-
-
-def _density(
-    X: Array, y: Array, trend: sk.Kernel | None, variance: float | None, hyperprior: bool
-) -> HyperparameterDensity:
-    """Return the density of one output's hyper-parameters, with σ² where variance is None."""
-    n = X.shape[1] + 1 + (variance is None)
-    spread = y.var()
-    medians = [MEDIANS[0] * spread, *(MEDIANS[1] * np.ptp(X, axis=0)), MEDIANS[2] * spread]
-    deviations = [DEVIATIONS[0], *[DEVIATIONS[1]] * X.shape[1], DEVIATIONS[2]]
-    fixed = (variance or 0.0) * np.eye(len(X)) + (0.0 if trend is None else trend(X, X))
-    precision = np.array(deviations[:n]) ** -2.0 * hyperprior
-    return HyperparameterDensity(X, y, fixed, np.log(medians[:n]), precision)
-
-
-def _maximise(density: HyperparameterDensity, restarts: int, seed: int | None) -> Array:
-    """Return the η of largest density, from the hyperprior's median and from random starts."""
-    spread, width = density.y.var(), np.ptp(density.X, axis=0)
-    low, high = (
-        np.log([v * spread, *(scale * width), noise * spread])[: len(density.centre)]
-        for v, scale, noise in zip(VARIANCES, LENGTHSCALES, NOISES, strict=True)
-    )
-    starts = np.random.default_rng(seed).uniform(low, high, (restarts, len(low)))
-
-    def negative(eta: Array) -> tuple[float, Array]:
-        value, gradient = density(eta)
-        return -value, -gradient
-
-    box = {"method": "L-BFGS-B", "jac": True, "bounds": np.column_stack([low, high])}
-    found = [minimize(negative, start, **box) for start in (density.centre, *starts)]
-    best = min(found, key=lambda result: result.fun)
-    # "ABNORMAL": only rounding errors are left to be gained along the last direction.
-    if not best.success and "ABNORMAL" not in best.message:
-        warnings.warn(f"the search did not end: {best.message}", ConvergenceWarning, stacklevel=3)
-    eta: Array = best.x
-    return eta
-
-
-def _cubature(density: HyperparameterDensity, best: Array, seed: int | None) -> tuple[Array, Array]:
-    """Return points η (S, m) around the best, and their prior weights (S,), which sum to 1."""
-    m, steps = len(best), STEP * np.eye(len(best))
-    rows = [density(best - step)[1] - density(best + step)[1] for step in steps]
-    hessian = np.array(rows) / (2.0 * STEP)
-    values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
-    # Where the density is hardly curved, or upwards, the hyperprior's width is enough.
-    root = vectors / np.sqrt(np.maximum(values, density.precision.min()))
-    # Two shells of a standard normal z, η = best + root z, on each the ends of orthogonal axes.
-    halves, shell_weights = roots_genlaguerre(2, m / 2.0 - 1.0)
-    axes = ortho_group.rvs(m, size=2, random_state=seed)
-    z = np.concatenate([np.sqrt(2.0 * h) * Q for h, Q in zip(halves, axes, strict=True)])
-    points = best + np.concatenate([z, -z]) @ root.T
-    # The weight of a shell, p(η), and 1 / N(z; 0, I), which the shell's weight stands for.
-    logs = np.tile(np.repeat(np.log(shell_weights) + halves, m), 2)
-    logs -= 0.5 * (points - density.centre) ** 2 @ density.precision
-    weights = np.exp(logs - logs.max())
-    return points, weights / weights.sum()
 
 
 def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:

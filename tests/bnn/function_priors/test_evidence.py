@@ -10,7 +10,8 @@ from scipy.stats import multivariate_normal
 
 from bnn import RBF, ExactPosterior, GaussianProcessPrior, MixturePrior
 from bnn.evaluation.metrics import coverage, rmse
-from bnn.function_priors.evidence import HyperparameterDensity, fit_noise, fit_prior, lengthscales
+from bnn.function_priors.evidence import fit_noise, fit_prior, lengthscales
+from bnn.function_priors.hyperparameters import HyperparameterDensity
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (80, 3))
