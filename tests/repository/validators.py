@@ -1,0 +1,40 @@
+"""Validators of what the project says about itself, in an environment of their own.
+
+Both need older versions of packages that the notebooks need newer ones of: cffconvert of
+jsonschema, roc-validator of rich.
+"""
+
+import functools
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.repository.lanes.folder import lanes_folder, locked
+
+VERSIONS = ("cffconvert==2.0.0", "roc-validator==0.13.0")
+
+
+@functools.cache
+def validators() -> Path:
+    """Folder of the programs; the test is skipped where pip cannot get them."""
+    lanes = lanes_folder()
+    programs = lanes / "validators" / "bin"
+    made = programs / "made"
+    with locked(lanes, "validators"):
+        if not made.is_file() or made.read_text() != repr(VERSIONS):
+            subprocess.run([sys.executable, "-m", "venv", "--clear", programs.parent], check=True)
+            install = [programs / "python", "-m", "pip", "install", "--quiet", *VERSIONS]
+            done = subprocess.run(install, capture_output=True, text=True)
+            if done.returncode:
+                pytest.skip(f"pip cannot install the validators: {done.stderr[-200:]}")
+            made.write_text(repr(VERSIONS))
+    return programs
+
+
+def validate(program: str, *arguments: str | Path) -> None:
+    """Run a validator; AssertionError with what it prints where it accepts not all."""
+    command = [validators() / program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
