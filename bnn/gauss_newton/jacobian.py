@@ -12,7 +12,7 @@ from torch import Tensor
 from bnn.networks.activations import ACTIVATIONS
 from bnn.networks.architecture import Architecture
 
-_ROWS = 256  # of a kernel matrix at once: they stay in the cache while the layers are summed
+_ROWS = 400  # of a kernel matrix at once: they stay in the cache while the layers are summed
 
 
 class Linearisation:
