@@ -100,14 +100,22 @@ class Comparison:
         return {f: text for f, text in captions.items() if prefix and f.startswith(prefix)}
 
     @cached_property
-    def rows(self) -> dict[str, dict[str, Check]]:
-        """Its numbers by label of the row and column, in those rows that the run has."""
+    def named_rows(self) -> dict[str, dict[str, Check]]:
+        """Its numbers by name of the row and column, in those rows that the run has."""
         if not self.metrics.model_fields_set:  # the notebook is not in the run
             return {}
         sizes = self.judged.n | self.judged.n_train
-        rows = {row.label_for(sizes): self._row(name, row, sizes)
-                for name, row in self.item.rows.items()}  # fmt: skip
-        return {label: checks for label, checks in rows.items() if checks}
+        rows = {name: self._row(name, row, sizes) for name, row in self.item.rows.items()}
+        return {name: checks for name, checks in rows.items() if checks}
+
+    def label(self, name: str) -> str:
+        """The label of a row."""
+        return self.item.rows[name].label_for(self.judged.n | self.judged.n_train)
+
+    @property
+    def rows(self) -> dict[str, dict[str, Check]]:
+        """The same by label of the row."""
+        return {self.label(name): checks for name, checks in self.named_rows.items()}
 
     def _row(self, name: str, row: Row, sizes: Collection[str]) -> dict[str, Check]:
         """The numbers of a row by column; ValueError where one is missing that must be there."""
@@ -135,7 +143,7 @@ class Comparison:
     @property
     def checks(self) -> list[Check]:
         """The same as a list."""
-        return [check for row in self.rows.values() for check in row.values()]
+        return [check for row in self.named_rows.values() for check in row.values()]
 
     @property
     def claims(self) -> list[Claim]:

@@ -18,7 +18,8 @@ class Finding(BaseModel, extra="forbid"):
     """A finding with the commands that give it."""
 
     title: str
-    text: str  # with its numbers; in findings.yaml the template of it
+    number: str  # one, in the rest of a sentence that the title begins; first of the runs
+    text: str  # with all its numbers; in findings.yaml both are templates
     commands: list[str]
 
 
@@ -39,10 +40,12 @@ def findings(runs: Mapping[str, Mapping[str, Metrics]]) -> list[Finding]:
     """Findings that the runs, by words for their tables, have metrics for and bear out."""
     found = []
     for each in load_findings().findings:
-        texts = [filled(each.text, run, words=words) for words, run in runs.items()
-                 if all(metrics.paper_size is not False for metrics in run.values())]  # fmt: skip
-        if text := "; ".join(filter(None, texts)):
-            found.append(each.model_copy(update={"text": text}))
+        texts = {filled(each.text, run, words=words): run for words, run in runs.items()
+                 if all(metrics.paper_size is not False for metrics in run.values())}  # fmt: skip
+        if borne_out := {text: run for text, run in texts.items() if text}:
+            number = filled(each.number, next(iter(borne_out.values())))
+            update = {"text": "; ".join(borne_out), "number": number}
+            found.append(each.model_copy(update=update))
     return found
 
 

@@ -1,6 +1,8 @@
 """Write the page of a run, one file: python -m figures.report.page quick figures/quick."""
 
 import base64
+import math
+import re
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -12,19 +14,23 @@ import typer
 from typer import Argument
 
 from figures.claims import decimals
-from figures.pipeline.paths import ROOT, is_complete
+from figures.pipeline.paths import REFERENCE, ROOT, is_complete
 from figures.pipeline.profiles import Profile, load_profile
-from figures.report.comparison import SIGNS, Metrics, compare
-from figures.report.findings import filled, findings, load_findings
+from figures.report.comparison import SIGNS, Check, Metrics, compare
+from figures.report.findings import filled, findings, load_findings, written
 
 TEMPLATE = Path(__file__).with_name("page.html")
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
 MANY_DIGITS = 30  # from which on a number has digits enough
-LABELS = {
-    "vf": "v_f", "E_f_GPa": "E_f", "b_m_MPa": "b_m", "c_m": "c_m", "b_eff_MPa": "b_eff",
-    "c_eff": "c_eff", "E_eff_GPa": "E_eff", "nu_eff": "ν_eff", "p_sigma": "p_σ",
-    "rmse": "RMSE", "miscalibration": "Miscalibration", "elppd": "ELPPD",
+SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+LABELS = {  # name in metrics files → what the page calls it
+    "vf": "v_f", "E_f_GPa": "E_f", "b_m_MPa": "b_m", "b_eff_MPa": "b_eff", "E_eff_GPa": "E_eff",
+    "nu_eff": "ν_eff", "p_sigma": "p_σ", "rmse": "RMSE", "elppd": "ELPPD",
+    "train_beta": "second training set", "train_uniform": "first training set",
+    "generalised_normal": "generalised normal", "low_rank": "multivariate Gaussian",
+    "outd": "out of distribution",
 }  # fmt: skip
+NAMES = re.compile(rf"(?<![\w.])({'|'.join(LABELS)}|ind\d+)(?!\w)")
 
 
 def render(profile: Profile, out_dir: Path) -> str:
@@ -36,17 +42,22 @@ def render(profile: Profile, out_dir: Path) -> str:
         needed = notebook in run and place.startswith("Fig.") and not entry.pictures
         if needed and place not in entry.metrics.left_out:
             raise ValueError(f"{place} is missing: {notebook} lists no picture")
+    small = any(metrics.paper_size is False for metrics in run.values())
+    judged = read_reference() if small else run  # a small run decides nothing
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    environment.filters |= {"digits": with_digits_of, "brief": brief, "label": label}
+    environment.filters |= {"brief": brief, "label": label, "power": power}
+    environment.filters["decimals"] = column_decimals
+    environment.globals["written"] = written
     environment.filters |= {
         "inlined": partial(inlined, out_dir),
-        "filled": partial(filled, run=run),
+        "filled": partial(filled, run=judged),
     }
     page = environment.from_string(TEMPLATE.read_text())
-    published = any(metrics.published_tables for metrics in run.values())
-    found = findings({"published tables" if published else "our tables": run})
+    published = any(metrics.published_tables for metrics in judged.values())
+    found = findings({"published tables" if published else "our tables": judged})
     return page.render(
-        name=out_dir.name, run=run, entries=entries, signs=SIGNS, findings=found,
+        name=out_dir.name, run=run, small=small, judged=judged, signs=SIGNS, findings=found,
+        entries=list(zip(entries, compare(judged), strict=True)),
         differences=load_findings().differences,
     )  # fmt: skip
 
@@ -61,6 +72,12 @@ def read_run(profile: Profile, out_dir: Path) -> dict[str, Metrics]:
     return {path.stem: Metrics.model_validate_json(path.read_bytes()) for path in paths}
 
 
+def read_reference() -> dict[str, Metrics]:
+    """Metrics of the full run that is committed, for the page of a smaller one."""
+    paths = sorted(REFERENCE.glob("*.json"))
+    return {path.stem: Metrics.model_validate_json(path.read_bytes()) for path in paths}
+
+
 def inlined(out_dir: Path, name: str) -> str:
     """A picture in a folder as a data URI."""
     path = out_dir / name
@@ -70,25 +87,50 @@ def inlined(out_dir: Path, name: str) -> str:
     return f"data:{MEDIA_TYPES[path.suffix]};base64,{encoded}"
 
 
-def label(name: str) -> str:
-    """What the page calls a column, a row or a number."""
-    return LABELS.get(name, name)
+def label(text: str, sizes: Mapping[str, int] | None = None) -> str:
+    """A text with words in place of names; `sizes` has the cells of the training sets."""
+
+    def words(found: re.Match[str]) -> str:
+        name = found[0]
+        cells = (sizes or {}).get(name, name.removeprefix("ind"))
+        return LABELS.get(name, f"{cells} cells in distribution")
+
+    return NAMES.sub(words, text)
 
 
-def with_digits_of(value: float, printed: str, more: int = 0) -> str:
-    """A number with the decimals of a printed one, small ones with `more`, and a real minus."""
-    few = more if abs(float(printed)) < MANY_DIGITS else 0
-    return f"{value:.{decimals(printed) + few}f}".replace("-", "−")
+def digits_beside(printed: str) -> int:
+    """Decimals of a number of ours beside a printed one: small ones have one more."""
+    return decimals(printed) + (abs(float(printed)) < MANY_DIGITS)
 
 
-def brief(values: Any) -> str:
-    """Our numbers behind a claim, in one line."""
+def column_decimals(rows: Mapping[str, Mapping[str, Check]]) -> dict[str, int]:
+    """Decimals of our numbers in each column of a table."""
+    columns = next(iter(rows.values()), {})
+    return {column: max(digits_beside(cells[column].published) for cells in rows.values())
+            for column in columns}  # fmt: skip
+
+
+def power(number: float) -> str:
+    """A power of ten in words, 0.001 as 10⁻³."""
+    return "10" + str(round(math.log10(number))).translate(SUPERSCRIPTS)
+
+
+def brief(values: Any, sizes: Mapping[str, int] | None = None) -> str:
+    """Our numbers behind a claim: one line, or one for each group."""
     if isinstance(values, Mapping) and "values" in values:  # of repeated trainings
         return brief(values["mean"])
     if isinstance(values, Mapping):
-        words = {label(name): brief(value) for name, value in values.items()}
-        return ", ".join(f"{n} = ({w})" if "=" in w else f"{n} = {w}" for n, w in words.items())
-    return f"{values:.3g}".replace("-", "−") if isinstance(values, float) else str(values)
+        words = {label(name, sizes): brief(value, sizes) for name, value in values.items()}
+        nested = {name for name, text in words.items() if ": " in text}
+        lines = (f"{n} ({t})" if n in nested else f"{n}: {t}" for n, t in words.items())
+        return ("\n" if nested else "; ").join(lines)
+    if not isinstance(values, float):
+        return label(str(values), sizes)
+    if values and abs(values) < 1e-4:
+        mantissa, exponent = f"{values:.2e}".split("e")
+        return f"{mantissa} × {power(10.0 ** int(exponent))}".replace("-", "−")
+    text = f"{values:#.3g}" if abs(values) < 1000 else f"{values:.0f}"
+    return text.rstrip(".").replace("-", "−")
 
 
 def main(profile: str, out_dir: Annotated[Path | None, Argument()] = None) -> None:

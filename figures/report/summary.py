@@ -15,7 +15,8 @@ from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import BEYOND, DRAWS
 from figures.report.comparison import SIGNS, Check, Comparison, Metrics, compare
 from figures.report.findings import findings, load_findings
-from figures.report.page import label, with_digits_of
+from figures.report.findings import written as with_decimals
+from figures.report.page import digits_beside, label
 from figures.scores import Interval, Scores
 
 README = ROOT / "README.md"
@@ -112,8 +113,8 @@ def _column(name: str, entry: Comparison) -> str:
 def _cell(check: Check | None) -> str:
     if check is None:
         return "–"
-    numbers = [check.ours] if check.deviation is None else [check.ours, check.deviation]
-    text = " ± ".join(with_digits_of(number, check.published, 1) for number in numbers)
+    number = {"mean": check.ours, "std": check.deviation}
+    text = with_decimals(number, digits_beside(check.published))
     return f"{text} {SIGNS.get(check.verdict, '')}".strip()
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from figures.pipeline.paths import ROOT, run_name
+from figures.pipeline.paths import REFERENCE, ROOT, run_name
 
 
 @pytest.fixture
@@ -137,3 +137,14 @@ def test_the_page_is_out_of_date_once_a_notebook_apart_has_run(dodo, tmp_path):
     assert set(first) == {metrics.name}
     metrics.write_text(json.dumps({"figures": {"a.svg": "A"}, "title": "another"}))
     assert results() != first
+
+
+def test_the_page_of_a_small_run_follows_the_metrics_of_the_full_run(dodo):
+    names = dodo(PROFILE="quick")
+    (task,) = names.task_report()
+    committed = set(REFERENCE.glob("*.json"))
+    assert committed
+    assert committed <= set(task["file_dep"])
+    names.task_report.__globals__["OUT"] = REFERENCE
+    (task,) = names.task_report()
+    assert REFERENCE / "05_beyond_the_paper.json" not in task["file_dep"]

@@ -1,5 +1,7 @@
 """Findings are filled from the metrics, and left out where these are missing or say otherwise."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -74,3 +76,11 @@ def test_numbers_have_their_scatter_and_a_real_minus():
     assert written({"mean": 0.5, "std": None, "values": []}, 2) == "0.50"
     with pytest.raises(TypeError):
         written({"values": [1.0]}["values"], 2)
+
+
+def test_the_top_of_the_page_has_one_number_for_each_finding():
+    run = {n: Metrics.model_validate(each) for n, each in committed_run("full", ROOT).items()}
+    found = findings({"our tables": run})
+    assert found
+    for each in found:
+        assert len(re.findall(r"[−\d.]*\d", re.sub(r"± [\d.]+", "", each.number))) == 1, each.number

@@ -9,7 +9,8 @@ import pytest
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import load_profile
 from figures.pipeline.settings import Beyond
-from figures.report.page import brief, main, render, with_digits_of
+from figures.report.comparison import Check
+from figures.report.page import brief, column_decimals, label, main, power, render
 
 SURROGATE = "04_materials_surrogate"
 
@@ -46,7 +47,8 @@ def test_page_holds_every_picture_and_refers_to_no_other_file(profile, out_dir):
 
 
 def test_page_has_every_figure_and_table_of_the_paper_under_its_number(profile, out_dir):
-    headings = re.findall(r"<h2 id=\"[^\"]*\">((?:Fig\.|Table) \d+):", render(profile, out_dir))
+    page = re.sub(r"<a class=\"back\".*?</a>", "", render(profile, out_dir))
+    headings = re.findall(r"<h2 id=\"[^\"]*\">((?:Fig\.|Table) \d+):", page)
     figures, tables = ([h for h in headings if h.startswith(kind)] for kind in ("Fig.", "Table"))
     assert figures == [f"Fig. {n}" for n in range(1, 15)]
     assert tables == [f"Table {n}" for n in range(1, 5)]
@@ -70,13 +72,45 @@ def test_page_shows_paper_and_ours_and_the_provenance(profile, out_dir):
     assert "config sha256" in page
 
 
-def test_a_small_run_gets_no_verdicts(profile, out_dir):
+def test_a_small_run_shows_the_verdicts_of_the_full_run_and_none_of_its_own(
+    profile, out_dir, monkeypatch, tmp_path
+):
     page = render(profile, out_dir)
-    assert not re.search(r"<td[^>]*>[^<]*<span[^>]*>[✓~○✗]", page)
-    assert "not comparable</span>" in page
     assert "This run is smaller than the paper" in page
-    assert "<h2>Findings" not in page
-    assert "Where the published code differs from the paper" in page
+    assert "Findings of the full run" in page
+    assert "Full run: <span" in page
+    assert "All its numbers" in page
+    monkeypatch.setattr("figures.report.page.REFERENCE", tmp_path / "nowhere")
+    alone = render(profile, out_dir)
+    assert not re.search(r"<td[^>]*>[^<]*<span[^>]*>[✓~○✗]", alone)
+    assert "not comparable</span>" in alone
+    assert "All its numbers" not in alone
+    assert "Where the published code differs from the paper" in alone
+
+
+def test_a_small_run_gives_the_advice_of_the_full_run(profile, out_dir):
+    name = "05_beyond_the_paper"
+    section = {"paragraphs": ["What to use: nothing"], "tables": []}
+    (out_dir / f"{name}.json").write_text(json.dumps({"title": "Beyond", "section": section}))
+    page = render(apart(profile, name), out_dir)
+    assert "What to use: nothing" not in page
+    assert "What to use: functional anchoring" in page
+
+
+def test_the_page_has_words_in_place_of_names_of_the_metrics(profile, out_dir):
+    page = render(profile, out_dir)
+    shown = re.sub(r"<[^>]*>", " ", page[page.index("<body>") : page.index('id="provenance"')])
+    assert not re.findall(r"\w+_[MG]Pa|\bind\d+|\boutd\b|generalised_normal|p_sigma", shown)
+
+
+def test_conclusions_come_before_the_contents_and_every_section_leads_back(profile, out_dir):
+    page = render(profile, out_dir)
+    assert page.index('id="findings"') < page.index('id="contents"') < page.index('id="fig-1"')
+    sections = re.findall(r"<h2 id=.*", page)[2:]
+    assert len(sections) > 18
+    assert all('href="#contents"' in section for section in sections)
+    linked = re.findall(r'href="#([^"]*)"', page[page.index('id="contents"') :])
+    assert set(re.findall(r'<h2 id="([^"]*)"', page)) - set(linked) == {"findings"}
 
 
 @pytest.mark.parametrize("content", [None, b""], ids=["missing", "empty"])
@@ -120,8 +154,8 @@ def test_a_notebook_apart_is_shown_once_it_has_run(profile, out_dir):
         "provenance": {"seed": 3},
         "claims": [{"about": "Beyond", "claim": "It is so", "ours": {"a": 0.5}, "holds": None}],
         "section": {
-            "paragraphs": ["First < second"],
-            "tables": [{"caption": "Scores", "header": ["method"], "rows": [["exact"]]}],
+            "paragraphs": ["In words"],
+            "tables": [{"caption": "First < second", "header": ["method"], "rows": [["exact"]]}],
         },
     }
     (out_dir / f"{name}.json").write_text(json.dumps(content))
@@ -142,16 +176,33 @@ def test_a_notebook_apart_without_its_pictures_has_not_run(profile, out_dir):
     assert "Beyond the paper" in render(profile, out_dir)
 
 
-def test_numbers_have_the_digits_of_the_published_ones():
-    assert with_digits_of(-221.4, "-114", 1) == "−221"
-    assert with_digits_of(0.1612, "0.10") == "0.16"
-    assert with_digits_of(0.1612, "0.10", 1) == "0.161"
-    assert with_digits_of(8.123, "8.7") == "8.1"
-    assert with_digits_of(1.56, "3", 1) == "1.6"
+def test_numbers_of_a_column_have_the_digits_of_its_finest_published_one():
+    def row(*printed):
+        return {c: Check(p, 0.0, None, None, 1, True) for c, p in zip("ab", printed, strict=True)}
+
+    assert column_decimals({"x": row("1.8", "-114"), "y": row("67", "-4100")}) == {"a": 2, "b": 0}
+    assert column_decimals({"x": row("0.10", "3")}) == {"a": 3, "b": 1}
 
 
-def test_numbers_behind_a_claim_are_one_line():
+def test_powers_of_ten_are_written_out():
+    assert power(1e-3) == "10⁻³"
+    assert power(1e12) == "10¹²"
+
+
+def test_names_become_words_where_they_stand_alone():
+    assert label("b_eff_MPa and nu_eff") == "b_eff and ν_eff"
+    assert label("ind25 and outd") == "25 cells in distribution and out of distribution"
+    assert label("ind25", {"ind25": 4}) == "4 cells in distribution"
+    assert label("fit_vf of rvf, find25") == "fit_vf of rvf, find25"
+
+
+def test_numbers_behind_a_claim_are_words_with_three_digits():
     assert brief({"nu_eff": 0.9468, "p_sigma": {"mean": 2.0, "values": [2.0]}}) == (
-        "ν_eff = 0.947, p_σ = 2"
+        "ν_eff: 0.947; p_σ: 2.00"
     )
-    assert brief({"A": {"low_rank": 0.5}}) == "A = (low_rank = 0.5)"
+    assert brief({"A": {"low_rank": 0.5}, "B": {"low_rank": -4882.1}}) == (
+        "A (multivariate Gaussian: 0.500)\nB (multivariate Gaussian: −4882)"
+    )
+    assert brief({"x": 2.0036e-8, "y": 206.08, "z": "vf, c_m"}) == (
+        "x: 2.00 × 10⁻⁸; y: 206; z: v_f, c_m"
+    )
