@@ -31,7 +31,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTHON = "$$(sed -n 2p .environment)"
 DOIT = $(PYTHON) -m doit
 
-.PHONY: help environment python reproduce quick draws beyond datasets notebooks report test test-dolfinx test-python lint bench clean
+.PHONY: help environment python reproduce quick draws beyond datasets notebooks report archive test test-dolfinx test-python lint bench clean
 
 help: ## this list
 	@echo 'make quick      simulate a few cells, train on them, write figures/quick/index.html'
@@ -46,6 +46,7 @@ help: ## this list
 	@echo 'make datasets   simulate the designs of the paper and compare with the shipped tables (JOBS=2)'
 	@echo 'make notebooks  the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)'
 	@echo 'make report     and the page'
+	@echo 'make archive    one file for a repository of data: sources, results, locks, checksums'
 	@echo 'make python     print the interpreter in use'
 	@echo 'make clean      remove what was computed, keep the environment'
 
@@ -72,6 +73,9 @@ datasets: environment
 notebooks: environment
 	@$(DOIT) notebook
 
+archive: environment
+	@$(PYTHON) -m figures.report.archive
+
 test: environment
 	@$(PYTHON) -m pytest -n 2 --dist worksteal $(ARGS)
 
@@ -92,7 +96,7 @@ bench: environment
 
 # git knows which results are committed; a copy without it keeps those that a repository has.
 clean:
-	rm -rf data .doit figures/full*/*.html figures/full*/*.svg figures/full*/*.png figures/full*/notebooks
+	rm -rf data dist .doit figures/full*/*.html figures/full*/*.svg figures/full*/*.png figures/full*/notebooks
 	@if git ls-files --error-unmatch Makefile >/dev/null 2>&1; then git clean -fdXq figures; else \
 	  for folder in figures/*/; do case $$folder in */full/|*/full-authors/|*/gallery/) ;; \
 	    *) [ -e "$$folder/__init__.py" ] || rm -rf "$$folder" ;; esac; done; fi

@@ -1,0 +1,161 @@
+"""What `make archive` writes: whole, checked, the same each time, and described."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from figures.pipeline.paths import ROOT
+from tests.figures.report.committed import committed_run
+from tests.repository.validators import validate, validators
+
+rocrate = pytest.importorskip("rocrate", reason="make environment installs rocrate")
+from figures.report import archive  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / ".git").exists() or not shutil.which("git"), reason="no repository here"
+)
+LOCK = "a==1 --hash=sha256:00\n"
+
+
+def write(out):
+    """An archive of the last commit with short locks, unpacked; its path and its folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(archive, "python_lock", lambda: LOCK)
+        patch.setattr(archive, "debian_lock", lambda: LOCK)
+        archive.main(out)
+    (path,) = out.glob("*.tar.gz")
+    subprocess.run(["tar", "--extract", "--file", path, "--directory", out], check=True)
+    return path, out / path.name.removesuffix(".tar.gz")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("archive"))
+
+
+@pytest.fixture(scope="module")
+def graph(written):
+    document = json.loads((written[1] / "ro-crate-metadata.json").read_text())
+    assert document["@context"] == "https://w3id.org/ro/crate/1.1/context"
+    return {entity["@id"]: entity for entity in document["@graph"]}
+
+
+def test_it_has_every_file_of_the_commit_and_the_locks(written):
+    names = archive.output("git", "ls-tree", "-r", "--name-only", "-z", "HEAD").split("\0")
+    assert not [name for name in names if not (written[1] / name).exists()]
+    assert (written[1] / "requirements.lock").read_text() == LOCK
+    assert (written[1] / "setup.sh").stat().st_mode & 0o777 == 0o755
+
+
+def test_the_checksums_are_of_all_files_and_find_a_change(written, tmp_path):
+    folder = shutil.copytree(written[1], tmp_path / "copy")
+    check = ["sha256sum", "--check", "--quiet", "--strict", "SHA256SUMS"]
+    assert subprocess.run(check, cwd=folder).returncode == 0
+    sums = (folder / "SHA256SUMS").read_text().splitlines()
+    listed = {line[66:] for line in sums}
+    present = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+    assert listed == present - {"SHA256SUMS"}
+    (folder / "figures" / "full" / "02_example_1d.json").write_text("{}")
+    assert subprocess.run(check, cwd=folder, capture_output=True).returncode == 1
+
+
+def test_it_depends_on_the_commit_alone(written, tmp_path):
+    assert write(tmp_path / "again")[0].read_bytes() == written[0].read_bytes()
+
+
+def test_every_metrics_file_names_its_notebook_commit_seed_and_tables(graph):
+    """Every table that a full run read is in the archive; the authors' are not ours to give."""
+    found = 0
+    for run in ("full", "full-authors"):
+        for name, metrics in committed_run(run, ROOT).items():
+            action, source = graph[f"#{run}-{name}"], metrics["provenance"]
+            assert action["instrument"] == {"@id": f"notebooks/{name}.ipynb"}
+            assert f"notebooks/{name}.ipynb" in graph
+            assert action["description"] == f"commit {source['commit']}, seed {source['seed']}"
+            ids = [part["@id"] for part in as_list(action["result"])]
+            assert f"figures/{run}/{name}.json" in ids
+            if run == "full":
+                tables = as_list(action.get("object", []))
+                assert len(tables) == len(source["inputs_sha256"])
+                found += len(tables)
+            assert {"@id": action["@id"]} in graph["./"]["mentions"]
+    assert found > 10
+
+
+def as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+def test_a_page_goes_with_the_committed_metrics_only(tmp_path, monkeypatch):
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", "--depth=1", f"file://{ROOT}", clone], check=True)
+    monkeypatch.setattr(archive, "ROOT", clone)
+    for name in ("python_lock", "debian_lock"):
+        monkeypatch.setattr(archive, name, str)
+    page = clone / "figures" / "full" / "index.html"
+    page.write_text("page")
+    archive.collect(tmp_path / "a")
+    assert (tmp_path / "a" / "figures" / "full" / "index.html").read_text() == "page"
+    (clone / "figures" / "full" / "02_example_1d.json").write_text("{}")
+    archive.collect(tmp_path / "b")
+    assert not (tmp_path / "b" / "figures" / "full" / "index.html").exists()
+
+
+def test_without_a_repository_it_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "ROOT", tmp_path)
+    with pytest.raises(SystemExit, match="no git repository here"):
+        archive.main(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("apt-cache"), reason="no apt here")
+def test_the_lock_of_debian_has_the_package_of_this_shell():
+    lines = archive.debian_lock().splitlines()
+    assert [line for line in lines if re.fullmatch(r"bash=\S+( sha256:[0-9a-f]{64})?", line)]
+
+
+@pytest.mark.slow
+def test_pip_accepts_the_lock_of_python(tmp_path):
+    lock = tmp_path / "requirements.lock"
+    lock.write_text(archive.python_lock())
+    assert "\nrocrate==" in lock.read_text()
+    command = [*archive.PIP, "--no-deps", "--require-hashes", "--requirement", lock]
+    assert subprocess.run(command).returncode == 0
+
+
+# The validator reads the context that a crate names: rocrate has a copy, of a later version with
+# the same terms and more.
+SEED = """
+import io, pathlib, sys
+import requests.adapters, requests_cache, urllib3
+
+class Served(requests.adapters.HTTPAdapter):
+    def send(self, request, **_):
+        body = io.BytesIO(pathlib.Path(sys.argv[2]).read_bytes())
+        kind = {"Content-Type": "application/ld+json"}
+        served = urllib3.HTTPResponse(body, kind, 200, preload_content=False)
+        return self.build_response(request, served)
+
+session = requests_cache.CachedSession(sys.argv[1], backend="sqlite", expire_after=-1)
+session.mount("https://w3id.org/", Served())
+accepted = {"Accept": "application/ld+json, application/json"}
+session.get("https://w3id.org/ro/crate/1.1/context", headers=accepted)
+"""
+
+
+@pytest.mark.slow
+def test_the_validator_of_ro_crate_accepts_it_and_not_one_without_its_root(written, tmp_path):
+    context = f"{rocrate.__path__[0]}/data/ro-crate.jsonld"
+    cache = tmp_path / "cache"
+    subprocess.run([validators() / "python", "-c", SEED, cache, context], check=True)
+    options = ["-y", "validate", "--offline", "--cache-path", cache, "--no-paging", "-v",
+               "--profile-identifier", "ro-crate-1.1"]  # fmt: skip
+    validate("rocrate-validator", *options, written[1])
+    folder = shutil.copytree(written[1], tmp_path / "broken")
+    described = folder / "ro-crate-metadata.json"
+    described.write_text(described.read_text().replace('"datePublished"', '"datePublishes"'))
+    with pytest.raises(AssertionError, match="datePublished"):
+        validate("rocrate-validator", *options, folder)
