@@ -19,6 +19,13 @@ SHOWN_1D = ("vanilla", "low_rank", "none", "low_rank_converged", "function", "sa
 UNITS = {"rmse": " (scaled)", "elppd": ", sum over test cells"}
 
 
+COLOURS = {
+    "C0": "ensemble in the space of weights",
+    "C2": "functional anchoring",
+    "0.45": "draws from the exact posterior",
+}
+
+
 def _colour(method: str) -> str:
     if method.startswith("function"):
         return "C2"
@@ -32,7 +39,10 @@ def methods(rows: Mapping[str, Row[Interval]], exact: Mapping[str, Row[float]]) 
     for axes, score in zip(panels, COMPARED, strict=True):
         for y, (method, row) in enumerate(rows.items()):
             number, color = getattr(row, score), _colour(method)
-            axes.errorbar(number.mean, y, xerr=number.margin, fmt="o", color=color, ms=4, capsize=2)
+            # Only the ELPPD can be negative.
+            below = number.margin if score == "elppd" else min(number.margin, number.mean)
+            axes.errorbar(number.mean, y, xerr=[[below], [number.margin]], fmt="o", color=color,
+                          ms=4, capsize=2, label=COLOURS[color])  # fmt: skip
             ticks = np.full(len(number.values), y)
             axes.plot(number.values, ticks, "|", color=color, ms=4, alpha=0.35)
         for (name, best), style in zip(exact.items(), ("--", ":", "-."), strict=True):
@@ -41,7 +51,7 @@ def methods(rows: Mapping[str, Row[Interval]], exact: Mapping[str, Row[float]]) 
         axes.grid(axis="y", lw=0.3)
     panels[0].set_yticks(range(len(rows)), [LABELS[method] for method in rows])
     panels[0].invert_yaxis()
-    return with_legend(figure, 2)
+    return with_legend(figure, 3)
 
 
 @plt.style.context(STYLE)
@@ -79,11 +89,12 @@ def example(cases: Mapping[str, Mapping[str, Curves]]) -> Figure:
         exact = curves["exact"]
         for axes, method in zip(row, SHOWN_1D, strict=True):
             shown = curves[method]
-            band(axes, x, shown.mean, shown.std, LABELS[method], _colour(method))
+            band(axes, x, shown.mean, shown.std, COLOURS[_colour(method)], _colour(method))
             for shift in (-2, 0, 2):
+                label = f"exact posterior{', mean ± 2 std' if shift else ', mean'}"
                 axes.plot(x, exact.mean + shift * exact.std, color="C1", lw=0.9,
-                          ls="--" if shift else "-")  # fmt: skip
-            axes.plot(X[:, 0], y, "o", color="k", ms=1.8)
+                          ls="--" if shift else "-", label=label)  # fmt: skip
+            axes.plot(X[:, 0], y, "o", color="k", ms=1.8, label="data")
             axes.set(xlim=(-1, 1), ylim=LIMITS)
             words = f"mean {shown.distance.mean:.2f}, std {shown.distance.std:.0%} off"
             axes.set_title(words, fontsize=8)
@@ -92,7 +103,7 @@ def example(cases: Mapping[str, Mapping[str, Curves]]) -> Figure:
         axes.set_title(LABELS[method].replace(", ", ",\n", 1) + "\n" + axes.get_title(), fontsize=8)
     for axes in panels[-1]:
         axes.set_xlabel("$x$")
-    return figure
+    return with_legend(figure, 3)
 
 
 @plt.style.context(STYLE)

@@ -30,6 +30,7 @@ def overview(cell: RVESolution) -> Figure:
     for number, (ax, function) in enumerate(zip(axes.values(), draw, strict=True), start=1):
         function(ax, cell)
         ax.set_title(f"({number}) {ax.get_title()}")
+        ax.spines[:].set_visible(True)
     return figure
 
 
@@ -87,8 +88,9 @@ def scatter(table: Table) -> Figure:
     for axes, name, assumed in zip(panels, OUTPUT_NAMES, NOISE_COV, strict=True):
         for index, (_, cells) in enumerate(columns(table).groupby(table.group)):
             look = {"marker": MARKERS[index % len(MARKERS)], "color": f"C{index % 6}", "ls": ""}
-            axes.plot(cells["vf"], cells[name], **look, alpha=0.7, mew=0)
+            label = f"input {index + 1}"
+            axes.plot(cells["vf"], cells[name], **look, alpha=0.7, mew=0, label=label)
         ours = f"scatter {noise[name]['mean']:.2g} % of mid-range"
         axes.set_title(f"{ours},\npaper assumes {100 * assumed:.2g} %")
         axes.set(xlabel=INPUT_LABELS["vf"], ylabel=LABELS[name])
-    return figure
+    return with_legend(figure, 10)

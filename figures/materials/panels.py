@@ -1,6 +1,7 @@
 """Figures of the materials surrogates, one panel for each output (Figs. 11 to 14 of the paper)."""
 
 from collections.abc import Mapping, Sequence
+from string import ascii_lowercase
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -52,7 +53,7 @@ def prior_functions(theta: np.ndarray, seed: int) -> Figure:
         samples, across = OUTPUT_SCALING.inverse_transform(realisations), inputs[:, i]
         for axes, output in zip(panels[:, i], SHOWN_PRIOR, strict=True):
             functions = samples[:, :, OUTPUT_NAMES.index(output)]
-            axes.plot(across, functions[:25].T, color="0.7", lw=0.6, label="realisations")
+            axes.plot(across, functions[:25].T, color="0.55", lw=0.6, label="realisations")
             band(axes, across, functions.mean(axis=0), functions.std(axis=0), "mean", alpha=0.2)
             axes.set(xlabel=INPUT_LABELS[name], xlim=(across[0], across[-1]))
             if output == "p_sigma":
@@ -82,6 +83,8 @@ def predictions(
         axes.set(xlabel="simulated", xlim=limits[:, j], ylim=limits[:, j], aspect="equal")
     panels[0].set_ylabel("predicted, ± 2 std")
     _laws(bottom, prediction, laws)
+    for letter, axes in zip(ascii_lowercase, figure.axes, strict=False):
+        axes.set_title(f"({letter}) {axes.get_title()}")
     return figure
 
 

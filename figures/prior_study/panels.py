@@ -36,7 +36,7 @@ def priors(study: Study) -> Figure:
     for axes, (name, result) in zip(panels[0], study.results.items(), strict=True):
         inside = np.abs(result.inputs) <= 1.05
         x, values = result.inputs[inside], result.realisations[:, inside]
-        axes.plot(x, values.T, color="0.8", lw=0.5, rasterized=True, label="realisations")
+        axes.plot(x, values.T, color="0.55", lw=0.5, rasterized=True, label="realisations")
         for member, colour in ((0, "C0"), (1, "C1")):
             axes.plot(x, result.fitted[member, inside], color=colour, label=f"network {member + 1}")
         axes.plot(x, values[:2].T, color="k", lw=0.8, ls=":", label="their realisations")
@@ -127,8 +127,7 @@ def distances(study: Study) -> Figure:
             axes.semilogy(x, values, MARKERS[index], label=f"prior {name}")
         axes.set_ylabel(words)
         axes.set_xticks(position, labels, fontsize=7)
-        axes.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}")
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        _plain_ticks(axes)
         axes.grid(axis="y", lw=0.4)
     return with_legend(figure, 4)
 
@@ -140,5 +139,13 @@ def singular_values(study: Study) -> Figure:
     decays = {f"prior {n}": r.statistics.singular_values for n, r in study.results.items()}
     plot_singular_values(decays, axes=axes)
     plt.setp(axes.get_lines()[1::2], linestyle="--")
+    axes.set_xlabel("index")
+    _plain_ticks(axes)
     axes.legend()
     return figure
+
+
+def _plain_ticks(axes: Axes) -> None:
+    """Ticks of a logarithmic ordinate at 1, 2, 5, 10, ..., written without powers."""
+    axes.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())

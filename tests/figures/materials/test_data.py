@@ -139,6 +139,7 @@ def test_pictures_show_every_set_and_group(tables, replicates):
     plt.close(figure)
     figure = materials_data_panels.scatter(replicates)
     assert [len(axes.lines) for axes in figure.axes] == [100] * 5
+    assert len(figure.legends[0].get_texts()) == 100
     plt.close(figure)
 
 

@@ -209,4 +209,6 @@ def test_every_panel_shows_something_with_a_name(draw, tables, repeats):
         "prior_functions": lambda: panels.prior_functions(theta, seed=0),
     }[draw]()
     assert all(style.shows_something(axes) and axes.get_xlabel() for axes in figure.axes)
+    if draw == "predictions":
+        assert [axes.get_title()[:3] for axes in figure.axes] == [f"({c})" for c in "abcdefghi"]
     plt.close(figure)
