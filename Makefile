@@ -31,7 +31,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTHON = "$$(sed -n 2p .environment)"
 DOIT = $(PYTHON) -m doit
 
-.PHONY: help environment python reproduce quick draws beyond datasets notebooks report archive test test-dolfinx test-python lint bench clean
+.PHONY: help environment python reproduce quick draws beyond datasets notebooks report archive test test-dolfinx test-python lint bench docs clean
 
 help: ## this list
 	@echo 'make quick      simulate a few cells, train on them, write figures/quick/index.html'
@@ -43,6 +43,7 @@ help: ## this list
 	@echo 'make test-python   the tests of bnn on other Pythons and PyTorches (ARGS=list names them)'
 	@echo 'make lint       check style, types and which room imports which'
 	@echo 'make bench      measure the speed of simulation and training'
+	@echo 'make docs       the site: guides, notebooks, reference, in build/docs/index.html'
 	@echo 'make datasets   simulate the designs of the paper and compare with the shipped tables (JOBS=2)'
 	@echo 'make notebooks  the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)'
 	@echo 'make report     and the page'
@@ -94,9 +95,15 @@ lint: environment
 bench: environment
 	@for file in bench/[a-z]*.py; do $(PYTHON) -m "bench.$$(basename "$$file" .py)"; done
 
+# All pages anew: a page that is not read again would not warn again.
+docs: environment
+	@rm -rf build/docs
+	@$(PYTHON) -m sphinx --quiet --fresh-env --fail-on-warning --conf-dir docs --doctree-dir build/doctrees . build/docs
+	@echo 'build/docs/index.html is written'
+
 # git knows which results are committed; a copy without it keeps those that a repository has.
 clean:
-	rm -rf data dist .doit figures/full*/*.html figures/full*/*.svg figures/full*/*.png figures/full*/notebooks
+	rm -rf data build dist .doit figures/full*/*.html figures/full*/*.svg figures/full*/*.png figures/full*/notebooks
 	@if git ls-files --error-unmatch Makefile >/dev/null 2>&1; then git clean -fdXq figures; else \
 	  for folder in figures/*/; do case $$folder in */full/|*/full-authors/|*/gallery/) ;; \
 	    *) [ -e "$$folder/__init__.py" ] || rm -rf "$$folder" ;; esac; done; fi

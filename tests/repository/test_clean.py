@@ -23,6 +23,7 @@ REMOVED = (
     "figures/full/fig01.svg",
     "figures/full/notebooks/01.html",
     "figures/full-authors/fig09.svg",
+    "build/docs/index.html",
     ".doit/state.db",
 )
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 FILES = [
     path
     for top in ROOT.iterdir()
-    if top.name not in {".git", ".venv", "data"}
+    if top.name not in {".git", ".venv", "build", "data"}
     for path in ([top] if top.is_file() else top.rglob("*"))
 ]
 # The changelog also tells what is gone.
@@ -33,6 +33,7 @@ STUDY = "--members 3 --epochs-scale 0.02"
 HOW = {
     "make quick": IN_CI,
     "make test": IN_CI,
+    "make docs": IN_CI,
     "make test-dolfinx SUITE=trixie": IN_CI,
     "$(make -s python) -m fe_data rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --seed 1 --out cell "
     "--xdmf": f"as it stands, {SMALL}",

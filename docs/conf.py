@@ -1,0 +1,87 @@
+"""The site that `make docs` builds from the READMEs, the notebooks and the docstrings.
+
+The root of the checkout is the source folder, so that a link from one README to another, or to a
+picture, leads where it leads in the checkout. Nothing is fetched, neither here nor by a reader.
+"""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from sphinx.highlighting import TextLexer
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+project = "composite-bnn"
+html_theme = "furo"
+html_title = project
+html_show_copyright = False
+html_static_path = html_css_files = ["site.css"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+root_doc = "README"
+RUNS = ("figures/full", "figures/quick")  # what a reader is shown of, if it is there
+NOTEBOOKS = [path.name for path in sorted(ROOT.glob("notebooks/*.ipynb"))]
+RUN = next((run for run in RUNS if (ROOT / run / "index.html").is_file()), None)
+
+
+def executed(name):
+    """Where a notebook with its results is: of the full run, of the quick one, else without."""
+    paths = [Path(run, "notebooks", name) for run in RUNS]
+    return next((path for path in paths if (ROOT / path).is_file()), Path("notebooks", name))
+
+
+include_patterns = ["*.md", "bnn/*.md", "fe_data/**.md", "prior_study/*.md", "docs/*"]
+include_patterns += [str(executed(name)) for name in NOTEBOOKS]
+exclude_patterns = [".*", "build", "data", "tests"]
+highlight_language = "none"
+default_role = "py:obj"
+myst_heading_anchors = 3
+nb_execution_mode = "off"
+nb_ipywidgets_js = {}
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say shapes and units
+maximum_signature_line_length = 90
+autodoc_default_options = {"members": True}
+napoleon_attr_annotations = False  # "(n,)" in the text says more
+html_copy_source = False
+
+
+def complete(app, name, source):
+    """Put the contents under the README, and the address of the page of a run where it is named."""
+    if name == root_doc:
+        notebooks = "\n".join(str(executed(name).with_suffix("")) for name in NOTEBOOKS)
+        text = (ROOT / "docs" / "contents.txt").read_text(encoding="utf-8")
+        source[0] += text.replace("NOTEBOOKS", notebooks)
+    if name == "docs/paper" and RUN:
+        source[0] += f'\n\nWith all figures: <a href="../{RUN}/index.html">the page of a run</a>.\n'
+
+
+def finish(app, error):
+    """Copy the page of a run beside its notebooks; README.html is what a reader comes to first."""
+    out = Path(app.outdir)
+    if not error and RUN:
+        (out / RUN).mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / RUN / "index.html", out / RUN)
+    if not error:
+        shutil.copy2(out / "README.html", out / "index.html")
+
+
+def escape(app, what, name, value, options, lines):
+    """Let |x| and **values of a docstring stand as they are."""
+    lines[:] = [re.sub(r"(\||\*\*)", r"\\\1", line) for line in lines]
+
+
+def skip(app, what, name, value, skipped, options):
+    """Leave out what scikit-learn adds to each estimator for its routing of metadata."""
+    return True if name.startswith("set_") and name.endswith("_request") else None
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("source-read", complete)
+    app.connect("build-finished", finish)
+    app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", escape, priority=400)  # before napoleon
+    app.add_lexer("mermaid", TextLexer)
