@@ -12,6 +12,8 @@ from bnn._validation import Array, Floats, as_array, as_columns
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
 Noise = float | Sequence[float] | Floats  # standard deviations, or a covariance matrix
 
+LARGEST = 1e150  # standard deviation, whose square is a number in double precision
+
 # Probability that data of noise alone scatter as little as those that are warned of; data of a
 # function and noise do so more rarely still.
 _CHANCE = 1e-3
@@ -27,7 +29,7 @@ def noise_covariance(noise: ArrayLike, n_outputs: int) -> Array:
     if values.ndim < 2:
         if values.ndim == 1 and values.shape != (n_outputs,):
             raise ValueError(f"noise has {values.size} entries: must be one, or {n_outputs}")
-        if not np.all(np.isfinite(values) & (values > 0)):
+        if not np.all((values > 0) & (values < LARGEST)):
             raise ValueError(f"noise = {values}: standard deviations must be > 0 and finite")
         return np.diag(np.broadcast_to(values, (n_outputs,)) ** 2)
     if values.shape != (n_outputs, n_outputs):

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bnn._validation import Array
+from bnn._validation import Array, check_flags
 from bnn.storage import StoredModel
 
 
@@ -43,6 +43,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
         Source: the predictive moments of an ensemble in the paper, with 1 / (K-1).
         """
+        check_flags(return_std=return_std, return_cov=return_cov, total=total)
         if return_std and return_cov:
             raise ValueError("return_std and return_cov: must not both be True")
         points = self._checked(X)
@@ -57,8 +58,19 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
     def _checked(self, X: ArrayLike) -> Array:
         """Return X (n, n_in) as float64, after fit, if it fits the training data."""
         check_is_fitted(self)
-        points: Array = validate_data(self, X, reset=False, dtype=float)
+        points: Array = self._validated("X", X, reset=False)
         return points
+
+    def _validated(self, names: str, *data: ArrayLike, **options: Any) -> Any:
+        """Return data that scikit-learn has checked; an error names them."""
+        try:
+            return validate_data(self, *data, dtype=float, **options)
+        except OverflowError as error:
+            raise ValueError(f"{names}: {error}") from None
+        except TypeError as error:
+            raise TypeError(f"{names}: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{names}: {error}") from None
 
     def _mean(self, X: Array) -> Array:
         """Return the means at X (n, n_in), (n, n_out)."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnn._seeding import Purpose, RandomState, seed_sequence, spawn
-from bnn._validation import Array, Floats, check_option
+from bnn._validation import Array, Floats, check_kind, check_option
 from bnn.ensembles.fitting import Task, random_starts, train_to_data
-from bnn.ensembles.networks import Members
+from bnn.ensembles.networks import Members, check_weights
 from bnn.ensembles.pretrained import PretrainedEnsemble
 from bnn.ensembles.pretraining import Pretrained, checked_data
 from bnn.noise import RESAMPLINGS, Noise, noise_of_data
@@ -76,17 +76,20 @@ def anchor(
 
     Source: Algorithm 2 of the paper.
     """
-    X, y = checked_data(pretrained, X, y)
+    X, y = checked_data(pretrained, X, y, n_members)
+    check_kind("settings", settings, TrainingSettings)
     check_anchoring(regulariser, anchors, optimiser, len(pretrained.weights))
     seeds, weight_prior = seed_sequence(random_state), pretrained.weight_prior(regulariser)
     n = min(n_members or len(pretrained.weights), len(pretrained.weights))
     if not isinstance(anchors, str):
+        check_weights("anchors", anchors, pretrained.architecture)
         centres = anchors
     elif anchors == "sampled" and weight_prior is not None:
         centres = weight_prior.sample(n, spawn(seeds, Purpose.ANCHORS)).astype(np.float32)
     else:
         centres = pretrained.weights[:n]
     if not isinstance(start, str):
+        check_weights("start", start, pretrained.architecture)
         first = start
     else:
         check_option("start", start, ("anchors", "random"))

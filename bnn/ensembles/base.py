@@ -10,10 +10,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState
-from bnn._validation import Array, check_device, check_integer, check_option, check_unmasked
+from bnn._validation import (
+    Array,
+    as_finite,
+    check_device,
+    check_integer,
+    check_option,
+    check_unmasked,
+)
 from bnn.ensembles.networks import Members
 from bnn.networks.architecture import INITIALISATIONS
 from bnn.noise import Noise
@@ -103,8 +110,8 @@ class EnsembleRegressor(PredictiveRegressor):
         check_unmasked(X=X, y=y)
         inputs: Array
         outputs: Array
-        inputs, outputs = validate_data(
-            self, X, y, multi_output=True, y_numeric=True, dtype=float, ensure_min_samples=2
+        inputs, outputs = self._validated(
+            "X, y", X, y, multi_output=True, y_numeric=True, ensure_min_samples=2
         )
         constant = np.flatnonzero(inputs.min(axis=0) == inputs.max(axis=0))
         if constant.size:
@@ -114,7 +121,7 @@ class EnsembleRegressor(PredictiveRegressor):
                 stacklevel=3,
             )
         self.y_ndim_ = outputs.ndim
-        return inputs, outputs.reshape(len(outputs), -1).astype(float)
+        return inputs, as_finite("y", outputs).reshape(len(outputs), -1)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train the members to data; where there is a prior, after pre-training if needed.

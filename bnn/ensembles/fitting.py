@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from bnn._seeding import Purpose, member_generators, member_seeds, spawn
-from bnn._validation import Array, Floats, check_option
+from bnn._validation import Array, Floats, check_device, check_flags, check_option
 from bnn.ensembles.networks import Members, finite_members
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
@@ -57,6 +57,8 @@ def train_to_data(
 ) -> Members:
     """Train members, (K, d) at the start, by Adam; without settings by Gauss-Newton."""
     check_option("resampling", task.resampling, RESAMPLINGS)
+    check_flags(progress=progress)
+    check_device(device)
     K, network, title = len(start), task.architecture, "training" if progress else None
     generators = member_generators(spawn(task.seeds, Purpose.RESAMPLING), K)
     covariance = task.noise_covariance

@@ -10,7 +10,14 @@ from scipy.stats import qmc
 from sklearn.exceptions import ConvergenceWarning
 
 from bnn._seeding import Purpose, RandomState, generator, member_generators, seed_sequence, spawn
-from bnn._validation import Array, check_integer, check_positive
+from bnn._validation import (
+    Array,
+    check_device,
+    check_flags,
+    check_integer,
+    check_kind,
+    check_positive,
+)
 from bnn.ensembles.networks import Members, joined
 from bnn.ensembles.pretrained import PretrainedEnsemble
 from bnn.ensembles.pretraining import DATA_WARNINGS, Pretrained, checked_data
@@ -56,6 +63,7 @@ class FunctionAnchoring:
             check_integer(name, getattr(self, name), least)
         nugget = _MOST_NUGGET if self.nugget is None else self.nugget
         check_positive(nugget=nugget, tolerance=self.tolerance)
+        check_flags(centred=self.centred)
 
 
 SETTINGS = FunctionAnchoring()
@@ -107,7 +115,10 @@ def anchor_functions(
         ConvergenceWarning: If some members did not arrive within the budget.
         BoundsWarning, NoiseWarning, PriorRangeWarning: If data do not fit bounds, noise or prior.
     """
-    X, y = checked_data(pretrained, X, y)
+    X, y = checked_data(pretrained, X, y, n_members)
+    check_kind("settings", settings, FunctionAnchoring)
+    check_flags(progress=progress)
+    check_device(device)
     covariance, seeds = noise_of_data(noise, y), seed_sequence(random_state)
     if isinstance(pretrained.prior, MixturePrior):
         chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])

@@ -155,6 +155,8 @@ def joined(parts: Sequence[Members]) -> Members:
 def check_weights(name: str, weights: Floats, architecture: Architecture) -> None:
     """Raise ValueError unless weights are (K, d) finite floating-point numbers."""
     n_weights = architecture.n_weights
+    if not isinstance(weights, np.ndarray):
+        raise ValueError(f"{name} = {weights!r:.60}: must be an array (K, {n_weights})")
     if weights.ndim != 2 or len(weights) == 0 or weights.shape[1] != n_weights:
         raise ValueError(f"{name} has shape {weights.shape}: must be (K, {n_weights})")
     if weights.dtype.kind != "f" or not np.isfinite(weights).all():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
-from bnn._validation import Array, as_points
+from bnn._validation import Array, as_points, check_integer
 from bnn.ensembles.base import EnsembleRegressor
 from bnn.ensembles.pretraining import Pretrained, check_pretraining, pretrain
 from bnn.function_priors.samplers import FunctionalPrior
@@ -52,6 +52,7 @@ class PretrainedEnsemble(EnsembleRegressor):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_pretraining(**self._arguments_of(check_pretraining))
+        check_integer("pretrain_epochs", self.pretrain_epochs, 1)
         most = self._most_members
         if self.n_members > most:
             raise ValueError(f"n_members = {self.n_members}: must be <= n_pretrained = {most}")

@@ -11,7 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bnn._seeding import Purpose, RandomState, member_generators, member_seeds, seed_sequence, spawn
-from bnn._validation import Array, Floats, as_columns, as_points, check_integer, check_widths
+from bnn._validation import (
+    Array,
+    Floats,
+    as_array,
+    as_columns,
+    as_finite,
+    as_points,
+    check_device,
+    check_flags,
+    check_integer,
+    check_integers,
+    check_kind,
+    check_not_negative,
+    check_positive,
+)
 from bnn.ensembles.networks import Networks, finite_members
 from bnn.function_priors.conditioning import check_nugget
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
@@ -154,7 +168,15 @@ def pretrain(
     Source: Algorithm 3 of the paper.
     """
     check_pretraining(prior, prior_points, prior_range, n_pretrained, perturbation)
-    check_widths("hidden", hidden)
+    check_integers("hidden", hidden, 1)
+    check_flags(progress=progress)
+    check_device(device)
+    check_kind("settings", settings, TrainingSettings)
+    for name, number in (("n_features", n_features), ("n_outputs", n_outputs)):
+        if number is not None:
+            check_integer(name, number, 1)
+    if nugget is not None:
+        check_positive(nugget=nugget)
     if isinstance(prior, NotStored):
         raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
     seeds = seed_sequence(random_state)
@@ -164,11 +186,10 @@ def pretrain(
     if points is None:
         if n_features is None:
             raise ValueError("n_features = None: must be given where X is not")
-        check_integer("n_features", n_features, 1)
         seed = spawn(seeds, Purpose.INPUTS)
         scaled = latin_hypercube(prior_points, n_features, seed, prior_range)
         points = scaler_of("input_bounds", input_bounds, None, n_features).inverse_transform(scaled)
-    inputs = np.asarray(points, dtype=float)
+    inputs = as_array("X", points)
     fits = inputs.ndim == 2 or (inputs.ndim == 3 and len(inputs) == n_pretrained)
     if not fits or inputs.shape[-2] < 2 or not np.isfinite(inputs).all():
         shapes = f"(M >= 2, n_in) or ({n_pretrained}, M >= 2, n_in)"
@@ -196,12 +217,16 @@ def pretrain(
     return Pretrained.of(result, numbers, *trained_to, **own)
 
 
-def checked_data(pretrained: Pretrained, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+def checked_data(
+    pretrained: Pretrained, X: ArrayLike, y: ArrayLike, n_members: int | None
+) -> tuple[Array, Array]:
     """Return data for pre-trained networks, X (N, n_in) and y (N, n_out), which fit their shape."""
     if not isinstance(pretrained, Pretrained):
         raise ValueError(f"pretrained = {pretrained!r:.60}: must be from bnn.pretrain")
-    X = as_points("X", X)
-    y = as_columns("y", y, len(X))
+    if n_members is not None:
+        check_integer("n_members", n_members, 1)
+    X = as_points("X", as_finite("X", X))
+    y = as_columns("y", as_finite("y", y), len(X))
     _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
     warn_far("input_bounds", pretrained.input_scaler, X)
     warn_far("output_bounds", pretrained.output_scaler, y)
@@ -230,10 +255,8 @@ def check_pretraining(
         raise ValueError(f"prior = {prior!r}: must have a method sample")
     check_integer("n_pretrained", n_pretrained, 2)
     check_integer("prior_points", prior_points, 2)
-    if not 0.0 < prior_range < np.inf:
-        raise ValueError(f"prior_range = {prior_range}: must be > 0")
-    if not 0.0 <= perturbation < np.inf:
-        raise ValueError(f"perturbation = {perturbation}: must be >= 0")
+    check_positive(prior_range=prior_range)
+    check_not_negative(perturbation=perturbation)
 
 
 def _check_shape(prior: tuple[int, int], data: tuple[int, int]) -> None:

@@ -4,7 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bnn._seeding import RandomState, seed_sequence
-from bnn._validation import Array, as_columns, as_points, check_integer, check_widths
+from bnn._validation import (
+    Array,
+    as_columns,
+    as_finite,
+    as_points,
+    check_integer,
+    check_integers,
+    check_kind,
+)
 from bnn.ensembles.base import EnsembleRegressor
 from bnn.ensembles.fitting import Task, random_starts, train_to_data
 from bnn.ensembles.networks import Members
@@ -65,10 +73,11 @@ def train_vanilla(
 
     Source: Algorithm 1 of the paper.
     """
-    X = as_points("X", X)
-    y = as_columns("y", y, len(X))
+    X = as_points("X", as_finite("X", X))
+    y = as_columns("y", as_finite("y", y), len(X))
     check_integer("n_members", n_members, 2)
-    check_widths("hidden", hidden)
+    check_kind("settings", settings, TrainingSettings)
+    check_integers("hidden", hidden, 1)
     architecture = Architecture((X.shape[1], *hidden, y.shape[1]), activation)
     seeds = seed_sequence(random_state)
     scaler = scaler_of("input_bounds", input_bounds, X, X.shape[1])

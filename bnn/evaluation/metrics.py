@@ -15,7 +15,14 @@ from scipy import special
 from scipy.linalg import solve_triangular
 from scipy.stats import norm
 
-from bnn._validation import Array, as_finite, check_option
+from bnn._validation import (
+    Array,
+    as_finite,
+    check_flags,
+    check_fraction,
+    check_option,
+    check_positive,
+)
 from bnn.noise import Noise, noise_covariance
 
 Values: TypeAlias = ArrayLike  # (n,) or (n, n_out)
@@ -24,6 +31,8 @@ Score: TypeAlias = Any  # a float, or an array (n_out,) with per_output=True
 
 def _columns(name: str, values: Values) -> Array:
     array = as_finite(name, values)
+    if array.ndim not in (1, 2) or not array.size:
+        raise ValueError(f"{name} has shape {array.shape}: must be (n,) or (n, n_out)")
     return array[:, None] if array.ndim == 1 else array
 
 
@@ -66,7 +75,7 @@ def _with_samples(y: Values, samples: ArrayLike) -> tuple[Array, Array]:
     y, samples = _columns("y", y), as_finite("samples", samples)
     if samples.ndim != 3 or samples.shape[1:] != y.shape:
         n, n_out = y.shape
-        raise ValueError(f"samples have shape {samples.shape}: must be (K, {n}, {n_out})")
+        raise ValueError(f"samples have shape {samples.shape}: must be (K, {n}, {n_out}) as y")
     return y, samples
 
 
@@ -88,6 +97,7 @@ def rmse(y: Values, mean: Values, per_output: bool = False) -> Score:
     if y.shape != mean.shape:
         raise ValueError(f"shapes differ: y {y.shape}, mean {mean.shape}")
     squared = (y - mean) ** 2
+    check_flags(per_output=per_output)
     return np.sqrt(squared.mean(axis=0)) if per_output else float(np.sqrt(squared.mean()))
 
 
@@ -133,6 +143,7 @@ def miscalibration_area(
     levels, observed = calibration_curve(y, mean, std, noise)
     edges = np.concatenate([[0.0], 0.5 * (levels[1:] + levels[:-1]), [1.0]])
     area = np.diff(edges) @ np.abs(observed - levels[:, None])
+    check_flags(per_output=per_output)
     return area if per_output else float(area.mean())
 
 
@@ -206,6 +217,7 @@ def crps(y: Values, samples: ArrayLike, per_output: bool = False) -> Score:
     weights = (2.0 * np.arange(1, K + 1) - K - 1.0) / K**2
     spread = np.tensordot(weights, samples, axes=1)
     score = (np.abs(samples - y).mean(axis=0) - spread).mean(axis=0)
+    check_flags(per_output=per_output)
     return score if per_output else float(score.mean())
 
 
@@ -227,6 +239,7 @@ def crps_gaussian(
     z, deviation = _standardised(y, mean, std, noise)
     inner = z * (2.0 * norm.cdf(z) - 1.0) + 2.0 * norm.pdf(z) - 1.0 / np.sqrt(np.pi)
     score = (deviation * inner).mean(axis=0)
+    check_flags(per_output=per_output)
     return score if per_output else float(score.mean())
 
 
@@ -254,8 +267,9 @@ def coverage(
     Raises:
         ValueError: If the level is not in (0, 1).
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level = {level}: must be in (0, 1)")
+    check_positive(level=level)
+    check_fraction(level=level)
     z, _ = _standardised(y, mean, std, noise)
     inside = np.abs(z) <= norm.ppf(0.5 + 0.5 * level)
+    check_flags(per_output=per_output)
     return inside.mean(axis=0) if per_output else float(inside.mean())

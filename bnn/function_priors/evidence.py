@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array, as_columns, as_finite, as_points, check_option
+from bnn._validation import (
+    Array,
+    as_columns,
+    as_finite,
+    as_points,
+    check_flags,
+    check_integers,
+    check_option,
+    check_positive,
+)
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.hyperparameters import cubature, density_of, maximise
 from bnn.function_priors.kernels import RBF, Linear, Multiple
@@ -139,8 +148,13 @@ def _detrended(
             raise ValueError(f"mean(X) has shape {model(X).shape}: must be {y.shape}")
         y = y - model(X)
     _check_spread(X, y)
-    chosen = list(range(X.shape[1]) if mean_features is None else mean_features)
-    if any(not 0 <= i < X.shape[1] for i in chosen):
+    check_flags(intercept=intercept)
+    if coefficient_variance is not None:
+        check_positive(coefficient_variance=coefficient_variance)
+    features = range(X.shape[1]) if mean_features is None else mean_features
+    check_integers("mean_features", features, 0)
+    chosen = list(features)
+    if any(i >= X.shape[1] for i in chosen):
         raise ValueError(f"mean_features = {chosen}: must be among 0 to {X.shape[1] - 1}")
     centred = intercept and coefficient_variance is None and model is None
     means = y.mean(axis=0) if centred else np.zeros(y.shape[1])

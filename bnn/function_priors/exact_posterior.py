@@ -4,10 +4,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState, generator
-from bnn._validation import Array, as_columns, as_points, check_unmasked
+from bnn._validation import Array, as_columns, as_points, check_integer, check_unmasked
 from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior
@@ -65,7 +65,7 @@ class ExactPosterior(PredictiveRegressor):
             NoiseWarning: If the data scatter less than the noise.
         """
         check_unmasked(X=X, y=y)
-        points, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=float)
+        points, y = self._validated("X, y", X, y, multi_output=True, y_numeric=True)
         self.y_ndim_, values = np.ndim(y), as_columns("y", y, len(points))
         n_outputs = values.shape[1]
         prior = GaussianProcessPrior(n_outputs=n_outputs) if self.prior is None else self.prior
@@ -132,6 +132,7 @@ class ExactPosterior(PredictiveRegressor):
         Raises:
             ValueError: If there are too many points for that.
         """
+        check_integer("n_samples", n_samples, 1)
         return self._given.sample(self._checked(X), n_samples, generator(random_state))
 
     def elppd(self, X: ArrayLike, y: ArrayLike) -> float:

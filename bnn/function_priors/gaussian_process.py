@@ -9,7 +9,16 @@ from numpy.typing import ArrayLike
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
-from bnn._validation import Array, as_points
+from bnn._validation import (
+    Array,
+    as_array,
+    as_finite,
+    as_points,
+    check_function,
+    check_integer,
+    check_integers,
+    is_row,
+)
 from bnn.function_priors.conditioning import Conditioning, covariance_root
 from bnn.function_priors.kernels import RBF
 from bnn.function_priors.means import RandomMean
@@ -39,19 +48,31 @@ class GaussianProcessPrior:
     bounds: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
 
     def __post_init__(self) -> None:
-        if self.n_outputs < 1:
-            raise ValueError(f"n_outputs = {self.n_outputs}: must be >= 1")
+        check_integer("n_outputs", self.n_outputs, 1)
         if isinstance(self.mean, sk.Kernel):
             raise ValueError(f"mean = {self.mean!r:.60}: is a kernel, give it as kernel=")
+        if callable(self.mean):
+            check_function("mean", self.mean)
+        elif not isinstance(self.mean, RandomMean) and as_finite("mean", self.mean).ndim:
+            raise ValueError(f"mean = {self.mean!r:.60}: must be a number or a function")
         given = [self.kernel] if isinstance(self.kernel, sk.Kernel) else self.kernel
         if not (isinstance(given, Sequence) and all(isinstance(k, sk.Kernel) for k in given)):
             raise ValueError(f"kernel = {self.kernel!r:.60}: must be a kernel, or one per output")
         if len(self.kernels) != self.n_outputs:
             raise ValueError(f"kernel has {len(given)} entries: must be {self.n_outputs}")
-        if self.features is not None and self._per_output and len(self.features) != self.n_outputs:
-            raise ValueError(f"features has {len(self.features)} lists: must be {self.n_outputs}")
-        if len(self.bounds) != 2:
-            raise ValueError(f"bounds = {self.bounds}: must be (low, high)")
+        if self.features is not None:
+            if not self._per_output:
+                check_integers("features", self.features, 0)
+            elif len(self.features) != self.n_outputs:
+                given = len(self.features)
+                raise ValueError(f"features has {given} lists: must be {self.n_outputs}")
+            else:
+                for j, chosen in enumerate(self.features):
+                    check_integers(f"features[{j}]", chosen, 0)
+        if not is_row(self.bounds) or len(self.bounds) != 2:
+            raise ValueError(f"bounds = {self.bounds!r:.60}: must be (low, high)")
+        for bound in self.bounds:
+            as_array("bounds", () if bound is None else bound)
         shapes = {() if bound is None else np.shape(bound) for bound in self.bounds}
         if not shapes <= {(), (self.n_outputs,)}:
             raise ValueError(f"bounds = {self.bounds}: one per side, or {self.n_outputs}")
@@ -81,8 +102,7 @@ class GaussianProcessPrior:
 
     @property
     def _per_output(self) -> bool:
-        features = () if self.features is None else self.features
-        return len(features) > 0 and np.ndim(features[0]) > 0
+        return is_row(self.features) and len(self.features) > 0 and is_row(self.features[0])
 
     def _features_of(self, output: int, n_features: int) -> list[int]:
         """Return the numbers of the inputs that the kernel of one output sees."""
@@ -138,10 +158,10 @@ class GaussianProcessPrior:
         if isinstance(self.mean, RandomMean):
             if rng is None:
                 raise ValueError("mean: a random mean has no single value")
-            values = np.asarray(self.mean.function(X, rng), dtype=float)
+            values = as_array("mean(X, rng)", self.mean.function(X, rng))
         else:
             mean = self.mean(X) if callable(self.mean) else np.full(len(X), float(self.mean))
-            values = np.asarray(mean, dtype=float)
+            values = as_array("mean(X)", mean)
         values = values[:, None] if values.ndim == 1 else values
         if values.shape not in {(len(X), 1), shape}:
             raise ValueError(f"mean returned shape {values.shape}: must be {shape}")
@@ -158,7 +178,8 @@ class GaussianProcessPrior:
         Returns:
             Realisations, (n_samples, n, n_out).
         """
-        X = as_points("X", X)
+        X = as_points("X", as_finite("X", X))
+        check_integer("n_samples", n_samples, 1)
         seeds = seed_sequence(random_state)
         values = self._means(X, n_samples, seeds) + self._fluctuations(X, n_samples, seeds)
         return np.clip(values, *self.limits)

@@ -12,7 +12,8 @@ from scipy.stats import ortho_group
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array
+from bnn._seeding import generator
+from bnn._validation import Array, check_integer
 
 # Bounds of the search: length scales relative to the range of the input, variances, that of the
 # noise too, relative to the variance of the output.
@@ -81,7 +82,8 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
         np.log([v * spread, *(scale * width), noise * spread])[: len(density.centre)]
         for v, scale, noise in zip(VARIANCES, LENGTHSCALES, NOISES, strict=True)
     )
-    starts = np.random.default_rng(seed).uniform(low, high, (restarts, len(low)))
+    check_integer("restarts", restarts, 0)
+    starts = generator(seed).uniform(low, high, (restarts, len(low)))
 
     def negative(eta: Array) -> tuple[float, Array]:
         value, gradient = density(eta)

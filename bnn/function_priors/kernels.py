@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array, as_array
+from bnn._validation import Array, as_array, as_finite
 from bnn.storage import register, storable
 
 SCALED = {"variance", "offset"}  # parameters that a factor of the kernel multiplies
@@ -29,7 +29,7 @@ def _check_positive(name: str, value: ArrayLike, number: bool = False) -> None:
 
 def _comparable(value: Any) -> Any:
     """Return a list or an array as a tuple, so that kernels can be compared."""
-    return tuple(np.asarray(value).tolist()) if isinstance(value, list | np.ndarray) else value
+    return tuple(np.ravel(value).tolist()) if isinstance(value, list | np.ndarray) else value
 
 
 def _per_input(name: str, value: ArrayLike, X: Array) -> Array:
@@ -195,13 +195,15 @@ class Linear(Kernel):
     origin: float | tuple[float, ...] = 0.0
 
     def __post_init__(self) -> None:
+        for name, most in (("variance", 1), ("offset", 0), ("origin", 1)):
+            array = as_finite(name, getattr(self, name))
+            if array.ndim > most or not array.size:
+                raise ValueError(f"{name} has shape {array.shape}: must be a number or (n_in,)")
         self.variance, self.origin = _comparable(self.variance), _comparable(self.origin)
         values = np.append(self.variance, self.offset)
-        if not np.all(np.isfinite(values) & (values >= 0)) or not values.any():
+        if not np.all(values >= 0) or not values.any():
             given = f"variance = {self.variance}, offset = {self.offset}"
             raise ValueError(f"{given}: must be >= 0, not all 0")
-        if not np.isfinite(self.origin).all():
-            raise ValueError(f"origin = {self.origin}: must be finite")
 
     def _evaluate(self, A: Array, B: Array) -> Array:
         variance = _per_input("variance", self.variance, A)

@@ -28,7 +28,13 @@ class LinearMean:
 
     def __call__(self, X: Array) -> Array:
         """Return m(X), (n, n_out), at the points X (n, n_in)."""
-        A, a = (np.asarray(v, dtype=float) for v in (self.coefficients, self.intercept))
+        A = as_finite("coefficients", self.coefficients)
+        a = as_finite("intercept", self.intercept)
+        if A.ndim not in (1, 2) or a.shape not in {(), (1,), (len(A),)}:
+            raise ValueError(
+                f"coefficients have shape {A.shape} and intercept {a.shape}: must be "
+                "(n_out, n_in) or (n_out,), and a number or (n_out,)"
+            )
         if A.ndim == 2 and A.shape[1] != X.shape[1]:
             raise ValueError(f"coefficients have shape {A.shape}: must be (n_out, {X.shape[1]})")
         values: Array = (X @ A.T if A.ndim == 2 else X[:, :1] * np.atleast_1d(A)) + a
@@ -65,6 +71,9 @@ class RandomMean:
     """
 
     function: Callable[[Array, np.random.Generator], Array]
+
+    def __post_init__(self) -> None:
+        check_function("function", self.function)
 
 
 class ModelMean:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp, softmax
 
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
-from bnn._validation import Array, Ints
+from bnn._validation import Array, Ints, as_finite, check_integer, is_row
 from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.storage import storable
@@ -32,6 +32,13 @@ class MixturePrior:
     weights: ArrayLike
 
     def __post_init__(self) -> None:
+        if not (
+            is_row(self.components)
+            and len(self.components)
+            and all(isinstance(each, GaussianProcessPrior) for each in self.components)
+        ):
+            raise ValueError("components: must be a sequence of GaussianProcessPriors")
+        as_finite("weights", self.weights)
         S, n_out = len(self.components), self.components[0].n_outputs
         if np.shape(self.weights) not in {(S,), (S, n_out)}:
             shape = np.shape(self.weights)
@@ -66,6 +73,7 @@ class MixturePrior:
         Returns:
             Realisations, (n_samples, n, n_out).
         """
+        check_integer("n_samples", n_samples, 1)
         seeds = seed_sequence(random_state)
         numbers = shared_out(self.shares, n_samples, spawn(seeds, 0))
         return assembled(

@@ -10,7 +10,16 @@ from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
 from scipy.stats import qmc, rv_continuous, rv_discrete, truncnorm
 
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
-from bnn._validation import Array, as_columns, check_function, check_option
+from bnn._validation import (
+    Array,
+    as_columns,
+    as_finite,
+    as_points,
+    check_function,
+    check_integer,
+    check_option,
+    check_positive,
+)
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.mixture import MixturePrior
 
@@ -40,6 +49,9 @@ def latin_hypercube(
 
     Source: Algorithm 3 of the paper.
     """
+    check_integer("n", n, 1)
+    check_integer("n_features", n_features, 1)
+    check_positive(bound=bound)
     uniform = qmc.LatinHypercube(n_features, seed=generator(random_state)).random(n)
     points: Array = truncnorm.ppf(uniform, -bound, bound)
     return points
@@ -101,7 +113,8 @@ class SamplerPrior:
         Returns:
             Realisations, (n_samples, n, n_out).
         """
-        X = np.asarray(X, dtype=float).view()
+        check_integer("n_samples", n_samples, 1)
+        X = as_points("X", X).view()
         X.flags.writeable = False  # a model that writes into it would change all that follow
         draws = member_generators(seed_sequence(random_state), n_samples)
         return np.stack([self._realisation(X, rng) for rng in draws])
@@ -135,8 +148,7 @@ class TablePrior:
     def __init__(
         self, points: ArrayLike, values: ArrayLike, interpolation: str | None = None
     ) -> None:
-        self.points = np.asarray(points, dtype=float)
-        table = np.asarray(values, dtype=float)
+        self.points, table = as_finite("points", points), as_finite("values", values)
         self.values = table[:, :, None] if table.ndim == 2 else table
         self.interpolation = interpolation
         if self.points.ndim != 2 or self.values.ndim != 3:
@@ -144,8 +156,6 @@ class TablePrior:
         needed, found = len(self.points), self.values.shape[1]
         if found != needed:
             raise ValueError(f"values have {found} points: must be {needed}")
-        if not (np.isfinite(self.points).all() and np.isfinite(self.values).all()):
-            raise ValueError("the table holds values that are not finite")
         if interpolation is not None:
             check_option("interpolation", interpolation, ("linear", "nearest"))
 
@@ -160,12 +170,15 @@ class TablePrior:
         Returns:
             Realisations, (n_samples, n, n_out).
         """
+        check_integer("n_samples", n_samples, 1)
         rng = generator(random_state)
         repeats = -(-n_samples // len(self.values))
         order = np.concatenate([rng.permutation(len(self.values)) for _ in range(repeats)])
-        return self._at(np.asarray(X, dtype=float), self.values[order[:n_samples]])
+        return self._at(as_points("X", X), self.values[order[:n_samples]])
 
     def _at(self, X: Array, values: Array) -> Array:
+        if X.shape[1] != self.points.shape[1]:
+            raise ValueError(f"X has {X.shape[1]} inputs: must be {self.points.shape[1]}")
         if np.array_equal(X, self.points):
             return values
         if self.interpolation is None:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from bnn._seeding import RandomState, generator
-from bnn._validation import Floats, check_option
+from bnn._validation import Floats, check_integers, check_option
 from bnn.networks.activations import ACTIVATIONS
 from bnn.storage import storable
 
@@ -59,9 +59,9 @@ class Architecture:
 
     def __post_init__(self) -> None:
         """Raise ValueError unless widths are positive integers and the activation is known."""
+        check_integers("widths", self.widths, 1)
         object.__setattr__(self, "widths", tuple(self.widths))
-        admissible = all(isinstance(w, int | np.integer) and w >= 1 for w in self.widths)
-        if len(self.widths) < 2 or not admissible:
+        if len(self.widths) < 2:
             raise ValueError(f"widths = {self.widths}: must be at least two integers >= 1")
         check_option("activation", self.activation, ACTIVATIONS)
 

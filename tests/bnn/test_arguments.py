@@ -39,7 +39,7 @@ def fit(X=X, y=Y, **changed):
         (lambda: bnn.ExactPosterior(bnn.GaussianProcessPrior()).fit(MASKED, Y), "X has masked"),
         (lambda: metrics.rmse(MASKED, X), "y has masked entries"),
         (lambda: fit_prior(X, WITH_NAN, 0.1), r"y\[2\] = nan: must be finite"),
-        (lambda: fit_prior(X[:0], Y[:0], 0.1), "X has 0 rows: must be at least 2"),
+        (lambda: fit_prior(X[:0], Y[:0], 0.1), r"X has shape \(0, 3\): must be \(n, n_in\)"),
         (lambda: bnn.anchor(3, X, Y, noise=0.1), "pretrained = 3: must be from bnn.pretrain"),
         (lambda: bnn.RBF(lengthscale="a"), "lengthscale = 'a': must be numbers"),
         (lambda: bnn.SamplerPrior(3), "function = 3: must be callable"),

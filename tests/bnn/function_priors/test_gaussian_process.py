@@ -125,7 +125,7 @@ GP = GaussianProcessPrior
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: GP(n_outputs=0), "n_outputs = 0: must be >= 1"),
+        (lambda: GP(n_outputs=0), "n_outputs = 0: must be an integer >= 1"),
         (
             lambda: GP(kernel=[RBF()], n_outputs=2),
             "kernel has 1 entries: must be 2",

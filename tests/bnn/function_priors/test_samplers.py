@@ -69,7 +69,7 @@ class Returning:
     ("call", "message"),
     [
         (lambda: TablePrior(X1, np.zeros((2, 4))), "values have 4 points: must be 9"),
-        (lambda: TablePrior(X1, np.full((2, 9), np.nan)), "not finite"),
+        (lambda: TablePrior(X1, np.full((2, 9), np.nan)), r"values\[0, 0\] = nan: must be finite"),
         (lambda: TablePrior(X1, np.zeros((2, 9)), "cubic"), "interpolation = 'cubic'"),
         (lambda: TablePrior(X1, np.zeros((2, 9))).sample(X1 + 1, 1), "differs from the table"),
         (lambda: SamplerPrior(lambda *_: 1.0).sample(X1, 2), r"of the prior has shape \(\)"),
