@@ -4,7 +4,7 @@ import base64
 import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,7 +30,7 @@ LABELS = {  # name in metrics files → what the page calls it
     "generalised_normal": "generalised normal", "low_rank": "multivariate Gaussian",
     "outd": "out of distribution",
 }  # fmt: skip
-NAMES = re.compile(rf"(?<![\w.])({'|'.join(LABELS)}|ind\d+)(?!\w)")
+NAMES = re.compile(rf"(?<![\w.])({'|'.join(LABELS)}|ind(\d+))(?!\w)")
 
 
 def render(profile: Profile, out_dir: Path) -> str:
@@ -43,15 +43,13 @@ def render(profile: Profile, out_dir: Path) -> str:
         if needed and place not in entry.metrics.left_out:
             raise ValueError(f"{place} is missing: {notebook} lists no picture")
     small = any(metrics.paper_size is False for metrics in run.values())
-    judged = read_reference() if small else run  # a small run decides nothing
+    judged = read(sorted(REFERENCE.glob("*.json"))) if small else run  # a small run decides nothing
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    environment.filters |= {"brief": brief, "label": label, "power": power}
-    environment.filters["decimals"] = column_decimals
-    environment.globals["written"] = written
+    environment.filters |= {"brief": brief, "label": label, "power": power, "written": written}
     environment.filters |= {
-        "inlined": partial(inlined, out_dir),
-        "filled": partial(filled, run=judged),
-    }
+        "inlined": partial(inlined, out_dir), "filled": partial(filled, run=judged),
+        "decimals": column_decimals,
+    }  # fmt: skip
     page = environment.from_string(TEMPLATE.read_text())
     published = any(metrics.published_tables for metrics in judged.values())
     found = findings({"published tables" if published else "our tables": judged})
@@ -69,12 +67,11 @@ def read_run(profile: Profile, out_dir: Path) -> dict[str, Metrics]:
     for path in paths:
         if not path.is_file():
             raise ValueError(f"{path} is missing: run the notebooks first")
-    return {path.stem: Metrics.model_validate_json(path.read_bytes()) for path in paths}
+    return read(paths)
 
 
-def read_reference() -> dict[str, Metrics]:
-    """Metrics of the full run that is committed, for the page of a smaller one."""
-    paths = sorted(REFERENCE.glob("*.json"))
+def read(paths: Iterable[Path]) -> dict[str, Metrics]:
+    """Metrics files by notebook."""
     return {path.stem: Metrics.model_validate_json(path.read_bytes()) for path in paths}
 
 
@@ -89,13 +86,11 @@ def inlined(out_dir: Path, name: str) -> str:
 
 def label(text: str, sizes: Mapping[str, int] | None = None) -> str:
     """A text with words in place of names; `sizes` has the cells of the training sets."""
-
-    def words(found: re.Match[str]) -> str:
-        name = found[0]
-        cells = (sizes or {}).get(name, name.removeprefix("ind"))
-        return LABELS.get(name, f"{cells} cells in distribution")
-
-    return NAMES.sub(words, text)
+    cells = sizes or {}
+    return NAMES.sub(
+        lambda name: LABELS.get(name[0], f"{cells.get(name[0], name[2])} cells in distribution"),
+        text,
+    )
 
 
 def digits_beside(printed: str) -> int:

@@ -16,7 +16,7 @@ from figures.pipeline.profiles import BEYOND, DRAWS
 from figures.report.comparison import SIGNS, Check, Comparison, Metrics, compare
 from figures.report.findings import findings, load_findings
 from figures.report.findings import written as with_decimals
-from figures.report.page import digits_beside, label
+from figures.report.page import digits_beside, label, read
 from figures.scores import Interval, Scores
 
 README = ROOT / "README.md"
@@ -186,10 +186,7 @@ def with_blocks(text: str, current: Mapping[str, str]) -> str:
 
 def main(write: bool = False) -> None:
     """Check the tables of the READMEs, or bring them up to date."""
-    runs = {name: {
-        path.stem: Metrics.model_validate_json(path.read_bytes())
-        for path in sorted((ROOT / "figures" / name).glob("*.json"))
-    } for name in RUNS}  # fmt: skip
+    runs = {name: read(sorted((ROOT / "figures" / name).glob("*.json"))) for name in RUNS}
     for path, current in blocks(runs).items():
         text = path.read_text()
         if write:
