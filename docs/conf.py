@@ -22,18 +22,19 @@ html_static_path = html_css_files = ["site.css"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
 RUNS = ("figures/full", "figures/quick")  # what a reader is shown of, if it is there
-NOTEBOOKS = [path.name for path in sorted(ROOT.glob("notebooks/*.ipynb"))]
 RUN = next((run for run in RUNS if (ROOT / run / "index.html").is_file()), None)
 
 
 def executed(name):
     """Where a notebook with its results is: of the full run, of the quick one, else without."""
     paths = [Path(run, "notebooks", name) for run in RUNS]
-    return next((path for path in paths if (ROOT / path).is_file()), Path("notebooks", name))
+    found = (path for path in paths if (ROOT / path).is_file())
+    return next(found, Path("notebooks", name)).as_posix()
 
 
+NOTEBOOKS = [executed(path.name) for path in sorted(ROOT.glob("notebooks/*.ipynb"))]
 include_patterns = ["*.md", "bnn/*.md", "fe_data/**.md", "prior_study/*.md", "docs/*"]
-include_patterns += [str(executed(name)) for name in NOTEBOOKS]
+include_patterns += NOTEBOOKS
 exclude_patterns = [".*", "build", "data", "tests"]
 highlight_language = "none"
 default_role = "py:obj"
@@ -43,7 +44,8 @@ nb_ipywidgets_js = {}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say shapes and units
 maximum_signature_line_length = 90
-autodoc_default_options = {"members": True}
+SCIKIT_LEARN = "set_predict_request, set_score_request"  # it adds them to every estimator
+autodoc_default_options = {"members": True, "exclude-members": SCIKIT_LEARN}
 napoleon_attr_annotations = False  # "(n,)" in the text says more
 html_copy_source = False
 
@@ -51,9 +53,8 @@ html_copy_source = False
 def complete(app, name, source):
     """Put the contents under the README, and the address of the page of a run where it is named."""
     if name == root_doc:
-        notebooks = "\n".join(str(executed(name).with_suffix("")) for name in NOTEBOOKS)
         text = (ROOT / "docs" / "contents.txt").read_text(encoding="utf-8")
-        source[0] += text.replace("NOTEBOOKS", notebooks)
+        source[0] += text.replace("NOTEBOOKS", "\n".join(NOTEBOOKS))
     if name == "docs/paper" and RUN:
         source[0] += f'\n\nWith all figures: <a href="../{RUN}/index.html">the page of a run</a>.\n'
 
@@ -73,15 +74,9 @@ def escape(app, what, name, value, options, lines):
     lines[:] = [re.sub(r"(\||\*\*)", r"\\\1", line) for line in lines]
 
 
-def skip(app, what, name, value, skipped, options):
-    """Leave out what scikit-learn adds to each estimator for its routing of metadata."""
-    return True if name.startswith("set_") and name.endswith("_request") else None
-
-
 def setup(app):
     """Called by Sphinx."""
     app.connect("source-read", complete)
     app.connect("build-finished", finish)
-    app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", escape, priority=400)  # before napoleon
     app.add_lexer("mermaid", TextLexer)
