@@ -1,0 +1,43 @@
+"""The Containerfile makes the environment that setup.sh makes, on the system that CI takes."""
+
+import re
+from fnmatch import fnmatch
+
+import pytest
+import yaml
+
+from figures.pipeline.paths import ROOT
+from tests.repository.test_setup import RECIPE
+
+LINES = (ROOT / "Containerfile").read_text().splitlines()
+STEPS = [line.split(maxsplit=1) for line in LINES if not line.startswith("#")]
+APT = r"apt-get install --yes --no-install-recommends ([\w .-]+)"
+
+
+def steps(name):
+    return [text for step, text in STEPS if step == name]
+
+
+def test_system_and_packages_are_those_of_ci():
+    job = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["debian-12"]
+    assert steps("FROM") == [job["container"]]
+    (packages,) = re.findall(APT, job["steps"][0]["run"])
+    assert re.findall(APT, steps("RUN")[0]) == [packages]
+
+
+def test_all_else_is_installed_by_setup_and_from_the_files_it_reads():
+    """A second list of packages would drift from that of setup.sh, which runs apt itself."""
+    text = (ROOT / "setup.sh").read_text()
+    listed = re.search(r"^apt_packages=\(([^)]*)\)", text, re.M)[1].split()
+    assert "python3-dolfinx" in listed
+    assert not [name for name in listed if name in "\n".join(LINES).split()]
+    assert steps("RUN")[1:] == ["./setup.sh"]
+    recipe, everything = (text.split() for text in steps("COPY"))
+    assert set(recipe) == {*RECIPE, "./"}
+    assert everything == [".", "."]
+
+
+@pytest.mark.parametrize("name", [".venv", ".environment", ".environment.unfinished"])
+def test_an_environment_of_the_host_is_left_out(name):
+    ignored = (ROOT / ".dockerignore").read_text().split()
+    assert any(fnmatch(name, pattern) for pattern in ignored)
