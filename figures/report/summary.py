@@ -78,12 +78,17 @@ def map_table(entries: Sequence[Comparison]) -> str:
     return markdown(header, rows)
 
 
-def runtime_table(run: Run) -> str:
-    """Notebook → command → runtime."""
-    command = "`PROFILE=full $(make -s python) -m doit notebook:full:{}`"
-    times = {name: metrics.provenance["wall_time_s"] for name, metrics in run.items()}
-    rows = [[name, command.format(name), f"{time:.0f}"] for name, time in times.items()]
-    return markdown(["notebook", "command", "wall time [s]"], rows)
+def runtime_table(runs: Mapping[str, Run]) -> str:
+    """Metrics file → command → commit, seed and runtime."""
+    command = "PROFILE=full $(make -s python) -m doit notebook:{}:{}`"
+    rows = []
+    for folder, run in runs.items():
+        own = "`" if folder == "full" else "`DATA=authors "
+        for name, metrics in run.items():
+            commit, seed, time = (metrics.provenance[k] for k in ("commit", "seed", "wall_time_s"))
+            call = own + command.format(folder, name)
+            rows.append([f"`{folder}/{name}.json`", call, f"`{commit}`", f"{seed}", f"{time:.0f}"])
+    return markdown(["file in `figures`", "command", "commit", "seed", "wall time [s]"], rows)
 
 
 def score_table(runs: Mapping[str, Sequence[Comparison]]) -> str:
@@ -168,7 +173,7 @@ def blocks(runs: Mapping[str, Run]) -> dict[Path, dict[str, str]]:
             "differences": differences_table(),
             "scores": score_table(entries),
             "map": map_table(entries["full"]),
-            "runtime": runtime_table(runs["full"]),
+            "runtime": runtime_table(runs),
         },
         BNN_README: {"methods": methods_table(methods), "cases": cases_table(ours)},
     }
