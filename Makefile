@@ -74,7 +74,7 @@ datasets: environment
 notebooks: environment
 	@$(DOIT) notebook
 
-archive: environment
+archive: docs
 	@$(PYTHON) -m figures.report.archive
 
 test: environment

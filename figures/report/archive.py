@@ -1,8 +1,8 @@
 """One file that outlives the repository: python -m figures.report.archive.
 
-It has what git has at the commit, the pages of runs whose metrics are the committed ones, locks of
-all packages, checksums, and RO-Crate 1.1 metadata, which name the notebook, the commit, the seed
-and the tables behind each metrics file.
+It has what git has at the commit, the pages of runs whose metrics are the committed ones, the site
+where nothing is uncommitted, locks of all packages, checksums, and RO-Crate 1.1 metadata, which
+name the notebook, the commit, the seed and the tables behind each metrics file.
 """
 
 import json
@@ -30,6 +30,7 @@ from figures.report.summary import RUNS
 # Contents alone decide about its bytes: sorted, of one time and of no user.
 TAR = ["tar", "--create", "--sort=name", "--owner=0", "--group=0", "--numeric-owner",
        "--mode=u+w,go-w,a+rX", "--use-compress-program=gzip -n9"]  # fmt: skip
+SITE = "build/docs"  # of `make docs`
 PIP = [sys.executable, "-m", "pip", "install", "-qq", "--dry-run", "--ignore-installed"]
 
 
@@ -69,11 +70,10 @@ def collect(folder: Path) -> None:
     output("git", "archive", "--output", folder / "tar", "HEAD")
     output("tar", "--extract", "--directory", folder, "--file", folder / "tar")
     (folder / "tar").unlink()
-    for run in RUNS:
-        results = ROOT / "figures" / run
-        changed = output("git", "status", "--porcelain", "--", results)
-        if (results / "index.html").is_file() and not changed:
-            shutil.copytree(results, folder / "figures" / run, dirs_exist_ok=True)
+    for name, source in {SITE: ".", **{f"figures/{run}": f"figures/{run}" for run in RUNS}}.items():
+        changed = output("git", "status", "--porcelain", "--", source)
+        if (ROOT / name / "index.html").is_file() and not changed:
+            shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)
     (folder / "requirements.lock").write_text(python_lock())
     (folder / "debian.lock").write_text(debian_lock())
 
