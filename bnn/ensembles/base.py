@@ -22,9 +22,9 @@ from bnn._validation import (
     check_unmasked,
 )
 from bnn.ensembles.networks import Members
+from bnn.function_priors.regressor import PredictiveRegressor
 from bnn.networks.architecture import INITIALISATIONS
 from bnn.noise import Noise
-from bnn.regressor import PredictiveRegressor
 from bnn.scaling import Bounds
 from bnn.training.settings import Convergence, TrainingSettings
 

@@ -18,12 +18,12 @@ from bnn._validation import (
     check_kind,
     check_positive,
 )
+from bnn.ensembles.drawn_priors import DrawnPrior
 from bnn.ensembles.networks import Members, joined
 from bnn.ensembles.pretrained import PretrainedEnsemble
 from bnn.ensembles.pretraining import DATA_WARNINGS, Pretrained, checked_data
 from bnn.function_priors.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior, combination, shared_out
-from bnn.function_priors.moments import DrawnPrior
 from bnn.gauss_newton.function_space import Metric, fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
 from bnn.noise import Noise, noise_of_data, resample

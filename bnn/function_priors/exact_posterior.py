@@ -11,8 +11,8 @@ from bnn._validation import Array, as_columns, as_points, check_integer, check_u
 from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior
+from bnn.function_priors.regressor import PredictiveRegressor
 from bnn.noise import Noise, noise_covariance, noise_of_data
-from bnn.regressor import PredictiveRegressor
 from bnn.storage import storable
 
 Prior = GaussianProcessPrior | MixturePrior

@@ -16,7 +16,7 @@ from bnn import (
     RationalQuadratic,
     latin_hypercube,
 )
-from bnn.function_priors.moments import prior_covariance
+from bnn.ensembles.drawn_priors import prior_covariance
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from bnn import RBF, GaussianProcessPrior, Matern12, TablePrior
+from bnn.ensembles.drawn_priors import prior_covariance, sample_covariance
 from bnn.function_priors.conditioning import Conditioning
-from bnn.function_priors.moments import prior_covariance, sample_covariance
 
 
 def test_sample_covariance_knows_the_units_of_the_outputs():
