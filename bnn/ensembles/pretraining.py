@@ -28,13 +28,11 @@ from bnn._validation import (
 )
 from bnn.ensembles.networks import Networks, finite_members
 from bnn.function_priors.conditioning import check_nugget
-from bnn.function_priors.gaussian_process import GaussianProcessPrior
-from bnn.function_priors.kernels import RBF
-from bnn.function_priors.means import LinearMean
+from bnn.function_priors.gaussian_process import default_prior
 from bnn.function_priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
 from bnn.networks.architecture import Architecture
 from bnn.noise import NoiseWarning
-from bnn.scaling import Bounds, BoundsScaler, BoundsWarning, scaler_of, warn_far
+from bnn.scaling import Bounds, BoundsWarning, scaler_of, warn_far
 from bnn.storage import NotStored, storable
 from bnn.storage.values import dataclass_fields, kept
 from bnn.training.loop import train
@@ -196,7 +194,10 @@ def pretrain(
         raise ValueError(f"X has shape {inputs.shape}: must be {shapes} and finite")
     prior_seed, n_in = spawn(seeds, Purpose.PRIOR), inputs.shape[-1]
     scaler = scaler_of("input_bounds", input_bounds, inputs, n_in)
-    prior = _default_prior(scaler, output_bounds, n_outputs or 1) if prior is None else prior
+    if prior is None:  # the range of realisations is not known yet
+        known = None if isinstance(output_bounds, str) else output_bounds
+        outputs = scaler_of("output_bounds", known, None, n_outputs or 1)
+        prior = default_prior(scaler, outputs)
     realisations = draw_realisations(prior, inputs, n_pretrained, prior_seed)
     n_out = realisations.shape[2]
     _check_shape((n_in, n_out), (n_features or n_in, n_outputs or n_out))
@@ -265,15 +266,6 @@ def _check_shape(prior: tuple[int, int], data: tuple[int, int]) -> None:
             f"the data have {data[0]} inputs and {data[1]} outputs, the prior has "
             f"{prior[0]} and {prior[1]}"
         )
-
-
-def _default_prior(scaler: BoundsScaler, bounds: Bounds, n: int) -> GaussianProcessPrior:
-    """Return the prior of n outputs that is GaussianProcessPrior() where bounds are [-1, 1]."""
-    known = None if isinstance(bounds, str) else bounds  # a range of realisations is not known yet
-    outputs = scaler_of("output_bounds", known, None, n)
-    kernels = [RBF(half**2, scaler.half_range) for half in outputs.half_range]
-    mean = LinearMean(np.zeros((n, len(scaler.low))), outputs.centre)
-    return GaussianProcessPrior(mean, kernels, n)
 
 
 def _perturbed_starts(

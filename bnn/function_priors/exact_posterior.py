@@ -9,10 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 from bnn._seeding import RandomState, generator
 from bnn._validation import Array, as_columns, as_points, check_integer, check_unmasked
 from bnn.function_priors.conditioning import ProcessPosterior
-from bnn.function_priors.gaussian_process import GaussianProcessPrior
+from bnn.function_priors.gaussian_process import GaussianProcessPrior, default_prior
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior
 from bnn.function_priors.regressor import PredictiveRegressor
 from bnn.noise import Noise, noise_covariance, noise_of_data
+from bnn.scaling import BoundsScaler
 from bnn.storage import storable
 
 Prior = GaussianProcessPrior | MixturePrior
@@ -30,7 +31,8 @@ class ExactPosterior(PredictiveRegressor):
 
     Args:
         prior: GaussianProcessPrior whose mean is not random, or a MixturePrior of such, whose
-            weights the evidence updates; None takes the default GaussianProcessPrior.
+            weights the evidence updates; None takes a GaussianProcessPrior() in units of half the
+            ranges of the data; `evidence.fit_prior` finds a better one.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y.
 
     Attributes:
@@ -68,7 +70,9 @@ class ExactPosterior(PredictiveRegressor):
         points, y = self._validated("X, y", X, y, multi_output=True, y_numeric=True)
         self.y_ndim_, values = np.ndim(y), as_columns("y", y, len(points))
         n_outputs = values.shape[1]
-        prior = GaussianProcessPrior(n_outputs=n_outputs) if self.prior is None else self.prior
+        prior = self.prior
+        if prior is None:
+            prior = default_prior(BoundsScaler.fit(points), BoundsScaler.fit(values))
         if not isinstance(prior, Prior):
             raise ValueError(f"prior = {prior!r:.60}: must be a GaussianProcessPrior or a mixture")
         if n_outputs != prior.n_outputs:

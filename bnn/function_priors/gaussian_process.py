@@ -21,7 +21,8 @@ from bnn._validation import (
 )
 from bnn.function_priors.conditioning import Conditioning, covariance_root
 from bnn.function_priors.kernels import RBF
-from bnn.function_priors.means import RandomMean
+from bnn.function_priors.means import LinearMean, RandomMean
+from bnn.scaling import BoundsScaler
 from bnn.storage import storable
 
 # Relative to the variance: what keeps conditioning on neighbouring points solvable.
@@ -224,3 +225,10 @@ class GaussianProcessPrior:
             return self.mean_values(X)[None]
         generators = member_generators(spawn(seeds, 0), n_samples)
         return np.stack([self.mean_values(X, rng) for rng in generators])
+
+
+def default_prior(inputs: BoundsScaler, outputs: BoundsScaler) -> GaussianProcessPrior:
+    """Return the prior that is GaussianProcessPrior() where both bounds are [-1, 1]."""
+    kernels = [RBF(half**2, inputs.half_range) for half in outputs.half_range]
+    mean = LinearMean(np.zeros((len(kernels), len(inputs.low))), outputs.centre)
+    return GaussianProcessPrior(mean, kernels, len(kernels))

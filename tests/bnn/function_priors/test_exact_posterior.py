@@ -250,6 +250,12 @@ def test_estimator_check(estimator, check):
     check(estimator)
 
 
+def test_without_a_prior_units_do_not_matter():
+    plain = ExactPosterior(noise=0.1).fit(X, Y).predict(X_TEST)
+    scaled = ExactPosterior(noise=1e-4).fit(1e6 * X, 5.0 + 1e-3 * Y).predict(1e6 * X_TEST)
+    np.testing.assert_allclose(scaled, 5.0 + 1e-3 * plain, rtol=1e-6)
+
+
 LARGE = """
 import resource, sys, time
 import numpy as np
