@@ -3,6 +3,7 @@
 import dataclasses
 import operator
 from dataclasses import dataclass
+from typing import SupportsIndex
 
 # Bounds of the inputs in the paper (section 3.2). Designs draw from them; `Inputs` may leave them.
 INPUT_BOUNDS = {
@@ -16,6 +17,7 @@ SMALLEST_VF = 0.005  # thin fibres need fine meshes: 134 000 dofs at this volume
 # Fibres are condensed as dense matrices: a volume element takes 1 minute and 1.9 GB at this
 # resolution, and each fibre 9 GB at 50.
 FINEST_RESOLUTION = 25.0
+MAX_SEED = 2**63 - 1
 OUTPUT_NAMES = ("b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma")
 
 
@@ -24,6 +26,26 @@ def require_between(name: str, value: float, low: float, high: float, *, also: s
     if not low <= value <= high:
         allowed = f"{also}[{low:g}, {high:g}]"
         raise ValueError(f"{name} = {value!r} is out of range: allowed is {allowed}")
+
+
+def require_integer(name: str, value: SupportsIndex, low: int, high: int) -> int:
+    """The value as Python's integer; a ValueError names the field, the value and the range."""
+    try:
+        number = low - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = low - 1
+    if not low <= number <= high:
+        raise ValueError(
+            f"{name} = {value!r} is out of range: allowed are integers in [{low}, {high}]"
+        )
+    return number
+
+
+def require_kind(name: str, value: object, *kinds: type) -> None:
+    """Refuse a value of any other kind; the TypeError names it."""
+    if not isinstance(value, kinds):
+        allowed = " or ".join(kind.__name__ for kind in kinds)
+        raise TypeError(f"{name} = {value!r:.60} must be of type {allowed}")
 
 
 def _take_plain_numbers(values: "Inputs | Settings") -> None:

@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from fe_data.dataset import record
-from fe_data.dataset.design import MAX_SEED, require_integer
 from fe_data.geometry.microstructure import require_packable
 from fe_data.geometry.outline import MATRIX
 from fe_data.mechanics.elements import write_xdmf
 from fe_data.mechanics.load_stepping import Loading
 from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import RVESolution, solve_rve, uniaxial
-from fe_data.settings import Inputs, Settings
+from fe_data.settings import MAX_SEED, Inputs, Settings, require_integer
 from fe_data.sparse.solver import chosen_solver
 
 RESULT, PICTURE = "result.json", "rve.png"

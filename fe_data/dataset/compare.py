@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 
 from fe_data.arrays import Floats
 from fe_data.dataset.table import Table
-from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
+from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES, require_kind
 
 ABSOLUTE = ("p_sigma",)  # a fraction that may be 0: its differences are not divided by it
 SAME_INPUTS = 1e-9  # distance in the unit box of the inputs
@@ -79,6 +79,8 @@ def compare(ours: Table, reference: Table) -> Comparison:
     Returns:
         Differences of each output, and the pairs.
     """
+    require_kind("ours", ours, Table)
+    require_kind("reference", reference, Table)
     _require_samples(ours, reference)
     a, b = points(ours), points(reference)
     low, high = np.transpose(list(INPUT_BOUNDS.values()))

@@ -1,21 +1,18 @@
 """Which samples are simulated: designs of the paper, design files, a seed for each sample."""
 
 import hashlib
-import operator
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats
 from fe_data.dataset import table
-from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, Inputs
+from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, MAX_SEED, Inputs, require_integer
 
 FILE_DESIGN = "inputs"
-MAX_SEED = 2**63 - 1
 MAX_SAMPLES = 1_000_000
 # Beta(2,4), Beta(3,2), Beta(3,3), Beta(3,3) in the order of INPUT_NAMES.
 BETA_SHAPES = ((2.0, 4.0), (3.0, 2.0), (3.0, 3.0), (3.0, 3.0))
@@ -115,7 +112,7 @@ def named_design(
     Raises:
         ValueError: The name is unknown, or a number is out of range.
     """
-    if name not in NAMED_DESIGNS:
+    if not isinstance(name, str) or name not in NAMED_DESIGNS:
         raise ValueError(f"design = {name!r} is unknown: allowed are {', '.join(NAMED_DESIGNS)}")
     spec = NAMED_DESIGNS[name]
     count = spec.count if count is None else count
@@ -170,16 +167,3 @@ def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> 
 def _draw_seed(sequence: np.random.SeedSequence) -> int:
     # 63 bits fit into a signed integer everywhere.
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
-def require_integer(name: str, value: SupportsIndex, low: int, high: int) -> int:
-    """The value as Python's integer; a ValueError names the field, the value and the range."""
-    try:
-        number = low - 1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = low - 1
-    if not low <= number <= high:
-        raise ValueError(
-            f"{name} = {value!r} is out of range: allowed are integers in [{low}, {high}]"
-        )
-    return number

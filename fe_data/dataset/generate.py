@@ -5,15 +5,16 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import NoReturn, TextIO
 
 from tqdm import tqdm
 
 from fe_data.dataset import collection, executors, record, storage, worker
-from fe_data.dataset.design import Design, Sample, require_integer
+from fe_data.dataset.design import Design, Sample
 from fe_data.dataset.executors import WorkerDied
 from fe_data.geometry.microstructure import require_packable
-from fe_data.settings import Settings
+from fe_data.settings import Settings, require_integer, require_kind
 from fe_data.sparse.solver import chosen_solver
 
 MAX_JOBS = 4096
@@ -86,9 +87,14 @@ def generate(
     Returns:
         How many samples are there, and which are missing.
     """
+    require_kind("design", design, Design)
+    require_kind("settings", settings, Settings)
+    require_kind("folder", folder, str, Path)
+    require_kind("dask", dask, str, NoneType)
+    require_kind("retry_failed", retry_failed, bool)
+    require_kind("silent", silent, bool)
+    folder, shard = Path(folder), _checked_shard(shard)
     jobs = require_integer("jobs", jobs, 1, MAX_JOBS)
-    parts = require_integer("shard", shard[1], 1, MAX_SHARDS)
-    shard = (require_integer("shard", shard[0], 1, parts), parts)
     _require_packable(design, settings)
     chosen_solver()  # refuses an unknown one
     config = storage.configuration(design, settings)
@@ -111,6 +117,13 @@ def generate(
     ours = {index: why for index, why in found.problems.items() if index in indices}
     others = {index: why for index, why in found.problems.items() if index not in indices}
     return Summary(len(pending), found.counts, others, ours, not found.problems)
+
+
+def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
+    if not isinstance(shard, tuple) or len(shard) != 2:
+        raise ValueError(f"shard = {shard!r:.60} must be two integers")
+    parts = require_integer("shard", shard[1], 1, MAX_SHARDS)
+    return require_integer("shard", shard[0], 1, parts), parts
 
 
 def _require_packable(design: Design, settings: Settings) -> None:

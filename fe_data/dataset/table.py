@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, Inputs
+from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, Inputs, require_kind
 
 Numbers = NDArray[np.int64]
 Row = dict[str, str]
@@ -145,6 +145,7 @@ class _Problems:
 
 def _read(path: Path, required: Sequence[str], optional: Sequence[str]) -> list[tuple[int, Row]]:
     """Line number and wanted entries of every row that is not blank."""
+    require_kind("path", path, str, Path)
     rows = []
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:

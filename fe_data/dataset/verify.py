@@ -10,7 +10,7 @@ import numpy as np
 from fe_data.dataset import collection, storage
 from fe_data.dataset.collection import Collection
 from fe_data.dataset.design import digest_inputs, retry_seed, seed_of
-from fe_data.settings import INPUT_NAMES
+from fe_data.settings import INPUT_NAMES, require_kind
 
 
 def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
@@ -22,6 +22,8 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
     Returns:
         Every problem in a line of its own, and the number of samples by status.
     """
+    require_kind("folder", folder, str, Path)
+    folder = Path(folder)
     try:
         config = storage.load_config(folder)
     except ValueError as error:

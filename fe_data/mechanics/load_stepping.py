@@ -34,6 +34,11 @@ class Loading:
 
     def __post_init__(self) -> None:
         given = f"{self.strain}, {self.stress}"
+        for name in ("strain", "stress"):
+            try:
+                [component is None or float(component) for component in getattr(self, name)]
+            except (TypeError, ValueError, OverflowError):
+                raise ValueError(f"{name} of the loading must be numbers: {given:.60}") from None
         if len(self.strain) != 3 or len(self.stress) != 3:
             raise ValueError(f"loading needs three components xx, yy, xy: {given}")
         values = [v for v in (*self.strain, *self.stress) if v is not None]

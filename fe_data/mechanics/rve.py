@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from types import NoneType
 from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -21,7 +22,14 @@ from fe_data.mechanics.properties import (
     effective_properties,
     elastic_increments,
 )
-from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
+from fe_data.settings import (
+    MAX_SEED,
+    OUTPUT_NAMES,
+    Inputs,
+    Settings,
+    require_integer,
+    require_kind,
+)
 
 _ELASTIC_STRAIN = 0.01  # of the matrix at its yield stress: nothing yields
 _Value = TypeVar("_Value")
@@ -148,6 +156,11 @@ def solve_rve(
     Returns:
         The solved volume element.
     """
+    require_kind("inputs", inputs, Inputs)
+    require_kind("settings", settings, Settings)
+    require_kind("loading", loading, Loading, NoneType)
+    require_kind("fit", fit, bool, NoneType)
+    seed = require_integer("seed", seed, 0, MAX_SEED)
     seconds: dict[str, float] = {}
     arrangement = (inputs.vf, seed, settings.n_fibres, settings.min_spacing)
     microstructure = _timed(seconds, "microstructure", random_microstructure, *arrangement)

@@ -1,7 +1,6 @@
 """Calls with one wrong argument work, or say in ValueError or TypeError which argument it is."""
 
 import functools
-import re
 import warnings
 
 import numpy as np
@@ -12,6 +11,9 @@ from scipy import stats
 
 import bnn
 from bnn import evidence, metrics
+from tests.wrong_arguments import HUGE
+from tests.wrong_arguments import WRONG as WRONG_OF_ANY
+from tests.wrong_arguments import complaint as complaint_about
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (8, 2))
@@ -169,21 +171,10 @@ CALLS = {
     "crps_gaussian": (metrics.crps_gaussian, MOMENTS),
     "coverage": (metrics.coverage, {**MOMENTS, "level": 0.9}),
 }  # fmt: skip
-HUGE = 10**400  # no float; not tried as a number of networks, points or steps
 COUNTS = {"n_members", "n_pretrained", "prior_points", "epochs", "pretrain_epochs", "points",
           "iterations", "realisations", "restarts", "n_samples", "n", "n_features", "n_outputs",
           "widths", "batch_size", "members_at_once", "window"}  # fmt: skip
-WRONG = [
-    None, "a", "", b"a", True, False, -1, 0, 1, 2.5, -0.5, 1e300, np.nan, np.inf, -np.inf, 1j,
-    (), [], {},
-    {"a": 1}, {1, 2}, [1, "a"], [[1.0], [1.0, 2.0]], int, object(), range(3), stats.norm,
-    np.zeros(0), np.zeros((0, 2)), np.zeros((8, 0)), np.zeros((3, 2)), np.zeros((8, 3)),
-    np.zeros((8, 2, 2)), np.zeros(8), np.full((8, 2), np.nan), np.full((8, 2), 1j),
-    np.full((8, 2), None), np.full((8, 2), "a"), np.array(1.0), np.array("a"), np.eye(2),
-    -np.eye(2), np.ma.masked_array(X, X > 0), np.datetime64("2020-01-01"),
-    [1.0, 2.0], [1.0, -2.0], (1.0, 0.0), ("a", "b"),
-    HUGE, lambda *_, **__: "a", bnn.RBF(), bnn.RBF,
-]  # fmt: skip
+WRONG = [*WRONG_OF_ANY, stats.norm, bnn.RBF(), bnn.RBF]
 # What messages call an argument, beside its name: scikit-learn's and relations between two.
 ALSO = {
     "X": "y|[Aa]rray|inputs?|data", "y": "X|[Aa]rray|outputs?|data", "X_new": "X|[Aa]rray",
@@ -198,18 +189,8 @@ ALSO = {
 def complaint(name, argument, value):
     """Return what is wrong with the answer to a call; None where it works or names the argument."""
     function, valid = CALLS[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            function(**valid | {argument: value})
-        except bnn.DivergenceError:
-            return None
-        except (ValueError, TypeError) as error:
-            if not re.search(rf"\b({argument}|{ALSO.get(argument, argument)})\b", str(error)):
-                return f"{type(error).__name__}: {error}"
-        except Exception as error:
-            return f"{type(error).__name__}: {error}"
-    return None
+    given, also = valid | {argument: value}, ALSO.get(argument, argument)
+    return complaint_about(function, given, argument, also, bnn.DivergenceError)
 
 
 ARGUMENTS = [(name, argument) for name, (_, valid) in CALLS.items() for argument in valid]

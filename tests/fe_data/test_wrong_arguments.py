@@ -1,0 +1,72 @@
+"""Calls with one wrong argument work, or say in ValueError or TypeError which argument it is."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+import fe_data
+from tests.wrong_arguments import WRONG, complaint
+
+TABLE = Path(__file__).parents[2] / "fe_data" / "datasets" / "test_uniform.csv"
+CELL = {"inputs": fe_data.Inputs(0.2, 400.0, 400.0, 0.4), "seed": 0}
+CELL |= {"settings": fe_data.Settings(n_fibres=1, resolution=1.0, increments=4)}
+NEW = itertools.count()
+
+
+@pytest.fixture
+def calls(tmp_path):
+    """Function and valid arguments, by the function's name."""
+    table = fe_data.load_table(TABLE)
+    design = fe_data.named_design("test_uniform", count=1)
+
+    def generate(folder, **given):
+        """A folder that is no text or path is handed on; any other is one below tmp_path."""
+        own = isinstance(folder, str | Path)
+        return fe_data.generate(folder=tmp_path / str(next(NEW)) if own else folder, **given)
+
+    settings = {name: getattr(CELL["settings"], name) for name in vars(CELL["settings"])}
+    return {
+        "Inputs": (fe_data.Inputs, vars(CELL["inputs"])),
+        "Settings": (fe_data.Settings, settings),
+        "Loading": (fe_data.Loading, {"strain": (0.01, None, None), "stress": (0.0, 0.0, 0.0)}),
+        "named_design": (
+            fe_data.named_design,
+            {"name": "test_uniform", "seed": 0, "count": 2, "microstructures": 1},
+        ),
+        "design_from_file": (
+            fe_data.design_from_file, {"path": TABLE, "seed": 0, "microstructures": 1}
+        ),
+        "load_table": (fe_data.load_table, {"path": TABLE}),
+        "load_inputs": (fe_data.load_inputs, {"path": TABLE}),
+        "verify": (fe_data.verify, {"folder": tmp_path}),
+        "compare": (fe_data.compare, {"ours": table, "reference": table}),
+        "simulate": (fe_data.simulate, CELL),
+        "solve_rve": (fe_data.solve_rve, {**CELL, "loading": None, "fit": True}),
+        "generate": (
+            generate,
+            {"design": design, "settings": CELL["settings"], "folder": tmp_path, "jobs": 1,
+             "shard": (1, 1), "dask": None, "simulator": None, "retry_failed": False,
+             "silent": True},
+        ),
+    }  # fmt: skip
+
+
+# What messages call an argument, beside its name.
+ALSO = {"name": "design", "strain": "loading", "stress": "loading"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Inputs", "Settings", "Loading", "named_design", "design_from_file", "load_table",
+     "load_inputs", "verify", "compare", "simulate", "solve_rve", "generate"],
+)  # fmt: skip
+def test_a_wrong_argument_is_named(name, calls):
+    """A path that leads nowhere is an OSError; cells that cannot be solved have errors too."""
+    function, valid = calls[name]
+    function(**valid)
+    own = OSError, fe_data.SimulationError, fe_data.TableError, fe_data.Stopped
+    for argument, value in itertools.product(valid, WRONG):
+        given, also = valid | {argument: value}, ALSO.get(argument, argument)
+        said = complaint(function, given, argument, also, *own)
+        assert said is None, (argument, value)

@@ -1,0 +1,38 @@
+"""Wrong values of any argument, and what is wrong with the answer to a call that has one."""
+
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+HUGE = 10**400  # no float; as a number of networks, points or steps it would take for ever
+WRONG = [
+    None, "a", "", b"a", True, False, -1, 0, 1, 2.5, -0.5, 1e300, np.nan, np.inf, -np.inf, 1j,
+    (), [], {}, {"a": 1}, {1, 2}, [1, "a"], [[1.0], [1.0, 2.0]], int, object(), range(3),
+    np.zeros(0), np.zeros((0, 2)), np.zeros((8, 0)), np.zeros((3, 2)), np.zeros((8, 3)),
+    np.zeros((8, 2, 2)), np.zeros(8), np.full((8, 2), np.nan), np.full((8, 2), 1j),
+    np.full((8, 2), None), np.full((8, 2), "a"), np.array(1.0), np.array("a"), np.eye(2),
+    -np.eye(2), np.ma.masked_array(np.ones((8, 2)), np.eye(8)[:, :2]), np.datetime64("2020-01-01"),
+    [1.0, 2.0], [1.0, -2.0], (1.0, 0.0), ("a", "b"), HUGE, lambda *_, **__: "a",
+]  # fmt: skip
+
+
+def complaint(
+    function: Callable[..., object], given: dict[str, Any], argument: str, also: str, *allowed: type
+) -> str | None:
+    """None where a call works, raises what is allowed, or names the argument (or `also`)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            function(**given)
+        except allowed:
+            return None
+        except (ValueError, TypeError) as error:
+            if re.search(rf"\b({argument}|{also})\b", str(error)):
+                return None
+            return f"{type(error).__name__}: {error}"
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+    return None
