@@ -40,7 +40,7 @@ except (ValueError, FileNotFoundError) as error:
     sys.exit(f"make: {error}")
 
 OUT = ROOT / "figures" / RUN
-PRESENTATION = ("plots.py", "progress.py")  # a sample does not depend on these
+PRESENTATION = ("plots.py",)  # a sample does not depend on these
 
 
 def _simulation(design, count, folder):

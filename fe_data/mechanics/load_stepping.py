@@ -1,6 +1,8 @@
 """Load stepping: polynomial predictor, Newton's method, and smaller steps where it fails."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -35,10 +37,10 @@ class Loading:
     def __post_init__(self) -> None:
         given = f"{self.strain}, {self.stress}"
         for name in ("strain", "stress"):
-            try:
-                [component is None or float(component) for component in getattr(self, name)]
-            except (TypeError, ValueError, OverflowError):
-                raise ValueError(f"{name} of the loading must be numbers: {given:.60}") from None
+            parts = getattr(self, name)
+            known = isinstance(parts, Sequence) or np.ndim(parts) == 1
+            if not known or not all(part is None or isinstance(part, Real) for part in parts):
+                raise ValueError(f"{name} of the loading must be numbers: {given:.60}")
         if len(self.strain) != 3 or len(self.stress) != 3:
             raise ValueError(f"loading needs three components xx, yy, xy: {given}")
         values = [v for v in (*self.strain, *self.stress) if v is not None]

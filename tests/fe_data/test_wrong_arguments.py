@@ -52,6 +52,12 @@ def calls(tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("strain", [("0.01", None, None), ((0.01,), None, None)])
+def test_components_of_a_loading_are_numbers(strain):
+    with pytest.raises(ValueError, match="strain of the loading must be numbers"):
+        fe_data.Loading(strain)
+
+
 # What messages call an argument, beside its name.
 ALSO = {"name": "design", "strain": "loading", "stress": "loading"}
 
