@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 STYLE = Path(__file__).with_name("paper.mplstyle")
+WIDTH = 11.0  # of a figure [in]; a single panel has half of it
 
 
 @plt.style.context(STYLE)

@@ -13,7 +13,7 @@ from figures.beyond.tables import COMPARED, HEADINGS
 from figures.example_1d.ensembles import GRID, load_data
 from figures.example_1d.panels import LIMITS
 from figures.scores import Interval
-from figures.style import STYLE, band, with_legend
+from figures.style import STYLE, WIDTH, band, with_legend
 
 SHOWN_1D = ("vanilla", "low_rank", "none", "low_rank_converged", "function", "sampled")
 UNITS = {"rmse": " (scaled)", "elppd": ", sum over test cells"}
@@ -35,7 +35,7 @@ def _colour(method: str) -> str:
 @plt.style.context(STYLE)
 def methods(rows: Mapping[str, Row[Interval]], exact: Mapping[str, Row[float]]) -> Figure:
     """Scores of every method: means with 95 % intervals, ticks for seeds; exact ones as lines."""
-    figure, panels = plt.subplots(1, 3, figsize=(11, 0.27 * len(rows) + 1.3), sharey=True)
+    figure, panels = plt.subplots(1, 3, figsize=(WIDTH, 0.27 * len(rows) + 1.3), sharey=True)
     for axes, score in zip(panels, COMPARED, strict=True):
         for y, (method, row) in enumerate(rows.items()):
             number, color = getattr(row, score), _colour(method)
@@ -57,7 +57,7 @@ def methods(rows: Mapping[str, Row[Interval]], exact: Mapping[str, Row[float]]) 
 @plt.style.context(STYLE)
 def span(rows: Mapping[str, Row[Interval]], spans: Mapping[str, WeightRow[Interval]]) -> Figure:
     """How much of the data's gradient the low-rank regulariser sees, and what comes of it."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.0))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.4))
     counts = [int(name.removeprefix("K = ")) for name in spans]
     seen = [row.gradient_in_span.mean for row in spans.values()]
     random = [row.dimension.mean for row in spans.values()]
@@ -82,7 +82,7 @@ def span(rows: Mapping[str, Row[Interval]], spans: Mapping[str, WeightRow[Interv
 @plt.style.context(STYLE)
 def example(cases: Mapping[str, Mapping[str, Curves]]) -> Figure:
     """One-dimensional posteriors of some methods on the exact one."""
-    size = (2.2 * len(SHOWN_1D), 2.5 * len(cases) + 0.4)
+    size = (WIDTH, 2.5 * len(cases) + 0.4)
     figure, panels = plt.subplots(len(cases), len(SHOWN_1D), figsize=size, sharex=True, sharey=True)
     x, (X, y) = GRID[:, 0], load_data()
     for row, (name, curves) in zip(panels, cases.items(), strict=True):
@@ -109,7 +109,7 @@ def example(cases: Mapping[str, Mapping[str, Curves]]) -> Figure:
 @plt.style.context(STYLE)
 def noise(correlation: np.ndarray, names: Sequence[str]) -> Figure:
     """Correlations of the outputs within groups of replicates."""
-    figure, axes = plt.subplots(figsize=(3.6, 3.2))
+    figure, axes = plt.subplots(figsize=(WIDTH / 2, 4.2))
     image = axes.imshow(correlation, cmap="RdBu_r", vmin=-1, vmax=1)
     for (i, j), value in np.ndenumerate(correlation):
         colour = "w" if abs(value) > 0.6 else "k"

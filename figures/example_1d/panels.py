@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from figures.example_1d.ensembles import GRID, LENGTHSCALES, SLOPE, Prediction, load_data, truth
-from figures.style import STYLE, band, with_legend
+from figures.style import STYLE, WIDTH, band, with_legend
 from prior_study import Moments
 
 LIMITS = (-4.5, 4.5)
@@ -37,7 +37,7 @@ def _panel(
 @plt.style.context(STYLE)
 def vanilla(found: Mapping[str, Prediction]) -> Figure:
     """Fig. 6 a: the vanilla ensemble, which knows no prior."""
-    figure, axes = plt.subplots(figsize=(4.2, 3.6))
+    figure, axes = plt.subplots(figsize=(WIDTH / 2, 3.6))
     _panel(axes, "vanilla ensemble", found["vanilla"])
     return with_legend(figure, 2)
 
@@ -45,7 +45,7 @@ def vanilla(found: Mapping[str, Prediction]) -> Figure:
 @plt.style.context(STYLE)
 def anchored(found: Mapping[str, Prediction]) -> Figure:
     """Fig. 6 b: pre-trained networks and anchored ensembles beside the exact posterior."""
-    figure, panels = plt.subplots(len(LENGTHSCALES), 2, figsize=(7.6, 6.2))
+    figure, panels = plt.subplots(len(LENGTHSCALES), 2, figsize=(WIDTH, 6.2))
     for (left, right), scale in zip(panels, LENGTHSCALES, strict=True):
         title, name = f"anchored ensemble, $L = {scale:g}$", f"anchored {scale:g}"
         _panel(left, f"prior, $L = {scale:g}$", found[f"prior {scale:g}"], prior=True)
@@ -56,7 +56,7 @@ def anchored(found: Mapping[str, Prediction]) -> Figure:
 @plt.style.context(STYLE)
 def method(functions: Mapping[str, np.ndarray], exact: tuple[np.ndarray, np.ndarray]) -> Figure:
     """Ensembles by name, (K, n) on GRID, each beside the exact posterior's mean and deviation."""
-    figure, panels = plt.subplots(1, len(functions), figsize=(11, 3.8))
+    figure, panels = plt.subplots(1, len(functions), figsize=(WIDTH, 3.8))
     posterior = Moments(exact[0], np.diag(exact[1] ** 2))
     for axes, (name, values) in zip(panels, functions.items(), strict=True):
         prior = name == "functional prior"
@@ -68,7 +68,7 @@ def method(functions: Mapping[str, np.ndarray], exact: tuple[np.ndarray, np.ndar
 def factorised(found: Mapping[str, Prediction]) -> Figure:
     """Fig. 7: ensembles anchored by a factorised Gaussian, correctly and as published."""
     rows = {"factorised": "own anchors", "published": "hidden kernels anchored to the first"}
-    figure, panels = plt.subplots(len(rows), len(LENGTHSCALES), figsize=(7.6, 6.2))
+    figure, panels = plt.subplots(len(rows), len(LENGTHSCALES), figsize=(WIDTH, 6.2))
     for row, (name, how) in zip(panels, rows.items(), strict=True):
         for axes, scale in zip(row, LENGTHSCALES, strict=True):
             title = f"factorised, $L = {scale:g}$: {how}"

@@ -15,7 +15,7 @@ from fe_data.mechanics.rve import RVESolution
 from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
 from figures.materials.data import SETS, noise_table
 from figures.materials.problem import INPUT_LABELS, LABELS, NOISE_COV, columns
-from figures.style import STYLE, with_legend
+from figures.style import STYLE, WIDTH, with_legend
 
 MAGNIFICATION = 4  # of the mean deformation in the sketch of the loading
 MARKERS = "osD^vPX<>*"
@@ -24,7 +24,9 @@ MARKERS = "osD^vPX<>*"
 @plt.style.context(STYLE)
 def overview(cell: RVESolution) -> Figure:
     """Fig. 8: from the arrangement to the averaged curve of one simulated cell."""
-    figure, axes = plt.subplot_mosaic("AABBCC;DDDEEE", figsize=(12, 7.4), height_ratios=(1.0, 0.95))
+    figure, axes = plt.subplot_mosaic(
+        "AABBCC;DDDEEE", figsize=(WIDTH, 6.8), height_ratios=(1.0, 0.95)
+    )
     draw = (plots.draw_arrangement, plots.draw_mesh, draw_loading, plots.draw_mises,
             plots.draw_curve)  # fmt: skip
     for number, (ax, function) in enumerate(zip(axes.values(), draw, strict=True), start=1):
@@ -58,7 +60,7 @@ def draw_loading(ax: Axes, cell: RVESolution) -> None:
 @plt.style.context(STYLE)
 def histograms(designs: Mapping[str, Table]) -> Figure:
     """Fig. 9: inputs (top) and outputs (bottom) of those of the three sets that are there."""
-    figure = plt.figure(figsize=(12.4, 5.2))
+    figure = plt.figure(figsize=(WIDTH, 4.8))
     (above,), (below,) = figure.subfigures(2, 1, squeeze=False)
     top, bottom = above.subplots(1, 4), below.subplots(1, 5)
     tables = {design: columns(table) for design, table in designs.items()}
@@ -84,7 +86,7 @@ def histograms(designs: Mapping[str, Table]) -> Figure:
 def scatter(table: Table) -> Figure:
     """Fig. 10: outputs of cells that differ in their random arrangement alone, group by group."""
     noise = noise_table(table)
-    figure, panels = plt.subplots(1, len(OUTPUT_NAMES), figsize=(13.4, 3.2))
+    figure, panels = plt.subplots(1, len(OUTPUT_NAMES), figsize=(WIDTH, 3.0))
     for axes, name, assumed in zip(panels, OUTPUT_NAMES, NOISE_COV, strict=True):
         for index, (_, cells) in enumerate(columns(table).groupby(table.group)):
             look = {"marker": MARKERS[index % len(MARKERS)], "color": f"C{index % 6}", "ls": ""}

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from figures.materials.draws import ALL, ANCHORED, VANILLA, Gain, printed_scores
 from figures.materials.surrogate import SCORES, Rows
 from figures.scores import LARGER_IS_BETTER
-from figures.style import STYLE, with_legend
+from figures.style import STYLE, WIDTH, with_legend
 
 PAPER_SHARE = 0.40  # test cells outside the training range in the published tables
 DRAW: dict[str, Any] = {
@@ -34,7 +34,7 @@ UNITS = {"rmse": " (scaled)"}
 @plt.style.context(STYLE)
 def draws(rows: Rows, found: Mapping[str, Mapping[str, Gain]], outside: Sequence[float]) -> Figure:
     """Anchored against vanilla (top), gain against the cells outside the training range."""
-    figure, panels = plt.subplots(2, len(SCORES), figsize=(11, 6.6))
+    figure, panels = plt.subplots(2, len(SCORES), figsize=(WIDTH, 6.6))
     for (top, bottom), (score, label) in zip(panels.T, SCORES.items(), strict=True):
         _pairs(top, rows, score)
         top.set(xlabel=f"{label}, vanilla{UNITS.get(score, '')}", ylabel=f"{label}, anchored")

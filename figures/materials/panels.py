@@ -20,7 +20,7 @@ from figures.materials.problem import (
     prior_along_inputs,
 )
 from figures.materials.surrogate import Prediction, Row, Rows
-from figures.style import STYLE, band, with_legend
+from figures.style import STYLE, WIDTH, band, with_legend
 
 BAND = 2  # predicted standard deviations drawn as error bars
 SHOWN_PRIOR = ("nu_eff", "p_sigma")  # outputs of Fig. 11 b
@@ -33,7 +33,7 @@ LINES = {"prior": ":", "anchored": "-", "vanilla": "--"}
 def prior_mean(test_set: Samples, theta: np.ndarray, explained: Mapping[str, float]) -> Figure:
     """Fig. 11 a: the prior mean m(x) = θ v_f against the simulated value, physical units."""
     truth, mean = map(OUTPUT_SCALING.inverse_transform, (test_set.y, test_set.X[:, :1] * theta))
-    figure, panels = plt.subplots(1, len(LABELS), figsize=(13.4, 3.0))
+    figure, panels = plt.subplots(1, len(LABELS), figsize=(WIDTH, 2.7))
     both = np.concatenate([truth, mean])
     ends = np.array([both.min(axis=0), both.max(axis=0)])
     for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
@@ -47,7 +47,7 @@ def prior_mean(test_set: Samples, theta: np.ndarray, explained: Mapping[str, flo
 @plt.style.context(STYLE)
 def prior_functions(theta: np.ndarray, seed: int) -> Figure:
     """Fig. 11 b: realisations of the functional prior along each input, the others at mid-range."""
-    figure, panels = plt.subplots(len(SHOWN_PRIOR), 4, figsize=(11, 5), sharey="row")
+    figure, panels = plt.subplots(len(SHOWN_PRIOR), 4, figsize=(WIDTH, 5), sharey="row")
     inputs = INPUT_SCALING.inverse_transform(np.outer(ALONG, np.ones(4)))
     for i, (name, realisations) in enumerate(prior_along_inputs(theta, seed).items()):
         samples, across = OUTPUT_SCALING.inverse_transform(realisations), inputs[:, i]
@@ -68,7 +68,7 @@ def predictions(
     prediction: Prediction, row: Row, laws: Sequence[int], limits: np.ndarray | None = None
 ) -> Figure:
     """Figs. 12 and 13: parity of each output (top), behaviour law of four test points (bottom)."""
-    figure = plt.figure(figsize=(13.4, 6.0))
+    figure = plt.figure(figsize=(WIDTH, 5.4))
     (top,), (bottom,) = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.15, 1))
     panels = top.subplots(1, len(LABELS))
     limits = parity_limits([prediction]) if limits is None else limits  # (2, 5)
@@ -131,7 +131,7 @@ def calibration(
     repeats: Sequence[Mapping[str, Prediction]], rows: Rows, methods: Mapping[str, str]
 ) -> Figure:
     """Fig. 14: observed against expected probability, mean ± std over repeats, for each method."""
-    figure, panels = plt.subplots(1, len(LABELS), figsize=(13.4, 3.2))
+    figure, panels = plt.subplots(1, len(LABELS), figsize=(WIDTH, 2.9))
     for label, method in methods.items():
         own = [repeat[method] for repeat in repeats]
         found = [calibration_curve(p.observed, p.mean, p.std) for p in own]

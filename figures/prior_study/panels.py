@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from scipy.stats import gennorm, norm
 
 from bnn.evaluation.plots import plot_singular_values
-from figures.style import STYLE, with_legend
+from figures.style import STYLE, WIDTH, with_legend
 from prior_study import STUDY_PRIORS, Study
 from prior_study.reconstruction import WEIGHT_PRIOR_NAMES
 from prior_study.statistics import WeightStatistics
@@ -32,7 +32,7 @@ MARKERS = "osD^"
 @plt.style.context(STYLE)
 def priors(study: Study) -> Figure:
     """Fig. 1: realisations of each prior, and two networks with what they were fitted to."""
-    figure, panels = plt.subplots(1, len(study.results), figsize=(11, 2.9), squeeze=False)
+    figure, panels = plt.subplots(1, len(study.results), figsize=(WIDTH, 2.9), squeeze=False)
     for axes, (name, result) in zip(panels[0], study.results.items(), strict=True):
         inside = np.abs(result.inputs) <= 1.05
         x, values = result.inputs[inside], result.realisations[:, inside]
@@ -57,7 +57,7 @@ def _kernels(study: Study, panels: np.ndarray) -> Iterator[tuple[Axes, WeightSta
 @plt.style.context(STYLE)
 def histograms(study: Study) -> Figure:
     """Fig. 2: demeaned weights of each kernel with Gaussian and generalised normal fits."""
-    figure, panels = plt.subplots(len(SHOWN), 5, figsize=(11, 5.0))
+    figure, panels = plt.subplots(len(SHOWN), 5, figsize=(WIDTH, 5.0))
     for axes, found, layer, title in _kernels(study, panels):
         edges, density = found.bin_edges[layer], found.density[layer]
         x = np.linspace(edges[0], edges[-1], 400)
@@ -75,7 +75,7 @@ def histograms(study: Study) -> Figure:
 @plt.style.context(STYLE)
 def correlations(study: Study) -> Figure:
     """Fig. 3: correlations between some weights of each kernel."""
-    figure, panels = plt.subplots(len(SHOWN), 5, figsize=(11, 4.8))
+    figure, panels = plt.subplots(len(SHOWN), 5, figsize=(WIDTH, 4.8))
     for axes, found, layer, title in _kernels(study, panels):
         image = axes.imshow(found.correlation[layer], cmap="RdBu_r", vmin=-1, vmax=1)
         size, level = found.mean_correlation[layer], found.null_correlation[layer]
@@ -91,7 +91,7 @@ def correlations(study: Study) -> Figure:
 def reconstructed(study: Study) -> Figure:
     """Fig. 4 a-d: functions of networks drawn from four densities of the weights."""
     shape = len(WEIGHT_PRIOR_NAMES), len(study.results)
-    figure, panels = plt.subplots(*shape, figsize=(11, 8.6), sharex=True, squeeze=False)
+    figure, panels = plt.subplots(*shape, figsize=(WIDTH, 8.6), sharex=True, squeeze=False)
     x = study.config.grid[:, 0]
     for row, source, letter in zip(panels, WEIGHT_PRIOR_NAMES, "abcd", strict=True):
         for axes, (name, result) in zip(row, study.results.items(), strict=True):
@@ -114,7 +114,7 @@ def reconstructed(study: Study) -> Figure:
 @plt.style.context(STYLE)
 def distances(study: Study) -> Figure:
     """How far each source of functions lies from each functional prior."""
-    figure, panels = plt.subplots(1, 2, figsize=(9, 3.2))
+    figure, panels = plt.subplots(1, 2, figsize=(WIDTH, 3.4))
     position = np.arange(len(SOURCES))
     labels = [TITLES[source].replace(" ", "\n", 1) for source in SOURCES]
     measures = {
@@ -135,7 +135,7 @@ def distances(study: Study) -> Figure:
 @plt.style.context(STYLE)
 def singular_values(study: Study) -> Figure:
     """Fig. 5: decay of the singular values of the centred weights."""
-    figure, axes = plt.subplots(figsize=(4.6, 3.2))
+    figure, axes = plt.subplots(figsize=(WIDTH / 2, 3.4))
     decays = {f"prior {n}": r.statistics.singular_values for n, r in study.results.items()}
     plot_singular_values(decays, axes=axes)
     plt.setp(axes.get_lines()[1::2], linestyle="--")
