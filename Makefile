@@ -103,7 +103,7 @@ docs: environment
 
 # git knows which results are committed; a copy without it keeps those that a repository has.
 clean:
-	rm -rf data build dist .doit figures/full*/*.html figures/full*/*.svg figures/full*/*.png figures/full*/notebooks
+	rm -rf data build dist .doit figures/full*/*.html figures/full*/notebooks figures/full-authors/*.svg figures/full-authors/*.png
 	@if git ls-files --error-unmatch Makefile >/dev/null 2>&1; then git clean -fdXq figures; else \
-	  for folder in figures/*/; do case $$folder in */full/|*/full-authors/|*/gallery/) ;; \
+	  for folder in figures/*/; do case $$folder in */full/|*/full-authors/) ;; \
 	    *) [ -e "$$folder/__init__.py" ] || rm -rf "$$folder" ;; esac; done; fi

@@ -61,6 +61,6 @@ def pictures(metrics: Path) -> set[Path] | None:
 
 
 def is_complete(metrics: Path) -> bool:
-    """Whether a metrics file and all its pictures, which git does not have, are there."""
+    """Whether a metrics file and all its pictures are there."""
     named = pictures(metrics)
     return named is not None and all(path.is_file() and path.stat().st_size for path in named)

@@ -20,8 +20,7 @@ SECTIONS = ("method", "prior_study", "example_1d", "materials_data", "surrogate"
 SETTINGS = dict(zip(get_args(Notebook), SECTIONS, strict=True))  # notebook → its section
 EXAMPLE, DATA, SURROGATE, DRAWS, BEYOND = get_args(Notebook)[2:]
 FOLLOWING = (EXAMPLE, SURROGATE, DRAWS)  # notebooks that follow the choice of training
-SHIPPED = ("full", "quick")  # the metrics of the full runs are committed
-RESERVED = (*SHIPPED, "gallery")  # the last one has the pictures of the README
+SHIPPED = ("full", "quick")  # results of the full run are committed
 # Inputs that are simulated at least. The estimator of mutual information looks at 3 neighbours.
 FEWEST: dict[settings.Design, int] = {TRAINING: 4, TEST: 2}
 
@@ -103,10 +102,10 @@ def load_profile(profile: str | Path) -> Profile:
     if path.suffix not in (".yaml", ".yml"):
         path = PROFILE_DIR / f"{profile}.yaml"
     shipped = path.stem in SHIPPED and path.parent.resolve() == PROFILE_DIR
-    if path.stem.partition("-")[0] in RESERVED and not shipped:
+    if path.stem.partition("-")[0] in SHIPPED and not shipped:
         raise ProfileError(
             f"the name of {path} is not allowed, since results in figures/{path.stem} would be "
-            f"overwritten: any but {', '.join(RESERVED)}, alone or before a hyphen, is"
+            f"overwritten: any but {', '.join(SHIPPED)}, alone or before a hyphen, is"
         )
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in PROFILE_DIR.glob("*.yaml")))

@@ -12,7 +12,8 @@ KEPT = (
     "figures/report/page.py",
     "figures/full/01.json",
     "figures/full-authors/03.json",
-    "figures/gallery/a.svg",
+    "figures/full/fig01.svg",
+    "figures/full/fig08.png",
 )
 REMOVED = (
     "data/my/train_beta/dataset.csv",
@@ -20,7 +21,6 @@ REMOVED = (
     "figures/my/notebooks/01.html",
     "figures/my-tables/01.json",
     "figures/full/index.html",
-    "figures/full/fig01.svg",
     "figures/full/notebooks/01.html",
     "figures/full-authors/fig09.svg",
     "build/docs/index.html",

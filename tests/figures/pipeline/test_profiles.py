@@ -238,7 +238,7 @@ def test_what_the_parser_fails_on_is_not_valid_yaml(tmp_path, text):
     assert len(str(refusal.value)) < 600
 
 
-@pytest.mark.parametrize("name", ["full", "quick", "gallery", "full-authors", "quick-tables"])
+@pytest.mark.parametrize("name", ["full", "quick", "full-authors", "quick-tables"])
 def test_a_name_under_which_committed_results_lie_is_refused(profile_content, tmp_path, name):
     path = tmp_path / f"{name}.yaml"
     path.write_text(yaml.safe_dump(profile_content))

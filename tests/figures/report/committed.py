@@ -13,12 +13,17 @@ def committed_run(name: str, root: Path) -> dict[str, dict[str, Any]]:
 
     What is staged counts, so that new metrics can be tested before they are committed.
     """
-    folder = f"figures/{name}"
-    staged = _git(root, "ls-files", "-z", "--", f"{folder}/*.json")
-    if not staged:
-        return {p.stem: json.loads(p.read_text()) for p in sorted((root / folder).glob("*.json"))}
-    names = filter(None, staged.split("\0"))
-    return {Path(n).stem: json.loads(_git(root, "show", f":./{n}")) for n in names}
+    paths = committed_files(name, root, ".json")
+    staged = {p: _git(root, "show", f":./{p.relative_to(root)}") for p in paths}
+    return {path.stem: json.loads(text or path.read_text()) for path, text in staged.items()}
+
+
+def committed_files(name: str, root: Path, *suffixes: str) -> list[Path]:
+    """Files of a run that git has, staged ones too; without git, those that there are."""
+    folder = root / "figures" / name
+    staged = filter(None, _git(root, "ls-files", "-z", "--", f"figures/{name}").split("\0"))
+    paths = [root / each for each in staged] or sorted(folder.glob("*"))
+    return [path for path in paths if path.suffix in suffixes]
 
 
 def _git(root: Path, *arguments: str) -> str:

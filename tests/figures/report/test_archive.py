@@ -77,6 +77,8 @@ def test_every_metrics_file_names_its_notebook_commit_seed_and_tables(graph):
             assert action["description"] == f"commit {source['commit']}, seed {source['seed']}"
             ids = [part["@id"] for part in as_list(action["result"])]
             assert f"figures/{run}/{name}.json" in ids
+            pictures = {f"figures/{run}/{picture}" for picture in metrics["figures"]}
+            assert (pictures <= set(ids)) == (run == "full")
             if run == "full":
                 tables = as_list(action.get("object", []))
                 assert len(tables) == len(source["inputs_sha256"])

@@ -165,7 +165,7 @@ def test_a_notebook_apart_is_shown_once_it_has_run(profile, out_dir):
 
 
 def test_a_notebook_apart_without_its_pictures_has_not_run(profile, out_dir):
-    """As in a fresh clone, where the metrics are committed and the pictures are not."""
+    """As in a fresh clone on published tables: their metrics are committed, pictures are not."""
     name = "05_beyond_the_paper"
     profile = apart(profile, name)
     committed = ROOT / "figures" / "full" / f"{name}.json"

@@ -14,7 +14,7 @@ from figures.pipeline.paths import ROOT
 from figures.report.comparison import DIFFERS, OPEN, PARTLY, REPRODUCED, Metrics, compare
 from figures.report.findings import filled
 from figures.report.summary import README, RUNS, blocks, files_of, heading, with_blocks
-from tests.figures.report.committed import committed_run
+from tests.figures.report.committed import committed_files, committed_run
 
 PUBLISHED = load_published()
 NUMERIC = ("Table 1", "Fig. 10", "Table 2", "Table 3", "Table 4")
@@ -193,9 +193,14 @@ def test_readme_names_files_and_targets_that_exist():
         assert re.search(rf"^([a-z ]* )?{target}( [a-z ]*)?:", makefile, re.MULTILINE), target
 
 
-def test_readme_shows_every_picture_of_the_gallery():
-    pictures = re.findall(r"!\[[^\]]+\]\(figures/gallery/([^)]+)\)", README.read_text())
-    assert sorted(pictures) == sorted(path.name for path in (ROOT / "figures/gallery").iterdir())
+def test_every_picture_of_the_full_run_is_committed_in_six_megabytes():
+    named = {name for metrics in load_run("full").values() for name in metrics["figures"]}
+    paths = committed_files("full", ROOT, ".svg", ".png")
+    assert {path.name for path in paths} == named
+    assert sum(path.stat().st_size for path in paths) < 6e6
+    shown = re.findall(r"!\[[^\]]+\]\(figures/([^)]+)\)", README.read_text())
+    assert shown
+    assert {f"full/{name}" for name in named} >= set(shown)
 
 
 @pytest.mark.parametrize("repository", [True, False])
