@@ -1,9 +1,10 @@
 """Every figure and table of the paper beside the metrics files of a run."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import getitem
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -102,7 +103,7 @@ class Comparison:
     @cached_property
     def named_rows(self) -> dict[str, dict[str, Check]]:
         """Its numbers by name of the row and column, in those rows that the run has."""
-        if not self.metrics.model_fields_set:  # the notebook is not in the run
+        if not self.judged.model_fields_set:  # the notebook is not in the run
             return {}
         sizes = self.judged.n | self.judged.n_train
         rows = {name: self._row(name, row, sizes) for name, row in self.item.rows.items()}
@@ -196,3 +197,8 @@ def compare(run: Mapping[str, Metrics]) -> list[Comparison]:
                    run.get(DRAWS, none) if item.notebook == SURROGATE else none)
         for item in load_published().values()
     ]  # fmt: skip
+
+
+def read(paths: Iterable[Path]) -> dict[str, Metrics]:
+    """Metrics files by notebook."""
+    return {path.stem: Metrics.model_validate_json(path.read_bytes()) for path in paths}

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import jinja2
 import yaml
 from pydantic import BaseModel
 
 from figures.report.comparison import Metrics
+from figures.report.words import written
 
 TEMPLATES = Path(__file__).with_name("findings.yaml")
 
@@ -55,12 +56,3 @@ def filled(template: str, run: Mapping[str, Metrics], **context: str) -> str:
     environment.filters["written"] = written
     content = {name: metrics.model_dump() for name, metrics in run.items()}
     return " ".join(environment.from_string(template).render(run=content, **context).split())
-
-
-def written(number: Any, decimals: int) -> str:
-    """A number of a metrics file with its scatter, and a real minus."""
-    parts = [number]
-    if isinstance(number, Mapping):
-        parts = [number["mean"], number.get("half_width", number.get("std"))]
-    texts = [f"{part:.{decimals}f}" for part in parts if part is not None]
-    return " ± ".join(texts).replace("-", "−")

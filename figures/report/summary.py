@@ -13,10 +13,10 @@ from figures.beyond.tables import COMPARED, HEADINGS, labelled, written
 from figures.claims import Item, load_published
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import BEYOND, DRAWS
-from figures.report.comparison import SIGNS, Check, Comparison, Metrics, compare
+from figures.report.comparison import SIGNS, Check, Comparison, Metrics, compare, read
 from figures.report.findings import findings, load_findings
-from figures.report.findings import written as with_decimals
-from figures.report.page import digits_beside, label, read
+from figures.report.words import digits_beside, label
+from figures.report.words import written as with_decimals
 from figures.scores import Interval, Scores
 
 README = ROOT / "README.md"

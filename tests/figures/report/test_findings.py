@@ -8,8 +8,9 @@ import pytest
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import BEYOND, DRAWS
 from figures.report.comparison import Metrics
-from figures.report.findings import findings, load_findings, written
+from figures.report.findings import findings, load_findings
 from figures.report.summary import RUNS
+from figures.report.words import written
 from tests.figures.report.committed import committed_run
 
 TITLES = [each.title for each in load_findings().findings]

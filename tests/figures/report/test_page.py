@@ -10,7 +10,8 @@ from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import load_profile
 from figures.pipeline.settings import Beyond
 from figures.report.comparison import Check
-from figures.report.page import brief, column_decimals, label, main, power, render
+from figures.report.page import main, render
+from figures.report.words import brief, column_decimals, label, power
 
 SURROGATE = "04_materials_surrogate"
 

@@ -1,0 +1,63 @@
+"""The table of a notebook's section: what the paper says, what ours are, and the verdict."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pandas as pd
+from pandas.io.formats.style import Styler
+
+from figures.pipeline.paths import REFERENCE
+from figures.report.comparison import SIGNS, Comparison, Metrics, compare, read
+from figures.report.words import brief, column_decimals, label, power, written
+
+COLUMNS = ["what", "paper", "ours", "verdict"]
+STARTS = re.compile(r"\d+(?= starts)|(?<=starts: )\d+")  # a size of the run in a claim's words
+CELLS = {"text-align": "left", "vertical-align": "top", "white-space": "pre-line"}
+
+
+def verdict_table(metrics: Path, *places: str) -> Styler:
+    """Judged numbers and claims of places of the paper ("Fig. 1", "Table 1") beside ours.
+
+    A run smaller than the paper decides nothing: the committed full run, with its verdicts, stands
+    beside it.
+    """
+    run = read([metrics])
+    table = _table(run, places)
+    if run[metrics.stem].paper_size is False:
+        full = _table(read(sorted(REFERENCE.glob("*.json"))), places)
+        both = pd.concat([full, table["ours"].rename("ours, this small run")], axis=1)
+        table = both.fillna(table[["what", "paper"]]).fillna("")
+        table.insert(2, "ours, this small run", table.pop("ours, this small run"))
+        table = table.rename(columns={"ours": "full run", "verdict": "verdict on the full run"})
+    left = [{"selector": "th", "props": "text-align: left"}]
+    return table.style.set_properties(**CELLS).set_table_styles(left).hide(axis="index")
+
+
+def _table(run: Mapping[str, Metrics], places: tuple[str, ...]) -> pd.DataFrame:
+    """What the page shows at some places; the index names the same row in runs of any size."""
+    entries = {entry.item.place: entry for entry in compare(run)}
+    rows = dict(row for place in places for row in _rows(entries[place]))
+    return pd.DataFrame.from_dict(rows, orient="index", columns=COLUMNS)
+
+
+def _rows(entry: Comparison) -> Iterator[tuple[str, tuple[str, str, str, str]]]:
+    """Name, subject, the paper's, ours and the verdict of all that is judged."""
+    place, unit = entry.item.place, entry.item.unit
+    digits = column_decimals(entry.named_rows)
+    for name, checks in entry.named_rows.items():
+        for column, check in checks.items():
+            if check.verdict:
+                what = f"{place}: {label(entry.label(name))}, {label(column)}"
+                ours = written({"mean": check.ours, "std": check.deviation}, digits[column])
+                subject = what if unit == 1 else f"{what} [{power(unit)}]"
+                paper = check.published.replace("-", "−")
+                yield f"{place} {name} {column}", (subject, paper, ours, _marked(check.verdict))
+    for claim in entry.claims:
+        ours = brief(claim.ours, entry.judged.n_train)
+        verdict = _marked(entry.claim_verdicts[claim.holds])
+        yield STARTS.sub("", claim.claim), (place, label(claim.claim), ours, verdict)
+
+
+def _marked(verdict: str) -> str:
+    return f"{SIGNS.get(verdict, '')} {verdict}".strip()
