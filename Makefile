@@ -31,7 +31,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTHON = "$$(sed -n 2p .environment)"
 DOIT = $(PYTHON) -m doit
 
-.PHONY: help environment python reproduce quick draws beyond datasets notebooks report archive test test-dolfinx test-python lint bench docs clean
+.PHONY: help environment python reproduce quick draws beyond datasets notebooks report article archive test test-dolfinx test-python lint bench docs clean
 
 help: ## this list
 	@echo 'make quick      simulate a few cells, train on them, write figures/quick/index.html'
@@ -47,6 +47,7 @@ help: ## this list
 	@echo 'make datasets   simulate the designs of the paper and compare with the shipped tables (JOBS=2)'
 	@echo 'make notebooks  the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)'
 	@echo 'make report     and the page'
+	@echo 'make article    what was reproduced and what was found, on six pages, build/article.pdf'
 	@echo 'make archive    one file for a repository of data: sources, results, locks, checksums'
 	@echo 'make python     print the interpreter in use'
 	@echo 'make clean      remove what was computed, keep the environment'
@@ -73,6 +74,9 @@ datasets: environment
 
 notebooks: environment
 	@$(DOIT) notebook
+
+article: environment
+	@$(PYTHON) -m figures.report.article
 
 archive: docs
 	@$(PYTHON) -m figures.report.archive

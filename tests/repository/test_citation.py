@@ -45,6 +45,23 @@ def test_both_name_the_same_paper():
     ]
 
 
+def test_the_article_names_the_same_people_and_paper():
+    """And nothing is missing of what ReScience C asks for; what is not known yet is empty."""
+    article = yaml.safe_load((ROOT / "article" / "metadata.yaml").read_text())
+    paper = CITATION["preferred-citation"]
+    assert [each["name"] for each in article["authors"]] == AUTHORS
+    assert article["title"] == f"[Re] {paper['title']}"
+    cited, key, *_ = article["replication"]
+    assert all(each["family-names"] in cited["cite"] for each in paper["authors"])
+    assert paper["title"] in cited["cite"]
+    assert f"{{{key['bib']}," in (ROOT / "article" / article["bibliography"]).read_text()
+    fields = (
+        "abstract affiliations article authors bibliography code contributors data dates domain"
+    )
+    fields += " journal keywords language replication review title type"
+    assert sorted(article) == fields.split()
+
+
 @pytest.mark.slow
 def test_the_citation_is_of_its_format(tmp_path):
     validate("cffconvert", "--validate", "-i", ROOT / "CITATION.cff")

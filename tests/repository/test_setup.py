@@ -272,7 +272,7 @@ def test_both_lists_of_versions_name_every_declared_package():
 def test_make_alone_lists_every_target():
     done = run("make")
     for target in ("reproduce", "quick", "test", "lint", "bench", "docs", "datasets", "notebooks",
-                   "report", "clean", "python"):  # fmt: skip
+                   "report", "article", "clean", "python"):  # fmt: skip
         assert f"make {target} " in done.stdout
 
 

@@ -1,0 +1,80 @@
+"""Set the article from the metrics of the full runs: python -m figures.report.article."""
+
+import json
+import sys
+from dataclasses import asdict
+from importlib.util import find_spec
+from typing import Any
+
+from bnn import TrainingSettings
+from fe_data import settings
+from fe_data.dataset import design
+from fe_data.mechanics import properties
+from figures import claims
+from figures.beyond import methods
+from figures.example_1d import ensembles
+from figures.materials import problem
+from figures.pipeline.paths import ROOT
+from figures.pipeline.profiles import load_profile
+from figures.report.comparison import SIGNS, Comparison, compare, read
+from figures.report.summary import RUNS
+from figures.report.words import digits_beside
+
+TARGET = ROOT / "build" / "article.pdf"
+NAMED = (settings, design, properties, claims, ensembles, problem, methods)  # of the constants
+
+
+def judged(entry: Comparison) -> dict[str, Any]:
+    """A figure or table of the paper with our numbers beside the printed ones, and verdicts."""
+    rows = {
+        name: {
+            column: vars(check)
+            | {"verdict": check.verdict, "decimals": digits_beside(check.published)}
+            for column, check in checks.items()
+        }
+        for name, checks in entry.named_rows.items()
+    }
+    values = {name: getattr(entry, name) for name in ("verdict", "count", "verdicts")}
+    return values | {"title": entry.item.title, "unit": entry.item.unit, "rows": rows}
+
+
+def content() -> dict[str, Any]:
+    """What the article takes from the code: verdicts on both runs, settings and constants."""
+    runs = {name: read(sorted((ROOT / "figures" / name).glob("*.json"))) for name in RUNS}
+    profile = load_profile("full")
+    return {
+        "items": {n: {e.item.place: judged(e) for e in compare(run)} for n, run in runs.items()},
+        "cell": asdict(settings.Settings()), "adam": asdict(TrainingSettings()), "signs": SIGNS,
+        "example": profile.example_1d.model_dump(), "surrogate": profile.surrogate.model_dump(),
+        "constants": {k: v for each in NAMED for k, v in vars(each).items() if k.isupper()},
+    }  # fmt: skip
+
+
+def compiled(**options: Any) -> Any:
+    """The article as typst gives it; ends with what typst has to say against it."""
+    import typst
+
+    inputs = {"content": json.dumps(content(), default=str)}
+    options |= {"root": str(ROOT), "ignore_system_fonts": True, "sys_inputs": inputs}
+    try:
+        source = str(ROOT / "article" / "article.typ")
+        result, warnings = typst.compile_with_warnings(source, **options)
+    except typst.TypstError as error:
+        sys.exit(error.diagnostic)
+    if warnings:
+        sys.exit("\n".join(warning.diagnostic for warning in warnings))
+    return result
+
+
+def main() -> None:
+    """Write build/article.pdf, where typst is installed."""
+    if find_spec("typst") is None:
+        print("the article is skipped: typst is not installed (pip install typst)")
+        return
+    TARGET.parent.mkdir(exist_ok=True)
+    TARGET.write_bytes(compiled())
+    print(f"{TARGET.relative_to(ROOT)} is written")
+
+
+if __name__ == "__main__":
+    main()
