@@ -1,15 +1,18 @@
 """Every figure and table of the paper beside the metrics files of a run."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from operator import getitem
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import nbformat
 from pydantic import BaseModel
 
 from figures.claims import Claim, Item, Row, load_published, tolerance
+from figures.pipeline.paths import NOTEBOOKS
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.pipeline.settings import TRAINING_CASE
 from figures.section import Section
@@ -202,3 +205,24 @@ def compare(run: Mapping[str, Metrics]) -> list[Comparison]:
 def read(paths: Iterable[Path]) -> dict[str, Metrics]:
     """Metrics files by notebook."""
     return {path.stem: Metrics.model_validate_json(path.read_bytes()) for path in paths}
+
+
+@cache
+def sections(notebook: str) -> dict[str, str]:
+    """Headings of a notebook, each with the text of the cells below it."""
+    cells = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4).cells
+    parts = "\n".join(cell.source for cell in cells).split("\n## ")[1:]
+    return {heading: text for heading, _, text in (part.partition("\n") for part in parts)}
+
+
+def heading(item: Item) -> str:
+    """The heading in a notebook that announces a figure or table; empty when there is none."""
+    kind, number = item.place.replace(".", "").split()
+    # The place stands alone or as in (Figs. 2 and 3), (Tables 3 and 4).
+    place = rf"\({kind}s?\.? (?:[^)]*\D)?{number}\b[^)]*\)"
+    return next((words for words in sections(item.notebook) if re.search(place, words)), "")
+
+
+def heading_above(notebook: str, file: str) -> str:
+    """The heading of the cell of a notebook that writes a file; empty where none names it."""
+    return next((words for words, text in sections(notebook).items() if file in text), "")

@@ -1,9 +1,10 @@
 """What was found, from the metrics, and where the published code differs from the paper."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, reduce
+from operator import getitem
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import jinja2
 import yaml
@@ -11,8 +12,26 @@ from pydantic import BaseModel
 
 from figures.report.comparison import Metrics
 from figures.report.words import written
+from figures.scores import Interval
 
 TEMPLATES = Path(__file__).with_name("findings.yaml")
+
+
+class Picture(BaseModel, extra="forbid"):
+    """Numbers side by side, each a dot with the interval of its mean."""
+
+    shows: str
+    rows: dict[str, str]  # label → where the number is: notebook/name/...
+    decimals: int
+    large: str  # section of the page that shows more
+
+    def numbers(self, run: Mapping[str, Metrics]) -> dict[str, Interval]:
+        """The numbers of a run by label; KeyError has the name that its metrics lack."""
+        content: Any = {name: metrics.model_dump() for name, metrics in run.items()}
+        found = {label: reduce(getitem, path.split("/"), content)
+                 for label, path in self.rows.items()}  # fmt: skip
+        return {label: Interval(tuple(each["values"] if isinstance(each, dict) else [each]))
+                for label, each in found.items()}  # fmt: skip
 
 
 class Finding(BaseModel, extra="forbid"):
@@ -21,6 +40,7 @@ class Finding(BaseModel, extra="forbid"):
     title: str
     number: str  # one, in the rest of a sentence that the title begins; first of the runs
     text: str  # with all its numbers; in findings.yaml both are templates
+    picture: Picture
     commands: list[str]
 
 

@@ -11,8 +11,8 @@ import typer
 from typer import Argument
 
 from figures.pipeline.paths import REFERENCE, ROOT, is_complete
-from figures.pipeline.profiles import Profile, load_profile
-from figures.report.comparison import SIGNS, Metrics, compare, read
+from figures.pipeline.profiles import DRAWS, Profile, load_profile
+from figures.report.comparison import SIGNS, Metrics, compare, heading, heading_above, read
 from figures.report.findings import filled, findings, load_findings
 from figures.report.words import brief, column_decimals, label, power, written
 
@@ -31,6 +31,7 @@ def render(profile: Profile, out_dir: Path) -> str:
             raise ValueError(f"{place} is missing: {notebook} lists no picture")
     small = any(metrics.paper_size is False for metrics in run.values())
     judged = read(sorted(REFERENCE.glob("*.json"))) if small else run  # a small run decides nothing
+    judged_name = (REFERENCE if small else out_dir).name
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters |= {"brief": brief, "label": label, "power": power, "written": written}
     environment.filters |= {
@@ -41,8 +42,9 @@ def render(profile: Profile, out_dir: Path) -> str:
     published = any(metrics.published_tables for metrics in judged.values())
     found = findings({"published tables" if published else "our tables": judged})
     return page.render(
-        name=out_dir.name, run=run, small=small, judged=judged, signs=SIGNS, findings=found,
-        entries=list(zip(entries, compare(judged), strict=True)),
+        run_name=out_dir.name, run=run, small=small, judged=judged, signs=SIGNS, findings=found,
+        entries=list(zip(entries, compare(judged), strict=True)), judged_name=judged_name,
+        heading=heading, heading_above=heading_above, drawn=DRAWS,
         differences=load_findings().differences,
     )  # fmt: skip
 

@@ -1,19 +1,17 @@
 """Generated tables of the READMEs, from metrics: python -m figures.report.summary --write."""
 
-import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-import nbformat
 import typer
 
 from figures.beyond.tables import COMPARED, HEADINGS, labelled, written
-from figures.claims import Item, load_published
+from figures.claims import load_published
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import BEYOND, DRAWS
-from figures.report.comparison import SIGNS, Check, Comparison, Metrics, compare, read
+from figures.report.comparison import SIGNS, Check, Comparison, Metrics, compare, heading, read
 from figures.report.findings import findings, load_findings
 from figures.report.words import digits_beside, label
 from figures.report.words import written as with_decimals
@@ -24,18 +22,6 @@ BNN_README = ROOT / "bnn" / "README.md"
 RUNS = {"full": "our tables", "full-authors": "published tables"}  # folder → computed from
 PROPER = ", Adam proper"  # in the label of a row: trained so, instead of as the paper's own run
 Run = Mapping[str, Metrics]  # by notebook
-
-
-def heading(item: Item) -> str:
-    """The heading in a notebook that announces a figure or table; empty when there is none."""
-    notebook = nbformat.read(ROOT / "notebooks" / f"{item.notebook}.ipynb", as_version=4)
-    kind, number = item.place.replace(".", "").split()
-    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    # The place stands alone or as in (Figs. 2 and 3), (Tables 3 and 4).
-    found = re.search(
-        rf"^## (.*\({kind}s?\.? (?:[^)]*\D)?{number}\b[^)]*\).*)$", text, re.MULTILINE
-    )
-    return found[1] if found else ""
 
 
 def files_of(entry: Comparison) -> list[str]:

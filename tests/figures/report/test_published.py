@@ -11,9 +11,17 @@ import pytest
 from figures.claims import load_published
 from figures.materials.problem import NOISE_COV
 from figures.pipeline.paths import ROOT
-from figures.report.comparison import DIFFERS, OPEN, PARTLY, REPRODUCED, Metrics, compare
+from figures.report.comparison import (
+    DIFFERS,
+    OPEN,
+    PARTLY,
+    REPRODUCED,
+    Metrics,
+    compare,
+    heading,
+)
 from figures.report.findings import filled
-from figures.report.summary import README, RUNS, blocks, files_of, heading, with_blocks
+from figures.report.summary import README, RUNS, blocks, files_of, with_blocks
 from tests.figures.report.committed import committed_files, committed_run
 
 PUBLISHED = load_published()

@@ -1,15 +1,23 @@
-"""Numbers of the README followed back to values in committed metrics files.
+"""Numbers of the README and of the page followed back to values in committed metrics files.
 
 Which file and which value follows from the words beside a number, not from the code that wrote it.
 """
 
+import functools
+import itertools
+import json
+import operator
 import random
 import re
 
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 
 from figures.pipeline.paths import ROOT
+from figures.pipeline.profiles import load_profile
+from figures.report.findings import load_findings
+from figures.report.page import render
 from tests.figures.report.committed import committed_run
 
 README = (ROOT / "README.md").read_text()
@@ -135,3 +143,116 @@ def test_every_number_of_the_findings_is_in_a_metrics_file():
             agrees(mean, scale * first) and (not spread or (second and agrees(spread, second)))
             for first, second in known
         ), cell
+
+
+@pytest.fixture(scope="module")
+def sections(tmp_path_factory):
+    """Sections of the page of the committed full run: the text of its heading → its elements."""
+    folder = tmp_path_factory.mktemp("page") / "full"
+    folder.mkdir()
+    for name, metrics in committed_run("full", ROOT).items():
+        (folder / f"{name}.json").write_text(json.dumps(metrics))
+        for picture in metrics["figures"]:
+            (folder / picture).write_text("<svg/>")
+    soup = BeautifulSoup(render(load_profile("full"), folder).replace("<br>", "\n"), "html.parser")
+    found = {}
+    for heading in soup.find_all("h2"):
+        parts = itertools.takewhile(lambda each: each.name != "h2", heading.find_next_siblings())
+        found[heading.get_text().removeprefix("↑ contents").split(":")[0]] = list(parts)
+    return found
+
+
+def origin(parts):
+    """Metrics file of the numbers of a section, by what it says of its run, commit and seed."""
+    said = [p.get_text() for p in parts if p.name == "p" and "From the" in p.get_text()]
+    line = said[-1].rpartition("rom the ")[2]
+    commit, seed, notebook, cell = re.match(
+        r"full run, commit (\w+), seed (\d+), notebook (\w+), cell ‘(.+)’", line
+    ).groups()
+    metrics = committed_run("full", ROOT)[notebook]
+    assert (commit, int(seed)) == (metrics["provenance"]["commit"], metrics["provenance"]["seed"])
+    assert f'"## {cell}' in (ROOT / "notebooks" / f"{notebook}.ipynb").read_text()
+    return metrics
+
+
+def rows_of(table):
+    return [[c.get_text() for c in row.find_all("td")] for row in table.tbody.find_all("tr")]
+
+
+def plain(ours):
+    """Numbers behind a claim, one after the other."""
+    if isinstance(ours, dict):
+        parts = [ours["mean"]] if "values" in ours else ours.values()
+        return [number for part in parts for number in plain(part)]
+    return [ours] if isinstance(ours, int | float) else []
+
+
+def at(metrics, path):
+    for name in path.split("."):
+        metrics = metrics.get(name, {})
+    return {"mean": metrics} if isinstance(metrics, float) else metrics
+
+
+def page_numbers(sections):
+    """(place, text, value): every number of the page in the tables and claims about the paper."""
+    for item in yaml.safe_load((ROOT / "figures" / "published.yaml").read_text()):
+        place, parts = item["place"], sections[item["place"]]
+        metrics = origin(parts)
+        tables = [rows_of(part.table) for part in parts if part.name == "div"]
+        if item.get("rows"):
+            columns = [[at(metrics, item["ours"].format(row=row, column=column))
+                        for column in item["columns"]] for row in item["rows"]]  # fmt: skip
+            for texts, values in zip(tables.pop(0), filter(all, columns), strict=True):
+                for text, value in zip(texts[1:], values, strict=True):
+                    spread = value.get("std", value.get("error"))
+                    mean, _, deviation = text.split("\npaper")[0].partition(" ± ")
+                    yield place, mean, value.get("mean", value.get("value")) / item.get("unit", 1)
+                    if deviation:
+                        yield place, deviation, spread / item.get("unit", 1)
+        claims = [each for each in metrics["claims"] if each["about"] == place]
+        for texts, claim in zip(tables.pop() if claims else [], claims, strict=True):
+            printed = re.findall(r": (−?[\d.]+(?: × 10[⁰¹²³⁴-⁹⁻]+)?)(?=[;)\n]|$)", texts[1])
+            for text, value in zip(printed, plain(claim["ours"]), strict=True):
+                yield place, text, value
+
+
+def is_printed(text, value):
+    """Whether a text of the page is a value to the digits it has."""
+    number, _, power = re.sub(r"[^\d.×⁻⁰¹²³⁴-⁹−]", "", text).partition("×10")
+    exponent = int(power.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")) or 0)
+    return agrees(number, value / 10.0**exponent)
+
+
+def test_ten_numbers_of_the_page_are_followed_to_their_values(sections):
+    numbers = list(page_numbers(sections))
+    assert len(numbers) > 300
+    for place, text, value in random.Random(29).sample(numbers, 10):
+        assert is_printed(text, value), place
+
+
+def test_every_number_of_the_page_about_the_paper_is_in_its_metrics_file(sections):
+    numbers = list(page_numbers(sections))
+    assert {place for place, *_ in numbers} >= {"Table 1", "Fig. 7", "Table 3", "Fig. 14"}
+    assert [number for number in numbers if not is_printed(*number[1:])] == []
+    place, text, value = numbers[0]
+    assert not is_printed(text, 1.1 * value), place
+
+
+def test_dots_beside_the_findings_are_values_of_metrics_files(sections):
+    (found,) = [part for part in sections["Findings"] if part.name == "ul"]
+    pictures = [each.picture for each in load_findings().findings]
+    drawn = found.find_all("svg")
+    assert len(drawn) == len(pictures) == len(found.find_all("li"))
+    for svg, picture in zip(drawn, pictures, strict=True):
+        texts = [text.get_text() for text in svg.find_all("text")]
+        for text, path in zip(texts[1::2], picture.rows.values(), strict=True):
+            notebook, *names = path.split("/")
+            leaf = functools.reduce(operator.getitem, names, committed_run("full", ROOT)[notebook])
+            mean = leaf["mean"] if isinstance(leaf, dict) else leaf
+            assert is_printed(text.partition(" ± ")[0], mean), path
+
+
+@pytest.mark.parametrize("name", ["04_materials_draws", "05_beyond_the_paper"])
+def test_sections_beyond_the_paper_name_the_run_of_their_numbers(sections, name):
+    metrics = committed_run("full", ROOT)[name]
+    assert origin(sections[metrics["title"]]) == metrics
