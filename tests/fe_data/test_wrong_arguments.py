@@ -41,6 +41,11 @@ def calls(tmp_path):
         "load_inputs": (fe_data.load_inputs, {"path": TABLE}),
         "verify": (fe_data.verify, {"folder": tmp_path}),
         "compare": (fe_data.compare, {"ours": table, "reference": table}),
+        "mean_field": (
+            fe_data.mean_field,
+            {"inputs": [0.2, 400.0, 400.0, 0.4], "settings": CELL["settings"], "reference": 0.5,
+             "hardening": 1.0},
+        ),
         "simulate": (fe_data.simulate, CELL),
         "solve_rve": (fe_data.solve_rve, {**CELL, "loading": None, "fit": True}),
         "generate": (
@@ -65,7 +70,7 @@ ALSO = {"name": "design", "strain": "loading", "stress": "loading"}
 @pytest.mark.parametrize(
     "name",
     ["Inputs", "Settings", "Loading", "named_design", "design_from_file", "load_table",
-     "load_inputs", "verify", "compare", "simulate", "solve_rve", "generate"],
+     "load_inputs", "verify", "compare", "mean_field", "simulate", "solve_rve", "generate"],
 )  # fmt: skip
 def test_a_wrong_argument_is_named(name, calls):
     """A path that leads nowhere is an OSError; cells that cannot be solved have errors too."""

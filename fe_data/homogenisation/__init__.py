@@ -1,0 +1,1 @@
+"""Effective properties without a mesh."""

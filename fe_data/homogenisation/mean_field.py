@@ -1,0 +1,205 @@
+"""Effective properties without a mesh: secant homogenisation of aligned cylinders in plane strain.
+
+The matrix is replaced by a linear one with the secant shear modulus at the root mean square of its
+equivalent strain (modified secant method: P. Suquet, C. R. Acad. Sci. Paris 320 (1995) 563;
+P. Ponte Castañeda & P. Suquet, Adv. Appl. Mech. 34 (1998) 171). The linear composite is that of
+Hashin and Shtrikman with a reference medium between the matrix (lower bound for stiff fibres:
+Z. Hashin, J. Appl. Mech. 32 (1965) 546) and the composite itself (self-consistent: R. Hill,
+J. Mech. Phys. Solids 13 (1965) 189).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
+
+from fe_data.arrays import Booleans, Floats
+from fe_data.errors import FitError
+from fe_data.mechanics.properties import elastic_constants, equivalent_strain, von_mises
+from fe_data.settings import INPUT_NAMES, Inputs, Settings, require_between, require_kind
+
+# How p_sigma follows from the root mean square of the fibres' stress: reference medium, threshold
+# over `fibre_stress_MPa`, and spread of its logarithm. Fitted to the 20 means of noise.csv.
+_FIBRE_REFERENCE, _FIBRE_THRESHOLD, _FIBRE_SPREAD = 0.4, 1.45, 0.143
+_ITERATIONS = 12  # of the self-consistent reference medium, and of the fit of the power law
+_PLASTIC_STRAINS = np.geomspace(1e-9, 1.0, 120)  # of the matrix, that a curve is interpolated on
+_STEP = 1e-20j  # imaginary: derivatives have no rounding error
+Numbers = NDArray[Any]  # real, or complex for a derivative
+
+
+def mean_field(
+    inputs: ArrayLike,
+    settings: Settings | None = None,
+    *,
+    reference: ArrayLike = 0.0,
+    hardening: ArrayLike = 1.0,
+) -> Floats:
+    """Effective properties of cells with very many fibres, by mean fields: many cells at once.
+
+    Nothing is fitted but for `p_sigma`, the probability that a lognormal stress exceeds a
+    threshold: its median is the root mean square of the stress in the fibres; its spread and the
+    threshold were fitted to simulated cells.
+
+    Args:
+        inputs: Inputs (..., 4) in the order and units of INPUT_NAMES.
+        settings: Phases, load and increments; mesh and arrangement play no role.
+        reference: Reference medium in [0, 1], 0 the matrix and 1 the composite itself. This and
+            `hardening` are broadcast against (...).
+        hardening: Factor on b_m, in [0.001, 1000].
+
+    Returns:
+        Outputs (..., 5) in the order and units of OUTPUT_NAMES.
+
+    Raises:
+        ValueError: An input, `reference` or `hardening` is out of range, or shapes do not match.
+        FitError: Fewer than 3 increments of a curve are plastic.
+    """
+    settings = Settings() if settings is None else settings
+    require_kind("settings", settings, Settings)
+    X = _numbers("inputs", inputs)
+    if X.ndim == 0 or X.shape[-1] != len(INPUT_NAMES):
+        raise ValueError(f"inputs of shape {X.shape} must have {len(INPUT_NAMES)} columns")
+    for row in X.reshape(-1, len(INPUT_NAMES)):
+        Inputs(*row.tolist())
+    t, factor = _numbers("reference", reference, 0, 1), _numbers("hardening", hardening, 1e-3, 1e3)
+    try:
+        columns = np.broadcast_arrays(*np.moveaxis(X, -1, 0), t, factor)
+    except ValueError:
+        shapes = f"inputs {X.shape}, reference {t.shape} and hardening {factor.shape}"
+        raise ValueError(f"{shapes} do not match") from None
+    vf, E_f, b, c, t, factor = (column[..., None] for column in columns)
+    matrix = _bulk_and_shear(np.array(1e3 * settings.E_m_GPa), settings.nu_m)
+    fibres = _bulk_and_shear(1e3 * E_f, settings.nu_f)
+    cells = _Cells(settings, vf, *matrix, *fibres, factor * b, c, t)
+    E, nu = cells.elastic_constants()
+    p = replace(cells, reference=_FIBRE_REFERENCE).share_above_threshold()
+    return np.stack([*cells.power_law(), E / 1e3, nu, p], axis=-1)
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Cells of all inputs; arrays (..., 1) against points of curves in the last axis, in MPa."""
+
+    settings: Settings
+    vf: Floats
+    K_m: Floats  # bulk and shear moduli
+    G_m: Floats
+    K_f: Floats
+    G_f: Floats
+    b: Floats  # of the matrix, times its factor
+    c: Floats
+    reference: Floats | float
+
+    def linear(self, G_m: Numbers, G_f: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        """In-plane k and G of the linear composite; dilatation, shear (2, ...) of the phases."""
+        shares = np.stack(np.broadcast_arrays(1 - self.vf, self.vf))
+        k_i = np.stack(np.broadcast_arrays(self.K_m + G_m / 3, self.K_f + G_f / 3 + 0 * G_m))
+        G_i = np.stack(np.broadcast_arrays(G_m + 0 * self.vf, G_f + 0 * G_m))
+        k, G = k_0, G_0 = k_i[0], G_i[0]
+        for _ in range(_ITERATIONS if np.any(self.reference) else 1):
+            k_r, G_r = k_0 + self.reference * (k - k_0), G_0 + self.reference * (G - G_0)
+            dilatation = 1 / (k_i + G_r)
+            dilatation = dilatation / (shares * dilatation).sum(axis=0)
+            shear = 1 / (G_i + G_r * k_r / (k_r + 2 * G_r))
+            shear = shear / (shares * shear).sum(axis=0)
+            k, G = (shares * k_i * dilatation).sum(axis=0), (shares * G_i * shear).sum(axis=0)
+        return k, G, dilatation, shear
+
+    def shape(self, k: Numbers, G: Numbers) -> tuple[Numbers, Numbers]:
+        """Dilatation and shear of the composite under mean strain xx = 1, without stress yy."""
+        lateral = (G - k) / (k + G)
+        return 1 + lateral, (1 - lateral) / 2
+
+    def rms_strain(self, G_m: Floats, fibres: bool = False) -> Floats:
+        """Root mean square of a phase's equivalent strain under mean strain xx = 1."""
+        # Its square is the derivative of the composite's energy by the phase's shear modulus.
+        dilatation, shear = self.shape(*self.linear(G_m, self.G_f)[:2])
+        step_m, step_f = (0, _STEP) if fibres else (_STEP, 0)
+        k, G = (each.imag / _STEP.imag for each in self.linear(G_m + step_m, self.G_f + step_f)[:2])
+        slope = k * dilatation**2 / 2 + 2 * G * shear**2
+        with np.errstate(divide="ignore", invalid="ignore"):  # no fibres
+            return np.sqrt(slope / (1.5 * (self.vf if fibres else 1 - self.vf)))
+
+    def averages(self, G_m: Floats) -> tuple[Floats, Floats, Floats]:
+        """Mean strain, stress and plastic strain under mean strain xx = 1, (..., points, 4)."""
+        k, G, dilatations, shears = self.linear(G_m, self.G_f)
+        dilatation, shear = self.shape(k, G)
+        zero, volume, own = np.zeros_like(k), dilatation * dilatations, shear * shears[0]
+        lame = np.stack([self.K_m - 2 / 3 * G_m + 0 * k, self.K_f - 2 / 3 * self.G_f + 0 * k])
+        zz = (np.stack([1 - self.vf + 0 * k, self.vf + 0 * k]) * lame * volume).sum(axis=0)
+        stress = [k * dilatation + 2 * G * shear, zero, zz, zero]
+        deviator = [volume[0] / 6 + own, volume[0] / 6 - own, -volume[0] / 3, zero]
+        plastic = ((1 - self.vf) * (1 - G_m / self.G_m) * each for each in deviator)
+        strain = [zero + 1, dilatation - 1, zero, zero]
+        return tuple(np.stack([*each], axis=-1) for each in (strain, stress, plastic))
+
+    def elastic_constants(self) -> tuple[Floats, Floats]:
+        """E [MPa] and nu, (...)."""
+        strain, stress, _ = self.averages(self.G_m + 0 * self.vf)
+        E, nu = elastic_constants(strain.reshape(-1, 4), stress.reshape(-1, 4))
+        return E.reshape(self.vf.shape[:-1]), nu.reshape(self.vf.shape[:-1])
+
+    def secant(self, plastic: Floats) -> tuple[Floats, Floats]:
+        """Secant shear modulus of the matrix at plastic strains, and the mean strain xx there."""
+        mises = self.settings.a_MPa + self.b * plastic**self.c
+        strain = plastic + mises / (3 * self.G_m)
+        G_s = mises / (3 * strain)
+        return G_s, strain / self.rms_strain(G_s)
+
+    def increments(self) -> tuple[Floats, Floats, Booleans]:
+        """Secant modulus and mean strain xx of each increment, and whether it is plastic."""
+        steps = self.settings.strain * np.arange(1, self.settings.increments + 1)
+        steps = steps / self.settings.increments
+        grid = 2 * self.settings.strain * _PLASTIC_STRAINS
+        _, strain = self.secant(grid)
+        found = np.empty((*strain.shape[:-1], len(steps)))
+        for row in np.ndindex(strain.shape[:-1]):
+            found[row] = np.interp(np.log(steps), np.log(strain[row]), np.log(grid))
+        G_s, reached = self.secant(np.exp(found))
+        plastic = steps > strain[..., :1]
+        return np.where(plastic, G_s, self.G_m), np.where(plastic, reached, steps), plastic
+
+    def power_law(self) -> tuple[Floats, Floats]:
+        """Least-squares b_eff and c_eff of the averaged curve, as `fit_power_law` finds them."""
+        G_s, reached, used = self.increments()
+        _, stress, plastic = (reached[..., None] * each for each in self.averages(G_s))
+        excess, p = von_mises(stress) - self.settings.a_MPa, equivalent_strain(plastic)
+        used &= excess >= 0
+        if (used.sum(axis=-1) < 3).any():
+            raise FitError("fewer than 3 increments are plastic: no hardening curve to fit")
+        log_p, c = np.log(np.where(used, p, 1)), self.c + 0 * self.vf
+        for _ in range(_ITERATIONS):
+            power = np.where(used, np.exp(c * log_p), 0)
+            b = (excess * power).sum(-1, keepdims=True) / (power**2).sum(-1, keepdims=True)
+            J = np.stack([power, b * power * log_p], axis=-1)
+            normal = np.einsum("...pi,...pj->...ij", J, J)
+            right = np.einsum("...pi,...p->...i", J, excess - b * power)
+            c = c + np.linalg.solve(normal, right[..., None])[..., 1, :]
+        return b[..., 0], c[..., 0]
+
+    def share_above_threshold(self) -> Floats:
+        """p_sigma, (...)."""
+        G_s, reached, _ = self.increments()
+        stress = 3 * self.G_f * reached[..., -1:] * self.rms_strain(G_s[..., -1:], fibres=True)
+        threshold = _FIBRE_THRESHOLD * self.settings.fibre_stress_MPa
+        share = ndtr(np.log(stress / threshold) / _FIBRE_SPREAD)
+        return np.where(self.vf > 0, share, 0)[..., 0]
+
+
+def _bulk_and_shear(E: Floats, nu: float) -> tuple[Floats, Floats]:
+    return E / (3 * (1 - 2 * nu)), E / (2 * (1 + nu))
+
+
+def _numbers(name: str, values: ArrayLike, low: float = -np.inf, high: float = np.inf) -> Floats:
+    """Values as numbers in a range."""
+    try:
+        found = np.asarray(values)
+        if not np.can_cast(found.dtype, float, "same_kind"):
+            raise TypeError
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} = {values!r:.60} must be numbers") from None
+    for value in found.ravel():
+        require_between(name, float(value), low, high)
+    return found.astype(float)

@@ -1,0 +1,156 @@
+"""Mean fields in their limits, against closed forms, and against simulated cells."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fe_data
+from fe_data import FitError, Settings, load_table, mean_field
+from fe_data.homogenisation.mean_field import _bulk_and_shear, _Cells
+from fe_data.mechanics.properties import equivalent_strain, fit_power_law, von_mises
+
+DATASETS = Path(fe_data.__file__).with_name("datasets")
+CELL = [0.3, 400.0, 400.0, 0.4]
+
+
+def cells(vf, E_f, reference=0.0, b=400.0, c=0.4):
+    settings = Settings()
+    matrix, fibres = _bulk_and_shear(1e5, settings.nu_m), _bulk_and_shear(1e3 * E_f, settings.nu_f)
+    arrays = (np.array([float(value)]) for value in (*matrix, *fibres, b, c, reference))
+    return _Cells(settings, np.array([vf]), *arrays)
+
+
+def means(name):
+    """Inputs of a table and the mean outputs of each over arrangements."""
+    table = load_table(DATASETS / f"{name}.csv")
+    groups = [table.group == number for number in np.unique(table.group)]
+    return (
+        np.array([table.inputs[own][0] for own in groups]),
+        np.array([table.outputs[own].mean(axis=0) for own in groups]),
+    )
+
+
+@pytest.mark.parametrize("reference", [0.0, 0.4, 1.0])
+def test_a_cell_without_fibres_has_the_properties_of_the_matrix(reference):
+    outputs = mean_field([0.0, 400.0, 350.0, 0.3], reference=reference)
+    np.testing.assert_allclose(outputs, [350.0, 0.3, 100.0, 0.3, 0.0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("reference", [0.0, 1.0])
+def test_equal_elastic_phases_make_no_composite(reference):
+    outputs = mean_field([0.3, 100.0, 350.0, 0.3], Settings(nu_f=0.3), reference=reference)
+    np.testing.assert_allclose(outputs[2:4], [100.0, 0.3], rtol=1e-12)
+
+
+def test_the_matrix_as_reference_gives_the_bounds_of_hashin():
+    vf, own = 0.3, cells(0.3, 400.0)
+    k_m, k_f, G_m, G_f = own.K_m + own.G_m / 3, own.K_f + own.G_f / 3, own.G_m, own.G_f
+    k, G, *_ = own.linear(G_m, G_f)
+    np.testing.assert_allclose(k, k_m + vf / (1 / (k_f - k_m) + (1 - vf) / (k_m + G_m)))
+    shear = vf / (1 / (G_f - G_m) + (1 - vf) * (k_m + 2 * G_m) / (2 * G_m * (k_m + G_m)))
+    np.testing.assert_allclose(G, G_m + shear)
+
+
+def test_rigid_fibres():
+    own = cells(0.2, 1e12)
+    k_m = own.K_m + own.G_m / 3
+    k, *_ = own.linear(own.G_m, own.G_f)
+    np.testing.assert_allclose(k, k_m + 0.2 * (k_m + own.G_m) / 0.8, rtol=1e-6)
+
+
+def test_the_self_consistent_medium_does_not_know_which_phase_is_the_matrix():
+    one, other = cells(0.3, 200.0, 1.0), cells(0.3, 200.0, 1.0)
+    swapped = _Cells(one.settings, 1 - one.vf, one.K_f, one.G_f, one.K_m, one.G_m,
+                     one.b, one.c, one.reference)  # fmt: skip
+    for first, second in zip(
+        other.linear(one.G_m, one.G_f)[:2], swapped.linear(one.G_f, one.G_m)[:2], strict=True
+    ):
+        np.testing.assert_allclose(first, second, rtol=1e-5)
+
+
+@pytest.mark.parametrize("reference", [0.0, 0.5])
+def test_mean_squares_are_derivatives_of_the_energy(reference):
+    own = cells(0.3, 400.0, reference)
+    dilatation, shear = own.shape(*own.linear(own.G_m, own.G_f)[:2])
+
+    def energy(G_m, G_f):
+        k, G, *_ = own.linear(G_m, G_f)
+        return k * dilatation**2 / 2 + 2 * G * shear**2
+
+    h = 1e-4 * own.G_m
+    matrix = (energy(own.G_m + h, own.G_f) - energy(own.G_m - h, own.G_f)) / (2 * h)
+    fibres = (energy(own.G_m, own.G_f + h) - energy(own.G_m, own.G_f - h)) / (2 * h)
+    np.testing.assert_allclose(own.rms_strain(own.G_m) ** 2, matrix / (1.5 * 0.7), rtol=1e-6)
+    np.testing.assert_allclose(own.rms_strain(own.G_m, True) ** 2, fibres / (1.5 * 0.3), rtol=1e-6)
+
+
+def test_the_mean_square_is_at_least_the_square_of_the_mean():
+    own = cells(0.3, 400.0)
+    for G_m in own.G_m * np.array([1.0, 0.1, 0.01]):
+        k, G, dilatations, shears = own.linear(np.array([G_m]), own.G_f)
+        volume, shear = own.shape(k, G)
+        squares = (
+            (1 - 1e-12) * 2 / 3 * (2 * (shear * shears) ** 2 + (volume * dilatations) ** 2 / 6)
+        )
+        assert own.rms_strain(np.array([G_m])) ** 2 >= squares[0]
+        assert own.rms_strain(np.array([G_m]), fibres=True) ** 2 >= squares[1]
+
+
+def test_the_law_is_fitted_as_to_simulated_curves():
+    own = cells(0.35, 500.0)
+    G_s, reached, _ = own.increments()
+    _, stress, plastic = (reached[..., None] * each for each in own.averages(G_s))
+    b, c, _ = fit_power_law(von_mises(stress), equivalent_strain(plastic), 400.0)
+    np.testing.assert_allclose(np.ravel(own.power_law()), [b, c], rtol=1e-6)
+    np.testing.assert_allclose(reached[-1], 0.05, rtol=1e-3)
+    assert (np.diff(reached) > 0).all()
+
+
+def test_simulated_cells_have_these_properties():
+    """Means over 15 arrangements; the bounds are what the README says."""
+    X, simulated = means("noise")
+    found = mean_field(X)
+    relative = found[:, :4] / simulated[:, :4] - 1
+    bias, correlation = relative.mean(axis=0), [
+        np.corrcoef(*pair)[0, 1] for pair in zip(found.T, simulated.T, strict=True)
+    ]  # fmt: skip
+    np.testing.assert_allclose(bias, [-0.015, -0.145, -0.003, 0.001], atol=0.002)
+    assert np.all(np.array(correlation) > [0.91, 0.94, 0.999, 0.998, 0.97])
+    assert np.sqrt(np.mean((found - simulated)[:, 4] ** 2)) < 0.05
+    X, simulated = means("test_uniform")  # single cells, none of them in the fit of p_sigma
+    assert np.sqrt(np.mean((mean_field(X) - simulated)[:, 4] ** 2)) < 0.08
+
+
+def test_parameters_are_broadcast():
+    X = np.array([CELL, [0.1, 300.0, 350.0, 0.3]])
+    references, factors = np.array([[0.0], [0.5]]), np.array([[1.0], [0.9]])
+    together = mean_field(X, reference=references, hardening=factors)
+    assert together.shape == (2, 2, 5)
+    for i in range(2):
+        for j in range(2):
+            alone = mean_field(X[j], reference=references[i, 0], hardening=factors[i, 0])
+            np.testing.assert_allclose(together[i, j], alone, rtol=1e-10)
+    assert together[1, 0, 0] != together[0, 0, 0]
+
+
+def test_a_curve_without_plastic_increments_has_no_law():
+    with pytest.raises(FitError, match="fewer than 3 increments"):
+        mean_field(CELL, Settings(a_MPa=1e5))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"inputs": [0.3, 400.0, 400.0]}, r"inputs of shape \(3,\) must have 4 columns"),
+        ({"inputs": [0.9, 400.0, 400.0, 0.4]}, "vf = 0.9 is out of range"),
+        ({"inputs": ["a", 1, 1, 1]}, "inputs = .* must be numbers"),
+        ({"reference": 1.5}, "reference = 1.5 is out of range"),
+        ({"hardening": 0.0}, "hardening = 0.0 is out of range"),
+        ({"reference": np.nan}, "reference = nan is out of range"),
+        ({"inputs": [CELL] * 2, "hardening": np.ones(3)}, r"hardening \(3,\) do not match"),
+    ],
+)
+def test_wrong_values_are_named(given, message):
+    with pytest.raises(ValueError, match=message):
+        mean_field(**({"inputs": CELL} | given))
