@@ -1,7 +1,6 @@
 """Numbers of the study of functional priors for a metrics file (section 2.2 of the paper)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,26 +9,13 @@ import pandas as pd
 from scipy.stats import chi2
 
 from figures.claims import Claim
-from figures.pipeline.processes import seeds_of, side_by_side
-from figures.pipeline.settings import PriorStudy
 from figures.scores import Interval, all_hold, is_below, over_repeats
-from prior_study import Study, StudyConfig, run
-from prior_study.config import BIAS_CORRECTION
+from prior_study import Study
 from prior_study.reconstruction import WEIGHT_PRIOR_NAMES
 from prior_study.statistics import LEVEL, directions, held
 from prior_study.study import SOURCES, PriorResult
 
 LEADING = 10  # directions of the weights, a tenth of those that 100 networks have
-
-
-def run_studies(settings: PriorStudy, seed: int) -> tuple[dict[str, Study], list[Study]]:
-    """The study with the published optimiser and with Adam proper; the first over starts of D."""
-    sizes = settings.model_dump(exclude={"starts"})
-    configs = [StudyConfig(optimiser=name, seed=seed, **sizes) for name in BIAS_CORRECTION]
-    seeds = seeds_of(seed, settings.starts - 1)
-    configs += [replace(configs[0], priors=("D",), seed=each) for each in seeds]
-    published, proper, *further = side_by_side(run, [(config,) for config in configs])
-    return dict(zip(BIAS_CORRECTION, (published, proper), strict=True)), [published, *further]
 
 
 def variance_table(study: Study) -> dict[str, dict[str, dict[str, float]]]:

@@ -31,7 +31,8 @@ def verdict_table(metrics: Path, *places: str) -> Styler:
         table.insert(2, "ours, this small run", table.pop("ours, this small run"))
         table = table.rename(columns={"ours": "full run", "verdict": "verdict on the full run"})
     left = [{"selector": "th", "props": "text-align: left"}]
-    return table.style.set_properties(**CELLS).set_table_styles(left).hide(axis="index")
+    styled = table.style.format(escape="html").set_properties(**CELLS)
+    return styled.set_table_styles(left).hide(axis="index")
 
 
 def _table(run: Mapping[str, Metrics], places: tuple[str, ...]) -> pd.DataFrame:

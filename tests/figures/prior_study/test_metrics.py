@@ -7,8 +7,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from figures.pipeline.settings import PriorStudy
-from figures.prior_study import metrics
 from figures.prior_study import panels as prior_study_panels
 from figures.prior_study.metrics import claims, variance_table, weight_table
 from figures.scores import write_json
@@ -53,17 +51,6 @@ def test_tables_of_the_study_are_plain_values(study, tmp_path):
     tables = [f(study) for f in (variance_table, weight_table)]
     assert json.loads(json.dumps(tables, allow_nan=False)) == tables
     write_json(tmp_path / "claims.json", {"claims": claims([study])})
-
-
-def test_prior_d_alone_starts_again_with_the_published_optimiser(monkeypatch):
-    monkeypatch.setattr(metrics, "run", lambda config: config)
-    settings = PriorStudy(members=7, starts=4)
-    studies, starts = metrics.run_studies(settings, seed=5)
-    assert [each.optimiser for each in studies.values()] == ["published", "proper"]
-    assert starts[0] is studies["published"]
-    assert len({config.seed for config in starts}) == 4
-    for config in starts[1:]:
-        assert config == replace(starts[0], priors=("D",), seed=config.seed)
 
 
 def test_claim_of_growing_variance_is_borne_out(study):

@@ -34,11 +34,12 @@ def test_a_number_has_the_digits_and_the_verdict_of_its_tolerance(tmp_path):
     ("holds", "verdict"), [(True, "✓ reproduced"), (False, "✗ differs"), (None, "○ open")]
 )
 def test_a_claim_stands_in_words_with_its_numbers(tmp_path, holds, verdict):
-    claim = CLAIM | {"claim": "It is so", "holds": holds, "ours": {"low_rank": 0.25}}
-    shown = verdict_table(file(tmp_path, claims=[claim]), "Fig. 4").data
-    assert shown.to_numpy().tolist() == [
-        ["Fig. 4", "It is so", "multivariate Gaussian: 0.250", verdict]
+    claim = CLAIM | {"claim": "A <B", "holds": holds, "ours": {"low_rank": 0.25}}
+    shown = verdict_table(file(tmp_path, claims=[claim]), "Fig. 4")
+    assert shown.data.to_numpy().tolist() == [
+        ["Fig. 4", "A <B", "multivariate Gaussian: 0.250", verdict]
     ]
+    assert "A &lt;B" in shown.to_html()
 
 
 def test_a_small_run_has_the_full_run_and_its_verdicts_beside_it(tmp_path, monkeypatch):
