@@ -9,8 +9,6 @@ import shutil
 import sys
 from pathlib import Path
 
-from sphinx.highlighting import TextLexer
-
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
@@ -79,4 +77,3 @@ def setup(app):
     app.connect("source-read", complete)
     app.connect("build-finished", finish)
     app.connect("autodoc-process-docstring", escape, priority=400)  # before napoleon
-    app.add_lexer("mermaid", TextLexer)

@@ -1,1 +1,1 @@
-"""The page of a run, and the tables of the READMEs."""
+"""The page of a run, and the tables of README and guide."""

@@ -1,4 +1,4 @@
-"""Generated tables of the READMEs, from metrics: python -m figures.report.summary --write."""
+"""Generated tables of README and guide, from metrics: python -m figures.report.summary --write."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from figures.report.words import written as with_decimals
 from figures.scores import Interval, Scores
 
 README = ROOT / "README.md"
-BNN_README = ROOT / "bnn" / "README.md"
+GUIDE = ROOT / "docs" / "which_estimator.md"
 RUNS = {"full": "our tables", "full-authors": "published tables"}  # folder → computed from
 PROPER = ", Adam proper"  # in the label of a row: trained so, instead of as the paper's own run
 Run = Mapping[str, Metrics]  # by notebook
@@ -149,7 +149,7 @@ def _grouped(
 
 
 def blocks(runs: Mapping[str, Run]) -> dict[Path, dict[str, str]]:
-    """README → name of each generated block in it → its text, from the metrics of the runs."""
+    """Page → name of each generated block in it → its text, from the metrics of the runs."""
     entries = {name: compare(run) for name, run in runs.items()}
     ours, theirs = (Methods.model_validate(dict(runs[name][BEYOND])) for name in RUNS)
     methods = {RUNS["full-authors"]: theirs, RUNS["full"]: ours}
@@ -161,7 +161,7 @@ def blocks(runs: Mapping[str, Run]) -> dict[Path, dict[str, str]]:
             "map": map_table(entries["full"]),
             "runtime": runtime_table(runs),
         },
-        BNN_README: {"methods": methods_table(methods), "cases": cases_table(ours)},
+        GUIDE: {"methods": methods_table(methods), "cases": cases_table(ours)},
     }
 
 
@@ -176,7 +176,7 @@ def with_blocks(text: str, current: Mapping[str, str]) -> str:
 
 
 def main(write: bool = False) -> None:
-    """Check the tables of the READMEs, or bring them up to date."""
+    """Check the tables of the pages, or bring them up to date."""
     runs = {name: read(sorted((ROOT / "figures" / name).glob("*.json"))) for name in RUNS}
     for path, current in blocks(runs).items():
         text = path.read_text()

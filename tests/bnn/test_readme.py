@@ -1,4 +1,4 @@
-"""The example of the README runs as printed and does what its text says."""
+"""The example of the README and of the guide runs as printed and does what their text says."""
 
 import re
 from pathlib import Path
@@ -11,23 +11,34 @@ import pytest
 import bnn
 from tests.bnn.closed_forms import WeightedRealisations
 
-README = Path(bnn.__file__).with_name("README.md")
+ROOT = Path(bnn.__file__).parents[1]
+
+
+def tip_deflection(ratio, shear_modulus):
+    """Of a cantilever of rectangular section [m], for span / height; the moduli are in Pa."""
+    force, height, width = 1e3, 0.1, 0.05
+    span, inertia, area = height * ratio, width * height**3 / 12, width * height
+    shear = force * span / (5 / 6 * shear_modulus * area)
+    return force * span**3 / (3 * 70e9 * inertia) + shear
 
 
 def test_example(tmp_path, monkeypatch, capsys):
-    """What the README leads to is near the exact posterior, which importance weights give.
+    """What the example leads to is near the exact posterior, which importance weights give.
 
     With -s the comparison of the README is printed.
     """
     mpl.use("Agg")
     monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     names = {}
-    exec(compile(code, str(README), "exec"), names)
+    for name in ("bnn/README.md", "docs/bnn.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        exec(compile(code, name, "exec"), names)
     assert "in function space" in capsys.readouterr().out
-    truth, X_new = names["truth"], names["X_new"]
-    # Timoshenko over Euler-Bernoulli for a rectangle: 1 + 0.6 (1 + nu) / (span / height)^2.
-    assert truth == pytest.approx(1.0 + 0.6 * 1.33 / X_new[:, 0] ** 2, rel=1e-9)
+    X_new = names["X_new"]
+    truth = names["timoshenko"](X_new)
+    sheared = tip_deflection(X_new[:, 0], 70e9 / (2 * (1 + 0.33)))
+    assert truth == pytest.approx(sheared / tip_deflection(X_new[:, 0], np.inf), rel=1e-9)
     np.testing.assert_array_equal(names["again"], names["mean"])
     plt.close("all")
     data = names["prior"], names["X"], names["y"], 0.01

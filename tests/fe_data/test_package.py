@@ -1,6 +1,5 @@
 """What the package offers at its root: everything it names is there, and comes when it is used."""
 
-import re
 import subprocess
 import sys
 import tomllib
@@ -24,14 +23,6 @@ def test_inputs_designs_and_tables_need_neither_dolfinx_nor_gmsh():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.startswith("Inputs(vf=0.3, "), done.stderr
-
-
-def test_the_page_uses_public_names():
-    page = (ROOT / "fe_data" / "README.md").read_text()
-    imported = re.findall(r"^from fe_data import (.+)$", page, re.MULTILINE)
-    names = {name for line in imported for name in line.split(", ")}
-    names |= set(re.findall(r"`fe_data\.(\w+)[(`]", page))
-    assert {"Inputs", "solve_rve"} <= names <= set(fe_data.__all__)
 
 
 def test_the_version_is_that_of_the_distribution():

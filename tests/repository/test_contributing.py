@@ -1,42 +1,47 @@
-"""The drawing of the imports in CONTRIBUTING.md is the one that the source files give.
+"""The table of the imports in CONTRIBUTING.md is the one that the source files give.
 
-`python -m tests.repository.test_contributing` draws it again.
+`python -m tests.repository.test_contributing` writes it again.
 """
 
-import re
 from pathlib import Path
 
 import grimp
 
+from figures.report.summary import markdown, with_blocks
+
 PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
-DRAWING = re.compile(r"(?<=```mermaid\n).*?(?=```)", re.S)
 PACKAGES = ("bnn", "fe_data", "prior_study", "figures")
 
 
-def drawing() -> str:
-    """Rooms and arrows to what they import; an arrow that other arrows imply is left out."""
+def imports() -> str:
+    """Room → rooms that it imports; those that another one of them imports as well are left out."""
     graph = grimp.build_graph(*PACKAGES)
-    rooms = {package: sorted(graph.find_children(package)) for package in PACKAGES}
-    nodes = {room for group in rooms.values() for room in group}
-    for room in nodes:
+    rooms = [room for package in PACKAGES for room in sorted(graph.find_children(package))]
+    for room in rooms:
         if graph.find_children(room):
             graph.squash_module(room)
-    lines = ["flowchart TD"]
-    for package, group in rooms.items():
-        names = (f"    {room}[{room.removeprefix(package + '.')}]" for room in group)
-        lines += [f'  subgraph "{package}"', *names, "  end"]
-    for room in sorted(nodes):
-        imported = graph.find_modules_directly_imported_by(room) & nodes - {room}
-        for other in sorted(imported):
-            between = imported - {other}
-            if not any(graph.chain_exists(importer=via, imported=other) for via in between):
-                lines.append(f"  {room} --> {other}")
-    return "\n".join(lines) + "\n"
+    rows = []
+    for room in rooms:
+        found = graph.find_modules_directly_imported_by(room) & {*rooms} - {room}
+        via = {
+            other
+            for other in found
+            if any(graph.chain_exists(importer=each, imported=other) for each in found - {other})
+        }
+        if found:
+            rows.append([f"`{room}`", ", ".join(f"`{other}`" for other in sorted(found - via))])
+    return markdown(["room", "imports"], rows)
 
 
-def test_the_drawing_shows_the_imports():
-    assert DRAWING.search(PAGE.read_text())[0] == drawing()
+def current() -> str:
+    """The page with that table."""
+    return with_blocks(PAGE.read_text(), {"imports": imports()})
+
+
+def test_the_table_shows_the_imports():
+    assert "`fe_data.geometry`" in imports()
+    assert PAGE.read_text() == current()
 
 
 if __name__ == "__main__":
-    PAGE.write_text(DRAWING.sub(drawing(), PAGE.read_text()))
+    PAGE.write_text(current())

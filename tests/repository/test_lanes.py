@@ -211,7 +211,7 @@ def test_make_wants_a_known_suite():
 
 
 def test_environment_yml_pins_what_the_lanes_ran_with():
-    text = (debian.ROOT / "fe_data" / "README.md").read_text(encoding="utf-8")
+    text = (debian.ROOT / "docs" / "fe_data.md").read_text(encoding="utf-8")
     table = dict(re.findall(r"^\| (\w+) \| .* \| ([\d.]+ \| [\d.]+) \|$", text, re.M))
     pins = dict(
         re.findall(r"^  - ([\w-]+)=([\d.]+)$", (debian.ROOT / "environment.yml").read_text(), re.M)

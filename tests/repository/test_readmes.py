@@ -1,4 +1,4 @@
-"""Every command in every README is one that works.
+"""Every command, name and link in every README and guide is one that works.
 
 Commands are the lines of fenced blocks, and what stands between backticks and starts like one.
 The table says how a command is run here where it would take too long as it stands; what CI runs
@@ -17,6 +17,9 @@ from pathlib import Path
 
 import pytest
 
+import bnn
+import fe_data
+
 ROOT = Path(__file__).parents[2]
 FILES = [
     path
@@ -26,7 +29,7 @@ FILES = [
 ]
 # The changelog also tells what is gone.
 PAGES = sorted(p for p in FILES if p.suffix == ".md" and p.name != "CHANGELOG.md")
-READMES = [path for path in PAGES if path.name == "README.md"]
+READMES = [path for path in PAGES if path.name == "README.md" or path.parent == ROOT / "docs"]
 IN_CI = "run by .ci/run"
 SMALL = "--n-fibres 5 --increments 30"
 STUDY = "--members 3 --epochs-scale 0.02"
@@ -54,7 +57,7 @@ START = re.compile(r"(\$\(make -s python\)|python|make|pip|git|dask|sbatch|bash)
 
 
 def commands(path: Path) -> list[str]:
-    """The commands of a README, comments and continuations taken out."""
+    """The commands of a page, comments and continuations taken out."""
     text = path.read_text(encoding="utf-8")
     blocks = re.findall(r"^```(?:bash|sh)?\n(.*?)^```", text, re.M | re.S)
     lines = [line for block in blocks for line in block.replace("\\\n", "").splitlines()]
@@ -85,7 +88,7 @@ def options_of(command: str) -> list[str]:
 
 def test_the_readmes_are_found():
     names = {str(path.relative_to(ROOT)) for path in READMES}
-    assert {"README.md", "bnn/README.md", "fe_data/README.md", "prior_study/README.md"} <= names
+    assert {"README.md", "bnn/README.md", "prior_study/README.md", "docs/fe_data.md"} <= names
     assert len(ALL) > 12
 
 
@@ -93,10 +96,22 @@ def test_the_readmes_are_found():
 def test_files_and_names_that_a_page_mentions_exist(page):
     """A path may leave out the folders that lead to it."""
     text = page.read_text(encoding="utf-8")
-    paths = {path.rstrip("/") for pattern in MENTIONED for path in re.findall(pattern, text)}
+    found = (path for pattern in MENTIONED for path in re.findall(pattern, text))
+    paths = {path.removeprefix("../").rstrip("/") for path in found}
     assert {p for p in paths if not any(file.match(p) for file in FILES)} == set()
     for name in re.findall(r"`((?:bnn|fe_data|figures|prior_study)(?:\.\w+)+)[`(]", text):
         pkgutil.resolve_name(name)
+    for name in re.findall(r"\]\((?!\w+:)([^)#]+)", text):
+        assert (page.parent / name).exists(), name
+
+
+def test_the_guides_use_public_names():
+    text = "\n".join(page.read_text(encoding="utf-8") for page in READMES)
+    found = set(re.findall(r"`(bnn|fe_data)\.(\w+)[(`]", text))
+    for line in re.findall(r"^from fe_data import (.+)$", text, re.M):
+        found |= {("fe_data", name) for name in line.split(", ")}
+    assert {("bnn", "ExactPosterior"), ("fe_data", "Inputs")} <= found
+    assert found <= {(each.__name__, name) for each in (bnn, fe_data) for name in each.__all__}
 
 
 def test_the_table_holds_only_commands_of_the_readmes():
@@ -157,7 +172,7 @@ def test_the_python_of_fe_data_runs(capsys):
 @pytest.mark.slow
 def test_the_array_job_of_fe_data_makes_the_table(tmp_path):
     """Two jobs instead of a hundred, in the wrong order, on four small cells."""
-    text = (ROOT / "fe_data" / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "fe_data.md").read_text(encoding="utf-8")
     (job,) = [b for b in re.findall(r"```bash\n(.*?)```", text, re.S) if "#SBATCH" in b]
     head = "vf,E_f_GPa,b_m_MPa,c_m\n"
     rows = "".join(f"0.{digit},400,400,0.4\n" for digit in (1, 2, 3, 4))
