@@ -113,7 +113,7 @@ def paragraphs(results: Results) -> list[str]:
     environment.globals |= {"labels": LABELS, "headings": HEADINGS, "advised": ADVISED}
     template = environment.from_string(Path(__file__).with_name("findings.txt").read_text())
     rows = results.cases[results.first]
-    change = results.published - rows["none"]
+    change = rows["none"] - results.published
     text = template.render(results=results, rows=rows, change=change, **_against_rivals(results))
     return [" ".join(each.split()) for each in text.split("\n\n") if each.strip()]
 

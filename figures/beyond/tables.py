@@ -65,11 +65,12 @@ class Results:
         return f"{words}, {self.n_train[case]} training cells"
 
 
-def written(row: object, name: str) -> str:
-    """A number of a row with its usual decimals, mean ± half width; empty if the row has none."""
+def written(row: object, name: str, decimals: int | None = None) -> str:
+    """A number of a row, usual decimals if not given, mean ± half width; empty if it has none."""
+    digits = HEADINGS[name][1] if decimals is None else decimals
     number = getattr(row, name, None)
     parts = [number.mean, number.half_width] if isinstance(number, Interval) else [number]
-    texts = [f"{part:.{HEADINGS[name][1]}f}" for part in parts if part is not None]
+    texts = [f"{part:.{digits}f}" for part in parts if part is not None]
     return " ± ".join(texts).replace("-", "−")
 
 

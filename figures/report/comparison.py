@@ -156,6 +156,13 @@ class Comparison:
                       for metrics in (self.draws, self.metrics))  # fmt: skip
         return drawn or own
 
+    def holding(self, words: str) -> list[bool | None]:
+        """Whether each claim with some words in it holds; ValueError where none has them."""
+        found = [claim.holds for claim in self.claims if words in claim.claim]
+        if not found:
+            raise ValueError(f"no claim about {self.item.place} has the words {words!r}")
+        return found
+
     @property
     def claim_verdicts(self) -> dict[bool | None, str]:
         """The verdict on a claim, by whether our numbers bear it out."""

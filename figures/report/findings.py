@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel
 
 from figures.report.comparison import Metrics
-from figures.report.words import written
+from figures.report.words import label, written
 from figures.scores import Interval
 
 TEMPLATES = Path(__file__).with_name("findings.yaml")
@@ -70,9 +70,9 @@ def findings(runs: Mapping[str, Mapping[str, Metrics]]) -> list[Finding]:
     return found
 
 
-def filled(template: str, run: Mapping[str, Metrics], **context: str) -> str:
+def filled(template: str, run: Mapping[str, Metrics], **context: Any) -> str:
     """A text with numbers of a run; a name that its metrics do not have counts as false."""
     environment = jinja2.Environment(undefined=jinja2.ChainableUndefined)
-    environment.filters["written"] = written
+    environment.filters |= {"label": label, "written": written}
     content = {name: metrics.model_dump() for name, metrics in run.items()}
     return " ".join(environment.from_string(template).render(run=content, **context).split())

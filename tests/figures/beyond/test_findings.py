@@ -13,7 +13,17 @@ def test_words_follow_the_numbers(changed):
         other = changed(**{name: {"rmse": values} for name, values in rmse.items()})
         (found,) = [c for c in claims(other) if c.claim.startswith("RMSE with and without")]
         assert found.holds is alike
-        assert "1.050 ± " in paragraphs(other)[0]
+        first, second, *_ = paragraphs(other)
+        assert "1.050 ± " in first
+        change = 1.0 - low_rank[0]  # what leaving it out does
+        assert f"the RMSE by {change:.4f} ± 0.0000, " in first
+        assert second.startswith(("The reason: the regulariser", "The regulariser"))
+
+
+def test_the_regulariser_is_the_reason_only_where_it_sees_less_than_a_random_direction(changed):
+    for seen, start in (([0.01, 0.02], "The reason: the reg"), ([0.5, 0.6], "The reg")):
+        found = changed(low_rank={"gradient_in_span": seen, "dimension": [0.3, 0.3]})
+        assert paragraphs(found)[1].startswith(start)
 
 
 def test_targets_are_judged_at_their_sizes_only(results, changed):

@@ -1,12 +1,13 @@
 """Findings are filled from the metrics, and left out where these are missing or say otherwise."""
 
+import copy
 import re
 
 import numpy as np
 import pytest
 
 from figures.pipeline.paths import ROOT
-from figures.pipeline.profiles import BEYOND, DRAWS
+from figures.pipeline.profiles import BEYOND, DRAWS, EXAMPLE
 from figures.report.comparison import Metrics
 from figures.report.findings import findings, load_findings
 from figures.report.summary import RUNS
@@ -14,7 +15,7 @@ from figures.report.words import written
 from tests.figures.report.committed import committed_run
 
 TITLES = [each.title for each in load_findings().findings]
-INERT, BETTER, START = TITLES[:3]
+INERT, BETTER, START, NO_DEFECT = TITLES[:4]
 
 
 def texts(**changed):
@@ -28,7 +29,12 @@ def texts(**changed):
 def drawn():
     gain = {"mean": 0.056, "std": 0.028, "values": [0.03, 0.056, 0.08]}
     cell = {"all outputs": {"gain": gain, "positive": 3}}
-    return {"gains": {"rmse": cell, "elppd": cell}, "paper_size": True}
+    words = "Out of distribution, anchored is better than vanilla"
+    claims = [
+        {"about": "Table 3", "claim": f"{words}: {score}", "ours": {}, "holds": True}
+        for score in ("RMSE", "ELPPD")
+    ]
+    return {"gains": {"rmse": cell, "elppd": cell}, "paper_size": True, "claims": claims}
 
 
 def test_every_finding_that_has_its_metrics_is_borne_out_by_a_committed_run():
@@ -57,13 +63,32 @@ def test_numbers_are_those_of_the_metrics():
 def test_what_the_draws_gain_is_said_once_they_are_there(drawn):
     cells = [{"rmse": {"mean": mean, "half_width": 0.01}} for mean in (0.2, 0.15, 0.15)]
     beyond = {"rows": {"outd": dict(zip(("vanilla", "none", "low_rank"), cells, strict=True))}}
+    claims = committed_run("full", ROOT)[BEYOND]["claims"]
+    beyond["claims"] = [each for each in claims if not each["claim"].startswith("The published")]
     found = texts(**{DRAWS: None, BEYOND: beyond})
     assert BETTER not in found
     assert "0.200 ± 0.010, vanilla, to 0.150 ± 0.010 by that start" in found[START]
     text = texts(**{DRAWS: drawn, BEYOND: beyond})[BETTER]
     assert "over 3 independent draws it gains 0.056 ± 0.028 in RMSE" in text
-    drawn["gains"]["rmse"]["all outputs"]["gain"]["mean"] = -0.01
+    drawn["claims"][1]["holds"] = None
     assert BETTER not in texts(**{DRAWS: drawn, BEYOND: beyond})
+
+
+@pytest.mark.parametrize(
+    ("title", "notebook", "words"),
+    [
+        (INERT, BEYOND, "RMSE with and without the published regulariser"),
+        (INERT, BEYOND, "sees less of the data's gradient"),
+        (START, BEYOND, "Pre-trained start, no regulariser has a better RMSE than vanilla"),
+        (NO_DEFECT, EXAMPLE, "own anchors): the imperfect fit is a defect"),
+    ],
+)
+def test_a_finding_goes_with_the_claims_that_bear_it_out(title, notebook, words):
+    metrics = copy.deepcopy(committed_run("full", ROOT)[notebook])
+    (claim,) = [each for each in metrics["claims"] if words in each["claim"]]
+    assert title in texts()
+    claim["holds"] = None
+    assert title not in texts(**{notebook: metrics})
 
 
 def test_findings_need_their_metrics_and_the_size_of_the_paper(drawn):

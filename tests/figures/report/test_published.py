@@ -7,10 +7,12 @@ import subprocess
 
 import numpy as np
 import pytest
+from sklearn.feature_selection import mutual_info_regression
 
 from figures.claims import load_published
-from figures.materials.problem import NOISE_COV
-from figures.pipeline.paths import ROOT
+from figures.materials.draws import load_table
+from figures.materials.problem import FEATURES, NOISE_COV
+from figures.pipeline.paths import ROOT, drawn
 from figures.report.comparison import (
     DIFFERS,
     OPEN,
@@ -94,15 +96,63 @@ def test_notes_and_reasons_fill_from_the_metrics(name):
     run = typed_run(name)
     for entry in compare(run):
         if entry.metrics.title:
-            text = filled(entry.item.note + entry.item.reason, run)
+            text = filled(entry.item.note + entry.item.reason, run, entry=entry)
             assert not re.search(r"[{}]|nan|±\s*\.", text), text
 
 
-def test_the_note_on_the_optimiser_has_the_committed_variances():
+def test_the_note_on_the_optimiser_has_the_committed_variances(ours):
     table = load_run("full")["01_prior_study"]["table_1"]
     proper, published = (table[kind]["A"]["all"]["value"] for kind in ("proper", "published"))
-    note = filled(PUBLISHED["Table 1"].note, typed_run("full"))
+    note = filled(PUBLISHED["Table 1"].note, typed_run("full"), entry=ours["Table 1"])
     assert f"smaller over all weights: {100 * (1 - proper / published):.0f} % for A, " in note
+
+
+@pytest.mark.parametrize("place", [place for place, item in PUBLISHED.items() if item.reason])
+def test_the_reason_says_what_the_claims_and_numbers_below_it_say(place):
+    """It changes with the verdict on each claim that it is about, and has what differs."""
+    run = typed_run("full")
+    (entry,) = (each for each in compare(run) if each.item.place == place)
+
+    def reason():
+        return filled(entry.item.reason, run, entry=entry)
+
+    for cells in entry.rows.values():
+        for check in cells.values():
+            if check.verdict == DIFFERS:
+                assert check.published.replace("-", "−") in reason()
+    before = reason()
+    for claim in entry.claims:
+        if (holds := claim.holds) is not True:
+            object.__setattr__(claim, "holds", True)
+            assert reason() != before, claim.claim
+            object.__setattr__(claim, "holds", holds)
+    with pytest.raises(ValueError, match="has the words 'no such'"):
+        entry.holding("no such")
+
+
+def test_what_differs_in_table_3_is_met_on_the_published_tables(on_published_tables):
+    assert "on the published tables meet every number" in reason_of("Table 3")
+    verdicts = {check.verdict for check in on_published_tables["Table 3"].checks}
+    assert REPRODUCED in verdicts
+    assert not {DIFFERS, OPEN} & verdicts
+
+
+def test_subsets_by_mutual_information_over_draws_are_those_that_the_reason_counts():
+    """The rule that the paper states, on the second training set of every draw."""
+    table = load_table(drawn(ROOT / "fe_data" / "datasets") / "train_beta.csv")
+    used = np.array([[i in features for features in FEATURES] for i in range(4)])
+    positive = []
+    for number in range(24):
+        cells = table.index // 50 == number
+        outputs = table.outputs[cells].T
+        found = [mutual_info_regression(table.inputs[cells], y, random_state=0) for y in outputs]
+        positive.append(np.transpose(found) > 0)
+    subsets = [int((found == used).all(axis=0).sum()) for found in positive]
+    assert len(table) == 24 * 50
+    assert max(subsets) == 2
+    shares = [np.mean([found[where] for found in positive]) for where in (used, ~used)]
+    words = "{:.0%} of the inputs in the subsets and for {:.0%} of the others".format(*shares)
+    assert words.replace("%", " %") in reason_of("Table 2")
 
 
 def test_published_scatter_is_that_of_the_published_replicates():
