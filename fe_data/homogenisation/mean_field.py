@@ -2,7 +2,9 @@
 
 The matrix is replaced by a linear one with the secant shear modulus at the root mean square of its
 equivalent strain (modified secant method: P. Suquet, C. R. Acad. Sci. Paris 320 (1995) 563;
-P. Ponte Castañeda & P. Suquet, Adv. Appl. Mech. 34 (1998) 171). The linear composite is that of
+P. Ponte Castañeda & P. Suquet, Adv. Appl. Mech. 34 (1998) 171). So that it does not yield at once,
+that strain is lognormal about its mean square, and the secant modulus that of the mean energy; the
+spread is a multiple of √v_f, as fluctuations about few fibres are. The linear composite is that of
 Hashin and Shtrikman with a reference medium between the matrix (lower bound for stiff fibres:
 Z. Hashin, J. Appl. Mech. 32 (1965) 546) and the composite itself (self-consistent: R. Hill,
 J. Mech. Phys. Solids 13 (1965) 189).
@@ -13,18 +15,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, roots_hermitenorm
 
-from fe_data.arrays import Booleans, Floats
+from fe_data.arrays import Floats
 from fe_data.errors import FitError
 from fe_data.mechanics.properties import elastic_constants, equivalent_strain, von_mises
 from fe_data.settings import INPUT_NAMES, Inputs, Settings, require_between, require_kind
 
 # How p_sigma follows from the root mean square of the fibres' stress: reference medium, threshold
-# over `fibre_stress_MPa`, and spread of its logarithm. Fitted to the 20 means of noise.csv.
-_FIBRE_REFERENCE, _FIBRE_THRESHOLD, _FIBRE_SPREAD = 0.4, 1.45, 0.143
-_ITERATIONS = 12  # of the self-consistent reference medium, and of the fit of the power law
-_PLASTIC_STRAINS = np.geomspace(1e-9, 1.0, 120)  # of the matrix, that a curve is interpolated on
+# over `fibre_stress_MPa`, and spread of its logarithm. Fitted to the 20 means of noise.csv, as is
+# the default of `fluctuation`, with b_eff and c_eff.
+_FIBRE_REFERENCE, _FIBRE_THRESHOLD, _FIBRE_SPREAD = 0.4, 1.42, 0.144
+_ITERATIONS, _NEWTON_STEPS = 12, 6  # of medium and fit; of a plastic strain
+_LEAST, _LARGEST, _POINTS = 0.2, 20.0, 80  # of strains in the matrix, over the first and last ones
+_NODES, _WEIGHTS = roots_hermitenorm(9)
 _STEP = 1e-20j  # imaginary: derivatives have no rounding error
 Numbers = NDArray[Any]  # real, or complex for a derivative
 
@@ -35,25 +39,27 @@ def mean_field(
     *,
     reference: ArrayLike = 0.0,
     hardening: ArrayLike = 1.0,
+    fluctuation: ArrayLike = 0.6,
 ) -> Floats:
     """Effective properties of cells with very many fibres, by mean fields: many cells at once.
 
-    Nothing is fitted but for `p_sigma`, the probability that a lognormal stress exceeds a
-    threshold: its median is the root mean square of the stress in the fibres; its spread and the
-    threshold were fitted to simulated cells.
+    Four numbers of it are fitted to simulated cells: the default of `fluctuation`, and three that
+    tell how `p_sigma` follows from the root mean square of the stress in the fibres.
 
     Args:
         inputs: Inputs (..., 4) in the order and units of INPUT_NAMES.
         settings: Phases, load and increments; mesh and arrangement play no role.
-        reference: Reference medium in [0, 1], 0 the matrix and 1 the composite itself. This and
-            `hardening` are broadcast against (...).
+        reference: Reference medium in [0, 1], 0 the matrix and 1 the composite itself; like the two
+            others broadcast against (...).
         hardening: Factor on b_m, in [0.001, 1000].
+        fluctuation: Spread of the logarithm of the matrix' strain over √v_f, in [0, 1]; 0 is the
+            modified secant method itself.
 
     Returns:
         Outputs (..., 5) in the order and units of OUTPUT_NAMES.
 
     Raises:
-        ValueError: An input, `reference` or `hardening` is out of range, or shapes do not match.
+        ValueError: An input or another number is out of range, or shapes do not match.
         FitError: Fewer than 3 increments of a curve are plastic.
     """
     settings = Settings() if settings is None else settings
@@ -63,19 +69,25 @@ def mean_field(
         raise ValueError(f"inputs of shape {X.shape} must have {len(INPUT_NAMES)} columns")
     for row in X.reshape(-1, len(INPUT_NAMES)):
         Inputs(*row.tolist())
-    t, factor = _numbers("reference", reference, 0, 1), _numbers("hardening", hardening, 1e-3, 1e3)
+    others = {
+        "reference": _numbers("reference", reference, 0, 1),
+        "hardening": _numbers("hardening", hardening, 1e-3, 1e3),
+        "fluctuation": _numbers("fluctuation", fluctuation, 0, 1),
+    }
     try:
-        columns = np.broadcast_arrays(*np.moveaxis(X, -1, 0), t, factor)
+        columns = np.broadcast_arrays(*np.moveaxis(X, -1, 0), *others.values())
     except ValueError:
-        shapes = f"inputs {X.shape}, reference {t.shape} and hardening {factor.shape}"
-        raise ValueError(f"{shapes} do not match") from None
-    vf, E_f, b, c, t, factor = (column[..., None] for column in columns)
+        shapes = ", ".join(f"{name} {values.shape}" for name, values in others.items())
+        raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
+    vf, E_f, b, c, t, factor, fluctuation = (column[..., None] for column in columns)
     matrix = _bulk_and_shear(np.array(1e3 * settings.E_m_GPa), settings.nu_m)
     fibres = _bulk_and_shear(1e3 * E_f, settings.nu_f)
-    cells = _Cells(settings, vf, *matrix, *fibres, factor * b, c, t)
+    cells = _Cells(settings, vf, *matrix, *fibres, factor * b, c, t, fluctuation * np.sqrt(vf))
     E, nu = cells.elastic_constants()
-    p = replace(cells, reference=_FIBRE_REFERENCE).share_above_threshold()
-    return np.stack([*cells.power_law(), E / 1e3, nu, p], axis=-1)
+    G_s, reached = cells.increments()
+    b_eff, c_eff = cells.power_law(G_s, reached)
+    p = cells.share_above_threshold(G_s[..., -1:], reached[..., -1:])
+    return np.stack([b_eff, c_eff, E / 1e3, nu, p], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -91,6 +103,7 @@ class _Cells:
     b: Floats  # of the matrix, times its factor
     c: Floats
     reference: Floats | float
+    spread: Floats  # of the logarithm of the matrix' strain
 
     def linear(self, G_m: Numbers, G_f: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
         """In-plane k and G of the linear composite; dilatation, shear (2, ...) of the phases."""
@@ -141,32 +154,42 @@ class _Cells:
         E, nu = elastic_constants(strain.reshape(-1, 4), stress.reshape(-1, 4))
         return E.reshape(self.vf.shape[:-1]), nu.reshape(self.vf.shape[:-1])
 
-    def secant(self, plastic: Floats) -> tuple[Floats, Floats]:
-        """Secant shear modulus of the matrix at plastic strains, and the mean strain xx there."""
-        mises = self.settings.a_MPa + self.b * plastic**self.c
-        strain = plastic + mises / (3 * self.G_m)
-        G_s = mises / (3 * strain)
+    def mises(self, strain: Floats) -> Floats:
+        """Von Mises stress of the matrix at equivalent strains, (...)."""
+        excess = np.maximum(3 * self.G_m * strain - self.settings.a_MPa, 0)  # of b u + 3 G u^(1/c)
+        with np.errstate(divide="ignore"):
+            u = np.minimum(excess / self.b, (excess / (3 * self.G_m)) ** self.c)
+        for _ in range(_NEWTON_STEPS):  # Newton's method from above on a convex function
+            plastic = 3 * self.G_m * np.maximum(u, 1e-300) ** (1 / self.c)
+            slope = self.b + plastic / (self.c * np.maximum(u, 1e-300))
+            u = u - (self.b * u + plastic - excess) / slope
+        return np.minimum(3 * self.G_m * strain, self.settings.a_MPa + self.b * u)
+
+    def secant(self, strain: Floats) -> tuple[Floats, Floats]:
+        """Secant shear modulus at the matrix' root mean square strains, and the mean strain xx."""
+        total = np.zeros_like(strain)
+        for node, weight in zip(_NODES, _WEIGHTS / _WEIGHTS.sum(), strict=True):
+            factor = np.exp(self.spread * node - self.spread**2)  # of mean square 1
+            total = total + weight * factor * self.mises(factor * strain)
+        G_s = total / (3 * strain)
         return G_s, strain / self.rms_strain(G_s)
 
-    def increments(self) -> tuple[Floats, Floats, Booleans]:
-        """Secant modulus and mean strain xx of each increment, and whether it is plastic."""
-        steps = self.settings.strain * np.arange(1, self.settings.increments + 1)
-        steps = steps / self.settings.increments
-        grid = 2 * self.settings.strain * _PLASTIC_STRAINS
-        _, strain = self.secant(grid)
-        found = np.empty((*strain.shape[:-1], len(steps)))
+    def increments(self) -> tuple[Floats, Floats]:
+        """Secant modulus of the matrix and mean strain xx of each increment."""
+        count, last = self.settings.increments, self.settings.strain
+        steps = last * np.arange(1, count + 1) / count
+        grid = np.geomspace(_LEAST * last / count, _LARGEST * last, _POINTS)
+        _, strain = self.secant(grid + 0 * self.vf)
+        found = np.empty((*strain.shape[:-1], count))
         for row in np.ndindex(strain.shape[:-1]):
             found[row] = np.interp(np.log(steps), np.log(strain[row]), np.log(grid))
-        G_s, reached = self.secant(np.exp(found))
-        plastic = steps > strain[..., :1]
-        return np.where(plastic, G_s, self.G_m), np.where(plastic, reached, steps), plastic
+        return self.secant(np.exp(found))
 
-    def power_law(self) -> tuple[Floats, Floats]:
+    def power_law(self, G_s: Floats, reached: Floats) -> tuple[Floats, Floats]:
         """Least-squares b_eff and c_eff of the averaged curve, as `fit_power_law` finds them."""
-        G_s, reached, used = self.increments()
         _, stress, plastic = (reached[..., None] * each for each in self.averages(G_s))
         excess, p = von_mises(stress) - self.settings.a_MPa, equivalent_strain(plastic)
-        used &= excess >= 0
+        used = (excess >= 0) & (p > 0)
         if (used.sum(axis=-1) < 3).any():
             raise FitError("fewer than 3 increments are plastic: no hardening curve to fit")
         log_p, c = np.log(np.where(used, p, 1)), self.c + 0 * self.vf
@@ -179,10 +202,10 @@ class _Cells:
             c = c + np.linalg.solve(normal, right[..., None])[..., 1, :]
         return b[..., 0], c[..., 0]
 
-    def share_above_threshold(self) -> Floats:
-        """p_sigma, (...)."""
-        G_s, reached, _ = self.increments()
-        stress = 3 * self.G_f * reached[..., -1:] * self.rms_strain(G_s[..., -1:], fibres=True)
+    def share_above_threshold(self, G_s: Floats, reached: Floats) -> Floats:
+        """p_sigma at one increment, (...)."""
+        medium = replace(self, reference=_FIBRE_REFERENCE)
+        stress = 3 * self.G_f * reached * medium.rms_strain(G_s, fibres=True)
         threshold = _FIBRE_THRESHOLD * self.settings.fibre_stress_MPa
         share = ndtr(np.log(stress / threshold) / _FIBRE_SPREAD)
         return np.where(self.vf > 0, share, 0)[..., 0]
