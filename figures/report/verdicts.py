@@ -39,7 +39,8 @@ def _table(run: Mapping[str, Metrics], places: tuple[str, ...]) -> pd.DataFrame:
     """What the page shows at some places; the index names the same row in runs of any size."""
     entries = {entry.item.place: entry for entry in compare(run)}
     rows = dict(row for place in places for row in _rows(entries[place]))
-    return pd.DataFrame.from_dict(rows, orient="index", columns=COLUMNS)
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=COLUMNS)
+    return table.assign(verdict=[f"{SIGNS.get(v, '')} {v}".strip() for v in table["verdict"]])
 
 
 def _rows(entry: Comparison) -> Iterator[tuple[str, tuple[str, str, str, str]]]:
@@ -53,12 +54,8 @@ def _rows(entry: Comparison) -> Iterator[tuple[str, tuple[str, str, str, str]]]:
                 ours = written({"mean": check.ours, "std": check.deviation}, digits[column])
                 subject = what if unit == 1 else f"{what} [{power(unit)}]"
                 paper = check.published.replace("-", "−")
-                yield f"{place} {name} {column}", (subject, paper, ours, _marked(check.verdict))
+                yield f"{place} {name} {column}", (subject, paper, ours, check.verdict)
     for claim in entry.claims:
         ours = brief(claim.ours, entry.judged.n_train)
-        verdict = _marked(entry.claim_verdicts[claim.holds])
+        verdict = entry.claim_verdicts[claim.holds]
         yield STARTS.sub("", claim.claim), (place, label(claim.claim), ours, verdict)
-
-
-def _marked(verdict: str) -> str:
-    return f"{SIGNS.get(verdict, '')} {verdict}".strip()
