@@ -232,4 +232,5 @@ def heading(item: Item) -> str:
 
 def heading_above(notebook: str, file: str) -> str:
     """The heading of the cell of a notebook that writes a file; empty where none names it."""
-    return next((words for words, text in sections(notebook).items() if file in text), "")
+    place = f'out / "{file}"'
+    return next((words for words, text in sections(notebook).items() if place in text), "")
