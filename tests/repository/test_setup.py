@@ -225,7 +225,12 @@ def run(*command, **environment):
 
 
 # Import names that differ from the names of their packages, and what the distribution provides.
-PACKAGE_OF = {"sklearn": "scikit-learn", "yaml": "pyyaml", "pydantic_core": "pydantic"}
+PACKAGE_OF = {
+    "bs4": "beautifulsoup4",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+    "pydantic_core": "pydantic",
+}
 FROM_DISTRIBUTION = {"basix", "dolfinx", "mpi4py", "petsc4py", "ufl"}
 
 
