@@ -215,22 +215,20 @@ def read(paths: Iterable[Path]) -> dict[str, Metrics]:
 
 
 @cache
-def sections(notebook: str) -> dict[str, str]:
-    """Headings of a notebook, each with the text of the cells below it."""
+def _sections(notebook: str) -> list[str]:
     cells = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4).cells
-    parts = "\n".join(cell.source for cell in cells).split("\n## ")[1:]
-    return {heading: text for heading, _, text in (part.partition("\n") for part in parts)}
+    return "\n".join(cell.source for cell in cells).split("\n## ")[1:]
+
+
+def heading_above(notebook: str, pattern: str) -> str:
+    """The heading of a notebook below which a pattern is found first; empty where it is not."""
+    found = (text for text in _sections(notebook) if re.search(pattern, text))
+    return next(found, "").partition("\n")[0]
 
 
 def heading(item: Item) -> str:
     """The heading in a notebook that announces a figure or table; empty when there is none."""
     kind, number = item.place.replace(".", "").split()
     # The place stands alone or as in (Figs. 2 and 3), (Tables 3 and 4).
-    place = rf"\({kind}s?\.? (?:[^)]*\D)?{number}\b[^)]*\)"
-    return next((words for words in sections(item.notebook) if re.search(place, words)), "")
-
-
-def heading_above(notebook: str, file: str) -> str:
-    """The heading of the cell of a notebook that writes a file; empty where none names it."""
-    place = f'out / "{file}"'
-    return next((words for words, text in sections(notebook).items() if place in text), "")
+    place = rf"\A.*\({kind}s?\.? (?:[^)]*\D)?{number}\b[^)]*\)"
+    return heading_above(item.notebook, place)

@@ -31,7 +31,6 @@ def render(profile: Profile, out_dir: Path) -> str:
             raise ValueError(f"{place} is missing: {notebook} lists no picture")
     small = any(metrics.paper_size is False for metrics in run.values())
     judged = read(sorted(REFERENCE.glob("*.json"))) if small else run  # a small run decides nothing
-    judged_name = (REFERENCE if small else out_dir).name
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters |= {"brief": brief, "label": label, "power": power, "written": written}
     environment.filters |= {
@@ -43,9 +42,9 @@ def render(profile: Profile, out_dir: Path) -> str:
     found = findings({"published tables" if published else "our tables": judged})
     return page.render(
         run_name=out_dir.name, run=run, small=small, judged=judged, signs=SIGNS, findings=found,
-        entries=list(zip(entries, compare(judged), strict=True)), judged_name=judged_name,
-        heading=heading, heading_above=heading_above, drawn=DRAWS,
-        differences=load_findings().differences,
+        entries=list(zip(entries, compare(judged), strict=True)), drawn=DRAWS,
+        judged_name=(REFERENCE if small else out_dir).name, differences=load_findings().differences,
+        heading=heading, heading_above=heading_above,
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
+import jinja2
 import typer
 
 from figures.beyond.tables import COMPARED, HEADINGS, labelled, written
@@ -18,6 +19,7 @@ from figures.report.words import written as with_decimals
 from figures.scores import Interval, Scores
 
 README = ROOT / "README.md"
+TEMPLATE = Path(__file__).with_suffix(".txt")
 GUIDE = ROOT / "docs" / "which_estimator.md"
 RUNS = {"full": "our tables", "full-authors": "published tables"}  # folder → computed from
 PROPER = ", Adam proper"  # in the label of a row: trained so, instead of as the paper's own run
@@ -35,46 +37,6 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = ["|".join(["", *(f" {cell} " if cell else " " for cell in row), ""])
              for row in [header, *rows]]  # fmt: skip
     return "\n".join([lines[0], "|---" * len(header) + "|", *lines[1:]])
-
-
-def finding_list(runs: Mapping[str, Run]) -> str:
-    """Every finding with its numbers, and the commands that give it."""
-    lines = []
-    for each in findings({RUNS[name]: run for name, run in runs.items()}):
-        commands = ", ".join(f"`{command}`" for command in each.commands)
-        lines.append(f"- **{each.title}:** {each.text} ({commands}).")
-    return "\n".join(lines)
-
-
-def differences_table() -> str:
-    """Where the published code differs from the paper."""
-    rows = [[*each.values()] for each in load_findings().differences]
-    return markdown(["what the published code does", "effect", "here"], rows)
-
-
-def map_table(entries: Sequence[Comparison]) -> str:
-    """Figure → notebook cell → file."""
-    header = ["", "notebook", "cell", "file in `figures/full`", "verdict"]
-    rows = []
-    for entry in entries:
-        item, files = entry.item, ", ".join(f"`{name}`" for name in files_of(entry))
-        mark = f"{SIGNS.get(entry.verdict, '')} {entry.verdict}".strip()
-        verdict = ", ".join(filter(None, [mark, entry.count]))
-        rows.append([item.place, item.notebook[:2], heading(item), files, verdict])
-    return markdown(header, rows)
-
-
-def runtime_table(runs: Mapping[str, Run]) -> str:
-    """Metrics file → command → commit, seed and runtime."""
-    command = "PROFILE=full $(make -s python) -m doit notebook:{}:{}`"
-    rows = []
-    for folder, run in runs.items():
-        own = "`" if folder == "full" else "`DATA=authors "
-        for name, metrics in run.items():
-            commit, seed, time = (metrics.provenance[k] for k in ("commit", "seed", "wall_time_s"))
-            call = own + command.format(folder, name)
-            rows.append([f"`{folder}/{name}.json`", call, f"`{commit}`", f"{seed}", f"{time:.0f}"])
-    return markdown(["file in `figures`", "command", "commit", "seed", "wall time [s]"], rows)
 
 
 def score_table(runs: Mapping[str, Sequence[Comparison]]) -> str:
@@ -153,14 +115,17 @@ def blocks(runs: Mapping[str, Run]) -> dict[Path, dict[str, str]]:
     entries = {name: compare(run) for name, run in runs.items()}
     ours, theirs = (Methods.model_validate(dict(runs[name][BEYOND])) for name in RUNS)
     methods = {RUNS["full-authors"]: theirs, RUNS["full"]: ours}
+    found = findings({RUNS[name]: run for name, run in runs.items()})
+    environment = jinja2.Environment(trim_blocks=True, undefined=jinja2.StrictUndefined)
+    template = environment.from_string(TEMPLATE.read_text()).make_module(
+        {"heading": heading, "files_of": files_of, "signs": SIGNS}
+    )
+    content = {"findings": found, "differences": load_findings().differences,
+               "map": entries["full"], "runtime": runs}  # fmt: skip
+    tables = {name: str(getattr(template, name)(given)) for name, given in content.items()}
     return {
-        README: {
-            "findings": finding_list(runs),
-            "differences": differences_table(),
-            "scores": score_table(entries),
-            "map": map_table(entries["full"]),
-            "runtime": runtime_table(runs),
-        },
+        README: {name: text.strip() for name, text in tables.items()}
+        | {"scores": score_table(entries)},
         GUIDE: {"methods": methods_table(methods), "cases": cases_table(ours)},
     }
 
