@@ -29,6 +29,7 @@ from fe_data.arrays import Floats
 FORMAT = 1
 HEADER = "record"
 PACKAGES = ("numpy", "scipy", "joblib", "gmsh", "fenics-dolfinx", "petsc4py")
+ARCHIVED = "$Format:%H$"  # git writes the commit here when it packs an archive
 _CHECKSUM_BYTES = 64
 _LOCAL_HEADER = struct.Struct("<4s14xIIHH")  # signature, sizes (stored: equal), name, extra
 
@@ -162,7 +163,10 @@ def _version(package: str) -> str:
 
 
 def _commit() -> str:
-    """Commit of the code; -dirty when tracked files differ, but for the metrics of full runs."""
+    """Commit of the code; -dirty when tracked files differ, but for the metrics of full runs.
+
+    A repository that merely lies around a copy of the code says nothing of it.
+    """
 
     def git(*arguments: str) -> str:
         command = ["git", "-C", str(Path(__file__).parent), *arguments]
@@ -170,10 +174,11 @@ def _commit() -> str:
         return output.strip()
 
     try:
+        git("ls-files", "--error-unmatch", Path(__file__).name)
         commit = git("describe", "--always", "--abbrev=12", "--exclude=*")
         changed = git(
             "status", "--porcelain", "--untracked-files=no", "--", ":/", ":!/figures/full*"
         )
     except (OSError, subprocess.SubprocessError):
-        return "unknown"
+        return "unknown" if "$" in ARCHIVED else f"{ARCHIVED[:12]}-archive"
     return f"{commit}-dirty" if changed else commit

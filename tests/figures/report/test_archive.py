@@ -1,5 +1,6 @@
 """What `make archive` writes: whole, checked, the same each time, and described."""
 
+import importlib.util
 import json
 import re
 import shutil
@@ -60,6 +61,25 @@ def test_the_checksums_are_of_all_files_and_find_a_change(written, tmp_path):
     assert listed == present - {"SHA256SUMS"}
     (folder / "figures" / "full" / "02_example_1d.json").write_text("{}")
     assert subprocess.run(check, cwd=folder, capture_output=True).returncode == 1
+
+
+def commit_said_by(path):
+    """What a copy of the module says of its commit."""
+    spec = importlib.util.spec_from_file_location("copied_record", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.provenance()["commit"]
+
+
+def test_code_of_an_archive_knows_its_commit_also_within_another_repository(written, tmp_path):
+    name = "fe_data/dataset/record.py"
+    commit = archive.output("git", "rev-parse", "HEAD")[:12]
+    assert commit_said_by(written[1] / name) == f"{commit}-archive"
+    for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "other"]):
+        who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        subprocess.run(["git", *who, *command], cwd=tmp_path, check=True)
+    assert commit_said_by(shutil.copy(written[1] / name, tmp_path)) == f"{commit}-archive"
+    assert commit_said_by(shutil.copy(ROOT / name, tmp_path)) == "unknown"
 
 
 def test_it_depends_on_the_commit_alone(written, tmp_path):
