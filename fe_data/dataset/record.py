@@ -163,10 +163,7 @@ def _version(package: str) -> str:
 
 
 def _commit() -> str:
-    """Commit of the code; -dirty when tracked files differ, but for the metrics of full runs.
-
-    A repository that merely lies around a copy of the code says nothing of it.
-    """
+    """Commit of the code; -dirty when tracked files differ, but for the metrics of full runs."""
 
     def git(*arguments: str) -> str:
         command = ["git", "-C", str(Path(__file__).parent), *arguments]
@@ -174,7 +171,7 @@ def _commit() -> str:
         return output.strip()
 
     try:
-        git("ls-files", "--error-unmatch", Path(__file__).name)
+        git("ls-files", "--error-unmatch", Path(__file__).name)  # else another repository's folder
         commit = git("describe", "--always", "--abbrev=12", "--exclude=*")
         changed = git(
             "status", "--porcelain", "--untracked-files=no", "--", ":/", ":!/figures/full*"
