@@ -11,8 +11,8 @@ import yaml
 from pydantic import BaseModel
 
 from figures.report.comparison import Metrics
-from figures.report.words import label, written
-from figures.scores import Interval
+from figures.report.words import label
+from figures.scores import Interval, written
 
 TEMPLATES = Path(__file__).with_name("findings.yaml")
 

@@ -65,12 +65,3 @@ def brief(values: Any, sizes: Mapping[str, int] | None = None) -> str:
         return f"{mantissa} × {power(10.0 ** int(exponent))}".replace("-", "−")
     text = f"{values:#.3g}" if abs(values) < 1000 else f"{values:.0f}"
     return text.rstrip(".").replace("-", "−")
-
-
-def written(number: Any, decimals: int) -> str:
-    """A number of a metrics file with its scatter, and a real minus."""
-    parts = [number]
-    if isinstance(number, Mapping):
-        parts = [number["mean"], number.get("half_width", number.get("std"))]
-    texts = [f"{part:.{decimals}f}" for part in parts if part is not None]
-    return " ± ".join(texts).replace("-", "−")
