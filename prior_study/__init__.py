@@ -5,4 +5,13 @@ from prior_study.priors import STUDY_PRIORS
 from prior_study.reconstruction import Moments, distance
 from prior_study.study import Study, load, run, save
 
-__all__ = ["STUDY_PRIORS", "Moments", "Study", "StudyConfig", "distance", "load", "run", "save"]
+__all__ = [
+    "STUDY_PRIORS",
+    "Moments",
+    "Study",
+    "StudyConfig",
+    "distance",
+    "load",
+    "run",
+    "save",
+]

@@ -48,7 +48,8 @@ def anchor(
         pretrained: Networks from `pretrain`; a weight prior is learnt from all of them.
         X: Inputs, (N, n_in).
         y: Outputs, (N,) or (N, n_out).
-        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise.
         n_members: K, the first of the pre-trained networks; None takes all.
         regulariser: The weight prior p0: "low_rank", "probabilistic_pca", "factorised",
             "generalised_normal", "isotropic" or "none" to leave the term out; or a density of its
@@ -96,8 +97,8 @@ def anchor(
         cold = start == "random"
         first = random_starts(pretrained.architecture, n, seeds) if cold else centres
     scalers = pretrained.input_scaler, pretrained.output_scaler
-    covariance = noise_of_data(noise, y)
-    task = Task(pretrained.architecture, X, y, *scalers, covariance, resampling, seeds)
+    kept = noise_of_data(noise, X, y)
+    task = Task(pretrained.architecture, X, y, *scalers, kept, resampling, seeds)
     chosen = None if optimiser == "gauss_newton" else settings
     return train_to_data(task, first, chosen, device, progress, weight_prior, centres)
 

@@ -24,7 +24,7 @@ from bnn._validation import (
 from bnn.ensembles.networks import Members
 from bnn.function_priors.regressor import PredictiveRegressor
 from bnn.networks.architecture import INITIALISATIONS
-from bnn.noise import Noise
+from bnn.noise import Noise, covariance_at
 from bnn.scaling import Bounds
 from bnn.training.settings import Convergence, TrainingSettings
 
@@ -42,7 +42,8 @@ class EnsembleRegressor(PredictiveRegressor):
 
     Args:
         n_members: Networks trained to data, K.
-        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise.
         hidden: Widths of the hidden layers.
         activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
         init: Initial weights, "glorot" or "he".
@@ -159,13 +160,13 @@ class EnsembleRegressor(PredictiveRegressor):
 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
         members = self._fitted_members()
-        samples = members.sample(X)
+        samples, noise = members.sample(X), covariance_at(members.noise_covariance, X)
         mean = samples.mean(axis=0)
         if not joint:
-            return mean, samples.var(axis=0, ddof=1), members.noise_covariance
+            return mean, samples.var(axis=0, ddof=1), noise
         centred = samples - mean
         covariance = np.einsum("kni,knj->nij", centred, centred) / (len(samples) - 1)
-        return mean, covariance, members.noise_covariance
+        return mean, covariance, noise
 
     def penalty(self) -> Array:
         """Return the regularisation term of each member, (K,); zero without a regulariser."""

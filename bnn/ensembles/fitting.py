@@ -12,7 +12,7 @@ from bnn.gauss_newton.jacobian import Linearisation
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
 from bnn.gauss_newton.weight_space import fit_weights
 from bnn.networks.architecture import Architecture
-from bnn.noise import RESAMPLINGS, resample
+from bnn.noise import RESAMPLINGS, Covariance, covariance_at, resample
 from bnn.scaling import BoundsScaler
 from bnn.training.loop import train
 from bnn.training.members import Objective
@@ -41,7 +41,7 @@ class Task:
     y: Array
     input_scaler: BoundsScaler
     output_scaler: BoundsScaler
-    noise_covariance: Array
+    noise_covariance: Covariance
     resampling: str
     seeds: np.random.SeedSequence
 
@@ -61,11 +61,12 @@ def train_to_data(
     check_device(device)
     K, network, title = len(start), task.architecture, "training" if progress else None
     generators = member_generators(spawn(task.seeds, Purpose.RESAMPLING), K)
-    covariance = task.noise_covariance
+    kept = task.noise_covariance
+    covariance = covariance_at(kept, task.X)
     inputs, targets = resample(task.X, task.y, task.resampling, covariance, generators)
     data = task.input_scaler.transform(inputs), task.output_scaler.transform(targets)
     given = network, start, *data
-    noise = task.output_scaler.transform_covariance(covariance)
+    noise = task.output_scaler.transform_covariance(covariance_at(kept, inputs))
     if settings is None:
         assert isinstance(weight_prior, ProperGaussian)
         assert anchors is not None
@@ -83,7 +84,7 @@ def train_to_data(
         penalties = weight_prior.penalty(weights, anchors)
     trained_to = network, start, inputs, targets, task.input_scaler, task.output_scaler
     own = {"anchors": anchors, "penalties": penalties}
-    return Members.of(result, numbers, *trained_to, noise_covariance=covariance, **own)
+    return Members.of(result, numbers, *trained_to, noise_covariance=kept, **own)
 
 
 def data_gradient(members: Members, weights: Floats) -> Array:
@@ -99,7 +100,11 @@ def data_gradient(members: Members, weights: Floats) -> Array:
     inputs = torch.as_tensor(members.input_scaler.transform(members.inputs))
     state = Linearisation(members.architecture, torch.as_tensor(weights.astype(float)), inputs)
     residuals = state.values - torch.as_tensor(members.output_scaler.transform(members.targets))
-    noise = members.output_scaler.transform_covariance(members.noise_covariance)
-    direction = 2.0 * residuals @ torch.as_tensor(np.linalg.inv(noise))
+    noise = covariance_at(members.noise_covariance, members.inputs)
+    precision = torch.as_tensor(np.linalg.inv(members.output_scaler.transform_covariance(noise)))
+    if precision.ndim == 2:
+        direction = 2.0 * residuals @ precision
+    else:
+        direction = 2.0 * (precision @ residuals[..., None])[..., 0]
     gradient: Array = state.pull_back(direction.mT.reshape(len(weights), -1)).numpy()
     return gradient

@@ -26,7 +26,7 @@ from bnn.function_priors.conditioning import Conditioning, check_nugget, output_
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior, combination, shared_out
 from bnn.gauss_newton.function_space import Metric, fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
-from bnn.noise import Noise, noise_of_data, resample
+from bnn.noise import Covariance, Noise, covariance_at, noise_of_data, resample, uncorrelated
 from bnn.storage import NotStored, storable
 from bnn.training.execution import progress_bar
 
@@ -97,7 +97,8 @@ def anchor_functions(
         pretrained: Networks from `pretrain`; smooth ("silu") and wide ones follow f* best.
         X: Inputs, (N, n_in).
         y: Outputs, (N,) or (N, n_out).
-        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise.
         n_members: K, the first of the pre-trained networks; None takes all.
         settings: Measurement points, and when a member has arrived.
         device: "cpu" or "cuda".
@@ -119,10 +120,11 @@ def anchor_functions(
     check_kind("settings", settings, FunctionAnchoring)
     check_flags(progress=progress)
     check_device(device)
-    covariance, seeds = noise_of_data(noise, y), seed_sequence(random_state)
+    kept, seeds = noise_of_data(noise, X, y), seed_sequence(random_state)
+    covariance = covariance_at(kept, X)
     if isinstance(pretrained.prior, MixturePrior):
         chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])
-        return _anchor_to_components(chosen, X, y, covariance, settings, device, progress, seeds)
+        return _anchor_to_components(chosen, X, y, kept, settings, device, progress, seeds)
     prior, scaler = _drawn_prior(pretrained), pretrained.output_scaler
     points = np.concatenate([X, _measurement_points(pretrained, settings.points, seeds)])
     inputs = pretrained.input_scaler.transform(points)
@@ -132,7 +134,8 @@ def anchor_functions(
     scales = np.repeat(scaler.half_range, len(points)).reshape(len(C), -1)
     C = C / (scales[:, :, None] * scales[:, None, :])
     scaled_noise = scaler.transform_covariance(covariance)
-    most = np.minimum(_OF_NOISE * np.sqrt(np.diag(scaled_noise)), _MOST_NUGGET)
+    least = np.einsum("...jj->...j", scaled_noise).reshape(-1, scaled_noise.shape[-1]).min(axis=0)
+    most = np.minimum(_OF_NOISE * np.sqrt(least), _MOST_NUGGET)
     nuggets = most if settings.nugget is None else np.full_like(most, settings.nugget)
     variances = np.diagonal(C, axis1=1, axis2=2).reshape(len(nuggets), -1)
     check_nugget(nuggets, variances.mean(axis=1))
@@ -155,18 +158,18 @@ def anchor_functions(
     goals = scaler.inverse_transform(targets)
     trained_to = architecture, anchors, points, goals, pretrained.input_scaler, scaler
     own = {"anchors": anchors, "penalties": penalties, "bounds": prior.bounds}
-    kept = np.arange(len(anchors))
-    return Members.of(result, kept, *trained_to, noise_covariance=covariance, **own)
+    numbers = np.arange(len(anchors))
+    return Members.of(result, numbers, *trained_to, noise_covariance=kept, **own)
 
 
 def _anchor_to_components(
-    pretrained: Pretrained, X: Array, y: Array, covariance: Array, settings: FunctionAnchoring,
+    pretrained: Pretrained, X: Array, y: Array, noise: Covariance, settings: FunctionAnchoring,
     device: str, progress: bool, seeds: np.random.SeedSequence,
 ) -> Members:  # fmt: skip
     """Anchor each member to a component of a mixture, shared out by their posterior weights."""
     mixture, K = pretrained.prior, len(pretrained.weights)
     assert isinstance(mixture, MixturePrior)
-    shares = MixturePosterior(mixture, np.diag(np.diag(covariance)), X, y).shares
+    shares = MixturePosterior(mixture, uncorrelated(noise), X, y).shares
     numbers = shared_out(shares, K, spawn(seeds, Purpose.COMPONENTS))
     settings = replace(settings, centred=False)  # a member alone has no mean
     parts = []
@@ -178,7 +181,7 @@ def _anchor_to_components(
             one = replace(pretrained.select([k]), prior=combination(mixture, numbers[k]))
             seed = spawn(seeds, Purpose.COMPONENTS, k)
             part = anchor_functions(
-                one, X, y, noise=covariance, settings=settings, device=device, random_state=seed
+                one, X, y, noise=noise, settings=settings, device=device, random_state=seed
             )
             parts.append(part)
             bar.update()

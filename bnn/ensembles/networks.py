@@ -9,6 +9,7 @@ import numpy as np
 
 from bnn._validation import Array, Floats, Ints
 from bnn.networks.architecture import Architecture
+from bnn.noise import Covariance, checked_noise
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
 from bnn.training.loop import DivergenceError, DivergenceWarning, TrainingResult
@@ -104,13 +105,13 @@ class Members(Networks):
     """Networks trained to data: the members of an ensemble.
 
     Attributes:
-        noise_covariance: Σ_noise, (n_out, n_out).
+        noise_covariance: Σ_noise, (n_out, n_out), or a HeteroscedasticNoise.
         anchors: ω0^[k], (K, d); None where nothing holds the weights.
         penalties: Regularisation term of each member at the end, (K,).
         bounds: (low, high) that predictions are clipped to, (2, 1) or (2, n_out); None: without.
     """
 
-    noise_covariance: Array
+    noise_covariance: Covariance
     anchors: Floats | None
     penalties: Array
     bounds: Array | None = None
@@ -118,10 +119,12 @@ class Members(Networks):
     def __post_init__(self) -> None:
         """Raise ValueError if an array does not fit the architecture."""
         super().__post_init__()
-        n_out = self.architecture.n_outputs
-        if self.noise_covariance.shape != (n_out, n_out):
-            shape = self.noise_covariance.shape
-            raise ValueError(f"noise_covariance has shape {shape}: must be ({n_out}, {n_out})")
+        n_out, noise = self.architecture.n_outputs, self.noise_covariance
+        if isinstance(noise, np.ndarray) and noise.shape != (n_out, n_out):
+            shape = f"({n_out}, {n_out})"
+            raise ValueError(f"noise_covariance has shape {noise.shape}: must be {shape}")
+        if not isinstance(noise, np.ndarray):
+            checked_noise(noise, self.architecture.n_inputs, n_out)
         if self.bounds is not None and self.bounds.shape not in {(2, 1), (2, n_out)}:
             raise ValueError(f"bounds have shape {self.bounds.shape}: must be (2, {n_out})")
         if self.anchors is not None:

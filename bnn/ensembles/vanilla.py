@@ -47,7 +47,8 @@ def train_vanilla(
     Args:
         X: Inputs, (N, n_in).
         y: Outputs, (N,) or (N, n_out).
-        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise.
         n_members: K.
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
         hidden: Widths of the hidden layers.
@@ -84,8 +85,8 @@ def train_vanilla(
     output_scaler = scaler_of("output_bounds", output_bounds, y, y.shape[1])
     warn_far("input_bounds", scaler, X)
     warn_far("output_bounds", output_scaler, y)
-    covariance = noise_of_data(noise, y)
-    task = Task(architecture, X, y, scaler, output_scaler, covariance, resampling, seeds)
+    kept = noise_of_data(noise, X, y)
+    task = Task(architecture, X, y, scaler, output_scaler, kept, resampling, seeds)
     start = random_starts(architecture, n_members, seeds, init)
     return train_to_data(task, start, settings, device, progress)
 

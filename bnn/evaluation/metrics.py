@@ -1,13 +1,12 @@
 """Accuracy of predictions and quality of their uncertainty.
 
 Arrays are (n,) or (n, n_out); samples of an ensemble are (K, n, n_out). Averages over outputs are
-plain means. Where `noise` is given, as standard deviations or as Σ_noise in the units of y, the
-variance of the noise is added to the epistemic variance. Every score refuses NaN and infinity.
+plain means. Where `noise` is given, as standard deviations, as Σ_noise or as one for each point,
+(n, n_out, n_out), in the units of y, its variance is added to the epistemic variance. What depends
+on the input is given as noise(X). Every score refuses NaN and infinity.
 Scores of a mean and a standard deviation take those of any tool; an ensemble has
 `samples.mean(axis=0)` and `samples.std(axis=0, ddof=1)`.
 """
-
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,47 +14,9 @@ from scipy import special
 from scipy.linalg import solve_triangular
 from scipy.stats import norm
 
-from bnn._validation import (
-    Array,
-    as_finite,
-    check_flags,
-    check_fraction,
-    check_option,
-    check_positive,
-)
+from bnn._validation import Array, check_flags, check_fraction, check_option, check_positive
+from bnn.evaluation.residuals import Score, Values, averaged, columns, errors, sampled, z_scores
 from bnn.noise import Noise, noise_covariance
-
-Values: TypeAlias = ArrayLike  # (n,) or (n, n_out)
-Score: TypeAlias = Any  # a float, or an array (n_out,) with per_output=True
-
-
-def _columns(name: str, values: Values) -> Array:
-    array = as_finite(name, values)
-    if array.ndim not in (1, 2) or not array.size:
-        raise ValueError(f"{name} has shape {array.shape}: must be (n,) or (n, n_out)")
-    return array[:, None] if array.ndim == 1 else array
-
-
-def _residuals(
-    y: Values, mean: Values, std: Values, noise: Noise | None
-) -> tuple[Array, Array, Array]:
-    """Return y - mean and std, (n, n_out) each, and Σ_noise, zeros for none."""
-    truth, centre, scale = _columns("y", y), _columns("mean", mean), _columns("std", std)
-    if not truth.shape == centre.shape == scale.shape:
-        raise ValueError(f"shapes differ: y {truth.shape}, mean {centre.shape}, std {scale.shape}")
-    n_out = truth.shape[1]
-    added = np.zeros((n_out, n_out)) if noise is None else noise_covariance(noise, n_out)
-    if np.any(scale < 0) or not np.all(scale + np.diag(added) > 0):
-        raise ValueError("std: must be > 0 everywhere")
-    return truth - centre, scale, added
-
-
-def _standardised(y: Values, mean: Values, std: Values, noise: Noise | None) -> tuple[Array, Array]:
-    """Return z = (y - mean) / std and std with the noise, (n, n_out) each."""
-    residuals, scale, added = _residuals(y, mean, std, noise)
-    if noise is not None:
-        scale = np.sqrt(scale**2 + np.diag(added))
-    return residuals / scale, scale
 
 
 def _log_density(residuals: Array, std: Array, added: Array, freedom: float = np.inf) -> float:
@@ -69,14 +30,6 @@ def _log_density(residuals: Array, std: Array, added: Array, freedom: float = np
         constant -= 0.5 * d * np.log(freedom * np.pi)
         logs = constant - 0.5 * (freedom + d) * np.log1p(squares / freedom)
     return float(logs.sum() - np.log(np.einsum("njj->nj", roots)).sum())
-
-
-def _with_samples(y: Values, samples: ArrayLike) -> tuple[Array, Array]:
-    y, samples = _columns("y", y), as_finite("samples", samples)
-    if samples.ndim != 3 or samples.shape[1:] != y.shape:
-        n, n_out = y.shape
-        raise ValueError(f"samples have shape {samples.shape}: must be (K, {n}, {n_out}) as y")
-    return y, samples
 
 
 def rmse(y: Values, mean: Values, per_output: bool = False) -> Score:
@@ -93,7 +46,7 @@ def rmse(y: Values, mean: Values, per_output: bool = False) -> Score:
     Raises:
         ValueError: If the shapes differ.
     """
-    y, mean = _columns("y", y), _columns("mean", mean)
+    y, mean = columns("y", y), columns("mean", mean)
     if y.shape != mean.shape:
         raise ValueError(f"shapes differ: y {y.shape}, mean {mean.shape}")
     squared = (y - mean) ** 2
@@ -116,7 +69,7 @@ def calibration_curve(
         Levels, Φ at 100 equidistant points in [-3, 3], and the fraction of z below, (100, n_out).
     """
     levels = norm.cdf(np.linspace(-3.0, 3.0, 100))
-    z, _ = _standardised(y, mean, std, noise)
+    z, _ = z_scores(y, mean, std, noise)
     return levels, (z[None] <= norm.ppf(levels)[:, None, None]).mean(axis=1)
 
 
@@ -143,8 +96,7 @@ def miscalibration_area(
     levels, observed = calibration_curve(y, mean, std, noise)
     edges = np.concatenate([[0.0], 0.5 * (levels[1:] + levels[:-1]), [1.0]])
     area = np.diff(edges) @ np.abs(observed - levels[:, None])
-    check_flags(per_output=per_output)
-    return area if per_output else float(area.mean())
+    return averaged(area[None], per_output)
 
 
 def elppd(y: Values, samples: ArrayLike, noise: Noise, density: str = "mixture") -> float:
@@ -170,18 +122,20 @@ def elppd(y: Values, samples: ArrayLike, noise: Noise, density: str = "mixture")
     Source: Gelman et al. (2014); the equation for ELPPD in the paper.
     """
     check_option("density", density, ("mixture", "student_t"))
-    y, samples = _with_samples(y, samples)
+    y, samples = sampled(y, samples)
     if density == "student_t":
         if len(samples) < 2:
             raise ValueError("samples: must be of at least 2 members for density = 'student_t'")
         spread = np.sqrt(1.0 + 1.0 / len(samples)) * samples.std(axis=0, ddof=1)
-        return _log_density(*_residuals(y, samples.mean(axis=0), spread, noise), len(samples) - 1)
-    root = np.linalg.cholesky(noise_covariance(noise, y.shape[1]))
-    residuals = (y - samples).reshape(-1, y.shape[1]).T
-    squares = np.sum(solve_triangular(root, residuals, lower=True) ** 2, axis=0)
-    constant = y.shape[1] * np.log(2.0 * np.pi) + 2.0 * np.log(np.diag(root)).sum()
-    log_density = -0.5 * (squares + constant).reshape(samples.shape[:2])
-    return float(np.sum(special.logsumexp(log_density, axis=0) - np.log(len(samples))))
+        return _log_density(*errors(y, samples.mean(axis=0), spread, noise), len(samples) - 1)
+    (n, d), K, logs = y.shape, len(samples), []
+    covariances = noise_covariance(noise, d, n).reshape(-1, d, d)  # one, or one for each point
+    roots = np.linalg.cholesky(covariances)
+    for root, part in zip(roots, np.split(y - samples, len(roots), axis=1), strict=True):
+        squares = np.sum(solve_triangular(root, part.reshape(-1, d).T, lower=True) ** 2, axis=0)
+        constant = d * np.log(2.0 * np.pi) + 2.0 * np.log(np.diag(root)).sum()
+        logs.append(-0.5 * (squares + constant).reshape(K, -1))
+    return float(np.sum(special.logsumexp(np.hstack(logs), axis=0) - np.log(K)))
 
 
 def elppd_gaussian(y: Values, mean: Values, std: Values, noise: Noise | None = None) -> float:
@@ -196,7 +150,7 @@ def elppd_gaussian(y: Values, mean: Values, std: Values, noise: Noise | None = N
     Returns:
         Σ_i log N(y_i; mean_i, diag(std_i²) + Σ_noise), joint over the outputs.
     """
-    return _log_density(*_residuals(y, mean, std, noise))
+    return _log_density(*errors(y, mean, std, noise))
 
 
 def crps(y: Values, samples: ArrayLike, per_output: bool = False) -> Score:
@@ -212,13 +166,12 @@ def crps(y: Values, samples: ArrayLike, per_output: bool = False) -> Score:
 
     Source: Gneiting & Raftery (2007).
     """
-    y, samples = _with_samples(y, samples)
+    y, samples = sampled(y, samples)
     samples, K = np.sort(samples, axis=0), len(samples)
     weights = (2.0 * np.arange(1, K + 1) - K - 1.0) / K**2
     spread = np.tensordot(weights, samples, axes=1)
     score = (np.abs(samples - y).mean(axis=0) - spread).mean(axis=0)
-    check_flags(per_output=per_output)
-    return score if per_output else float(score.mean())
+    return averaged(score[None], per_output)
 
 
 def crps_gaussian(
@@ -236,21 +189,15 @@ def crps_gaussian(
     Returns:
         Mean over points of std (z (2Φ(z) - 1) + 2φ(z) - 1/√π).
     """
-    z, deviation = _standardised(y, mean, std, noise)
+    z, deviation = z_scores(y, mean, std, noise)
     inner = z * (2.0 * norm.cdf(z) - 1.0) + 2.0 * norm.pdf(z) - 1.0 / np.sqrt(np.pi)
-    score = (deviation * inner).mean(axis=0)
-    check_flags(per_output=per_output)
-    return score if per_output else float(score.mean())
+    return averaged((deviation * inner).mean(axis=0)[None], per_output)
 
 
 def coverage(
-    y: Values,
-    mean: Values,
-    std: Values,
-    level: float = 0.95,
-    noise: Noise | None = None,
+    y: Values, mean: Values, std: Values, level: float = 0.95, noise: Noise | None = None,
     per_output: bool = False,
-) -> Score:
+) -> Score:  # fmt: skip
     """Return the fraction of points inside the central Gaussian interval.
 
     Args:
@@ -269,7 +216,5 @@ def coverage(
     """
     check_positive(level=level)
     check_fraction(level=level)
-    z, _ = _standardised(y, mean, std, noise)
-    inside = np.abs(z) <= norm.ppf(0.5 + 0.5 * level)
-    check_flags(per_output=per_output)
-    return inside.mean(axis=0) if per_output else float(inside.mean())
+    z, _ = z_scores(y, mean, std, noise)
+    return averaged(np.abs(z) <= norm.ppf(0.5 + 0.5 * level), per_output)

@@ -26,6 +26,8 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.utils import gen_batches
 
 from bnn._validation import Array
+from bnn.noise import Covariance, covariance_at
+from bnn.noise.covariances import is_diagonal, noise_blocks
 
 if TYPE_CHECKING:
     from bnn.function_priors.gaussian_process import GaussianProcessPrior
@@ -65,7 +67,7 @@ class Conditioning:
     @classmethod
     def of(cls, prior_blocks: Array, noise: Array, n_data: int) -> Self:
         """Condition a prior with the blocks of C on the first N = n_data points."""
-        outputs = len(noise) // len(prior_blocks)  # in each block
+        outputs = noise.shape[-1] // len(prior_blocks)  # in each block
         n = prior_blocks.shape[1] // outputs
         data = (np.arange(outputs)[:, None] * n + np.arange(n_data)).ravel()
         cross = prior_blocks[:, :, data]
@@ -74,13 +76,11 @@ class Conditioning:
     @classmethod
     def given(cls, data: Array, noise: Array, cross: Array, prior: Array) -> Self:
         """Condition on data, with the blocks of H C Hᵀ (data), of C Hᵀ (cross) and of C (prior)."""
-        variances = np.diag(noise)
-        identity = np.eye(data.shape[0] * data.shape[1] // len(noise))
-        noises = variances[:, None, None] * identity
-        if len(data) != len(noise) or not np.array_equal(noise, np.diag(variances)):
+        n_outputs, N = noise.shape[-1], data.shape[0] * data.shape[1] // noise.shape[-1]
+        if len(data) != n_outputs or not is_diagonal(noise):
             # Where the outputs depend on each other, there is one block of all of them.
-            noises = np.kron(noise, identity)[None]
             data, cross, prior = (block_diag(*blocks)[None] for blocks in (data, cross, prior))
+        noises = noise_blocks(noise, N, len(data))
         pairs = zip(data + noises, cross.swapaxes(1, 2), strict=True)
         solved = np.stack([cho_solve(cho_factor(block), right) for block, right in pairs])
         gains = solved.swapaxes(1, 2)
@@ -103,19 +103,21 @@ class ProcessPosterior:
 
     Diagonal noise leaves the outputs independent, and noise of any kind leaves combinations of
     outputs independent where all of them have one kernel: (y - m) U, with the eigenvectors U of
-    Σ_noise, since I ⊗ K + Σ_noise ⊗ I is block diagonal there. Elsewhere all outputs are coupled.
+    Σ_noise, since I ⊗ K + Σ_noise ⊗ I is block diagonal there. Elsewhere all outputs are coupled,
+    so are those under correlated noise that depends on the input.
     """
 
-    def __init__(self, prior: GaussianProcessPrior, noise: Array, X: Array, y: Array) -> None:
-        self.prior, self.X, self.noise, self.axes = prior, X, noise, np.eye(len(noise))
-        residual, alike, variances = y - prior.mean_values(X), prior.alike, np.diag(noise)
-        diagonal = np.array_equal(noise, np.diag(variances))
-        self.coupled = not diagonal and any(alike)
-        if not diagonal and not self.coupled:
-            variances, self.axes = np.linalg.eigh(noise)
+    def __init__(self, prior: GaussianProcessPrior, noise: Covariance, X: Array, y: Array) -> None:
+        self.prior, self.X, self.noise, self.axes = prior, X, noise, np.eye(y.shape[1])
+        residual, alike, self._at = y - prior.mean_values(X), prior.alike, covariance_at(noise, X)
+        variances, self._diagonal = np.einsum("...jj->j...", self._at), is_diagonal(self._at)
+        self.coupled = not self._diagonal and (any(alike) or self._at.ndim == 3)
+        if not self._diagonal and not self.coupled:
+            variances, self.axes = np.linalg.eigh(self._at)
         # Columns of y U with the sources of their covariance; one column where all are coupled.
-        columns = (residual @ self.axes).T.reshape(1 if self.coupled else len(noise), -1)
-        self._sources = list(zip(alike, variances.tolist(), strict=True))[: len(columns)]
+        columns = (residual @ self.axes).T.reshape(1 if self.coupled else y.shape[1], -1)
+        keys = map(tuple, variances.reshape(len(variances), -1).tolist())
+        self._sources = list(zip(alike, keys, strict=True))[: len(columns)]
         self._roots = {source: self._root(*source) for source in dict.fromkeys(self._sources)}
         roots = [self._roots[source] for source in self._sources]
         solved = np.array([cho_solve((R, True), v) for R, v in zip(roots, columns, strict=True)])
@@ -127,16 +129,19 @@ class ProcessPosterior:
             quadratic + log_determinants + columns.shape[1] * np.log(2.0 * np.pi)
         )
 
-    def _root(self, output: int, variance: float) -> Array:
-        """Return the Cholesky factor of K + variance I in the memory of K, which is symmetric."""
+    def _root(self, output: int, variances: tuple[float, ...]) -> Array:
+        """Return the Cholesky factor of K + noise in the memory of K, which is symmetric.
+
+        The variance of the noise is one, or one for each of the data.
+        """
         if self.coupled:
-            noise = np.kron(self.noise, np.eye(len(self.X)))
+            noise = noise_blocks(self._at, len(self.X), 1)[0]
             whole: Array = cholesky(self._prior_covariance(self.X, self.X, 0) + noise, lower=True)
             return whole
         matrix = np.empty((len(self.X), len(self.X)), order="F")
         for part in gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)):
             matrix[:, part] = self.prior.covariance(self.X, self.X[part], output)
-        matrix[np.diag_indices(len(self.X))] += variance
+        matrix[np.diag_indices(len(self.X))] += variances
         root: Array = cholesky(matrix, lower=True, overwrite_a=True)
         return root
 
@@ -198,8 +203,9 @@ class ProcessPosterior:
 
     def log_density(self, X: Array, y: Array) -> Array:
         """Return log p(y_i | x_i, data) of the outputs at X, (n, n_out), or (n, 1) if coupled."""
-        residuals, covariances = y - self.mean(X), self.covariances(X) + self.noise
-        if np.array_equal(self.noise, np.diag(np.diag(self.noise))):
+        residuals = y - self.mean(X)
+        covariances = self.covariances(X) + covariance_at(self.noise, X)
+        if self._diagonal:
             deviations = np.sqrt(np.einsum("njj->nj", covariances))
             each: Array = norm.logpdf(residuals, scale=deviations)
             return each

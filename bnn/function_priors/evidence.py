@@ -23,7 +23,7 @@ from bnn.function_priors.hyperparameters import cubature, density_of, maximise
 from bnn.function_priors.kernels import RBF, Linear, Multiple
 from bnn.function_priors.means import LinearMean, ModelMean
 from bnn.function_priors.mixture import MixturePrior
-from bnn.noise import Noise, noise_covariance
+from bnn.noise import Noise, checked_noise, covariance_at
 
 WIDE = 10.0  # prior deviation of a mean's coefficient, relative to what the data's spread suggests
 FACTOR = 1.0  # prior deviation of the factor of a low-fidelity model from 1
@@ -55,7 +55,8 @@ def fit_prior(
     Args:
         X: (N, n_in).
         y: (N,) or (N, n_out).
-        noise: Standard deviations or Σ_noise, known; correlations between outputs are ignored.
+        noise: Standard deviations, Σ_noise or a HeteroscedasticNoise, known; correlations between
+            outputs are ignored.
         estimate: "average" over hyper-parameters, or those of "maximum" evidence.
         mean: A low-fidelity model m, X (n, n_in), read-only → (n, n_out), or (n,) for one output.
         mean_features: Numbers of the inputs of the linear mean; None takes all, () none.
@@ -83,7 +84,8 @@ def fit_prior(
     check_option("estimate", estimate, ("average", "maximum"))
     form = mean, mean_features, intercept, coefficient_variance
     X, columns, trends, centre = _detrended(X, y, *form)
-    variances, outputs = np.diag(noise_covariance(noise, len(trends))), []
+    known = covariance_at(checked_noise(noise, X.shape[1], len(trends)), X)
+    variances, outputs = np.einsum("...jj->j...", known), []
     for column, trend, variance in zip(columns.T, trends, variances, strict=True):
         density = density_of(X, column, trend, variance, hyperprior=estimate == "average")
         best = maximise(density, restarts, random_state)

@@ -12,7 +12,7 @@ from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior, default_prior
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior
 from bnn.function_priors.regressor import PredictiveRegressor
-from bnn.noise import Noise, noise_covariance, noise_of_data
+from bnn.noise import Covariance, Noise, checked_noise, covariance_at, noise_of_data
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
 
@@ -33,11 +33,12 @@ class ExactPosterior(PredictiveRegressor):
         prior: GaussianProcessPrior whose mean is not random, or a MixturePrior of such, whose
             weights the evidence updates; None takes a GaussianProcessPrior() in units of half the
             ranges of the data; `evidence.fit_prior` finds a better one.
-        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise, with which correlated outputs take O((n_out N)³).
 
     Attributes:
         prior_: Prior that was conditioned.
-        noise_covariance_: Σ_noise, (n_out, n_out).
+        noise_covariance_: Σ_noise, (n_out, n_out), or the HeteroscedasticNoise.
         X_: Training inputs, (N, n_in).
         y_: Training outputs, (N, n_out).
 
@@ -77,9 +78,9 @@ class ExactPosterior(PredictiveRegressor):
             raise ValueError(f"prior = {prior!r:.60}: must be a GaussianProcessPrior or a mixture")
         if n_outputs != prior.n_outputs:
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
-        return self._condition(prior, noise_of_data(self.noise, values), points, values)
+        return self._condition(prior, noise_of_data(self.noise, points, values), points, values)
 
-    def _condition(self, prior: Prior, noise: Array, X: Array, y: Array) -> Self:
+    def _condition(self, prior: Prior, noise: Covariance, X: Array, y: Array) -> Self:
         self.prior_, self.noise_covariance_, self.X_, self.y_ = prior, noise, X, y
         self._given: ProcessPosterior | MixturePosterior
         if isinstance(prior, MixturePrior):
@@ -98,7 +99,8 @@ class ExactPosterior(PredictiveRegressor):
         if self.y_ndim_ not in (1, 2) or y.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y_ has {y.shape[1]} outputs and y_ndim_ is {self.y_ndim_!r}")
         self.n_features_in_ = X.shape[1]
-        self._condition(self.prior_, noise_covariance(self.noise_covariance_, y.shape[1]), X, y)
+        noise = checked_noise(self.noise_covariance_, X.shape[1], y.shape[1])
+        self._condition(self.prior_, noise, X, y)
 
     def joint_moments(self, X: ArrayLike) -> tuple[Array, Array]:
         """Return the joint posterior of f at all points.
@@ -120,7 +122,7 @@ class ExactPosterior(PredictiveRegressor):
         batches = self._given.batches(len(X))
         spreads = np.concatenate([self._given.covariances(X[part]) for part in batches])
         spreads = spreads if joint else np.einsum("njj->nj", spreads)
-        return self._mean(X), spreads, self.noise_covariance_
+        return self._mean(X), spreads, covariance_at(self.noise_covariance_, X)
 
     def sample(self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = None) -> Array:
         """Draw functions from the posterior.

@@ -4,6 +4,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
@@ -63,14 +64,18 @@ class HyperparameterDensity:
 
 
 def density_of(
-    X: Array, y: Array, trend: sk.Kernel | None, variance: float | None, hyperprior: bool
+    X: Array, y: Array, trend: sk.Kernel | None, variance: ArrayLike | None, hyperprior: bool
 ) -> HyperparameterDensity:
-    """Return the density of one output's hyper-parameters, with σ² where variance is None."""
+    """Return the density of one output's hyper-parameters, with σ² where variance is None.
+
+    A known variance is a number, or one for each of the data, (N,).
+    """
     n = X.shape[1] + 1 + (variance is None)
     spread = y.var()
     medians = [MEDIANS[0] * spread, *(MEDIANS[1] * np.ptp(X, axis=0)), MEDIANS[2] * spread]
     deviations = [DEVIATIONS[0], *[DEVIATIONS[1]] * X.shape[1], DEVIATIONS[2]]
-    fixed = (variance or 0.0) * np.eye(len(X)) + (0.0 if trend is None else trend(X, X))
+    known = 0.0 if variance is None else np.asarray(variance)
+    fixed = known * np.eye(len(X)) + (0.0 if trend is None else trend(X, X))
     precision = np.array(deviations[:n]) ** -2.0 * hyperprior
     return HyperparameterDensity(X, y, fixed, np.log(medians[:n]), precision)
 

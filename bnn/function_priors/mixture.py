@@ -11,6 +11,8 @@ from bnn._seeding import RandomState, generator, seed_sequence, spawn
 from bnn._validation import Array, Ints, as_finite, check_integer, is_row
 from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
+from bnn.noise import Covariance, covariance_at, uncorrelated
+from bnn.noise.covariances import is_diagonal
 from bnn.storage import storable
 from bnn.storage.values import same
 
@@ -114,9 +116,8 @@ class MixturePosterior:
     the evidence of all outputs together says beyond that (importance sampling).
     """
 
-    def __init__(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
-        own = np.diag(np.diag(noise))
-        self._independent = np.array_equal(noise, own)
+    def __init__(self, prior: MixturePrior, noise: Covariance, X: Array, y: Array) -> None:
+        own, self._independent = uncorrelated(noise), is_diagonal(covariance_at(noise, X))
         self._given = [ProcessPosterior(each, own, X, y) for each in prior.components]
         alone = np.array([given.log_evidences for given in self._given])
         logs = alone + np.log(np.maximum(prior.shares, TINY))

@@ -52,7 +52,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         mean, spread, noise = self._moments(points, joint=return_cov)
         if return_cov:
             return self._shaped(mean), spread + total * noise
-        variance = np.maximum(spread + total * np.diag(noise), 0.0)
+        variance = np.maximum(spread + total * np.einsum("...jj->...j", noise), 0.0)
         return self._shaped(mean), self._shaped(np.sqrt(variance))
 
     def _checked(self, X: ArrayLike) -> Array:
@@ -77,7 +77,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return self._moments(X, joint=False)[0]
 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
-        """Return means, variances (if joint: covariances) at each point of X, and Σ_noise."""
+        """Return means, variances (if joint: covariances) at each point of X, and Σ_noise there."""
         raise NotImplementedError
 
     def _shaped(self, values: Array) -> Array:

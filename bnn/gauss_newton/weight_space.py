@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,7 +19,8 @@ class WeightFit:
 
     With u = ω - ω0, r = f - y and damping λ P⁻¹ the Gauss-Newton step is
     -u' - P Jᵀ (J P Jᵀ + (1 + λ) Σ)⁻¹ (r - J u') with u' = u / (1 + λ): one system in the data.
-    Data are X (N, n_in) or (k, N, n_in) and y (k, N, n_out), the anchors ω0 are (k, d).
+    Data are X (N, n_in) or (k, N, n_in) and y (k, N, n_out), the anchors ω0 are (k, d); Σ is
+    (n_out, n_out), or one for each point of each member, (k, N, n_out, n_out).
     """
 
     lengths: Sequence[float] = (1.0,)  # shorter ones end in higher minima, by measurement
@@ -37,13 +39,20 @@ class WeightFit:
         # J P Jᵀ = J̃ (I + R̃ R̃ᵀ) J̃ᵀ with J̃ = J D^½ and R̃ = D^-½ R, for P = D + R Rᵀ.
         self._deviations = prior.diagonal.sqrt()
         self._root = prior.root / self._deviations[:, None]
-        self._precision = torch.linalg.inv(noise)
-        self._noise = torch.kron(noise, torch.eye(y.shape[1], dtype=y.dtype, device=y.device))
+        self._precision, (k, n, n_out) = torch.linalg.inv(noise), y.shape
+        if noise.ndim == 2:
+            self._noise = torch.kron(noise, torch.eye(n, dtype=y.dtype, device=y.device))
+        else:
+            blocks = torch.diag_embed(noise.permute(0, 2, 3, 1))  # (k, n_out, n_out, N, N)
+            self._noise = blocks.transpose(2, 3).reshape(k, n_out * n, n_out * n)
 
     def loss(self, weights: Tensor, members: Tensor) -> Tensor:
         """Return the objective, (k,)."""
         residual = self._architecture.forward(weights, self._inputs(members)) - self._y[members]
-        data = torch.einsum("kni,ij,knj->k", residual, self._precision, residual)
+        if self._precision.ndim == 2:
+            data = torch.einsum("kni,ij,knj->k", residual, self._precision, residual)
+        else:
+            data = torch.einsum("kni,knij,knj->k", residual, self._precision[members], residual)
         return data + self._prior.quadratic(weights - self._anchors[members])
 
     def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> Tensor:
@@ -52,7 +61,8 @@ class WeightFit:
         jacobian = state.jacobian().mul_(self._deviations)
         along = jacobian @ self._root
         factors = (1.0 + damping)[:, None]
-        system = torch.baddbmm(factors[:, :, None] * self._noise, jacobian, jacobian.mT)
+        noise = self._noise if self._noise.ndim == 2 else self._noise[members]
+        system = torch.baddbmm(factors[:, :, None] * noise, jacobian, jacobian.mT)
         system.baddbmm_(along, along.mT)
         back = (weights - self._anchors[members]) / factors
         residual = (state.values - self._y[members]).mT.flatten(1)
@@ -71,7 +81,7 @@ def fit_weights(
     start: Floats,
     X: Floats,  # (N, n_in) or (K, N, n_in)
     y: Floats,  # (K, N, n_out)
-    noise: Floats,
+    noise: Floats,  # (n_out, n_out), or for each point, ((K,) N, n_out, n_out)
     covariance: DiagonalPlusLowRank[Array],
     rule: StoppingRule,
     anchors: Floats,
@@ -85,11 +95,14 @@ def fit_weights(
         return torch.as_tensor(values, dtype=torch.float64, device=place)
 
     prior = covariance.to(place)
+    if noise.ndim > 2:
+        noise = np.broadcast_to(noise, (len(y), *noise.shape[-3:]))
 
     def problem(members: Ints) -> list[WeightFit]:
         inputs = tensor(X if X.ndim == 2 else X[members])
         targets, centres = tensor(y[members]), tensor(anchors[members])
-        return [WeightFit(architecture, inputs, targets, tensor(noise), prior, centres)]
+        own = tensor(noise if noise.ndim == 2 else noise[members])
+        return [WeightFit(architecture, inputs, targets, own, prior, centres)]
 
     n_entries = y[0].size * architecture.n_weights
     return fit_members(problem, start, n_entries, rule, device, progress)

@@ -26,14 +26,17 @@ _STEP_WITHOUT_CORRECTION = 1e9
 class Objective:
     """The constants of the loss (y - f)ᵀ P (y - f) + penalty(ω - ω0)."""
 
-    precision: Floats | None = None  # P = Σ_noise⁻¹, (n_out, n_out); None is the identity
+    # P = Σ_noise⁻¹, (n_out, n_out), or one for each point, ((K,) N, n_out, n_out); None: identity
+    precision: Floats | None = None
     regulariser: Regulariser | None = None
     anchors: Floats | None = None  # ω0, (K, d), with a regulariser
 
     def of(self, members: Ints) -> Objective:
         """Return the objective of some members."""
         anchors = None if self.anchors is None else self.anchors[members]
-        return Objective(self.precision, self.regulariser, anchors)
+        own = self.precision is not None and self.precision.ndim == 4
+        precision = self.precision[members] if own else self.precision  # type: ignore[index]
+        return Objective(precision, self.regulariser, anchors)
 
 
 def _float32(values: Floats, device: torch.device) -> Tensor:
@@ -41,13 +44,20 @@ def _float32(values: Floats, device: torch.device) -> Tensor:
 
 
 class MemberData:
-    """Data X (N, n_in) or (k, N, n_in) and y (k, N, n_out), in the order of the current epoch."""
+    """Data X (N, n_in) or (k, N, n_in) and y (k, N, n_out), in the order of the current epoch.
+
+    Where points have a precision of their own, its entries stand behind the targets.
+    """
 
     def __init__(
-        self, X: Floats, y: Floats, seeds: NDArray[np.uint32], shuffled: bool, device: torch.device
-    ) -> None:
+        self, X: Floats, y: Floats, seeds: NDArray[np.uint32], shuffled: bool, device: torch.device,
+        precision: Floats | None = None,
+    ) -> None:  # fmt: skip
         k, n = y.shape[:2]
         inputs, targets = with_ones(_float32(X, device)), _float32(y, device)
+        if precision is not None and precision.ndim > 2:
+            entries = _float32(precision, device).flatten(-2)
+            targets = torch.cat([targets, entries.expand(k, n, -1)], dim=2)
         self._offset = n * torch.arange(k, device=device)[:, None]
         self._shared = inputs.ndim == 2
         shape = (k, n, inputs.shape[-1])
@@ -118,7 +128,7 @@ class MemberGroup:
     ) -> None:
         k, n = y.shape[:2]
         batch = min(settings.batch_size or n, n)
-        self.data = MemberData(X, y, seeds, batch < n, device)
+        self.data = MemberData(X, y, seeds, batch < n, device, objective.precision)
         self.weights = LayerBlocks(architecture, k, device).load(torch.as_tensor(weights))
         self.gradients = LayerBlocks(architecture, k, device)
         self.adam = Adam(self.weights.flat, self.gradients.flat, settings)
@@ -127,7 +137,7 @@ class MemberGroup:
         self.loss = torch.zeros(k, device=device)
         self.record = torch.full((settings.epochs, k), torch.nan, device=device)
         self._precision = None
-        if objective.precision is not None:
+        if objective.precision is not None and objective.precision.ndim == 2:
             self._precision = _float32(objective.precision, device).repeat(k, 1, 1)
         self._set_regulariser(objective, architecture, device)
         self._start = self.weights.flat.clone()
@@ -172,11 +182,15 @@ class MemberGroup:
             self.adam.step()
 
     def _data_gradient(self, outputs: Tensor, y: Tensor, delta: Tensor) -> None:
-        residual = outputs.sub_(y)
-        if self._precision is None:
-            delta.copy_(residual)
-        else:
+        k, n_out, b = outputs.shape
+        residual = outputs.sub_(y[:, :n_out])
+        if self._precision is not None:
             torch.bmm(self._precision, residual, out=delta)
+        elif y.shape[1] > n_out:
+            own = y[:, n_out:].view(k, n_out, n_out, b)
+            torch.sum(own * residual[:, None], dim=2, out=delta)
+        else:
+            delta.copy_(residual)
         self.loss.add_(residual.mul_(delta).sum(dim=(1, 2)))
         delta.mul_(2.0 if self._sums else 2.0 / y.shape[2])
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from bnn import ExactPosterior
 from bnn.evaluation.metrics import coverage, crps_gaussian, elppd, miscalibration_area, rmse
+from bnn.noise import covariance_at
 from figures.materials.problem import OUTPUT_SCALING
 from figures.scores import CONFIDENCE, Number, Scores
 
@@ -67,7 +68,8 @@ def exact_scores(posterior: ExactPosterior, X: np.ndarray, observed: np.ndarray)
     """The same scores of an exact posterior, in closed form, as of infinitely many members."""
     mean, std = posterior.predict(X, return_std=True)
     density = posterior.elppd(X, observed)
-    return _scores(observed, mean, std, posterior.noise_covariance_, density)
+    noise = covariance_at(posterior.noise_covariance_, X)
+    return _scores(observed, mean, std, noise, density)
 
 
 def _scores(

@@ -1,0 +1,98 @@
+"""Covariances of the noise: given, of repeated runs, of several points, and data drawn again."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bnn._validation import Array, Floats, Ints, as_array, as_columns
+
+RESAMPLINGS = ("bootstrap", "likelihood", "none")
+LARGEST = 1e150  # standard deviation, whose square is a number in double precision
+
+
+def noise_covariance(
+    noise: ArrayLike | Callable[[Array], Array], n_outputs: int, n_points: int | None = None
+) -> Array:
+    """Return Σ_noise, (n_out, n_out), of standard deviations (one or n_out) or itself."""
+    # With n_points there may be one for each point too, (n_points, n_out, n_out).
+    if callable(noise):
+        raise ValueError("noise depends on the input: not taken here; metrics take noise(X)")
+    values = as_array("noise", noise).copy()  # the matrix of a user may change
+    if values.ndim < 2:
+        if values.ndim == 1 and values.shape != (n_outputs,):
+            raise ValueError(f"noise has {values.size} entries: must be one, or {n_outputs}")
+        if not np.all((values > 0) & (values < LARGEST)):
+            raise ValueError(f"noise = {values}: standard deviations must be > 0 and finite")
+        return np.diag(np.broadcast_to(values, (n_outputs,)) ** 2)
+    shape = n_outputs, n_outputs
+    if values.shape not in {shape, (n_points, *shape)}:
+        raise ValueError(f"noise has shape {values.shape}: must be {shape}")
+    mirrored, largest = values.swapaxes(-2, -1), np.abs(values).max(axis=(-2, -1), keepdims=True)
+    if not np.isfinite(largest).all() or np.any(
+        np.abs(values - mirrored) > 1e-8 * largest + 1e-5 * np.abs(mirrored)
+    ):
+        raise ValueError("noise: the covariance must be symmetric and finite")
+    smallest = np.linalg.eigvalsh(values)[..., 0].min()
+    if smallest <= 0:
+        raise ValueError(
+            f"noise: the covariance has eigenvalue {smallest:.3g}, must be positive definite"
+        )
+    return values
+
+
+def deviations(y: Array, groups: ArrayLike) -> tuple[Array, Ints, Ints]:
+    """Return y (N, n_out) less the means of its groups (N,), their numbers, and their sizes."""
+    if np.shape(groups) != (len(y),):
+        raise ValueError(f"groups has shape {np.shape(groups)}: must be ({len(y)},), one per row")
+    _, group = np.unique(groups, return_inverse=True)
+    counts = np.bincount(group)
+    sums = np.zeros((len(counts), y.shape[1]))
+    np.add.at(sums, group, y)
+    if len(y) - len(counts) < y.shape[1]:
+        raise ValueError(
+            f"groups: {len(y)} rows in {len(counts)} groups leave {len(y) - len(counts)} degrees "
+            f"of freedom, {y.shape[1]} outputs need as many"
+        )
+    return y - (sums / counts[:, None])[group], group, counts
+
+
+def replicate_covariance(y: Floats, groups: ArrayLike) -> Array:
+    """Estimate Σ_noise of outputs y from repeated runs, which have equal numbers in groups (N,)."""
+    within, _, counts = deviations(as_columns("y", y, len(y)), groups)
+    return noise_covariance(within.T @ within / (len(within) - len(counts)), within.shape[1])
+
+
+def is_diagonal(covariance: Array) -> bool:
+    """Return whether covariances (..., n_out, n_out) have no correlations."""
+    return np.array_equal(covariance, covariance * np.eye(covariance.shape[-1]))
+
+
+def noise_blocks(covariance: Array, n: int, n_blocks: int) -> Array:
+    """Lay out Σ_noise, one or n, as blocks: (n_out, n, n) if diagonal, or (1, n_out n, n_out n)."""
+    # Entry j n + i of the latter is point i of output j.
+    n_out, own = covariance.shape[-1], np.arange(n)
+    at = np.broadcast_to(covariance, (n, n_out, n_out))
+    if n_blocks == n_out:
+        blocks = np.zeros((n_out, n, n))
+        blocks[:, own, own] = np.einsum("njj->jn", at)
+        return blocks
+    whole = np.zeros((n_out, n, n_out, n))
+    whole[:, own, :, own] = at
+    return whole.reshape(1, n_out * n, n_out * n)
+
+
+def resample(
+    X: Floats, y: Floats, resampling: str, covariance: Floats, generators: list[np.random.Generator]
+) -> tuple[Floats, Floats]:
+    """Give each member its own X ((K,) N, n_in) and y (K, N, n_out); "resample" of Algorithm 1."""
+    if resampling == "bootstrap":
+        rows = np.stack([rng.integers(len(y), size=len(y)) for rng in generators])
+        return X[rows], y[rows]
+    if resampling == "likelihood":
+        root = np.linalg.cholesky(covariance)
+        drawn = [rng.standard_normal(y.shape) for rng in generators]
+        if root.ndim == 2:
+            return X, np.stack([y + z @ root.T for z in drawn])
+        return X, np.stack([y + (root @ z[:, :, None])[:, :, 0] for z in drawn])
+    return X, np.repeat(y[None], len(generators), axis=0)

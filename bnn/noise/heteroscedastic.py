@@ -1,0 +1,153 @@
+"""Noise whose covariance depends on the input, estimated from repeated runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
+
+from bnn._validation import (
+    Array,
+    Floats,
+    Ints,
+    as_columns,
+    as_finite,
+    as_points,
+    check_integers,
+    check_positive,
+)
+from bnn.noise.covariances import LARGEST, deviations, noise_covariance, replicate_covariance
+from bnn.storage import storable
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class HeteroscedasticNoise:
+    """Gaussian noise whose covariance depends on the input, Σ(x) = D(x) R D(x).
+
+    The logarithms of the standard deviations, the diagonal of D(x), are linear in the inputs and in
+    the squares of chosen ones.
+
+    Attributes:
+        coefficients: Of 1, of each input and of each square, (1 + n_in + n_squares, n_out).
+        correlation: R, (n_out, n_out); None leaves the outputs independent.
+        squares: Numbers of the inputs whose squares count.
+
+    Source: Aitkin (1987), Applied Statistics 36, for one output.
+    """
+
+    coefficients: Floats
+    correlation: ArrayLike | None = None
+    squares: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if the attributes do not fit each other, or R is no correlation."""
+        coefficients = as_points("coefficients", as_finite("coefficients", self.coefficients))
+        object.__setattr__(self, "coefficients", coefficients.copy())
+        check_integers("squares", self.squares, 0)
+        if any(i >= self.n_inputs for i in self.squares):
+            raise ValueError(f"squares = {self.squares}: must be among 0 to {self.n_inputs - 1}")
+        n_out = self.coefficients.shape[1]
+        R = np.eye(n_out) if self.correlation is None else np.asarray(self.correlation)
+        if R.shape != (n_out, n_out) or not np.allclose(np.diag(R), 1.0):
+            raise ValueError(f"correlation: must be ({n_out}, {n_out}), of ones on the diagonal")
+        object.__setattr__(self, "correlation", noise_covariance(R, n_out))
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs."""
+        return len(self.coefficients) - 1 - len(self.squares)
+
+    def __call__(self, X: ArrayLike) -> Array:
+        """Return the covariance Σ(x) at each point.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            (n, n_out, n_out).
+
+        Raises:
+            ValueError: If X has another number of inputs, or Σ(x) overflows there.
+        """
+        X = as_points("X", as_finite("X", X))
+        if X.shape[1] != self.n_inputs:
+            raise ValueError(f"X has {X.shape[1]} inputs: the noise has {self.n_inputs}")
+        logs = self.coefficients[0] + _basis(X, self.squares) @ self.coefficients[1:]
+        if np.abs(logs).max() > np.log(LARGEST):
+            raise ValueError("X: too far away for the noise, which overflows there")
+        scale = np.exp(logs)
+        covariances: Array = scale[:, :, None] * scale[:, None, :] * self.correlation
+        return covariances
+
+    @classmethod
+    def from_replicates(
+        cls, X: ArrayLike, y: ArrayLike, groups: ArrayLike, *, squares: Sequence[int] = (),
+        slope_deviation: float = 1.0,
+    ) -> HeteroscedasticNoise:  # fmt: skip
+        """Estimate the noise from repeated runs, by the likelihood of deviations in their groups.
+
+        Args:
+            X: Inputs, (N, n_in), equal in a group.
+            y: Outputs, (N,) or (N, n_out).
+            groups: Labels of the groups, (N,).
+            squares: Numbers of the inputs whose squares count.
+            slope_deviation: Prior standard deviation of the slopes, per standard deviation of an
+                input, or its square, over the groups; it matters where there are few of them.
+
+        Returns:
+            The noise, with the correlations between outputs.
+
+        Raises:
+            ValueError: If inputs differ in a group, or the groups tell no covariance.
+
+        Source: restricted likelihood, Patterson & Thompson (1971), Biometrika 58.
+        """
+        X = as_points("X", as_finite("X", X))
+        y = as_columns("y", as_finite("y", y), len(X))
+        check_positive(slope_deviation=slope_deviation)
+        within, group, counts = deviations(y, groups)
+        first = np.unique(group, return_index=True)[1]
+        if not np.array_equal(X[first][group], X):
+            raise ValueError("X: inputs must be equal in a group")
+        replicate_covariance(y, groups)  # which says if there is none
+        n_out = y.shape[1]
+        cls(np.zeros((1 + X.shape[1] + len(squares), n_out)), None, squares)  # or of the squares
+        basis, scatter = _basis(X[first], squares), np.zeros((len(counts), n_out, n_out))
+        np.add.at(scatter, group, within[:, :, None] * within[:, None, :])
+        centre, width = basis.mean(axis=0), basis.std(axis=0)
+        width[width == 0.0] = 1.0  # an input that does not vary: the prior leaves its slope at zero
+        slopes, C = _estimate((basis - centre) / width, scatter, counts - 1, slope_deviation)
+        slopes, scale = slopes / width[:, None], np.sqrt(np.diag(C))
+        constant = np.log(scale) - centre @ slopes
+        return cls(np.vstack([constant, slopes]), C / np.outer(scale, scale), squares)
+
+
+def _basis(X: Array, squares: Sequence[int]) -> Array:
+    return np.column_stack([X, X[:, list(squares)] ** 2])
+
+
+def _estimate(basis: Array, scatter: Array, freedom: Ints, deviation: float) -> tuple[Array, Array]:
+    """Return the slopes, (n_basis, n_out), and the covariance C where the basis is zero.
+
+    Each group has a scatter matrix, (G, n_out, n_out), a row of the basis and degrees of freedom.
+    """
+    total, n_out = freedom.sum(), scatter.shape[1]
+
+    def whitened(slopes: Array) -> tuple[Array, Array]:
+        logs = basis @ slopes.reshape(-1, n_out)
+        return logs, scatter * np.exp(-logs[:, :, None] - logs[:, None, :])
+
+    def negative(slopes: Array) -> tuple[float, Array]:
+        # The C of largest likelihood for these slopes is the mean scatter without them.
+        logs, alike = whitened(slopes)
+        C, penalty = alike.sum(axis=0) / total, slopes / deviation**2
+        value = np.sum(freedom @ logs) + 0.5 * total * np.linalg.slogdet(C)[1]
+        by_logs = freedom[:, None] - np.einsum("jk,gkj->gj", np.linalg.inv(C), alike)
+        return value + 0.5 * slopes @ penalty, (basis.T @ by_logs).ravel() + penalty
+
+    best = minimize(negative, np.zeros(basis.shape[1] * n_out), jac=True, method="BFGS").x
+    return best.reshape(-1, n_out), whitened(best)[1].sum(axis=0) / total

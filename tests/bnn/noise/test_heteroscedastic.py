@@ -1,0 +1,286 @@
+"""Noise that depends on the input: its estimate, and every estimator under it."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, norm
+
+import bnn
+from bnn import HeteroscedasticNoise, metrics
+from bnn.ensembles.fitting import data_gradient
+from bnn.function_priors.evidence import fit_prior
+from bnn.noise import replicate_covariance, resample
+from bnn.weight_priors import IsotropicGaussian
+from fe_data.dataset.table import load_table
+from figures.materials.problem import scaled
+from figures.pipeline.paths import table_path
+
+RNG = np.random.default_rng(4)
+X, X_NEW = RNG.uniform(-1, 1, (14, 2)), RNG.uniform(-1, 1, (5, 2))
+Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] ** 2])
+COEFFICIENTS = np.array([[-1.6, -1.2], [0.7, 0.2], [-0.3, 0.5], [0.4, -0.2]])
+CORRELATION = np.array([[1.0, 0.6], [0.6, 1.0]])
+NOISE = HeteroscedasticNoise(COEFFICIENTS, CORRELATION, squares=(0,))
+ALONE = HeteroscedasticNoise(COEFFICIENTS, squares=(0,))
+SAME, CONSTANT = (
+    HeteroscedasticNoise([[np.log(0.2), np.log(0.3)], [0, 0], [0, 0]], CORRELATION),
+    np.array([[0.04, 0.036], [0.036, 0.09]]),
+)
+KERNELS = {"shared": bnn.RBF(0.7, 0.5), "distinct": [bnn.RBF(0.7, 0.5), bnn.RBF(0.3, 1.0)]}
+
+
+def written_out(noise, points):
+    """Σ(x), by hand, with the square of input 0."""
+    logs = [
+        c[0] + points[:, 0] * c[1] + points[:, 1] * c[2] + points[:, 0] ** 2 * c[3]
+        for c in COEFFICIENTS.T
+    ]
+    deviations = np.exp(np.column_stack(logs))
+    return np.array([np.diag(d) @ noise.correlation @ np.diag(d) for d in deviations])
+
+
+def simulated(noise, n_groups, n, rng):
+    inputs = rng.uniform(-1, 1, (n_groups, 2)).repeat(n, axis=0)
+    drawn = [rng.multivariate_normal(np.zeros(2), each) for each in noise(inputs)]
+    groups = np.arange(n_groups).repeat(n)
+    return inputs, 10.0 * rng.standard_normal((n_groups, 2))[groups] + drawn, groups
+
+
+def test_replicates_tell_the_coefficients_and_the_correlation():
+    """Within 5 standard errors: those of independent fits to 20 other sets of replicates."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(21):
+        estimate = HeteroscedasticNoise.from_replicates(
+            *simulated(NOISE, 40, 8, rng), squares=(0,), slope_deviation=100.0
+        )
+        found.append(np.append(estimate.coefficients, estimate.correlation[0, 1]))
+    truth = np.append(COEFFICIENTS, CORRELATION[0, 1])
+    error = np.std(found, axis=0, ddof=1)
+    assert np.all(error < 0.2)
+    assert np.all(np.abs(np.mean(found, axis=0) - truth) < 5 * error / np.sqrt(len(found)))
+
+
+def test_a_narrow_prior_of_the_slopes_leaves_the_constant_covariance():
+    inputs, y, groups = simulated(NOISE, 6, 5, np.random.default_rng(1))
+    flat = HeteroscedasticNoise.from_replicates(inputs, y, groups, slope_deviation=1e-6)
+    expected = replicate_covariance(y, groups)
+    np.testing.assert_allclose(flat(X), np.broadcast_to(expected, (14, 2, 2)), rtol=1e-6)
+
+
+def test_replicates_of_the_composite_are_told_better_than_by_one_covariance():
+    """Each of 20 inputs by the others, in nats for 50 cells of deviations from their mean."""
+    data, groups = replicates_of_the_composite()
+    gain = 0.0
+    for group in np.unique(groups):
+        rest, own = groups != group, data.y[groups == group]
+        noise = HeteroscedasticNoise.from_replicates(
+            data.X[rest], data.y[rest], groups[rest], squares=(0,)
+        )
+        constant = replicate_covariance(data.y[rest], groups[rest])
+        within, freedom = own - own.mean(axis=0), len(own) - 1
+        for sign, covariance in ((1, noise(data.X[groups == group][:1])[0]), (-1, constant)):
+            squares = np.sum(within * np.linalg.solve(covariance, within.T).T)
+            gain -= 0.5 * sign * (freedom * np.linalg.slogdet(covariance)[1] + squares)
+    gain *= 50 / (len(groups) - 20)
+    print(f"{gain:.1f} nats for 50 cells")
+    assert gain > 140.0
+
+
+def replicates_of_the_composite():
+    table = load_table(table_path("fe_data/datasets", "noise"))
+    return scaled(table), np.asarray(table.group)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("noise", [NOISE, ALONE], ids=["correlated", "independent"])
+def test_the_exact_posterior_is_the_joint_gaussian_written_out(kernel, noise, tmp_path):
+    prior = bnn.GaussianProcessPrior(0.5, KERNELS[kernel], 2)
+    bnn.ExactPosterior(prior, noise=noise).fit(X, Y).save(tmp_path / "model.npz")
+    posterior, points = bnn.load(tmp_path / "model.npz"), np.concatenate([X, X_NEW])
+    blocks = [prior.covariance(points, points, j) for j in range(2)]
+    # Entry 2 i + j: output j of point i.
+    joint = sum(np.kron(block, np.diag(row)) for block, row in zip(blocks, np.eye(2), strict=True))
+    data = joint[:28, :28].copy()
+    for i, each in enumerate(written_out(noise, X)):
+        data[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] += each
+    residual = (Y - 0.5).ravel()
+    mean = 0.5 + (joint[28:, :28] @ np.linalg.solve(data, residual)).reshape(5, 2)
+    covariance = joint[28:, 28:] - joint[28:, :28] @ np.linalg.solve(data, joint[:28, 28:])
+    at_points = np.einsum("nink->nik", covariance.reshape(5, 2, 5, 2))
+    total = at_points + written_out(noise, X_NEW)
+
+    found, found_covariance = posterior.predict(X_NEW, return_cov=True, total=True)
+    np.testing.assert_allclose(found, mean, atol=1e-9)
+    np.testing.assert_allclose(found_covariance, total, atol=1e-9)
+    _, std = posterior.predict(X_NEW, return_std=True, total=True)
+    np.testing.assert_allclose(std**2, np.einsum("njj->nj", total), atol=1e-9)
+    evidence = multivariate_normal.logpdf(residual, cov=data)
+    assert posterior.log_evidence() == pytest.approx(evidence, rel=1e-9)
+    truth = mean + 0.1
+    density = sum(
+        multivariate_normal.logpdf(t, m, c) for t, m, c in zip(truth, mean, total, strict=True)
+    )
+    assert posterior.elppd(X_NEW, truth) == pytest.approx(density, rel=1e-9)
+
+
+@pytest.fixture(scope="module")
+def networks():
+    """Three linear networks, in units other than those of the data."""
+    return bnn.pretrain(
+        bnn.GaussianProcessPrior(0.0, KERNELS["distinct"], 2), n_features=2, n_outputs=2,
+        n_pretrained=3, hidden=(), prior_points=30, settings=bnn.TrainingSettings(epochs=5),
+        input_bounds=(-2.0, 2.0), output_bounds=[(-1.0, 3.0), (-0.5, 0.5)], random_state=0,
+    )  # fmt: skip
+
+
+def test_no_slopes_are_the_constant_noise(networks):
+    """Exact posteriors of a process and of a mixture, function space, weight space."""
+    np.testing.assert_allclose(SAME(X), np.broadcast_to(CONSTANT, (14, 2, 2)), rtol=1e-14)
+    prior = bnn.GaussianProcessPrior(0.0, KERNELS["distinct"], 2)
+    shared = bnn.GaussianProcessPrior(0.0, KERNELS["shared"], 2)
+    priors = prior, bnn.MixturePrior([prior, shared], [0.5, 0.5])
+    loose, results = bnn.FunctionAnchoring(points=20, tolerance=1e9), []
+    for noise in (SAME, CONSTANT):
+        models = [bnn.ExactPosterior(each, noise=noise).fit(X, Y) for each in priors]
+        found = [model.predict(X_NEW, return_cov=True, total=True)[1] for model in models]
+        found += [model.elppd(X_NEW, Y[:5]) for model in models]
+        options = {"noise": noise, "random_state": 0}
+        found.append(bnn.anchor_functions(networks, X, Y, settings=loose, **options).targets)
+        newton = {"optimiser": "gauss_newton", "regulariser": "isotropic"}
+        found.append(
+            bnn.anchor(networks, X, Y, resampling="likelihood", **newton, **options).weights
+        )
+        results.append(found)
+    for ours, constant in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, constant, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("optimiser", ["gauss_newton", "adam"])
+def test_a_linear_network_arrives_at_weighted_least_squares(networks, optimiser):
+    """The optimum of Algorithm 2 for each member, by the normal equations."""
+    settings = bnn.TrainingSettings(epochs=6000, batch_size=None, learning_rate=3e-3)
+    members = bnn.anchor(
+        networks, X, Y, noise=NOISE, regulariser=IsotropicGaussian(0.3, 6), optimiser=optimiser,
+        resampling="bootstrap", settings=settings, random_state=0,
+    )  # fmt: skip
+    scale = np.array([2.0, 0.5])
+    for member in range(3):
+        inputs, targets = members.inputs[member], members.targets[member]
+        # Weights in the order of a kernel by rows, and then the biases: w[2 i + j] for output j.
+        features = [np.kron(np.append(x / 2.0, 1.0), np.eye(2)) for x in inputs]
+        precision, right = np.eye(6) / 0.3, members.anchors[member] / 0.3
+        for phi, y, S in zip(features, targets, written_out(NOISE, inputs), strict=True):
+            P = np.linalg.inv(S / np.outer(scale, scale))
+            precision = precision + phi.T @ P @ phi
+            right = right + phi.T @ P @ ((y - np.array([1.0, 0.0])) / scale)
+        expected = np.linalg.solve(precision, right)
+        np.testing.assert_allclose(members.weights[member], expected, atol=1e-4)
+        away = (members.weights[member] - members.anchors[member]) / 0.3
+        slope = data_gradient(members, members.weights)[member] + 2.0 * away
+        np.testing.assert_allclose(slope, 0.0, atol=2e-3)
+
+
+@pytest.mark.parametrize("resampling", ["bootstrap", "likelihood", "none"])
+def test_a_minibatch_has_the_precisions_of_its_points(resampling):
+    """The recorded loss of an epoch that goes nowhere, which has a last batch of two points."""
+    settings = bnn.TrainingSettings(epochs=1, batch_size=4, learning_rate=1e-12)
+    members = bnn.train_vanilla(
+        X, Y, noise=NOISE, n_members=3, hidden=(5,), resampling=resampling, settings=settings,
+        random_state=0,
+    )  # fmt: skip
+    for k, loss in enumerate(members.losses[0]):
+        inputs = members.inputs[k] if resampling == "bootstrap" else members.inputs
+        residuals = members.sample(inputs)[k] - members.targets[k]
+        solved = np.linalg.solve(written_out(NOISE, inputs), residuals[:, :, None])[:, :, 0]
+        assert loss == pytest.approx(np.mean(np.sum(residuals * solved, axis=1)), rel=1e-5)
+
+
+def test_resampled_data_scatter_as_the_noise_does():
+    """20,000 draws at two points, within 5 standard errors of their covariances."""
+    generators = [np.random.default_rng(i) for i in range(20_000)]
+    _, drawn = resample(X[:2], Y[:2], "likelihood", NOISE(X[:2]), generators)
+    for i, expected in enumerate(written_out(NOISE, X[:2])):
+        variances = np.diag(expected)
+        error = np.sqrt((expected**2 + np.outer(variances, variances)) / 20_000)
+        assert np.all(np.abs(np.cov(drawn[:, i].T) - expected) < 5 * error)
+
+
+def test_members_in_function_space_are_conditioned_on_the_noise(tmp_path):
+    """Their targets have the mean and, with many members, the covariance of the posterior."""
+    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(0.7, 0.5), 2)
+    model = bnn.FunctionAnchoredEnsemble(
+        prior, noise=NOISE, n_members=300, n_pretrained=300, pretrain_epochs=1, hidden=(2,),
+        points=3, tolerance=1e9, input_bounds=(-1, 1), output_bounds=(-1, 1), random_state=0,
+    )  # fmt: skip
+    model.fit(X, Y).save(tmp_path / "model.npz")
+    again = bnn.load(tmp_path / "model.npz")
+    targets = again.members_.targets[:, :14]
+    exact = bnn.ExactPosterior(prior, noise=NOISE).fit(X, Y)
+    mean, std = exact.predict(X, return_std=True)
+    np.testing.assert_allclose(targets.mean(axis=0), mean, atol=1e-5)
+    assert np.mean(targets.std(axis=0) / std) == pytest.approx(1.0, abs=0.05)
+    _, epistemic = again.predict(X_NEW, return_cov=True)
+    _, total = again.predict(X_NEW, return_cov=True, total=True)
+    np.testing.assert_allclose(total - epistemic, written_out(NOISE, X_NEW), atol=1e-12)
+
+
+def test_the_search_for_a_prior_knows_the_noise_of_each_point():
+    """The evidence of the exact posterior falls wherever one goes from the prior that was found."""
+    noise, points = HeteroscedasticNoise([[-2.0], [1.5], [0.0]]), RNG.uniform(-1, 1, (40, 2))
+    scatter = np.sqrt(noise(points)[:, 0, 0]) * RNG.standard_normal(40)
+    y = np.sin(4.0 * points[:, 0]) * np.cos(3.0 * points[:, 1]) + scatter
+    form = {"mean_features": (), "intercept": False, "estimate": "maximum"}
+    (best,) = fit_prior(points, y, noise, **form).kernels
+
+    def evidence(variance, lengthscale):
+        prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(variance, tuple(lengthscale)))
+        return bnn.ExactPosterior(prior, noise=noise).fit(points, y).log_evidence()
+
+    largest, lengths = evidence(best.variance, best.lengthscale), np.array(best.lengthscale)
+    for factor in (0.95, 1.05):
+        assert evidence(factor * best.variance, lengths) < largest
+        for i in range(2):
+            moved = np.where(np.arange(2) == i, factor, 1.0) * lengths
+            assert evidence(best.variance, moved) < largest
+
+
+def test_scores_take_the_noise_at_each_point():
+    std, samples = np.full((14, 2), 0.3), Y + 0.3 * RNG.standard_normal((4, 14, 2))
+    noise, mean = NOISE(X), Y + 0.2
+    totals = written_out(NOISE, X) + 0.09 * np.eye(2)
+    pairs = list(zip(Y, mean, totals, strict=True))
+    expected = sum(multivariate_normal.logpdf(y, m, c) for y, m, c in pairs)
+    assert metrics.elppd_gaussian(Y, mean, std, noise) == pytest.approx(expected)
+    each = [
+        np.mean([multivariate_normal.pdf(Y[i], s[i], noise[i]) for s in samples]) for i in range(14)
+    ]
+    assert metrics.elppd(Y, samples, noise) == pytest.approx(np.sum(np.log(each)))
+    deviations = np.sqrt(np.einsum("njj->nj", totals))
+    inside = np.abs(Y - mean) <= norm.ppf(0.75) * deviations
+    assert metrics.coverage(Y, mean, std, 0.5, noise) == pytest.approx(inside.mean())
+    crps = metrics.crps_gaussian(Y, mean, deviations)
+    assert metrics.crps_gaussian(Y, mean, std, noise) == pytest.approx(crps)
+    with pytest.raises(ValueError, match="noise depends on the input: not taken here; metrics"):
+        metrics.coverage(Y, mean, std, 0.5, NOISE)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: HeteroscedasticNoise(np.zeros(3)), r"coefficients has shape \(3,\)"),
+        (lambda: HeteroscedasticNoise(np.zeros((3, 2)), squares=(1,)), "squares = .*among 0 to 0"),
+        (lambda: HeteroscedasticNoise(np.zeros((3, 2)), CONSTANT), "of ones on the diagonal"),
+        (lambda: NOISE(X[:, :1]), "X has 1 inputs: the noise has 2"),
+        (lambda: NOISE(1e3 * X), "X: too far away for the noise"),
+        (lambda: bnn.ExactPosterior(noise=NOISE).fit(X, Y[:, 0]), "noise of 2 inputs"),
+        (lambda: bnn.VanillaEnsemble(noise=NOISE).fit(X[:, :1], Y), "must be of 1 inputs and 2"),
+        (lambda: bnn.check_prior(bnn.GaussianProcessPrior(0.0, bnn.RBF(), 2), X, Y, NOISE),
+         "noise depends on the input: not taken here"),
+        (lambda: HeteroscedasticNoise.from_replicates(X, Y, np.zeros(14)), "equal in a group"),
+        (lambda: HeteroscedasticNoise.from_replicates(X[[0] * 4], Y[[0, 0, 0, 0]], [0] * 4),
+         "must be positive definite"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
