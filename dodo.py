@@ -40,12 +40,11 @@ except (ValueError, FileNotFoundError) as error:
     sys.exit(f"make: {error}")
 
 OUT = ROOT / "figures" / RUN
-PRESENTATION = ("plots.py",)  # a sample does not depend on these
 
 
 def _simulation(design, count, folder):
-    """Simulate so many inputs of a design into a folder."""
-    files = [f for f in sources(["fe_data.dataset.generate"]) if f.name not in PRESENTATION]
+    """Simulate so many inputs of a design into a folder; samples do not depend on pictures."""
+    files = [file for file in sources(["fe_data.dataset.generate"]) if file.name != "plots.py"]
     arguments = [design, "--count", str(count), "--seed", str(PROFILE.seed)]
     return {
         "name": f"{PROFILE.name}:{design}",
@@ -95,21 +94,20 @@ def _has_pictures(task, values, metrics):  # noqa: ARG001, doit's signature
 def task_notebook():
     """Execute the notebooks of the profile."""
     for name in PROFILE.notebooks:
-        designs, folder, simulated = PROFILE.designs_of(name), DATA, "dataset"
         if name == DRAWS and not HAS_DRAWS:
             continue
+        folder, simulated = DATA, "dataset"
         if name == DRAWS:
             folder, simulated = paths.drawn(DATA), "drawn_cells"
-        parameters = {"profile": GIVEN_PROFILE, "seed": SEED}
-        parameters |= {"data_dir": str(DATA), "out_dir": str(OUT)}
+        given = {"profile": GIVEN_PROFILE, "seed": SEED, "data_dir": str(DATA), "out_dir": str(OUT)}
         command = ["-m", "figures.pipeline.run_notebook", name]
-        for key, value in parameters.items():
+        for key, value in given.items():
             command += ["-p", key, str(value)]
-        if DATA == OWN_DATA:
-            awaited, tables = designs, [paths.table_path(folder, design) for design in designs]
-        else:  # all tables that there are
-            known = get_args(Design) if designs else ()
-            awaited, tables = [], paths.tables_of(folder, known).values()
+        designs = awaited = PROFILE.designs_of(name)
+        tables = [paths.table_path(folder, design) for design in designs]
+        if DATA != OWN_DATA:  # all tables that there are
+            awaited, known = [], get_args(Design) if designs else ()
+            tables = paths.tables_of(folder, known).values()
         path = NOTEBOOKS / f"{name}.ipynb"
         metrics = OUT / f"{name}.json"
         code = [path, *notebook_sources(path), *sources(["figures.pipeline.run_notebook"])]
@@ -123,7 +121,7 @@ def task_notebook():
             "actions": [(actions.run_program, [command])],
             "file_dep": sorted({*code, *read, ROOT / "figures" / "paper.mplstyle"}),
             "uptodate": [
-                config_changed(parameters | {"settings": repr(PROFILE.settings_of(name))}),
+                config_changed(given | {"settings": repr(PROFILE.settings_of(name))}),
                 (_has_pictures, [metrics]),
             ],
             "targets": [metrics, OUT / "notebooks" / f"{name}.html"],

@@ -37,9 +37,8 @@ def time_cells() -> dict[str, float]:
         for seed in range(SEED, SEED + REPEATS)
     ]
     total = statistics.median(sum(seconds.values()) for seconds in stages)
-    parts = {
-        f"  of it {name} [s]": statistics.median(s[name] for s in stages) for name in stages[0]
-    }
+    medians = {name: statistics.median(each[name] for each in stages) for name in stages[0]}
+    parts = {f"  of it {name} [s]": seconds for name, seconds in medians.items()}
     return {f"one cell with the solver {chosen_solver()} [s]": total, **parts}
 
 

@@ -21,13 +21,7 @@ from threadpoolctl import threadpool_limits
 
 import bnn
 from figures.beyond.scores import LOG_UNITS
-from figures.materials.problem import (
-    Samples,
-    fit_theta,
-    functional_prior,
-    load_samples,
-    noise_std,
-)
+from figures.materials.problem import Samples, fit_theta, functional_prior, load_samples, noise_std
 from figures.pipeline.paths import ROOT, TEST
 
 CASES = {

@@ -21,18 +21,12 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
 RUNS = ("figures/full", "figures/quick")  # what a reader is shown of, if it is there
 RUN = next((run for run in RUNS if (ROOT / run / "index.html").is_file()), None)
-
-
-def executed(name):
-    """Where a notebook with its results is: of the full run, of the quick one, else without."""
-    paths = [Path(run, "notebooks", name) for run in RUNS]
-    found = (path for path in paths if (ROOT / path).is_file())
-    return next(found, Path("notebooks", name)).as_posix()
-
-
-NOTEBOOKS = [executed(path.name) for path in sorted(ROOT.glob("notebooks/*.ipynb"))]
-include_patterns = ["*.md", "bnn/*.md", "fe_data/**.md", "prior_study/*.md", "docs/*"]
-include_patterns += NOTEBOOKS
+FOLDERS = [*(f"{run}/notebooks" for run in RUNS), "notebooks"]  # the last has none of the results
+NOTEBOOKS = [
+    next(f"{folder}/{path.name}" for folder in FOLDERS if (ROOT / folder / path.name).is_file())
+    for path in sorted(ROOT.glob("notebooks/*.ipynb"))
+]
+include_patterns = ["*.md", "bnn/*.md", "fe_data/**.md", "prior_study/*.md", "docs/*", *NOTEBOOKS]
 exclude_patterns = [".*", "build", "data", "tests"]
 highlight_language = "none"
 default_role = "py:obj"

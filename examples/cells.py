@@ -1,4 +1,4 @@
-"""Simulate cells of a composite, learn their properties and draw them: fe_data, then bnn."""
+"""Simulate cells of a composite and learn how they differ from mean fields: fe_data, then bnn."""
 
 import argparse
 from pathlib import Path
@@ -20,8 +20,15 @@ fe_data.generate(design, settings, options.data, jobs=options.jobs)  # goes on w
 table, names = fe_data.load_table(options.data / "dataset.csv"), ["b_eff [MPa]", "E_eff [GPa]"]
 X, y = table.inputs, table.outputs[:, [0, 2]]
 
-noise = bnn.evidence.fit_noise(X, y)  # the scatter from one arrangement of fibres to the next
-model = bnn.ExactPosterior(bnn.evidence.fit_prior(X, y, noise), noise=noise).fit(X, y)
+
+def mean_field(X):
+    """What mechanics says of both properties before a cell is simulated."""
+    return fe_data.mean_field(X, settings)[:, [0, 2]]
+
+
+known = {"mean": mean_field, "mean_features": ()}
+noise = bnn.evidence.fit_noise(X, y, **known)  # the scatter from one arrangement to the next
+model = bnn.ExactPosterior(bnn.evidence.fit_prior(X, y, noise, **known), noise=noise).fit(X, y)
 mean, std = model.predict([[0.3, 400.0, 400.0, 0.4]], return_std=True, total=True)
 for name, m, s in zip(names, mean[0], std[0], strict=True):
     print(f"a new cell: {name} {m:.1f} ± {2 * s:.1f}")

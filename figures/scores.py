@@ -92,6 +92,17 @@ def over_repeats(repeats: Sequence[Any]) -> Any:
     return None if first is None else Interval(tuple(map(float, repeats)))
 
 
+def written(number: Any, decimals: int) -> str:
+    """A number, with its scatter where it has one, and a real minus."""
+    parts = [number]
+    if isinstance(number, Interval):
+        parts = [number.mean, number.half_width]
+    elif isinstance(number, Mapping):  # of a metrics file
+        parts = [number["mean"], number.get("half_width", number.get("std"))]
+    texts = [f"{part:.{decimals}f}" for part in parts if part is not None]
+    return " ± ".join(texts).replace("-", "−")
+
+
 def is_below(first: Interval, second: Interval) -> bool | None:
     """Whether the first of two numbers is smaller; None where the paired repeats leave it open."""
     sign = (second - first).sign

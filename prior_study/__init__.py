@@ -5,13 +5,4 @@ from prior_study.priors import STUDY_PRIORS
 from prior_study.reconstruction import Moments, distance
 from prior_study.study import Study, load, run, save
 
-__all__ = [
-    "STUDY_PRIORS",
-    "Moments",
-    "Study",
-    "StudyConfig",
-    "distance",
-    "load",
-    "run",
-    "save",
-]
+__all__ = ["STUDY_PRIORS", "Moments", "Study", "StudyConfig", "distance", "load", "run", "save"]

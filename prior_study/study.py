@@ -10,18 +10,10 @@ import pandas as pd
 
 import bnn
 from bnn import Pretrained, TrainingSettings
+from prior_study import reconstruction
 from prior_study.config import ARCHITECTURE, BIAS_CORRECTION, HIDDEN, StudyConfig
 from prior_study.priors import STUDY_PRIORS
-from prior_study.reconstruction import (
-    WEIGHT_PRIOR_NAMES,
-    Distance,
-    Moments,
-    distance,
-    half_widths,
-    sampled_functions,
-    steepness,
-    width_error,
-)
+from prior_study.reconstruction import WEIGHT_PRIOR_NAMES, Distance, Moments, distance
 from prior_study.statistics import WeightStatistics, weight_statistics
 
 FORMAT = 2
@@ -83,11 +75,11 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
     functions = [  # of each of SOURCES, other draws than those that the networks were fitted to
         prior.process.sample(grid, len(weights), config.seed + 1)[:, :, 0],
         ARCHITECTURE.forward(weights, grid)[:, :, 0],
-        *(sampled_functions(kind, weights, config) for kind in WEIGHT_PRIOR_NAMES),
+        *(reconstruction.sampled_functions(kind, weights, config) for kind in WEIGHT_PRIOR_NAMES),
     ]
     moments = [Moments.of(values) for values in functions]
     many = prior.process.sample(grid, TRUE_FUNCTIONS, config.seed + 2)
-    widths = half_widths(many[:, :, 0])
+    widths, spacing = reconstruction.half_widths(many[:, :, 0]), grid[1, 0] - grid[0, 0]
     kept = min(KEPT_FUNCTIONS, len(weights), config.functions)
     return PriorResult(
         weights=weights,
@@ -99,8 +91,8 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
         moments=np.array([(each.mean, each.std) for each in moments]),
         exact=np.array([exact.mean, exact.std]),
         distances=np.array([astuple(distance(each, exact)) for each in moments]),
-        width_errors=np.array([width_error(values, widths) for values in functions]),
-        steepness=np.array([steepness(values, grid[1, 0] - grid[0, 0]) for values in functions]),
+        width_errors=np.array([reconstruction.width_error(each, widths) for each in functions]),
+        steepness=np.array([reconstruction.steepness(each, spacing) for each in functions]),
     )
 
 
@@ -120,10 +112,9 @@ def save(study: Study, path: Path) -> None:
     """Write a study as one .npz file of plain arrays, in a folder that exists."""
     arrays = {"format": np.array(FORMAT), "config": np.array(json.dumps(asdict(study.config)))}
     for name, result in study.results.items():
-        for part in fields(result):
-            value = getattr(result, part.name)
-            entries = asdict(value) if isinstance(value, WeightStatistics) else {part.name: value}
-            arrays |= {f"{name}.{key}": array for key, array in entries.items()}
+        entries = {**vars(result), **vars(result.statistics)}
+        del entries["statistics"]
+        arrays |= {f"{name}.{key}": array for key, array in entries.items()}
     with Path(path).open("wb") as file:
         np.savez_compressed(file, **arrays)
 
@@ -142,6 +133,5 @@ def _result(arrays: Mapping[str, np.ndarray], name: str) -> PriorResult:
         names = [part.name for part in fields(kind) if part.name != "statistics"]
         return {key: arrays[f"{name}.{key}"] for key in names}
 
-    return PriorResult(
-        statistics=WeightStatistics(**entries(WeightStatistics)), **entries(PriorResult)
-    )
+    statistics = WeightStatistics(**entries(WeightStatistics))
+    return PriorResult(statistics=statistics, **entries(PriorResult))

@@ -28,11 +28,10 @@ Cases = dict[str, dict[str, Curves]]  # "L = ..." → method
 
 def epochs_of(method: Method, lengthscale: float) -> int:
     """Published epochs of a method, times ten where it is trained to convergence."""
-    epochs = ensembles.CORRELATED_EPOCHS[lengthscale]
-    if method.regulariser == "none" and not method.warm:
-        epochs = ensembles.VANILLA_EPOCHS
-    elif method.regulariser not in ("none", "low_rank"):
-        epochs = ensembles.FACTORISED_EPOCHS
+    correlated = ensembles.CORRELATED_EPOCHS[lengthscale]
+    unpenalised = correlated if method.warm else ensembles.VANILLA_EPOCHS
+    published = {"none": unpenalised, "low_rank": correlated}
+    epochs = published.get(method.regulariser, ensembles.FACTORISED_EPOCHS)
     return epochs * (CONVERGED if method.converged else 1)
 
 

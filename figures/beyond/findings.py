@@ -12,7 +12,7 @@ from fe_data.settings import OUTPUT_NAMES
 from figures.beyond.methods import LABELS
 from figures.beyond.priors import correlation
 from figures.beyond.scores import Row
-from figures.beyond.tables import COMPARED, HEADINGS, Results, written
+from figures.beyond.tables import COMPARED, HEADINGS, Results, shown
 from figures.claims import Claim
 from figures.pipeline.settings import PAPER_COUNTS, PAPER_TEST
 from figures.scores import LARGER_IS_BETTER, Interval
@@ -108,7 +108,7 @@ def _reached(results: Results, case: str, method: str, limits: Mapping[str, floa
 def paragraphs(results: Results) -> list[str]:
     """What the paper claims, what was measured, and what to use: the filled template."""
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters |= {"written": written, "percent": "{:.{}%}".format}
+    environment.filters |= {"written": shown, "percent": "{:.{}%}".format}
     environment.filters["strongest_correlations"] = _strongest
     environment.globals |= {"labels": LABELS, "headings": HEADINGS, "advised": ADVISED}
     template = environment.from_string(Path(__file__).with_name("findings.txt").read_text())

@@ -9,7 +9,7 @@ import numpy as np
 from figures.beyond.methods import LABELS
 from figures.beyond.priors import Relevance
 from figures.beyond.scores import SCORES, Distance, Row, WeightRow
-from figures.scores import Interval
+from figures.scores import Interval, written
 from figures.section import Table
 
 COMPARED = ("rmse", "miscalibration", "elppd")  # the scores of the paper
@@ -65,13 +65,11 @@ class Results:
         return f"{words}, {self.n_train[case]} training cells"
 
 
-def written(row: object, name: str, decimals: int | None = None) -> str:
+def shown(row: object, name: str, decimals: int | None = None) -> str:
     """A number of a row, usual decimals if not given, mean ± half width; empty if it has none."""
-    digits = HEADINGS[name][1] if decimals is None else decimals
     number = getattr(row, name, None)
-    parts = [number.mean, number.half_width] if isinstance(number, Interval) else [number]
-    texts = [f"{part:.{digits}f}" for part in parts if part is not None]
-    return " ± ".join(texts).replace("-", "−")
+    digits = HEADINGS[name][1] if decimals is None else decimals
+    return "" if number is None else written(number, digits)
 
 
 def labelled(rows: Mapping[str, Measured]) -> dict[str, Measured]:
@@ -85,7 +83,7 @@ def labelled(rows: Mapping[str, Measured]) -> dict[str, Measured]:
 
 def _table(caption: str, names: Sequence[str], rows: Mapping[str, Any]) -> Table:
     header = ["", *(HEADINGS[name][0] for name in names)]
-    cells = [[label, *(written(row, name) for name in names)] for label, row in rows.items()]
+    cells = [[label, *(shown(row, name) for name in names)] for label, row in rows.items()]
     return Table(caption, header, cells)
 
 

@@ -18,7 +18,7 @@ from figures.pipeline.processes import seeds_of, side_by_side
 from figures.pipeline.profiles import Profile
 from figures.pipeline.settings import TRAINING_CASE, Design
 from figures.pipeline.training import PROCEDURES
-from figures.scores import CONFIDENCE, LARGER_IS_BETTER, Interval, over_repeats
+from figures.scores import CONFIDENCE, LARGER_IS_BETTER, Interval, over_repeats, written
 from figures.section import Section, Table
 
 ALL = "all outputs"
@@ -108,21 +108,18 @@ class Gain:
     @classmethod
     def of(cls, gain: Interval, outside: Sequence[float], printed: float | None = None) -> "Gain":
         """The gain with its regression on the shares outside, and the place of the paper's."""
-        fit = stats.linregress(outside, gain.values)
-        half_width = stats.t.ppf(0.5 + 0.5 * CONFIDENCE, len(outside) - 2) * fit.stderr
-        values = np.array(gain.values)
+        values, fit = np.array(gain.values), stats.linregress(outside, gain.values)
+        half_width = float(stats.t.ppf(0.5 + 0.5 * CONFIDENCE, len(outside) - 2) * fit.stderr)
+        positive = int(np.sum(values > 0))
         below = None if printed is None else int(np.sum(values < printed))
-        return cls(
-            gain, int(np.sum(values > 0)), float(fit.slope), float(half_width), printed, below
-        )
+        return cls(gain, positive, float(fit.slope), half_width, printed, below)
 
 
 def printed_scores(method: str) -> dict[str, float]:
     """What Table 3 of the paper prints for a method, by score."""
     table = load_published()["Table 3"]
-    return dict(
-        zip(table.columns, map(float, table.rows[f"published.{method}"].printed), strict=True)
-    )
+    printed = map(float, table.rows[f"published.{method}"].printed)
+    return dict(zip(table.columns, printed, strict=True))
 
 
 def gains(rows: Rows, outside: Sequence[float]) -> dict[str, dict[str, Gain]]:
@@ -153,16 +150,16 @@ def section(found: Mapping[str, Mapping[str, Gain]], outside: Sequence[float]) -
     """The gains in words and as a table."""
     count = len(outside)
     words = "; ".join(
-        f"{label} {_interval(gain.gain, score)}, better in {gain.positive} draws"
+        f"{label} {_written(gain.gain, score)}, better in {gain.positive} draws"
         for score, label in SCORES.items()
         for gain in [found[score][ALL]]
     )
     share = f"{np.mean(outside):.0%} ({min(outside):.0%} to {max(outside):.0%})".replace("%", " %")
     rows = [
-        [f"{label}, {name}", _interval(each.gain, score), f"{each.positive} of {count}",
-         "" if each.printed is None else _number(each.printed, score),
+        [f"{label}, {name}", _written(each.gain, score), f"{each.positive} of {count}",
+         "" if each.printed is None else _written(each.printed, score),
          "" if each.below_printed is None else f"{each.below_printed} of {count}",
-         f"{_number(each.slope / 10, score)} ± {_number(each.slope_half_width / 10, score)}"]
+         _written({"mean": each.slope / 10, "std": each.slope_half_width / 10}, score)]
         for score, label in SCORES.items()
         for name, each in found[score].items()
     ]  # fmt: skip
@@ -187,9 +184,5 @@ def section(found: Mapping[str, Mapping[str, Gain]], outside: Sequence[float]) -
     )  # fmt: skip
 
 
-def _number(value: float, score: str) -> str:
-    return f"{value:.{0 if score in LARGER_IS_BETTER else 3}f}".replace("-", "−")
-
-
-def _interval(number: Interval, score: str) -> str:
-    return f"{_number(number.mean, score)} ± {_number(number.margin, score)}"
+def _written(number: Any, score: str) -> str:
+    return written(number, 0 if score in LARGER_IS_BETTER else 3)

@@ -1,7 +1,6 @@
 """Figure of the scores over independent draws of the tables."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,20 +13,8 @@ from figures.scores import LARGER_IS_BETTER
 from figures.style import STYLE, WIDTH, with_legend
 
 PAPER_SHARE = 0.40  # test cells outside the training range in the published tables
-DRAW: dict[str, Any] = {
-    "marker": "o",
-    "ls": "",
-    "ms": 4,
-    "color": "C0",
-    "label": "a draw of the tables",
-}
-PAPER: dict[str, Any] = {
-    "marker": "*",
-    "ls": "",
-    "ms": 11,
-    "color": "C1",
-    "label": "the paper's draw",
-}
+DRAW: dict = {"marker": "o", "ls": "", "ms": 4, "color": "C0", "label": "a draw of the tables"}
+PAPER: dict = {"marker": "*", "ls": "", "ms": 11, "color": "C1", "label": "the paper's draw"}
 UNITS = {"rmse": " (scaled)"}
 
 

@@ -11,8 +11,8 @@ import yaml
 from pydantic import BaseModel
 
 from figures.report.comparison import Metrics
-from figures.report.words import label, written
-from figures.scores import Interval
+from figures.report.words import label
+from figures.scores import Interval, written
 
 TEMPLATES = Path(__file__).with_name("findings.yaml")
 
@@ -27,11 +27,13 @@ class Picture(BaseModel, extra="forbid"):
 
     def numbers(self, run: Mapping[str, Metrics]) -> dict[str, Interval]:
         """The numbers of a run by label; KeyError has the name that its metrics lack."""
-        content: Any = {name: metrics.model_dump() for name, metrics in run.items()}
-        found = {label: reduce(getitem, path.split("/"), content)
-                 for label, path in self.rows.items()}  # fmt: skip
-        return {label: Interval(tuple(each["values"] if isinstance(each, dict) else [each]))
-                for label, each in found.items()}  # fmt: skip
+        found = {}
+        for name, path in self.rows.items():
+            notebook, *names = path.split("/")
+            number = reduce(getitem, names, run[notebook].model_extra or {})
+            values = number["values"] if isinstance(number, dict) else [number]
+            found[name] = Interval(tuple(values))
+        return found
 
 
 class Finding(BaseModel, extra="forbid"):
@@ -74,5 +76,4 @@ def filled(template: str, run: Mapping[str, Metrics], **context: Any) -> str:
     """A text with numbers of a run; a name that its metrics do not have counts as false."""
     environment = jinja2.Environment(undefined=jinja2.ChainableUndefined)
     environment.filters |= {"label": label, "written": written}
-    content = {name: metrics.model_dump() for name, metrics in run.items()}
-    return " ".join(environment.from_string(template).render(run=content, **context).split())
+    return " ".join(environment.from_string(template).render(run=run, **context).split())

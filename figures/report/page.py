@@ -14,7 +14,8 @@ from figures.pipeline.paths import REFERENCE, ROOT, is_complete
 from figures.pipeline.profiles import DRAWS, Profile, load_profile
 from figures.report.comparison import SIGNS, Metrics, compare, heading, heading_above, read
 from figures.report.findings import filled, findings, load_findings
-from figures.report.words import brief, column_decimals, label, power, written
+from figures.report.words import brief, column_decimals, label, power
+from figures.scores import written
 
 TEMPLATE = Path(__file__).with_name("page.html")
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}

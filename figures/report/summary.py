@@ -8,15 +8,14 @@ from pathlib import Path
 import jinja2
 import typer
 
-from figures.beyond.tables import COMPARED, HEADINGS, labelled, written
+from figures.beyond.tables import COMPARED, HEADINGS, labelled, shown
 from figures.claims import load_published
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import BEYOND, DRAWS
 from figures.report.comparison import SIGNS, Check, Comparison, Metrics, compare, heading, read
 from figures.report.findings import findings, load_findings
 from figures.report.words import digits_beside, label
-from figures.report.words import written as with_decimals
-from figures.scores import Interval, Scores
+from figures.scores import Interval, Scores, written
 
 README = ROOT / "README.md"
 TEMPLATE = Path(__file__).with_suffix(".txt")
@@ -67,7 +66,7 @@ def _cell(check: Check | None) -> str:
     if check is None:
         return "–"
     number = {"mean": check.ours, "std": check.deviation}
-    text = with_decimals(number, digits_beside(check.published))
+    text = written(number, digits_beside(check.published))
     return f"{text} {SIGNS.get(check.verdict, '')}".strip()
 
 
@@ -104,7 +103,7 @@ def _grouped(
     """A row for each method below rows on top, a group of columns for each run or training set."""
     header = ["method", *(f"{group}: {HEADINGS[name][0]}" for group in groups for name in names)]
     body = [
-        [method, *(written(rows.get(method), name) for rows in groups.values() for name in names)]
+        [method, *(shown(rows.get(method), name) for rows in groups.values() for name in names)]
         for method in dict.fromkeys(chain(*groups.values()))
     ]
     return markdown(header, [*top, *body])

@@ -9,7 +9,8 @@ from pandas.io.formats.style import Styler
 
 from figures.pipeline.paths import REFERENCE
 from figures.report.comparison import SIGNS, Comparison, Metrics, compare, read
-from figures.report.words import brief, column_decimals, label, power, written
+from figures.report.words import brief, column_decimals, label, power
+from figures.scores import written
 
 COLUMNS = ["what", "paper", "ours", "verdict"]
 STARTS = re.compile(r"\d+(?= starts)|(?<=starts: )\d+")  # a size of the run in a claim's words

@@ -16,8 +16,11 @@ LABELS = {  # name in metrics files → what the page calls it
     "train_beta": "second training set", "train_uniform": "first training set",
     "generalised_normal": "generalised normal", "low_rank": "multivariate Gaussian",
     "outd": "out of distribution",
+    **{f"{name} {scale}": f"{words}, L = {scale}" for scale in ("0.1", "1") for name, words in {
+        "anchored": "anchored", "factorised": "factorised", "exact": "exact posterior",
+        "published": "anchored to the first layer"}.items()},
 }  # fmt: skip
-NAMES = re.compile(rf"(?<![\w.])({'|'.join(LABELS)}|ind(\d+))(?!\w)")
+NAMES = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, LABELS))}|ind(\d+))(?!\w)")
 
 
 def label(text: str, sizes: Mapping[str, int] | None = None) -> str:
@@ -62,12 +65,3 @@ def brief(values: Any, sizes: Mapping[str, int] | None = None) -> str:
         return f"{mantissa} × {power(10.0 ** int(exponent))}".replace("-", "−")
     text = f"{values:#.3g}" if abs(values) < 1000 else f"{values:.0f}"
     return text.rstrip(".").replace("-", "−")
-
-
-def written(number: Any, decimals: int) -> str:
-    """A number of a metrics file with its scatter, and a real minus."""
-    parts = [number]
-    if isinstance(number, Mapping):
-        parts = [number["mean"], number.get("half_width", number.get("std"))]
-    texts = [f"{part:.{decimals}f}" for part in parts if part is not None]
-    return " ± ".join(texts).replace("-", "−")

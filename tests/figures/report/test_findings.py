@@ -11,7 +11,7 @@ from figures.pipeline.profiles import BEYOND, DRAWS, EXAMPLE
 from figures.report.comparison import Metrics
 from figures.report.findings import findings, load_findings
 from figures.report.summary import RUNS
-from figures.report.words import written
+from figures.scores import written
 from tests.figures.report.committed import committed_run
 
 TITLES = [each.title for each in load_findings().findings]

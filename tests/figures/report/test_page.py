@@ -194,7 +194,8 @@ def test_names_become_words_where_they_stand_alone():
     assert label("b_eff_MPa and nu_eff") == "b_eff and ν_eff"
     assert label("ind25 and outd") == "25 cells in distribution and out of distribution"
     assert label("ind25", {"ind25": 4}) == "4 cells in distribution"
-    assert label("fit_vf of rvf, find25") == "fit_vf of rvf, find25"
+    assert label("exact 0.1, anchored 1") == "exact posterior, L = 0.1, anchored, L = 1"
+    assert label("fit_vf of rvf, find25, anchored 100") == "fit_vf of rvf, find25, anchored 100"
 
 
 def test_numbers_behind_a_claim_are_words_with_three_digits():
