@@ -43,17 +43,13 @@ def parser() -> argparse.ArgumentParser:
 def report(study: Study) -> str:
     """Table 1 of the paper, and the distances of each source of functions from each prior."""
     results = {f"prior {name}": result for name, result in study.results.items()}
-    variances = {
-        name: pd.Series(1e3 * each.statistics.variance, each.statistics.groups)
-        for name, each in results.items()
-    }
-    tables = {"1000 x variance": (variances, "{:8.2f}")}
+    statistics = {name: each.statistics for name, each in results.items()}
+    variances = {name: pd.Series(1e3 * s.variance, s.groups) for name, s in statistics.items()}
+    tables = [pd.DataFrame(variances).map("{:8.2f}".format).rename_axis("1000 x variance")]
     for title, column in (("Wasserstein", "wasserstein"), ("error of widths", "width")):
-        tables[title] = {name: each.comparison[column] for name, each in results.items()}, "{:8.3f}"
-    return "\n".join(
-        pd.DataFrame(rows).T.map(spec.format).rename_axis(columns=title).to_string()
-        for title, (rows, spec) in tables.items()
-    )
+        compared = pd.DataFrame({name: each.comparison[column] for name, each in results.items()})
+        tables.append(compared.map("{:8.3f}".format).rename_axis(title))
+    return "\n".join(table.T.to_string() for table in tables)
 
 
 def config_of(options: argparse.Namespace) -> StudyConfig:

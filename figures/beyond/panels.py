@@ -17,8 +17,6 @@ from figures.style import STYLE, WIDTH, band, with_legend
 
 SHOWN_1D = ("vanilla", "low_rank", "none", "low_rank_converged", "function", "sampled")
 UNITS = {"rmse": " (scaled)", "elppd": ", sum over test cells"}
-
-
 COLOURS = {
     "C0": "ensemble in the space of weights",
     "C2": "functional anchoring",

@@ -14,14 +14,7 @@ from figures.claims import Claim
 from figures.materials import problem
 from figures.pipeline.settings import TRAINING_CASE, Surrogate
 from figures.pipeline.training import PRIOR, UNSCALED, Procedure
-from figures.scores import (
-    Interval,
-    Number,
-    Scores,
-    all_hold,
-    is_below,
-    over_repeats,
-)
+from figures.scores import Interval, Number, Scores, all_hold, is_below, over_repeats
 
 HIDDEN = (20, 20, 20, 20)
 SIZES = ("ind25", "ind50", "ind100")
@@ -62,13 +55,10 @@ class Prediction:
     def scores(self) -> OutputScores[float]:
         """Scores of epistemic uncertainty; the ELPPD is with noise, in physical units."""
         moments = self.observed, self.mean, self.std
-        truth, samples = map(
-            problem.OUTPUT_SCALING.inverse_transform, (self.observed, self.samples)
-        )
+        physical = problem.OUTPUT_SCALING.inverse_transform
+        truth, samples = physical(self.observed), physical(self.samples)
         noise = problem.noise_std() * problem.OUTPUT_SCALING.half_range
-        densities = [
-            elppd(truth[:, j], samples[:, :, [j]], deviation) for j, deviation in enumerate(noise)
-        ]
+        densities = [elppd(truth[:, j], samples[:, :, [j]], s) for j, s in enumerate(noise)]
         return OutputScores(
             rmse=rmse(self.observed, self.mean),
             miscalibration=miscalibration_area(*moments),
@@ -85,13 +75,9 @@ class Prediction:
 
 
 def train(
-    cases: Cases,
-    test_set: problem.Samples,
-    theta: np.ndarray,
-    settings: Surrogate,
-    procedure: Procedure,
-    seed: int,
-) -> dict[str, Prediction]:
+    cases: Cases, test_set: problem.Samples, theta: np.ndarray,
+    settings: Surrogate, procedure: Procedure, seed: int,
+) -> dict[str, Prediction]:  # fmt: skip
     """Pre-train once, then train on each training set and predict the test set."""
     n_inputs = test_set.X.shape[1]
     pretrained = bnn.pretrain(

@@ -79,14 +79,9 @@ class Cell(Section):
     c_m: PositiveFloat = 0.40  # hardening exponent of the matrix [-]
     seed: NotNegative = 1  # of the arrangement of the fibres
 
-    @property
-    def inputs(self) -> Inputs:
-        """The inputs of the simulation; ValueError where one is out of range."""
-        return Inputs(self.vf, self.E_f, self.b_m, self.c_m)
-
     @model_validator(mode="after")
     def _inputs_are_in_range(self) -> Self:
-        _ = self.inputs
+        Inputs(self.vf, self.E_f, self.b_m, self.c_m)
         return self
 
 
