@@ -178,10 +178,9 @@ class Comparison:
         return [verdict for verdict in verdicts if verdict != NOT_JUDGED]
 
     @property
-    def _counts(self) -> tuple[int, int, int]:
+    def _counts(self) -> list[int]:
         """How many of the comparisons are reproduced, open and different."""
-        met, left, off = map(self.verdicts.count, (REPRODUCED, OPEN, DIFFERS))
-        return met, left, off
+        return list(map(self.verdicts.count, (REPRODUCED, OPEN, DIFFERS)))
 
     @property
     def verdict(self) -> str:
@@ -195,8 +194,8 @@ class Comparison:
     def count(self) -> str:
         """How many of the comparisons are reproduced and open; empty when there are none."""
         met, left, off = self._counts
-        words = [f"{met} of {met + left + off}"] if met + left + off else []
-        return ", ".join(words + [f"{left} open"] * bool(left))
+        words = f"{met} of {met + left + off}" + f", {left} open" * bool(left)
+        return words if met + left + off else ""
 
 
 def compare(run: Mapping[str, Metrics]) -> list[Comparison]:

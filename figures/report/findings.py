@@ -30,9 +30,8 @@ class Picture(BaseModel, extra="forbid"):
         found = {}
         for name, path in self.rows.items():
             notebook, *names = path.split("/")
-            number = reduce(getitem, names, run[notebook].model_extra or {})
-            values = number["values"] if isinstance(number, dict) else [number]
-            found[name] = Interval(tuple(values))
+            value = reduce(getitem, names, run[notebook].model_extra or {})
+            found[name] = Interval(tuple(value["values"] if isinstance(value, dict) else [value]))
         return found
 
 

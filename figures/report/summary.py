@@ -114,17 +114,15 @@ def blocks(runs: Mapping[str, Run]) -> dict[Path, dict[str, str]]:
     entries = {name: compare(run) for name, run in runs.items()}
     ours, theirs = (Methods.model_validate(dict(runs[name][BEYOND])) for name in RUNS)
     methods = {RUNS["full-authors"]: theirs, RUNS["full"]: ours}
-    found = findings({RUNS[name]: run for name, run in runs.items()})
+    content = {"findings": findings({RUNS[name]: run for name, run in runs.items()}),
+               "differences": load_findings().differences, "map": entries["full"],
+               "runtime": runs}  # fmt: skip
+    used = {"heading": heading, "files_of": files_of, "signs": SIGNS}
     environment = jinja2.Environment(trim_blocks=True, undefined=jinja2.StrictUndefined)
-    template = environment.from_string(TEMPLATE.read_text()).make_module(
-        {"heading": heading, "files_of": files_of, "signs": SIGNS}
-    )
-    content = {"findings": found, "differences": load_findings().differences,
-               "map": entries["full"], "runtime": runs}  # fmt: skip
-    tables = {name: str(getattr(template, name)(given)) for name, given in content.items()}
+    template = environment.from_string(TEMPLATE.read_text()).make_module(used)
+    tables = {name: str(getattr(template, name)(it)).strip() for name, it in content.items()}
     return {
-        README: {name: text.strip() for name, text in tables.items()}
-        | {"scores": score_table(entries)},
+        README: tables | {"scores": score_table(entries)},
         GUIDE: {"methods": methods_table(methods), "cases": cases_table(ours)},
     }
 
