@@ -114,12 +114,10 @@ def compare(work: Workload, share: float, repeats: int = 3) -> dict[str, float]:
     rounds = []
     for _ in range(repeats):
         begin = time.process_time()
-        seconds = batched_seconds(work, work.n_members, epochs)
-        row = {"seconds": seconds, "processor": time.process_time() - begin}
-        row |= {
-            f"{name} loop": loop(work, few) / few * epochs * work.n_members
-            for name, loop in loops.items()
-        }
+        row = {"seconds": batched_seconds(work, work.n_members, epochs)}
+        row["processor"] = time.process_time() - begin
+        for name, loop in loops.items():
+            row[f"{name} loop"] = loop(work, few) / few * epochs * work.n_members
         rounds.append(row)
     best = {key: min(row[key] for row in rounds) * work.epochs / epochs for key in rounds[0]}
     return best | {f"{name} ratio": best[f"{name} loop"] / best["seconds"] for name in loops}
@@ -142,15 +140,13 @@ def functional(n_data: int = 50, n_members: int = 30) -> dict[str, float]:
     return seconds | {"iterations": float(ensemble.members_.epochs.mean())}
 
 
-def product_rates(k: int = 50, width: int = 50, batch: int = 32) -> dict[str, dict[str, float]]:
+def product_rates() -> dict[str, dict[str, float]]:
     """GFLOP/s of one core in the three products of a hidden layer, PyTorch's and ours."""
-    W, H = torch.rand(k, width + 1, width), torch.rand(k, width + 1, batch)
-    D, Z, G = torch.rand(k, width, batch), torch.rand(k, width, batch), torch.empty_like(W)
-    tasks = {
-        "forward": (W.mT, H, Z),
-        "weight gradient": (H, D.mT, G),
-        "layer below": (W[:, :-1], D, Z),
-    }
+    # 50 members, 50 x 50 weights and a bias, batches of 32.
+    W, H = torch.rand(50, 51, 50), torch.rand(50, 51, 32)
+    D, Z, G = torch.rand(50, 50, 32), torch.rand(50, 50, 32), torch.empty_like(W)
+    below = W[:, :-1], D, Z
+    tasks = {"forward": (W.mT, H, Z), "weight gradient": (H, D.mT, G), "layer below": below}
 
     def rate(products, matrices: tuple[torch.Tensor, ...]) -> float:
         operands = [products.operand(matrix) for matrix in matrices]

@@ -52,9 +52,9 @@ class Task(NamedTuple):
         return start, objective
 
 
-def make_task(n_members: int, n_data: int = 50) -> Task:
+def make_task(n_members: int) -> Task:
     """The materials' problem with data drawn from its prior, pre-trained as usual."""
-    X = 2.0 * np.random.default_rng(0).uniform(size=(n_data, 4)) - 1.0
+    X = 2.0 * np.random.default_rng(0).uniform(size=(50, 4)) - 1.0
     networks = pretrain(
         MATERIALS.prior, n_features=4, n_pretrained=n_members, hidden=(50, 50, 50),
         activation="silu", settings=TrainingSettings(epochs=500), random_state=0,
