@@ -156,15 +156,17 @@ class MemberGroup:
 
     def _views(
         self, architecture: Architecture, batch: int, n: int
-    ) -> list[tuple[Pass, Any, Tensor]]:
+    ) -> list[tuple[Pass, Any, Tensor, Tensor | None]]:
         slices = [slice(start, min(start + batch, n)) for start in range(0, n, batch)]
         sizes = {points.stop - points.start for points in slices}
         passes = {size: Pass(architecture, self.weights, self.gradients, size) for size in sizes}
         runs = [passes[points.stop - points.start] for points in slices]
-        return [
-            (run, run.inputs(self.data.X[:, points]), self.data.y[:, points].transpose(1, 2))
-            for run, points in zip(runs, slices, strict=True)
-        ]
+        views = []
+        for run, points in zip(runs, slices, strict=True):
+            y, own = self.data.y[:, points].mT.tensor_split([architecture.n_outputs], dim=1)
+            P = own.unflatten(1, (architecture.n_outputs, -1)) if own.shape[1] else None
+            views.append((run, run.inputs(self.data.X[:, points]), y, P))
+        return views
 
     def run_epoch(self, epoch: int) -> None:
         """Train through the data once and record the losses."""
@@ -175,19 +177,17 @@ class MemberGroup:
     def steps(self) -> None:
         """Take the optimisation steps of one epoch; the same calls on the same buffers always."""
         self.loss.zero_()
-        for run, inputs, y in self._batches:
-            self._data_gradient(run.forward(inputs), y, run.delta)
+        for run, inputs, y, own in self._batches:
+            self._data_gradient(run.forward(inputs), y, own, run.delta)
             run.backward(inputs)
             self._penalty_gradient()
             self.adam.step()
 
-    def _data_gradient(self, outputs: Tensor, y: Tensor, delta: Tensor) -> None:
-        k, n_out, b = outputs.shape
-        residual = outputs.sub_(y[:, :n_out])
+    def _data_gradient(self, outputs: Tensor, y: Tensor, own: Tensor | None, delta: Tensor) -> None:
+        residual = outputs.sub_(y)
         if self._precision is not None:
             torch.bmm(self._precision, residual, out=delta)
-        elif y.shape[1] > n_out:
-            own = y[:, n_out:].view(k, n_out, n_out, b)
+        elif own is not None:
             torch.sum(own * residual[:, None], dim=2, out=delta)
         else:
             delta.copy_(residual)
