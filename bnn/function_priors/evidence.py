@@ -18,14 +18,16 @@ from bnn._validation import (
     check_option,
     check_positive,
 )
+from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
-from bnn.function_priors.hyperparameters import cubature, density_of, maximise
-from bnn.function_priors.kernels import RBF, Linear, Multiple
+from bnn.function_priors.hyperparameters import cubature, density_of, linear_trend, maximise
+from bnn.function_priors.kernels import RBF, Multiple
 from bnn.function_priors.means import LinearMean, ModelMean
 from bnn.function_priors.mixture import MixturePrior
-from bnn.noise import Noise, checked_noise, covariance_at
+from bnn.noise import HeteroscedasticNoise, Noise, checked_noise, covariance_at
+from bnn.noise.heteroscedastic import noise_of_scatter
 
-WIDE = 10.0  # prior deviation of a mean's coefficient, relative to what the data's spread suggests
+ROUNDS, STEPS = 5, 10  # of prior and noise in turn, and of the noise in each
 FACTOR = 1.0  # prior deviation of the factor of a low-fidelity model from 1
 
 
@@ -134,6 +136,48 @@ def fit_noise(
     return deviations
 
 
+def fit_heteroscedastic_noise(
+    X: ArrayLike, y: ArrayLike, *, squares: Sequence[int] = (), slope_deviation: float = 1.0,
+    restarts: int = 2, random_state: int | None = 0, **form: Any,
+) -> HeteroscedasticNoise:  # fmt: skip
+    """Estimate noise that depends on the input where no run was repeated, and a prior in turn.
+
+    Given the prior of largest evidence, the evidence is raised by expectation maximisation: the
+    noise is that of the residuals and the covariances of the posterior at the data.
+
+    Args:
+        X: (N, n_in).
+        y: (N,) or (N, n_out).
+        squares: As for `HeteroscedasticNoise.from_replicates`.
+        slope_deviation: As for `HeteroscedasticNoise.from_replicates`.
+        restarts: As for `fit_prior`.
+        random_state: As for `fit_prior`.
+        form: mean, mean_features, intercept or coefficient_variance, as for `fit_prior`.
+
+    Returns:
+        The noise.
+
+    Raises:
+        ValueError: As `fit_prior`, which warns in the same way too.
+
+    Source: Dempster, Laird & Rubin (1977), Journal of the Royal Statistical Society B 39.
+    """
+    search = {"restarts": restarts, "random_state": random_state, **form}
+    check_positive(slope_deviation=slope_deviation)
+    constant, X = np.log(fit_noise(X, y, **search)), as_points("X", X)
+    y = as_columns("y", y, len(X))
+    noise = HeteroscedasticNoise(np.vstack([constant, np.zeros((X.shape[1], len(constant)))]))
+    for _ in range(ROUNDS):
+        prior = fit_prior(X, y, noise, estimate="maximum", **search)
+        assert isinstance(prior, GaussianProcessPrior)
+        for _ in range(STEPS):
+            given = ProcessPosterior(prior, noise, X, y)
+            away, own = y - given.mean(X), np.ones(len(X), dtype=int)
+            scatter = away[:, :, None] * away[:, None, :] + given.covariances(X)
+            noise = noise_of_scatter(X, scatter, own, squares, slope_deviation)
+    return noise
+
+
 def _detrended(
     X: ArrayLike, y: ArrayLike, mean: Callable[[Array], ArrayLike] | None = None,
     mean_features: Sequence[int] | None = None, intercept: bool = True,
@@ -163,7 +207,7 @@ def _detrended(
     columns, trends = y - means, list[sk.Kernel | None]()
     for j, column in enumerate(columns.T):
         spread = column.var() if model is None else np.mean(column**2)  # around the mean
-        trend = _linear(X, spread, chosen, intercept, coefficient_variance)
+        trend = linear_trend(X, spread, chosen, intercept, coefficient_variance)
         if model is not None:
             multiple = Multiple(model, j, FACTOR**2)
             trend = multiple if trend is None else trend + multiple
@@ -177,20 +221,6 @@ def _check_spread(X: Array, y: Array) -> None:
         constant = np.flatnonzero(np.ptp(values, axis=0) == 0)
         if constant.size:
             raise ValueError(f"{name} {constant[0]} is constant: it says nothing about its scale")
-
-
-def _linear(
-    X: Array, spread: float, chosen: list[int], intercept: bool, variance: float | None
-) -> Linear | None:
-    """Return the kernel of a linear mean of data with a spread (variance), or None."""
-    if not chosen and not intercept:
-        return None
-    offset = WIDE**2 * spread if variance is None else variance
-    slopes = np.zeros(X.shape[1])
-    slopes[chosen] = offset / X.var(axis=0)[chosen] if variance is None else variance
-    if not intercept:
-        return Linear(tuple(slopes))
-    return Linear(tuple(slopes), offset, tuple(X.mean(axis=0)) if variance is None else 0.0)
 
 
 def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:

@@ -15,6 +15,7 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._seeding import generator
 from bnn._validation import Array, check_integer
+from bnn.function_priors.kernels import Linear
 
 # Bounds of the search: length scales relative to the range of the input, variances, that of the
 # noise too, relative to the variance of the output.
@@ -22,6 +23,7 @@ LENGTHSCALES, VARIANCES, NOISES = (0.025, 25.0), (1e-4, 1e2), (1e-8, 1.0)
 # Log-normal hyperprior: medians, relative as above, and standard deviations of the logarithms, of
 # the variance, of each length scale and of the variance of the noise.
 MEDIANS, DEVIATIONS = (1.0, 1.0, 1e-2), (2.0, 1.5, 3.0)
+WIDE = 10.0  # prior deviation of a mean's coefficient, relative to what the data's spread suggests
 STEP = 1e-3  # of the finite differences of gradients
 
 
@@ -61,6 +63,20 @@ class HyperparameterDensity:
         slopes = np.concatenate([[0.5 * M.sum()], by_lengths, by_noise])
         penalty = self.precision * away
         return float(value - 0.5 * penalty @ away), slopes - penalty
+
+
+def linear_trend(
+    X: Array, spread: float, chosen: list[int], intercept: bool, variance: float | None
+) -> Linear | None:
+    """Return the kernel of a linear mean of data with a spread (variance), or None."""
+    if not chosen and not intercept:
+        return None
+    offset = WIDE**2 * spread if variance is None else variance
+    slopes = np.zeros(X.shape[1])
+    slopes[chosen] = offset / X.var(axis=0)[chosen] if variance is None else variance
+    if not intercept:
+        return Linear(tuple(slopes))
+    return Linear(tuple(slopes), offset, tuple(X.mean(axis=0)) if variance is None else 0.0)
 
 
 def density_of(

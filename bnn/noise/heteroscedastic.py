@@ -114,28 +114,26 @@ class HeteroscedasticNoise:
         if not np.array_equal(X[first][group], X):
             raise ValueError("X: inputs must be equal in a group")
         replicate_covariance(y, groups)  # which says if there is none
-        n_out = y.shape[1]
-        cls(np.zeros((1 + X.shape[1] + len(squares), n_out)), None, squares)  # or of the squares
-        basis, scatter = _basis(X[first], squares), np.zeros((len(counts), n_out, n_out))
+        scatter = np.zeros((len(counts), y.shape[1], y.shape[1]))
         np.add.at(scatter, group, within[:, :, None] * within[:, None, :])
-        centre, width = basis.mean(axis=0), basis.std(axis=0)
-        width[width == 0.0] = 1.0  # an input that does not vary: the prior leaves its slope at zero
-        slopes, C = _estimate((basis - centre) / width, scatter, counts - 1, slope_deviation)
-        slopes, scale = slopes / width[:, None], np.sqrt(np.diag(C))
-        constant = np.log(scale) - centre @ slopes
-        return cls(np.vstack([constant, slopes]), C / np.outer(scale, scale), squares)
+        return noise_of_scatter(X[first], scatter, counts - 1, squares, slope_deviation)
 
 
 def _basis(X: Array, squares: Sequence[int]) -> Array:
     return np.column_stack([X, X[:, list(squares)] ** 2])
 
 
-def _estimate(basis: Array, scatter: Array, freedom: Ints, deviation: float) -> tuple[Array, Array]:
-    """Return the slopes, (n_basis, n_out), and the covariance C where the basis is zero.
-
-    Each group has a scatter matrix, (G, n_out, n_out), a row of the basis and degrees of freedom.
-    """
+def noise_of_scatter(
+    X: Array, scatter: Array, freedom: Ints, squares: Sequence[int], slope_deviation: float
+) -> HeteroscedasticNoise:
+    """Return the noise of largest likelihood given scatter matrices (G, n_out, n_out) at X."""
+    # Each has degrees of freedom, (G,).
     total, n_out = freedom.sum(), scatter.shape[1]
+    HeteroscedasticNoise(np.zeros((1 + X.shape[1] + len(squares), n_out)), None, squares)  # checks
+    basis = _basis(X, squares)
+    centre, width = basis.mean(axis=0), basis.std(axis=0)
+    width[width == 0.0] = 1.0  # an input that does not vary: the prior leaves its slope at zero
+    basis = (basis - centre) / width
 
     def whitened(slopes: Array) -> tuple[Array, Array]:
         logs = basis @ slopes.reshape(-1, n_out)
@@ -144,10 +142,13 @@ def _estimate(basis: Array, scatter: Array, freedom: Ints, deviation: float) -> 
     def negative(slopes: Array) -> tuple[float, Array]:
         # The C of largest likelihood for these slopes is the mean scatter without them.
         logs, alike = whitened(slopes)
-        C, penalty = alike.sum(axis=0) / total, slopes / deviation**2
+        C, penalty = alike.sum(axis=0) / total, slopes / slope_deviation**2
         value = np.sum(freedom @ logs) + 0.5 * total * np.linalg.slogdet(C)[1]
         by_logs = freedom[:, None] - np.einsum("jk,gkj->gj", np.linalg.inv(C), alike)
         return value + 0.5 * slopes @ penalty, (basis.T @ by_logs).ravel() + penalty
 
     best = minimize(negative, np.zeros(basis.shape[1] * n_out), jac=True, method="BFGS").x
-    return best.reshape(-1, n_out), whitened(best)[1].sum(axis=0) / total
+    C = whitened(best)[1].sum(axis=0) / total
+    slopes, scale = best.reshape(-1, n_out) / width[:, None], np.sqrt(np.diag(C))
+    coefficients = np.vstack([np.log(scale) - centre @ slopes, slopes])
+    return HeteroscedasticNoise(coefficients, C / np.outer(scale, scale), squares)

@@ -164,7 +164,8 @@ class MemberGroup:
         views = []
         for run, points in zip(runs, slices, strict=True):
             y, own = self.data.y[:, points].mT.tensor_split([architecture.n_outputs], dim=1)
-            P = own.unflatten(1, (architecture.n_outputs, -1)) if own.shape[1] else None
+            shape = len(own), architecture.n_outputs, -1, own.shape[2]
+            P = own.view(shape) if own.shape[1] else None
             views.append((run, run.inputs(self.data.X[:, points]), y, P))
         return views
 

@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal, norm
 import bnn
 from bnn import HeteroscedasticNoise, metrics
 from bnn.ensembles.fitting import data_gradient
-from bnn.function_priors.evidence import fit_prior
+from bnn.function_priors.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
 from bnn.noise import replicate_covariance, resample
 from bnn.weight_priors import IsotropicGaussian
 from fe_data.dataset.table import load_table
@@ -242,6 +242,23 @@ def test_the_search_for_a_prior_knows_the_noise_of_each_point():
         for i in range(2):
             moved = np.where(np.arange(2) == i, factor, 1.0) * lengths
             assert evidence(best.variance, moved) < largest
+
+
+def test_noise_is_told_without_replicates():
+    """Slopes and correlation of 120 data, within 5 of the standard errors of residuals alone."""
+    rng, truth = np.random.default_rng(5), [[-2.5, -2.0], [1.0, -0.5], [0.0, 0.5]]
+    noise, points = HeteroscedasticNoise(truth, CORRELATION), rng.uniform(-1, 1, (120, 2))
+    drawn = [rng.multivariate_normal(np.zeros(2), each) for each in noise(points)]
+    y = np.column_stack([np.sin(3.0 * points[:, 0]), points[:, 1] ** 2]) + drawn
+    found = fit_heteroscedastic_noise(points, y, restarts=0)
+    error = 1.0 / np.sqrt(2.0 * len(y) * points.var(axis=0))
+    assert np.all(np.abs(found.coefficients[1:] - truth[1:]) < 5.0 * error[:, None])
+    assert found.correlation[0, 1] == pytest.approx(0.6, abs=5.0 * (1.0 - 0.6**2) / np.sqrt(120))
+    evidences = []
+    for each in (found, fit_noise(points, y, restarts=0)):
+        prior = fit_prior(points, y, each, estimate="maximum", restarts=0)
+        evidences.append(bnn.ExactPosterior(prior, noise=each).fit(points, y).log_evidence())
+    assert evidences[0] > evidences[1] + 20.0
 
 
 def test_scores_take_the_noise_at_each_point():
