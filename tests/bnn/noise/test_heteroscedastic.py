@@ -10,9 +10,6 @@ from bnn.ensembles.fitting import data_gradient
 from bnn.function_priors.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
 from bnn.noise import replicate_covariance, resample
 from bnn.weight_priors import IsotropicGaussian
-from fe_data.dataset.table import load_table
-from figures.materials.problem import scaled
-from figures.pipeline.paths import table_path
 
 RNG = np.random.default_rng(4)
 X, X_NEW = RNG.uniform(-1, 1, (14, 2)), RNG.uniform(-1, 1, (5, 2))
@@ -65,30 +62,6 @@ def test_a_narrow_prior_of_the_slopes_leaves_the_constant_covariance():
     flat = HeteroscedasticNoise.from_replicates(inputs, y, groups, slope_deviation=1e-6)
     expected = replicate_covariance(y, groups)
     np.testing.assert_allclose(flat(X), np.broadcast_to(expected, (14, 2, 2)), rtol=1e-6)
-
-
-def test_replicates_of_the_composite_are_told_better_than_by_one_covariance():
-    """Each of 20 inputs by the others, in nats for 50 cells of deviations from their mean."""
-    data, groups = replicates_of_the_composite()
-    gain = 0.0
-    for group in np.unique(groups):
-        rest, own = groups != group, data.y[groups == group]
-        noise = HeteroscedasticNoise.from_replicates(
-            data.X[rest], data.y[rest], groups[rest], squares=(0,)
-        )
-        constant = replicate_covariance(data.y[rest], groups[rest])
-        within, freedom = own - own.mean(axis=0), len(own) - 1
-        for sign, covariance in ((1, noise(data.X[groups == group][:1])[0]), (-1, constant)):
-            squares = np.sum(within * np.linalg.solve(covariance, within.T).T)
-            gain -= 0.5 * sign * (freedom * np.linalg.slogdet(covariance)[1] + squares)
-    gain *= 50 / (len(groups) - 20)
-    print(f"{gain:.1f} nats for 50 cells")
-    assert gain > 140.0
-
-
-def replicates_of_the_composite():
-    table = load_table(table_path("fe_data/datasets", "noise"))
-    return scaled(table), np.asarray(table.group)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

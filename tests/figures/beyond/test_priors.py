@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 import fe_data
-from bnn import ExactPosterior
+from bnn import ExactPosterior, HeteroscedasticNoise
+from bnn.noise import replicate_covariance
+from fe_data.dataset.table import load_table
 from figures.beyond.priors import correlation, relevance, replicate_noise, subset_counts
 from figures.beyond.problems import Problem
 from figures.beyond.scores import exact_scores
-from figures.materials.problem import fit_theta, functional_prior, load_samples, noise_std
-from figures.pipeline.paths import REPLICATES
+from figures.materials.problem import fit_theta, functional_prior, load_samples, noise_std, scaled
+from figures.pipeline.paths import REPLICATES, table_path
 
 TABLES = Path(fe_data.__file__).parent / "datasets"
 
@@ -71,3 +73,24 @@ def test_folders_without_replicates_have_no_noise_of_their_own(tables):
     assert all(not (tables / f"{design}.csv").exists() for design in REPLICATES) == (
         replicate_noise(tables) is None
     )
+
+
+def test_noise_that_depends_on_the_input_tells_replicates_better():
+    """Each of 20 inputs by the others, in nats for 50 cells of deviations from their mean."""
+    table, gain = load_table(table_path(TABLES, "noise")), 0.0
+    cells, groups = scaled(table), np.asarray(table.group)
+    for group in np.unique(groups):
+        rest, own = groups != group, cells[groups == group]
+        noise = HeteroscedasticNoise.from_replicates(
+            cells.X[rest], cells.y[rest], groups[rest], squares=(0,)
+        )
+        constant = replicate_covariance(cells.y[rest], groups[rest])
+        within, freedom = own.y - own.y.mean(axis=0), len(own) - 1
+        for sign, covariance in ((1, noise(own.X[:1])[0]), (-1, constant)):
+            squares = np.sum(within * np.linalg.solve(covariance, within.T).T)
+            gain -= 0.5 * sign * (freedom * np.linalg.slogdet(covariance)[1] + squares)
+    gain *= 50 / (len(cells) - 20)
+    scatter = np.array([cells.y[groups == g].std(axis=0) for g in np.unique(groups)])
+    times = np.max(scatter.max(axis=0) / scatter.min(axis=0))
+    print(f"{gain:.1f} nats for 50 cells, scatter up to {times:.0f} times as much")
+    assert gain > 140.0
