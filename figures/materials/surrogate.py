@@ -19,6 +19,7 @@ from figures.scores import Interval, Number, Scores, all_hold, is_below, over_re
 HIDDEN = (20, 20, 20, 20)
 SIZES = ("ind25", "ind50", "ind100")
 SCORES = {"rmse": "RMSE", "miscalibration": "miscalibration", "elppd": "ELPPD"}
+LEADING = ("nu_eff", "E_eff_GPa")  # whose RMSE gains most in the paper
 WORSE_CALIBRATED = "c_eff"  # the one output for which the paper finds anchoring slightly worse
 Cases = Mapping[str, problem.Samples]  # training sets by name
 
@@ -202,8 +203,8 @@ def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
 def _method_claims(anchored: Row, vanilla: Row) -> list[Claim]:
     """Claims on the anchored and the vanilla ensemble out of distribution."""
     first, second = anchored.by_output, vanilla.by_output
-    gains = {n: 1 - first["rmse"][n].mean / second["rmse"][n].mean for n in OUTPUT_NAMES}
-    leading = sorted(gains, key=lambda name: gains[name])[-2:]
+    gains = improvements({"_anchored": anchored, "_vanilla": vanilla}, "")["rmse"]
+    others = [gain for name, gain in gains.items() if name not in LEADING]
 
     def calibration(name: str) -> Claim:
         ours, theirs = first["miscalibration"][name], second["miscalibration"][name]
@@ -223,6 +224,7 @@ def _method_claims(anchored: Row, vanilla: Row) -> list[Claim]:
                  anchored.is_better(vanilla, score))
           for score, label in SCORES.items()),
         *map(calibration, OUTPUT_NAMES),
-        Claim("Table 4", "The outputs whose RMSE gains most are ν_eff and E_eff, where the prior "
-              "mean says most", gains, set(leading) == {"nu_eff", "E_eff_GPa"}),
+        _claim("Table 4", "The outputs whose RMSE gains most are ν_eff and E_eff, where the prior "
+               "mean says most", gains,
+               all_hold(is_below(other, gains[name]) for name in LEADING for other in others)),
     ]  # fmt: skip
