@@ -48,7 +48,7 @@ help: ## this list
 	@echo 'make notebooks  the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)'
 	@echo 'make report     and the page'
 	@echo 'make article    what was reproduced and what was found, on six pages, build/article.pdf'
-	@echo 'make archive    one file for a repository of data: sources, results, locks, checksums'
+	@echo 'make archive    one file for a repository of data: sources, results, site, article, locks, checksums'
 	@echo 'make python     print the interpreter in use'
 	@echo 'make clean      remove what was computed, keep the environment'
 
@@ -78,7 +78,7 @@ notebooks: environment
 article: environment
 	@$(PYTHON) -m figures.report.article
 
-archive: docs
+archive: docs article
 	@$(PYTHON) -m figures.report.archive
 
 test: environment

@@ -1,7 +1,7 @@
 """One file that outlives the repository: python -m figures.report.archive.
 
 It has what git has at the commit, the pages of runs whose metrics are the committed ones, the site
-where nothing is uncommitted, locks of all packages, checksums, and RO-Crate 1.1 metadata, which
+and the article where nothing is uncommitted, locks of all packages, checksums, and RO-Crate 1.1 metadata, which
 name the notebook, the commit, the seed and the tables behind each metrics file.
 """
 
@@ -30,7 +30,7 @@ from figures.report.summary import RUNS
 # Contents alone decide about its bytes: sorted, of one time and of no user.
 TAR = ["tar", "--create", "--sort=name", "--owner=0", "--group=0", "--numeric-owner",
        "--mode=u+w,go-w,a+rX", "--use-compress-program=gzip -n9"]  # fmt: skip
-SITE = "build/docs"  # of `make docs`
+SITE, ARTICLE = "build/docs", "build/article.pdf"  # of `make docs` and `make article`
 PIP = [sys.executable, "-m", "pip", "install", "-qq", "--dry-run", "--ignore-installed"]
 
 
@@ -74,6 +74,8 @@ def collect(folder: Path) -> None:
         changed = output("git", "status", "--porcelain", "--", source)
         if (ROOT / name / "index.html").is_file() and not changed:
             shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)
+    if (ROOT / ARTICLE).is_file() and not output("git", "status", "--porcelain"):
+        shutil.copy2(ROOT / ARTICLE, folder)
     (folder / "requirements.lock").write_text(python_lock())
     (folder / "debian.lock").write_text(debian_lock())
 

@@ -111,7 +111,7 @@ def as_list(value):
     return value if isinstance(value, list) else [value]
 
 
-def test_page_and_site_go_with_what_is_committed_only(tmp_path, monkeypatch):
+def test_page_site_and_article_go_with_what_is_committed_only(tmp_path, monkeypatch):
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", "--depth=1", f"file://{ROOT}", clone], check=True)
     monkeypatch.setattr(archive, "ROOT", clone)
@@ -122,13 +122,16 @@ def test_page_and_site_go_with_what_is_committed_only(tmp_path, monkeypatch):
     site = clone / archive.SITE / "index.html"
     site.parent.mkdir(parents=True)
     site.write_text("site")
+    (clone / archive.ARTICLE).write_bytes(b"article")
     archive.collect(tmp_path / "a")
+    assert (tmp_path / "a" / "article.pdf").read_bytes() == b"article"
     assert (tmp_path / "a" / archive.SITE / "index.html").read_text() == "site"
     assert (tmp_path / "a" / "figures" / "full" / "index.html").read_text() == "page"
     (clone / "figures" / "full" / "02_example_1d.json").write_text("{}")
     archive.collect(tmp_path / "b")
     assert not (tmp_path / "b" / "figures" / "full" / "index.html").exists()
     assert not (tmp_path / "b" / archive.SITE).exists()
+    assert not (tmp_path / "b" / "article.pdf").exists()
 
 
 def test_without_a_repository_it_says_so(tmp_path, monkeypatch):
