@@ -1,8 +1,8 @@
 """One file that outlives the repository: python -m figures.report.archive.
 
 It has what git has at the commit, the pages of runs whose metrics are the committed ones, the site
-and the article where nothing is uncommitted, locks of all packages, checksums, and RO-Crate 1.1 metadata, which
-name the notebook, the commit, the seed and the tables behind each metrics file.
+and the article where nothing is uncommitted, locks of all packages, checksums, and RO-Crate 1.1
+metadata, which name the notebook, the commit, the seed and the tables behind each metrics file.
 """
 
 import json
