@@ -33,10 +33,10 @@ ROOT = Path(__file__).resolve().parents[3]
 SUITES = ("trixie", "sid")
 COPIED = ("fe_data", "tests", "pyproject.toml", "constraints.txt")
 TESTED = ("fe_data", "tests/fe_data", "tests/conftest.py", "tests/repository/lanes", *COPIED[2:])
-# The notebooks, the linters and bnn are not tested here, and PyTorch is large.
+# Notebooks, page, site, linters and bnn are not tested here, and PyTorch is large.
 NOT_NEEDED = re.compile(
-    "doit|grimp|import-linter|ipykernel|jinja2|mypy|nb.*|papermill|pydantic|pyro.*|ruff|scikit-learn|"
-    "scoringrules|torch|uncertainty.*"
+    "beautifulsoup4|doit|furo|grimp|import-linter|ipykernel|jinja2|mypy|myst-nb|nb.*|papermill|"
+    "pydantic|pyro.*|rocrate|ruff|scikit-learn|scoringrules|sphinx|torch|typst|uncertainty.*"
 )
 PASSED_ON = re.compile(
     "PIP_.*|(https?|no|all)_proxy|SSL_CERT_FILE|(REQUESTS_CA|CURL_CA)_BUNDLE|HYPOTHESIS_.*", re.I
