@@ -166,7 +166,9 @@ def _commit() -> str:
     """Commit of the code; -dirty when tracked files differ, but for the metrics of full runs."""
 
     def git(*arguments: str) -> str:
-        command = ["git", "-C", str(Path(__file__).parent), *arguments]
+        # Without optional locks: one that is killed would leave a lock that stops the user's git.
+        place = ["--no-optional-locks", "-C", str(Path(__file__).parent)]
+        command = ["git", *place, *arguments]
         output = subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True, timeout=10)
         return output.strip()
 

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -80,6 +81,18 @@ def test_code_of_an_archive_knows_its_commit_also_within_another_repository(writ
         subprocess.run(["git", *who, *command], cwd=tmp_path, check=True)
     assert commit_said_by(shutil.copy(written[1] / name, tmp_path)) == f"{commit}-archive"
     assert commit_said_by(shutil.copy(ROOT / name, tmp_path)) == "unknown"
+
+
+def test_to_ask_for_the_commit_takes_no_lock(tmp_path):
+    """A lock of a process that is killed would stop the user's git."""
+    who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+    path = shutil.copy(ROOT / "fe_data/dataset/record.py", tmp_path)
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
+        subprocess.run(["git", *who, *command], cwd=tmp_path, check=True)
+    Path(path).touch()  # after which `git status` writes the index anew
+    before = (tmp_path / ".git" / "index").stat().st_mtime_ns
+    assert re.fullmatch("[0-9a-f]{12}", commit_said_by(path))
+    assert (tmp_path / ".git" / "index").stat().st_mtime_ns == before
 
 
 def test_it_depends_on_the_commit_alone(written, tmp_path):
