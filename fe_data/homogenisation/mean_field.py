@@ -29,6 +29,7 @@ _FIBRE_REFERENCE, _FIBRE_THRESHOLD, _FIBRE_SPREAD = 0.4, 1.42, 0.144
 _ITERATIONS, _NEWTON_STEPS = 12, 6  # of medium and fit; of a plastic strain
 _LEAST, _LARGEST, _POINTS = 0.2, 20.0, 80  # of strains in the matrix, over the first and last ones
 _NODES, _WEIGHTS = roots_hermitenorm(9)
+_BOUNDS = (0, 1), (1e-3, 1e3), (0, 1)  # of reference, hardening and fluctuation
 _STEP = 1e-20j  # imaginary: derivatives have no rounding error
 Numbers = NDArray[Any]  # real, or complex for a derivative
 
@@ -69,11 +70,11 @@ def mean_field(
         raise ValueError(f"inputs of shape {X.shape} must have {len(INPUT_NAMES)} columns")
     for row in X.reshape(-1, len(INPUT_NAMES)):
         Inputs(*row.tolist())
-    others = {
-        "reference": _numbers("reference", reference, 0, 1),
-        "hardening": _numbers("hardening", hardening, 1e-3, 1e3),
-        "fluctuation": _numbers("fluctuation", fluctuation, 0, 1),
-    }
+    given = {"reference": reference, "hardening": hardening, "fluctuation": fluctuation}
+    others = {name: _numbers(name, values) for name, values in given.items()}
+    for (name, values), bounds in zip(others.items(), _BOUNDS, strict=True):
+        for value in values.ravel().tolist():
+            require_between(name, value, *bounds)
     try:
         columns = np.broadcast_arrays(*np.moveaxis(X, -1, 0), *others.values())
     except ValueError:
@@ -105,20 +106,28 @@ class _Cells:
     reference: Floats | float
     spread: Floats  # of the logarithm of the matrix' strain
 
-    def linear(self, G_m: Numbers, G_f: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-        """In-plane k and G of the linear composite; dilatation, shear (2, ...) of the phases."""
-        shares = np.stack(np.broadcast_arrays(1 - self.vf, self.vf))
-        k_i = np.stack(np.broadcast_arrays(self.K_m + G_m / 3, self.K_f + G_f / 3 + 0 * G_m))
-        G_i = np.stack(np.broadcast_arrays(G_m + 0 * self.vf, G_f + 0 * G_m))
-        k, G = k_0, G_0 = k_i[0], G_i[0]
+    def mean(self, pair: tuple[Numbers, Numbers]) -> Numbers:
+        """Volume average of a quantity of matrix and fibres."""
+        values: Numbers = (1 - self.vf) * pair[0] + self.vf * pair[1]
+        return values
+
+    def concentration(self, moduli: tuple[Numbers, Numbers], medium: Numbers) -> Any:
+        """Strains of matrix and fibres over that of the composite."""
+        weights = 1 / (moduli[0] + medium), 1 / (moduli[1] + medium)
+        total = self.mean(weights)
+        return weights[0] / total, weights[1] / total
+
+    def linear(self, G_m: Numbers, G_f: Numbers) -> tuple[Numbers, Numbers, Any, Any]:
+        """In-plane k and G of the linear composite; dilatations and shears of the phases."""
+        bulk, shear = (self.K_m + G_m / 3, self.K_f + G_f / 3), (G_m, G_f)
+        k, G = bulk[0], G_m
         for _ in range(_ITERATIONS if np.any(self.reference) else 1):
-            k_r, G_r = k_0 + self.reference * (k - k_0), G_0 + self.reference * (G - G_0)
-            dilatation = 1 / (k_i + G_r)
-            dilatation = dilatation / (shares * dilatation).sum(axis=0)
-            shear = 1 / (G_i + G_r * k_r / (k_r + 2 * G_r))
-            shear = shear / (shares * shear).sum(axis=0)
-            k, G = (shares * k_i * dilatation).sum(axis=0), (shares * G_i * shear).sum(axis=0)
-        return k, G, dilatation, shear
+            k_r, G_r = bulk[0] + self.reference * (k - bulk[0]), G_m + self.reference * (G - G_m)
+            dilatations = self.concentration(bulk, G_r)
+            shears = self.concentration(shear, G_r * k_r / (k_r + 2 * G_r))
+            k = self.mean((bulk[0] * dilatations[0], bulk[1] * dilatations[1]))
+            G = self.mean((G_m * shears[0], G_f * shears[1]))
+        return k, G, dilatations, shears
 
     def shape(self, k: Numbers, G: Numbers) -> tuple[Numbers, Numbers]:
         """Dilatation and shear of the composite under mean strain xx = 1, without stress yy."""
@@ -139,11 +148,11 @@ class _Cells:
         """Mean strain, stress and plastic strain under mean strain xx = 1, (..., points, 4)."""
         k, G, dilatations, shears = self.linear(G_m, self.G_f)
         dilatation, shear = self.shape(k, G)
-        zero, volume, own = np.zeros_like(k), dilatation * dilatations, shear * shears[0]
-        lame = np.stack([self.K_m - 2 / 3 * G_m + 0 * k, self.K_f - 2 / 3 * self.G_f + 0 * k])
-        zz = (np.stack([1 - self.vf + 0 * k, self.vf + 0 * k]) * lame * volume).sum(axis=0)
+        zero, volume, own = np.zeros_like(k), dilatation * dilatations[0], shear * shears[0]
+        lame = self.K_m - 2 / 3 * G_m, self.K_f - 2 / 3 * self.G_f
+        zz = self.mean((lame[0] * volume, lame[1] * dilatation * dilatations[1]))
         stress = [k * dilatation + 2 * G * shear, zero, zz, zero]
-        deviator = [volume[0] / 6 + own, volume[0] / 6 - own, -volume[0] / 3, zero]
+        deviator = [volume / 6 + own, volume / 6 - own, -volume / 3, zero]
         plastic = ((1 - self.vf) * (1 - G_m / self.G_m) * each for each in deviator)
         strain = [zero + 1, dilatation - 1, zero, zero]
         return tuple(np.stack([*each], axis=-1) for each in (strain, stress, plastic))
@@ -215,14 +224,11 @@ def _bulk_and_shear(E: Floats, nu: float) -> tuple[Floats, Floats]:
     return E / (3 * (1 - 2 * nu)), E / (2 * (1 + nu))
 
 
-def _numbers(name: str, values: ArrayLike, low: float = -np.inf, high: float = np.inf) -> Floats:
-    """Values as numbers in a range."""
+def _numbers(name: str, values: ArrayLike) -> Floats:
     try:
         found = np.asarray(values)
         if not np.can_cast(found.dtype, float, "same_kind"):
             raise TypeError
     except (TypeError, ValueError):
         raise ValueError(f"{name} = {values!r:.60} must be numbers") from None
-    for value in found.ravel():
-        require_between(name, float(value), low, high)
     return found.astype(float)
