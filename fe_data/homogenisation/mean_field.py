@@ -19,7 +19,7 @@ from scipy.special import ndtr, roots_hermitenorm
 
 from fe_data.arrays import Floats
 from fe_data.errors import FitError
-from fe_data.mechanics.properties import elastic_constants, equivalent_strain, von_mises
+from fe_data.mechanics.properties import elastic_constants, equivalent_strain, moduli, von_mises
 from fe_data.settings import INPUT_NAMES, Inputs, Settings, require_between, require_kind
 
 # How p_sigma follows from the root mean square of the fibres' stress: reference medium, threshold
@@ -81,9 +81,9 @@ def mean_field(
         shapes = ", ".join(f"{name} {values.shape}" for name, values in others.items())
         raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
     vf, E_f, b, c, t, factor, fluctuation = (column[..., None] for column in columns)
-    matrix = _bulk_and_shear(np.array(1e3 * settings.E_m_GPa), settings.nu_m)
-    fibres = _bulk_and_shear(1e3 * E_f, settings.nu_f)
-    cells = _Cells(settings, vf, *matrix, *fibres, factor * b, c, t, fluctuation * np.sqrt(vf))
+    matrix, unit = moduli(1e3 * settings.E_m_GPa, settings.nu_m), moduli(1e3, settings.nu_f)
+    phases = matrix.bulk, matrix.shear, unit.bulk * E_f, unit.shear * E_f
+    cells = _Cells(settings, vf, *phases, factor * b, c, t, fluctuation * np.sqrt(vf))
     E, nu = cells.elastic_constants()
     G_s, reached = cells.increments()
     b_eff, c_eff = cells.power_law(G_s, reached)
@@ -97,8 +97,8 @@ class _Cells:
 
     settings: Settings
     vf: Floats
-    K_m: Floats  # bulk and shear moduli
-    G_m: Floats
+    K_m: float  # bulk and shear moduli
+    G_m: float
     K_f: Floats
     G_f: Floats
     b: Floats  # of the matrix, times its factor
@@ -218,10 +218,6 @@ class _Cells:
         threshold = _FIBRE_THRESHOLD * self.settings.fibre_stress_MPa
         share = ndtr(np.log(stress / threshold) / _FIBRE_SPREAD)
         return np.where(self.vf > 0, share, 0)[..., 0]
-
-
-def _bulk_and_shear(E: Floats, nu: float) -> tuple[Floats, Floats]:
-    return E / (3 * (1 - 2 * nu)), E / (2 * (1 + nu))
 
 
 def _numbers(name: str, values: ArrayLike) -> Floats:

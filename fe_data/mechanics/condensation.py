@@ -7,7 +7,6 @@ kept, b, the displacements of the outline and the macro strain,
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -15,15 +14,9 @@ from scipy.linalg import cho_factor, cho_solve
 from fe_data.arrays import Booleans, Floats, Ints
 from fe_data.mechanics.bordered_system import BorderedMatrix, assemble_tangent
 from fe_data.mechanics.elements import Elements
+from fe_data.mechanics.properties import Moduli
 
 _UPPER = np.triu_indices(12)
-
-
-class Moduli(NamedTuple):
-    """Shear modulus mu and bulk modulus kappa of an isotropic material, in the same unit."""
-
-    shear: float
-    bulk: float
 
 
 @dataclass(frozen=True)
@@ -34,11 +27,6 @@ class CondensedFibre:
     interior: Ints  # (ni,) dofs that are eliminated
     stiffness: Floats  # (nb + 3, nb + 3) K above
     recovery: Floats  # (ni, nb + 3) K_ii^-1 K_ib above
-
-
-def moduli(E: float, nu: float) -> Moduli:
-    """Shear and bulk modulus, in the unit of Young's modulus E, for Poisson's ratio nu."""
-    return Moduli(E / (2 * (1 + nu)), E / (3 * (1 - 2 * nu)))
 
 
 def elastic_tangent(material: Moduli) -> Floats:

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.mechanics.condensation import Moduli
 from fe_data.mechanics.elements import Discretisation, Elements
 from fe_data.mechanics.load_stepping import EquilibriumPath
 from fe_data.mechanics.problem import RVEProblem
-from fe_data.mechanics.properties import von_mises
+from fe_data.mechanics.properties import Moduli, von_mises
 
 
 @dataclass(frozen=True)

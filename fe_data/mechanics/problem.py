@@ -9,9 +9,10 @@ import numpy as np
 
 from fe_data.arrays import Floats, Ints, pair_keys
 from fe_data.mechanics.bordered_system import BorderedMatrix, BorderedSystem, assemble_tangent
-from fe_data.mechanics.condensation import condense, moduli
+from fe_data.mechanics.condensation import condense
 from fe_data.mechanics.elements import Discretisation
 from fe_data.mechanics.plasticity import HistoryVariables, J2Law, return_map
+from fe_data.mechanics.properties import moduli
 from fe_data.settings import Inputs, Settings
 from fe_data.sparse.cholesky import symmetric_product
 

@@ -1,6 +1,7 @@
-"""Effective properties of a volume element from its volume averages (paper, section 3.2)."""
+"""Elastic moduli, and effective properties from volume averages (paper, section 3.2)."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,13 @@ _POOR_FIT = 0.02  # relative deviation above which a fit is reported as poor
 _LEAST_EXPONENT, _LEAST_HARDENING = 1e-3, 1e-6
 
 
+class Moduli(NamedTuple):
+    """Shear modulus mu and bulk modulus kappa of an isotropic material, in the same unit."""
+
+    shear: float
+    bulk: float
+
+
 @dataclass(frozen=True)
 class EffectiveProperties:
     """Effective properties and how well they describe the averaged curves."""
@@ -26,6 +34,11 @@ class EffectiveProperties:
     hardening_residual: float  # root mean square misfit of the power law over its mean stress
     elastic_spread: float  # largest relative deviation of E from its mean over elastic increments
     warning: str  # what is poor about the fits; empty when both are good
+
+
+def moduli(E: float, nu: float) -> Moduli:
+    """Shear and bulk modulus, in the unit of Young's modulus E, for Poisson's ratio nu."""
+    return Moduli(E / (2 * (1 + nu)), E / (3 * (1 - 2 * nu)))
 
 
 def von_mises(stress: Floats) -> Floats:

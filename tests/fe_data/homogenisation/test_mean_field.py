@@ -7,8 +7,8 @@ import pytest
 
 import fe_data
 from fe_data import FitError, Settings, load_table, mean_field
-from fe_data.homogenisation.mean_field import _bulk_and_shear, _Cells
-from fe_data.mechanics.properties import equivalent_strain, fit_power_law, von_mises
+from fe_data.homogenisation.mean_field import _Cells
+from fe_data.mechanics.properties import equivalent_strain, fit_power_law, moduli, von_mises
 
 DATASETS = Path(fe_data.__file__).with_name("datasets")
 CELL = [0.3, 400.0, 400.0, 0.4]
@@ -16,7 +16,7 @@ CELL = [0.3, 400.0, 400.0, 0.4]
 
 def cells(vf, E_f, reference=0.0, spread=0.3):
     settings = Settings()
-    matrix, fibres = _bulk_and_shear(1e5, settings.nu_m), _bulk_and_shear(1e3 * E_f, settings.nu_f)
+    matrix, fibres = moduli(1e5, settings.nu_m)[::-1], moduli(1e3 * E_f, settings.nu_f)[::-1]
     arrays = (
         np.array([float(value)]) for value in (*matrix, *fibres, 400.0, 0.4, reference, spread)
     )

@@ -8,9 +8,8 @@ import pytest
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.mechanics import load_stepping
-from fe_data.mechanics.condensation import moduli
 from fe_data.mechanics.load_stepping import Loading
-from fe_data.mechanics.properties import effective_properties, elastic_constants
+from fe_data.mechanics.properties import effective_properties, elastic_constants, moduli
 from fe_data.mechanics.rve import solve_microstructure, solve_rve
 from fe_data.settings import Inputs, Settings
 

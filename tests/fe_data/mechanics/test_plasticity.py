@@ -8,12 +8,11 @@ from scipy.optimize import brentq
 
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import random_microstructure
-from fe_data.mechanics.condensation import moduli
 from fe_data.mechanics.elements import discretise
 from fe_data.mechanics.load_stepping import Loading, solve_load_steps
 from fe_data.mechanics.plasticity import J2Law, plastic_increment
 from fe_data.mechanics.problem import RVEProblem, State
-from fe_data.mechanics.properties import von_mises
+from fe_data.mechanics.properties import moduli, von_mises
 from fe_data.settings import Inputs, Settings
 
 MU = 1e5 / 2.6
