@@ -56,6 +56,19 @@ def _simulation(design, count, folder):
     }
 
 
+def _comparison(design, name):
+    """Compare a simulated table with one of those that come with the package."""
+    table, shipped = paths.table_path(OWN_DATA, design), ROOT / "fe_data" / "datasets" / name
+    # The tolerance holds on the dolfinx that the shipped tables were made with.
+    command = ["-m", "fe_data", "compare", str(table), str(shipped), "--tolerance", "1e-6"]
+    return {
+        "name": design,
+        "doc": f"compare {design} with the shipped table",
+        "actions": [(actions.run_program, [command])],
+        "file_dep": [table, shipped],
+    }
+
+
 def task_dataset():
     """Simulate the designs of the profile."""
     for design, count in PROFILE.datasets.items():
@@ -74,16 +87,13 @@ def task_shipped():
     if PROFILE.name != "full" or DATA != OWN_DATA:
         return
     for design in PROFILE.datasets:
-        table = paths.table_path(OWN_DATA, design)
-        shipped = ROOT / "fe_data" / "datasets" / f"{design}.csv"
-        # The tolerance holds on the dolfinx that the shipped tables were made with.
-        command = ["-m", "fe_data", "compare", str(table), str(shipped), "--tolerance", "1e-6"]
-        yield {
-            "name": design,
-            "doc": f"compare {design} with the shipped table",
-            "actions": [(actions.run_program, [command])],
-            "file_dep": [table, shipped],
-        }
+        yield _comparison(design, f"{design}.csv")
+
+
+def task_truth():
+    """Simulate the truth table, which takes more than an hour, and compare it with the shipped."""
+    yield _simulation("truth", 200, OWN_DATA / "truth")
+    yield _comparison("truth", "truth_cells.csv.gz")
 
 
 def _has_pictures(task, values, metrics):  # noqa: ARG001, doit's signature

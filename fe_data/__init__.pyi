@@ -1,5 +1,3 @@
-from .dataset.compare import Comparison as Comparison
-from .dataset.compare import compare as compare
 from .dataset.design import Design as Design
 from .dataset.design import design_from_file as design_from_file
 from .dataset.design import named_design as named_design
@@ -28,5 +26,10 @@ from .mechanics.rve import simulate as simulate
 from .mechanics.rve import solve_rve as solve_rve
 from .settings import Inputs as Inputs
 from .settings import Settings as Settings
+from .statistics.compare import Comparison as Comparison
+from .statistics.compare import compare as compare
+from .statistics.replicates import Statistics as Statistics
+from .statistics.replicates import load_statistics as load_statistics
+from .statistics.replicates import replicate_statistics as replicate_statistics
 
 __version__: str

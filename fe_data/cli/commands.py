@@ -1,4 +1,4 @@
-"""The five commands. Each imports what it needs when it runs: --help answers without dolfinx."""
+"""The commands. Each imports what it needs when it runs: --help answers without dolfinx."""
 
 import contextlib
 import signal
@@ -17,7 +17,7 @@ from fe_data.cli.options import File, Integer, Number
 from fe_data.settings import Inputs, Settings, require_between
 
 OK, INCOMPLETE, REFUSED, INTERRUPTED = 0, 1, 2, 130  # exit codes
-DESIGNS = "test_uniform, train_uniform, train_beta, replicates, noise"
+DESIGNS = "test_uniform, train_uniform, train_beta, replicates, noise, truth"
 MAX_LINES = 50  # of problems, printed by verify
 Out = Annotated[Path, File(metavar="DIR", help="folder for all results, made when missing")]
 app = typer.Typer(
@@ -129,12 +129,11 @@ def compare(
     ] = None,
 ) -> int:
     """Compare a dataset with a reference table. Rows are paired by equal or nearest inputs."""
-    from fe_data.dataset.compare import check, format_comparison
-    from fe_data.dataset.storage import TABLE
+    from fe_data.statistics.compare import check, format_comparison
 
     if tolerance is not None:
         require_between("tolerance", tolerance, 0.0, 1.0)
-    path = dataset / TABLE if dataset.is_dir() else dataset
+    path = _table_in(dataset)
     tables = fe_data.load_table(path), fe_data.load_table(reference)
     if tolerance is None:
         print(format_comparison(fe_data.compare(*tables)))
@@ -149,6 +148,27 @@ def compare(
         f"(largest {largest:.1e}): index {rows}"
     )
     return INCOMPLETE
+
+
+@app.command()
+def statistics(
+    dataset: Annotated[Path, Argument(metavar="DIR", help="dataset folder or table")],
+    out: Annotated[Path, File(metavar="FILE", help="CSV file with one row for each input")],
+) -> int:
+    """Reduce the cells of each input to their mean and scatter. Each input needs two cells."""
+    from fe_data.statistics.replicates import save_statistics
+
+    path = _table_in(dataset)
+    cells = fe_data.load_table(path)
+    reduced = fe_data.replicate_statistics(cells)
+    lost = {*map(tuple, fe_data.load_inputs(path)[0])} - {*map(tuple, reduced.X)}
+    if lost:
+        raise ValueError(f"{path}: all cells with the inputs {min(lost)} failed")
+    save_statistics(reduced, out)
+    print(f"wrote {out}: {len(reduced.X)} inputs, {len(cells)} cells")
+    if failed := len(cells.failed):
+        return say(f"{failed} failed cells of {path} are left out, see count", INCOMPLETE)
+    return OK
 
 
 @app.command()
@@ -175,6 +195,13 @@ def import_authors(
     done, refused = import_tables(source, out)
     print(*done, sep="\n", end="\n" if done else "")
     return max([say(reason, INCOMPLETE) for reason in refused], default=OK)
+
+
+def _table_in(dataset: Path) -> Path:
+    """A table, or that of a dataset folder."""
+    from fe_data.dataset.storage import TABLE
+
+    return dataset / TABLE if dataset.is_dir() else dataset
 
 
 def _design(

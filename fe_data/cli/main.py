@@ -1,4 +1,4 @@
-"""Run one command: python -m fe_data generate | rve | compare | verify | import-authors."""
+"""Run one command: python -m fe_data generate, rve, compare, statistics, verify, import-authors."""
 
 import sys
 from collections.abc import Sequence

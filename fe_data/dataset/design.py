@@ -20,7 +20,7 @@ BETA_SHAPES = ((2.0, 4.0), (3.0, 2.0), (3.0, 3.0), (3.0, 3.0))
 
 @dataclass(frozen=True)
 class NamedDesign:
-    """A design of the paper, before its size and seed are chosen."""
+    """A design of the paper, or the truth, before its size and seed are chosen."""
 
     inputs: str  # over INPUT_BOUNDS: independent "uniform" or "beta" draws, or a "hypercube"
     count: int  # different inputs
@@ -33,6 +33,7 @@ NAMED_DESIGNS = {
     "train_beta": NamedDesign("beta", 50, 1),
     "replicates": NamedDesign("hypercube", 10, 10),
     "noise": NamedDesign("hypercube", 20, 15),
+    "truth": NamedDesign("hypercube", 200, 50),
 }
 
 

@@ -2,7 +2,9 @@
 
 import csv
 import dataclasses
+import gzip
 import math
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -64,8 +66,8 @@ def load_table(path: Path) -> Table:
     A `TableError` names every bad entry by line number, column and value.
 
     Args:
-        path: CSV file with the input and output columns; `index`, `seed`, `group` and `status`
-            are optional, other columns are ignored.
+        path: CSV file, or one packed as .gz, with the input and output columns; `index`, `seed`,
+            `group` and `status` are optional, other columns are ignored.
 
     Returns:
         The samples with outputs, in the order of the file.
@@ -87,6 +89,14 @@ def load_table(path: Path) -> Table:
         status=np.array(columns["status"], dtype="U8"),
         failed=np.array([s["index"] for s in samples if s["status"] == "failed"], np.int64),
     )
+
+
+def read_numbers(path: Path, names: Sequence[str]) -> Floats:
+    """Finite numbers (n, len(names)) of columns; a TableError names every bad entry."""
+    problems, rows = _Problems(path), _read(path, names, ())
+    numbers = [[problems.parse(*row, _float, name) for name in names] for row in rows]
+    problems.raise_if_any()
+    return np.array(numbers, float)
 
 
 def load_inputs(path: Path) -> tuple[Floats, Numbers]:
@@ -148,7 +158,8 @@ def _read(path: Path, required: Sequence[str], optional: Sequence[str]) -> list[
     require_kind("path", path, str, Path)
     rows = []
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        opened = gzip.open if Path(path).suffix == ".gz" else open
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             header = _header(path, next(reader, []), required)
             wanted = {name: header.index(name) for name in (*required, *optional) if name in header}
@@ -160,7 +171,7 @@ def _read(path: Path, required: Sequence[str], optional: Sequence[str]) -> list[
                 rows.append((reader.line_num, row))
     except UnicodeDecodeError:
         raise TableError(f"{path} is not a text file in UTF-8") from None
-    except csv.Error as error:
+    except (csv.Error, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise TableError(f"{path} is not a CSV file: {error}") from None
     if not rows:
         raise TableError(f"{path} has no rows below its header")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import fe_data
+from fe_data.statistics.replicates import save_statistics
 from tests.wrong_arguments import WRONG, complaint
 
 TABLE = Path(__file__).parents[2] / "fe_data" / "datasets" / "test_uniform.csv"
@@ -19,6 +20,8 @@ def calls(tmp_path):
     """Function and valid arguments, by the function's name."""
     table = fe_data.load_table(TABLE)
     design = fe_data.named_design("test_uniform", count=1)
+    statistics = fe_data.replicate_statistics(fe_data.load_table(TABLE.with_name("noise.csv")))
+    save_statistics(statistics, tmp_path / "saved.csv")
 
     def generate(folder, **given):
         """A folder that is no text or path is handed on; any other is one below tmp_path."""
@@ -41,6 +44,8 @@ def calls(tmp_path):
         "load_inputs": (fe_data.load_inputs, {"path": TABLE}),
         "verify": (fe_data.verify, {"folder": tmp_path}),
         "compare": (fe_data.compare, {"ours": table, "reference": table}),
+        "replicate_statistics": (fe_data.replicate_statistics, {"table": table}),
+        "load_statistics": (fe_data.load_statistics, {"path": tmp_path / "saved.csv"}),
         "mean_field": (
             fe_data.mean_field,
             {"inputs": [0.2, 400.0, 400.0, 0.4], "settings": CELL["settings"], "reference": 0.5,
@@ -70,7 +75,8 @@ ALSO = {"name": "design", "strain": "loading", "stress": "loading"}
 @pytest.mark.parametrize(
     "name",
     ["Inputs", "Settings", "Loading", "named_design", "design_from_file", "load_table",
-     "load_inputs", "verify", "compare", "mean_field", "simulate", "solve_rve", "generate"],
+     "load_inputs", "verify", "compare", "replicate_statistics", "load_statistics",
+     "mean_field", "simulate", "solve_rve", "generate"],
 )  # fmt: skip
 def test_a_wrong_argument_is_named(name, calls):
     """A path that leads nowhere is an OSError; cells that cannot be solved have errors too."""

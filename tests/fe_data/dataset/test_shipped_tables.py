@@ -6,12 +6,12 @@ import dolfinx
 import numpy as np
 import pytest
 
-from fe_data.dataset.compare import compare
 from fe_data.dataset.design import NAMED_DESIGNS, design_from_file, named_design
 from fe_data.dataset.generate import generate
 from fe_data.dataset.table import load_table
 from fe_data.mechanics.rve import simulate
 from fe_data.settings import OUTPUT_NAMES, Settings
+from fe_data.statistics.compare import compare
 
 SHIPPED = Path(__file__).parents[3] / "fe_data" / "datasets"
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference"
@@ -20,7 +20,7 @@ LIMITS = {  # bias against the published Abaqus tables
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMED_DESIGNS)
+@pytest.mark.parametrize("name", [name for name in NAMED_DESIGNS if name != "truth"])
 def test_every_row_is_of_its_design(name):
     table, design = load_table(SHIPPED / f"{name}.csv"), named_design(name)
     assert (

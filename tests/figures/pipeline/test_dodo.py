@@ -111,7 +111,7 @@ def test_a_profile_may_lack_the_comparison(dodo, profile_file):
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="no make here")
-@pytest.mark.parametrize("target", ["quick", "reproduce", "beyond", "datasets"])
+@pytest.mark.parametrize("target", ["quick", "reproduce", "beyond", "datasets", "truth"])
 def test_targets_with_a_profile_of_their_own_take_no_other(target):
     command = ["make", "-n", target, "PROFILE=full"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -1,27 +1,18 @@
 """Compare a dataset with a reference table: bias, spread and scatter of every property."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from fe_data.arrays import Floats
 from fe_data.dataset.table import Table
 from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES, require_kind
+from fe_data.statistics.replicates import Statistics, replicate_statistics
 
 ABSOLUTE = ("p_sigma",)  # a fraction that may be 0: its differences are not divided by it
 SAME_INPUTS = 1e-9  # distance in the unit box of the inputs
-
-
-class Points(NamedTuple):
-    """A table with one point per different input; std is NaN for a single sample."""
-
-    inputs: Floats  # (m, 4)
-    mean: Floats  # (m, 5)
-    std: Floats  # (m, 5)
-    size: NDArray[np.int64]  # (m,) number of samples
 
 
 @dataclass(frozen=True)
@@ -82,16 +73,16 @@ def compare(ours: Table, reference: Table) -> Comparison:
     require_kind("ours", ours, Table)
     require_kind("reference", reference, Table)
     _require_samples(ours, reference)
-    a, b = points(ours), points(reference)
+    a, b = replicate_statistics(ours), replicate_statistics(reference)
     low, high = np.transpose(list(INPUT_BOUNDS.values()))
-    unit_a, unit_b = ((table.inputs - low) / (high - low) for table in (a, b))
+    unit_a, unit_b = ((table.X - low) / (high - low) for table in (a, b))
     distance, nearest = cKDTree(unit_b).query(unit_a)
-    matched = Points(*(values[nearest] for values in b))
+    matched = Statistics(*(values[nearest] for values in vars(b).values()))
     difference = _differences(a.mean, matched.mean)
     columns = {
-        "inputs": a.inputs,
-        "reference_inputs": matched.inputs,
-        "replicates": np.column_stack([a.size, matched.size]),
+        "inputs": a.X,
+        "reference_inputs": matched.X,
+        "replicates": np.column_stack([a.count, matched.count]),
         "mean": a.mean,
         "reference_mean": matched.mean,
         "difference": difference,
@@ -100,7 +91,7 @@ def compare(ours: Table, reference: Table) -> Comparison:
         outputs=[_compare_output(i, values, a, matched) for i, values in enumerate(difference.T)],
         pairs=[{k: v[n].tolist() for k, v in columns.items()} for n in range(len(difference))],
         distance=0.0 if distance.max() < SAME_INPUTS else float(distance.max()),
-        unpaired=len(b.inputs) - len(np.unique(nearest)),
+        unpaired=len(b.X) - len(np.unique(nearest)),
     )
 
 
@@ -118,17 +109,6 @@ def _differences(ours: Floats, reference: Floats) -> Floats:
     return np.asarray((ours - reference) / scale)
 
 
-def points(table: Table) -> Points:
-    """Mean and standard deviation over the samples of equal inputs, in the order of their first."""
-    _, first, which = np.unique(table.inputs, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    members = [table.outputs[which.ravel() == number] for number in order]
-    mean = np.array([rows.mean(axis=0) for rows in members])
-    std = [rows.std(axis=0, ddof=1) if len(rows) > 1 else rows[0] * np.nan for rows in members]
-    size = np.array([len(rows) for rows in members])
-    return Points(table.inputs[first[order]], mean, np.array(std), size)
-
-
 def format_comparison(comparison: Comparison) -> str:
     """The comparison as a text table."""
     which = f"{len(comparison.pairs)} pairs of equal inputs"
@@ -143,7 +123,7 @@ def format_comparison(comparison: Comparison) -> str:
 
 
 def _compare_output(
-    column: int, difference: Floats, ours: Points, reference: Points
+    column: int, difference: Floats, ours: Statistics, reference: Statistics
 ) -> OutputComparison:
     worst = int(np.argmax(np.abs(difference)))
     return OutputComparison(
@@ -158,9 +138,9 @@ def _compare_output(
     )
 
 
-def _scatter(table: Points, column: int) -> float | None:
+def _scatter(table: Statistics, column: int) -> float | None:
     """Mean coefficient of variation over the points with replicates and a mean other than 0."""
-    use = (table.size > 1) & (table.mean[:, column] != 0)
+    use = (table.count > 1) & (table.mean[:, column] != 0)
     ratios = table.std[use, column] / np.abs(table.mean[use, column])
     return float(np.mean(ratios)) if use.any() else None
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from fe_data.__main__ import main
-from fe_data.dataset.compare import check, compare, format_comparison
 from fe_data.dataset.design import named_design
 from fe_data.dataset.table import Table, load_table
+from fe_data.statistics.compare import check, compare, format_comparison
 
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference"
 BIAS = np.array([0.01, -0.02, 0.0, 0.001, 0.03])  # relative, but absolute for p_sigma

@@ -1,0 +1,1 @@
+"""What tables say: scatter over fibre arrangements, and comparison with another table."""

@@ -1,0 +1,58 @@
+"""Predictions judged by means over fibre arrangements: the mean of f, and its own uncertainty."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic
+
+import numpy as np
+
+from bnn.evaluation.metrics import coverage, miscalibration_area, rmse
+from fe_data.statistics.replicates import load_statistics
+from figures.beyond.scores import SMALLEST_SPREAD
+from figures.materials.problem import INPUT_SCALING, OUTPUT_SCALING
+from figures.pipeline.paths import ROOT
+from figures.scores import CONFIDENCE, Number
+
+TRUTH = ROOT / "fe_data" / "datasets" / "truth.csv"
+
+
+@dataclass(frozen=True)
+class TruthScores(Generic[Number]):
+    """How near f comes to the truth, and whether its epistemic spread says so; scaled."""
+
+    rmse: Number
+    rmse_fields: Number  # without p_sigma, which mean fields know least about
+    coverage: Number  # of the 95 % intervals of f
+    miscalibration: Number
+    z: Number  # root mean square of z, 1 for a calibrated spread
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Means over arrangements, scaled, and how far they are known."""
+
+    X: np.ndarray  # inputs, (n, 4)
+    mean: np.ndarray  # (n, 5)
+    standard_error: np.ndarray  # of the means, (n, 5)
+
+    def scores(self, mean: np.ndarray, std: np.ndarray) -> TruthScores[float]:
+        """Scores of f at X with the given mean and standard deviation, scaled, (n, 5) each."""
+        # f misses the mean that was simulated by its own error and by that of this mean.
+        spread = np.maximum(np.hypot(std, self.standard_error), SMALLEST_SPREAD)
+        return TruthScores(
+            rmse=rmse(self.mean, mean),
+            rmse_fields=rmse(self.mean[:, :4], mean[:, :4]),
+            coverage=coverage(self.mean, mean, spread, CONFIDENCE),
+            miscalibration=miscalibration_area(self.mean, mean, spread),
+            z=rmse(self.mean / spread, mean / spread),
+        )
+
+
+def load_truth(path: Path = TRUTH) -> Truth:
+    """Read the truth that the package ships, or other statistics over arrangements."""
+    found = load_statistics(path)
+    return Truth(
+        INPUT_SCALING.transform(found.X),
+        OUTPUT_SCALING.transform(found.mean),
+        found.standard_error / OUTPUT_SCALING.half_range,
+    )

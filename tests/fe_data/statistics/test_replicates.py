@@ -1,0 +1,141 @@
+"""Statistics over fibre arrangements: their definition, what is left out, and the file of them."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from fe_data.__main__ import main
+from fe_data.dataset.design import named_design
+from fe_data.dataset.table import COLUMNS, Table, TableError, format_row, load_table
+from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from fe_data.statistics.replicates import load_statistics, replicate_statistics, save_statistics
+
+
+def cells(groups=6, replicates=7):
+    """Correlated outputs, interleaved so that equal inputs are not neighbours."""
+    design, rng = named_design("truth", count=groups, microstructures=replicates), np.random
+    outputs = np.abs(rng.default_rng(1).standard_normal((len(design), 5)) @ np.triu(np.ones(5)))
+    order, index = rng.default_rng(2).permutation(len(design)), np.arange(len(design))
+    return Table(
+        index, index, design.groups[order], design.inputs[order], outputs,
+        np.full(len(design), "ok"), np.array([], int),
+    )  # fmt: skip
+
+
+def write(path, table, failed=()):
+    """A table of cells, those of the given rows without outputs."""
+    rows = []
+    for i in range(len(table)):
+        ok = i not in failed
+        outputs = table.outputs[i] if ok else [None] * 5
+        rows.append(
+            dict(zip(INPUT_NAMES, table.inputs[i], strict=True))
+            | dict(zip(OUTPUT_NAMES, outputs, strict=True))
+            | {"index": i, "seed": i, "group": table.group[i], "status": "ok" if ok else "failed"}
+        )
+    path.write_text(",".join(COLUMNS) + "\n" + "".join(map(format_row, rows)))
+
+
+def test_moments_are_those_of_the_definition():
+    table = cells()
+    found = replicate_statistics(table)
+    assert found.count.tolist() == [7] * 6
+    assert sorted(found.group) == list(range(6))
+    assert found.group[0] == table.group[0]
+    for n, group in enumerate(found.group):
+        y = table.outputs[table.group == group]
+        assert (table.inputs[table.group == group] == found.X[n]).all()
+        deviations = y - y.mean(axis=0)
+        np.testing.assert_allclose(found.mean[n], y.sum(axis=0) / 7)
+        np.testing.assert_allclose(found.covariance[n], deviations.T @ deviations / 6)
+        np.testing.assert_allclose(found.standard_error[n], y.std(axis=0, ddof=1) / np.sqrt(7))
+
+
+def test_standard_errors_are_the_scatter_of_means():
+    """Means of 400 inputs of known mean scatter by what their standard errors say."""
+    found = replicate_statistics(cells(groups=400, replicates=50))
+    spread = found.mean.std(axis=0)
+    np.testing.assert_allclose(np.sqrt((found.standard_error**2).mean(axis=0)), spread, rtol=0.12)
+
+
+def test_the_file_gives_the_statistics_back_and_its_means_to_any_reader_of_tables(tmp_path):
+    saved = replicate_statistics(cells())
+    saved.covariance[2, :, 4] = saved.covariance[2, 4] = 0.0  # no arrangement has p_sigma > 0
+    save_statistics(saved, tmp_path / "s.csv")
+    read = load_statistics(tmp_path / "s.csv")
+    for name in ("group", "X", "count"):
+        assert (getattr(read, name) == getattr(saved, name)).all()
+    for name in ("mean", "covariance", "std", "standard_error"):
+        np.testing.assert_allclose(getattr(read, name), getattr(saved, name), rtol=1e-8, atol=1e-12)
+    assert (load_table(tmp_path / "s.csv").outputs == read.mean).all()
+    header = (tmp_path / "s.csv").read_text().splitlines()[0].split(",")
+    column = header.index("standard_error_nu_eff")
+    errors = np.loadtxt(tmp_path / "s.csv", delimiter=",", skiprows=1, usecols=column)
+    np.testing.assert_allclose(errors, read.standard_error[:, 3], rtol=1e-8)
+    assert header[-1] == "correlation_nu_eff_p_sigma"
+
+
+def test_the_command_counts_failed_cells_and_says_so(tmp_path, capsys):
+    table = cells()
+    failed = [int(np.flatnonzero(table.group == 3)[0])]
+    write(tmp_path / "dataset.csv", table, failed)
+    assert main(["statistics", str(tmp_path), "--out", str(tmp_path / "s.csv")]) == 1
+    out, err = capsys.readouterr()
+    assert "6 inputs, 41 cells" in out
+    assert "1 failed cells" in err
+    found = load_statistics(tmp_path / "s.csv")
+    assert found.count[found.group == 3] == 6
+    assert found.count.sum() == 41
+    write(tmp_path / "dataset.csv", table)
+    assert main(["statistics", str(tmp_path), "--out", str(tmp_path / "s.csv")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("left", "message"), [(0, "all cells with the inputs"), (1, "its scatter needs 2")]
+)
+def test_an_input_without_scatter_is_refused(tmp_path, capsys, left, message):
+    table = cells()
+    write(tmp_path / "t.csv", table, np.flatnonzero(table.group == 3)[left:].tolist())
+    assert main(["statistics", str(tmp_path / "t.csv"), "--out", str(tmp_path / "s.csv")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "s.csv").exists()
+
+
+def test_a_table_of_failures_is_refused():
+    table = cells()
+    nothing = Table(*(values[:0] for values in vars(table).values()))
+    with pytest.raises(ValueError, match="no sample with outputs"):
+        replicate_statistics(nothing)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("count", "1", "row 2 below the header: count is an integer >= 2"),
+        ("std_c_eff", "-0.1", "row 2 below the header"),
+        ("correlation_b_eff_c_eff", "1.5", "row 2 below the header"),
+        ("std_c_eff", "x", "line 3: std_c_eff = 'x' is not a number"),
+        ("p_sigma", "", "line 3: p_sigma = '' is not a number"),
+    ],
+)
+def test_bad_files_are_refused(tmp_path, column, value, message):
+    path = tmp_path / "s.csv"
+    save_statistics(replicate_statistics(cells()), path)
+    lines = [line.split(",") for line in path.read_text().splitlines()]
+    lines[2][lines[0].index(column)] = value
+    path.write_text("\n".join(map(",".join, lines)))
+    with pytest.raises(TableError, match=message):
+        load_statistics(path)
+
+
+def test_tables_are_read_packed_too(tmp_path):
+    write(tmp_path / "t.csv", cells())
+    data = (tmp_path / "t.csv").read_bytes()
+    packed = tmp_path / "t.csv.gz"
+    packed.write_bytes(gzip.compress(data, mtime=0))
+    assert (load_table(packed).outputs == load_table(tmp_path / "t.csv").outputs).all()
+    for damaged in (data, gzip.compress(data)[:-20], gzip.compress(data)[:200] + bytes(300)):
+        packed.write_bytes(damaged)
+        with pytest.raises(TableError, match=r"t\.csv\.gz is not a CSV file"):
+            load_table(packed)

@@ -1,0 +1,69 @@
+"""Scores against a truth that is itself known up to an error."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fe_data.dataset.design import named_design
+from fe_data.settings import OUTPUT_NAMES
+from fe_data.statistics.replicates import Statistics, save_statistics
+from figures.beyond.truth import Truth, load_truth
+from figures.materials.problem import INPUT_SCALING, OUTPUT_SCALING
+
+RNG = np.random.default_rng(0)
+
+
+def drawn(std, error, n=4000):
+    """A calibrated prediction: it misses f by `std`, and the simulated mean misses f by `error`."""
+    f = RNG.uniform(-1, 1, (n, 5))
+    simulated = f + error * RNG.standard_normal((n, 5))
+    truth = Truth(RNG.uniform(-1, 1, (n, 4)), simulated, np.full((n, 5), error))
+    return truth, f + std * RNG.standard_normal((n, 5)), np.full((n, 5), std)
+
+
+@pytest.mark.parametrize(("std", "error"), [(0.05, 0.01), (0.02, 0.05), (0.1, 0.0)])
+def test_a_calibrated_spread_is_found_calibrated_whatever_the_error_of_the_truth(std, error):
+    truth, mean, spread = drawn(std, error)
+    found = truth.scores(mean, spread)
+    assert found.coverage == pytest.approx(0.95, abs=0.01)
+    assert found.miscalibration < 0.01
+    assert found.z == pytest.approx(1.0, abs=0.02)
+    assert found.rmse == pytest.approx(np.hypot(std, error), rel=0.03)
+    assert found.rmse_fields == pytest.approx(np.hypot(std, error), rel=0.03)
+
+
+def test_a_spread_that_is_half_too_small_is_found_out():
+    truth, mean, spread = drawn(0.05, 0.01)
+    found = truth.scores(mean, 0.5 * spread)
+    assert found.coverage < 0.75
+    assert found.z > 1.6
+    area = np.arctan(found.z) / np.pi - 0.25  # of normal z of this standard deviation
+    assert found.miscalibration == pytest.approx(area, abs=0.005)
+
+
+def test_the_last_output_is_left_out_of_one_score():
+    truth, mean, spread = drawn(0.05, 0.01)
+    mean[:, 4] += 1.0
+    found = truth.scores(mean, spread)
+    assert found.rmse > 0.4
+    assert found.rmse_fields < 0.06
+
+
+def test_where_nothing_scatters_a_prediction_without_spread_is_exact_or_infinitely_wrong():
+    truth, mean, spread = drawn(0.05, 0.01)
+    exact = replace(truth, mean=mean, standard_error=0 * spread)
+    assert exact.scores(mean, 0 * spread).z == 0.0
+    assert exact.scores(mean + 0.01, 0 * spread).z > 1e6
+
+
+def test_the_truth_is_scaled_as_the_cells_are(tmp_path):
+    X = named_design("truth", count=8, microstructures=1).inputs
+    mean = OUTPUT_SCALING.inverse_transform(RNG.uniform(-1, 1, (8, 5)))
+    covariance = np.tile(np.diag((OUTPUT_SCALING.half_range * 0.1) ** 2), (8, 1, 1))
+    saved = Statistics(np.arange(8), X, mean, covariance, np.full(8, 25))
+    save_statistics(saved, tmp_path / "truth.csv")
+    truth = load_truth(tmp_path / "truth.csv")
+    np.testing.assert_allclose(truth.X, INPUT_SCALING.transform(X))
+    np.testing.assert_allclose(truth.mean, OUTPUT_SCALING.transform(mean), rtol=1e-7, atol=1e-7)
+    assert truth.standard_error == pytest.approx(np.full((8, len(OUTPUT_NAMES)), 0.1 / 5))
