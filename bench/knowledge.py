@@ -1,77 +1,104 @@
-"""What knowledge is worth: python -m bench.knowledge prints scores on the shipped tables.
+"""What knowledge is worth: python -m bench.knowledge judges methods by the truth and by cells.
 
-The exact posterior under a prior by evidence with a linear mean, or about mean fields; under the
-paper's noise, one covariance, or one that depends on the input, the latter two of replicates.
+Means over arrangements of the truth table say how near f comes and whether its epistemic spread
+knows it; 50 single cells how good predictions are. Ensembles are those of notebook 05, one seed.
+Exact posteriors are under the paper's prior, and by evidence with a linear mean (averaged, or its
+best hyper-parameters) or about mean fields; under the paper's noise, one covariance, or one that
+depends on the input, the latter two of replicates.
 """
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
 import bnn
 from fe_data import mean_field
-from figures.beyond.scores import LOG_UNITS
-from figures.materials.problem import (
-    INPUT_SCALING,
-    OUTPUT_SCALING,
-    Samples,
-    load_designs,
-    noise_std,
-    scaled,
-)
+from figures.beyond.methods import LABELS, Repeat
+from figures.beyond.scores import Row, exact_scores, scores
+from figures.beyond.truth import TRUTH, TruthScores, load_truth
+from figures.beyond.weights import METHODS, Data, train_functions, train_weights
+from figures.materials import problem as composite
 from figures.pipeline.paths import ROOT, TEST, TRAINING
+from figures.pipeline.profiles import load_profile
 
+TABLES = ROOT / "fe_data" / "datasets"
 CASES = (("train_uniform", 10), ("train_uniform", 25), ("train_uniform", 50),
          ("train_uniform", 100), (TRAINING, 50))  # fmt: skip
-REPLICATES = "noise"
+COLUMNS = ("cells", "method", "RMSE", "without p_σ", "coverage", "miscalibration", "z",
+           "single cells: RMSE", "miscalibration", "ELPPD")  # fmt: skip
 
 
 def mechanics(X: np.ndarray) -> np.ndarray:
-    """Mean fields, scaled."""
-    return OUTPUT_SCALING.transform(mean_field(INPUT_SCALING.inverse_transform(X)))
-
-
-PRIORS = {"linear mean": {}, "mean fields": {"mean": mechanics, "mean_features": ()}}
-
-
-def means(samples: Samples, groups: np.ndarray) -> Samples:
-    """Each input once, with the mean of its outputs over arrangements."""
-    first = np.unique(groups, return_index=True)[1]
-    return Samples(
-        samples.X[first], np.array([samples.y[groups == g].mean(0) for g in groups[first]])
+    """Mean fields, composite.scaled."""
+    return composite.OUTPUT_SCALING.transform(
+        mean_field(composite.INPUT_SCALING.inverse_transform(X))
     )
 
 
-def row(name: str, prediction: np.ndarray, truth: Samples, density: float | None = None) -> None:
-    """Print the RMSE of four properties and of the share of stressed fibres, and the ELPPD."""
-    squares = (prediction - truth.y) ** 2
-    numbers = [f"{np.sqrt(part.mean()):.3f}" for part in (squares[:, :4], squares[:, 4])]
-    print(f"| {name} | {' | '.join(numbers)} | {'' if density is None else f'{density:.0f}'} |")
+FORMS = {  # of priors by evidence
+    "linear mean": {},
+    "linear mean, best": {"estimate": "maximum"},
+    "mean fields": {"mean": mechanics, "mean_features": ()},
+}
+
+
+def posteriors(train: composite.Samples, paper: bnn.GaussianProcessPrior) -> Iterator[tuple]:
+    """Exact posteriors under every prior and noise, named."""
+    table = composite.load_designs(TABLES, ["noise"])["noise"]
+    cells, groups = composite.scaled(table), table.group
+    noises = {
+        "the paper's noise": composite.noise_std(),
+        "one covariance": bnn.noise.replicate_covariance(cells.y, groups),
+        "by input": bnn.HeteroscedasticNoise.from_replicates(
+            cells.X, cells.y, groups, squares=(0,)
+        ),
+    }
+    for noise_name, noise in noises.items():
+        priors = {k: bnn.evidence.fit_prior(train.X, train.y, noise, **f) for k, f in FORMS.items()}
+        for name, prior in ({"the paper's prior": paper} | priors).items():
+            model = bnn.ExactPosterior(prior, noise=noise)
+            yield f"exact, {name}, {noise_name}", model.fit(train.X, train.y)
+
+
+def row(count: str, method: str, of_truth: TruthScores[float], of_cells: Row[float]) -> None:
+    values = (*vars(of_truth).values(), of_cells.rmse, of_cells.miscalibration)
+    numbers = " | ".join(f"{value:.3f}" for value in values)
+    print(f"| {count} | {method} | {numbers} | {of_cells.elppd:.0f} |", flush=True)
 
 
 def main() -> None:
-    designs = [REPLICATES, TEST, *(design for design, _ in CASES)]
-    tables = load_designs(ROOT / "fe_data" / "datasets", designs)
-    cells = {name: scaled(table) for name, table in tables.items()}
-    repeated, groups, test = cells[REPLICATES], tables[REPLICATES].group, cells[TEST]
-    truth = means(repeated, groups)
-    noises = {
-        "the paper's": noise_std(),
-        "one covariance": bnn.noise.replicate_covariance(repeated.y, groups),
-        "by input": bnn.HeteroscedasticNoise.from_replicates(
-            repeated.X, repeated.y, groups, squares=(0,)
-        ),
-    }
-    row("0 | mean fields |", mechanics(truth.X), truth)
-    for design, count in CASES:
-        train = cells[design][:count]
-        for prior_name, form in PRIORS.items():
-            for noise_name, noise in noises.items():
-                prior = bnn.evidence.fit_prior(train.X, train.y, noise, **form)
-                model = bnn.ExactPosterior(prior, noise=noise).fit(train.X, train.y)
-                density = model.elppd(test.X, test.y) - len(test) * LOG_UNITS
-                words = f"{count}{', second set' if design == TRAINING else ''}"
-                row(
-                    f"{words} | {prior_name} | {noise_name}", model.predict(truth.X), truth, density
-                )
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--truth", type=Path, default=TRUTH, help="statistics over arrangements")
+    parser.add_argument("--profile", default="full", help="sizes of the ensembles")
+    given = parser.parse_args()
+    truth, profile = load_truth(given.truth), load_profile(given.profile)
+    test, settings = composite.load_samples(TABLES, TEST), profile.beyond
+    paper = composite.functional_prior(
+        composite.fit_theta(composite.load_samples(TABLES, TRAINING))
+    )
+    repeat, sizes = Repeat(settings, 0), {"epochs": settings.epochs, "seed": 0}
+    networks, smooth = repeat.for_weights(paper), repeat.for_functions(paper)
+    print(f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|")
+    for design, number in CASES:
+        train = composite.load_samples(TABLES, design, number)
+        data = Data(train.X, train.y, composite.noise_std())
+        count = f"{number}{', second set' if design == TRAINING else ''}"
+        members = {
+            name: train_weights(
+                METHODS[name], networks, data, n_members=settings.n_members, **sizes
+            )
+            for name in ("vanilla", "low_rank")
+        } | {"function": train_functions(smooth, data, settings.function_points, 0)}
+        for name, ensemble in members.items():
+            f = ensemble.sample(truth.X)
+            of_truth = truth.scores(f.mean(axis=0), f.std(axis=0, ddof=1))
+            of_cells = scores(ensemble.sample(test.X), test.y, data.noise)
+            row(count, LABELS[name], of_truth, of_cells)
+        for name, model in posteriors(train, paper):
+            of_truth = truth.scores(*model.predict(truth.X, return_std=True))
+            row(count, name, of_truth, exact_scores(model, test.X, test.y))
 
 
 if __name__ == "__main__":

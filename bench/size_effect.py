@@ -1,60 +1,42 @@
 """How properties hang on the number of fibres in a cell: python -m bench.size_effect prints it.
 
-Cells of 15, 30, 60 and 120 fibres at six inputs, fewer arrangements of larger ones: differences of
-their means to those of the largest, and how they scatter. A run that was ended goes on.
+Cells of 15, 30 and 60 fibres beside ones of 120 at six inputs, fewer arrangements of larger cells,
+and the exponents by which scatter falls with their number. A run that was ended goes on.
 """
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 
-from fe_data import Design, Settings, Statistics, generate, load_table, replicate_statistics
-from fe_data.settings import OUTPUT_NAMES
+from fe_data import Design, Settings, Table, compare, generate, load_table
+from fe_data.settings import INPUT_BOUNDS
+from fe_data.statistics.compare import format_comparison
 
-ARRANGEMENTS = {15: 100, 30: 70, 60: 36, 120: 20}  # for each input, by number of fibres
-INPUTS = np.array([  # the middle of the box, and five of its corners
-    [0.225, 400.0, 400.0, 0.375],
-    [0.05, 200.0, 500.0, 0.20],
-    [0.05, 600.0, 300.0, 0.55],
-    [0.40, 200.0, 300.0, 0.55],
-    [0.40, 600.0, 300.0, 0.20],
-    [0.40, 600.0, 500.0, 0.55],
-])  # fmt: skip
+ARRANGEMENTS = {15: 80, 30: 50, 60: 28, 120: 16}  # for each input, by number of fibres
+OUT = Path("data/size_effect")
 
 
-def simulate(n_fibres: int, folder: Path, jobs: int) -> Statistics:
-    groups = np.arange(len(INPUTS)).repeat(ARRANGEMENTS[n_fibres])
-    design = Design("inputs", 0, INPUTS[groups], groups)
-    generate(design, Settings(n_fibres=n_fibres), folder / str(n_fibres), jobs=jobs)
-    return replicate_statistics(load_table(folder / str(n_fibres) / "dataset.csv"))
+def inputs() -> np.ndarray:
+    """The middle of the box, and five of its corners, most of them with many fibres."""
+    corners = np.array([[0, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1], [1, 1, 0, 0], [1, 1, 1, 1]])
+    low, high = np.transpose(list(INPUT_BOUNDS.values()))
+    return low + np.vstack([np.full(4, 0.5), corners]) * (high - low)
 
 
-def row(name: object, values: np.ndarray | list[str]) -> None:
-    print(f"| {name} | {' | '.join(values)} |", flush=True)
+def simulate(n_fibres: int, jobs: int = 2) -> Table:
+    groups = np.arange(6).repeat(ARRANGEMENTS[n_fibres])
+    folder, design = OUT / str(n_fibres), Design("inputs", 0, inputs()[groups], groups)
+    generate(design, Settings(n_fibres=n_fibres), folder, jobs=jobs)
+    return load_table(folder / "dataset.csv")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("data/size_effect"), help="for the cells")
-    parser.add_argument("--jobs", type=int, default=2, help="number of worker processes")
-    given = parser.parse_args()
-    found = {n: simulate(n, given.out, given.jobs) for n in ARRANGEMENTS}
-    exact = found[max(found)]
-    # In percent of the property; p_sigma, which may be 0, in percent of the fibres' area.
-    unit = np.where(np.array(OUTPUT_NAMES) == "p_sigma", 1.0, exact.mean) / 100
-    scatter = {n: np.sqrt(((s.std / unit) ** 2).mean(axis=0)) for n, s in found.items()}
-    row("fibres, difference [%]", [*OUTPUT_NAMES])
-    for n, each in found.items():
-        bias = ((each.mean - exact.mean) / unit).mean(axis=0)
-        errors = np.hypot(each.standard_error, exact.standard_error * (each is not exact)) / unit
-        error = np.sqrt((errors**2).sum(axis=0)) / len(INPUTS)
-        row(n, [f"{b:+.2f} ± {e:.2f}" for b, e in zip(bias, error, strict=True)])
-    row("fibres, scatter [%]", [*OUTPUT_NAMES])
-    for n in found:
-        row(n, [f"{s:.2f}" for s in scatter[n]])
-    slopes = np.polyfit(np.log([*scatter]), np.log([*scatter.values()]), 1)[0]
-    row("exponent of the number", [f"{slope:.2f}" for slope in slopes])
+    tables = {n: simulate(n) for n in ARRANGEMENTS}
+    found = {n: compare(table, tables[max(tables)]) for n, table in tables.items()}
+    for n, comparison in found.items():
+        print(f"{n} fibres: {format_comparison(comparison)}")
+    scatter = [[output.scatter for output in each.outputs] for each in found.values()]
+    print("exponents:", np.polyfit(np.log([*found]), np.log(scatter), 1)[0].round(2))
 
 
 if __name__ == "__main__":

@@ -17,8 +17,10 @@ from fe_data.cli.options import File, Integer, Number
 from fe_data.settings import Inputs, Settings, require_between
 
 OK, INCOMPLETE, REFUSED, INTERRUPTED = 0, 1, 2, 130  # exit codes
-DESIGNS = "test_uniform, train_uniform, train_beta, replicates, noise, truth"
 MAX_LINES = 50  # of problems, printed by verify
+Dataset = Annotated[
+    Path, Argument(parser=options.table, metavar="DIR", help="dataset folder or table")
+]
 Out = Annotated[Path, File(metavar="DIR", help="folder for all results, made when missing")]
 app = typer.Typer(
     help="Representative volume elements (RVEs) of a fibre composite: four inputs, five effective "
@@ -46,7 +48,7 @@ def generate(
     context: typer.Context,
     settings: Settings,
     out: Out,
-    name: Annotated[str | None, Argument(metavar="NAME", help=DESIGNS)] = None,
+    name: Annotated[str | None, Argument(metavar="NAME", help=options.DESIGNS)] = None,
     inputs: Annotated[Path | None, File(help="CSV file with inputs, instead of NAME")] = None,
     count: Annotated[int | None, Integer(help="number of different inputs")] = None,
     microstructures: Annotated[int | None, Integer(help="fibre arrangements per input")] = None,
@@ -68,7 +70,7 @@ def generate(
     """Simulate a design into a dataset folder. Samples that are there already are kept."""
     from joblib import cpu_count
 
-    design = _design(name, inputs, out, seed, count, microstructures)
+    design = options.design(name, inputs, out, seed, count, microstructures)
     if dask is not None and jobs is not None:
         raise ValueError("--jobs counts local processes: it does not go with --dask")
     choices = {"shard": shard, "dask": dask, "retry_failed": retry_failed}
@@ -121,7 +123,7 @@ def rve(
 
 @app.command()
 def compare(
-    dataset: Annotated[Path, Argument(metavar="DIR", help="dataset folder or table")],
+    path: Dataset,
     reference: Annotated[Path, Argument(metavar="REFERENCE.csv", help="table to compare with")],
     tolerance: Annotated[
         float | None,
@@ -133,7 +135,6 @@ def compare(
 
     if tolerance is not None:
         require_between("tolerance", tolerance, 0.0, 1.0)
-    path = _table_in(dataset)
     tables = fe_data.load_table(path), fe_data.load_table(reference)
     if tolerance is None:
         print(format_comparison(fe_data.compare(*tables)))
@@ -152,13 +153,12 @@ def compare(
 
 @app.command()
 def statistics(
-    dataset: Annotated[Path, Argument(metavar="DIR", help="dataset folder or table")],
+    path: Dataset,
     out: Annotated[Path, File(metavar="FILE", help="CSV file with one row for each input")],
 ) -> int:
     """Reduce the cells of each input to their mean and scatter. Each input needs two cells."""
     from fe_data.statistics.replicates import save_statistics
 
-    path = _table_in(dataset)
     cells = fe_data.load_table(path)
     reduced = fe_data.replicate_statistics(cells)
     lost = {*map(tuple, fe_data.load_inputs(path)[0])} - {*map(tuple, reduced.X)}
@@ -195,35 +195,6 @@ def import_authors(
     done, refused = import_tables(source, out)
     print(*done, sep="\n", end="\n" if done else "")
     return max([say(reason, INCOMPLETE) for reason in refused], default=OK)
-
-
-def _table_in(dataset: Path) -> Path:
-    """A table, or that of a dataset folder."""
-    from fe_data.dataset.storage import TABLE
-
-    return dataset / TABLE if dataset.is_dir() else dataset
-
-
-def _design(
-    name: str | None,
-    inputs: Path | None,
-    out: Path,
-    seed: int,
-    count: int | None,
-    microstructures: int | None,
-) -> fe_data.Design:
-    from fe_data.dataset.storage import TABLE
-
-    if name is not None and inputs is None:
-        return fe_data.named_design(name, seed, count=count, microstructures=microstructures)
-    if name is not None or inputs is None:
-        raise ValueError(f"give either a design ({DESIGNS}) or --inputs FILE")
-    if count is not None:
-        raise ValueError("--count sizes a named design: it does not go with --inputs")
-    if inputs.resolve() == (out / TABLE).resolve():
-        raise ValueError(f"--inputs {inputs} is the table that --out would replace")
-    repeats = 1 if microstructures is None else microstructures
-    return fe_data.design_from_file(inputs, seed, microstructures=repeats)
 
 
 def _report(summary: fe_data.Summary, out: Path) -> int:

@@ -9,12 +9,14 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+import fe_data
 from fe_data.settings import Settings
 
 # Strains xx, yy, xy, None where free; and the stresses [MPa] in those directions.
 LoadingValues = tuple[tuple[float | None, ...], tuple[float, ...]]
 T = TypeVar("T")
 
+DESIGNS = "test_uniform, train_uniform, train_beta, replicates, noise, truth"
 SETTINGS_HELP = {
     "n_fibres": "number of fibres in the RVE",
     "min_spacing": "least distance of fibre centres, in fibre diameters",
@@ -74,6 +76,37 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
         parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
     wrapped.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return wrapped
+
+
+def table(text: str) -> Path:
+    """A table, or that of a dataset folder."""
+    from fe_data.dataset.storage import TABLE
+
+    given = path(text)
+    return given / TABLE if given.is_dir() else given
+
+
+def design(
+    name: str | None,
+    inputs: Path | None,
+    out: Path,
+    seed: int,
+    count: int | None,
+    microstructures: int | None,
+) -> "fe_data.Design":
+    """The design of a name or of a file."""
+    from fe_data.dataset.storage import TABLE
+
+    if name is not None and inputs is None:
+        return fe_data.named_design(name, seed, count=count, microstructures=microstructures)
+    if name is not None or inputs is None:
+        raise ValueError(f"give either a design ({DESIGNS}) or --inputs FILE")
+    if count is not None:
+        raise ValueError("--count sizes a named design: it does not go with --inputs")
+    if inputs.resolve() == (out / TABLE).resolve():
+        raise ValueError(f"--inputs {inputs} is the table that --out would replace")
+    repeats = 1 if microstructures is None else microstructures
+    return fe_data.design_from_file(inputs, seed, microstructures=repeats)
 
 
 def shard(text: str) -> tuple[int, int]:

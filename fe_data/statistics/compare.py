@@ -22,6 +22,7 @@ class OutputComparison:
     output: str
     relative: bool
     bias: float  # mean difference
+    standard_error: float | None  # of the bias, from replicates; None where a cell stands alone
     spread: float  # standard deviation of the differences
     worst: float  # difference of the largest size, with its sign
     worst_point: int  # number of that pair in Comparison.pairs
@@ -87,8 +88,11 @@ def compare(ours: Table, reference: Table) -> Comparison:
         "reference_mean": matched.mean,
         "difference": difference,
     }
+    squares = a.standard_error**2 + matched.standard_error**2  # of the differences, still absolute
+    errors = _differences(matched.mean + np.sqrt(squares), matched.mean)
+    errors = np.sqrt((errors**2).sum(axis=0)) / len(errors)
     return Comparison(
-        outputs=[_compare_output(i, values, a, matched) for i, values in enumerate(difference.T)],
+        outputs=[_compare_output(i, difference[:, i], e, a, matched) for i, e in enumerate(errors)],
         pairs=[{k: v[n].tolist() for k, v in columns.items()} for n in range(len(difference))],
         distance=0.0 if distance.max() < SAME_INPUTS else float(distance.max()),
         unpaired=len(b.X) - len(np.unique(nearest)),
@@ -117,19 +121,20 @@ def format_comparison(comparison: Comparison) -> str:
         which = f"{len(comparison.pairs)} pairs of nearest inputs, {apart}"
     if comparison.unpaired:
         which += f"; {comparison.unpaired} inputs of the reference are not used"
-    titles = f"{'bias':>11}{'spread':>11}{'worst':>11}{'at pair':>9}{'CoV':>9}{'CoV ref':>9}"
+    titles = f"{'output':<10}{'bias':>11}{'spread':>11}{'worst':>11}{'at pair':>9}{'CoV':>9}"
     rows = [_format_output(output) for output in comparison.outputs]
-    return "\n".join([which, f"{'output':<10}{titles}", *rows])
+    return "\n".join([which, f"{titles}{'CoV ref':>9}{'se(bias)':>11}", *rows])
 
 
 def _compare_output(
-    column: int, difference: Floats, ours: Statistics, reference: Statistics
+    column: int, difference: Floats, error: float, ours: Statistics, reference: Statistics
 ) -> OutputComparison:
     worst = int(np.argmax(np.abs(difference)))
     return OutputComparison(
         output=OUTPUT_NAMES[column],
         relative=OUTPUT_NAMES[column] not in ABSOLUTE,
         bias=float(difference.mean()),
+        standard_error=None if np.isnan(error) else float(error),
         spread=float(difference.std(ddof=1)) if len(difference) > 1 else 0.0,
         worst=float(difference[worst]),
         worst_point=worst,
@@ -150,5 +155,6 @@ def _format_output(output: OutputComparison) -> str:
     numbers = [f"{scale * x:+.3f}{unit}" for x in (output.bias, output.spread, output.worst)]
     scatter = (output.scatter, output.reference_scatter)
     a, b = ("-" if x is None else f"{100 * x:.2f} %" for x in scatter)
+    error = "-" if (x := output.standard_error) is None else f"{scale * x:.3f}{unit}"
     shown = "".join(f"{text:>11}" for text in numbers)
-    return f"{output.output:<10}{shown}{output.worst_point:>9}{a:>9}{b:>9}"
+    return f"{output.output:<10}{shown}{output.worst_point:>9}{a:>9}{b:>9}{error:>11}"

@@ -1,6 +1,7 @@
 """Cells of equal inputs reduced to mean and scatter over fibre arrangements."""
 
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,10 @@ from fe_data.dataset.record import write_atomic
 from fe_data.dataset.table import Table, TableError, format_value, load_table, read_numbers
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, require_kind
 
-_SYMBOLS = ["_".join(name.split("_")[:2]) for name in OUTPUT_NAMES]  # without units
 _PAIRS = np.triu_indices(len(OUTPUT_NAMES), 1)
-_STD = tuple(f"std_{name}" for name in OUTPUT_NAMES)
-_ERRORS = tuple(f"standard_error_{name}" for name in OUTPUT_NAMES)
-_CORRELATIONS = tuple(
-    f"correlation_{_SYMBOLS[i]}_{_SYMBOLS[j]}" for i, j in zip(*_PAIRS, strict=True)
-)
+_STD, _ERRORS = ([f"{what}_{name}" for name in OUTPUT_NAMES] for what in ("std", "standard_error"))
+_SYMBOLS = ["_".join(name.split("_")[:2]) for name in OUTPUT_NAMES]  # without units
+_CORRELATIONS = [f"correlation_{a}_{b}" for a, b in combinations(_SYMBOLS, 2)]
 # Means have the names of outputs, so that whatever reads tables of cells reads them.
 COLUMNS = ("group", *INPUT_NAMES, "count", *OUTPUT_NAMES, *_STD, *_ERRORS, *_CORRELATIONS)
 

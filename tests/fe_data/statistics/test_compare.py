@@ -69,7 +69,8 @@ def test_scatter_is_recovered_within_its_sampling_error():
         scale = 1.0 if output.relative else 0.3
         expected = scale * SCATTER * np.sqrt(1 / 10 + 1 / 5)
         assert output.spread == pytest.approx(expected, rel=0.2)
-        assert abs(output.bias) < 4 * expected / np.sqrt(groups)
+        assert output.standard_error == pytest.approx(expected / np.sqrt(groups), rel=0.1)
+        assert abs(output.bias) < 4 * output.standard_error
 
 
 def test_the_worst_pair_is_named():
@@ -79,6 +80,7 @@ def test_the_worst_pair_is_named():
     assert output.worst_point == 7
     assert output.worst == pytest.approx(-0.1)
     assert output.scatter is None
+    assert output.standard_error is None
 
 
 def test_inputs_that_differ_are_paired_with_the_nearest_and_said_so():
