@@ -35,7 +35,7 @@ def main() -> None:
     found = {n: compare(table, tables[max(tables)]) for n, table in tables.items()}
     for n, comparison in found.items():
         print(f"{n} fibres: {format_comparison(comparison)}")
-    scatter = [[output.scatter for output in each.outputs] for each in found.values()]
+    scatter = [comparison.scatter[0] for comparison in found.values()]
     print("exponents:", np.polyfit(np.log([*found]), np.log(scatter), 1)[0].round(2))
 
 

@@ -1,7 +1,6 @@
 """Compare a dataset with a reference table: bias, spread and scatter of every property."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -16,40 +15,50 @@ SAME_INPUTS = 1e-9  # distance in the unit box of the inputs
 
 
 @dataclass(frozen=True)
-class OutputComparison:
-    """One output over all pairs: differences [-], relative to the reference but for p_sigma."""
-
-    output: str
-    relative: bool
-    bias: float  # mean difference
-    standard_error: float | None  # of the bias, from replicates; None where a cell stands alone
-    spread: float  # standard deviation of the differences
-    worst: float  # difference of the largest size, with its sign
-    worst_point: int  # number of that pair in Comparison.pairs
-    scatter: float | None  # mean coefficient of variation of our replicates; None without any
-    reference_scatter: float | None
-
-
-@dataclass(frozen=True)
 class Comparison:
-    """A dataset against a reference.
+    """A dataset against a reference, in m pairs of equal or nearest inputs.
 
     Attributes:
-        outputs: One entry for each output.
-        pairs: Inputs, means and differences of each pair, in the order of the dataset.
+        ours: Statistics of the inputs of the dataset, in its order.
+        reference: Statistics of the inputs that they are paired with.
+        difference: (m, 5) of the means, relative to the reference, but of p_sigma absolute.
         distance: Largest distance of paired inputs, as a fraction of the input box; 0 when equal.
         unpaired: Number of reference inputs that no input of the dataset is paired with.
     """
 
-    outputs: list[OutputComparison]
-    pairs: list[dict[str, Any]]
+    ours: Statistics
+    reference: Statistics
+    difference: Floats
     distance: float
     unpaired: int
+
+    @property
+    def bias(self) -> Floats:
+        """Mean differences, (5,)."""
+        return np.asarray(self.difference.mean(axis=0))
+
+    @property
+    def standard_error(self) -> Floats:
+        """Standard errors of the bias, (5,), by the replicates; NaN where a cell stands alone."""
+        errors = np.hypot(self.ours.standard_error, self.reference.standard_error)
+        relative = _differences(self.reference.mean + errors, self.reference.mean)
+        return np.asarray(np.sqrt((relative**2).sum(axis=0)) / len(relative))
+
+    @property
+    def spread(self) -> Floats:
+        """Standard deviations of the differences, (5,); 0 for one pair."""
+        return np.asarray(self.difference.std(axis=0, ddof=min(1, len(self.difference) - 1)))
+
+    @property
+    def scatter(self) -> Floats:
+        """Mean coefficients of variation of our replicates and the reference's, (2, 5), or NaN."""
+        return np.array([_scatter(each) for each in (self.ours, self.reference)])
 
 
 def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[int]]:
     """Largest difference of two tables row by row, and every index that exceeds the tolerance."""
-    _require_samples(ours, reference)
+    if not len(ours):
+        raise ValueError("the dataset has no sample with outputs")
     same_shape = ours.inputs.shape == reference.inputs.shape
     if not same_shape or not np.allclose(ours.inputs, reference.inputs, rtol=1e-12, atol=0):
         raise ValueError("the tables do not hold the same inputs in the same order")
@@ -73,36 +82,18 @@ def compare(ours: Table, reference: Table) -> Comparison:
     """
     require_kind("ours", ours, Table)
     require_kind("reference", reference, Table)
-    _require_samples(ours, reference)
     a, b = replicate_statistics(ours), replicate_statistics(reference)
     low, high = np.transpose(list(INPUT_BOUNDS.values()))
     unit_a, unit_b = ((table.X - low) / (high - low) for table in (a, b))
     distance, nearest = cKDTree(unit_b).query(unit_a)
     matched = Statistics(*(values[nearest] for values in vars(b).values()))
-    difference = _differences(a.mean, matched.mean)
-    columns = {
-        "inputs": a.X,
-        "reference_inputs": matched.X,
-        "replicates": np.column_stack([a.count, matched.count]),
-        "mean": a.mean,
-        "reference_mean": matched.mean,
-        "difference": difference,
-    }
-    squares = a.standard_error**2 + matched.standard_error**2  # of the differences, still absolute
-    errors = _differences(matched.mean + np.sqrt(squares), matched.mean)
-    errors = np.sqrt((errors**2).sum(axis=0)) / len(errors)
     return Comparison(
-        outputs=[_compare_output(i, difference[:, i], e, a, matched) for i, e in enumerate(errors)],
-        pairs=[{k: v[n].tolist() for k, v in columns.items()} for n in range(len(difference))],
+        ours=a,
+        reference=matched,
+        difference=_differences(a.mean, matched.mean),
         distance=0.0 if distance.max() < SAME_INPUTS else float(distance.max()),
         unpaired=len(b.X) - len(np.unique(nearest)),
     )
-
-
-def _require_samples(ours: Table, reference: Table) -> None:
-    for name, table in (("dataset", ours), ("reference", reference)):
-        if len(table) == 0:
-            raise ValueError(f"the {name} has no sample with outputs to compare")
 
 
 def _differences(ours: Floats, reference: Floats) -> Floats:
@@ -113,48 +104,31 @@ def _differences(ours: Floats, reference: Floats) -> Floats:
     return np.asarray((ours - reference) / scale)
 
 
+def _scatter(table: Statistics) -> Floats:
+    """Mean coefficients of variation over the inputs with replicates and a mean other than 0."""
+    known = (table.count > 1)[:, None] & (table.mean != 0)
+    ratios = np.divide(table.std, np.abs(table.mean), where=known, out=np.zeros_like(table.mean))
+    number = known.sum(axis=0)
+    return np.where(number > 0, ratios.sum(axis=0) / np.maximum(number, 1), np.nan)
+
+
 def format_comparison(comparison: Comparison) -> str:
     """The comparison as a text table."""
-    which = f"{len(comparison.pairs)} pairs of equal inputs"
+    difference = comparison.difference
+    which = f"{len(difference)} pairs of equal inputs"
     if comparison.distance:
         apart = f"up to {comparison.distance:.3g} of the box apart"
-        which = f"{len(comparison.pairs)} pairs of nearest inputs, {apart}"
+        which = f"{len(difference)} pairs of nearest inputs, {apart}"
     if comparison.unpaired:
         which += f"; {comparison.unpaired} inputs of the reference are not used"
-    titles = f"{'output':<10}{'bias':>11}{'spread':>11}{'worst':>11}{'at pair':>9}{'CoV':>9}"
-    rows = [_format_output(output) for output in comparison.outputs]
-    return "\n".join([which, f"{titles}{'CoV ref':>9}{'se(bias)':>11}", *rows])
-
-
-def _compare_output(
-    column: int, difference: Floats, error: float, ours: Statistics, reference: Statistics
-) -> OutputComparison:
-    worst = int(np.argmax(np.abs(difference)))
-    return OutputComparison(
-        output=OUTPUT_NAMES[column],
-        relative=OUTPUT_NAMES[column] not in ABSOLUTE,
-        bias=float(difference.mean()),
-        standard_error=None if np.isnan(error) else float(error),
-        spread=float(difference.std(ddof=1)) if len(difference) > 1 else 0.0,
-        worst=float(difference[worst]),
-        worst_point=worst,
-        scatter=_scatter(ours, column),
-        reference_scatter=_scatter(reference, column),
-    )
-
-
-def _scatter(table: Statistics, column: int) -> float | None:
-    """Mean coefficient of variation over the points with replicates and a mean other than 0."""
-    use = (table.count > 1) & (table.mean[:, column] != 0)
-    ratios = table.std[use, column] / np.abs(table.mean[use, column])
-    return float(np.mean(ratios)) if use.any() else None
-
-
-def _format_output(output: OutputComparison) -> str:
-    scale, unit = (100.0, " %") if output.relative else (1.0, "")
-    numbers = [f"{scale * x:+.3f}{unit}" for x in (output.bias, output.spread, output.worst)]
-    scatter = (output.scatter, output.reference_scatter)
-    a, b = ("-" if x is None else f"{100 * x:.2f} %" for x in scatter)
-    error = "-" if (x := output.standard_error) is None else f"{scale * x:.3f}{unit}"
-    shown = "".join(f"{text:>11}" for text in numbers)
-    return f"{output.output:<10}{shown}{output.worst_point:>9}{a:>9}{b:>9}{error:>11}"
+    titles = "output           bias   se(bias)     spread      worst  at pair      CoV  CoV ref"
+    lines, worst = [which, titles], np.abs(difference).argmax(axis=0)
+    for i, name in enumerate(OUTPUT_NAMES):
+        scale, unit = (1.0, "") if name in ABSOLUTE else (100.0, " %")
+        moments = [each[i] for each in (comparison.bias, comparison.standard_error)]
+        values = [*moments, comparison.spread[i], difference[worst[i], i]]
+        shown = [f"{scale * x:+.3f}{unit}" if x == x else "-" for x in values]
+        ratios = [f"{100 * x:.2f} %" if x == x else "-" for x in comparison.scatter[:, i]]
+        line = "".join(f"{text:>11}" for text in shown) + f"{worst[i]:>9}"
+        lines.append(f"{name:<10}{line}" + "".join(f"{text:>9}" for text in ratios))
+    return "\n".join(lines)

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats
-from fe_data.dataset.record import write_atomic
-from fe_data.dataset.table import Table, TableError, format_value, load_table, read_numbers
+from fe_data.dataset.table import Table, TableError, load_table, read_numbers
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, require_kind
 
 _PAIRS = np.triu_indices(len(OUTPUT_NAMES), 1)
@@ -63,7 +62,7 @@ def replicate_statistics(table: Table) -> Statistics:
     """
     require_kind("table", table, Table)
     if len(table) == 0:
-        raise ValueError("the table has no sample with outputs")
+        raise ValueError("the dataset has no sample with outputs")
     _, first, which = np.unique(table.inputs, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     members = [table.outputs[which.ravel() == number] for number in order]
@@ -84,14 +83,11 @@ def save_statistics(statistics: Statistics, path: Path) -> None:
         raise ValueError(f"group = {group} has 1 cell with outputs: its scatter needs 2")
     std, scale = statistics.std, np.where(statistics.std > 0, statistics.std, 1.0)
     correlation = statistics.covariance / (scale[:, :, None] * scale[:, None])
-    numbers = [statistics.mean, std, statistics.standard_error, correlation[:, *_PAIRS]]
-    lines = [",".join(COLUMNS)]
-    for group, x, count, values in zip(
-        statistics.group, statistics.X.tolist(), statistics.count, np.hstack(numbers), strict=True
-    ):
-        row = [*map(format_value, (group, *x, count)), *(f"{value:.10g}" for value in values)]
-        lines.append(",".join(row))
-    write_atomic(path, ("\n".join(lines) + "\n").encode())
+    columns = [statistics.group, statistics.X, statistics.count, statistics.mean]
+    columns += [std, statistics.standard_error, correlation[:, *_PAIRS]]
+    kinds = ["%d"] + ["%.17g"] * 4 + ["%d"] + ["%.10g"] * (len(COLUMNS) - 6)
+    header = ",".join(COLUMNS)
+    np.savetxt(path, np.column_stack(columns), kinds, ",", header=header, comments="")
 
 
 def load_statistics(path: Path) -> Statistics:

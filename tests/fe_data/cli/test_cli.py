@@ -261,11 +261,11 @@ BAD_COMMANDS = [
     ),
     (
         "compare {}/failed.csv {}/failed.csv",
-        "fe_data: the dataset has no sample with outputs to compare",
+        "fe_data: the dataset has no sample with outputs",
     ),
     (
         "compare {}/failed.csv {}/failed.csv --tolerance 1e-6",
-        "fe_data: the dataset has no sample with outputs to compare",
+        "fe_data: the dataset has no sample with outputs",
     ),
     ("verify", "fe_data verify: Missing argument 'DIR'"),
     ("import-authors {}", "fe_data import-authors: Missing argument 'OUT'"),
