@@ -3,6 +3,7 @@
 import importlib
 from types import ModuleType
 
+from bnn.components import ComponentRegressor, PrincipalComponents
 from bnn.ensembles import (
     AnchoredEnsemble,
     ConstantInputWarning,
@@ -58,6 +59,7 @@ __all__ = [
     "Architecture",
     "BoundsScaler",
     "BoundsWarning",
+    "ComponentRegressor",
     "ConstantInputWarning",
     "Convergence",
     "DivergenceError",
@@ -82,6 +84,7 @@ __all__ = [
     "NotStored",
     "Periodic",
     "Pretrained",
+    "PrincipalComponents",
     "PriorCheck",
     "PriorRangeWarning",
     "ProbabilisticPCA",

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 NUMBERS = "fiub"  # kinds of arrays that are stored: floats, integers and booleans
 Arrays: TypeAlias = dict[str, NDArray[Any]]
@@ -98,7 +99,7 @@ def kept(value: Any) -> Any:
     """Return a value that files can hold, or its NotStored."""
     try:
         plain(value, {})
-    except TypeError:
+    except (TypeError, NotFittedError):
         return NotStored(type(value).__name__)
     return value
 

@@ -92,6 +92,11 @@ CALLS = {
          "iterations": 1, "realisations": 20, "centred": True},
     ),
     "ExactPosterior": (trained(bnn.ExactPosterior), {**FIT, "prior": PRIOR["prior"], "noise": 0.1}),
+    "ComponentRegressor": (
+        trained(bnn.ComponentRegressor),
+        {**FIT, "estimator": bnn.ExactPosterior(PRIOR["prior"], noise=0.1), "components": None},
+    ),
+    "PrincipalComponents": (bnn.PrincipalComponents.fit, {"y": Y, "explained": 0.5}),
     "pretrain": (
         bnn.pretrain,
         {**{k: v for k, v in NETWORKS.items() if k not in ("n_members", "noise")}, **PRIOR,
