@@ -1,6 +1,7 @@
 """Networks fitted to given functions, in the metric of a posterior covariance."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -17,13 +18,15 @@ _AHEAD, _LARGEST_BEND = 0.1, 0.75  # over the step: where its bend is measured, 
 # Smaller nuggets are reached from this one in steps of ten: the objective of a small one alone has
 # a valley too narrow to follow.
 _FIRST_NUGGET = 0.01
+# Steps of larger problems wait for memory, so they are made in single precision where M allows it.
+_LARGE = 4000  # residuals of a member
+_JITTER = 1e-5  # relative, on the preconditioner's diagonal: rounding must not make it indefinite
 
 
 class Metric:
     """The covariance M = S + D that residuals are measured with, D = δ² I for each output.
 
-    S has diagonal blocks (B, m, m) with B m = n_out n, δ is (n_out,). The effective number of
-    directions is tr S M⁻¹, at least 1.
+    S has diagonal blocks (B, m, m) with B m = n_out n, δ is (n_out,).
     """
 
     def __init__(self, S: Array | Tensor, deltas: Array | Tensor, device: str = "cpu") -> None:
@@ -38,11 +41,19 @@ class Metric:
                 f"nugget = {float(nuggets.min()):.2g} in the networks' units: too small for "
                 "double precision, give a larger nugget or noise"
             )
-        precisions = torch.cholesky_inverse(self._roots).diagonal(dim1=1, dim2=2)
-        self.directions = max(size - float((own * precisions).sum()), 1.0)
+        self._own = own
         # The smaller δ² is, the more accurately a step has to be solved for: by measurement.
         self.accuracy = min(max(100.0 * float(nuggets.min()) ** 2, 1e-6), 0.01)
         self.mean_diagonal = float(self.blocks.diagonal(dim1=1, dim2=2).mean())
+        rounding = torch.finfo(torch.float32).eps * float(self.blocks.abs().sum(dim=2).max())
+        enough = size >= _LARGE and rounding < self.accuracy * float(nuggets.min()) ** 2
+        self.step_blocks = self.blocks.float() if enough else self.blocks
+
+    @cached_property
+    def directions(self) -> float:
+        """The effective number of directions, tr S M⁻¹, at least 1."""
+        precisions = torch.cholesky_inverse(self._roots).diagonal(dim1=1, dim2=2)
+        return max(precisions.numel() - float((self._own * precisions).sum()), 1.0)
 
     def squares(self, residuals: Tensor) -> Tensor:
         """Return eᵀ M⁻¹ e, (k,), of residuals e (k, n_out n)."""
@@ -51,9 +62,9 @@ class Metric:
         return whitened.square().sum(dim=(0, 1))
 
     def multiply(self, vectors: Tensor) -> Tensor:
-        """Return M v, (k, n_out n), of vectors v (k, n_out n)."""
+        """Return M v, (k, n_out n), of vectors v (k, n_out n) in the precision of steps."""
         blocks = vectors.view(len(vectors), len(self.blocks), -1).permute(1, 2, 0)
-        return (self.blocks @ blocks).permute(2, 0, 1).reshape(vectors.shape)
+        return (self.step_blocks @ blocks).permute(2, 0, 1).reshape(vectors.shape)
 
     def add_outputs_to(self, matrices: Tensor, factors: Tensor) -> None:
         """Add factor · M of each output to its matrix of (k, n_out, n, n), in place."""
@@ -61,7 +72,7 @@ class Metric:
         for j in range(matrices.shape[1]):
             block, start = divmod(j, per_block)
             rows = slice(start * self._n, (start + 1) * self._n)
-            matrices[:, j] += factors[:, None, None] * self.blocks[block, rows, rows]
+            matrices[:, j] += factors[:, None, None] * self.step_blocks[block, rows, rows]
 
 
 class FunctionFit:
@@ -88,11 +99,15 @@ class FunctionFit:
 
     def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> Tensor:
         """Return damped Gauss-Newton steps, (k, d), NaN where rounding errors forbid one."""
-        state = Linearisation(self._architecture, weights, self._X)
+        precision = self._metric.step_blocks.dtype
+        state = Linearisation(self._architecture, weights.to(precision), self._X.to(precision))
         kernels = state.tangent_kernels()
-        scale = kernels.diagonal(dim1=2, dim2=3).mean(dim=(1, 2)) / self._metric.mean_diagonal
-        factors = damping * scale
+        diagonal = kernels.diagonal(dim1=2, dim2=3)
+        scale = diagonal.mean(dim=(1, 2)) / self._metric.mean_diagonal
+        factors = damping.to(precision) * scale
         self._metric.add_outputs_to(kernels, factors)
+        if precision == torch.float32:
+            diagonal *= 1.0 + _JITTER
         roots, failed = torch.linalg.cholesky_ex(kernels)
 
         def product(v: Tensor) -> Tensor:
@@ -105,12 +120,11 @@ class FunctionFit:
             whole: Tensor = torch.linalg.solve_triangular(roots.mT, half, upper=True)
             return whole.view(v.shape)
 
-        residuals = self._residuals(state.values, members)
-
         def solve(right: Tensor, accuracy: float) -> Tensor:
-            found = conjugate_gradients(product, precondition, right, accuracy)
+            found = conjugate_gradients(product, precondition, right.to(precision), accuracy)
             return -state.pull_back(found)
 
+        residuals = self._residuals(self._architecture.forward(weights, self._X), members)
         steps = solve(residuals, self._metric.accuracy)
         # Half of the second derivative along the step, by a difference; Transtrum & Sethna (2012).
         values = self._architecture.forward(weights + _AHEAD * steps, self._X)
@@ -120,7 +134,7 @@ class FunctionFit:
         trusted = 2.0 * bends.norm(dim=1) <= _LARGEST_BEND * steps.norm(dim=1)
         steps += torch.where(trusted[:, None], bends, 0.0)
         steps[failed.any(dim=1)] = torch.nan
-        return steps
+        return steps.to(weights.dtype)
 
     def _residuals(self, values: Tensor, members: Tensor) -> Tensor:
         return (values - self._targets[members]).mT.reshape(len(members), -1)
