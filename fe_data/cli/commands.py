@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
@@ -109,6 +109,9 @@ def rve(
             "this option 0.05,free,free and effective properties",
         ),
     ] = None,
+    solver: Annotated[
+        Literal["compiled", "dolfinx"], Option(help="own kernels, or the same equations in UFL")
+    ] = "compiled",
 ) -> int:
     """Simulate one RVE: result, picture, fields. They replace those of an earlier run alone."""
     inputs = Inputs(vf, E_f_GPa, b_m_MPa, c_m)
@@ -117,7 +120,7 @@ def rve(
     from fe_data.cli.rve_folder import describe, run_rve
 
     chosen = None if loading is None else fe_data.Loading(*loading)
-    print(f"{out}: {describe(run_rve(inputs, seed, settings, out, chosen, xdmf))}")
+    print(f"{out}: {describe(run_rve(inputs, seed, settings, out, chosen, xdmf, solver))}")
     return OK
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from fe_data.dataset import record
+from fe_data.geometry.domain import write_xdmf
 from fe_data.geometry.microstructure import require_packable
 from fe_data.geometry.outline import MATRIX
-from fe_data.mechanics.elements import write_xdmf
 from fe_data.mechanics.load_stepping import Loading
 from fe_data.mechanics.properties import von_mises
-from fe_data.mechanics.rve import RVESolution, solve_rve, uniaxial
+from fe_data.mechanics.rve import RVESolution, Solver, solve_rve, uniaxial
 from fe_data.settings import MAX_SEED, Inputs, Settings, require_integer
 from fe_data.sparse.solver import chosen_solver
 
@@ -22,7 +22,13 @@ FIELDS = ("fields.xdmf", "fields.h5")
 
 
 def run_rve(
-    inputs: Inputs, seed: int, settings: Settings, out: Path, loading: Loading | None, xdmf: bool
+    inputs: Inputs,
+    seed: int,
+    settings: Settings,
+    out: Path,
+    loading: Loading | None,
+    xdmf: bool,
+    solver: Solver,
 ) -> RVESolution:
     """Simulate one RVE into a folder; its files replace those of an earlier run alone."""
     from fe_data.mechanics.plots import plot_rve
@@ -34,7 +40,7 @@ def run_rve(
     present = [name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
     if present and not _is_own(out / RESULT):
         raise ValueError(f"{out / present[0]} is not of an earlier `rve`: give another --out")
-    rve = solve_rve(inputs, seed, settings, loading, fit=loading is None)
+    rve = solve_rve(inputs, seed, settings, loading, fit=loading is None, solver=solver)
     heading = (
         f"vf = {inputs.vf:g}, $E_f$ = {inputs.E_f_GPa:g} GPa, $b_m$ = {inputs.b_m_MPa:g} MPa, "
         f"$c_m$ = {inputs.c_m:g}, seed {seed}"
@@ -45,6 +51,7 @@ def run_rve(
         "seed": seed,
         "settings": dataclasses.asdict(settings),
         "loading": dataclasses.asdict(loading or uniaxial(settings.strain)),
+        "solver": solver,
         "provenance": record.provenance(),
         "history": {name: values.tolist() for name, values in rve.history.items()},
     }

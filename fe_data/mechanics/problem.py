@@ -58,7 +58,7 @@ class RVEProblem:
         coordinates = np.empty((d.n_nodes, 2))
         coordinates[d.merged] = d.points
         self.system = BorderedSystem(indptr, indices, coordinates[in_matrix[::2]])
-        self._evaluations = 0
+        self.linear_solver, self._evaluations = self.system.solver.name, 0
         # Nodal forces that a unit stress exerts within the elements: the scale of a residual.
         unit = self.matrix.root_area[:, None] * np.abs(self.matrix.dilatation[:, 0, :12])
         size = np.bincount(self.matrix.dofs.ravel(), unit.ravel(), self.n)

@@ -6,22 +6,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import NoneType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from threadpoolctl import threadpool_limits
 
 from fe_data.arrays import Floats
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
+from fe_data.geometry.outline import MATRIX
 from fe_data.mechanics.elements import Discretisation, discretise
 from fe_data.mechanics.fields import Fields, overstressed_fraction, recover_fields
 from fe_data.mechanics.load_stepping import EquilibriumPath, Loading, solve_load_steps
-from fe_data.mechanics.problem import RVEProblem
+from fe_data.mechanics.plasticity import HistoryVariables
+from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import (
     EffectiveProperties,
     effective_properties,
     elastic_increments,
 )
+from fe_data.reference.cell import Cell
+from fe_data.reference.cell import solve_load_steps as solve_load_steps_in_ufl
 from fe_data.settings import (
     MAX_SEED,
     OUTPUT_NAMES,
@@ -33,6 +37,7 @@ from fe_data.settings import (
 
 _ELASTIC_STRAIN = 0.01  # of the matrix at its yield stress: nothing yields
 _Value = TypeVar("_Value")
+Solver = Literal["compiled", "dolfinx"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class RVESolution:
 
     microstructure: Microstructure
     discretisation: Discretisation
-    problem: RVEProblem
+    problem: RVEProblem | Cell
     loading: Loading
     path: EquilibriumPath
     fields: Fields
@@ -103,7 +108,7 @@ class RVESolution:
                 "radius": self.microstructure.radius,
                 "n_dofs": 2 * self.discretisation.n_nodes,
                 "n_elements": len(self.discretisation.triangles),
-                "linear_solver": self.problem.system.solver.name,
+                "linear_solver": self.problem.linear_solver,
                 **self.path.counts,
                 **{k: values[k] for k in ("hardening_residual", "elastic_spread", "warning")},
                 **{f"seconds_{k}": v for k, v in self.seconds.items()},
@@ -140,10 +145,12 @@ def solve_rve(
     loading: Loading | None = None,
     *,
     fit: bool | None = None,
+    solver: Solver = "compiled",
 ) -> RVESolution:
     """Simulate one volume element with random fibres and keep its fields.
 
-    Errors are those of `simulate`, and a `ValueError` where `fit` does not go with the loading.
+    Errors are those of `simulate`, and a `ValueError` where `fit` does not go with the loading or
+    the solver is unknown.
 
     Args:
         inputs: The four inputs.
@@ -152,6 +159,7 @@ def solve_rve(
         loading: Instead of the uniaxial loading of the paper.
         fit: Whether to find the effective properties, which are defined for uniaxial loading in x;
             None finds them where they are defined.
+        solver: "compiled" kernels, or "dolfinx": the same equations in UFL, 30 times slower.
 
     Returns:
         The solved volume element.
@@ -164,7 +172,8 @@ def solve_rve(
     seconds: dict[str, float] = {}
     arrangement = (inputs.vf, seed, settings.n_fibres, settings.min_spacing)
     microstructure = _timed(seconds, "microstructure", random_microstructure, *arrangement)
-    return solve_microstructure(microstructure, inputs, settings, loading, fit=fit, seconds=seconds)
+    options: Any = {"fit": fit, "seconds": seconds, "solver": solver}
+    return solve_microstructure(microstructure, inputs, settings, loading, **options)
 
 
 def solve_microstructure(
@@ -176,6 +185,7 @@ def solve_microstructure(
     fit: bool | None = None,
     element: str = "P2/P0",
     seconds: dict[str, float] | None = None,
+    solver: Solver = "compiled",
 ) -> RVESolution:
     """`solve_rve` for a given fibre arrangement, which takes the place of `inputs.vf`."""
     loading = loading or uniaxial(settings.strain)
@@ -186,24 +196,53 @@ def solve_microstructure(
             f"fit = {fit!r} needs uniaxial loading, a strain xx alone: strain = {loading.strain}, "
             f"stress = {loading.stress} MPa has no effective properties"
         )
+    if solver not in _SOLVERS:
+        raise ValueError(f"solver = {solver!r:.60} must be one of {', '.join(_SOLVERS)}")
+    equations, solve, recover = _SOLVERS[solver]
     seconds = dict(seconds or {})
     timed = partial(_timed, seconds)
     a, steps, tolerance = settings.a_MPa, settings.increments, settings.tolerance
     with threadpool_limits(limits=1):  # the last bits of a threaded sum depend on their number
         mesh = timed("mesh", generate_mesh, microstructure, settings.resolution)
         d = timed("discretisation", discretise, mesh, element)
-        problem = timed("assembly", RVEProblem, d, inputs, settings)
-        path = timed("solution", solve_load_steps, problem, loading, steps, tolerance)
-        fields = timed("fields", recover_fields, d, problem, path)
+        problem = timed("assembly", equations, d, inputs, settings)
+        path = timed("solution", solve, problem, loading, steps, tolerance)
+        fields = timed("fields", recover, d, problem, path)
         elastic = path.history
         if fit and not elastic_increments(elastic).any():  # the first increment is too large
             small = uniaxial(_ELASTIC_STRAIN * a / (1e3 * settings.E_m_GPa))
-            elastic = timed("elasticity", solve_load_steps, problem, small, 1, tolerance).history
+            elastic = timed("elasticity", solve, problem, small, 1, tolerance).history
         extraction = path.history, a, elastic
         effective = timed("extraction", effective_properties, *extraction) if fit else None
         p_sigma = overstressed_fraction(d, fields.fibre_stress, settings.fibre_stress_MPa)
     solved = problem, loading, path, fields
     return RVESolution(microstructure, d, *solved, effective, p_sigma, seconds)
+
+
+def _solve_in_ufl(
+    cell: Cell, loading: Loading, increments: int, tolerance: float
+) -> EquilibriumPath:
+    """The path of the second solver."""
+    x, history, averages, steps = solve_load_steps_in_ufl(cell, loading, increments, tolerance)
+    strain, p = (values.reshape(*cell.weights.shape, -1) for values in history)
+    strain, p = strain[cell.in_matrix], p[cell.in_matrix, :, 0]
+    state = State(*p.shape)
+    hardening = cell.law.hardening_coefficient * p**cell.law.hardening_exponent
+    state.old = HistoryVariables(strain, p, hardening)
+    counts = {"newton_iterations": steps, "factorisations": steps, "updates": steps + increments}
+    return EquilibriumPath(x, state, averages, {**counts, "cutbacks": 0, "cg_iterations": 0})
+
+
+def _ufl_fields(d: Discretisation, cell: Cell, path: EquilibriumPath) -> Fields:
+    """Stresses as the second solver left them."""
+    matrix, *fibres = (cell.point_stress[d.material == i] for i in (MATRIX, *range(len(d.fibres))))
+    return Fields(matrix, tuple(fibres), path.state.old.p)
+
+
+_SOLVERS: dict[str, tuple[Any, Any, Any]] = {
+    "compiled": (RVEProblem, solve_load_steps, recover_fields),
+    "dolfinx": (Cell, _solve_in_ufl, _ufl_fields),
+}
 
 
 def _timed(

@@ -148,6 +148,7 @@ BAD_COMMANDS = [
     ("generate noise --out {} --jobs -3", "fe_data: jobs = -3 is out of range"),
     ("generate --out --jobs 2 noise", "'--out': a path is missing before --jobs"),
     ("rve --loading free,0.05,x --out {}", "'--loading': 'x' is not a number"),
+    ("rve --solver abaqus --out {}", "'abaqus' is not one of 'compiled', 'dolfinx'"),
     ("generate noise --out {} --jobs 5000", "fe_data: jobs = 5000 is out of range"),
     ("generate noise --out {} --jobs two", "'--jobs': 'two' is not an integer"),
     ("generate noise --out {} --jobs 1.5", "'--jobs': '1.5' is not an integer"),

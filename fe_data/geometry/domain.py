@@ -1,0 +1,141 @@
+"""A mesh in dolfinx: ordered for locality, with merged periodic nodes, and its function spaces.
+
+What differs between versions of dolfinx is here alone:
+
+                 0.5, 0.6                  0.7 to 0.9           0.10                 0.11
+element          ufl.VectorElement         basix.ufl.element    =                    =
+create_mesh      cells, points, element    =                    cells, element, points  =
+geometry.dofmap  adjacency list            array                =                    dofmaps[0]
+dofs of a space  adjacency list            array                =                    =
+space            (Vector)FunctionSpace     functionspace        =                    =
+quadrature       ufl.VectorElement         quadrature_element   =                    =
+Expression.eval  cells                     mesh, cells          =                    =
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fe_data.arrays import Floats, Ints
+from fe_data.geometry.mesh import Mesh
+
+try:
+    import basix
+    import dolfinx
+    import dolfinx.fem
+    import dolfinx.io
+    import dolfinx.mesh
+    import ufl
+    from mpi4py import MPI
+except ImportError as error:
+    raise ImportError(f"{error}: setup.sh adds dolfinx, from conda-forge or apt") from None
+
+# Type checkers do not see what these packages export, nor the names of other versions.
+_basix: Any = basix
+_dolfinx: Any = dolfinx
+QUADRATURE_DEGREE = 2
+# Three points in the reference triangle, and their weights.
+QUADRATURE = _basix.make_quadrature(_basix.CellType.triangle, QUADRATURE_DEGREE)
+_VERSION = tuple(int(part) for part in _dolfinx.__version__.split(".")[:2])
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A mesh in the order of dolfinx, with merged periodic nodes."""
+
+    points: Floats  # (n, 2) nodes
+    triangles: Ints  # (m, 6) nodes of each element
+    material: Ints  # (m,) MATRIX or the index of the fibre
+    merged: Ints  # (n,) number of each node after periodic images are merged
+    n_nodes: int  # after the merge
+    element: str  # of the matrix, see `mechanics.elements.VOLUMETRIC_MODES`
+    mesh: dolfinx.mesh.Mesh
+
+
+def create_domain(mesh: Mesh, element: str) -> Domain:
+    """Order a mesh for locality and merge periodic nodes; `element` is that of the matrix."""
+    domain = _create_mesh(mesh)
+    material = mesh.material[np.asarray(domain.topology.original_cell_index)]
+    geometry = domain.geometry
+    nodes = np.asarray(geometry.input_global_indices)
+    points = np.ascontiguousarray(geometry.x[:, :2])
+    dofmap = geometry.dofmap if _VERSION < (0, 11) else geometry.dofmaps[0]
+    triangles = _flat(dofmap).reshape(-1, 6)
+    position = np.empty(len(nodes), dtype=np.int64)
+    position[nodes] = np.arange(len(nodes))
+    image_of = position[mesh.image_of[nodes]]
+    while not np.array_equal(image_of, image_of[image_of]):  # a corner is an image of an image
+        image_of = image_of[image_of]
+    masters, merged = np.unique(image_of, return_inverse=True)
+    return Domain(points, triangles, material, merged, len(masters), element, domain)
+
+
+def write_xdmf(
+    d: Domain, path: Path, displacement: Floats, element_values: dict[str, Floats]
+) -> None:
+    """Write a displacement (n, 2) and scalars (m,) of elements by name as XDMF, for ParaView."""
+    vector, scalar = space(d.mesh, "Lagrange", 2, (2,)), space(d.mesh, "DG", 0)
+    functions = [dolfinx.fem.Function(vector, name="displacement")]
+    # Geometry and displacement have the same basis, so they number the nodes of a triangle alike.
+    functions[0].x.array.reshape(-1, 2)[dofs(vector)] = displacement[d.triangles]
+    for name, values in element_values.items():
+        functions.append(dolfinx.fem.Function(scalar, name=name))
+        functions[-1].x.array[dofs(scalar)[:, 0]] = values
+    with dolfinx.io.XDMFFile(MPI.COMM_SELF, str(path), "w") as file:
+        file.write_mesh(d.mesh)
+        for function in functions:
+            file.write_function(function)
+
+
+def _create_mesh(mesh: Mesh) -> dolfinx.mesh.Mesh:
+    """The dolfinx mesh: quadratic geometry, one process."""
+    cells, points = mesh.triangles.astype(np.int64), mesh.points
+    if _VERSION < (0, 7):
+        element = ufl.VectorElement("Lagrange", ufl.Cell("triangle", geometric_dimension=2), 2)
+        return dolfinx.mesh.create_mesh(MPI.COMM_SELF, cells, points, ufl.Mesh(element))
+    import basix.ufl
+
+    element = basix.ufl.element("Lagrange", "triangle", 2, shape=(2,))
+    arguments = (cells, points, element) if _VERSION < (0, 10) else (cells, element, points)
+    return dolfinx.mesh.create_mesh(MPI.COMM_SELF, *arguments)
+
+
+def _flat(dofmap: Any) -> Ints:
+    """Nodes or dofs of all triangles."""
+    return np.asarray(dofmap.array if _VERSION < (0, 7) else dofmap).ravel()
+
+
+def dofs(space: Any) -> Ints:
+    """Dofs (m, k) of each triangle, where those of a vector or tensor count as one."""
+    return _flat(space.dofmap.list).reshape(space.mesh.topology.index_map(2).size_local, -1)
+
+
+def space(mesh: dolfinx.mesh.Mesh, family: str, degree: int, shape: tuple[int, ...] = ()) -> Any:
+    """Function space of scalars, or of vectors where a shape is given."""
+    if _VERSION < (0, 7):
+        kind = _dolfinx.fem.VectorFunctionSpace if shape else _dolfinx.fem.FunctionSpace
+        return kind(mesh, (family, degree))
+    return _dolfinx.fem.functionspace(mesh, (family, degree, shape))
+
+
+def quadrature_space(mesh: dolfinx.mesh.Mesh, size: int) -> Any:
+    """Space of vectors at the integration points."""
+    if _VERSION < (0, 7):
+        rule = {"quad_scheme": "default", "dim": size}
+        element = ufl.VectorElement("Quadrature", mesh.ufl_cell(), QUADRATURE_DEGREE, **rule)
+        return _dolfinx.fem.FunctionSpace(mesh, element)
+    import basix.ufl
+
+    element = basix.ufl.quadrature_element("triangle", (size,), "default", QUADRATURE_DEGREE)
+    return _dolfinx.fem.functionspace(mesh, element)
+
+
+def at_points(expression: Any, mesh: dolfinx.mesh.Mesh, size: int) -> Callable[[], Floats]:
+    """Compile a vector in UFL: a function of its values (m q, size) at all integration points."""
+    compiled = _dolfinx.fem.Expression(expression, QUADRATURE[0])
+    cells = np.arange(mesh.topology.index_map(2).size_local, dtype=np.int32)
+    place = (cells,) if _VERSION < (0, 7) else (mesh, cells)
+    return lambda: np.asarray(compiled.eval(*place)).reshape(-1, size)

@@ -1,0 +1,177 @@
+"""Equilibrium of a periodic cell in UFL, with macro strains as unknowns and a plain Newton loop.
+
+The displacement is u = E x + w, with the macro strain E and a periodic fluctuation w. On this mesh,
+whose geometry is quadratic like the displacement, E x is a function of the P2 space. So the nodal
+values of u are linear in the unknowns y = (w at merged nodes, E),
+
+    u = T y,    T^T f = 0 in the rows of w,    T^T f = mean stress in those of E (Hill-Mandel),
+
+with the force f of the weak form, integral of stress : strain(v). The sparse matrix T merges
+periodic nodes and applies macro strains at once. In the matrix the pressure is kappa times the
+dilatation averaged over each element (P2/P0, B-bar), elsewhere and with "P2" kappa div u.
+"""
+
+from typing import Any
+
+import dolfinx.fem.petsc
+import numpy as np
+import scipy.sparse as sp
+import ufl
+from petsc4py import PETSc
+
+from fe_data.arrays import Floats
+from fe_data.errors import ConvergenceError
+from fe_data.geometry import domain
+from fe_data.geometry.domain import Domain, dofs
+from fe_data.geometry.outline import MATRIX
+from fe_data.reference.return_mapping import History, Law, return_map
+from fe_data.settings import Inputs, Settings
+
+_NEWTON_ITERATIONS = 25
+fem: Any = dolfinx.fem  # type checkers do not see the names of other versions
+
+
+class Cell:
+    """Weak form and constitutive law of a cell; stresses in MPa, lengths in its side."""
+
+    linear_solver = "MUMPS (dolfinx)"
+
+    def __init__(self, d: Domain, inputs: Inputs, settings: Settings):
+        self.in_matrix = in_matrix = d.material == MATRIX
+        E = np.where(in_matrix, settings.E_m_GPa, inputs.E_f_GPa) * 1e3
+        nu = np.where(in_matrix, settings.nu_m, settings.nu_f)
+        self.mu, self.kappa = E / (2 * (1 + nu)), E / (3 * (1 - 2 * nu))
+        self.law = Law(settings.a_MPa, inputs.b_m_MPa, inputs.c_m)
+        self.averaged = in_matrix & (d.element == "P2/P0")  # elements, in the dilatation
+        divergence = self._write_forms(d.mesh)
+        # An averaged dilatation couples all nodes of its element; the others are in the tangent.
+        mean = np.where(self.averaged, self.kappa / self.weights.sum(axis=1), 0.0)
+        self.bulk = to_petsc((divergence.T @ sp.diags(mean) @ divergence).tocsr())
+        self.merge = self._merge(d)
+        held = d.merged[d.triangles[in_matrix][0, 0]]  # a translation of w deforms nothing
+        self.fluctuating = np.delete(np.arange(2 * d.n_nodes), [2 * held, 2 * held + 1])
+
+    def _write_forms(self, mesh: Any) -> sp.csr_matrix:
+        """Forms and strain at the points; returns the integral of div over each element."""
+        rule = {"quadrature_degree": domain.QUADRATURE_DEGREE, "quadrature_scheme": "default"}
+        dx = ufl.Measure("dx", domain=mesh, metadata=rule)
+        self.V, P0 = domain.space(mesh, "Lagrange", 2, (2,)), domain.space(mesh, "DG", 0)
+        vectors, matrices = domain.quadrature_space(mesh, 3), domain.quadrature_space(mesh, 9)
+        self.u, v, du = fem.Function(self.V), ufl.TestFunction(self.V), ufl.TrialFunction(self.V)
+        self.stress, self.tangent = fem.Function(vectors), fem.Function(matrices)
+        tangent = ufl.as_matrix([[self.tangent[3 * i + j] for j in range(3)] for i in range(3)])
+        self.residual = fem.form(ufl.inner(self.stress, strain(v)) * dx)
+        self.jacobian = fem.form(ufl.inner(tangent * strain(du), strain(v)) * dx)
+        self.matrix = fem.petsc.create_matrix(self.jacobian)
+        self.strain = domain.at_points(strain(self.u), mesh, 3)
+        weights = fem.assemble_vector(fem.form(ufl.TestFunction(vectors)[0] * dx)).array
+        self.weights = weights.reshape(-1, 3)[dofs(vectors), 0]
+        divergence = fem.petsc.assemble_matrix(fem.form(ufl.TestFunction(P0) * ufl.div(du) * dx))
+        divergence.assemble()
+        csr = divergence.getValuesCSR()[::-1]
+        return sp.csr_matrix(csr, divergence.getSize())[dofs(P0)[:, 0]]
+
+    def _merge(self, d: Domain) -> sp.csr_matrix:
+        """The matrix T: dofs of u in dolfinx from w at the merged nodes and E, xx, yy, 2 xy."""
+        node = np.empty(len(d.points), dtype=np.int64)
+        # Geometry and displacement have the same basis, so they number a triangle's nodes alike.
+        node[dofs(self.V)] = d.triangles
+        x, y = d.points[node].T
+        affine = np.zeros((len(node), 2, 3))
+        affine[:, 0, 0], affine[:, 0, 2] = x, y / 2
+        affine[:, 1, 1], affine[:, 1, 2] = y, x / 2
+        periodic = sp.identity(2 * d.n_nodes, format="csr")
+        columns = (2 * d.merged[node][:, None] + [0, 1]).ravel()
+        return sp.hstack([periodic[columns], affine.reshape(-1, 3)], "csr")
+
+    @staticmethod
+    def fluctuation(y: Floats) -> Floats:
+        """Periodic fluctuation w in the unknowns."""
+        return y[:-3]
+
+    def update(self, y: Floats, old: History) -> History:
+        """History at unknowns y; stress and tangent there go into the forms."""
+        self.u.x.array[:] = self.merge @ y
+        m, q = self.weights.shape
+        strains, mu, can_yield = self.strain(), self.mu.repeat(q), self.in_matrix.repeat(q)
+        deviator, tangent, new = return_map(strains, old, mu, can_yield, self.law)
+        dilatation = (strains[:, 0] + strains[:, 1]).reshape(m, q)
+        mean = np.average(dilatation, axis=1, weights=self.weights)
+        dilatation[self.averaged] = mean[self.averaged, None]
+        pressure = (self.kappa[:, None] * dilatation).ravel()
+        xx, yy, xy = deviator.T
+        stress = np.column_stack([xx + pressure, yy + pressure, pressure - xx - yy, xy])
+        self.point_stress = stress.reshape(m, q, 4)
+        tangent[:, :2, :2] += np.repeat(np.where(self.averaged, 0, self.kappa), q)[:, None, None]
+        for function, values in ((self.stress, stress[:, [0, 1, 3]]), (self.tangent, tangent)):
+            target, place = function.x.array, dofs(function.function_space).ravel()
+            target.reshape(m * q, -1)[place] = values.reshape(m * q, -1)
+        return new
+
+    def averages(self, y: Floats, history: History) -> dict[str, Floats]:
+        """Volume averages after an update; tensors have xx, yy, zz, xy."""
+        weights, (xx, yy, xy) = self.weights.ravel(), history.plastic_strain.T
+        return {
+            "strain": np.array([y[-3], y[-2], 0.0, y[-1] / 2]),
+            "stress": weights @ self.point_stress.reshape(-1, 4),
+            "plastic_strain": weights @ np.column_stack([xx, yy, -xx - yy, xy]),
+            "yielded_fraction": weights @ (history.p > 0),
+        }
+
+    def newton_step(self, residual: Floats, merge: Any) -> Floats:
+        """Solve T^T K T dy = residual with the tangent K, and T in PETSc for the unknowns."""
+        self.matrix.zeroEntries()
+        fem.petsc.assemble_matrix(self.matrix, self.jacobian)
+        self.matrix.assemble()
+        self.matrix.axpy(1.0, self.bulk, PETSc.Mat.Structure.SUBSET_NONZERO_PATTERN)
+        solver = PETSc.KSP().create(PETSc.COMM_SELF)
+        solver.setOperators(self.matrix.PtAP(merge))
+        solver.setType("preonly")
+        solver.getPC().setType("lu")
+        solver.getPC().setFactorSolverType("mumps")
+        step = merge.createVecRight()
+        solver.solve(PETSc.Vec().createWithArray(residual, comm=PETSc.COMM_SELF), step)
+        return np.array(step.getArray())
+
+
+def strain(u: Any) -> Any:
+    """Strain xx, yy, 2 xy of a displacement, in UFL."""
+    return ufl.as_vector([u[0].dx(0), u[1].dx(1), u[0].dx(1) + u[1].dx(0)])
+
+
+def to_petsc(matrix: sp.csr_matrix) -> Any:
+    """A matrix of SciPy in PETSc."""
+    csr = (matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data)
+    return PETSc.Mat().createAIJ(matrix.shape, csr=csr, comm=PETSc.COMM_SELF)
+
+
+def solve_load_steps(
+    cell: Cell, loading: Any, increments: int, tolerance: float
+) -> tuple[Floats, History, dict[str, Floats], int]:
+    """End of a `load_stepping.Loading`, averages at every increment, Newton's iterations."""
+    n, points, free = cell.merge.shape[1] - 3, cell.weights.size, loading.free
+    unknown, given = np.append(cell.fluctuating, n + free), np.delete(range(3), free)
+    end = (np.array(loading.strain, dtype=float) * [1, 1, 2])[given]  # the unknown of xy is 2 xy
+    load = np.append(np.zeros(n), loading.stress)
+    merge = to_petsc(cell.merge[:, unknown])
+    y = before = np.zeros(n + 3)
+    history = cell.update(y, History(np.zeros((points, 3)), np.zeros(points)))
+    rows, steps = [cell.averages(y, history)], 0
+    for t in np.arange(1, increments + 1) / increments:
+        y, before = 2 * y - before, y
+        y[n + given] = t * end
+        for _ in range(_NEWTON_ITERATIONS):
+            new = cell.update(y, history)
+            force = fem.assemble_vector(cell.residual).array
+            residual = (t * load - cell.merge.T @ force)[unknown]
+            # Before images are merged, the force is that of the cell on its neighbours.
+            if np.linalg.norm(residual) <= tolerance * np.linalg.norm(force):
+                break
+            y[unknown] += cell.newton_step(residual, merge)
+            steps += 1
+        else:
+            raise ConvergenceError(f"Newton's method does not converge at load fraction {t:.5f}")
+        history = new
+        rows.append(cell.averages(y, history))
+    averages = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    return y, history, averages, steps

@@ -1,0 +1,78 @@
+"""J2 plasticity with power-law hardening at the integration points, in NumPy.
+
+The matrix yields where its von Mises stress reaches sigma_y(p) = a + b p^c (paper, section 3.2).
+The implicit Euler step from (ep_n, p_n) to the strain e is a radial return (Simo & Hughes,
+Computational Inelasticity, 1998, section 3.3):
+
+    s_tr = 2 mu (dev e - ep_n),    q_tr = sqrt(3/2) |s_tr|,    n = s_tr / |s_tr|,
+    q_tr - 3 mu dp = a + b (p_n + dp)^c,
+    s = (1 - 3 mu dp / q_tr) s_tr,    ep = ep_n + sqrt(3/2) dp n,    p = p_n + dp,
+    ds/de = 2 mu (1 - 3 mu dp / q_tr) dev - 2 mu (3 mu / (3 mu + h) - 3 mu dp / q_tr) n n
+
+with the slope h = b c p^(c-1). In plane strain deviators have zz = -xx - yy; strains are given as
+xx, yy and the engineering shear strain 2 xy, stresses and plastic strains as xx, yy, xy.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fe_data.arrays import Floats
+
+# Deviator xx, yy, xy of a strain xx, yy, 2 xy.
+DEVIATORIC = np.array([[2 / 3, -1 / 3, 0.0], [-1 / 3, 2 / 3, 0.0], [0.0, 0.0, 1 / 2]])
+
+
+class Law(NamedTuple):
+    """Yield stress a + b p^c; a and b in MPa."""
+
+    yield_stress: float
+    hardening_coefficient: float
+    hardening_exponent: float
+
+
+class History(NamedTuple):
+    """Plastic strain xx, yy, xy (n, 3) and accumulated plastic strain p (n,) of n points [-]."""
+
+    plastic_strain: Floats
+    p: Floats
+
+
+def return_map(
+    strain: Floats, old: History, mu: Floats, can_yield: Floats, law: Law
+) -> tuple[Floats, Floats, History]:
+    """Deviatoric stress (n, 3) and tangent (n, 3, 3) [MPa], and the history, at strains (n, 3)."""
+    trial = 2 * mu[:, None] * (strain @ DEVIATORIC - old.plastic_strain)
+    xx, yy, xy = trial.T
+    norm = np.sqrt(2 * (xx**2 + yy**2 + xx * yy + xy**2))
+    q = np.sqrt(1.5) * norm
+    stress, ep, p = trial.copy(), old.plastic_strain.copy(), old.p.copy()
+    tangent = 2 * mu[:, None, None] * DEVIATORIC
+    a, b, c = law
+    k = np.flatnonzero(can_yield & (q > a + b * old.p**c))  # where the matrix yields
+    dp = plastic_increment(q[k], old.p[k], mu[k], law)
+    n, relief = trial[k] / norm[k, None], 3 * mu[k] * dp / q[k]
+    p[k] += dp
+    ep[k] += np.sqrt(1.5) * dp[:, None] * n
+    stress[k] *= 1 - relief[:, None]
+    slope = b * c * p[k] ** (c - 1)
+    drop = 2 * mu[k] * (3 * mu[k] / (3 * mu[k] + slope) - relief)
+    tangent[k] *= 1 - relief[:, None, None]
+    tangent[k] -= drop[:, None, None] * n[:, :, None] * n[:, None, :]
+    return stress, tangent, History(ep, p)
+
+
+def plastic_increment(q: Floats, p_old: Floats, mu: Floats, law: Law) -> Floats:
+    """Increments dp > 0 with q - 3 mu dp = a + b (p_old + dp)^c."""
+    # Newton's method for the hardening y = b p^c, since the slope by p is infinite at p = 0. The
+    # function is decreasing and concave in y: from above it falls to the root, never beyond.
+    a, b, c = law
+    dp = (q - a - b * p_old**c) / (3 * mu)  # with perfect plasticity, else an upper bound
+    y = np.minimum(q - a, b * (p_old + dp) ** c)
+    for _ in range(100 if b > 0 else 0):
+        p = (y / b) ** (1 / c)
+        step = (q - 3 * mu * (p - p_old) - a - y) / (3 * mu * p / (c * y) + 1)
+        y += step
+        if np.all(np.abs(step) <= 1e-15 * q):
+            break
+    return np.asarray((q - a - y) / (3 * mu))

@@ -1,0 +1,96 @@
+"""The second solver, in UFL, against the compiled one on the same mesh."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fe_data.__main__ import main
+from fe_data.cli.rve_folder import describe
+from fe_data.errors import ConvergenceError
+from fe_data.mechanics.load_stepping import Loading
+from fe_data.mechanics.rve import solve_microstructure, solve_rve
+from fe_data.settings import Inputs, Settings
+
+# The code generator of dolfinx 0.5, which runs once a machine, uses a name that NumPy 1.25
+# deprecated and leaves its files to the garbage collector.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:`product` is deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+INPUTS = Inputs(0.3, 400.0, 400.0, 0.4)
+# Few fibres, coarse, converged far beyond the default.
+SMALL = Settings(n_fibres=2, resolution=2.0, increments=8, strain=0.02, tolerance=1e-9)
+LOADINGS = [Loading((None, None, 0.02)), Loading((0.01, 0.005, None), (0.0, 0.0, 50.0))]
+
+
+def both(loading=None, inputs=INPUTS):
+    return [
+        solve_rve(inputs, 1, SMALL, loading, solver=solver) for solver in ("compiled", "dolfinx")
+    ]
+
+
+def assert_same_averages(compiled, second):
+    assert compiled.path.counts["cutbacks"] == 0  # the same increments in both
+    assert compiled.history["yielded_fraction"][-1] > 0.3
+    for name, values in compiled.history.items():
+        assert second.history[name].shape == values.shape
+        assert np.abs(second.history[name] - values).max() <= 1e-8 * np.abs(values).max()
+
+
+def test_both_solvers_give_the_same_record_and_fields():
+    compiled, second = both()
+    assert_same_averages(compiled, second)
+    records = compiled.result(), second.result()
+    assert records[1].effective == pytest.approx(records[0].effective, rel=1e-6)
+    assert records[1].info.keys() == records[0].info.keys()
+    for one, other in zip(compiled.fields.fibre_stress, second.fields.fibre_stress, strict=True):
+        np.testing.assert_allclose(other, one, atol=1e-5)
+    for name in ("matrix_stress", "plastic_strain"):
+        one, other = (getattr(cell.fields, name) for cell in (compiled, second))
+        np.testing.assert_allclose(other, one, atol=1e-8 * np.abs(one).max())
+    for one, other in zip(compiled.path.state.old, second.path.state.old, strict=True):
+        np.testing.assert_allclose(other, one, atol=1e-8 * np.abs(one).max())
+    fluctuations = [cell.problem.fluctuation(cell.path.x) for cell in (compiled, second)]
+    np.testing.assert_allclose(*fluctuations, atol=1e-9)
+
+
+@pytest.mark.parametrize("loading", LOADINGS, ids=str)
+def test_both_solvers_average_to_the_same_under_other_loadings(loading):
+    assert_same_averages(*both(loading))
+
+
+def test_both_solvers_agree_without_projection():
+    """Plain P2 elements; the projection matters, or the comparison would not show it."""
+    micro = both()[0].microstructure
+    cells = [
+        solve_microstructure(micro, INPUTS, SMALL, element="P2", solver=solver)
+        for solver in ("compiled", "dolfinx")
+    ]
+    assert_same_averages(*cells)
+    projected, plain = both()[1].history["stress"][-1, 0], cells[1].history["stress"][-1, 0]
+    assert plain > 1.001 * projected
+
+
+def test_what_does_not_converge_is_reported():
+    inputs = Inputs(0.0, 400.0, 0.0, 0.5)  # perfectly plastic, driven beyond its strength
+    beyond = Loading((None, None, None), (900.0, 0.0, 0.0))
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ConvergenceError, match="does not converge at load fraction"),
+    ):
+        solve_rve(inputs, 1, SMALL, beyond, solver="dolfinx")
+
+
+def test_the_command_line_takes_the_second_solver(tmp_path, capsys):
+    cell = "--vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --seed 1 --n-fibres 2 --resolution 2 "
+    options = [*cell.split(), "--increments", "8", "--strain", "0.02", "--tolerance", "1e-9"]
+    assert main(["rve", *options, "--solver", "dolfinx", "--out", str(tmp_path), "--xdmf"]) == 0
+    assert describe(both()[0]) in capsys.readouterr().out
+    assert json.loads((tmp_path / "result.json").read_text())["solver"] == "dolfinx"
+    assert (tmp_path / "fields.xdmf").exists()
+
+
+def test_an_unknown_solver_is_refused():
+    with pytest.raises(ValueError, match="solver = 'abaqus' must be one of compiled, dolfinx"):
+        solve_rve(INPUTS, 1, SMALL, solver="abaqus")

@@ -1,0 +1,37 @@
+"""The return mapping in NumPy: its equations, and its tangent as a derivative."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from fe_data.reference.return_mapping import History, Law, plastic_increment, return_map
+
+MU = 1e5 / 2.6
+
+
+@pytest.mark.parametrize("law", [Law(400, 400, 0.4), Law(400, 300, 0.2), Law(400, 0, 0.5)], ids=str)
+@pytest.mark.parametrize("p_old", [0.0, 1e-6, 0.03])
+def test_the_increment_meets_the_yield_stress(law, p_old):
+    a, b, c = law
+    q = a + b * p_old**c + np.array([1e-3, 1.0, 100.0, 1e4])
+    found = plastic_increment(q, np.full(4, p_old), np.full(4, MU), law)
+    for trial, dp in zip(q, found, strict=True):
+        exact = brentq(
+            lambda x, t=trial: t - 3 * MU * x - a - b * (p_old + x) ** c, 0, 1, xtol=1e-18
+        )
+        assert dp == pytest.approx(exact, rel=1e-8, abs=1e-15)
+
+
+def test_the_tangent_is_the_derivative_of_the_stress():
+    rng = np.random.default_rng(0)
+    law, n = Law(400.0, 400.0, 0.4), 20
+    strain, step = 0.01 * rng.standard_normal((n, 3)), 1e-7
+    old = History(1e-3 * rng.standard_normal((n, 3)), 0.01 * rng.random(n))
+    mu, yields = np.full(n, MU), np.arange(n) % 4 > 0  # every fourth point is a fibre
+    _, tangent, new = return_map(strain, old, mu, yields, law)
+    assert (new.p > old.p).sum() > 10
+    assert (new.p[~yields] == old.p[~yields]).all()
+    for j, direction in enumerate(np.eye(3)):
+        ends = [return_map(strain + s * direction, old, mu, yields, law)[0] for s in (step, -step)]
+        difference = (ends[0] - ends[1]) / (2 * step)
+        np.testing.assert_allclose(tangent[:, :, j], difference, atol=1e-5 * MU)
