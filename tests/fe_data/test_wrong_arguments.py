@@ -41,6 +41,7 @@ def calls(tmp_path):
             fe_data.design_from_file, {"path": TABLE, "seed": 0, "microstructures": 1}
         ),
         "load_table": (fe_data.load_table, {"path": TABLE}),
+        "load_curves": (fe_data.load_curves, {"path": TABLE}),
         "load_inputs": (fe_data.load_inputs, {"path": TABLE}),
         "verify": (fe_data.verify, {"folder": tmp_path}),
         "compare": (fe_data.compare, {"ours": table, "reference": table}),
@@ -75,7 +76,7 @@ ALSO = {"name": "design", "strain": "loading", "stress": "loading"}
 @pytest.mark.parametrize(
     "name",
     ["Inputs", "Settings", "Loading", "named_design", "design_from_file", "load_table",
-     "load_inputs", "verify", "compare", "replicate_statistics", "load_statistics",
+     "load_curves", "load_inputs", "verify", "compare", "replicate_statistics", "load_statistics",
      "mean_field", "simulate", "solve_rve", "generate"],
 )  # fmt: skip
 def test_a_wrong_argument_is_named(name, calls):
