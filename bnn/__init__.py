@@ -3,6 +3,7 @@
 import importlib
 from types import ModuleType
 
+from bnn.acquisition import choose
 from bnn.components import ComponentRegressor, PrincipalComponents
 from bnn.ensembles import (
     AnchoredEnsemble,
@@ -98,6 +99,7 @@ __all__ = [
     "anchor",
     "anchor_functions",
     "check_prior",
+    "choose",
     "data_gradient",
     "evidence",
     "latin_hypercube",

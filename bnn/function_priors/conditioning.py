@@ -17,15 +17,16 @@ Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.stats import multivariate_normal, norm
 from sklearn.utils import gen_batches
 
-from bnn._validation import Array
+from bnn._validation import Array, Ints
 from bnn.noise import Covariance, covariance_at
 from bnn.noise.covariances import is_diagonal, noise_blocks
 
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 ENTRIES = 2**22  # of a part of a matrix that is computed at a time
 LARGEST = 10_000  # rows of a covariance between points whose root takes minutes
 POINTS = 64  # at a time where the covariances between all of them are computed for their diagonal
+
+# Means at n points, (n, n_out), covariances between outputs at each, (n, n_out, n_out), and the
+# function that gives the columns of m points, (m,), in the blocks of the covariance of all.
+JointColumns: TypeAlias = tuple[Array, Array, Callable[[Ints], Array]]
 
 
 def output_vectors(values: Array) -> Array:
@@ -177,13 +182,49 @@ class ProcessPosterior:
 
     def joint_covariance(self, X: Array) -> Array:
         """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
-        blocks, size = self._reduced(X, joint=True), len(X) * len(self.axes)
+        return self._of_outputs(self._reduced(X, joint=True))
+
+    def _of_outputs(self, blocks: Array) -> Array:
+        """Return the covariance of all outputs from that of each column of f U."""
         if self.coupled:
             whole: Array = blocks[0]
             return whole
         joint = np.einsum("jc,cil,kc->jikl", self.axes, blocks, self.axes, optimize=True)
-        covariance: Array = joint.reshape(size, size)
+        n_out, (_, n, m) = len(self.axes), blocks.shape
+        covariance: Array = joint.reshape(n_out * n, n_out * m)
         return covariance
+
+    def joint_columns(self, X: Array) -> JointColumns:
+        """Prepare columns of the joint covariance at X, of which some are computed at a time."""
+        n_out, n, means, whitened = len(self.axes), len(X), {}, {}
+        solved = self._solved.T.reshape(len(self._sources), -1)
+        for source, root in self._roots.items():
+            cross = self._prior_covariance(X, self.X, source[0])
+            means[source] = solved @ cross.T
+            whitened[source] = solve_triangular(root, cross.T, lower=True, check_finite=False)
+        latent = [means[source][i] for i, source in enumerate(self._sources)]
+        mean = self.prior.mean_values(X) + np.reshape(latent, (n_out, n)).T @ self.axes.T
+        starts = n * np.arange(n_out if self.coupled else 1)
+        variances = np.stack([self.prior.variances(X, j) for j in range(n_out)])
+        values = [whitened[source] for source in self._sources]
+        if self.coupled:
+            parts = values[0].reshape(-1, n_out, n)
+            at_points = np.eye(n_out) * variances.T[:, None] - np.einsum(
+                "ajn,akn->njk", parts, parts, optimize=True
+            )
+        else:
+            left = variances - [np.einsum("an,an->n", each, each) for each in values]
+            at_points = self.axes * left.T[:, None] @ self.axes.T
+
+        def at(rows: Ints) -> Array:
+            own, found = np.add.outer(starts, rows).ravel(), {}
+            for source, values in whitened.items():
+                found[source] = self._prior_covariance(X, X[rows], source[0])
+                found[source] -= values.T @ values[:, own]
+            blocks = np.stack([found[source] for source in self._sources])
+            return blocks if self._diagonal else self._of_outputs(blocks)[None]
+
+        return mean, at_points, at
 
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draw functions at X, (n_samples, n, n_out)."""

@@ -63,10 +63,6 @@ class Kernel(sk.Kernel):  # type: ignore[misc, unused-ignore]
         values = self._evaluate(X, X if Y is None else Y)
         return (values, np.empty((*values.shape, 0))) if eval_gradient else values
 
-    def diag(self, X: Array) -> Array:
-        """Return k(x, x) at each point of X (n, n_in), (n,)."""
-        return np.array([self._evaluate(x, x)[0, 0] for x in X[:, None]])
-
     def is_stationary(self) -> bool:
         """Return whether k depends on x - x' only."""
         return isinstance(self, Stationary)
@@ -95,6 +91,10 @@ class Stationary(Kernel):
     def _evaluate(self, A: Array, B: Array) -> Array:
         scale = _per_input("lengthscale", self.lengthscale, A)
         return self.variance * self._correlation(cdist(A / scale, B / scale))
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) at each point of X (n, n_in), (n,)."""
+        return np.full(len(X), float(self.variance))
 
     def _correlation(self, r: Array) -> Array:
         raise NotImplementedError
@@ -210,6 +210,20 @@ class Linear(Kernel):
         origin = _per_input("origin", self.origin, A)
         return ((A - origin) * variance) @ (B - origin).T + self.offset
 
+    def diag(self, X: Array) -> Array:
+        """Return the diagonal of k(X, X).
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            k(x, x) at each point, (n,).
+        """
+        away = (X - _per_input("origin", self.origin, X)) ** 2
+        variance = _per_input("variance", self.variance, X)
+        values: Array = np.sum(variance * away, axis=1) + self.offset
+        return values
+
 
 @dataclass
 class Multiple(Kernel):
@@ -229,6 +243,11 @@ class Multiple(Kernel):
         return self.variance * np.outer(
             self.model(A)[:, self.output], self.model(B)[:, self.output]
         )
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) at each point of X (n, n_in), (n,)."""
+        values: Array = self.variance * self.model(X)[:, self.output] ** 2
+        return values
 
 
 STORED = (sk.ConstantKernel, sk.DotProduct, sk.Exponentiation, sk.ExpSineSquared, sk.Matern,

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import block_diag
 from scipy.special import logsumexp, softmax
 
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
 from bnn._validation import Array, Ints, as_finite, check_integer, is_row
-from bnn.function_priors.conditioning import ProcessPosterior
+from bnn.function_priors.conditioning import JointColumns, ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.noise import Covariance, covariance_at, uncorrelated
 from bnn.noise.covariances import is_diagonal
@@ -153,13 +154,33 @@ class MixturePosterior:
 
     def joint_covariance(self, X: Array) -> Array:
         """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
-        n, mean = len(X), self.mean(X)
-        total: Array = np.zeros((mean.size, mean.size))
-        for weights, given in zip(np.sqrt(self._weights), self._given, strict=True):
-            away, each = (weights * (given.mean(X) - mean)).T.ravel(), np.repeat(weights, n)
-            total += np.outer(each, each) * given.joint_covariance(X) + np.outer(away, away)
-        outputs = np.kron(np.eye(mean.shape[1]), np.ones((n, n)))
-        return total * outputs if self._independent else total
+        return block_diag(*self.joint_columns(X)[2](np.arange(len(X))))  # type: ignore[no-any-return]
+
+    def joint_columns(self, X: Array) -> JointColumns:
+        """Prepare columns of the joint covariance at X, of which some are computed at a time."""
+        means, spreads, columns = zip(*(g.joint_columns(X) for g in self._given), strict=True)
+        roots = np.sqrt(self._weights)[:, None]  # (S, 1, n_out)
+        mean = np.sum(roots**2 * means, axis=0)
+        away = roots * (means - mean)
+        at_points = np.einsum("snj,snk->njk", away, away, optimize=True)
+        for root, own in zip(roots, spreads, strict=True):
+            at_points += root.T * own * root
+        if self._independent:
+            at_points *= np.eye(len(roots.T))
+
+        def at(rows: Ints) -> Array:
+            total: Array = np.zeros(1)
+            for root, shift, columns_of in zip(roots, away, columns, strict=True):
+                blocks = columns_of(rows)
+                shape = len(blocks), -1  # by blocks as the columns are
+                blocks *= np.repeat(root, len(X)).reshape(shape)[:, :, None]
+                blocks *= np.repeat(root, len(rows)).reshape(shape)[:, None]
+                left, right = shift.T.reshape(shape), shift[rows].T.reshape(shape)
+                blocks += left[:, :, None] * right[:, None]
+                total = total + blocks
+            return total
+
+        return mean, at_points, at
 
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draw functions at X, (n_samples, n, n_out), shared out among the components."""

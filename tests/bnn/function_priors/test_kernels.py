@@ -14,6 +14,7 @@ from bnn import (
     Periodic,
     RationalQuadratic,
 )
+from bnn.function_priors.kernels import Multiple
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
 
@@ -32,6 +33,16 @@ def test_one_length_scale_per_input():
     K = RBF(1.0, (0.5, 1e6))(X, X)
     assert K[0, 1] == pytest.approx(1.0)
     assert K[0, 2] == pytest.approx(np.exp(-2.0))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [RBF(2.0, (0.5, 1.0)), Periodic(0.3), Linear((0.5, 2.0), 0.1, (1.0, -1.0)), Linear(2.0),
+     Multiple(lambda X: X**2, 1, 3.0), 2.0 * RBF() + sk.ConstantKernel(0.5) * Linear()],
+)  # fmt: skip
+def test_the_diagonal_is_that_of_the_matrix(kernel):
+    X = np.random.default_rng(0).normal(size=(7, 2))
+    np.testing.assert_allclose(kernel.diag(X), np.diag(kernel(X, X)), rtol=1e-14)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,185 @@
+"""Batches of runs by the expected reduction of the integrated predictive variance."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import qmc
+from sklearn.utils.validation import check_is_fitted
+
+from bnn._seeding import RandomState, generator
+from bnn._validation import Array, Ints, as_columns, as_finite, check_flags, check_integer
+from bnn.ensembles.base import EnsembleRegressor
+from bnn.function_priors.conditioning import JointColumns, output_vectors
+from bnn.function_priors.exact_posterior import ExactPosterior
+from bnn.noise import Covariance, covariance_at
+from bnn.scaling import BoundsScaler
+
+LEAST = 200  # members: the error of a correlation is about 1 / √K
+POINTS = 100  # of the region by default
+
+
+def choose(
+    model: ExactPosterior | EnsembleRegressor,
+    candidates: ArrayLike,
+    n: int,
+    *,
+    region: ArrayLike | None = None,
+    pending: ArrayLike | None = None,
+    replicates: bool = False,
+    output_ranges: ArrayLike | None = None,
+    random_state: RandomState = 0,
+) -> tuple[Ints, Array]:
+    """Choose the runs that are expected to reduce the predictive variance in a region most.
+
+    The variance of f, epistemic only, is averaged over the region and over outputs in units of half
+    their ranges. Runs are chosen one by one, each as if those before it were done: the covariance
+    after a run at x with noise Σ(x) is C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .), whatever its result.
+    That is exact for a Gaussian process; for a mixture or an ensemble it is the variance that the
+    best linear prediction has, an upper bound of what is expected.
+
+    Args:
+        model: A fitted ExactPosterior, or a fitted ensemble of at least 200 members.
+        candidates: Inputs to choose from, (m, n_in).
+        n: Number of runs to choose.
+        region: Inputs where predictions are wanted, (r, n_in); None takes a Latin hypercube of 100
+            points in the box around the candidates.
+        pending: Inputs of runs whose results are not there yet, (p, n_in); they count as done.
+        replicates: Whether a candidate may be chosen again, which pays where noise is large.
+        output_ranges: Ranges that the outputs are divided by, (n_out,); None takes those of the
+            data, of an ensemble those of its output_bounds.
+        random_state: Seed of the default region.
+
+    Returns:
+        Numbers of the candidates in the order of choice, (n,), and the mean variance over the
+        region with the data and pending runs, then after each run chosen, (n + 1,).
+
+    Raises:
+        TypeError: If the model is no such estimator.
+        ValueError: If the model has too few members, or another argument does not fit.
+
+    Source: Cohn (1996), Neural Networks 9, for one run; Gramacy & Lee (2009), Technometrics 51,
+    and Binois et al. (2019), Technometrics 61, for replicates under noise that depends on x.
+    """
+    check_flags(replicates=replicates)
+    check_integer("n", n, 1)
+    if not isinstance(model, ExactPosterior | EnsembleRegressor):
+        needed = "an ExactPosterior or an ensemble, which have covariances between points"
+        raise TypeError(f"model = {model!r:.60}: must be {needed}")
+    check_is_fitted(model)
+    asked = model._validated("candidates", candidates, reset=False)
+    if n > len(asked) and not replicates:
+        raise ValueError(f"n = {n}: must be at most {len(asked)}, the number of candidates")
+    if region is None:
+        unit = qmc.LatinHypercube(asked.shape[1], seed=generator(random_state)).random(POINTS)
+        wanted = asked.min(axis=0) + unit * np.ptp(asked, axis=0)
+    else:
+        wanted = model._validated("region", region, reset=False)
+    waiting = asked[:0]
+    if pending is not None:
+        waiting = model._validated("pending", pending, reset=False)
+    runs = np.concatenate([asked, waiting])
+    points = np.concatenate([runs, wanted])
+    (_, spread, columns), half_ranges, noise = _joint(model, points)
+    if output_ranges is not None:
+        values = as_finite("output_ranges", output_ranges)
+        half_ranges = as_columns("output_ranges", values, len(half_ranges))[:, 0] / 2.0
+        if np.any(half_ranges <= 0.0):
+            raise ValueError(f"output_ranges = {values}: must be > 0")
+    scales = half_ranges * np.sqrt(len(half_ranges) * len(wanted))
+    before = np.sum(np.einsum("njj->nj", spread[len(runs) :]) / scales**2)
+    results = spread[: len(runs)] + covariance_at(noise, runs)
+    greedy = _Greedy(columns, results, len(wanted), scales)
+    done = [greedy.run(row) for row in range(len(asked), len(runs))]
+    chosen: list[int] = []
+    for _ in range(n):
+        gains = greedy.gains()[: len(asked)]
+        if not replicates:
+            gains[chosen] = -np.inf
+        chosen.append(int(gains.argmax()))
+        done.append(greedy.run(chosen[-1]))
+    variances = before - np.cumsum([0.0, *done])
+    return np.array(chosen), variances[len(waiting) :]
+
+
+def _joint(
+    model: ExactPosterior | EnsembleRegressor, X: Array
+) -> tuple[JointColumns, Array, Covariance]:
+    """Return covariances at X of f, half ranges of outputs, and the noise."""
+    if isinstance(model, ExactPosterior):
+        half_ranges = BoundsScaler.fit(model.y_).half_range
+        return model._given.joint_columns(X), half_ranges, model.noise_covariance_
+    members = model._fitted_members()
+    samples = members.sample(X)
+    K, _, n_out = samples.shape
+    if K < LEAST:
+        why = "the covariances between points that they tell are too noisy"
+        raise ValueError(f"model has {K} members: must be at least {LEAST}, {why}")
+    mean = samples.mean(axis=0)
+    away = (samples - mean) / np.sqrt(K - 1)
+    draws, starts = output_vectors(away), len(X) * np.arange(n_out)
+
+    def at(rows: Ints) -> Array:
+        found: Array = (draws.T @ draws[:, np.add.outer(starts, rows).ravel()])[None]
+        return found
+
+    at_points = np.einsum("knj,kni->nji", away, away, optimize=True)
+    return (mean, at_points, at), members.output_scaler.half_range, members.noise_covariance
+
+
+class _Greedy:
+    """Covariances V between P runs and a region, which change with each run that is made.
+
+    A run changes V by a matrix of rank q, the number of outputs in a block of the covariance. These
+    are kept apart from V0 before any run, V = V0 - L T, and beside them stand, for each run, the
+    sum over the region V Vᵀ that its gain takes, and the covariance D of its result. Arrays are
+    (blocks, P q, ...); entry i q + j is output j of run i.
+    """
+
+    def __init__(
+        self, columns: Callable[[Ints], Array], results: Array, n_region: int, scales: Array
+    ) -> None:
+        P, n_out, _ = results.shape
+        blocks = columns(P + np.arange(n_region))
+        self._all, self._blocks = columns, len(blocks)
+        self._shape = len(blocks), P, n_out // len(blocks)
+        V = self._by_runs(blocks, n_region) / scales.reshape(len(blocks), 1, -1, 1)
+        g, _, q = self._shape
+        self.V0 = V.reshape(g, P * q, -1)
+        self.left, self.right = np.zeros((g, P * q, 0)), np.zeros((g, 0, self.V0.shape[2]))
+        of_each = self.V0.reshape(g, P, q, -1)
+        self.squares = of_each @ of_each.swapaxes(2, 3)
+        kept = np.einsum("pjj->jp", results)[:, :, None, None] if g > 1 else results[None]
+        self.D = kept.copy()
+
+    def _by_runs(self, blocks: Array, m: int) -> Array:
+        """Lay columns of m points out as (blocks, P q, columns' outputs, columns' points)."""
+        g, P, q = self._shape
+        laid = blocks.reshape(g, q, -1, q, m)[:, :, :P].swapaxes(1, 2)
+        return laid.reshape(g, P * q, q, m)
+
+    def gains(self) -> Array:
+        """Return by how much each run would reduce the mean variance over the region, (P,)."""
+        gains: Array = np.einsum("gpjj->p", np.linalg.solve(self.D, self.squares))
+        return gains
+
+    def run(self, row: int) -> float:
+        """Make a run; return by how much the mean variance over the region is reduced."""
+        g, P, q = self._shape
+        own = slice(row * q, (row + 1) * q)
+        root = np.linalg.cholesky(self.D[:, row])
+        V, left = self.V0[:, own], self.left[:, own]
+        column = self._by_runs(self._all(np.array([row])), 1)[:, :, :, 0]
+        new = np.linalg.solve(root, (column - self.left @ left.swapaxes(1, 2)).swapaxes(1, 2))
+        right = np.linalg.solve(root, V - left @ self.right)
+        new, across = new.swapaxes(1, 2), right.swapaxes(1, 2)
+        shared = self.V0 @ across - self.left @ (self.right @ across)
+        reduced = right @ across
+        self.left = np.concatenate([self.left, new], axis=2)
+        self.right = np.concatenate([self.right, right], axis=1)
+        L, H = new.reshape(g, P, q, q), shared.reshape(g, P, q, q)
+        turned = L.swapaxes(2, 3)
+        product = H @ turned
+        self.squares -= product + product.swapaxes(2, 3) - L @ reduced[:, None] @ turned
+        self.D -= L @ turned
+        return float(np.einsum("gjj->", reduced))

@@ -1,0 +1,162 @@
+"""Chosen runs against the posterior refitted with every candidate, and against linear algebra."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process import GaussianProcessRegressor
+
+import bnn
+
+RNG = np.random.default_rng(0)
+X, CANDIDATES, REGION = (RNG.uniform(-1, 1, (n, 2)) for n in (6, 9, 12))
+Y = np.column_stack([np.sin(2 * X[:, 0]), 10 * X[:, 1] ** 2])
+FULL = np.array([[0.04, 0.03], [0.03, 0.09]])
+DEPENDS = bnn.HeteroscedasticNoise([[-2.0, -1.0], [1.0, 0.5], [0.0, 0.8]])
+CORRELATED = bnn.HeteroscedasticNoise(DEPENDS.coefficients, [[1.0, 0.6], [0.6, 1.0]])
+NOISES = {"constant": [0.2, 0.4], "full": FULL, "depends": DEPENDS, "correlated": CORRELATED}
+SHARED = bnn.GaussianProcessPrior(0.0, bnn.RBF(0.7, 0.8), 2)
+OWN = bnn.GaussianProcessPrior(0.0, [bnn.RBF(0.7, 0.8), bnn.Matern52(2.0, (0.5, 1.5))], 2)
+MIXTURE = bnn.MixturePrior([SHARED, OWN], [0.4, 0.6])
+GIVEN = {"region": REGION, "output_ranges": [2.0, 10.0]}
+
+
+def integrated_variance(prior, noise, *runs):
+    """Of the posterior, refitted with runs of any result, in units of half the ranges."""
+    added = np.concatenate([X, *np.reshape(runs, (-1, 1, 2))])
+    y = np.concatenate([Y, RNG.normal(size=(len(runs), 2))])
+    std = bnn.ExactPosterior(prior, noise=noise).fit(added, y).predict(REGION, return_std=True)[1]
+    return np.mean(std**2 / [1.0, 25.0])
+
+
+@pytest.mark.parametrize("replicates", [False, True])
+@pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
+@pytest.mark.parametrize("prior", [SHARED, OWN], ids=["shared", "own"])
+@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
+def test_as_by_refitting_with_every_candidate(prior, noise, replicates):
+    """Each choice, two runs pending, and the variance that it leaves."""
+    pending = REGION[:2] + 0.1
+    model = bnn.ExactPosterior(prior, noise=noise).fit(X, Y)
+    chosen, variances = bnn.choose(
+        model, CANDIDATES, 4, pending=pending, replicates=replicates, **GIVEN
+    )
+    done = list(pending)
+    assert variances[0] == pytest.approx(integrated_variance(prior, noise, *done), rel=1e-8)
+    for row, variance in zip(chosen, variances[1:], strict=True):
+        after = [integrated_variance(prior, noise, *done, x) for x in CANDIDATES]
+        done.append(CANDIDATES[row])
+        assert variance == pytest.approx(after[row], rel=1e-8)
+        if not replicates:
+            after = np.where(np.isin(CANDIDATES, done[2:-1]).all(axis=1), np.inf, after)
+        assert row == np.argmin(after)
+
+
+def linear(covariance, noise, runs, region):
+    """Mean variance at the region (rows of the points) of the best linear prediction from runs."""
+    P = len(covariance) // 2
+    own, wanted = np.add.outer(P * np.arange(2), runs).ravel(), P * np.arange(2)[:, None] + region
+    results = covariance[np.ix_(own, own)] + np.kron(noise, np.eye(len(runs)))
+    cross = covariance[np.ix_(wanted.ravel(), own)]
+    left = covariance[np.ix_(wanted.ravel(), wanted.ravel())] - cross @ np.linalg.solve(
+        results, cross.T
+    )
+    return np.mean(np.diag(left).reshape(2, -1) / np.array([[1.0], [25.0]]))
+
+
+@pytest.mark.parametrize("noise", [np.diag([0.04, 0.16]), FULL], ids=["diagonal", "full"])
+@pytest.mark.parametrize("kind", ["mixture", "ensemble"])
+def test_a_mixture_and_an_ensemble_as_the_best_linear_prediction(kind, noise):
+    points = np.concatenate([CANDIDATES, REGION])
+    if kind == "mixture":
+        model = bnn.ExactPosterior(MIXTURE, noise=noise).fit(X, Y)
+        covariance = model.joint_moments(points)[1]
+    else:
+        model = bnn.VanillaEnsemble(
+            n_members=200, noise=noise, hidden=(4,), epochs=3, random_state=0
+        ).fit(X, Y)
+        covariance = np.cov(model.sample(points).swapaxes(1, 2).reshape(200, -1).T)
+    chosen, variances = bnn.choose(model, CANDIDATES, 3, **GIVEN)
+    region = len(CANDIDATES) + np.arange(len(REGION))
+    for k in range(3):
+        after = [linear(covariance, noise, [*chosen[:k], c], region) for c in range(9)]
+        left = np.where(np.isin(range(9), chosen[:k]), np.inf, after)
+        assert chosen[k] == np.argmin(left)
+        assert variances[k + 1] == pytest.approx(after[chosen[k]], rel=1e-8)
+
+
+def test_noise_says_where_a_run_is_repeated():
+    """Runs at -1 tell little; one run at 1 tells all that there is to know of it."""
+    noise = bnn.HeteroscedasticNoise([[-4.0], [-3.0]])
+    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.3))
+    model = bnn.ExactPosterior(prior, noise=noise).fit([[0.0]], [0.1])
+    ends = [[-1.0], [1.0]]
+    assert sorted(bnn.choose(model, ends, 2, region=ends)[0]) == [0, 1]
+    repeated = bnn.choose(model, ends, 6, region=ends, replicates=True)[0]
+    assert repeated[0] == 1
+    assert np.sum(repeated == 0) > np.sum(repeated == 1)
+
+
+def test_defaults_are_the_ranges_of_the_data_and_a_hypercube_by_the_seed():
+    model = bnn.ExactPosterior(OWN, noise=0.1).fit(X, Y)
+    found = [bnn.choose(model, CANDIDATES, 3, random_state=seed)[1] for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(found[0], found[1])
+    assert np.all(found[0] != found[2])
+    ranges = {"output_ranges": np.ptp(Y, axis=0)}
+    np.testing.assert_array_equal(bnn.choose(model, CANDIDATES, 3, **ranges)[1], found[0])
+
+
+def test_tables_with_names_are_taken():
+    frame = pd.DataFrame(CANDIDATES, columns=["a", "b"])
+    model = bnn.ExactPosterior(OWN, noise=0.1).fit(pd.DataFrame(X, columns=["a", "b"]), Y)
+    assert len(bnn.choose(model, frame, 2, region=frame, pending=frame[:1])[0]) == 2
+
+
+MODEL = bnn.ExactPosterior(SHARED, noise=0.1).fit(X, Y)
+FEW = bnn.VanillaEnsemble(n_members=199, noise=0.1, hidden=(2,), epochs=1, random_state=0).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"model": FEW}, "model has 199 members: must be at least 200, the covariances between"),
+        ({"n": 0}, "n = 0: must be an integer >= 1"),
+        ({"n": 10}, "n = 10: must be at most 9, the number of candidates"),
+        ({"replicates": 3}, "replicates = 3: must be True or False"),
+        ({"candidates": CANDIDATES[:, :1]}, "candidates: X has 1 features"),
+        ({"region": [[0.0, np.nan]]}, "region: Input X contains NaN"),
+        ({"pending": [0.0, 0.0]}, "pending: Expected 2D array"),
+        ({"output_ranges": [1.0]}, r"output_ranges has shape \(1,\): must be \(2,\)"),
+        ({"output_ranges": [1.0, 0.0]}, r"output_ranges = \[1. 0.\]: must be > 0"),
+    ],
+)
+def test_a_wrong_argument_is_named(changed, message):
+    with pytest.raises(ValueError, match=message):
+        bnn.choose(**{"model": MODEL, "candidates": CANDIDATES, "n": 2} | changed)
+
+
+def test_a_model_without_covariances_between_points_is_refused():
+    with pytest.raises(TypeError, match=r"model = GaussianProcessRegressor.*: must be an Exact"):
+        bnn.choose(GaussianProcessRegressor(), CANDIDATES, 2)
+    with pytest.raises(NotFittedError):
+        bnn.choose(bnn.ExactPosterior(), CANDIDATES, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("noise", "estimate"), [(0.1, "average"), (0.01 * np.eye(5) + 0.005, "maximum")]
+)
+def test_twenty_of_two_thousand_take_at_most_a_second(noise, estimate):
+    """Processor time, for a mixture of twenty under diagonal noise, for one prior under full."""
+    rng = np.random.default_rng(0)
+    inputs, candidates = rng.uniform(-1, 1, (50, 4)), rng.uniform(-1, 1, (2000, 4))
+    y = np.sin(inputs @ rng.normal(size=(4, 5))) + 0.1 * rng.standard_normal((50, 5))
+    prior = bnn.evidence.fit_prior(inputs, y, noise, estimate=estimate)
+    model, times = bnn.ExactPosterior(prior, noise=noise).fit(inputs, y), []
+    for _ in range(3):
+        start = time.process_time()
+        bnn.choose(model, candidates, 20)
+        times.append(time.process_time() - start)
+    print(f"{min(times):.2f} s")
+    assert min(times) < 1.0
