@@ -17,8 +17,8 @@ import bnn
 from fe_data import mean_field
 from figures.beyond.methods import LABELS, Repeat
 from figures.beyond.scores import Row, exact_scores, scores
-from figures.beyond.truth import TRUTH, TruthScores, load_truth
 from figures.beyond.weights import METHODS, Data, train_functions, train_weights
+from figures.knowledge.truth import TRUTH, TruthScores, load_truth
 from figures.materials import problem as composite
 from figures.pipeline.paths import ROOT, TEST, TRAINING
 from figures.pipeline.profiles import load_profile

@@ -8,6 +8,7 @@ from zlib import crc32
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "notebooks"
+SHIPPED_TABLES = ROOT / "fe_data" / "datasets"
 REFERENCE = ROOT / "figures" / "full"  # whose verdicts stand on the page of a smaller run
 TRAINING: Final = "train_beta"  # design of the second training set
 TEST: Final = "test_uniform"  # what every training set is judged on

@@ -10,10 +10,10 @@ from bnn.evaluation.metrics import coverage, miscalibration_area, rmse
 from fe_data.statistics.replicates import load_statistics
 from figures.beyond.scores import SMALLEST_SPREAD
 from figures.materials.problem import INPUT_SCALING, OUTPUT_SCALING
-from figures.pipeline.paths import ROOT
+from figures.pipeline.paths import SHIPPED_TABLES
 from figures.scores import CONFIDENCE, Number
 
-TRUTH = ROOT / "fe_data" / "datasets" / "truth.csv"
+TRUTH = SHIPPED_TABLES / "truth.csv"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 from fe_data.dataset.design import named_design
 from fe_data.settings import OUTPUT_NAMES
 from fe_data.statistics.replicates import Statistics, save_statistics
-from figures.beyond.truth import Truth, load_truth
+from figures.knowledge.truth import Truth, load_truth
 from figures.materials.problem import INPUT_SCALING, OUTPUT_SCALING
 
 RNG = np.random.default_rng(0)

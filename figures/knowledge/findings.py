@@ -1,0 +1,133 @@
+"""What notebook 06 found: claims with their numbers, paragraphs and tables."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from figures.beyond.methods import LABELS
+from figures.claims import Claim
+from figures.knowledge.study import COUNTS, MODELS, Judged, Rows, equivalent_cells
+from figures.pipeline.settings import TRAINING_CASE
+from figures.scores import LARGER_IS_BETTER, all_hold, is_below, written
+from figures.section import Section, Table
+
+ABOUT = "Knowledge"  # what the claims are about
+COLUMNS = {  # number → heading and decimals
+    "rmse": ("RMSE, cells", 3),
+    "elppd": ("ELPPD, cells", 0),
+    "truth_rmse": ("RMSE, truth", 3),
+    "truth_rmse_fields": ("without p_sigma", 3),
+    "truth_coverage": ("coverage of f (95 %)", 2),
+    "truth_miscalibration": ("miscalibration of f", 3),
+    "truth_z": ("root mean square z", 2),
+}
+FEW, MANY = 10, 50  # training cells that are to be worth as much with mean fields as without
+
+
+def in_words(case: str) -> str:
+    """Words for a training set."""
+    return f"{case.removeprefix('ind')} cells" if case.startswith("ind") else "out of distribution"
+
+
+def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Claim]:
+    """Claims with our numbers.
+
+    `alone` is the RMSE of mean fields without a cell; `spread` and `corners` are relative errors
+    of the predicted standard deviations, their median over all inputs and over the outermost.
+    """
+    fields, linear = (f"ind{FEW}", "fields"), (f"ind{MANY}", "by_input")
+    few, many = (rows[case][model].truth_rmse_fields for case, model in (fields, linear))
+    farther = rows[TRAINING_CASE]["fields"].truth_rmse_fields
+    words = "RMSE of b_eff, c_eff, E_eff and nu_eff against the truth"
+    return [
+        Claim(ABOUT, f"Mean fields alone have an {words} of at most 0.12", alone, alone <= 0.12),
+        Claim(
+            ABOUT,
+            f"Mean fields with {FEW} cells have a smaller {words} than a linear mean with {MANY}",
+            {f"mean fields, {FEW} cells": few.mean, f"linear, {MANY} cells": many.mean},
+            is_below(few, many),
+        ),
+        Claim(
+            ABOUT,
+            f"Out of distribution mean fields have an {words} of at most 0.040",
+            farther.mean,
+            farther.mean <= 0.040,
+        ),
+        _everywhere(rows, "fields", "by_input", "truth_rmse_fields", "Mean fields lower the RMSE"),
+        _everywhere(rows, "covariance", "evidence", "elppd", "One covariance raises the ELPPD"),
+        _everywhere(rows, "by_input", "covariance", "elppd", "Noise by input raises the ELPPD"),
+        Claim(
+            ABOUT,
+            "Predicted standard deviations of single cells are within 15 % of the truth's (median)"
+            ", within 30 % at the outermost inputs",
+            {"all inputs": spread, "outermost": corners},
+            spread <= 0.15 and corners <= 0.30,
+        ),
+    ]
+
+
+def _everywhere(rows: Rows, first: str, second: str, score: str, words: str) -> Claim:
+    """The claim that one model is better than another on every training set."""
+    answers, ours = [], {}
+    for case, models in rows.items():
+        pair = [getattr(models[name], score) for name in (first, second)]
+        ours[case] = (pair[0] - pair[1]).mean
+        better, worse = pair[::-1] if score in LARGER_IS_BETTER else pair
+        answers.append(is_below(better, worse))
+    return Claim(ABOUT, f"{words} on every training set (change)", ours, all_hold(answers))
+
+
+def equivalents(rows: Rows, alone: float) -> dict[str, float]:
+    """With how many cells a linear mean is as good as mean fields with none, ten and so on."""
+    linear = {n: rows[f"ind{n}"]["by_input"].truth_rmse_fields.mean for n in COUNTS}
+    own = {n: rows[f"ind{n}"]["fields"].truth_rmse_fields.mean for n in COUNTS}
+    return {str(n): equivalent_cells(e, linear) for n, e in ({0: alone} | own).items()}
+
+
+def section(rows: Rows, ensembles: Mapping[str, Mapping[str, Judged]], alone: float) -> Section:
+    """The findings in words, and tables of all scores."""
+    worth = {n: f"{e:.0f}" if np.isfinite(e) else f"more than {COUNTS[-1]}"
+             for n, e in equivalents(rows, alone).items()}  # fmt: skip
+    pairs = ", ".join(f"{ours} cells are worth {theirs}" for ours, theirs in worth.items())
+    outside = rows[TRAINING_CASE]
+    draws = len(outside["fields"].elppd.values)
+    densities = ", ".join(
+        f"{MODELS[n].label}: {written(row.elppd, 0)}" for n, row in outside.items()
+    )
+    paragraphs = [
+        f"Means over {draws} independent draws of the tables, judged by the truth table. "
+        f"What mean fields are worth in cells (RMSE without p_sigma): with them {pairs} of a "
+        "linear mean, both with noise by input.",
+        f"Out of distribution, ELPPD of the single test cells: {densities}.",
+    ]
+    every = {
+        f"{in_words(case)}: {MODELS[name].label}": row
+        for case, models in rows.items()
+        for name, row in models.items()
+    }
+    single = {
+        f"{in_words(case)}: {LABELS[name]}": row
+        for case, methods in ensembles.items()
+        for name, row in methods.items()
+    }
+    return Section(
+        paragraphs,
+        [
+            _table(
+                "Exact posteriors, means over the draws with the half width of their 95 % "
+                "interval: scores at the single test cells, and of f against the means over "
+                "arrangements, where intervals of f have the truth's standard error added.",
+                every,
+            ),
+            _table("Ensembles under the paper's prior and noise, one seed, first draw.", single),
+        ],
+    )
+
+
+def _table(caption: str, rows: Mapping[str, Judged]) -> Table:
+    header = ["", *(heading for heading, _ in COLUMNS.values())]
+    cells = [
+        [name, *(written(getattr(row, key), digits) for key, (_, digits) in COLUMNS.items())]
+        for name, row in rows.items()
+    ]
+    return Table(caption, header, cells)

@@ -1,0 +1,94 @@
+"""Pictures of scores in notebook 06: knowledge against the truth, and what it is worth."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, NullLocator
+
+from fe_data.settings import OUTPUT_NAMES
+from figures.knowledge.study import COUNTS, MODELS, Rows
+from figures.materials.problem import LABELS
+from figures.pipeline.settings import TRAINING_CASE
+from figures.style import STYLE, WIDTH, with_legend
+
+COLOURS = dict(zip(MODELS, ("0.45", "C0", "C4", "C2", "C5", "C1"), strict=True))
+SHOWN = {  # panel: number → models
+    "truth_rmse_fields": ("paper", "evidence", "by_input", "fields"),
+    "elppd": ("paper", "evidence", "covariance", "by_input", "fields"),
+}
+HEADINGS = {
+    "truth_rmse_fields": r"RMSE against the truth, without $p_\sigma$ (scaled)",
+    "elppd": "ELPPD of 50 single cells",
+}
+
+
+@plt.style.context(STYLE)
+def against_truth(
+    known: np.ndarray, predicted: np.ndarray, colours: np.ndarray, words: Sequence[str],
+    tolerance: float = 0.0, log: bool = False,
+) -> Figure:  # fmt: skip
+    """One panel for each output: predictions over what is true, (n, 5) each, coloured by v_f (n,).
+
+    `words` are those before the output on both axes and `tolerance` is relative.
+    """
+    figure, panels = plt.subplots(1, len(OUTPUT_NAMES), figsize=(WIDTH, 2.7))
+    for axes, name, x, y in zip(panels, OUTPUT_NAMES, known.T, predicted.T, strict=True):
+        points = axes.scatter(x, y, c=colours, s=8, cmap="viridis")
+        if log:
+            axes.loglog()
+            for axis in (axes.xaxis, axes.yaxis):
+                axis.set_minor_formatter(NullFormatter())
+        low, high = min(x.min(), y.min()), max(x.max(), y.max())
+        ends = np.array([low, high])
+        axes.plot(ends, ends, color="0.3", lw=0.8)
+        if tolerance:
+            low_ends, high_ends = ends * (1 - tolerance), ends * (1 + tolerance)
+            axes.fill_between(ends, low_ends, high_ends, color="0.85", zorder=0)
+        axes.set_title(LABELS[name])
+    panels[0].set_ylabel(words[1])
+    figure.supxlabel(words[0], fontsize="medium")
+    figure.colorbar(points, ax=panels, label=r"$v_f$ [–]", pad=0.01)
+    return figure
+
+
+@plt.style.context(STYLE)
+def worth(rows: Rows, alone: float) -> Figure:
+    """Scores over the number of training cells, and out of distribution; means over draws.
+
+    `alone` is the RMSE of mean fields without a cell.
+    """
+    figure, panels = plt.subplots(1, 4, figsize=(WIDTH, 3.9), width_ratios=(3, 1, 3, 1))
+    for (score, models), pair in zip(SHOWN.items(), (panels[:2], panels[2:]), strict=True):
+        _over_counts(pair[0], rows, score, models)
+        _out_of_distribution(pair[1], rows, score, models)
+        pair[0].set_ylabel(HEADINGS[score])
+        pair[1].sharey(pair[0])
+        pair[1].tick_params(labelleft=False)
+    panels[0].axhline(alone, color=COLOURS["fields"], ls=":", label="mean fields without a cell")
+    panels[0].set_yscale("log")
+    return with_legend(figure, 3)
+
+
+def _over_counts(axes: Axes, rows: Rows, score: str, models: Sequence[str]) -> None:
+    for model in models:
+        numbers = [getattr(rows[f"ind{count}"][model], score) for count in COUNTS]
+        axes.errorbar(
+            COUNTS, [n.mean for n in numbers], yerr=[n.margin for n in numbers], marker="o", ms=3,
+            capsize=2, color=COLOURS[model], label=MODELS[model].label,
+        )  # fmt: skip
+    axes.set(xscale="log", xlabel="training cells, in distribution")
+    axes.set_xticks(COUNTS, map(str, COUNTS))
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _out_of_distribution(axes: Axes, rows: Rows, score: str, models: Sequence[str]) -> None:
+    for i, model in enumerate(models):
+        number = getattr(rows[TRAINING_CASE][model], score)
+        axes.errorbar(i, number.mean, yerr=number.margin, fmt="o", ms=4, capsize=2,
+                      color=COLOURS[model])  # fmt: skip
+        axes.plot(np.full(len(number.values), i + 0.25), number.values, "_", ms=4, alpha=0.35,
+                  color=COLOURS[model])  # fmt: skip
+    axes.set(xlim=(-0.7, len(models) - 0.3), xticks=[], xlabel="50 cells, out\nof distribution")

@@ -1,0 +1,153 @@
+"""Exact posteriors that know more and less of the composite, over draws of its tables."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Generic
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import bnn
+from fe_data import mean_field
+from figures.beyond.methods import Repeat
+from figures.beyond.scores import exact_scores, scores
+from figures.beyond.weights import METHODS, Data, train_functions, train_weights
+from figures.knowledge.truth import Truth
+from figures.materials import problem as composite
+from figures.materials.draws import Draw
+from figures.pipeline.processes import side_by_side
+from figures.pipeline.settings import TRAINING_CASE, Beyond
+from figures.scores import Interval, Number, Scores, over_repeats
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What an exact posterior knows before it sees the training cells."""
+
+    label: str
+    prior: dict[str, Any] | None  # how `fit_prior` is asked for it; None: the paper's
+    noise: str  # of the noises that are given
+
+
+def mean_fields(X: np.ndarray) -> np.ndarray:
+    """Mean fields at scaled inputs (n, 4), scaled, (n, 5)."""
+    return composite.OUTPUT_SCALING.transform(
+        mean_field(composite.INPUT_SCALING.inverse_transform(X))
+    )
+
+
+PAPER, COVARIANCE, BY_INPUT = "of the paper", "one covariance", "by input"  # kinds of noise
+LINEAR: dict[str, Any] = {}
+FIELDS = {"mean": mean_fields, "mean_features": ()}
+MODELS = {
+    "paper": Knowledge("the paper's prior and noise", None, PAPER),
+    "evidence": Knowledge("prior by evidence, the paper's noise", LINEAR, PAPER),
+    "covariance": Knowledge("prior by evidence, one covariance", LINEAR, COVARIANCE),
+    "by_input": Knowledge("prior by evidence, Σ(x)", LINEAR, BY_INPUT),
+    "fields_paper": Knowledge("mean fields, the paper's noise", FIELDS, PAPER),
+    "fields": Knowledge("mean fields, Σ(x)", FIELDS, BY_INPUT),
+}
+IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles beside functional anchoring, of notebook 05
+COUNTS = (10, 25, 50, 100)  # training cells in distribution
+
+
+@dataclass(frozen=True)
+class Judged(Scores[Number], Generic[Number]):
+    """Scores at single test cells, and of f against the means over arrangements."""
+
+    truth_rmse: Number
+    truth_rmse_fields: Number  # without p_sigma
+    truth_coverage: Number  # of the 95 % intervals of f
+    truth_miscalibration: Number
+    truth_z: Number  # root mean square of the errors of f over their standard deviation
+
+
+Rows = Mapping[str, Mapping[str, Judged[Interval]]]  # training set → key of MODELS
+
+
+def training_sets(draw: Draw) -> dict[str, composite.Samples]:
+    """Training sets of a draw, "ind10" to "ind100" and "outd"; the smaller ones are first cells."""
+    sets = {f"ind{count}": draw.cases["ind100"][:count] for count in COUNTS}
+    return sets | {TRAINING_CASE: draw.cases[TRAINING_CASE]}
+
+
+def noises(replicates: composite.Samples, groups: np.ndarray) -> dict[str, Any]:
+    """Every kind of noise; two of them from cells with equal inputs."""
+    by_input = bnn.HeteroscedasticNoise.from_replicates(
+        replicates.X, replicates.y, groups, squares=(0,)
+    )
+    covariance = bnn.noise.replicate_covariance(replicates.y, groups)
+    return {PAPER: composite.noise_std(), COVARIANCE: covariance, BY_INPUT: by_input}
+
+
+def posterior(
+    known: Knowledge, train: composite.Samples, noise: Any, paper: bnn.GaussianProcessPrior
+) -> bnn.ExactPosterior:
+    """The exact posterior of one training set."""
+    prior = paper
+    if known.prior is not None:
+        prior = bnn.evidence.fit_prior(train.X, train.y, noise, **known.prior)
+    return bnn.ExactPosterior(prior, noise=noise).fit(train.X, train.y)
+
+
+def judged(cells: Scores[float], mean: np.ndarray, std: np.ndarray, truth: Truth) -> Judged[float]:
+    """Scores at single cells beside those of f at the inputs of the truth, (n, 5) each."""
+    of_cells = {field.name: getattr(cells, field.name) for field in fields(Scores)}
+    of_truth = {f"truth_{name}": v for name, v in vars(truth.scores(mean, std)).items()}
+    return Judged(**of_cells, **of_truth)
+
+
+def judge(model: bnn.ExactPosterior, test: composite.Samples, truth: Truth) -> Judged[float]:
+    """Scores of an exact posterior."""
+    moments = model.predict(truth.X, return_std=True)
+    return judged(exact_scores(model, test.X, test.y), *moments, truth)
+
+
+def judge_ensembles(
+    draw: Draw, truth: Truth, settings: Beyond, seed: int
+) -> dict[str, dict[str, Judged[float]]]:
+    """Ensembles of one seed: training set → method, a key of LABELS of notebook 05."""
+    paper = composite.functional_prior(composite.fit_theta(draw.cases[TRAINING_CASE]))
+    repeat, noise = Repeat(settings, seed), composite.noise_std()
+    networks, smooth = repeat.for_weights(paper), repeat.for_functions(paper)
+    sizes = {"n_members": settings.n_members, "epochs": settings.epochs, "seed": seed}
+    found: dict[str, dict[str, Judged[float]]] = {}
+    for name, train in training_sets(draw).items():
+        data = Data(train.X, train.y, noise)
+        members = {m: train_weights(METHODS[m], networks, data, **sizes) for m in IN_WEIGHTS}
+        members["function"] = train_functions(smooth, data, settings.function_points, seed)
+        found[name] = {}
+        for method, each in members.items():
+            f, cells = each.sample(truth.X), scores(each.sample(draw.test.X), draw.test.y, noise)
+            found[name][method] = judged(cells, f.mean(axis=0), f.std(axis=0, ddof=1), truth)
+    return found
+
+
+def judge_draw(draw: Draw, truth: Truth, noise: Mapping[str, Any]) -> dict[str, dict]:
+    """Every model on every training set of a draw."""
+    paper = composite.functional_prior(composite.fit_theta(draw.cases[TRAINING_CASE]))
+    with threadpool_limits(limits=1):
+        return {
+            name: {
+                key: judge(posterior(known, train, noise[known.noise], paper), draw.test, truth)
+                for key, known in MODELS.items()
+            }
+            for name, train in training_sets(draw).items()
+        }
+
+
+def judge_draws(draws: Sequence[Draw], truth: Truth, noise: Mapping[str, Any]) -> Rows:
+    """Every model on every training set, one value per draw."""
+    return over_repeats(side_by_side(judge_draw, [(draw, truth, noise) for draw in draws]))
+
+
+def equivalent_cells(error: float, errors: Mapping[int, float]) -> float:
+    """Number of cells with which a method whose errors are given by their number has this error.
+
+    Interpolated between logarithms; infinite where no number suffices, the least where all do.
+    """
+    counts = np.log(list(errors))
+    falling = np.minimum.accumulate(np.log(list(errors.values())))
+    if np.log(error) < falling[-1]:
+        return np.inf
+    return float(np.exp(np.interp(-np.log(error), -falling, counts)))

@@ -1,0 +1,66 @@
+"""Claims of notebook 06 follow its numbers."""
+
+from dataclasses import fields
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from figures.knowledge.findings import claims, equivalents, section
+from figures.knowledge.score_panels import against_truth, worth
+from figures.knowledge.study import COUNTS, MODELS, Judged
+from figures.scores import Interval
+from figures.style import save
+
+CASES = [*(f"ind{count}" for count in COUNTS), "outd"]
+
+
+def judged(rmse, elppd=0.0, draws=3):
+    values = {field.name: rmse for field in fields(Judged)} | {"elppd": elppd}
+    return Judged(
+        **{k: Interval(tuple(v + 1e-4 * i for i in range(draws))) for k, v in values.items()}
+    )
+
+
+@pytest.fixture
+def rows():
+    """The error is 1 / cells, and half of it with mean fields; the density rises model by model."""
+    cells = dict(zip(CASES, (*COUNTS, 50), strict=True))
+    return {
+        case: {
+            name: judged((0.5 if "fields" in name else 1.0) / n, 100.0 * i)
+            for i, name in enumerate(MODELS)
+        }
+        for case, n in cells.items()
+    }
+
+
+def test_claims_turn_with_the_numbers(rows):
+    found = claims(rows, alone=0.1, spread=0.1, corners=0.2)
+    assert [claim.holds for claim in found] == [True, False, True, True, True, True, True]
+    rows["ind10"]["fields"] = judged(0.015)
+    rows["outd"]["fields"] = judged(0.05)
+    rows["ind25"]["by_input"] = rows["ind25"]["paper"]
+    found = claims(rows, alone=0.13, spread=0.2, corners=0.2)
+    assert [claim.holds for claim in found] == [False, True, False, False, True, False, False]
+
+
+def test_mean_fields_are_worth_twice_their_cells(rows):
+    found = equivalents(rows, alone=0.05)
+    for name, cells in {"0": 20.0, "10": 20.0, "25": 50.0, "50": 100.0, "100": np.inf}.items():
+        assert found[name] == pytest.approx(cells, rel=0.01)
+    words = section(rows, {"ind10": {"vanilla": judged(0.1)}}, alone=0.05)
+    assert "0 cells are worth 20" in words.paragraphs[0]
+    assert "100 cells are worth more than 100" in words.paragraphs[0]
+    assert [len(table.rows) for table in words.tables] == [30, 1]
+
+
+def test_pictures_show_every_output_and_every_training_set(rows, tmp_path):
+    values = 1.0 + np.random.default_rng(0).uniform(size=(20, 5))
+    figure = against_truth(values, values, values[:, 0], ("x", "y"), tolerance=0.1, log=True)
+    assert len(figure.axes) == 6
+    save(figure, tmp_path / "values.svg")
+    figure = worth(rows, alone=0.05)
+    assert len(figure.axes) == 4
+    save(figure, tmp_path / "worth.svg")
+    plt.close("all")

@@ -1,0 +1,71 @@
+"""What knowledge is worth: scores over draws, and errors in numbers of cells."""
+
+import numpy as np
+import pytest
+
+import bnn
+from figures.knowledge.study import (
+    COUNTS,
+    MODELS,
+    equivalent_cells,
+    judge,
+    mean_fields,
+    noises,
+    posterior,
+    training_sets,
+)
+from figures.knowledge.truth import Truth
+from figures.materials.draws import load_draws
+from figures.materials.problem import Samples, fit_theta, functional_prior, load_designs, scaled
+from figures.pipeline.paths import SHIPPED_TABLES
+from figures.pipeline.profiles import load_profile
+
+
+@pytest.fixture(scope="module")
+def draws():
+    return load_draws(SHIPPED_TABLES, load_profile("full"))
+
+
+@pytest.fixture(scope="module")
+def kinds():
+    table = load_designs(SHIPPED_TABLES, ["noise"])["noise"]
+    return noises(scaled(table), table.group)
+
+
+def test_the_first_draw_is_the_shipped_tables_and_smaller_sets_are_its_first_cells(draws):
+    sets = training_sets(draws[0])
+    assert len(draws) == 24
+    assert [len(cells) for cells in sets.values()] == [*COUNTS, 50]
+    shipped = scaled(load_designs(SHIPPED_TABLES, ["train_uniform"])["train_uniform"])
+    for count in COUNTS:
+        np.testing.assert_array_equal(sets[f"ind{count}"].y, shipped.y[:count])
+
+
+def test_mean_fields_of_a_prior_alone_are_its_predictions_far_from_all_cells(draws, kinds):
+    train = Samples(np.zeros((1, 4)), mean_fields(np.zeros((1, 4))))
+    paper = functional_prior(fit_theta(draws[0].cases["outd"]))
+    known = MODELS["fields"]
+    prior = bnn.GaussianProcessPrior(mean_fields, bnn.RBF(0.01, 0.1), n_outputs=5)
+    X = np.full((3, 4), 0.9)
+    model = bnn.ExactPosterior(prior, noise=kinds[known.noise]).fit(train.X, train.y)
+    np.testing.assert_allclose(model.predict(X), mean_fields(X), atol=1e-6)
+    assert posterior(MODELS["paper"], train, kinds["of the paper"], paper).prior_ is paper
+
+
+def test_scores_at_cells_and_against_the_truth_are_those_of_the_predictions(draws, kinds):
+    draw, known = draws[1], MODELS["evidence"]
+    model = posterior(known, training_sets(draw)["ind10"], kinds[known.noise], None)
+    truth = Truth(draw.test.X, model.predict(draw.test.X), np.full((50, 5), 1e-6))
+    found = judge(model, draw.test, truth)
+    assert found.truth_rmse == found.truth_rmse_fields == 0.0
+    assert found.truth_coverage == 1.0
+    error = model.predict(draw.test.X) - draw.test.y
+    assert found.rmse == pytest.approx(np.sqrt(np.mean(error**2)))
+
+
+@pytest.mark.parametrize(
+    ("error", "cells"), [(0.1, 10.0), (0.05, 20.0), (0.01, 100.0), (0.2, 10.0), (0.005, np.inf)]
+)
+def test_an_error_is_worth_the_cells_that_another_method_needs_for_it(error, cells):
+    errors = {count: 1.0 / count for count in COUNTS}
+    assert equivalent_cells(error, errors) == pytest.approx(cells)
