@@ -11,7 +11,7 @@ from bnn._validation import Array, as_columns, as_finite, as_points, check_integ
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.means import RandomMean
 from bnn.function_priors.samplers import FunctionalPrior, TablePrior, draw_realisations
-from bnn.noise import Noise, noise_covariance
+from bnn.noise import Noise, checked_noise, covariance_at
 
 LEVELS = (0.025, 0.5, 0.975)
 
@@ -53,7 +53,8 @@ def check_prior(
         prior: As for `pretrain`.
         X: (N, n_in).
         y: (N,) or (N, n_out).
-        noise: Standard deviations or Σ_noise; correlations between outputs are ignored.
+        noise: Standard deviations, Σ_noise or a HeteroscedasticNoise; correlations between outputs
+            are ignored.
         realisations: R, that are drawn; a TablePrior gives as many as it has.
         random_state: Seed.
 
@@ -69,7 +70,8 @@ def check_prior(
         raise ValueError(f"prior = {prior!r:.60}: must be an object with a method sample")
     X = as_points("X", as_finite("X", X))
     y = as_columns("y", as_finite("y", y), len(X))
-    variances, seeds = np.diag(noise_covariance(noise, y.shape[1])), seed_sequence(random_state)
+    kept, seeds = checked_noise(noise, X.shape[1], y.shape[1]), seed_sequence(random_state)
+    variances = np.einsum("...jj->...j", covariance_at(kept, X)) * np.ones((len(X), 1))
     R = min(realisations, len(prior.values)) if isinstance(prior, TablePrior) else realisations
     check_integer("realisations", R, 4)
     f = draw_realisations(prior, X, R, spawn(seeds, 0))
@@ -80,14 +82,14 @@ def check_prior(
         isinstance(prior.mean, RandomMean) or np.isfinite(prior.limits).any()
     )
     found = []
-    for j, variance in enumerate(variances):
+    for j, variance in enumerate(variances.T):
         if gaussian and isinstance(prior, GaussianProcessPrior):
             mean, covariance = prior.mean_values(X)[:, j], prior.covariance(X, X, j)
         else:
             mean, covariance = f[::2, :, j].mean(axis=0), np.cov(f[::2, :, j], rowvar=False)
-        eigenvalues, vectors = np.linalg.eigh(np.atleast_2d(covariance))
+        eigenvalues, vectors = np.linalg.eigh(np.atleast_2d(covariance) + np.diag(variance))
         along = (np.vstack([y[:, j], noisy[1::2, :, j]]) - mean) @ vectors
-        squares = np.sum(along**2 / (np.maximum(eigenvalues, 0.0) + variance), axis=1)
+        squares = np.sum(along**2 / np.maximum(eigenvalues, variance.min()), axis=1)
         expected, p_value = squares[1:].mean(), np.mean(squares >= squares[0])
         if gaussian:
             expected, p_value = len(X), chi2.sf(squares[0], len(X))

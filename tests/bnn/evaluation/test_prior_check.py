@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm, uniform
 
-from bnn import RBF, GaussianProcessPrior, MixturePrior, SamplerPrior, TablePrior, check_prior
+from bnn import (
+    RBF,
+    GaussianProcessPrior,
+    HeteroscedasticNoise,
+    MixturePrior,
+    SamplerPrior,
+    TablePrior,
+    check_prior,
+)
 
 RNG = np.random.default_rng(0)
 X = np.sort(RNG.uniform(-1, 1, (30, 1)), axis=0)
@@ -24,18 +32,24 @@ def data(seed, slope=1.2, bend=0.0):
 LINES = SamplerPrior(line, {"slope": norm(1.0, 0.3)})
 
 
-def test_distance_under_a_gaussian_process():
+BY_INPUT = HeteroscedasticNoise([np.log([0.05, 0.2]), [1.0, -0.5]], [[1.0, 0.3], [0.3, 1.0]])
+
+
+@pytest.mark.parametrize("slopes", [np.zeros(2), np.array([1.0, -0.5])])
+def test_distance_under_a_gaussian_process(slopes):
     """Both outputs by the inverse of the covariance, and chi-squared."""
     prior = GaussianProcessPrior(0.5, [RBF(0.7, 0.4), RBF(2.0, 1.0)], 2)
-    y, noise = np.column_stack([data(0), 3 * data(1)]), [0.05, 0.2]
-    found = check_prior(prior, X, y, noise, random_state=0)
+    y, noise = np.column_stack([data(0), 3 * data(1)]), np.array([0.05, 0.2])
+    given = BY_INPUT if slopes.any() else noise
+    found = check_prior(prior, X, y, given, random_state=0)
     for j, kernel in enumerate(prior.kernels):
-        covariance = kernel(X, X) + noise[j] ** 2 * np.eye(30)
+        deviations = noise[j] * np.exp(slopes[j] * X[:, 0])
+        covariance = kernel(X, X) + np.diag(deviations**2)
         square = (y[:, j] - 0.5) @ np.linalg.solve(covariance, y[:, j] - 0.5)
         assert found.distance[j] == pytest.approx(np.sqrt(square / 30))
         assert found.p_value[j] == pytest.approx(chi2.sf(square, 30))
-        high = 0.5 + 1.96 * np.sqrt(kernel.variance + noise[j] ** 2)
-        assert found.quantiles[2, :, j].mean() == pytest.approx(high, rel=0.1)
+        high = 0.5 + 1.96 * np.sqrt(kernel.variance + deviations**2)
+        assert found.quantiles[2, :, j].mean() == pytest.approx(high.mean(), rel=0.1)
 
 
 @pytest.mark.parametrize("kind", ["sampler", "table", "mixture", "bounded"])

@@ -264,8 +264,6 @@ def test_scores_take_the_noise_at_each_point():
         (lambda: NOISE(1e3 * X), "X: too far away for the noise"),
         (lambda: bnn.ExactPosterior(noise=NOISE).fit(X, Y[:, 0]), "noise of 2 inputs"),
         (lambda: bnn.VanillaEnsemble(noise=NOISE).fit(X[:, :1], Y), "must be of 1 inputs and 2"),
-        (lambda: bnn.check_prior(bnn.GaussianProcessPrior(0.0, bnn.RBF(), 2), X, Y, NOISE),
-         "noise depends on the input: not taken here"),
         (lambda: HeteroscedasticNoise.from_replicates(X, Y, np.zeros(14)), "equal in a group"),
         (lambda: HeteroscedasticNoise.from_replicates(X[[0] * 4], Y[[0, 0, 0, 0]], [0] * 4),
          "must be positive definite"),
