@@ -38,7 +38,7 @@ from bnn.function_priors.means import LinearMean, RandomMean
 from bnn.function_priors.mixture import MixturePrior
 from bnn.function_priors.samplers import SamplerPrior, TablePrior, latin_hypercube
 from bnn.networks.architecture import Architecture
-from bnn.noise import HeteroscedasticNoise, NoiseWarning
+from bnn.noise import HeteroscedasticNoise, NoiseWarning, StudentNoise
 from bnn.scaling import BoundsScaler, BoundsWarning
 from bnn.storage import NotStored, load
 from bnn.training.loop import DivergenceError, DivergenceWarning, train
@@ -92,6 +92,7 @@ __all__ = [
     "RandomMean",
     "RationalQuadratic",
     "SamplerPrior",
+    "StudentNoise",
     "TablePrior",
     "TrainingSettings",
     "VanillaEnsemble",

@@ -12,7 +12,7 @@ from bnn._validation import Array, Ints, as_columns, as_finite, check_flags, che
 from bnn.ensembles.base import EnsembleRegressor
 from bnn.function_priors.conditioning import JointColumns, output_vectors
 from bnn.function_priors.exact_posterior import ExactPosterior
-from bnn.noise import Covariance, covariance_at
+from bnn.noise import Covariance, StudentNoise, covariance_at
 from bnn.scaling import BoundsScaler
 
 LEAST = 200  # members: the error of a correlation is about 1 / √K
@@ -104,7 +104,7 @@ def choose(
 
 def _joint(
     model: ExactPosterior | EnsembleRegressor, X: Array
-) -> tuple[JointColumns, Array, Covariance]:
+) -> tuple[JointColumns, Array, Covariance | StudentNoise]:
     """Return covariances at X of f, half ranges of outputs, and the noise."""
     if isinstance(model, ExactPosterior):
         half_ranges = BoundsScaler.fit(model.y_).half_range

@@ -26,7 +26,7 @@ from bnn.function_priors.conditioning import Conditioning, check_nugget, output_
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior, combination, shared_out
 from bnn.gauss_newton.function_space import Metric, fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
-from bnn.noise import Covariance, Noise, covariance_at, noise_of_data, resample, uncorrelated
+from bnn.noise import Covariance, Noise, covariance_at, noise_of_data, resample
 from bnn.storage import NotStored, storable
 from bnn.training.execution import progress_bar
 
@@ -169,7 +169,8 @@ def _anchor_to_components(
     """Anchor each member to a component of a mixture, shared out by their posterior weights."""
     mixture, K = pretrained.prior, len(pretrained.weights)
     assert isinstance(mixture, MixturePrior)
-    shares = MixturePosterior(mixture, uncorrelated(noise), X, y).shares
+    own = covariance_at(noise, X) * np.eye(mixture.n_outputs)
+    shares = MixturePosterior(mixture, own, X, y).shares
     numbers = shared_out(shares, K, spawn(seeds, Purpose.COMPONENTS))
     settings = replace(settings, centred=False)  # a member alone has no mean
     parts = []

@@ -16,7 +16,19 @@ from scipy.stats import norm
 
 from bnn._validation import Array, check_flags, check_fraction, check_option, check_positive
 from bnn.evaluation.residuals import Score, Values, averaged, columns, errors, sampled, z_scores
-from bnn.noise import Noise, noise_covariance
+from bnn.noise import Noise, StudentNoise, noise_covariance
+from bnn.noise.student import scaled
+
+
+def _logs(squares: Array, d: int, determinant: float = 0.0, freedom: float = np.inf) -> Array:
+    """Return log densities, normal or Student's t, of squared distances and a log determinant."""
+    if np.isinf(freedom):
+        logs: Array = -0.5 * (squares + (d * np.log(2.0 * np.pi) + determinant))
+        return logs
+    constant = special.gammaln(0.5 * (freedom + d)) - special.gammaln(0.5 * freedom)
+    constant -= 0.5 * d * np.log(freedom * np.pi)
+    logs = constant - 0.5 * (freedom + d) * np.log1p(squares / freedom)
+    return logs - 0.5 * determinant
 
 
 def _log_density(residuals: Array, std: Array, added: Array, freedom: float = np.inf) -> float:
@@ -24,11 +36,7 @@ def _log_density(residuals: Array, std: Array, added: Array, freedom: float = np
     d = residuals.shape[1]
     roots = np.linalg.cholesky(std[:, :, None] ** 2 * np.eye(d) + added)
     squares = np.sum(np.linalg.solve(roots, residuals[:, :, None]) ** 2, axis=(1, 2))
-    logs = -0.5 * (squares + d * np.log(2.0 * np.pi))
-    if np.isfinite(freedom):
-        constant = special.gammaln(0.5 * (freedom + d)) - special.gammaln(0.5 * freedom)
-        constant -= 0.5 * d * np.log(freedom * np.pi)
-        logs = constant - 0.5 * (freedom + d) * np.log1p(squares / freedom)
+    logs = _logs(squares, d, freedom=freedom)
     return float(logs.sum() - np.log(np.einsum("njj->nj", roots)).sum())
 
 
@@ -99,7 +107,9 @@ def miscalibration_area(
     return averaged(area[None], per_output)
 
 
-def elppd(y: Values, samples: ArrayLike, noise: Noise, density: str = "mixture") -> float:
+def elppd(
+    y: Values, samples: ArrayLike, noise: Noise | StudentNoise, density: str = "mixture"
+) -> float:
     """Return the expected log pointwise predictive density of an ensemble.
 
     Few members whose spread exceeds the noise leave gaps in the mixture, which then scores far
@@ -109,12 +119,14 @@ def elppd(y: Values, samples: ArrayLike, noise: Noise, density: str = "mixture")
     Args:
         y: Truth, (n,) or (n, n_out); the value depends on its units.
         samples: f of each member, (K, n, n_out).
-        noise: Standard deviations or Σ_noise, in the same units.
+        noise: Standard deviations or Σ_noise, in the same units; or a StudentNoise, for the
+            mixture.
         density: "mixture", as in the paper, or "student_t" with K - 1 degrees of freedom, the
             members' mean and the scale matrix (1 + 1/K) diag(their variances) + Σ_noise.
 
     Returns:
-        Σ_i log p(y_i), joint over the outputs; of the mixture 1/K Σ_k N(y_i; f^[k](x_i), Σ_noise).
+        Σ_i log p(y_i), joint over the outputs; of the mixture 1/K Σ_k N(y_i; f^[k](x_i), Σ_noise),
+            or of Student's t of this covariance.
 
     Raises:
         ValueError: If the density is unknown, or "student_t" has a single member.
@@ -122,7 +134,11 @@ def elppd(y: Values, samples: ArrayLike, noise: Noise, density: str = "mixture")
     Source: Gelman et al. (2014); the equation for ELPPD in the paper.
     """
     check_option("density", density, ("mixture", "student_t"))
-    y, samples = sampled(y, samples)
+    (y, samples), freedom = sampled(y, samples), np.inf
+    if isinstance(noise, StudentNoise):
+        check_option("density under a StudentNoise", density, ("mixture",))
+        covariances = noise_covariance(noise.noise, *y.shape[::-1])
+        freedom, noise = noise.degrees, scaled(noise, covariances)
     if density == "student_t":
         if len(samples) < 2:
             raise ValueError("samples: must be of at least 2 members for density = 'student_t'")
@@ -133,8 +149,8 @@ def elppd(y: Values, samples: ArrayLike, noise: Noise, density: str = "mixture")
     roots = np.linalg.cholesky(covariances)
     for root, part in zip(roots, np.split(y - samples, len(roots), axis=1), strict=True):
         squares = np.sum(solve_triangular(root, part.reshape(-1, d).T, lower=True) ** 2, axis=0)
-        constant = d * np.log(2.0 * np.pi) + 2.0 * np.log(np.diag(root)).sum()
-        logs.append(-0.5 * (squares + constant).reshape(K, -1))
+        each = _logs(squares, d, 2.0 * np.log(np.diag(root)).sum(), freedom)
+        logs.append(each.reshape(K, -1))
     return float(np.sum(special.logsumexp(np.hstack(logs), axis=0) - np.log(K)))
 
 

@@ -27,7 +27,6 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.utils import gen_batches
 
 from bnn._validation import Array, Ints
-from bnn.noise import Covariance, covariance_at
 from bnn.noise.covariances import is_diagonal, noise_blocks
 
 if TYPE_CHECKING:
@@ -110,11 +109,12 @@ class ProcessPosterior:
     outputs independent where all of them have one kernel: (y - m) U, with the eigenvectors U of
     Σ_noise, since I ⊗ K + Σ_noise ⊗ I is block diagonal there. Elsewhere all outputs are coupled,
     so are those under correlated noise that depends on the input.
+    The noise of the data is Σ_noise, (n_out, n_out), or one for each, (N, n_out, n_out).
     """
 
-    def __init__(self, prior: GaussianProcessPrior, noise: Covariance, X: Array, y: Array) -> None:
-        self.prior, self.X, self.noise, self.axes = prior, X, noise, np.eye(y.shape[1])
-        residual, alike, self._at = y - prior.mean_values(X), prior.alike, covariance_at(noise, X)
+    def __init__(self, prior: GaussianProcessPrior, noise: Array, X: Array, y: Array) -> None:
+        self.prior, self.X, self._at, self.axes = prior, X, noise, np.eye(y.shape[1])
+        residual, alike = y - prior.mean_values(X), prior.alike
         variances, self._diagonal = np.einsum("...jj->j...", self._at), is_diagonal(self._at)
         self.coupled = not self._diagonal and (any(alike) or self._at.ndim == 3)
         if not self._diagonal and not self.coupled:
@@ -242,16 +242,20 @@ class ProcessPosterior:
         functions: Array = self.mean(X) + latent @ self.axes.T
         return functions
 
-    def log_density(self, X: Array, y: Array) -> Array:
-        """Return log p(y_i | x_i, data) of the outputs at X, (n, n_out), or (n, 1) if coupled."""
-        residuals = y - self.mean(X)
-        covariances = self.covariances(X) + covariance_at(self.noise, X)
+    def log_density(self, X: Array, y: Array, noise: Array) -> Array:
+        """Return log p(y_i | x_i, data) of the outputs at X, (n, n_out), or (n, 1) if coupled.
+
+        The noise, (n_out, n_out), may differ by point, (n, n_out, n_out), and have axes before.
+        """
+        covariances = self.covariances(X) + noise
+        residuals = np.broadcast_to(y - self.mean(X), covariances.shape[:-1])
         if self._diagonal:
-            deviations = np.sqrt(np.einsum("njj->nj", covariances))
+            deviations = np.sqrt(np.einsum("...jj->...j", covariances))
             each: Array = norm.logpdf(residuals, scale=deviations)
             return each
-        pairs = zip(residuals, covariances, strict=True)
-        return np.array([[multivariate_normal.logpdf(r, cov=c)] for r, c in pairs])
+        flat = residuals.reshape(-1, y.shape[1]), covariances.reshape(-1, *covariances.shape[-2:])
+        logs = [multivariate_normal.logpdf(r, cov=c) for r, c in zip(*flat, strict=True)]
+        return np.reshape(logs, (*residuals.shape[:-1], 1))
 
     def _reduced(self, X: Array, joint: bool) -> Array:
         """Return the posterior covariances of each column of f U, or only their diagonals."""

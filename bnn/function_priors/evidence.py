@@ -19,12 +19,13 @@ from bnn._validation import (
     check_positive,
 )
 from bnn.function_priors.conditioning import ProcessPosterior
+from bnn.function_priors.exact_posterior import factors_of
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.hyperparameters import cubature, density_of, linear_trend, maximise
 from bnn.function_priors.kernels import RBF, Multiple
 from bnn.function_priors.means import LinearMean, ModelMean
 from bnn.function_priors.mixture import MixturePrior
-from bnn.noise import HeteroscedasticNoise, Noise, checked_noise, covariance_at
+from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_tails, covariance_at
 from bnn.noise.heteroscedastic import noise_of_scatter
 
 ROUNDS, STEPS = 5, 10  # of prior and noise in turn, and of the noise in each
@@ -32,18 +33,11 @@ FACTOR = 1.0  # prior deviation of the factor of a low-fidelity model from 1
 
 
 def fit_prior(
-    X: ArrayLike,
-    y: ArrayLike,
-    noise: Noise,
-    *,
-    estimate: str = "average",
-    mean: Callable[[Array], ArrayLike] | None = None,
-    mean_features: Sequence[int] | None = None,
-    intercept: bool = True,
-    coefficient_variance: float | None = None,
-    restarts: int = 8,
+    X: ArrayLike, y: ArrayLike, noise: Noise | StudentNoise, *, estimate: str = "average",
+    mean: Callable[[Array], ArrayLike] | None = None, mean_features: Sequence[int] | None = None,
+    intercept: bool = True, coefficient_variance: float | None = None, restarts: int = 8,
     random_state: int | None = 0,
-) -> MixturePrior | GaussianProcessPrior:
+) -> MixturePrior | GaussianProcessPrior:  # fmt: skip
     """Find the variance and length scales of an RBF prior, for each input and output.
 
     Output j is θ_j·x + GP(0, k0_j exp(-½ Σ_i (x_i - x'_i)² / L_ji²)). The coefficients θ_j of the
@@ -58,7 +52,8 @@ def fit_prior(
         X: (N, n_in).
         y: (N,) or (N, n_out).
         noise: Standard deviations, Σ_noise or a HeteroscedasticNoise, known; correlations between
-            outputs are ignored.
+            outputs are ignored. Under a StudentNoise the data have, in turn with the prior of
+            largest evidence, the precision factors of `ExactPosterior`.
         estimate: "average" over hyper-parameters, or those of "maximum" evidence.
         mean: A low-fidelity model m, X (n, n_in), read-only → (n, n_out), or (n,) for one output.
         mean_features: Numbers of the inputs of the linear mean; None takes all, () none.
@@ -84,16 +79,29 @@ def fit_prior(
     as in Kennedy & O'Hagan (2000), Biometrika 87.
     """
     check_option("estimate", estimate, ("average", "maximum"))
-    form = mean, mean_features, intercept, coefficient_variance
-    X, columns, trends, centre = _detrended(X, y, *form)
-    known = covariance_at(checked_noise(noise, X.shape[1], len(trends)), X)
+    found = _detrended(X, y, mean, mean_features, intercept, coefficient_variance)
+    inputs, values = found[0], as_columns("y", y, len(found[0]))
+    kept = checked_tails(noise, inputs.shape[1], values.shape[1])
+    known = covariance_at(kept, inputs)
+    if isinstance(kept, StudentNoise):
+        for _ in range(ROUNDS):
+            prior = _prior_given(*found, known, "maximum", 0, random_state)
+            known = factors_of(prior, kept, inputs, values, STEPS)[1]
+    return _prior_given(*found, known, estimate, restarts, random_state)
+
+
+def _prior_given(
+    X: Array, columns: Array, trends: list[sk.Kernel | None], centre: Any, known: Array,
+    estimate: str, restarts: int, seed: int | None,
+) -> MixturePrior | GaussianProcessPrior:  # fmt: skip
+    """Return the prior of detrended data under known covariances of the noise."""
     variances, outputs = np.einsum("...jj->j...", known), []
     for column, trend, variance in zip(columns.T, trends, variances, strict=True):
         density = density_of(X, column, trend, variance, hyperprior=estimate == "average")
-        best = maximise(density, restarts, random_state)
+        best = maximise(density, restarts, seed)
         points, weights = best[None], np.ones(1)
         if estimate == "average":
-            points, weights = cubature(density, best, random_state)
+            points, weights = cubature(density, best, seed)
         rbfs = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
         outputs.append((rbfs if trend is None else [rbf + trend for rbf in rbfs], weights))
     kernels, shares = zip(*outputs, strict=True)
@@ -171,7 +179,7 @@ def fit_heteroscedastic_noise(
         prior = fit_prior(X, y, noise, estimate="maximum", **search)
         assert isinstance(prior, GaussianProcessPrior)
         for _ in range(STEPS):
-            given = ProcessPosterior(prior, noise, X, y)
+            given = ProcessPosterior(prior, noise(X), X, y)
             away, own = y - given.mean(X), np.ones(len(X), dtype=int)
             scatter = away[:, :, None] * away[:, None, :] + given.covariances(X)
             noise = noise_of_scatter(X, scatter, own, squares, slope_deviation)

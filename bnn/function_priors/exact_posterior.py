@@ -1,22 +1,55 @@
 """The exact posterior of a Gaussian process prior, as a scikit-learn estimator."""
 
+from dataclasses import replace
 from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState, generator
 from bnn._validation import Array, as_columns, as_points, check_integer, check_unmasked
 from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior, default_prior
-from bnn.function_priors.mixture import MixturePosterior, MixturePrior
+from bnn.function_priors.mixture import MixturePosterior, MixturePrior, combination
 from bnn.function_priors.regressor import PredictiveRegressor
-from bnn.noise import Covariance, Noise, checked_noise, covariance_at, noise_of_data
+from bnn.noise import Covariance, Noise, StudentNoise, checked_tails, covariance_at, noise_of_data
+from bnn.noise.student import bound, likely_freedom, nodes, precision_factors, scaled
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
 
 Prior = GaussianProcessPrior | MixturePrior
+ITERATIONS, TOLERANCE = 200, 1e-4  # of precision factors, and their change at the end
+
+
+def factors_of(
+    prior: Prior, noise: StudentNoise, X: Array, y: Array, iterations: int = ITERATIONS
+) -> tuple[StudentNoise, Array, Array]:
+    """Return the noise with ν, and the precision factors of the data, (N,), with Σ over them.
+
+    Under a mixture, those of the combination of components that has the largest weights.
+    """
+    own = covariance_at(noise, X) * np.ones((len(X), 1, 1))
+    factors, precision, d = np.ones(len(X)), np.linalg.inv(own), y.shape[1]
+    known, found = own, noise
+    for process in [prior] if isinstance(prior, GaussianProcessPrior) else [prior] * 2:
+        if isinstance(process, MixturePrior):
+            shares = MixturePosterior(process, known * np.eye(d), X, y).shares
+            process = combination(process, shares.argmax(axis=0))
+        for _ in range(iterations):
+            given = ProcessPosterior(process, known, X, y)
+            spread = [given.covariances(X[part]) for part in given.batches(len(X))]
+            away = y - given.mean(X)
+            scatter = away[:, :, None] * away[:, None, :] + np.concatenate(spread)
+            squares = np.einsum("nij,nji->n", precision, scatter)
+            if noise.freedom is None:
+                found = replace(noise, freedom=likely_freedom(squares, d))
+            last, factors = factors, precision_factors(found.degrees, squares, d)
+            known = scaled(found, own) / factors[:, None, None]
+            if np.abs(factors - last).max() < TOLERANCE:
+                break
+    return found, known, factors
 
 
 @storable
@@ -34,21 +67,25 @@ class ExactPosterior(PredictiveRegressor):
             weights the evidence updates; None takes a GaussianProcessPrior() in units of half the
             ranges of the data; `evidence.fit_prior` finds a better one.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise, with which correlated outputs take O((n_out N)³).
+            HeteroscedasticNoise, with which correlated outputs take O((n_out N)³); or a
+            StudentNoise, under which the posterior is variational: its precision factors λ are
+            independent of f, and of each other. Given q(λ), that of f is exact.
 
     Attributes:
         prior_: Prior that was conditioned.
-        noise_covariance_: Σ_noise, (n_out, n_out), or the HeteroscedasticNoise.
+        noise_covariance_: Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
+        factors_: E λ of the data under a StudentNoise, (N,), which is small for outliers; or ones.
         X_: Training inputs, (N, n_in).
         y_: Training outputs, (N, n_out).
 
-    Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
+    Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30; for a StudentNoise
+    Tipping & Lawrence (2005), Neurocomputing 69.
     """
 
     fitted_attributes: ClassVar = ("prior_", "noise_covariance_", "X_", "y_", "y_ndim_",
                                    "feature_names_")  # fmt: skip
 
-    def __init__(self, prior: Prior | None = None, *, noise: Noise = 0.1) -> None:
+    def __init__(self, prior: Prior | None = None, *, noise: Noise | StudentNoise = 0.1) -> None:
         self.prior, self.noise = prior, noise
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -78,15 +115,25 @@ class ExactPosterior(PredictiveRegressor):
             raise ValueError(f"prior = {prior!r:.60}: must be a GaussianProcessPrior or a mixture")
         if n_outputs != prior.n_outputs:
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
-        return self._condition(prior, noise_of_data(self.noise, points, values), points, values)
+        if isinstance(self.noise, StudentNoise):
+            kept = checked_tails(self.noise, points.shape[1], n_outputs)
+        else:
+            kept = noise_of_data(self.noise, points, values)
+        return self._condition(prior, kept, points, values)
 
-    def _condition(self, prior: Prior, noise: Covariance, X: Array, y: Array) -> Self:
+    def _condition(
+        self, prior: Prior, noise: Covariance | StudentNoise, X: Array, y: Array
+    ) -> Self:
+        known, self.factors_, self._beyond = covariance_at(noise, X), np.ones(len(X)), 0.0
+        if isinstance(noise, StudentNoise):
+            noise, known, self.factors_ = factors_of(prior, noise, X, y)
+            self._beyond = bound(noise.degrees, self.factors_, y.shape[1])
         self.prior_, self.noise_covariance_, self.X_, self.y_ = prior, noise, X, y
         self._given: ProcessPosterior | MixturePosterior
         if isinstance(prior, MixturePrior):
-            self._given = MixturePosterior(prior, noise, X, y)
+            self._given = MixturePosterior(prior, known, X, y)
         else:
-            self._given = ProcessPosterior(prior, noise, X, y)
+            self._given = ProcessPosterior(prior, known, X, y)
         return self
 
     def check_restored(self) -> None:
@@ -99,7 +146,7 @@ class ExactPosterior(PredictiveRegressor):
         if self.y_ndim_ not in (1, 2) or y.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y_ has {y.shape[1]} outputs and y_ndim_ is {self.y_ndim_!r}")
         self.n_features_in_ = X.shape[1]
-        noise = checked_noise(self.noise_covariance_, X.shape[1], y.shape[1])
+        noise = checked_tails(self.noise_covariance_, X.shape[1], y.shape[1])
         self._condition(self.prior_, noise, X, y)
 
     def joint_moments(self, X: ArrayLike) -> tuple[Array, Array]:
@@ -149,14 +196,29 @@ class ExactPosterior(PredictiveRegressor):
             y: Truth, (n,) or (n, n_out).
 
         Returns:
-            Σ_i log p(y_i | x_i, D), joint over the outputs; of a mixture the density itself.
+            Σ_i log p(y_i | x_i, D), joint over the outputs; of a mixture the density itself, as
+            under a StudentNoise.
         """
         points = self._checked(X)
         values, batches = as_columns("y", y, len(points)), self._given.batches(len(points))
-        parts = [self._given.log_density(points[part], values[part]) for part in batches]
+        parts = [self._log_density(points[part], values[part]) for part in batches]
         return float(np.concatenate(parts).sum())
 
+    def _log_density(self, X: Array, y: Array) -> Array:
+        noise, covariances = self.noise_covariance_, covariance_at(self.noise_covariance_, X)
+        if not isinstance(noise, StudentNoise):
+            return self._given.log_density(X, y, covariances)
+        scale, away = scaled(noise, covariances) * np.ones((len(X), 1, 1)), y - self._mean(X)
+        squares = np.einsum("ni,nij,nj->n", away, np.linalg.inv(scale), away)
+        factors, weights = nodes(noise.degrees, squares, y.shape[1])
+        logs = self._given.log_density(X, y, scale / factors[:, :, None, None]).sum(axis=-1)
+        density: Array = logsumexp(logs + weights, axis=0)
+        return density
+
     def log_evidence(self) -> float:
-        """Return the log marginal likelihood log p(y | X), which depends on the units of y."""
+        """Return the log marginal likelihood log p(y | X), which depends on the units of y.
+
+        Under a StudentNoise it is the lower bound that the variational posterior has.
+        """
         check_is_fitted(self)
-        return float(np.sum(self._given.log_evidences))
+        return float(np.sum(self._given.log_evidences)) + self._beyond

@@ -12,7 +12,6 @@ from bnn._seeding import RandomState, generator, seed_sequence, spawn
 from bnn._validation import Array, Ints, as_finite, check_integer, is_row
 from bnn.function_priors.conditioning import JointColumns, ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
-from bnn.noise import Covariance, covariance_at, uncorrelated
 from bnn.noise.covariances import is_diagonal
 from bnn.storage import storable
 from bnn.storage.values import same
@@ -117,8 +116,8 @@ class MixturePosterior:
     the evidence of all outputs together says beyond that (importance sampling).
     """
 
-    def __init__(self, prior: MixturePrior, noise: Covariance, X: Array, y: Array) -> None:
-        own, self._independent = uncorrelated(noise), is_diagonal(covariance_at(noise, X))
+    def __init__(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
+        own, self._independent = noise * np.eye(y.shape[1]), is_diagonal(noise)
         self._given = [ProcessPosterior(each, own, X, y) for each in prior.components]
         alone = np.array([given.log_evidences for given in self._given])
         logs = alone + np.log(np.maximum(prior.shares, TINY))
@@ -188,9 +187,10 @@ class MixturePosterior:
         numbers = shared_out(shares, n_samples, rng)
         return assembled(numbers, lambda s: self._given[s].sample(X, n_samples, rng))
 
-    def log_density(self, X: Array, y: Array) -> Array:
-        """Return log p(y_i | x_i, data) of the outputs at X, (n, n_out), or (n, 1) if coupled."""
-        terms = [given.log_density(X, y) for given in self._given]
-        weights = np.log(np.maximum(self._weights[:, : terms[0].shape[1]], TINY))
-        density: Array = logsumexp(terms + weights[:, None], axis=0)
+    def log_density(self, X: Array, y: Array, noise: Array) -> Array:
+        """Return log p(y_i | x_i, data), as that of a ProcessPosterior."""
+        weights = np.log(np.maximum(self._weights, TINY))
+        terms = [given.log_density(X, y, noise) for given in self._given]
+        terms = [each + own[: each.shape[-1]] for each, own in zip(terms, weights, strict=True)]
+        density: Array = logsumexp(terms, axis=0)
         return density

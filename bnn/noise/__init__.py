@@ -1,19 +1,19 @@
-"""The aleatory noise: a covariance, or one that depends on the input; and resampled data."""
+"""The aleatory noise: constant, by input, or with heavy tails; and resampled data."""
 
 from bnn.noise.covariances import RESAMPLINGS, noise_covariance, replicate_covariance, resample
 from bnn.noise.given import (
     Covariance,
-    Noise,
     NoiseWarning,
     checked_noise,
+    checked_tails,
     covariance_at,
     noise_of_data,
-    uncorrelated,
 )
-from bnn.noise.heteroscedastic import HeteroscedasticNoise
+from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
+from bnn.noise.student import StudentNoise
 
 __all__ = [
-    "RESAMPLINGS", "Covariance", "HeteroscedasticNoise", "Noise", "NoiseWarning", "checked_noise",
-    "covariance_at", "noise_covariance", "noise_of_data", "replicate_covariance", "resample",
-    "uncorrelated",
+    "RESAMPLINGS", "Covariance", "HeteroscedasticNoise", "Noise", "NoiseWarning", "StudentNoise",
+    "checked_noise", "checked_tails", "covariance_at", "noise_covariance", "noise_of_data",
+    "replicate_covariance", "resample",
 ]  # fmt: skip

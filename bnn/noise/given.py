@@ -1,20 +1,18 @@
 """The noise as users give it: what is kept of it, its values at points, and a check of data."""
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 from scipy.stats import chi2
 
-from bnn._validation import Array, Floats
+from bnn._validation import Array
 from bnn.noise.covariances import noise_covariance
-from bnn.noise.heteroscedastic import HeteroscedasticNoise
+from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
+from bnn.noise.student import StudentNoise
 
-# Standard deviations, a covariance matrix, or noise that depends on the input.
-Noise: TypeAlias = float | Sequence[float] | Floats | HeteroscedasticNoise
-Covariance: TypeAlias = Array | HeteroscedasticNoise  # what is kept of it, Σ_noise (n_out, n_out)
+Covariance: TypeAlias = Array | HeteroscedasticNoise  # what is kept of Noise
 
 # Probability that data of noise alone scatter as little as those that are warned of; data of a
 # function and noise do so more rarely still.
@@ -27,6 +25,8 @@ class NoiseWarning(UserWarning):
 
 def checked_noise(noise: Noise, n_inputs: int, n_outputs: int) -> Covariance:
     """Return what is kept of a noise, if it fits the numbers of inputs and outputs."""
+    if isinstance(noise, StudentNoise):
+        raise ValueError("noise: StudentNoise is taken by ExactPosterior and fit_prior alone")
     if not isinstance(noise, HeteroscedasticNoise):
         return noise_covariance(noise, n_outputs)
     sizes = noise.n_inputs, noise.coefficients.shape[1]
@@ -36,19 +36,23 @@ def checked_noise(noise: Noise, n_inputs: int, n_outputs: int) -> Covariance:
     return noise
 
 
-def covariance_at(noise: Covariance, X: Array) -> Array:
+def checked_tails(
+    noise: Noise | StudentNoise, n_inputs: int, n_outputs: int
+) -> Covariance | StudentNoise:
+    """Return what is kept of a noise that may have heavy tails, as `checked_noise` does."""
+    if not isinstance(noise, StudentNoise):
+        return checked_noise(noise, n_inputs, n_outputs)
+    kept = checked_noise(noise.noise, n_inputs, n_outputs)
+    return kept if noise.freedom == np.inf else replace(noise, noise=kept)
+
+
+def covariance_at(noise: Covariance | StudentNoise, X: Array) -> Array:
     """Return Σ_noise, (n_out, n_out), or Σ(x) at points X (..., n_in), (..., n_out, n_out)."""
-    if not isinstance(noise, HeteroscedasticNoise):
-        return noise
-    at = noise(X.reshape(-1, X.shape[-1]))
+    kept = noise.noise if isinstance(noise, StudentNoise) else noise
+    if not isinstance(kept, HeteroscedasticNoise):
+        return np.asarray(kept)
+    at = kept(X.reshape(-1, X.shape[-1]))
     return at.reshape(*X.shape[:-1], *at.shape[1:])
-
-
-def uncorrelated(noise: Covariance) -> Covariance:
-    """Return the noise without correlations between outputs."""
-    if isinstance(noise, HeteroscedasticNoise):
-        return replace(noise, correlation=None)
-    return np.diag(np.diag(noise))
 
 
 def noise_of_data(noise: Noise, X: Array, y: Array) -> Covariance:

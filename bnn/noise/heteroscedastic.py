@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -117,6 +118,10 @@ class HeteroscedasticNoise:
         scatter = np.zeros((len(counts), y.shape[1], y.shape[1]))
         np.add.at(scatter, group, within[:, :, None] * within[:, None, :])
         return noise_of_scatter(X[first], scatter, counts - 1, squares, slope_deviation)
+
+
+# Standard deviations, a covariance matrix, or noise that depends on the input.
+Noise: TypeAlias = float | Sequence[float] | Floats | HeteroscedasticNoise
 
 
 def _basis(X: Array, squares: Sequence[int]) -> Array:

@@ -1,0 +1,92 @@
+"""Noise with heavy tails: Student's t, which is Gaussian noise whose scale differs by row."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import gammaln
+from scipy.stats import chi2
+
+from bnn._validation import Array, check_positive
+from bnn.noise.heteroscedastic import Noise
+from bnn.storage import storable
+
+NODES, BEYOND = 64, 1e-16  # of the integral over λ, and the probability left out at each end
+_LOGS = float(np.log(0.01)), float(np.log(1e3))  # log (ν - 2), where ν is searched
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class StudentNoise:
+    """Noise with heavy tails: multivariate Student's t of a covariance Σ_noise or Σ(x).
+
+    Given its precision factor λ, noise is Gaussian with the covariance (1 - 2/ν) Σ(x) / λ, where
+    λ ~ Gamma(ν/2, ν/2) is one number for all outputs of a row: an outlier is a row.
+    `ExactPosterior`, `evidence.fit_prior` and `metrics.elppd` take it; training by least squares
+    cannot.
+
+    Attributes:
+        noise: Standard deviations, Σ_noise or a HeteroscedasticNoise: the covariance of the noise.
+        freedom: ν > 2; infinity is Gaussian noise. None: `ExactPosterior` estimates it.
+
+    Source: Lange, Little & Taylor (1989), Journal of the American Statistical Association 84.
+    """
+
+    noise: Noise
+    freedom: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if ν is no number above 2, under which there is no covariance."""
+        if self.freedom is not None and self.freedom != np.inf:
+            check_positive(freedom=self.freedom)
+            if self.freedom <= 2.0:
+                raise ValueError(f"freedom = {self.freedom}: must be > 2, or None")
+
+    @property
+    def degrees(self) -> float:
+        """Return ν, once it is known."""
+        if self.freedom is None:
+            raise ValueError("freedom = None: must be a number here, as in noise_covariance_")
+        return self.freedom
+
+
+def scaled(noise: StudentNoise, covariances: Array) -> Array:
+    """Return the scale matrices (1 - 2/ν) Σ."""
+    scale: Array = (1.0 - 2.0 / noise.degrees) * covariances
+    return scale
+
+
+def likely_freedom(squares: Array, n_out: int) -> float:
+    """Return the best ν for such expected squared distances to f, in Σ, (n,)."""
+
+    def lost(log: float) -> float:
+        excess, a = np.exp(log), 0.5 * (2.0 + np.exp(log) + n_out)
+        constant = gammaln(1.0 + 0.5 * excess) - gammaln(a) + 0.5 * n_out * log
+        return float(np.sum(constant + a * np.log1p(squares / excess)))
+
+    best = minimize_scalar(lost, bounds=_LOGS, method="bounded", options={"xatol": 1e-4}).x
+    return 2.0 + float(np.exp(best))
+
+
+def precision_factors(freedom: float, squares: Array, n_out: int) -> Array:
+    """Return E λ of rows, (n,), of such expected squared distances to f, in Σ."""
+    factors: Array = (1.0 + n_out / freedom) / (1.0 + squares / (freedom - 2.0))
+    return factors
+
+
+def bound(freedom: float, factors: Array, n_out: int) -> float:
+    """Return what rows of such E λ add to log N(y; .., Σ / E λ) in the bound of log p(y)."""
+    # d/2 (E log λ - log E λ) - KL(q(λ) | p(λ)), where q(λ) = Gamma(a, a / E λ).
+    half, a = 0.5 * freedom, 0.5 * (freedom + n_out)
+    constant = gammaln(a) - gammaln(half) + a - a * np.log(a) + half * np.log(half)
+    return float(np.sum(constant + half * (np.log(factors) - factors)))
+
+
+def nodes(freedom: float, squares: Array, n_out: int) -> tuple[Array, Array]:
+    """Return λ and log weights for integrals over λ, (NODES, n), of rows so far away, in scales."""
+    # The trapezoidal rule in log λ, over prior and posterior of λ given f and the row.
+    low = np.log(chi2.ppf(BEYOND, freedom) / (freedom + squares))
+    high, half = np.log(chi2.isf(BEYOND, freedom + n_out) / freedom), 0.5 * freedom
+    logs = np.linspace(low, high, NODES)
+    weights = half * (logs + np.log(half) - np.exp(logs)) - gammaln(half)
+    return np.exp(logs), weights + np.log((high - low) / (NODES - 1))

@@ -1,0 +1,180 @@
+"""Noise with heavy tails: likelihoods and posteriors of Student's t by SciPy, and its limits."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import logsumexp
+from scipy.stats import multivariate_t, norm, t
+
+import bnn
+from bnn import HeteroscedasticNoise, StudentNoise, metrics
+
+RNG = np.random.default_rng(7)
+X, X_NEW = RNG.uniform(-1, 1, (20, 2)), RNG.uniform(-1, 1, (5, 2))
+Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] ** 2]) + 0.1 * RNG.standard_t(3, (20, 2))
+FULL = np.array([[0.02, 0.01], [0.01, 0.04]])
+BY_INPUT = HeteroscedasticNoise([[-2.0, -1.5], [0.5, 0.2], [0.0, -0.3]], [[1, 0.4], [0.4, 1]])
+KERNELS = [bnn.RBF(0.7, 0.5), bnn.RBF(0.3, 1.0)]
+CONSTANT = bnn.Linear((0.0,), 4.0)  # f(x) = a with a ~ N(0, 4)
+
+
+def test_regression_with_gross_outliers_is_that_of_largest_t_likelihood():
+    """200 data, 5 % of them 30 standard deviations away; SciPy maximises the likelihood."""
+    rng, points = np.random.default_rng(0), np.linspace(-1, 1, 200)[:, None]
+    y = 1.0 + 2.0 * points[:, 0] + 0.1 * rng.standard_normal(200)
+    y[rng.choice(200, 10, replace=False)] += 3.0
+    noise = StudentNoise(0.2, 3.0)
+    scale = 0.2 / np.sqrt(3.0)  # the variance of Student's t is ν / (ν - 2) times that squared
+
+    def lost(line):
+        return -t.logpdf(y - line[0] - line[1] * points[:, 0], 3.0, scale=scale).sum()
+
+    best = minimize(lost, [0.0, 0.0], method="BFGS").x
+    prior = bnn.GaussianProcessPrior(0.0, bnn.Linear((1e4,), 1e4))
+    heavy = bnn.ExactPosterior(prior, noise=noise).fit(points, y)
+    found, std = heavy.predict([[0.0], [1.0]], return_std=True)
+    np.testing.assert_allclose(found, [best[0], best.sum()], atol=0.05 * std.min())
+    np.testing.assert_allclose(found, [1.0, 3.0], atol=3.0 * std.max())
+    gaussian = bnn.ExactPosterior(prior, noise=0.2).fit(points, y)
+    assert gaussian.predict([[0.0]])[0] > 1.0 + 10.0 * std[0]
+    assert set(np.argsort(heavy.factors_)[:10]) == set(np.flatnonzero(y - 2 * points[:, 0] > 2.5))
+
+
+def test_posterior_and_bound_of_a_constant_beside_quadrature():
+    """12 data of which one is far away: moments, evidence and predictive density by SciPy."""
+    y = np.append(np.random.default_rng(1).normal(0.5, 0.3, 11), 4.0)
+    prior = bnn.GaussianProcessPrior(0.0, CONSTANT)
+    model = bnn.ExactPosterior(prior, noise=StudentNoise(0.5, 4.0)).fit(np.zeros((12, 1)), y)
+    scale = 0.5 / np.sqrt(2.0)
+
+    def density(a):
+        return np.exp(norm.logpdf(a, scale=2.0) + t.logpdf(y - a, 4.0, scale=scale).sum() + 10.0)
+
+    total, mean, square = (
+        quad(lambda a, k=k: a**k * density(a), -1, 2, epsabs=1e-12)[0] for k in range(3)
+    )
+    expected, spread = mean / total, np.sqrt(square / total - (mean / total) ** 2)
+    (found,), (std,) = model.predict([[0.0]], return_std=True)
+    assert found == pytest.approx(expected, abs=0.1 * spread)
+    assert std == pytest.approx(spread, rel=0.15)
+    evidence = np.log(total) - 10.0
+    assert evidence - 0.5 < model.log_evidence() < evidence
+    for new in (0.4, 6.0, 1e3):
+        a = np.linspace(found - 9 * std, found + 9 * std, 20_001)
+        predictive = np.sum(norm.pdf(a, found, std) * t.pdf(new - a, 4.0, scale=scale)) * (
+            a[1] - a[0]
+        )
+        assert model.elppd([[0.0]], [new]) == pytest.approx(np.log(predictive), abs=1e-4)
+
+
+@pytest.mark.parametrize("noise", [FULL, BY_INPUT], ids=["constant", "by input"])
+def test_the_predictive_density_is_joint_over_the_outputs(noise):
+    """By Gauss-Hermite quadrature over f of both outputs."""
+    prior = bnn.GaussianProcessPrior(0.0, KERNELS, 2)
+    model = bnn.ExactPosterior(prior, noise=StudentNoise(noise, 3.5)).fit(X, Y)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    grid = np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
+    logs, expected = np.log(np.outer(weights, weights).ravel() / (2 * np.pi)), 0.0
+    mean, covariance = model.predict(X_NEW, return_cov=True)
+    truth = mean + np.outer([0.1, -0.5, 3.0, 0.0, 1.0], [1.0, -0.5])
+    covariances = noise(X_NEW) if callable(noise) else [noise] * 5
+    for y, m, C, S in zip(truth, mean, covariance, covariances, strict=True):
+        f = m + grid @ np.linalg.cholesky(C).T
+        each = multivariate_t(np.zeros(2), S * 1.5 / 3.5, df=3.5).logpdf(y - f)
+        expected += logsumexp(logs + each)
+    assert model.elppd(X_NEW, truth) == pytest.approx(expected, abs=1e-3)
+    total = model.predict(X_NEW, return_cov=True, total=True)[1]
+    np.testing.assert_allclose(total - covariance, covariances, atol=1e-12)
+
+
+def test_where_the_function_is_known_the_bound_is_the_likelihood_and_its_best_freedom():
+    rng, points = np.random.default_rng(2), np.linspace(-1, 1, 150)[:, None]
+    y = rng.multivariate_normal([0, 0], FULL, 150) / np.sqrt(rng.gamma(2.0, 0.5, (150, 1)))
+    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1e-12, 1.0), 2)
+
+    def likelihood(freedom):
+        scale = FULL * (1.0 - 2.0 / freedom)
+        return multivariate_t([0, 0], scale, df=freedom).logpdf(y).sum()
+
+    model = bnn.ExactPosterior(prior, noise=StudentNoise(FULL, 5.0)).fit(points, y)
+    assert model.log_evidence() == pytest.approx(likelihood(5.0), abs=1e-4)
+    best = minimize_scalar(lambda v: -likelihood(v), bounds=(2.01, 50.0), method="bounded").x
+    model = bnn.ExactPosterior(prior, noise=StudentNoise(FULL)).fit(points, y)
+    assert model.noise_covariance_.freedom == pytest.approx(best, rel=0.05)
+
+
+@pytest.mark.parametrize("noise", [0.2, FULL, BY_INPUT], ids=["diagonal", "full", "by input"])
+def test_many_degrees_of_freedom_are_gaussian_noise_and_a_mixture_of_one_is_it(noise):
+    process = bnn.GaussianProcessPrior(0.0, KERNELS, 2)
+    mixture, results = bnn.MixturePrior([process, process], [0.5, 0.5]), []
+    for prior in (process, mixture):
+        for each in (noise, StudentNoise(noise, np.inf), StudentNoise(noise, 1e6)):
+            model = bnn.ExactPosterior(prior, noise=each).fit(X, Y)
+            moments = model.predict(X_NEW, return_cov=True, total=True)
+            results.append([*moments, model.elppd(X_NEW, Y[:5]), model.log_evidence()])
+            for found, expected in zip(results[-1], results[0], strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+        for found, expected in zip(results[-2], results[-3], strict=True):
+            np.testing.assert_array_equal(found, expected)
+    heavy = [bnn.ExactPosterior(prior, noise=StudentNoise(noise, 4.0)) for prior in
+             (process, mixture)]  # fmt: skip
+    for found, expected in zip(*(model.fit(X, Y).predict(X_NEW, True) for model in heavy),
+                               strict=True):  # fmt: skip
+        np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+def test_a_prior_is_found_beside_outliers_and_a_model_is_stored(tmp_path):
+    """With 4 gross outliers among 40 data the posterior is close to that of the other 36."""
+    rng, points = np.random.default_rng(3), np.linspace(-1, 1, 40)[:, None]
+    y = np.sin(3.0 * points[:, 0]) + 0.05 * rng.standard_normal(40)
+    good = np.ones(40, dtype=bool)
+    good[[3, 14, 22, 35]] = False
+    spoilt, truth = y + 3.0 * ~good, np.sin(3.0 * points[:, 0])
+
+    def error(noise, values, rows):
+        prior = bnn.evidence.fit_prior(points[rows], values[rows], noise, restarts=0)
+        model = bnn.ExactPosterior(prior, noise=noise).fit(points[rows], values[rows])
+        return metrics.rmse(truth, model.predict(points)), model
+
+    without, _ = error(0.05, y, good)
+    heavy, model = error(StudentNoise(0.9), spoilt, slice(None))
+    gaussian, _ = error(0.9, spoilt, slice(None))
+    assert heavy < 2.0 * without < 0.2 * gaussian
+    model.save(tmp_path / "model.npz")
+    again = bnn.load(tmp_path / "model.npz")
+    assert again.noise_covariance_.freedom == model.noise_covariance_.freedom < 2.5
+    np.testing.assert_allclose(again.predict(points), model.predict(points), rtol=1e-6)
+    assert again.elppd(points, y) == pytest.approx(model.elppd(points, y))
+
+
+def test_ensembles_are_scored_by_the_density_of_students_t():
+    samples, noise = Y + 0.3 * RNG.standard_normal((4, 20, 2)), StudentNoise(FULL, 3.0)
+    density = multivariate_t([0, 0], FULL / 3.0, df=3.0)
+    each = np.mean([density.pdf(Y - s) for s in samples], axis=0)
+    assert metrics.elppd(Y, samples, noise) == pytest.approx(np.log(each).sum())
+    at_points = replace(noise, noise=np.tile(FULL, (20, 1, 1)))
+    assert metrics.elppd(Y, samples, at_points) == pytest.approx(np.log(each).sum())
+    gaussian = replace(noise, freedom=np.inf)
+    assert metrics.elppd(Y, samples, gaussian) == metrics.elppd(Y, samples, FULL)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: StudentNoise(0.1, 2.0), "freedom = 2.0: must be > 2, or None"),
+        (lambda: StudentNoise(0.1, np.nan), "freedom"),
+        (lambda: bnn.ExactPosterior(noise=StudentNoise(-1.0)).fit(X, Y[:, 0]), "must be > 0"),
+        (lambda: bnn.VanillaEnsemble(noise=StudentNoise(0.1)).fit(X, Y), "StudentNoise is taken"),
+        (lambda: bnn.AnchoredEnsemble(
+            bnn.GaussianProcessPrior(), noise=StudentNoise(0.1), pretrain_epochs=1
+        ).fit(X, Y[:, 0]), "StudentNoise is taken"),
+        (lambda: metrics.elppd(Y, Y[None], StudentNoise(FULL)), "freedom = None: must be a number"),
+        (lambda: metrics.elppd_gaussian(Y, Y, Y, StudentNoise(FULL, 3.0)), "noise = StudentNoise"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
