@@ -80,6 +80,8 @@ def main() -> None:
     )
     repeat, sizes = Repeat(settings, 0), {"epochs": settings.epochs, "seed": 0}
     networks, smooth = repeat.for_weights(paper), repeat.for_functions(paper)
+    alone = truth.scores(mechanics(truth.X), np.zeros_like(truth.mean))
+    print(f"mean fields without a cell: RMSE {alone.rmse:.3f}, without p_σ {alone.rmse_fields:.3f}")
     print(f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|")
     for design, number in CASES:
         train = composite.load_samples(TABLES, design, number)
