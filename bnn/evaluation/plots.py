@@ -67,6 +67,44 @@ def plot_1d(
     return axes
 
 
+def plot_rounds(rounds: Sequence[Any], input_names: Sequence[str] | None = None) -> Figure:
+    """Draw where the runs of each round went, as a film strip.
+
+    Args:
+        rounds: Inputs of the runs of each round, (n, n_in) each.
+        input_names: Labels of the inputs; None takes the columns' names where the first is a table.
+
+    Returns:
+        The figure, a column per round, with the runs of earlier rounds in grey, and a row for each
+        two inputs, the last of an odd number beside the first.
+
+    Raises:
+        ValueError: If the rounds do not have the same inputs.
+    """
+    parts = [as_points(f"rounds[{k}]", as_finite("rounds", X)) for k, X in enumerate(rounds)]
+    n_in = parts[0].shape[1]
+    if any(part.shape[1] != n_in for part in parts):
+        raise ValueError(f"rounds have {[part.shape[1] for part in parts]} inputs: must be equal")
+    names = input_names or list(getattr(rounds[0], "columns", ()))
+    names = names or [f"input {i}" for i in range(n_in)]
+    pairs = [(i, (i + 1) % n_in) for i in range(0, n_in, 2)]
+    figure, panels = plt.subplots(
+        len(pairs), len(parts), figsize=(1.7 * len(parts) + 0.6, 1.7 * len(pairs) + 0.5),
+        squeeze=False, sharex="row", sharey="row", layout="constrained",
+    )  # fmt: skip
+    for (row, k), axes in np.ndenumerate(panels):
+        i, j = pairs[row]
+        for earlier in parts[:k]:
+            axes.scatter(earlier[:, i], earlier[:, j], s=9, color="0.7", lw=0)
+        axes.scatter(parts[k][:, i], parts[k][:, j], s=14, color="C3", lw=0)
+        axes.set_xlabel(names[i])
+    for (_, j), axes in zip(pairs, panels[:, 0], strict=True):
+        axes.set_ylabel(names[j])
+    for k, axes in enumerate(panels[0]):
+        axes.set_title(f"{sum(map(len, parts[: k + 1]))} runs", fontsize="medium")
+    return figure
+
+
 def plot_slices(
     model: Any,
     X: Any,

@@ -1,14 +1,19 @@
 """Each script of examples/ runs at a small size, draws its picture and finds what it should."""
 
+import os
 import re
 import runpy
+import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
 
+import fe_data
 from fe_data.dataset import executors
+from tests.fe_data.analytic_cell import AnalyticCell
 
 ROOT = Path(__file__).parents[2]
 PNG = b"\x89PNG\r\n"
@@ -50,6 +55,44 @@ def test_cells_are_stiffer_than_the_matrix_and_softer_than_the_rule_of_mixtures(
     mean, band = numbers(said, r"E_eff \[GPa\] ([\d.]+) ± ([\d.]+)")
     assert 100 < mean < 0.3 * 400 + 0.7 * 100
     assert 0 < band < 60
+
+
+@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning", "ignore:.*fork:DeprecationWarning")
+def test_the_loop_goes_on_wherever_it_is_killed(run, tmp_path, monkeypatch):
+    """Killed before its second file, its fifth, ...; one cell a kill is simulated again at most."""
+    log = tmp_path / "log"
+    log.mkdir()
+    cell, generate = AnalyticCell(log=log), fe_data.generate
+    written, unchanged = [], Path.replace
+    monkeypatch.setattr(executors, "semaphores_work", lambda: False)
+    monkeypatch.setattr(fe_data, "generate", partial(generate, simulator=cell, silent=True))
+    sizes = "--start", "6", "--batch", "2", "--rounds", "1"
+    said = run("next_cell", *sizes, "--data", str(tmp_path / "undisturbed"))
+    assert "round 1: 8 cells" in said
+    assert len(list(log.iterdir())) == 8
+
+    def replace(path: Path, target: Path) -> Path:
+        written.append(target)
+        if len(written) == 3 * kills + 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return unchanged(path, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    kills, status = -1, signal.SIGKILL
+    while status == signal.SIGKILL:
+        kills += 1
+        if (child := os.fork()) == 0:
+            try:
+                run("next_cell", *sizes, "--data", str(tmp_path / "killed"))
+            except BaseException:
+                os._exit(1)
+            os._exit(0)
+        status = os.waitpid(child, 0)[1]
+    assert status == 0
+    histories = [tmp_path / name / "history.csv" for name in ("killed", "undisturbed")]
+    assert histories[0].read_bytes() == histories[1].read_bytes()
+    assert 3 <= kills < 9
+    assert len(list(log.iterdir())) <= 8 + 8 + kills
 
 
 def test_a_table_is_learnt_scored_saved_and_loaded(run, tmp_path):

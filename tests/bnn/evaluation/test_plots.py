@@ -14,6 +14,7 @@ from bnn.evaluation.plots import (
     plot_calibration,
     plot_parity,
     plot_prior_check,
+    plot_rounds,
     plot_singular_values,
     plot_slices,
 )
@@ -52,6 +53,19 @@ class Plane:
 
 
 X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 5.0], [3.0, 2.0], [4.0, 2.0]])  # median (2, 2)
+
+
+def test_plot_rounds_is_a_film_strip():
+    """Earlier runs in grey, then those of the round; inputs in pairs, the third with the first."""
+    rounds = [pd.DataFrame(np.eye(n, 3) + n, columns=["a", "b", "c"]) for n in (4, 2)]
+    panels = np.reshape(plot_rounds(rounds).axes, (2, 2))
+    assert [axes.get_title() for axes in panels[0]] == ["4 runs", "6 runs"]
+    last = panels[1, 1]
+    assert (last.get_xlabel(), panels[1, 0].get_ylabel()) == ("c", "a")
+    for shown, table in zip(last.collections, rounds, strict=True):
+        np.testing.assert_array_equal(shown.get_offsets(), table[["c", "a"]])
+    with pytest.raises(ValueError, match=r"rounds have \[3, 2\] inputs: must be equal"):
+        plot_rounds([rounds[0], rounds[0][["a", "b"]]])
 
 
 def test_plot_slices_follows_each_input_through_the_point():

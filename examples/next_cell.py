@@ -1,0 +1,56 @@
+"""Simulate cells where they are expected to help most: rounds of fit, choose, simulate, collect."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+import bnn
+import fe_data
+from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+
+INPUTS, OUTPUTS = list(INPUT_NAMES), list(OUTPUT_NAMES)
+parser = argparse.ArgumentParser(description=__doc__)
+for name, default in {"start": 10, "batch": 5, "rounds": 3, "fibres": 30, "jobs": 2}.items():
+    parser.add_argument(f"--{name}", type=int, default=default)
+parser.add_argument("--data", type=Path, default=Path("data/loop"), help="a folder for each round")
+parser.add_argument("--out", type=Path, default=Path("next_cell.png"), help="picture")
+options = parser.parse_args()
+settings = fe_data.Settings(n_fibres=options.fibres)
+cells = fe_data.load_table(Path("fe_data/datasets/noise.csv"))  # which tell the scatter
+noise = bnn.HeteroscedasticNoise.from_replicates(cells.inputs, cells.outputs, cells.group)
+noise = replace(noise, correlation=None)  # which takes much less time
+
+
+def write(table, path):
+    """There whole or not at all, whenever this process is killed."""
+    table.to_csv(path.with_suffix(".tmp"), index=False)
+    path.with_suffix(".tmp").replace(path)
+
+
+def chosen(cells):
+    """The next cells, and the mean standard deviation of scaled outputs that is left after each."""
+    X, y = cells[INPUTS].to_numpy(), cells[OUTPUTS].to_numpy()
+    model = bnn.ExactPosterior(bnn.evidence.fit_prior(X, y, noise), noise=noise).fit(X, y)
+    candidates = fe_data.named_design("train_uniform", seed=len(X), count=500).inputs
+    rows, variances = bnn.choose(model, candidates, options.batch)
+    return pd.DataFrame(candidates[rows], columns=INPUTS).assign(std_after=variances[1:] ** 0.5)
+
+
+design = fe_data.named_design("replicates", count=options.start, microstructures=1)
+first, rounds = pd.DataFrame(design.inputs, columns=INPUTS), []
+for number in range(options.rounds + 1):
+    folder = options.data / f"{number:02}"
+    file = folder / "design.csv"
+    folder.mkdir(parents=True, exist_ok=True)
+    if not file.exists():
+        write(chosen(pd.concat(rounds).dropna(subset=OUTPUTS)) if rounds else first, file)
+    # As python -m fe_data generate --inputs design.csv --out . --seed NUMBER in the folder does.
+    design = fe_data.design_from_file(file, seed=number)
+    fe_data.generate(design, settings, folder, jobs=options.jobs)  # goes on where it stopped
+    done = pd.read_csv(folder / "dataset.csv", float_precision="round_trip").assign(round=number)
+    rounds.append(done.join(pd.read_csv(file).drop(columns=INPUTS)))
+    write(pd.concat(rounds), options.data / "history.csv")
+    print(f"round {number}: {sum(map(len, rounds))} cells")
+bnn.plots.plot_rounds([cells[INPUTS] for cells in rounds]).savefig(options.out)
