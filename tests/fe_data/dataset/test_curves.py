@@ -1,4 +1,4 @@
-"""Curves of tables. Run with the folders of the records to write those that are shipped."""
+"""Curves of tables. Run it with the folders of designs, that of the truth last, to ship them."""
 
 import sys
 from pathlib import Path
@@ -17,13 +17,13 @@ PLAIN = ("train_uniform", "test_uniform", "train_beta", "replicates", "noise")
 SMALL = Settings(n_fibres=1, resolution=1.0, increments=4)
 
 
-def write(folder):
+def write(folder, folder_of_truth):
     """Pack the curves of simulated designs; of the truth its means and standard deviations."""
     arrays = {}
     for name in PLAIN:
         curves = load_curves(Path(folder) / name / "dataset.csv")
         arrays |= {"strain": curves.strain, name: curves.stress}
-    path = Path(folder) / "truth" / "dataset.csv"
+    path = Path(folder_of_truth) / "truth" / "dataset.csv"
     if path.is_file():
         table, stress = load_table(path), load_curves(path).stress
         members = [(table.inputs == x).all(axis=1) for x in replicate_statistics(table).X]
@@ -89,4 +89,4 @@ def test_curves_of_other_tables_are_refused(tmp_path):
 
 
 if __name__ == "__main__":
-    write(sys.argv[1])
+    write(sys.argv[1], sys.argv[-1])
