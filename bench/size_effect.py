@@ -33,7 +33,7 @@ def simulate(n_fibres: int, jobs: int = 2) -> Table:
 def main() -> None:
     tables = {n: simulate(n) for n in ARRANGEMENTS}
     found = {n: compare(table, tables[max(tables)]) for n, table in tables.items()}
-    for n, comparison in found.items():
+    for n, comparison in list(found.items())[:-1]:  # the last is the largest, beside itself
         print(f"{n} fibres: {format_comparison(comparison)}")
     scatter = [comparison.scatter[0] for comparison in found.values()]
     print("exponents:", np.polyfit(np.log([*found]), np.log(scatter), 1)[0].round(2))
