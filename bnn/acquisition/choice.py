@@ -75,12 +75,9 @@ def choose(
         wanted = asked.min(axis=0) + unit * np.ptp(asked, axis=0)
     else:
         wanted = model._validated("region", region, reset=False)
-    waiting = asked[:0]
-    if pending is not None:
-        waiting = model._validated("pending", pending, reset=False)
+    waiting = asked[:0] if pending is None else model._validated("pending", pending, reset=False)
     runs = np.concatenate([asked, waiting])
-    points = np.concatenate([runs, wanted])
-    (_, spread, columns), half_ranges, noise = _joint(model, points)
+    (_, spread, columns), half_ranges, noise = _joint(model, np.concatenate([runs, wanted]))
     if output_ranges is not None:
         values = as_finite("output_ranges", output_ranges)
         half_ranges = as_columns("output_ranges", values, len(half_ranges))[:, 0] / 2.0
@@ -141,14 +138,12 @@ class _Greedy:
     ) -> None:
         P, n_out, _ = results.shape
         blocks = columns(P + np.arange(n_region))
-        self._all, self._blocks = columns, len(blocks)
-        self._shape = len(blocks), P, n_out // len(blocks)
-        V = self._by_runs(blocks, n_region) / scales.reshape(len(blocks), 1, -1, 1)
+        self._columns, self._shape = columns, (len(blocks), P, n_out // len(blocks))
         g, _, q = self._shape
-        self.V0 = V.reshape(g, P * q, -1)
+        V = self._by_runs(blocks, n_region) / scales.reshape(g, 1, q, 1)
+        of_each = V.reshape(g, P, q, -1)
+        self.V0, self.squares = V.reshape(g, P * q, -1), of_each @ of_each.swapaxes(2, 3)
         self.left, self.right = np.zeros((g, P * q, 0)), np.zeros((g, 0, self.V0.shape[2]))
-        of_each = self.V0.reshape(g, P, q, -1)
-        self.squares = of_each @ of_each.swapaxes(2, 3)
         kept = np.einsum("pjj->jp", results)[:, :, None, None] if g > 1 else results[None]
         self.D = kept.copy()
 
@@ -169,7 +164,7 @@ class _Greedy:
         own = slice(row * q, (row + 1) * q)
         root = np.linalg.cholesky(self.D[:, row])
         V, left = self.V0[:, own], self.left[:, own]
-        column = self._by_runs(self._all(np.array([row])), 1)[:, :, :, 0]
+        column = self._by_runs(self._columns(np.array([row])), 1)[:, :, :, 0]
         new = np.linalg.solve(root, (column - self.left @ left.swapaxes(1, 2)).swapaxes(1, 2))
         right = np.linalg.solve(root, V - left @ self.right)
         new, across = new.swapaxes(1, 2), right.swapaxes(1, 2)

@@ -205,7 +205,8 @@ class ProcessPosterior:
         latent = [means[source][i] for i, source in enumerate(self._sources)]
         mean = self.prior.mean_values(X) + np.reshape(latent, (n_out, n)).T @ self.axes.T
         starts = n * np.arange(n_out if self.coupled else 1)
-        variances = np.stack([self.prior.variances(X, j) for j in range(n_out)])
+        seen = [X[:, self.prior._features_of(j, X.shape[1])] for j in range(n_out)]
+        variances = np.stack([k.diag(x) for k, x in zip(self.prior.kernels, seen, strict=True)])
         values = [whitened[source] for source in self._sources]
         if self.coupled:
             parts = values[0].reshape(-1, n_out, n)

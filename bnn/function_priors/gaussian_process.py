@@ -130,19 +130,6 @@ class GaussianProcessPrior:
         values: Array = self.kernels[output](A[:, chosen], B[:, chosen])
         return values
 
-    def variances(self, X: Array, output: int = 0) -> Array:
-        """Evaluate the kernel of one output between each point and itself.
-
-        Args:
-            X: (n, n_in).
-            output: Number of the output.
-
-        Returns:
-            k(x, x), (n,).
-        """
-        values: Array = self.kernels[output].diag(X[:, self._features_of(output, X.shape[1])])
-        return values
-
     def covariances(self, A: Array, B: Array) -> Array:
         """Evaluate the kernels of all outputs.
 
