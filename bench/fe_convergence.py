@@ -6,6 +6,7 @@ mesh.
 
 import time
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -23,14 +24,14 @@ SEED = 3
 
 
 def solve(
-    vf: float, fineness: float, element: str = "P2/P0", n_fibres: int = 30
+    vf: float, fineness: float, element: str = "P2/P0", n_fibres: int = 30, **options: Any
 ) -> tuple[RVESolution, float]:
     """One solved volume element, and the processor seconds it took."""
     microstructure = random_microstructure(vf, SEED, n_fibres)
     resolution = fineness * 2 * microstructure.radius / default_size(n_fibres)
     chosen = Settings(n_fibres=n_fibres, resolution=resolution)
     inputs, start = Inputs(vf, 400.0, 400.0, 0.4), time.process_time()
-    rve = solve_microstructure(microstructure, inputs, chosen, element=element)
+    rve = solve_microstructure(microstructure, inputs, chosen, element=element, **options)
     return rve, time.process_time() - start
 
 

@@ -22,14 +22,9 @@ FIELDS = ("fields.xdmf", "fields.h5")
 
 
 def run_rve(
-    inputs: Inputs,
-    seed: int,
-    settings: Settings,
-    out: Path,
-    loading: Loading | None,
-    xdmf: bool,
+    inputs: Inputs, seed: int, settings: Settings, out: Path, loading: Loading | None, xdmf: bool,
     solver: Solver,
-) -> RVESolution:
+) -> RVESolution:  # fmt: skip
     """Simulate one RVE into a folder; its files replace those of an earlier run alone."""
     from fe_data.mechanics.plots import plot_rve
 

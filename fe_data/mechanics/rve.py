@@ -159,7 +159,7 @@ def solve_rve(
         loading: Instead of the uniaxial loading of the paper.
         fit: Whether to find the effective properties, which are defined for uniaxial loading in x;
             None finds them where they are defined.
-        solver: "compiled" kernels, or "dolfinx": the same equations in UFL, 30 times slower.
+        solver: "compiled" kernels, or "dolfinx", which solves the same equations in UFL, slower.
 
     Returns:
         The solved volume element.
@@ -172,8 +172,8 @@ def solve_rve(
     seconds: dict[str, float] = {}
     arrangement = (inputs.vf, seed, settings.n_fibres, settings.min_spacing)
     microstructure = _timed(seconds, "microstructure", random_microstructure, *arrangement)
-    options: Any = {"fit": fit, "seconds": seconds, "solver": solver}
-    return solve_microstructure(microstructure, inputs, settings, loading, **options)
+    given = microstructure, inputs, settings, loading
+    return solve_microstructure(*given, fit=fit, seconds=seconds, solver=solver)
 
 
 def solve_microstructure(
@@ -224,11 +224,10 @@ def _solve_in_ufl(
 ) -> EquilibriumPath:
     """The path of the second solver."""
     x, history, averages, steps = solve_load_steps_in_ufl(cell, loading, increments, tolerance)
-    strain, p = (values.reshape(*cell.weights.shape, -1) for values in history)
-    strain, p = strain[cell.in_matrix], p[cell.in_matrix, :, 0]
-    state = State(*p.shape)
-    hardening = cell.law.hardening_coefficient * p**cell.law.hardening_exponent
-    state.old = HistoryVariables(strain, p, hardening)
+    m, q = cell.weights.shape
+    strain, p = (values.reshape(m, q, -1)[cell.in_matrix] for values in history)
+    state, (_, b, c) = State(*p.shape[:2]), cell.law
+    state.old = HistoryVariables(strain, p[..., 0], b * p[..., 0] ** c)
     counts = {"newton_iterations": steps, "factorisations": steps, "updates": steps + increments}
     return EquilibriumPath(x, state, averages, {**counts, "cutbacks": 0, "cg_iterations": 0})
 

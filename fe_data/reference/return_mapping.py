@@ -55,7 +55,8 @@ def return_map(
     p[k] += dp
     ep[k] += np.sqrt(1.5) * dp[:, None] * n
     stress[k] *= 1 - relief[:, None]
-    slope = b * c * p[k] ** (c - 1)
+    with np.errstate(divide="ignore"):  # with a small exponent p may be too small for a number
+        slope = b * c * p[k] ** (c - 1)
     drop = 2 * mu[k] * (3 * mu[k] / (3 * mu[k] + slope) - relief)
     tangent[k] *= 1 - relief[:, None, None]
     tangent[k] -= drop[:, None, None] * n[:, :, None] * n[:, None, :]
@@ -67,12 +68,13 @@ def plastic_increment(q: Floats, p_old: Floats, mu: Floats, law: Law) -> Floats:
     # Newton's method for the hardening y = b p^c, since the slope by p is infinite at p = 0. The
     # function is decreasing and concave in y: from above it falls to the root, never beyond.
     a, b, c = law
-    dp = (q - a - b * p_old**c) / (3 * mu)  # with perfect plasticity, else an upper bound
-    y = np.minimum(q - a, b * (p_old + dp) ** c)
+    p = p_old + (q - a - b * p_old**c) / (3 * mu)  # without hardening, else an upper bound
+    y = np.minimum(q - a, b * p**c)
     for _ in range(100 if b > 0 else 0):
         p = (y / b) ** (1 / c)
         step = (q - 3 * mu * (p - p_old) - a - y) / (3 * mu * p / (c * y) + 1)
         y += step
         if np.all(np.abs(step) <= 1e-15 * q):
             break
-    return np.asarray((q - a - y) / (3 * mu))
+    # The relief of the stress has more digits of dp, except of one that hardly relieves it.
+    return np.where(p > 1e-6, (q - a - y) / (3 * mu), p - p_old)

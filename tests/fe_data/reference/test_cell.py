@@ -11,6 +11,7 @@ from fe_data.errors import ConvergenceError
 from fe_data.mechanics.load_stepping import Loading
 from fe_data.mechanics.rve import solve_microstructure, solve_rve
 from fe_data.settings import Inputs, Settings
+from tests.fe_data.reference import agreement
 
 # The code generator of dolfinx 0.5, which runs once a machine, uses a name that NumPy 1.25
 # deprecated and leaves its files to the garbage collector.
@@ -94,3 +95,11 @@ def test_the_command_line_takes_the_second_solver(tmp_path, capsys):
 def test_an_unknown_solver_is_refused():
     with pytest.raises(ValueError, match="solver = 'abaqus' must be one of compiled, dolfinx"):
         solve_rve(INPUTS, 1, SMALL, solver="abaqus")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("inputs", "name", "loading"), list(agreement.cases()))
+def test_both_solvers_agree_at_the_corners_of_the_box(inputs, name, loading):
+    largest = agreement.differences(inputs, loading)
+    assert len(largest) == (4 if name == "uniaxial" else 3)
+    assert max(largest.values()) <= 1e-6

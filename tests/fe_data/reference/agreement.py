@@ -1,0 +1,51 @@
+"""How far the solvers agree over the box of inputs: python -m tests.fe_data.reference.agreement.
+
+Largest relative differences of the averages at an increment, and of the properties, on the same
+mesh with Newton's method converged far beyond the default.
+"""
+
+from itertools import product
+
+import numpy as np
+
+from fe_data import Inputs, Loading, Settings, solve_rve
+from fe_data.settings import INPUT_BOUNDS
+
+CORNERS = ("0000", "1111", "1010", "0101", "1100", "0011")  # low or high: vf, E_f, b_m, c_m
+LOADINGS = {
+    "uniaxial": Loading((0.05, None, None)),
+    "shear": Loading((None, None, 0.05)),
+    "biaxial, xy free": Loading((0.03, 0.02, None)),
+}
+SETTINGS = Settings(n_fibres=3, resolution=2.0, tolerance=1e-9)
+
+
+def differences(inputs, loading, settings=SETTINGS):
+    """Of stress, plastic strain, yielded fraction and, where there are any, the properties."""
+    one, other = (
+        solve_rve(inputs, 1, settings, loading, solver=solver) for solver in ("compiled", "dolfinx")
+    )
+    assert one.path.counts["cutbacks"] == 0, "the second solver has no smaller increments"
+    largest = {}
+    for name in ("stress", "plastic_strain", "yielded_fraction"):
+        a, b = (rve.history[name][1:].reshape(settings.increments, -1) for rve in (one, other))
+        size, difference = np.linalg.norm(a, axis=1), np.linalg.norm(a - b, axis=1)
+        assert (difference[size == 0] == 0).all()
+        largest[name] = max(difference[size > 0] / size[size > 0])
+    if one.effective is not None:
+        a, b = (np.array(list(rve.result().effective.values())) for rve in (one, other))
+        largest["properties"] = max(np.abs(b - a) / np.where(a == 0, 1, np.abs(a)))
+    return largest
+
+
+def cases():
+    """Inputs, name of the loading, loading."""
+    for corner, (name, loading) in product(CORNERS, LOADINGS.items()):
+        values = [pair[int(i)] for i, pair in zip(corner, INPUT_BOUNDS.values(), strict=True)]
+        yield Inputs(*values), name, loading
+
+
+if __name__ == "__main__":
+    for inputs, name, loading in cases():
+        numbers = " | ".join(f"{x:.0e}" for x in differences(inputs, loading).values())
+        print(f"| {inputs} | {name} | {numbers} |", flush=True)
