@@ -86,7 +86,7 @@ def fit_prior(
     if isinstance(kept, StudentNoise):
         for _ in range(ROUNDS):
             prior = _prior_given(*found, known, "maximum", 0, random_state)
-            known = factors_of(prior, kept, inputs, values, STEPS)[1]
+            known = factors_of(prior, kept, inputs, values, known, STEPS)[1]
     return _prior_given(*found, known, estimate, restarts, random_state)
 
 

@@ -24,15 +24,17 @@ ITERATIONS, TOLERANCE = 200, 1e-4  # of precision factors, and their change at t
 
 
 def factors_of(
-    prior: Prior, noise: StudentNoise, X: Array, y: Array, iterations: int = ITERATIONS
-) -> tuple[StudentNoise, Array, Array]:
-    """Return the noise with ν, and the precision factors of the data, (N,), with Σ over them.
+    prior: Prior, noise: StudentNoise, X: Array, y: Array, known: Array,
+    iterations: int = ITERATIONS,
+) -> tuple[StudentNoise, Array, Array]:  # fmt: skip
+    """Return the noise with ν, and Σ over the precision factors of the data, (N,), with these.
 
-    Under a mixture, those of the combination of components that has the largest weights.
+    The latter start as known. Under a mixture they are those of the combination of components that
+    has the largest weights.
     """
     own = covariance_at(noise, X) * np.ones((len(X), 1, 1))
     factors, precision, d = np.ones(len(X)), np.linalg.inv(own), y.shape[1]
-    known, found = own, noise
+    found = noise
     for process in [prior] if isinstance(prior, GaussianProcessPrior) else [prior] * 2:
         if isinstance(process, MixturePrior):
             shares = MixturePosterior(process, known * np.eye(d), X, y).shares
@@ -126,7 +128,7 @@ class ExactPosterior(PredictiveRegressor):
     ) -> Self:
         known, self.factors_, self._beyond = covariance_at(noise, X), np.ones(len(X)), 0.0
         if isinstance(noise, StudentNoise):
-            noise, known, self.factors_ = factors_of(prior, noise, X, y)
+            noise, known, self.factors_ = factors_of(prior, noise, X, y, known)
             self._beyond = bound(noise.degrees, self.factors_, y.shape[1])
         self.prior_, self.noise_covariance_, self.X_, self.y_ = prior, noise, X, y
         self._given: ProcessPosterior | MixturePosterior
