@@ -19,7 +19,7 @@ from figures.pipeline.paths import ROOT, TRAINING
 
 FOLDER, REPLICATES = ROOT / "fe_data" / "datasets", "noise"
 OUTPUTS, BATCH, FIRST = slice(4), 5, 10
-CHOSEN, DRAWN = range(FIRST, 36, BATCH), (25, 50, 100)  # numbers of cells
+CHOSEN, DRAWN = range(FIRST, 36, BATCH), (25, 35, 50, 100)  # numbers of cells
 
 
 class Simulator:

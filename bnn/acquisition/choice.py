@@ -16,7 +16,7 @@ from bnn.noise import Covariance, StudentNoise, covariance_at
 from bnn.scaling import BoundsScaler
 
 LEAST = 200  # members: the error of a correlation is about 1 / √K
-POINTS = 100  # of the region by default
+POINTS = 64  # of the region by default
 
 
 def choose(
@@ -42,7 +42,7 @@ def choose(
         model: A fitted ExactPosterior, or a fitted ensemble of at least 200 members.
         candidates: Inputs to choose from, (m, n_in).
         n: Number of runs to choose.
-        region: Inputs where predictions are wanted, (r, n_in); None takes a Latin hypercube of 100
+        region: Inputs where predictions are wanted, (r, n_in); None takes a Latin hypercube of 64
             points in the box around the candidates.
         pending: Inputs of runs whose results are not there yet, (p, n_in); they count as done.
         replicates: Whether a candidate may be chosen again, which pays where noise is large.
