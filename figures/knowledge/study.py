@@ -84,7 +84,7 @@ def posterior(
     known: Knowledge, train: composite.Samples, noise: Any, paper: bnn.GaussianProcessPrior
 ) -> bnn.ExactPosterior:
     """The exact posterior of one training set."""
-    prior = paper
+    prior: Any = paper
     if known.prior is not None:
         prior = bnn.evidence.fit_prior(train.X, train.y, noise, **known.prior)
     return bnn.ExactPosterior(prior, noise=noise).fit(train.X, train.y)
@@ -99,8 +99,8 @@ def judged(cells: Scores[float], mean: np.ndarray, std: np.ndarray, truth: Truth
 
 def judge(model: bnn.ExactPosterior, test: composite.Samples, truth: Truth) -> Judged[float]:
     """Scores of an exact posterior."""
-    moments = model.predict(truth.X, return_std=True)
-    return judged(exact_scores(model, test.X, test.y), *moments, truth)
+    mean, std = model.predict(truth.X, return_std=True)
+    return judged(exact_scores(model, test.X, test.y), mean, std, truth)
 
 
 def judge_ensembles(
@@ -110,7 +110,11 @@ def judge_ensembles(
     paper = composite.functional_prior(composite.fit_theta(draw.cases[TRAINING_CASE]))
     repeat, noise = Repeat(settings, seed), composite.noise_std()
     networks, smooth = repeat.for_weights(paper), repeat.for_functions(paper)
-    sizes = {"n_members": settings.n_members, "epochs": settings.epochs, "seed": seed}
+    sizes: dict[str, Any] = {
+        "n_members": settings.n_members,
+        "epochs": settings.epochs,
+        "seed": seed,
+    }
     found: dict[str, dict[str, Judged[float]]] = {}
     for name, train in training_sets(draw).items():
         data = Data(train.X, train.y, noise)
