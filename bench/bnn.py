@@ -1,7 +1,6 @@
 """Speed of bnn: python -m bench.bnn prints the table, --full runs every epoch of it."""
 
 import argparse
-import importlib.util
 import os
 import resource
 import time
@@ -82,33 +81,13 @@ def loop_seconds(work: Workload, epochs: int) -> float:
     return seconds
 
 
-def keras_seconds(work: Workload, epochs: int) -> float:
-    """Seconds of `epochs` epochs of one network with Keras's `fit`."""
-    import keras
-
-    _, X, y, _ = work.data(1)
-    n_in, *hidden, n_out = work.architecture.widths
-    layers: list = [keras.Input((n_in,))]
-    for width in hidden:
-        layers += [keras.layers.Dense(width), keras.layers.LeakyReLU(0.01)]
-    network = keras.Sequential([*layers, keras.layers.Dense(n_out)])
-    network.compile(optimizer=keras.optimizers.Adam(1e-3, epsilon=1e-7), loss="mse")
-    network.fit(X, y[0], batch_size=32, epochs=1, verbose=0)  # traces the graph
-    begin = time.perf_counter()
-    network.fit(X, y[0], batch_size=32, epochs=epochs, verbose=0)
-    return time.perf_counter() - begin
-
-
 def compare(work: Workload, share: float, repeats: int = 3) -> dict[str, float]:
-    """Best seconds of a workload and of loops over its members, of which a share of epochs is run.
+    """Best seconds of a workload and of a loop over its members, of which a share of epochs is run.
 
     On a busy machine, processor seconds divided by threads is what an idle one would take.
     """
     epochs = max(int(share * work.epochs), 2)
     few = max(epochs // 50, 2)
-    loops = {"PyTorch": loop_seconds}
-    if importlib.util.find_spec("keras"):
-        loops["Keras"] = keras_seconds
     batched_seconds(work, work.n_members, 2)
     loop_seconds(work, 1)
     rounds = []
@@ -116,11 +95,10 @@ def compare(work: Workload, share: float, repeats: int = 3) -> dict[str, float]:
         begin = time.process_time()
         row = {"seconds": batched_seconds(work, work.n_members, epochs)}
         row["processor"] = time.process_time() - begin
-        for name, loop in loops.items():
-            row[f"{name} loop"] = loop(work, few) / few * epochs * work.n_members
+        row["loop"] = loop_seconds(work, few) / few * epochs * work.n_members
         rounds.append(row)
     best = {key: min(row[key] for row in rounds) * work.epochs / epochs for key in rounds[0]}
-    return best | {f"{name} ratio": best[f"{name} loop"] / best["seconds"] for name in loops}
+    return best | {"ratio": best["loop"] / best["seconds"]}
 
 
 def functional(n_data: int = 50, n_members: int = 30) -> dict[str, float]:
