@@ -109,3 +109,10 @@ def test_a_low_fidelity_model_reaches_beyond_the_data(run):
     pattern = r"(?s)uncertain +RMSE ([\d.]+).*corrected +RMSE ([\d.]+).*without +RMSE ([\d.]+)"
     uncertain, corrected, without = numbers(said, pattern)
     assert max(uncertain, corrected) < 0.5 * without
+
+
+def test_mean_fields_of_uncertain_parameters_are_within_the_spread_of_cells(run):
+    said = run("mean_fields", "--draws", "2")
+    found = numbers(said, r"(?s)are +RMSE ([\d.]+).*uncertain +RMSE ([\d.]+), inside 95 % ([\d.]+)")
+    assert max(found[:2]) < 0.12  # mean fields without a cell
+    assert found[2] > 0.7

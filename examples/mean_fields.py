@@ -1,0 +1,59 @@
+"""Mean fields with uncertain parameters and a discrepancy: the evidence weighs draws of these."""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import special, stats
+
+import bnn
+import fe_data
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--draws", type=int, default=8, help="of the parameters")
+parser.add_argument("--out", type=Path, default=Path("mean_fields.png"), help="picture")
+options = parser.parse_args()
+
+INPUTS = ["vf", "E_f_GPa", "b_m_MPa", "c_m"]
+RANGES = {"b_eff_MPa": (300, 800), "c_eff": (0.16, 0.50), "E_eff_GPa": (100, 170),
+          "nu_eff": (0.277, 0.299)}  # fmt: skip
+low, high = np.transpose(list(RANGES.values()))
+tables = (pd.read_csv(f"fe_data/datasets/{name}.csv") for name in ("train_beta", "noise"))
+(X, y), (X_cells, cells) = ((t[INPUTS].to_numpy(), t[[*RANGES]].to_numpy()) for t in tables)
+y, cells = (2 * (values - low) / (high - low) - 1 for values in (y, cells))
+points, groups = np.unique(X_cells, axis=0, return_inverse=True)
+truth = np.array([cells[groups == g].mean(axis=0) for g in range(len(points))])
+noise = bnn.HeteroscedasticNoise.from_replicates(X_cells, cells, groups, squares=(0,))
+of_means = noise(points) / (len(cells) / len(points))  # of 15 cells each
+
+
+def mean_field(X, **parameters):
+    """What mechanics says of the scaled properties."""
+    return 2 * (fe_data.mean_field(X, **parameters)[:, :4] - low) / (high - low) - 1
+
+
+def learnt(parameters):
+    """The mean fields of some parameters, and what 50 cells say of their discrepancy."""
+    known = {"mean": lambda X: mean_field(X, **parameters), "mean_features": ()}
+    return bnn.ExactPosterior(bnn.evidence.fit_prior(X, y, noise, **known), noise=noise).fit(X, y)
+
+
+uncertain = {"reference": stats.uniform(0.0, 0.5), "fluctuation": stats.uniform(0.3, 0.5),
+             "hardening": stats.uniform(0.95, 0.1)}  # fmt: skip
+check = bnn.check_prior(
+    bnn.SamplerPrior(mean_field, uncertain), X, y, noise, realisations=20, random_state=0
+)
+print("without a discrepancy the cells are at", check.distance.round(1), "of the prior's spread")
+levels = stats.qmc.LatinHypercube(3, seed=0).random(options.draws).T
+drawn = [law.ppf(u) for law, u in zip(uncertain.values(), levels, strict=True)]
+models = [learnt(dict(zip(uncertain, row, strict=True))) for row in zip(*drawn, strict=True)]
+weights = special.softmax([model.log_evidence() for model in models])
+each = [model.predict(points, return_std=True) for model in models]
+mean = sum(w * m for w, (m, _) in zip(weights, each, strict=True))
+variance = sum(w * (s**2 + (m - mean) ** 2) for w, (m, s) in zip(weights, each, strict=True))
+found = {"as they are": learnt({}).predict(points, True), "uncertain": (mean, np.sqrt(variance))}
+for name, (m, s) in found.items():
+    error, inside = bnn.metrics.rmse(truth, m), bnn.metrics.coverage(truth, m, s, noise=of_means)
+    print(f"{name:11} RMSE {error:.3f}, inside 95 % {inside:.2f}")
+bnn.plots.plot_parity(truth, mean, np.sqrt(variance), [*RANGES]).savefig(options.out)
