@@ -1,4 +1,4 @@
-"""The card says how the inputs of the tables fill their ranges: run this to write it."""
+"""The card says how inputs fill their ranges, and how cells scatter: run this to write it."""
 
 from pathlib import Path
 
@@ -8,11 +8,11 @@ from scipy import stats
 
 from fe_data.dataset.design import BETA_SHAPES, NAMED_DESIGNS
 from fe_data.dataset.table import load_table
-from fe_data.settings import INPUT_BOUNDS
+from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
+from fe_data.statistics.replicates import load_statistics
 
 SHIPPED = Path(__file__).parents[3] / "fe_data" / "datasets"
 CARD = SHIPPED / "CARD.md"
-START, END = "<!-- inputs -->\n", "<!-- end inputs -->"
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference"
 PUBLISHED = {  # strata, range of vf and share outside, of the published tables
     "test_uniform": "33, 33, 34, 27 of 50 | 0.078–0.399 | ",
@@ -20,6 +20,7 @@ PUBLISHED = {  # strata, range of vf and share outside, of the published tables
     "train_beta": "32, 29, 32, 35 of 50 | 0.081–0.298 | 40 %",
     "replicates": "10, 10, 10, 10 of 10 | 0.084–0.368 | ",
     "noise": "– | – | ",
+    "truth": "– | – | ",
 }
 
 
@@ -43,8 +44,8 @@ def row(path, test_path, design):
     return f"{strata} of {len(inputs)} | {low:.3f}–{high:.3f} | {judged}"
 
 
-def block():
-    """The table of the card."""
+def inputs():
+    """Table of how the inputs fill their ranges."""
     lines = [
         "| | shipped: strata of `vf`, `E_f`, `b_m`, `c_m` | range of `vf` | `vf` outside "
         "| published: strata | range of `vf` | `vf` outside |",
@@ -56,9 +57,38 @@ def block():
     return "\n".join(lines) + "\n"
 
 
-def test_card_describes_the_inputs_of_the_shipped_tables():
-    _, _, rest = CARD.read_text().partition(START)
-    assert rest.partition(END)[0] == block(), "python -m tests.fe_data.dataset.test_card"
+def scatter():
+    """Table of how the cells of the truth scatter, and of how well it is known."""
+    found = load_statistics(SHIPPED / "truth.csv")
+    lines = [
+        "| | standard deviation of cells: smallest, median, largest | standard error of means: "
+        "median, largest |",
+        "|---" * 3 + "|",
+    ]
+    for name, std, error in zip(OUTPUT_NAMES, found.std.T, found.standard_error.T, strict=True):
+        numbers = (min(std), np.median(std), max(std)), (np.median(error), max(error))
+        shown = (", ".join(f"{value:.2g}" for value in each) for each in numbers)
+        lines.append(f"| `{name}` | {' | '.join(shown)} |")
+    return "\n".join(lines) + "\n"
+
+
+BLOCKS = {"inputs": inputs, "scatter": scatter}
+
+
+def written(text):
+    """The text of the card with its tables made again."""
+    for name, table in BLOCKS.items():
+        before, start, rest = text.partition(f"<!-- {name} -->\n")
+        _, end, after = rest.partition(f"<!-- end {name} -->")
+        assert start
+        assert end
+        text = before + start + table() + end + after
+    return text
+
+
+def test_card_describes_the_shipped_tables():
+    text = CARD.read_text()
+    assert written(text) == text, "python -m tests.fe_data.dataset.test_card"
 
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="the published tables are not here")
@@ -69,5 +99,4 @@ def test_numbers_of_the_published_tables(name):
 
 
 if __name__ == "__main__":
-    before, _, rest = CARD.read_text().partition(START)
-    CARD.write_text(before + START + block() + END + rest.partition(END)[2])
+    CARD.write_text(written(CARD.read_text()))

@@ -10,8 +10,9 @@ from fe_data.dataset.design import NAMED_DESIGNS, design_from_file, named_design
 from fe_data.dataset.generate import generate
 from fe_data.dataset.table import load_table
 from fe_data.mechanics.rve import simulate
-from fe_data.settings import OUTPUT_NAMES, Settings
+from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES, Settings
 from fe_data.statistics.compare import compare
+from fe_data.statistics.replicates import load_statistics, replicate_statistics
 
 SHIPPED = Path(__file__).parents[3] / "fe_data" / "datasets"
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference"
@@ -20,9 +21,12 @@ LIMITS = {  # bias against the published Abaqus tables
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [name for name in NAMED_DESIGNS if name != "truth"])
-def test_every_row_is_of_its_design(name):
-    table, design = load_table(SHIPPED / f"{name}.csv"), named_design(name)
+CELLS = {name: f"{name}.csv" for name in NAMED_DESIGNS} | {"truth": "truth_cells.csv.gz"}
+
+
+@pytest.mark.parametrize(("name", "file"), CELLS.items(), ids=CELLS)
+def test_every_row_is_of_its_design(name, file):
+    table, design = load_table(SHIPPED / file), named_design(name)
     assert (
         len(table) == len(design) == NAMED_DESIGNS[name].count * NAMED_DESIGNS[name].microstructures
     )
@@ -45,13 +49,58 @@ def test_independent_draws_begin_with_the_tables_of_the_paper(name):
     assert (table.status == "ok").all()
 
 
+@pytest.fixture(scope="module")
+def truth():
+    return load_statistics(SHIPPED / "truth.csv")
+
+
+def test_the_truth_is_that_of_its_cells(truth):
+    cells = replicate_statistics(load_table(SHIPPED / CELLS["truth"]))
+    assert (truth.X == cells.X).all()
+    assert truth.group.tolist() == list(range(200))
+    assert (truth.count == 50).all()
+    for name in ("mean", "std", "standard_error"):
+        expected = getattr(cells, name)
+        np.testing.assert_allclose(getattr(truth, name), expected, rtol=1e-8, atol=1e-12)
+    scale = cells.std[:, :, None] * cells.std[:, None]
+    assert (np.abs(truth.covariance - cells.covariance) <= 1e-8 * scale + 1e-20).all()
+
+
+def test_the_truth_fills_every_stratum_of_the_box(truth):
+    low, high = np.transpose(list(INPUT_BOUNDS.values()))
+    strata = np.floor((truth.X - low) / (high - low) * 200)
+    assert (np.sort(strata, axis=0) == np.arange(200)[:, None]).all()
+
+
+def test_the_truth_lies_within_the_bounds_of_mechanics(truth):
+    """E between that of the matrix and Voigt's, ν between those of the phases, fibres harden."""
+    vf, E_f, b_m, c_m = truth.X.T
+    b, c, E, nu, p = truth.mean.T
+    assert ((E > 100) & (vf * E_f + (1 - vf) * 100 > E)).all()
+    assert ((nu > 0.25) & (nu < 0.3)).all()
+    assert (b > b_m).all()
+    assert ((c > 0.7 * c_m) & (c < 1.05 * c_m)).all()
+    assert ((p >= 0) & (p <= 1)).all()
+    assert (np.linalg.eigvalsh(truth.covariance) > -1e-9).all()
+
+
+def test_the_packed_cells_are_small_and_without_a_date():
+    data = (SHIPPED / CELLS["truth"]).read_bytes()
+    assert len(data) < 2e6
+    assert data[3:8] == bytes(5)  # neither a name nor a time
+
+
 @pytest.mark.skipif(not dolfinx.__version__.startswith("0.5"), reason="made with dolfinx 0.5")
-def test_a_shipped_row_is_simulated_again():
-    design = named_design("train_uniform")
-    table = load_table(SHIPPED / "train_uniform.csv")
-    again = simulate(design.sample(17).inputs, design.sample(17).seed, Settings()).effective
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("train_uniform", 17)]
+    + [pytest.param("truth", row, marks=pytest.mark.slow) for row in (63, 4999, 9951)],
+)
+def test_a_shipped_row_is_simulated_again(name, row):
+    sample, table = named_design(name).sample(row), load_table(SHIPPED / CELLS[name])
+    again = simulate(sample.inputs, sample.seed, Settings()).effective
     values = [again[name] for name in OUTPUT_NAMES]
-    assert values == pytest.approx(table.outputs[17].tolist(), rel=1e-6, abs=1e-6)
+    assert values == pytest.approx(table.outputs[row].tolist(), rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.slow
