@@ -16,7 +16,7 @@ from joblib import cpu_count
 from figures.pipeline import actions, paths
 from figures.pipeline.dependencies import data_files, notebook_sources, sources
 from figures.pipeline.paths import NOTEBOOKS, ROOT, TEST, TRAINING
-from figures.pipeline.profiles import BEYOND, DRAWS, load_profile
+from figures.pipeline.profiles import BEYOND, DRAWS, KNOWLEDGE, load_profile
 from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Design
 
@@ -58,7 +58,7 @@ def _simulation(design, count, folder):
 
 def _comparison(design, name):
     """Compare a simulated table with one of those that come with the package."""
-    table, shipped = paths.table_path(OWN_DATA, design), ROOT / "fe_data" / "datasets" / name
+    table, shipped = paths.table_path(OWN_DATA, design), paths.SHIPPED_TABLES / name
     # The tolerance holds on the dolfinx that the shipped tables were made with.
     command = ["-m", "fe_data", "compare", str(table), str(shipped), "--tolerance", "1e-6"]
     return {
@@ -124,6 +124,7 @@ def task_notebook():
         templates = [text for file in code if (text := file.with_suffix(".txt")).is_file()]
         # published.yaml and the full run are left out: hours would follow a word in a verdict.
         read = [*data_files(code, NOTEBOOKS / "data"), *tables, *templates]
+        read += paths.SHIPPED_TABLES.rglob("*.[cn]*") if name == KNOWLEDGE else []
         yield {
             "name": f"{RUN}:{name}",
             "doc": f"execute notebook {name}",
@@ -155,6 +156,11 @@ def task_draws():
 def task_beyond():
     """Execute the comparison with other methods."""
     return _apart(BEYOND)
+
+
+def task_knowledge():
+    """Execute the comparison of what is known of mechanics and noise."""
+    return _apart(KNOWLEDGE)
 
 
 def task_report():

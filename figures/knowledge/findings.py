@@ -35,9 +35,9 @@ def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Clai
     `alone` is the RMSE of mean fields without a cell; `spread` and `corners` are relative errors
     of the predicted standard deviations, their median over all inputs and over the outermost.
     """
-    fields, linear = (f"ind{FEW}", "fields"), (f"ind{MANY}", "by_input")
+    fields, linear = (f"ind{FEW}", "fitted"), (f"ind{MANY}", "by_input")
     few, many = (rows[case][model].truth_rmse_fields for case, model in (fields, linear))
-    farther = rows[TRAINING_CASE]["fields"].truth_rmse_fields
+    farther = rows[TRAINING_CASE]["fitted"].truth_rmse_fields
     words = "RMSE of b_eff, c_eff, E_eff and nu_eff against the truth"
     return [
         Claim(
@@ -58,7 +58,7 @@ def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Clai
             {"RMSE": farther.mean},
             farther.mean <= 0.040,
         ),
-        _everywhere(rows, "fields", "by_input", "truth_rmse_fields", "Mean fields lower the RMSE"),
+        _everywhere(rows, "fitted", "by_input", "truth_rmse_fields", "Mean fields lower the RMSE"),
         _everywhere(rows, "covariance", "evidence", "elppd", "One covariance raises the ELPPD"),
         _everywhere(rows, "by_input", "covariance", "elppd", "Noise by input raises the ELPPD"),
         Claim(
@@ -85,7 +85,7 @@ def _everywhere(rows: Rows, first: str, second: str, score: str, words: str) -> 
 def equivalents(rows: Rows, alone: float) -> dict[str, float]:
     """With how many cells a linear mean is as good as mean fields with none, ten and so on."""
     linear = {n: rows[f"ind{n}"]["by_input"].truth_rmse_fields.mean for n in COUNTS}
-    own = {n: rows[f"ind{n}"]["fields"].truth_rmse_fields.mean for n in COUNTS}
+    own = {n: rows[f"ind{n}"]["fitted"].truth_rmse_fields.mean for n in COUNTS}
     return {str(n): equivalent_cells(e, linear) for n, e in ({0: alone} | own).items()}
 
 
@@ -95,7 +95,7 @@ def section(rows: Rows, ensembles: Mapping[str, Mapping[str, Judged]], alone: fl
              for n, e in equivalents(rows, alone).items()}  # fmt: skip
     pairs = ", ".join(f"{ours} cells are worth {theirs}" for ours, theirs in worth.items())
     outside = rows[TRAINING_CASE]
-    draws = len(outside["fields"].elppd.values)
+    draws = len(outside["fitted"].elppd.values)
     densities = ", ".join(
         f"{MODELS[n].label}: {written(row.elppd, 0)}" for n, row in outside.items()
     )

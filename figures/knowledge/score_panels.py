@@ -16,8 +16,8 @@ from figures.style import STYLE, WIDTH, with_legend
 
 COLOURS = dict(zip(MODELS, ("0.45", "C0", "C4", "C2", "C5", "C1"), strict=True))
 SHOWN = {  # panel: number → models
-    "truth_rmse_fields": ("paper", "evidence", "by_input", "fields"),
-    "elppd": ("paper", "evidence", "covariance", "by_input", "fields"),
+    "truth_rmse_fields": ("paper", "evidence", "by_input", "fields", "fitted"),
+    "elppd": ("paper", "evidence", "covariance", "by_input", "fitted"),
 }
 HEADINGS = {
     "truth_rmse_fields": r"RMSE against the truth, without $p_\sigma$ (scaled)",

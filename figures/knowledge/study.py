@@ -1,7 +1,8 @@
 """Exact posteriors that know more and less of the composite, over draws of its tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, Generic
 
 import numpy as np
@@ -25,27 +26,52 @@ class Knowledge:
     """What an exact posterior knows before it sees the training cells."""
 
     label: str
-    prior: dict[str, Any] | None  # how `fit_prior` is asked for it; None: the paper's
+    fit: Callable[[composite.Samples, Any], Any] | None  # of the prior; None: it is the paper's
     noise: str  # of the noises that are given
 
 
-def mean_fields(X: np.ndarray) -> np.ndarray:
+def mean_fields(X: np.ndarray, **parameters: Any) -> np.ndarray:
     """Mean fields at scaled inputs (n, 4), scaled, (n, 5)."""
-    return composite.OUTPUT_SCALING.transform(
-        mean_field(composite.INPUT_SCALING.inverse_transform(X))
-    )
+    inputs = composite.INPUT_SCALING.inverse_transform(X)
+    return composite.OUTPUT_SCALING.transform(mean_field(inputs, **parameters))
 
 
+def linear(train: composite.Samples, noise: Any) -> Any:
+    """A prior by evidence about a linear mean."""
+    return bnn.evidence.fit_prior(train.X, train.y, noise)
+
+
+def about_fields(train: composite.Samples, noise: Any, mean: Callable = mean_fields) -> Any:
+    """A prior by evidence about mean fields, for what the simulation has beyond them."""
+    return bnn.evidence.fit_prior(train.X, train.y, noise, mean=mean, mean_features=())
+
+
+def about_fitted_fields(train: composite.Samples, noise: Any) -> Any:
+    """The same about the mean fields whose two parameters have the largest evidence."""
+
+    def evidence(mean: Callable) -> float:
+        prior = bnn.evidence.fit_prior(
+            train.X, train.y, noise, mean=mean, mean_features=(), estimate="maximum"
+        )
+        return bnn.ExactPosterior(prior, noise=noise).fit(train.X, train.y).log_evidence()
+
+    return about_fields(train, noise, max(FIELDS, key=evidence))
+
+
+# Between Hashin-Shtrikman and nearly self-consistent, with less and more scatter of the strain.
+FIELDS = [
+    partial(mean_fields, reference=reference, fluctuation=fluctuation)
+    for reference in (0.0, 0.25, 0.5)
+    for fluctuation in (0.2, 0.4, 0.6)
+]
 PAPER, COVARIANCE, BY_INPUT = "of the paper", "one covariance", "by input"  # kinds of noise
-LINEAR: dict[str, Any] = {}
-FIELDS = {"mean": mean_fields, "mean_features": ()}
 MODELS = {
     "paper": Knowledge("the paper's prior and noise", None, PAPER),
-    "evidence": Knowledge("prior by evidence, the paper's noise", LINEAR, PAPER),
-    "covariance": Knowledge("prior by evidence, one covariance", LINEAR, COVARIANCE),
-    "by_input": Knowledge("prior by evidence, Σ(x)", LINEAR, BY_INPUT),
-    "fields_paper": Knowledge("mean fields, the paper's noise", FIELDS, PAPER),
-    "fields": Knowledge("mean fields, Σ(x)", FIELDS, BY_INPUT),
+    "evidence": Knowledge("prior by evidence, the paper's noise", linear, PAPER),
+    "covariance": Knowledge("prior by evidence, one covariance", linear, COVARIANCE),
+    "by_input": Knowledge("prior by evidence, Σ(x)", linear, BY_INPUT),
+    "fields": Knowledge("mean fields, Σ(x)", about_fields, BY_INPUT),
+    "fitted": Knowledge("mean fields by evidence, Σ(x)", about_fitted_fields, BY_INPUT),
 }
 IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles beside functional anchoring, of notebook 05
 COUNTS = (10, 25, 50, 100)  # training cells in distribution
@@ -84,9 +110,7 @@ def posterior(
     known: Knowledge, train: composite.Samples, noise: Any, paper: bnn.GaussianProcessPrior
 ) -> bnn.ExactPosterior:
     """The exact posterior of one training set."""
-    prior: Any = paper
-    if known.prior is not None:
-        prior = bnn.evidence.fit_prior(train.X, train.y, noise, **known.prior)
+    prior = known.fit(train, noise) if known.fit else paper
     return bnn.ExactPosterior(prior, noise=noise).fit(train.X, train.y)
 
 

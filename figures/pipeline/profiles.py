@@ -14,11 +14,15 @@ from figures.pipeline.paths import ROOT, TEST, TRAINING
 PROFILE_DIR = ROOT / "notebooks" / "profiles"
 Notebook = Literal[
     "00_method", "01_prior_study", "02_example_1d", "03_materials_data",
-    "04_materials_surrogate", "04_materials_draws", "05_beyond_the_paper",
+    "04_materials_surrogate", "04_materials_draws", "05_beyond_the_paper", "06_knowledge",
 ]  # fmt: skip
-SECTIONS = ("method", "prior_study", "example_1d", "materials_data", "surrogate", "draws", "beyond")
+SECTIONS = (
+    "method", "prior_study", "example_1d", "materials_data", "surrogate", "draws", "beyond",
+    "knowledge",
+)  # fmt: skip
 SETTINGS = dict(zip(get_args(Notebook), SECTIONS, strict=True))  # notebook → its section
-EXAMPLE, DATA, SURROGATE, DRAWS, BEYOND = get_args(Notebook)[2:]
+EXAMPLE, DATA, SURROGATE, DRAWS, BEYOND, KNOWLEDGE = get_args(Notebook)[2:]
+NEEDED = {DRAWS: "draws", BEYOND: "beyond", KNOWLEDGE: "beyond"}  # sections without defaults
 FOLLOWING = (EXAMPLE, SURROGATE, DRAWS)  # notebooks that follow the choice of training
 SHIPPED = ("full", "quick")  # results of the full run are committed
 # Inputs that are simulated at least. The estimator of mutual information looks at 3 neighbours.
@@ -42,6 +46,7 @@ class Profile(settings.Section):
     materials_data: settings.MaterialsData = settings.MaterialsData()
     draws: settings.Draws | None = None
     beyond: settings.Beyond | None = None
+    knowledge: settings.Knowledge = settings.Knowledge()
     training: settings.TrainingChoice = "published"  # of what is drawn and judged in FOLLOWING
     notebooks: list[Notebook] = Field(default_factory=list)
     apart: list[Notebook] = Field(default_factory=list)  # of them, run on request only
@@ -52,9 +57,9 @@ class Profile(settings.Section):
             held = self.datasets.get(design, 0)
             if held < fewest:
                 raise ValueError(f"datasets.{design} = {held} is not allowed: at least {fewest} is")
-        for notebook in (DRAWS, BEYOND):
-            if notebook in self.notebooks and getattr(self, SETTINGS[notebook]) is None:
-                raise ValueError(f"{SETTINGS[notebook]}: field required for {notebook}")
+        for notebook, section in NEEDED.items():
+            if notebook in self.notebooks and getattr(self, section) is None:
+                raise ValueError(f"{section}: field required for {notebook}")
         for section in ("surrogate", "beyond"):
             for name, case in getattr(getattr(self, section), "cases", {}).items():
                 held = self.datasets.get(case.design, 0)
@@ -74,6 +79,7 @@ class Profile(settings.Section):
         """What a notebook reads of a profile, by name."""
         names = [SETTINGS[notebook], *(["training"] if notebook in FOLLOWING else [])]
         names += ["surrogate", "datasets"] if notebook == DRAWS else []
+        names += ["beyond"] if notebook == KNOWLEDGE else []
         return {name: getattr(self, name) for name in names}
 
     def designs_of(self, notebook: Notebook) -> list[settings.Design]:

@@ -144,3 +144,9 @@ class Beyond(Training):
     example_members: Several = 40
     example_pretrained: Several = 100
     example_epochs_scale: PositiveFloat = 1.0
+
+
+class Knowledge(Section):
+    """Sizes of notebook 06, which reads the tables that come with the package."""
+
+    draws: Annotated[int, Field(ge=2, le=24)] = 24  # of those tables

@@ -10,8 +10,10 @@ import typer
 
 from figures.beyond.tables import COMPARED, HEADINGS, labelled, shown
 from figures.claims import load_published
+from figures.knowledge.findings import in_words
+from figures.knowledge.study import MODELS, Judged
 from figures.pipeline.paths import ROOT
-from figures.pipeline.profiles import BEYOND, DRAWS
+from figures.pipeline.profiles import BEYOND, DRAWS, KNOWLEDGE
 from figures.report.comparison import SIGNS, Check, Comparison, Metrics, compare, heading, read
 from figures.report.findings import findings, load_findings
 from figures.report.words import digits_beside, label
@@ -97,6 +99,19 @@ def cases_table(run: Methods) -> str:
     return _grouped(groups, ("rmse", "elppd"))
 
 
+class Known(Metrics):
+    """The metrics of notebook 06, with scores by training set and state of knowledge."""
+
+    rows: dict[str, dict[str, Judged[Interval]]]
+
+
+def knowledge_table(run: Known) -> str:
+    """What is known, and how good the exact posterior is with it, on every training set."""
+    groups = {in_words(case): {MODELS[name].label: row for name, row in rows.items()}
+              for case, rows in run.rows.items()}  # fmt: skip
+    return _grouped(groups, ("truth_rmse_fields", "elppd"))
+
+
 def _grouped(
     groups: Mapping[str, Mapping[str, Scores]], names: Sequence[str], *top: Sequence[str]
 ) -> str:
@@ -123,7 +138,11 @@ def blocks(runs: Mapping[str, Run]) -> dict[Path, dict[str, str]]:
     tables = {name: str(getattr(template, name)(it)).strip() for name, it in content.items()}
     return {
         README: tables | {"scores": score_table(entries)},
-        GUIDE: {"methods": methods_table(methods), "cases": cases_table(ours)},
+        GUIDE: {
+            "methods": methods_table(methods),
+            "cases": cases_table(ours),
+            "knowledge": knowledge_table(Known.model_validate(dict(runs["full"][KNOWLEDGE]))),
+        },
     }
 
 

@@ -28,7 +28,7 @@ def rows():
     cells = dict(zip(CASES, (*COUNTS, 50), strict=True))
     return {
         case: {
-            name: judged((0.5 if "fields" in name else 1.0) / n, 100.0 * i)
+            name: judged((0.5 if name in ("fields", "fitted") else 1.0) / n, 100.0 * i)
             for i, name in enumerate(MODELS)
         }
         for case, n in cells.items()
@@ -38,8 +38,8 @@ def rows():
 def test_claims_turn_with_the_numbers(rows):
     found = claims(rows, alone=0.1, spread=0.1, corners=0.2)
     assert [claim.holds for claim in found] == [True, False, True, True, True, True, True]
-    rows["ind10"]["fields"] = judged(0.015)
-    rows["outd"]["fields"] = judged(0.05)
+    rows["ind10"]["fitted"] = judged(0.015)
+    rows["outd"]["fitted"] = judged(0.05)
     rows["ind25"]["by_input"] = rows["ind25"]["paper"]
     found = claims(rows, alone=0.13, spread=0.2, corners=0.2)
     assert [claim.holds for claim in found] == [False, True, False, False, True, False, False]
