@@ -82,17 +82,20 @@ def _everywhere(rows: Rows, first: str, second: str, score: str, words: str) -> 
     return Claim(ABOUT, f"{words} on every training set (change)", ours, all_hold(answers))
 
 
-def equivalents(rows: Rows, alone: float) -> dict[str, float]:
+def equivalents(rows: Rows, alone: float) -> dict[str, str]:
     """With how many cells a linear mean is as good as mean fields with none, ten and so on."""
-    linear = {n: rows[f"ind{n}"]["by_input"].truth_rmse_fields.mean for n in COUNTS}
-    own = {n: rows[f"ind{n}"]["fitted"].truth_rmse_fields.mean for n in COUNTS}
-    return {str(n): equivalent_cells(e, linear) for n, e in ({0: alone} | own).items()}
+    linear, own = (
+        {n: rows[f"ind{n}"][model].truth_rmse_fields.mean for n in COUNTS}
+        for model in ("by_input", "fitted")
+    )
+    worth = {n: equivalent_cells(error, linear) for n, error in ({0: alone} | own).items()}
+    outside = {0.0: f"fewer than {COUNTS[0]}", np.inf: f"more than {COUNTS[-1]}"}
+    return {str(n): outside.get(cells, f"{cells:.0f}") for n, cells in worth.items()}
 
 
 def section(rows: Rows, ensembles: Mapping[str, Mapping[str, Judged]], alone: float) -> Section:
     """The findings in words, and tables of all scores."""
-    worth = {n: f"{e:.0f}" if np.isfinite(e) else f"more than {COUNTS[-1]}"
-             for n, e in equivalents(rows, alone).items()}  # fmt: skip
+    worth = equivalents(rows, alone)
     pairs = ", ".join(f"{ours} cells are worth {theirs}" for ours, theirs in worth.items())
     outside = rows[TRAINING_CASE]
     draws = len(outside["fitted"].elppd.values)

@@ -36,7 +36,7 @@ def against_truth(
     """
     figure, panels = plt.subplots(1, len(OUTPUT_NAMES), figsize=(WIDTH, 2.7))
     for axes, name, x, y in zip(panels, OUTPUT_NAMES, known.T, predicted.T, strict=True):
-        points = axes.scatter(x, y, c=colours, s=8, cmap="viridis")
+        points = axes.scatter(x, y, c=colours, s=8, cmap="viridis", rasterized=True)
         if log:
             axes.loglog()
             for axis in (axes.xaxis, axes.yaxis):
@@ -66,7 +66,7 @@ def worth(rows: Rows, alone: float) -> Figure:
         _out_of_distribution(pair[1], rows, score, models)
         pair[0].set_ylabel(HEADINGS[score])
         pair[1].sharey(pair[0])
-        pair[1].tick_params(labelleft=False)
+        pair[1].tick_params(which="both", labelleft=False)
     panels[0].axhline(alone, color=COLOURS["fields"], ls=":", label="mean fields without a cell")
     panels[0].set_yscale("log")
     return with_legend(figure, 3)

@@ -172,10 +172,10 @@ def judge_draws(draws: Sequence[Draw], truth: Truth, noise: Mapping[str, Any]) -
 def equivalent_cells(error: float, errors: Mapping[int, float]) -> float:
     """Number of cells with which a method whose errors are given by their number has this error.
 
-    Interpolated between logarithms; infinite where no number suffices, the least where all do.
+    Interpolated between logarithms; infinite where no number suffices, 0 where all are too many.
     """
     counts = np.log(list(errors))
     falling = np.minimum.accumulate(np.log(list(errors.values())))
-    if np.log(error) < falling[-1]:
-        return np.inf
+    if not falling[-1] <= np.log(error) <= falling[0]:
+        return np.inf if np.log(error) < falling[-1] else 0.0
     return float(np.exp(np.interp(-np.log(error), -falling, counts)))

@@ -64,7 +64,7 @@ def test_scores_at_cells_and_against_the_truth_are_those_of_the_predictions(draw
 
 
 @pytest.mark.parametrize(
-    ("error", "cells"), [(0.1, 10.0), (0.05, 20.0), (0.01, 100.0), (0.2, 10.0), (0.005, np.inf)]
+    ("error", "cells"), [(0.1, 10.0), (0.05, 20.0), (0.01, 100.0), (0.2, 0.0), (0.005, np.inf)]
 )
 def test_an_error_is_worth_the_cells_that_another_method_needs_for_it(error, cells):
     errors = {count: 1.0 / count for count in COUNTS}
