@@ -96,7 +96,8 @@ def metadata(folder: Path, commit: str, date: datetime) -> dict[str, Any]:
     crate.description = f"{about['description']}; commit {commit}"
     crate.license = named(about["license"], "CreativeWork", about["license"].split("/")[-1])
     crate.root_dataset["author"] = named("#authors", "Organization", about["author"][0]["name"])
-    tables = {file_digest(path): path for path in sorted(folder.rglob("*.csv"))}
+    packed = [*folder.rglob("*.csv*"), *folder.rglob("*.npz")]
+    tables = {file_digest(path): path for path in sorted(packed)}
     for path in sorted(file for run in RUNS for file in (folder / "figures" / run).glob("*.json")):
         metrics, run = json.loads(path.read_text()), path.parent
         source = metrics["provenance"]
