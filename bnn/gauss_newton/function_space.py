@@ -14,7 +14,7 @@ from bnn.networks.architecture import Architecture
 from bnn.training.loop import TrainingResult
 
 _PRODUCTS = 200  # for a step at most
-_AHEAD, _LARGEST_BEND = 0.1, 0.75  # over the step: where its bend is measured, and how far it goes
+_AHEAD = 0.1  # of the step: where its bend is measured
 # Smaller nuggets are reached from this one in steps of ten: the objective of a small one alone has
 # a valley too narrow to follow.
 _FIRST_NUGGET = 0.01
@@ -81,7 +81,7 @@ class FunctionFit:
     The damped Gauss-Newton step -Jᵀ (J Jᵀ + λ M)⁻¹ e needs one system in the residuals. λ is
     relative to the mean diagonals of both terms. The system is solved by conjugate gradients,
     preconditioned by its diagonal blocks of each output: for one output, these are the system.
-    A second one corrects the step for the curvature of f^ω along it (geodesic acceleration).
+    A second one bends the step by the curvature of f^ω along it (geodesic acceleration).
     """
 
     lengths: Sequence[float] = (1.0, 0.5, 0.25)
@@ -97,8 +97,8 @@ class FunctionFit:
         values = self._architecture.forward(weights, self._X)
         return self._metric.squares(self._residuals(values, members)) / self._metric.directions
 
-    def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> Tensor:
-        """Return damped Gauss-Newton steps, (k, d), NaN where rounding errors forbid one."""
+    def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
+        """Return damped Gauss-Newton steps, NaN where rounding forbids one, and their bends."""
         precision = self._metric.step_blocks.dtype
         state = Linearisation(self._architecture, weights.to(precision), self._X.to(precision))
         kernels = state.tangent_kernels()
@@ -131,10 +131,8 @@ class FunctionFit:
         ahead = self._residuals(values, members)
         bent = (ahead - residuals - _AHEAD * state.push_forward(steps)) / _AHEAD**2
         bends = solve(bent, 10.0 * self._metric.accuracy)
-        trusted = 2.0 * bends.norm(dim=1) <= _LARGEST_BEND * steps.norm(dim=1)
-        steps += torch.where(trusted[:, None], bends, 0.0)
         steps[failed.any(dim=1)] = torch.nan
-        return steps.to(weights.dtype)
+        return steps.to(weights.dtype), bends.to(weights.dtype)
 
     def _residuals(self, values: Tensor, members: Tensor) -> Tensor:
         return (values - self._targets[members]).mT.reshape(len(members), -1)

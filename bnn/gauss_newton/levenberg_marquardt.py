@@ -16,6 +16,7 @@ from bnn.training.execution import progress_bar, run_groups
 from bnn.training.loop import TrainingResult
 
 _DAMPING, _LEAST_DAMPING = 1e-2, 1e-8
+_LARGEST_BEND = 0.75  # 2 |a| s / |v| that is followed; Transtrum & Sethna (2012)
 _SHORTEST_STEP = 1e-8  # over the largest weight: the networks that are returned are float32
 _GROUP_ENTRIES = 4_000_000  # of the matrices of a group of members
 
@@ -23,14 +24,15 @@ _GROUP_ENTRIES = 4_000_000  # of the matrices of a group of members
 class Problem(Protocol):
     """The objectives of some members; weights are (k, d) float64."""
 
-    lengths: Sequence[float]  # parts of a step that are tried in turn, the whole step first
+    # Parts s of a step that are tried in turn, the whole step first: a member moves by v s + a s².
+    lengths: Sequence[float]
 
     def loss(self, weights: Tensor, members: Tensor) -> Tensor:
         """Return the objective, (k,), of these members at these weights."""
         ...
 
-    def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> Tensor:
-        """Return damped Gauss-Newton steps, (k, d), for dampings (k,)."""
+    def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
+        """Return damped Gauss-Newton steps v and their bends a, (k, d), for dampings (k,)."""
         ...
 
 
@@ -57,13 +59,16 @@ def minimise(
         if len(members) == 0 or stop.is_set():
             break
         before = record[iteration - 1, members]
-        step = problem.step(weights[members], members, damping[members])
+        step, bend = problem.step(weights[members], members, damping[members])
+        relative = 2.0 * bend.norm(dim=1) / step.norm(dim=1)
         moved, after = torch.empty_like(step), torch.full_like(before, torch.inf)
         better = whole = torch.zeros_like(members, dtype=torch.bool)
         for length in problem.lengths:  # a shorter step costs much less than another direction
             if better.all():
                 break
-            moved[~better] = weights[members[~better]] + length * step[~better]
+            trusted = (length * relative <= _LARGEST_BEND)[:, None]
+            along = length * step + length**2 * torch.where(trusted, bend, 0.0)
+            moved[~better] = weights[members[~better]] + along[~better]
             after[~better] = problem.loss(moved[~better], members[~better])
             better = after < before
             whole = better if length == 1.0 else whole

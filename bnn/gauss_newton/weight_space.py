@@ -55,8 +55,8 @@ class WeightFit:
             data = torch.einsum("kni,knij,knj->k", residual, self._precision[members], residual)
         return data + self._prior.quadratic(weights - self._anchors[members])
 
-    def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> Tensor:
-        """Return damped Gauss-Newton steps, (k, d)."""
+    def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
+        """Return damped Gauss-Newton steps, (k, d), which are straight."""
         state = Linearisation(self._architecture, weights, self._inputs(members))
         jacobian = state.jacobian().mul_(self._deviations)
         along = jacobian @ self._root
@@ -70,7 +70,8 @@ class WeightFit:
         root, failed = torch.linalg.cholesky_ex(system)
         root[failed > 0] = torch.nan  # such a step does not help, and the damping rises
         solution = torch.cholesky_solve(right[:, :, None], root)[:, :, 0]
-        return -back - self._prior.multiply(state.pull_back(solution))
+        step = -back - self._prior.multiply(state.pull_back(solution))
+        return step, torch.zeros_like(step)
 
     def _inputs(self, members: Tensor) -> Tensor:
         return self._X if self._X.ndim == 2 else self._X[members]

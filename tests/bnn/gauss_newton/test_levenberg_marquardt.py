@@ -15,9 +15,26 @@ def test_a_step_that_goes_too_far_is_shortened(lengths, expected):
     overshooting = SimpleNamespace(
         lengths=lengths,
         loss=lambda weights, _: weights.abs().sum(dim=1),
-        step=lambda weights, *_: -3.0 * weights,
+        step=lambda weights, *_: (-3.0 * weights, torch.zeros_like(weights)),
     )
     start, stop = torch.tensor([[8.0], [-8.0]], dtype=torch.float64), threading.Event()
     weights, record, _ = minimise(overshooting, start, StoppingRule(1), stop)
     torch.testing.assert_close(weights.abs(), torch.full_like(start, expected))
     assert record[1].tolist() == [expected, expected]
+
+
+@pytest.mark.parametrize(
+    ("bend", "expected"), [(1.0, [4.0, 1.0]), (2.0, [2.0, 0.5]), (4.0, [2.0, 0.0])]
+)
+def test_a_bend_is_followed_as_far_as_it_is_small(bend, expected):
+    """Of the step (4, 0): at the whole length 2 |a| / |v| may be 0.75, at half of it 1.5."""
+    step = torch.tensor([[4.0, 0.0], [0.0, bend]], dtype=torch.float64)
+    goal = torch.tensor(expected, dtype=torch.float64)
+    curved = SimpleNamespace(
+        lengths=(1.0, 0.5),
+        loss=lambda weights, _: (weights - goal).square().sum(dim=1),
+        step=lambda *_: (step[:1], step[1:]),
+    )
+    start = torch.zeros(1, 2, dtype=torch.float64)
+    weights, *_ = minimise(curved, start, StoppingRule(1), threading.Event())
+    torch.testing.assert_close(weights[0], goal)
