@@ -3,7 +3,7 @@
 import dataclasses
 import operator
 from dataclasses import dataclass
-from typing import SupportsIndex
+from typing import Literal, SupportsIndex, get_args
 
 # Bounds of the inputs in the paper (section 3.2). Designs draw from them; `Inputs` may leave them.
 INPUT_BOUNDS = {
@@ -18,6 +18,7 @@ SMALLEST_VF = 0.005  # thin fibres need fine meshes: 134 000 dofs at this volume
 # resolution, and each fibre 9 GB at 50.
 FINEST_RESOLUTION = 25.0
 MAX_SEED = 2**63 - 1
+Hardening = Literal["power", "voce"]
 OUTPUT_NAMES = ("b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma")
 
 
@@ -52,7 +53,7 @@ def _take_plain_numbers(values: "Inputs | Settings") -> None:
     """Replace numbers of NumPy and others by those of Python: 100 and 100.0 are the same."""
     for item in dataclasses.fields(values):
         value = getattr(values, item.name)
-        if value is not None or item.default is not None:
+        if item.type is not Hardening and (value is not None or item.default is not None):
             integer = item.type is int
             try:
                 if isinstance(value, str):  # float() accepts texts
@@ -71,8 +72,9 @@ class Inputs:
     Attributes:
         vf: Volume fraction of the fibres [-]: 0, the pure matrix, or SMALLEST_VF to 0.5.
         E_f_GPa: Young's modulus of the fibres [GPa].
-        b_m_MPa: Hardening coefficient of the matrix [MPa].
-        c_m: Hardening exponent of the matrix [-].
+        b_m_MPa: Hardening coefficient of the matrix [MPa]; 0 is perfectly plastic.
+        c_m: Hardening exponent of the matrix [-], 1 is linear; under Voce's law the characteristic
+            plastic strain.
 
     Raises:
         ValueError: If an input is not a number or out of range.
@@ -109,6 +111,8 @@ class Settings:
         nu_f: Poisson's ratio of the fibres [-].
         a_MPa: Initial yield stress of the matrix [MPa].
         fibre_stress_MPa: Von Mises stress above which p_sigma counts the area of fibres [MPa].
+        hardening: Yield stress of the matrix at the accumulated plastic strain p: "power",
+            a + b_m p^c_m, or "voce", a + b_m (1 - exp(-p / c_m)).
 
     Raises:
         ValueError: If a setting is not a number or out of range.
@@ -125,6 +129,7 @@ class Settings:
     nu_f: float = 0.25
     a_MPa: float = 400.0
     fibre_stress_MPa: float = 900.0
+    hardening: Hardening = "power"
 
     def __post_init__(self) -> None:
         _take_plain_numbers(self)
@@ -143,3 +148,9 @@ class Settings:
             require_between(name, getattr(self, name), low, high)
         if self.resolution is not None:
             require_between("resolution", self.resolution, 1.0, FINEST_RESOLUTION)
+        require_kind("hardening", self.hardening, str)
+        if self.hardening not in get_args(Hardening):
+            raise ValueError(
+                f"hardening = {self.hardening!r:.60} is unknown: allowed are power (linear where "
+                "c_m = 1, perfectly plastic where b_m = 0) and voce"
+            )

@@ -92,7 +92,7 @@ def rve(
     vf: Annotated[float, Number(help="fibre volume fraction [-]")],
     E_f_GPa: Annotated[float, Number("--E-f", help="Young's modulus of the fibres [GPa]")],
     b_m_MPa: Annotated[float, Number("--b-m", help="hardening coefficient of the matrix [MPa]")],
-    c_m: Annotated[float, Number("--c-m", help="hardening exponent of the matrix [-]")],
+    c_m: Annotated[float, Number("--c-m", help="hardening exponent c of the matrix [-]")],
     out: Out,
     seed: Annotated[int, Integer(help="seed of the fibre arrangement")] = 0,
     xdmf: Annotated[

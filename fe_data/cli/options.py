@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 import fe_data
-from fe_data.settings import Settings
+from fe_data.settings import Hardening, Settings
 
 # Strains xx, yy, xy, None where free; and the stresses [MPa] in those directions.
 LoadingValues = tuple[tuple[float | None, ...], tuple[float, ...]]
@@ -28,6 +28,7 @@ SETTINGS_HELP = {
     "nu_m": "Poisson ratio of the matrix [-]",
     "nu_f": "Poisson ratio of the fibres [-]",
     "a_MPa": "initial yield stress of the matrix [MPa]",
+    "hardening": "yield stress of the matrix: power is a + b p^c, voce a + b (1 - exp(-p / c))",
     "fibre_stress_MPa": "von Mises stress in the fibres [MPa] that p_sigma counts from",
 }
 
@@ -69,7 +70,8 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
     parameters = [p for p in own.parameters.values() if p.name != "settings"]
     for name, text in SETTINGS_HELP.items():
         default = getattr(Settings, name)
-        option = (Integer if types[name] is int else Number)(
+        kinds: dict[Any, Callable[..., Any]] = {int: Integer, Hardening: typer.Option}
+        option = kinds.get(types[name], Number)(
             "--" + name.replace("_", "-"), help=text, show_default=default or "automatic"
         )
         kind, annotation = inspect.Parameter.KEYWORD_ONLY, Annotated[types[name], option]

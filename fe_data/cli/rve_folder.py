@@ -39,6 +39,7 @@ def run_rve(
     heading = (
         f"vf = {inputs.vf:g}, $E_f$ = {inputs.E_f_GPa:g} GPa, $b_m$ = {inputs.b_m_MPa:g} MPa, "
         f"$c_m$ = {inputs.c_m:g}, seed {seed}"
+        + (", Voce hardening" if settings.hardening == "voce" else "")
     )
     summary = {
         "components": "xx, yy, zz, xy of tensors; strain xy is half the engineering shear strain",

@@ -39,7 +39,7 @@ class FolderInUse(RuntimeError):
 
 def configuration(design: Design, settings: Settings) -> dict[str, Any]:
     """Everything that the table is a function of, with a digest of it all."""
-    config = {
+    config: dict[str, Any] = {
         "format": record.FORMAT,
         "design": design.name,
         "samples": len(design),
@@ -47,6 +47,8 @@ def configuration(design: Design, settings: Settings) -> dict[str, Any]:
         "inputs_sha256": digest_inputs(design.inputs, design.groups),
         "settings": dataclasses.asdict(settings),
     }
+    if settings.hardening == "power":  # folders made before other laws do not name it
+        del config["settings"]["hardening"]
     return {**config, "digest": digest(config)}
 
 
@@ -161,8 +163,9 @@ def _holds_own_records(folder: Path, config: dict[str, Any]) -> bool:
 
 
 def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
-    flat = [{**config, **config["settings"]} for config in (there, here)]
-    for name in ("design", "samples", "seed", *here["settings"], "inputs_sha256", "format"):
+    default = vars(Settings())
+    flat = [{**default, **config, **config["settings"]} for config in (there, here)]
+    for name in ("design", "samples", "seed", *default, "inputs_sha256", "format"):
         if flat[0].get(name) != flat[1].get(name):
             return f"{name} = {flat[0].get(name)!r:.40} there, {flat[1].get(name)!r:.40} here"
     return "other settings"

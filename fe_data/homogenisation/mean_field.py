@@ -65,6 +65,10 @@ def mean_field(
     """
     settings = Settings() if settings is None else settings
     require_kind("settings", settings, Settings)
+    if settings.hardening != "power":
+        raise ValueError(
+            f"settings.hardening = {settings.hardening!r}: mean_field takes 'power' alone"
+        )
     X = _numbers("inputs", inputs)
     if X.ndim == 0 or X.shape[-1] != len(INPUT_NAMES):
         raise ValueError(f"inputs of shape {X.shape} must have {len(INPUT_NAMES)} columns")

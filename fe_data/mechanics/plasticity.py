@@ -1,14 +1,15 @@
-"""J2 plasticity with power-law hardening at the integration points: the return mapping.
+"""J2 plasticity with isotropic hardening at the integration points: the return mapping.
 
-The implicit Euler step of small-strain J2 plasticity with the yield stress a + b p^c is a radial
+The implicit Euler step of small-strain J2 plasticity with the yield stress a + h(p) is a radial
 return (Simo & Hughes, Computational Inelasticity, 1998, section 3.3). With the deviatoric trial
 stress s_tr, its von Mises stress q_tr and the flow direction n = s_tr / |s_tr|,
 
-    q_tr - 3 mu dp = a + b (p_n + dp)^c,      or dp = 0 where q_tr <= a + b p_n^c,
+    q_tr - 3 mu dp = a + h(p_n + dp),         or dp = 0 where q_tr <= a + h(p_n),
     s  = (1 - 3 mu dp / q_tr) s_tr,           ep = ep_n + sqrt(3/2) dp n,
-    ds/de = 2 mu (1 - 3 mu dp / q_tr) P - 2 mu (3 mu / (3 mu + b c p^(c-1)) - 3 mu dp / q_tr) n n
+    ds/de = 2 mu (1 - 3 mu dp / q_tr) P - 2 mu (3 mu / (3 mu + h'(p)) - 3 mu dp / q_tr) n n
 
-with the deviatoric projection P. The pressure is kappa times the projected dilatation (B-bar, see
+with the deviatoric projection P. The hardening h(p) is b p^c or, after E. Voce (J. Inst. Met. 74
+(1948) 537), b (1 - exp(-p / c)). The pressure is kappa times the projected dilatation (B-bar, see
 `elements`). Plane strain: tensors have the components xx, yy, xy; deviators have zz = -xx - yy.
 """
 
@@ -30,13 +31,14 @@ _compiled = compiled(error_model="numpy")
 
 
 class J2Law(NamedTuple):
-    """The matrix: isotropic elasticity and the yield stress a + b p^c, all but c in MPa."""
+    """The matrix: isotropic elasticity and the yield stress, all but c in MPa."""
 
     shear_modulus: float  # mu
     bulk_modulus: float  # kappa
     yield_stress: float  # a, the initial one
     hardening_coefficient: float  # b
-    hardening_exponent: float  # c
+    hardening_exponent: float  # c, or Voce's characteristic plastic strain
+    voce: bool = False  # whether the hardening is b (1 - exp(-p / c)) instead of b p^c
 
 
 class HistoryVariables(NamedTuple):
@@ -44,7 +46,7 @@ class HistoryVariables(NamedTuple):
 
     plastic_strain: Floats  # (m, q, 3) xx, yy, xy [-]
     p: Floats  # (m, q) accumulated equivalent plastic strain [-]
-    # (m, q) b p^c [MPa]. An increment of p below 1e-290 is stored as zero, but the stress above the
+    # (m, q) h(p) [MPa]. An increment of p below 1e-290 is stored as zero, but the stress above the
     # initial yield stress that goes with it is kept here.
     hardening: Floats
 
@@ -53,16 +55,18 @@ class HistoryVariables(NamedTuple):
 def plastic_increment(
     q_trial: float, p_old: float, hardening_old: float, guess: float, law: J2Law
 ) -> tuple[float, float]:
-    """Solve q_trial - 3 mu dp = a + b (p_old + dp)^c: dp > 0 and the slope b c p^(c-1) [MPa]."""
-    # The left side minus the right is convex and decreasing in dp: a step of Newton's method from
-    # anywhere ends left of the root, and further steps approach the root without overshooting. The
-    # method is slow near the infinite slope at p = 0 (c < 1), where `_left_of_root` replaces a step
-    # that ends far left. Near the root, Halley's method (third order) needs fewer powers, and its
-    # error bound ends the iteration without another evaluation of the residual.
-    mu, _, a, b, c = law
+    """Solve q_trial - 3 mu dp = a + h(p_old + dp): dp > 0 and the slope of h at its end [MPa]."""
+    # With h = b p^c the left side minus the right is convex and decreasing in dp: a step of
+    # Newton's method from anywhere ends left of the root, and further steps approach the root
+    # without overshooting. The method is slow near the infinite slope at p = 0 (c < 1), where
+    # `_left_of_root` replaces a step that ends far left. Near the root, Halley's method (third
+    # order) needs fewer powers, and its error bound ends the iteration without another evaluation.
+    mu, _, a, b, c, voce = law
     f = q_trial - a - hardening_old
     if b == 0.0:
         return f / (3.0 * mu), 0.0
+    if voce:
+        return _voce_increment(f, b * math.exp(-p_old / c), mu, c)
     dp = guess if guess > 0.0 else _left_of_root(f, p_old, hardening_old, law)
     for _ in range(_MAX_ITERATIONS):
         if dp < _SMALLEST_INCREMENT:
@@ -97,9 +101,22 @@ def plastic_increment(
 
 
 @_compiled
+def _voce_increment(f: float, rest: float, mu: float, c: float) -> tuple[float, float]:
+    """Solve f - 3 mu dp = rest (1 - exp(-dp / c)): `rest` is the hardening still to come [MPa]."""
+    dp = slope = 0.0
+    for _ in range(_MAX_ITERATIONS):  # convex and decreasing too: Newton's method from the left
+        slope = rest / c * math.exp(-dp / c)
+        step = (f - 3.0 * mu * dp + rest * math.expm1(-dp / c)) / (3.0 * mu + slope)
+        dp += step
+        if abs(step) <= _TOLERANCE * dp:
+            break
+    return dp, slope
+
+
+@_compiled
 def _left_of_root(f: float, p_old: float, hardening_old: float, law: J2Law) -> float:
     """An increment below the root, at which 3 mu dp and hardening each use at most f / 2 [-]."""
-    mu, _, _, b, c = law
+    mu, _, _, b, c, _ = law
     relief = f / (6.0 * mu)
     by_hardening: float = ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old
     if p_old == 0.0:  # hardening_old may still be positive, see `HistoryVariables`
@@ -205,7 +222,7 @@ def _add_deviator(
 def _radial_return(
     sxx: float, syy: float, sxy: float, p_old: float, hardening_old: float, guess: float, law: J2Law
 ) -> tuple[float, float, float, float, float, float, float]:
-    """dp, b p^c, 1 - 3 mu dp / q_tr, the factor of -2 mu n n, and n, for a trial deviator."""
+    """dp, h(p), 1 - 3 mu dp / q_tr, the factor of -2 mu n n, and n, for a trial deviator."""
     norm = math.sqrt(2.0 * (sxx * sxx + syy * syy + sxx * syy + sxy * sxy))
     q_trial = _ROOT * norm
     mu, a = law.shear_modulus, law.yield_stress

@@ -45,7 +45,8 @@ class RVEProblem:
     def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
         self.fibre_moduli = moduli(1e3 * inputs.E_f_GPa, settings.nu_f)
         matrix_moduli = moduli(1e3 * settings.E_m_GPa, settings.nu_m)
-        self.law = J2Law(*matrix_moduli, settings.a_MPa, inputs.b_m_MPa, inputs.c_m)
+        voce = settings.hardening == "voce"
+        self.law = J2Law(*matrix_moduli, settings.a_MPa, inputs.b_m_MPa, inputs.c_m, voce)
         in_matrix = np.zeros(2 * d.n_nodes, dtype=bool)
         in_matrix[d.matrix.dofs] = True
         self.fibres = [condense(fibre, in_matrix, self.fibre_moduli) for fibre in d.fibres]

@@ -226,8 +226,8 @@ def _solve_in_ufl(
     x, history, averages, steps = solve_load_steps_in_ufl(cell, loading, increments, tolerance)
     m, q = cell.weights.shape
     strain, p = (values.reshape(m, q, -1)[cell.in_matrix] for values in history)
-    state, (_, b, c) = State(*p.shape[:2]), cell.law
-    state.old = HistoryVariables(strain, p[..., 0], b * p[..., 0] ** c)
+    state, p = State(*p.shape[:2]), p[..., 0]
+    state.old = HistoryVariables(strain, p, cell.law.hardening(p))
     counts = {"newton_iterations": steps, "factorisations": steps, "updates": steps + increments}
     return EquilibriumPath(x, state, averages, {**counts, "cutbacks": 0, "cg_iterations": 0})
 

@@ -41,7 +41,8 @@ class Cell:
         E = np.where(in_matrix, settings.E_m_GPa, inputs.E_f_GPa) * 1e3
         nu = np.where(in_matrix, settings.nu_m, settings.nu_f)
         self.mu, self.kappa = E / (2 * (1 + nu)), E / (3 * (1 - 2 * nu))
-        self.law = Law(settings.a_MPa, inputs.b_m_MPa, inputs.c_m)
+        voce = settings.hardening == "voce"
+        self.law = Law(settings.a_MPa, inputs.b_m_MPa, inputs.c_m, voce)
         self.averaged = in_matrix & (d.element == "P2/P0")  # elements, in the dilatation
         divergence = self._write_forms(d.mesh)
         # An averaged dilatation couples all nodes of its element; the others are in the tangent.

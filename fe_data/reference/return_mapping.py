@@ -1,21 +1,23 @@
-"""J2 plasticity with power-law hardening at the integration points, in NumPy.
+"""J2 plasticity with isotropic hardening at the integration points, in NumPy.
 
-The matrix yields where its von Mises stress reaches sigma_y(p) = a + b p^c (paper, section 3.2).
-The implicit Euler step from (ep_n, p_n) to the strain e is a radial return (Simo & Hughes,
+The matrix yields where its von Mises stress reaches sigma_y(p) = a + h(p), with the hardening
+h = b p^c (paper, section 3.2) or b (1 - exp(-p / c)) (E. Voce, J. Inst. Met. 74 (1948) 537). The
+implicit Euler step from (ep_n, p_n) to the strain e is a radial return (Simo & Hughes,
 Computational Inelasticity, 1998, section 3.3):
 
     s_tr = 2 mu (dev e - ep_n),    q_tr = sqrt(3/2) |s_tr|,    n = s_tr / |s_tr|,
-    q_tr - 3 mu dp = a + b (p_n + dp)^c,
+    q_tr - 3 mu dp = a + h(p_n + dp),
     s = (1 - 3 mu dp / q_tr) s_tr,    ep = ep_n + sqrt(3/2) dp n,    p = p_n + dp,
-    ds/de = 2 mu (1 - 3 mu dp / q_tr) dev - 2 mu (3 mu / (3 mu + h) - 3 mu dp / q_tr) n n
+    ds/de = 2 mu (1 - 3 mu dp / q_tr) dev - 2 mu (3 mu / (3 mu + h'(p)) - 3 mu dp / q_tr) n n
 
-with the slope h = b c p^(c-1). In plane strain deviators have zz = -xx - yy; strains are given as
-xx, yy and the engineering shear strain 2 xy, stresses and plastic strains as xx, yy, xy.
+In plane strain deviators have zz = -xx - yy; strains are given as xx, yy and the engineering shear
+strain 2 xy, stresses and plastic strains as xx, yy, xy.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import wrightomega
 
 from fe_data.arrays import Floats
 
@@ -24,11 +26,23 @@ DEVIATORIC = np.array([[2 / 3, -1 / 3, 0.0], [-1 / 3, 2 / 3, 0.0], [0.0, 0.0, 1 
 
 
 class Law(NamedTuple):
-    """Yield stress a + b p^c; a and b in MPa."""
+    """Yield stress a + h(p); a and b in MPa."""
 
     yield_stress: float
     hardening_coefficient: float
     hardening_exponent: float
+    voce: bool = False  # whether h = b (1 - exp(-p / c)), with the characteristic strain c
+
+    def hardening(self, p: Floats) -> Floats:
+        """h(p) [MPa]."""
+        _, b, c, voce = self
+        return -b * np.expm1(-p / c) if voce else b * p**c
+
+    def slope(self, p: Floats) -> Floats:
+        """h'(p) [MPa]."""
+        _, b, c, voce = self
+        with np.errstate(divide="ignore"):  # with a small exponent p may be too small for a number
+            return b / c * np.exp(-p / c) if voce else b * c * p ** (c - 1)
 
 
 class History(NamedTuple):
@@ -48,26 +62,27 @@ def return_map(
     q = np.sqrt(1.5) * norm
     stress, ep, p = trial.copy(), old.plastic_strain.copy(), old.p.copy()
     tangent = 2 * mu[:, None, None] * DEVIATORIC
-    a, b, c = law
-    k = np.flatnonzero(can_yield & (q > a + b * old.p**c))  # where the matrix yields
+    k = np.flatnonzero(can_yield & (q > law.yield_stress + law.hardening(old.p)))
     dp = plastic_increment(q[k], old.p[k], mu[k], law)
     n, relief = trial[k] / norm[k, None], 3 * mu[k] * dp / q[k]
     p[k] += dp
     ep[k] += np.sqrt(1.5) * dp[:, None] * n
     stress[k] *= 1 - relief[:, None]
-    with np.errstate(divide="ignore"):  # with a small exponent p may be too small for a number
-        slope = b * c * p[k] ** (c - 1)
-    drop = 2 * mu[k] * (3 * mu[k] / (3 * mu[k] + slope) - relief)
+    drop = 2 * mu[k] * (3 * mu[k] / (3 * mu[k] + law.slope(p[k])) - relief)
     tangent[k] *= 1 - relief[:, None, None]
     tangent[k] -= drop[:, None, None] * n[:, :, None] * n[:, None, :]
     return stress, tangent, History(ep, p)
 
 
 def plastic_increment(q: Floats, p_old: Floats, mu: Floats, law: Law) -> Floats:
-    """Increments dp > 0 with q - 3 mu dp = a + b (p_old + dp)^c."""
+    """Increments dp > 0 with q - 3 mu dp = a + h(p_old + dp)."""
+    a, b, c, voce = law
+    if voce and b > 0:  # the Wright omega function solves w + log(w) = z
+        start = (q - a - b) / (3 * mu)  # the increment at the largest hardening, below the root
+        z = np.log(b / (3 * mu * c)) - p_old / c - start / c
+        return np.asarray(start + c * wrightomega(z))
     # Newton's method for the hardening y = b p^c, since the slope by p is infinite at p = 0. The
     # function is decreasing and concave in y: from above it falls to the root, never beyond.
-    a, b, c = law
     p = p_old + (q - a - b * p_old**c) / (3 * mu)  # without hardening, else an upper bound
     y = np.minimum(q - a, b * p**c)
     for _ in range(100 if b > 0 else 0):

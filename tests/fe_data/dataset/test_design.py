@@ -154,6 +154,23 @@ def test_what_is_no_number_is_refused(options, message):
     assert str(refusal.value) == message
 
 
+def test_the_law_of_the_matrix_is_part_of_the_configuration():
+    """Folders made before there was another law keep their digest."""
+    design = named_design("noise", 7)
+    before = "d5914f59334e399911033d76ca454926978b450501d74a833185a7dd4a6b1ea6"
+    assert storage.configuration(design, Settings())["digest"] == before
+    voce = storage.configuration(design, Settings(hardening="voce"))
+    assert voce["settings"]["hardening"] == "voce"
+    assert voce["digest"] != before
+
+
+def test_an_unknown_law_of_the_matrix_is_refused():
+    with pytest.raises(ValueError, match="hardening = 'linear' is unknown: allowed are power"):
+        Settings(hardening="linear")
+    with pytest.raises(TypeError, match="hardening = 1 must be of type str"):
+        Settings(hardening=1)
+
+
 def test_digest_sees_the_last_bit():
     design = named_design("test_uniform")
     other = design.inputs.copy()

@@ -269,6 +269,7 @@ def test_a_record_of_another_configuration_is_made_again(tmp_path, undisturbed):
         (named_design("train_beta", 3, count=9), SETTINGS, "samples = 8 there, 9 here"),
         (named_design("test_uniform", 3, count=8), SETTINGS, "design = 'train_beta' there, "),
         (DESIGN, Settings(increments=10, strain=0.04), "strain = 0.05 there, 0.04 here"),
+        (DESIGN, Settings(increments=10, hardening="voce"), "hardening = 'power' there, 'voce' "),
     ],
 )
 def test_a_folder_of_another_configuration_is_refused(tmp_path, design, settings, difference):

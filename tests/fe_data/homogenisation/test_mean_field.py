@@ -169,6 +169,7 @@ def test_a_curve_without_plastic_increments_has_no_law():
         ({"reference": 1.5}, "reference = 1.5 is out of range"),
         ({"fluctuation": -0.1}, "fluctuation = -0.1 is out of range"),
         ({"hardening": 0.0}, "hardening = 0.0 is out of range"),
+        ({"settings": Settings(hardening="voce")}, "settings.hardening = 'voce': mean_field takes"),
         ({"reference": np.nan}, "reference = nan is out of range"),
         (
             {"inputs": [CELL] * 2, "hardening": np.ones(3)},

@@ -13,6 +13,7 @@ from fe_data.mechanics.load_stepping import Loading, solve_load_steps
 from fe_data.mechanics.plasticity import J2Law, plastic_increment
 from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import moduli, von_mises
+from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import Inputs, Settings
 
 MU = 1e5 / 2.6
@@ -47,6 +48,48 @@ def test_the_return_mapping_ends_on_the_yield_surface():
     conditioning = 1e-11 * q_trial / excess  # a stress just above yield is a difference of equals
     exact = b * c * (p_old + dp) ** (c - 1)
     assert (np.abs(slope - exact) <= (1e-9 + conditioning) * exact).all()
+
+
+def test_the_return_mapping_follows_the_law_of_voce():
+    """From nearly linear to saturated at once, and where only the last digits are left."""
+    cases = itertools.product(
+        [1e-3, 0.02, 0.5, 1.0], [1e-3, 400.0, 1e5], [0.0, 1e-6, 0.05, 1.0],
+        [1e-6, 1e-3, 1.0, 100.0, 1e4], [0.0, 10.0],
+    )  # fmt: skip
+    for c, b, p_old, excess, guess in cases:
+        law, hardening = J2Law(MU, 0.0, 400.0, b, c, voce=True), -b * np.expm1(-p_old / c)
+        q_trial = 400.0 + hardening + excess
+        dp, slope = plastic_increment(q_trial, p_old, hardening, guess, law)
+        added = -b * np.exp(-p_old / c) * np.expm1(-dp / c)
+        excess = q_trial - 400.0 - hardening  # as it was rounded
+        assert 3 * MU * dp + added == pytest.approx(excess, rel=1e-11)
+        assert slope == pytest.approx(b / c * np.exp(-(p_old + dp) / c), rel=1e-9)
+
+
+LAWS = {  # b, c, law: stress above the initial yield stress at a plastic strain
+    (400.0, 0.4, "power"): lambda p: 400.0 * p**0.4,
+    (300.0, 0.2, "power"): lambda p: 300.0 * p**0.2,
+    (500.0, 1.0, "power"): lambda p: 500.0 * p,
+    (0.0, 0.5, "power"): lambda p: 0.0 * p,
+    (400.0, 0.02, "voce"): lambda p: 400.0 * (1 - np.exp(-p / 0.02)),
+    (0.0, 0.02, "voce"): lambda p: 0.0 * p,
+}
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+@pytest.mark.parametrize("solver", ["compiled", "dolfinx"])
+@pytest.mark.filterwarnings("ignore:`product` is deprecated:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_matrix_under_pure_shear_follows_its_law(law, solver):
+    """3 mu (2 e / sqrt(3) - p) = sqrt(3) tau = a + h(p): the direction of the flow is constant."""
+    b, c, name = law
+    settings = Settings(increments=4, tolerance=1e-10, resolution=1.0, hardening=name)
+    shear = Loading((None, None, 0.03))
+    rve = solve_rve(Inputs(0.0, 400.0, b, c), 1, settings, shear, solver=solver)
+    for e, stress in zip(*(rve.history[key][1:, 3] for key in ("strain", "stress")), strict=True):
+        total = 2 * e / np.sqrt(3)
+        p = brentq(lambda p, q=total: 3 * MU * (q - p) - 400.0 - LAWS[law](p), 0, total)
+        assert np.sqrt(3) * stress == pytest.approx(400.0 + LAWS[law](p), rel=1e-9)
 
 
 @pytest.mark.parametrize("c", [1e-3, 0.01])
@@ -114,10 +157,10 @@ def test_newton_converges_quadratically():
     assert all(e[i + 1] < 300 * e[i] ** 2 + 1e-12 for i in late)
 
 
-def _one_point(inputs: Inputs, settings: Settings):
+def _one_point(settings: Settings, hardening):
     """Plane strain, sigma_yy = 0, implicit Euler, one point at a time with a bracketing solver."""
     mu, kappa = moduli(1e3 * settings.E_m_GPa, settings.nu_m)
-    a, b, c = settings.a_MPa, inputs.b_m_MPa, inputs.c_m
+    a = settings.a_MPa
     ep, p = np.zeros(4), 0.0
 
     def respond(exx, eyy):
@@ -126,9 +169,9 @@ def _one_point(inputs: Inputs, settings: Settings):
         s = 2 * mu * (e - mean * np.array([1, 1, 1, 0]) - ep)
         q = np.sqrt(1.5 * (s[:3] @ s[:3] + 2 * s[3] ** 2))
         dp = 0.0
-        if q > a + b * p**c:
+        if q > a + hardening(p):
             dp = brentq(
-                lambda d: q - 3 * mu * d - a - b * (p + d) ** c, 0, q / (3 * mu), xtol=1e-18
+                lambda d: q - 3 * mu * d - a - hardening(p + d), 0, q / (3 * mu), xtol=1e-18
             )
         flow = 1.5 * s / q * dp if q else 0 * s
         return s - 2 * mu * flow + 3 * kappa * mean * np.array([1, 1, 1, 0]), ep + flow, p + dp
@@ -142,12 +185,13 @@ def _one_point(inputs: Inputs, settings: Settings):
     return rows
 
 
-@pytest.mark.parametrize(("b", "c"), [(400.0, 0.4), (300.0, 0.2), (500.0, 1.0), (0.0, 0.5)])
-def test_without_fibres_the_volume_element_is_one_point(b, c):
-    inputs, settings = Inputs(0.0, 400.0, b, c), Settings(tolerance=1e-10)
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_without_fibres_the_volume_element_is_one_point(law):
+    b, c, name = law
+    inputs, settings = Inputs(0.0, 400.0, b, c), Settings(tolerance=1e-10, hardening=name)
     problem = RVEProblem(discretise(generate_mesh(random_microstructure(0.0, 1))), inputs, settings)
     path = solve_load_steps(problem, Loading((0.05, None, None)), 50, settings.tolerance)
-    stress, plastic, p = zip(*_one_point(inputs, settings), strict=True)
+    stress, plastic, p = zip(*_one_point(settings, LAWS[law]), strict=True)
     assert path.history["stress"][1:] == pytest.approx(np.array(stress), rel=1e-6, abs=1e-4)
     assert path.history["plastic_strain"][1:] == pytest.approx(
         np.array(plastic), rel=1e-6, abs=1e-10

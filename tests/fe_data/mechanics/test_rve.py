@@ -111,6 +111,17 @@ def test_a_curve_without_hardening_is_reported(vf):
     assert "does not harden, c_eff means nothing" in found.warning
 
 
+def test_the_command_line_takes_another_law_of_the_matrix(tmp_path):
+    assert (
+        main(["rve", *CELL, "--out", str(tmp_path), "--hardening", "voce", "--increments", "8"])
+        == 0
+    )
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["settings"]["hardening"] == "voce"
+    found = solve_rve(Inputs(**result["inputs"]), result["seed"], Settings(**result["settings"]))
+    assert result["history"]["stress"] == found.history["stress"].tolist()
+
+
 @pytest.mark.parametrize(
     "option", [["--loading", "-.02,free,free:-10"], ["--loading=-0.02,free,free:-1e1"]]
 )

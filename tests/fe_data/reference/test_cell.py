@@ -1,6 +1,7 @@
 """The second solver, in UFL, against the compiled one on the same mesh."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,9 +26,9 @@ SMALL = Settings(n_fibres=2, resolution=2.0, increments=8, strain=0.02, toleranc
 LOADINGS = [Loading((None, None, 0.02)), Loading((0.01, 0.005, None), (0.0, 0.0, 50.0))]
 
 
-def both(loading=None, inputs=INPUTS):
+def both(loading=None, inputs=INPUTS, settings=SMALL):
     return [
-        solve_rve(inputs, 1, SMALL, loading, solver=solver) for solver in ("compiled", "dolfinx")
+        solve_rve(inputs, 1, settings, loading, solver=solver) for solver in ("compiled", "dolfinx")
     ]
 
 
@@ -59,6 +60,17 @@ def test_both_solvers_give_the_same_record_and_fields():
 @pytest.mark.parametrize("loading", LOADINGS, ids=str)
 def test_both_solvers_average_to_the_same_under_other_loadings(loading):
     assert_same_averages(*both(loading))
+
+
+@pytest.mark.parametrize(
+    ("b", "c", "law"), [(400.0, 0.02, "voce"), (2000.0, 1.0, "power"), (0.0, 0.5, "power")]
+)
+def test_both_solvers_agree_with_other_laws_of_the_matrix(b, c, law):
+    """Voce's, linear and no hardening."""
+    one, other = both(None, Inputs(0.3, 400.0, b, c), replace(SMALL, hardening=law))
+    assert_same_averages(one, other)
+    hardening = [cell.path.state.old.hardening for cell in (one, other)]
+    np.testing.assert_allclose(*hardening, atol=1e-5)
 
 
 def test_both_solvers_agree_without_projection():

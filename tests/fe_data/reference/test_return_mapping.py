@@ -6,22 +6,29 @@ import pytest
 from fe_data.reference.return_mapping import History, Law, plastic_increment, return_map
 
 MU = 1e5 / 2.6
+LAWS = [Law(400, 400, 0.4), Law(400, 300, 0.2), Law(400, 0, 0.5), Law(400, 0, 0.5, voce=True)]
+LAWS += [Law(400, 400, 0.02, voce=True), Law(400, 1e4, 1.0, voce=True)]
 
 
-@pytest.mark.parametrize("law", [Law(400, 400, 0.4), Law(400, 300, 0.2), Law(400, 0, 0.5)], ids=str)
+@pytest.mark.parametrize("law", LAWS, ids=str)
 @pytest.mark.parametrize("p_old", [0.0, 1e-6, 0.03])
 def test_the_increment_meets_the_yield_stress(law, p_old):
-    a, b, c = law
-    q = a + b * p_old**c + np.array([1e-3, 0.1, 1.0, 100.0, 1e4])
+    a, b, c, voce = law
+
+    def hardening(p):
+        return b * (1 - np.exp(-p / c)) if voce else b * p**c
+
+    q = a + hardening(p_old) + np.array([1e-3, 0.1, 1.0, 100.0, 1e4])
     found = plastic_increment(q, np.full(5, p_old), np.full(5, MU), law)
-    residual = q - 3 * MU * found - a - b * (p_old + found) ** c
+    residual = q - 3 * MU * found - a - hardening(p_old + found)
     assert (found > 0).all()
-    assert (np.abs(residual) <= 1e-8 * (q - a - b * p_old**c)).all()
+    assert (np.abs(residual) <= 1e-8 * (q - a - hardening(p_old))).all()
 
 
-def test_the_tangent_is_the_derivative_of_the_stress():
+@pytest.mark.parametrize("law", [LAWS[0], LAWS[4]], ids=str)
+def test_the_tangent_is_the_derivative_of_the_stress(law):
     rng = np.random.default_rng(0)
-    law, n = Law(400.0, 400.0, 0.4), 20
+    n = 20
     strain, step = 0.01 * rng.standard_normal((n, 3)), 1e-7
     old = History(1e-3 * rng.standard_normal((n, 3)), 0.01 * rng.random(n))
     mu, yields = np.full(n, MU), np.arange(n) % 4 > 0  # every fourth point is a fibre
