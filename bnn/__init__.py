@@ -3,6 +3,7 @@
 import importlib
 from types import ModuleType
 
+from bnn import export
 from bnn.acquisition import choose
 from bnn.components import ComponentRegressor, PrincipalComponents
 from bnn.ensembles import (
@@ -103,6 +104,7 @@ __all__ = [
     "choose",
     "data_gradient",
     "evidence",
+    "export",
     "latin_hypercube",
     "layer_statistics",
     "load",

@@ -26,7 +26,9 @@ RUN_TIME = (
     "threadpoolctl", "torch", "tqdm",
 )  # fmt: skip
 # One test of bnn takes its problem from a notebook, whose profile is YAML.
-TESTS = ("hypothesis", "pandas", "pytest", "pyyaml", "scoringrules", "uncertainty-toolbox")
+TESTS = (
+    "hypothesis", "mpmath", "pandas", "pytest", "pyyaml", "scoringrules", "uncertainty-toolbox",
+)  # fmt: skip
 # PyTorch links against all of CUDA, but only torch.compile, which bnn does not use, needs Triton.
 NOT_NEEDED = "triton"
 FREE_GB = 12.0

@@ -1,0 +1,91 @@
+"""Mean, standard deviation and their gradients as one C file without dependencies."""
+
+import os
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from bnn._validation import check_integer
+from bnn.ensembles.base import EnsembleRegressor
+from bnn.export.ensemble import chosen_weights, ensemble_tables
+from bnn.export.posterior import Table, posterior_tables
+from bnn.function_priors.exact_posterior import ExactPosterior
+
+
+def to_c(
+    model: ExactPosterior | EnsembleRegressor, path: str | os.PathLike[str], *,
+    name: str = "surrogate", members: int | None = None, max_bytes: int = 100_000,
+) -> None:  # fmt: skip
+    """Write mean and standard deviation (epistemic) of a fitted estimator as one C99 file.
+
+    The file includes math.h only and says how to call its functions: NAME_init once, then NAME at
+    any number of points for mean, standard deviation and their gradients by the inputs, all in the
+    units of the data; of an ensemble also NAME_members for what each network says. A weight takes
+    five bytes; an ExactPosterior stores its data, and NAME_init factorises its matrices.
+
+    Args:
+        model: A fitted ensemble; or a fitted ExactPosterior under uncorrelated noise, whose prior,
+            or mixture as from `bnn.evidence.fit_prior`, has a number or a LinearMean as mean, and
+            kernels that are RBF, Matern12, Matern32, Matern52, RationalQuadratic, Linear, or the
+            sum of a Linear and one of the others.
+        path: Of the file.
+        name: Of the function, and the first part of the names of the others.
+        members: Number of networks, the first ones of the ensemble; None takes all.
+        max_bytes: Largest size of the file.
+
+    Raises:
+        TypeError: If the model is no such estimator.
+        ValueError: If an argument or a part of the model is of another kind, or the file would be
+            larger.
+    """
+    if not isinstance(model, ExactPosterior | EnsembleRegressor):
+        raise TypeError(f"model = {model!r:.60}: must be an ExactPosterior or an ensemble")
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        raise ValueError(f"name = {name!r:.60}: must be a name in C")
+    check_integer("max_bytes", max_bytes, 1)
+    check_is_fitted(model)
+    if isinstance(model, ExactPosterior):
+        if members is not None:
+            raise ValueError(f"members = {members!r}: an ExactPosterior has none")
+        kind, tables = "posterior.c", posterior_tables(model)
+        fewer, each = "fewer data", 0
+    else:
+        found, weights = chosen_weights(model, members)
+        kind, tables = "ensemble.c", ensemble_tables(found, weights)
+        fewer, each = "smaller networks", 5 * weights.shape[1] + 8
+    interface, estimator = (
+        files("bnn.export").joinpath(file).read_text("ascii") for file in ("interface.c", kind)
+    )
+    declared = "".join(_declaration(*table) for table in tables.items())
+    text = interface.replace("/* TABLES */\n", declared) + estimator
+    text = re.sub(r"\bsurrogate", name, text)
+    if len(text) > max_bytes:
+        if each and (room := len(weights) - -(-(len(text) - max_bytes) // each)) >= 2:
+            fewer = f"members = {room}"
+        given = f"the file would have {len(text)} bytes, more than max_bytes = {max_bytes}"
+        raise ValueError(f"{given}: take {fewer} or a larger max_bytes")
+    Path(path).write_text(text, encoding="ascii")
+
+
+def _declaration(name: str, values: Table) -> str:
+    """Return a constant of C, a macro if it is no array."""
+    if not isinstance(values, np.ndarray):
+        return f"#define {name} {values}\n"
+    kind = {"f": "double ", "i": "int ", "U": "char *const "}[values.dtype.kind]
+    shape = "".join(f"[{n}]" for n in values.shape)
+    return f"static const {kind}{name}{shape} = {_initialiser(values)};\n"
+
+
+def _initialiser(values: "np.ndarray[tuple[int, ...], np.dtype[np.generic]]") -> str:
+    if values.ndim > 1:
+        return "{" + ",\n".join(map(_initialiser, values)) + "}"
+    return "{" + ",".join(_literal(value) for value in values.tolist()) + "}"
+
+
+def _literal(value: float | str) -> str:
+    if isinstance(value, str):
+        return f'"{value}"\n'
+    return repr(value).replace("inf", "HUGE_VAL")

@@ -1,0 +1,75 @@
+"""Ensembles as tables for C."""
+
+import numpy as np
+
+from bnn._validation import Array, check_integer
+from bnn.ensembles.base import EnsembleRegressor
+from bnn.ensembles.networks import Members
+from bnn.export.posterior import Table
+
+ROW = 800  # weights of a string: compilers of C99 need not take more than 4095 characters
+DIGITS = np.array([c for c in range(ord("#"), ord("z")) if chr(c) not in "?\\"], dtype=np.uint8)
+
+# φ(z) and dφ / dz, for each of bnn.networks.activations.ACTIVATIONS.
+ACTIVATIONS_IN_C = {
+    "leaky_relu": ("(z > 0.0 ? z : 0.01 * z)", "(z > 0.0 ? 1.0 : 0.01)"),
+    "relu": ("(z > 0.0 ? z : 0.0)", "(z > 0.0 ? 1.0 : 0.0)"),
+    "tanh": ("tanh(z)", "(1.0 - tanh(z) * tanh(z))"),
+    "sigmoid": ("(1.0 / (1.0 + exp(-z)))", "(1.0 / (2.0 + exp(z) + exp(-z)))"),
+    "silu": ("(z / (1.0 + exp(-z)))", "((1.0 + z / (1.0 + exp(z))) / (1.0 + exp(-z)))"),
+    "gelu": (
+        "(0.5 * z * erfc(-z * sqrt(0.5)))",
+        "(0.5 * erfc(-z * sqrt(0.5)) + z * exp(-0.5 * z * z) * 0.39894228040143268)",
+    ),
+    "elu": ("(z > 0.0 ? z : expm1(z))", "(z > 0.0 ? 1.0 : exp(z))"),
+    "softplus": ("(z > 20.0 ? z : log1p(exp(z)))", "(z > 20.0 ? 1.0 : 1.0 / (1.0 + exp(-z)))"),
+    "identity": ("(z)", "1.0"),
+}
+
+
+def chosen_weights(model: EnsembleRegressor, members: int | None) -> tuple[Members, Array]:
+    """Return the members of an ensemble, and the weights of the first ones in double precision."""
+    found = model._fitted_members()
+    K = len(found.weights)
+    if members is not None:
+        check_integer("members", members, 2)
+        if members > K:
+            raise ValueError(f"members = {members}: the ensemble has {K}")
+    return found, found.weights[:members].astype(float)
+
+
+def clipped_to(members: Members) -> Array:
+    """Return the bounds that predictions are clipped to, (2, n_out), infinite where none are."""
+    none = np.array([[-np.inf], [np.inf]])
+    bounds = none if members.bounds is None else members.bounds
+    return np.broadcast_to(bounds, (2, members.architecture.n_outputs)).astype(float)
+
+
+def ensemble_tables(members: Members, weights: Array) -> dict[str, Table]:
+    """Return what ensemble.c takes; the weights have single precision."""
+    single, net = weights.astype(np.float32), members.architecture
+    if not np.array_equal(single, weights):
+        raise ValueError("the weights of the ensemble: must be of single precision")
+    digits = single.ravel().view(np.uint32)[:, None] // 85 ** np.arange(4, -1, -1) % 85
+    text = DIGITS[digits].tobytes().decode("ascii")
+    value, slope = ACTIVATIONS_IN_C[net.activation]
+    low, high = clipped_to(members)
+    return {
+        "N_IN": net.n_inputs,
+        "N_OUT": net.n_outputs,
+        "K": len(weights),
+        "WEIGHTS": net.n_weights,
+        "LAYERS": len(net.layers),
+        "WIDEST": max(net.widths),
+        "VALUE(z)": value,
+        "SLOPE(z)": slope,
+        "WIDTHS": np.array(net.widths),
+        "IN_CENTRE": members.input_scaler.centre,
+        "IN_HALF": members.input_scaler.half_range,
+        "OUT_CENTRE": members.output_scaler.centre,
+        "OUT_HALF": members.output_scaler.half_range,
+        "LOW": low,
+        "HIGH": high,
+        "ROW": ROW,
+        "TEXT": np.array([text[i : i + 5 * ROW] for i in range(0, len(text), 5 * ROW)]),
+    }

@@ -1,0 +1,93 @@
+"""Mean and standard deviation of an ensemble as an ONNX graph."""
+
+import importlib
+import os
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from bnn.ensembles.base import EnsembleRegressor
+from bnn.export.ensemble import chosen_weights, clipped_to
+from bnn.networks.activations import SLOPE
+
+# a = φ(z) in double precision; attributes of operators, such as a slope, have single precision.
+ACTIVATIONS = {
+    "leaky_relu": "s = Mul(z, leak)  a = Max(z, s)",
+    "relu": "a = Relu(z)",
+    "tanh": "a = Tanh(z)",
+    "sigmoid": "a = Sigmoid(z)",
+    "silu": "s = Sigmoid(z)  a = Mul(z, s)",
+    "elu": "a = Elu(z)",
+    "softplus": "far = Greater(z, bend)  s = Softplus(z)  a = Where(far, z, s)",
+    "identity": "a = Identity(z)",
+}
+LAYER = "p = MatMul(a_{}, W)  z = Add(p, b)  "
+GRAPH = """<ir_version: 8, opset_import: ["" : 18]>
+surrogate (double[n, {n_in}] x) => (double[n, {n_out}] mean, double[n, {n_out}] std) {{
+    centred = Sub(x, in_centre)  a_0 = Div(centred, in_half)
+    {layers}
+    scaled = Mul(z_{last}, out_half)  raw = Add(scaled, out_centre)
+    raised = Max(raw, low)  values = Min(raised, high)
+    mean = ReduceMean <keepdims = 0> (values, members)
+    away = Sub(values, mean)  squares = ReduceSumSquare <keepdims = 0> (away, members)
+    variance = Div(squares, freedom)  std = Sqrt(variance)
+}}"""
+
+
+def to_onnx(
+    model: EnsembleRegressor, path: str | os.PathLike[str], *, members: int | None = None
+) -> None:
+    """Write mean and standard deviation (epistemic) of a fitted ensemble as an ONNX model.
+
+    Its input x (n, n_in) and its outputs mean and std (n, n_out) are in the units of the data and
+    of double precision. Needs the extra `onnx`.
+
+    Args:
+        model: A fitted ensemble, of any activation but "gelu".
+        path: Of the file.
+        members: Number of networks, the first ones of the ensemble; None takes all.
+
+    Raises:
+        TypeError: If the model is no ensemble.
+        ValueError: If there are not as many members, or the runtime has no such activation.
+        ImportError: If the package onnx is missing.
+    """
+    if not isinstance(model, EnsembleRegressor):
+        raise TypeError(f"model = {model!r:.60}: must be an ensemble")
+    check_is_fitted(model)
+    found, weights = chosen_weights(model, members)
+    net, low_high = found.architecture, clipped_to(found)
+    if net.activation not in ACTIVATIONS:
+        known = ", ".join(ACTIVATIONS)
+        raise ValueError(f"activation = {net.activation!r}: ONNX Runtime computes {known} alone")
+    try:
+        onnx: Any = importlib.import_module("onnx")
+    except ImportError as error:
+        raise ImportError(f"{error}: pip install '.[onnx]' in the checkout adds it") from None
+    kept: dict[str, NDArray[Any]] = {
+        "in_centre": found.input_scaler.centre, "in_half": found.input_scaler.half_range,
+        "out_centre": found.output_scaler.centre, "out_half": found.output_scaler.half_range,
+        "low": low_high[0], "high": low_high[1], "leak": np.array(SLOPE), "bend": np.array(20.0),
+        "freedom": np.array(len(weights) - 1.0), "members": np.array([0]),
+    }  # fmt: skip
+    layers = []
+    for number, (kernel, bias) in enumerate(net.unpack(weights), start=1):
+        kept |= {f"W_{number}": kernel, f"b_{number}": bias[:, None]}
+        last = number == len(net.layers)
+        step = LAYER if last else LAYER + ACTIVATIONS[net.activation]
+        layers.append(re.sub(r"\b(W|b|p|z|s|far|a)\b", rf"\1_{number}", step).format(number - 1))
+    text = GRAPH.format(
+        n_in=net.n_inputs, n_out=net.n_outputs, layers="\n    ".join(layers), last=len(layers)
+    )
+    graph = importlib.import_module("onnx.parser").parse_model(text)
+    used = set(re.findall(r"\w+", text))
+    graph.graph.initializer.extend(
+        onnx.numpy_helper.from_array(np.ascontiguousarray(values), name)
+        for name, values in kept.items()
+        if name in used
+    )
+    onnx.checker.check_model(graph)
+    onnx.save(graph, os.fspath(path))

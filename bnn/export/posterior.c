@@ -1,0 +1,142 @@
+/* Gaussian processes given N data, mixed by SHARES, after Rasmussen & Williams (2006), section 2.7.
+
+   The part of a kernel that is linear in x is much wider than the data, and rounding would show
+   in k(x, x) - k K^-1 k. So each of its coefficients is a row below the data, with a pivot < 0:
+   M = [[A, H], [H^T, -I]] = L D L^T, D = [I, -I], for the stationary part A with the noise, and the
+   basis H at the data, times the standard deviation of the coefficients. */
+
+#define ROWS (N + 1 + N_IN)
+#define SIGN(i) ((i) < N ? 1.0 : -1.0)
+static double roots[S * N_OUT][(long)ROWS * (ROWS + 1) / 2]; /* L by rows */
+static double solved[S * N_OUT][ROWS];
+
+/* phi and dphi / d(r^2) of a correlation, by the kind of kernel. */
+static double correlation(int kind, double alpha, double q, double *slope)
+{
+    double s = sqrt((kind == MATERN32 ? 3.0 : kind == MATERN52 ? 5.0 : 1.0) * q), e;
+    if (kind == RATIONALQUADRATIC) {
+        e = pow(1.0 + q / (2.0 * alpha), -alpha);
+        *slope = -0.5 * e / (1.0 + q / (2.0 * alpha));
+        return e;
+    }
+    e = exp(kind == RBF ? -0.5 * q : -s);
+    *slope = kind == RBF ? -0.5 * e : kind == MATERN32 ? -1.5 * e
+           : kind == MATERN52 ? -5.0 / 6.0 * (1.0 + s) * e : s > 0.0 ? -0.5 * e / s : 0.0;
+    return kind == MATERN32 ? (1.0 + s) * e : kind == MATERN52 ? (1.0 + s + s * s / 3.0) * e : e;
+}
+
+/* Row i of process p at x: k(x, X[i]), or a function of the basis; and its derivatives. */
+static double entry(int p, int i, const double *x, double *derivatives)
+{
+    const double *linear = LINEAR[PARTS[p][1]], *kernel = STATIONARY[PARTS[p][0]];
+    const double *deviation = linear + 1, *origin = deviation + N_IN, *inverse = kernel + 3;
+    double q = 0.0, slope, value;
+    if (i >= N) {
+        for (int c = 0; derivatives && c < N_IN; c++)
+            derivatives[c] = c == i - N - 1 ? deviation[c] : 0.0;
+        return i == N ? linear[0] : deviation[i - N - 1] * (x[i - N - 1] - origin[i - N - 1]);
+    }
+    for (int c = 0; c < N_IN; c++) {
+        double away = (x[c] - X[i][c]) * inverse[c];
+        q += away * away;
+    }
+    value = kernel[1] * correlation((int)kernel[0], kernel[2], q, &slope);
+    for (int c = 0; derivatives && c < N_IN; c++)
+        derivatives[c] = 2.0 * kernel[1] * slope * (x[c] - X[i][c]) * inverse[c] * inverse[c];
+    return value;
+}
+
+/* Replace v by L^-1 v, or by L^-T D v. */
+static void forwards(const double *L, double *v)
+{
+    for (int i = 0; i < ROWS; L += ++i) {
+        for (int k = 0; k < i; k++)
+            v[i] -= L[k] * v[k];
+        v[i] /= L[i];
+    }
+}
+
+static void backwards(const double *L, double *v)
+{
+    for (int i = N; i < ROWS; i++)
+        v[i] = -v[i];
+    L += (long)ROWS * (ROWS - 1) / 2;
+    for (int i = ROWS - 1; i >= 0; L -= i--) {
+        v[i] /= L[i];
+        for (int k = 0; k < i; k++)
+            v[k] -= L[k] * v[i];
+    }
+}
+
+int surrogate_init(void)
+{
+    for (int p = 0; p < S * N_OUT; p++) {
+        double *Li = roots[p], *v = solved[p];
+        for (int i = 0; i < ROWS; Li += ++i) {
+            const double *Lj = roots[p];
+            for (int j = 0; j <= i; Lj += ++j) {
+                double sum = j < N ? entry(p, i, X[j], 0) : i == j ? -1.0 : 0.0;
+                if (i == j && i < N)
+                    sum += NOISE[i][p % N_OUT];
+                for (int k = 0; k < j; k++)
+                    sum -= SIGN(k) * Li[k] * Lj[k];
+                sum *= SIGN(j);
+                if (i == j && !(sum > 0.0))
+                    return 1;
+                Li[j] = i == j ? sqrt(sum) : sum / Lj[j];
+            }
+            v[i] = i < N ? RESIDUAL[i][p % N_OUT] : 0.0;
+        }
+        forwards(roots[p], v);
+        backwards(roots[p], v);
+    }
+    ready = 1;
+    return 0;
+}
+
+/* Mean and variance of process p, then their derivatives. */
+static void process(int p, const double *x, int columns, double *mean, double *variance)
+{
+    double k[ROWS], dk[ROWS][N_IN], v[ROWS];
+    for (int c = 0; c < columns; c++)
+        mean[c] = variance[c] = 0.0;
+    variance[0] = STATIONARY[PARTS[p][0]][1];
+    for (int i = 0; i < ROWS; i++)
+        v[i] = k[i] = entry(p, i, x, columns > 1 ? dk[i] : 0);
+    forwards(roots[p], v);
+    for (int i = 0; i < ROWS; i++) {
+        variance[0] -= SIGN(i) * v[i] * v[i];
+        mean[0] += k[i] * solved[p][i];
+    }
+    if (columns > 1)
+        backwards(roots[p], v);
+    for (int c = 1; c < columns; c++)
+        for (int i = 0; i < ROWS; i++) {
+            variance[c] -= 2.0 * v[i] * dk[i][c - 1];
+            mean[c] += dk[i][c - 1] * solved[p][i];
+        }
+}
+
+static void point(const double *x, int columns, double mean[][N_OUT], double std[][N_OUT])
+{
+    for (int j = 0; j < N_OUT; j++) {
+        double m[S][1 + N_IN], variance[S][1 + N_IN], total[1 + N_IN] = {0}, trend = INTERCEPT[j];
+        for (int s = 0; s < S; s++) {
+            process(s * N_OUT + j, x, columns, m[s], variance[s]);
+            for (int c = 0; c < columns; c++)
+                total[c] += SHARES[s][j] * m[s][c];
+        }
+        for (int c = 0; c < columns; c++) {
+            double sum = 0.0;
+            for (int s = 0; s < S; s++)
+                sum += SHARES[s][j] * (variance[s][c]
+                     + (c == 0 ? 1.0 : 2.0) * (m[s][0] - total[0]) * (m[s][c] - total[c]));
+            std[c][j] = c == 0 ? sqrt(sum > 0.0 ? sum : 0.0)
+                      : std[0][j] > 0.0 ? 0.5 * sum / std[0][j] : 0.0;
+            mean[c][j] = total[c] + (c == 0 ? 0.0 : SLOPES[j][c - 1]);
+        }
+        for (int i = 0; i < N_IN; i++)
+            trend += SLOPES[j][i] * x[i];
+        mean[0][j] += trend;
+    }
+}

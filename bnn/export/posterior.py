@@ -1,0 +1,98 @@
+"""Exact posteriors as tables for C."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._validation import Array
+from bnn.function_priors.conditioning import ProcessPosterior
+from bnn.function_priors.exact_posterior import ExactPosterior
+from bnn.function_priors.gaussian_process import GaussianProcessPrior
+from bnn.function_priors.kernels import (
+    RBF,
+    Linear,
+    Matern12,
+    Matern32,
+    Matern52,
+    RationalQuadratic,
+)
+from bnn.function_priors.means import LinearMean
+from bnn.noise.covariances import is_diagonal
+
+Table: TypeAlias = int | str | NDArray[Any]
+KINDS = (RBF, Matern12, Matern32, Matern52, RationalQuadratic)  # posterior.c has their numbers
+
+
+def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
+    """Return what posterior.c takes: the data, the noise, and the kernels of each component."""
+    given, X, y = model._given, model.X_, model.y_
+    (N, n_in), n_out = X.shape, y.shape[1]
+    if isinstance(given, ProcessPosterior):
+        processes, shares = [given], np.ones((1, n_out))
+    else:
+        processes, shares = given._given, given._weights
+    first = processes[0]
+    if not is_diagonal(first._at):
+        raise ValueError("the noise is correlated between outputs: must not be in a C file")
+    coefficients, intercept = _mean(first.prior, n_in)
+    parts, tables = [], (dict[tuple[float, ...], int](), dict[tuple[float, ...], int]())
+    for process in processes:
+        for j, kernel in enumerate(process.prior.kernels):
+            rows = _kernel_rows(kernel, process.prior._features_of(j, n_in), n_in)
+            numbers = zip(tables, rows, strict=True)
+            parts.append([table.setdefault(row, len(table)) for table, row in numbers])
+    noise = np.einsum("...jj->...j", first._at) * np.ones((N, n_out))
+    return {
+        "N_IN": n_in,
+        "N_OUT": n_out,
+        "N": N,
+        "S": len(processes),
+        **{kind.__name__.upper(): number for number, kind in enumerate(KINDS)},
+        "X": X,
+        "RESIDUAL": y - first.prior.mean_values(X),
+        "NOISE": noise,
+        "SLOPES": coefficients,
+        "INTERCEPT": intercept,
+        "SHARES": shares,
+        "STATIONARY": np.array([*tables[0]]),
+        "LINEAR": np.array([*tables[1]]),
+        "PARTS": np.array(parts),
+    }
+
+
+def _mean(prior: GaussianProcessPrior, n_in: int) -> tuple[Array, Array]:
+    """Return coefficients (n_out, n_in) and intercept (n_out,) of a linear prior mean."""
+    mean: Any = prior.mean
+    zeros = np.zeros((prior.n_outputs, n_in))
+    if isinstance(mean, LinearMean):
+        slopes = LinearMean(mean.coefficients)(np.eye(n_in)).T
+        return slopes + zeros, np.asarray(mean.intercept, dtype=float) + zeros[:, 0]
+    if callable(mean):
+        given = type(mean).__name__
+        raise ValueError(f"the mean of the prior is a {given}: must be a number or a LinearMean")
+    return zeros, float(mean) + zeros[:, 0]
+
+
+def _kernel_rows(
+    kernel: sk.Kernel, features: list[int], n_in: int
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return (kind, k0, α, 1 / L...) of a Stationary part, (√offset, √k0..., o...) of a Linear."""
+    # Inputs that the kernel does not see have 1 / L = 0 and k0 = 0.
+    parts = [kernel.k1, kernel.k2] if isinstance(kernel, sk.Sum) else [kernel]
+    stationary, linear = np.zeros(3 + n_in), np.zeros(1 + 2 * n_in)
+    seen = np.array(features)
+    for part in parts:
+        if type(part) in KINDS and not stationary.any():
+            head = KINDS.index(type(part)), part.variance, getattr(part, "alpha", 1.0)
+            stationary[:3] = head
+            stationary[3 + seen] = 1.0 / np.asarray(part.lengthscale)
+        elif isinstance(part, Linear) and not linear.any():
+            linear[0], linear[1 + seen] = np.sqrt(part.offset), np.sqrt(part.variance)
+            linear[1 + n_in + seen] = part.origin
+        else:
+            known = ", ".join(kind.__name__ for kind in KINDS)
+            needed = f"one of {known}, a Linear, or the sum of a Linear and one of the others"
+            raise ValueError(f"the kernel {kernel} of the prior: must be {needed}")
+    return tuple(stationary.tolist()), tuple(linear.tolist())

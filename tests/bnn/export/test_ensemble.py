@@ -1,0 +1,111 @@
+"""Ensembles in C against the same in Python, and their gradients by PyTorch's autograd."""
+
+import ctypes
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from bnn import VanillaEnsemble
+from bnn.export.ensemble import ACTIVATIONS_IN_C
+from bnn.networks.activations import ACTIVATIONS
+from tests.bnn.export.conftest import call
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (30, 2))
+Y = np.column_stack([np.sin(3.0 * X[:, 0]), 1000.0 + X[:, 1] * X[:, 0]])
+NEW = RNG.uniform([-1.5, 150.0], [1.5, 450.0], (20, 2))
+
+
+def fitted(activation, **options):
+    settings = {"n_members": 5, "hidden": (7, 5), "noise": [0.1, 5.0], "random_state": 0}
+    model = VanillaEnsemble(activation=activation, epochs=3, **settings | options)
+    return model.fit(X, Y)
+
+
+def autograd(model, points):
+    """Moments by PyTorch in double precision, and their gradients, (n, n_out, n_in)."""
+    members = model.members_
+    scales = [
+        torch.as_tensor(getattr(scaler, name))
+        for scaler in (members.input_scaler, members.output_scaler)
+        for name in ("centre", "half_range")
+    ]
+    act = getattr(torch.nn.functional, members.architecture.activation, lambda z: z)
+    layers = members.architecture.unpack(torch.as_tensor(members.weights.astype(float)))
+
+    def moments(x):
+        a = ((x - scales[0]) / scales[1]).expand(len(members.weights), 1, -1)
+        for i, (kernel, bias) in enumerate(layers):
+            z = torch.baddbmm(bias[:, None], a, kernel)
+            a = act(z) if i + 1 < len(layers) else z
+        f = a[:, 0] * scales[3] + scales[2]
+        if members.bounds is not None:
+            f = f.clamp(*map(torch.as_tensor, members.bounds))
+        return f.mean(dim=0), f.std(dim=0)
+
+    rows = [torch.autograd.functional.jacobian(moments, torch.as_tensor(x)) for x in points]
+    return [torch.stack(column).numpy() for column in zip(*rows, strict=True)]
+
+
+def agree(found, wanted):
+    """To 1e-12, of the largest value of each output where differences cancel."""
+    scale = np.abs(wanted).max(axis=0, keepdims=True)
+    np.testing.assert_array_less(np.abs(found - wanted), 1e-12 * (scale + np.abs(wanted)) + 1e-300)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_moments_gradients_and_members_are_those_of_python(compiled, activation):
+    model = fitted(activation)
+    library = compiled(model)
+    mean, std, *gradients = call(library, NEW, 2)
+    for found, wanted in zip((mean, std), model.predict(NEW, return_std=True), strict=True):
+        agree(found, wanted)
+    for found, wanted in zip(gradients, autograd(model, NEW), strict=True):
+        agree(found, wanted)
+    values = np.empty((5, len(NEW), 2))
+    pointers = (array.ctypes.data_as(ctypes.c_void_p) for array in (NEW, values))
+    assert library.surrogate_members(len(NEW), *pointers) == 0
+    agree(values, model.sample(NEW))
+    assert ACTIVATIONS_IN_C.keys() == ACTIVATIONS.keys()
+
+
+def test_values_beyond_the_bounds_of_the_prior_do_not_change_with_the_input(compiled):
+    model = fitted("silu")
+    low, high = np.quantile(model.sample(NEW), [0.2, 0.8], axis=(0, 1))
+    model.members_ = replace(model.members_, bounds=np.stack([low, high]))
+    mean, std, *gradients = call(compiled(model, name="plate"), NEW, 2, "plate")
+    for found, wanted in zip((mean, std), model.predict(NEW, return_std=True), strict=True):
+        agree(found, wanted)
+    for found, wanted in zip(gradients, autograd(model, NEW), strict=True):
+        agree(found, wanted)
+    assert np.any(model.sample(NEW) == low)
+    assert np.any(model.sample(NEW) == high)
+
+
+def test_a_file_that_would_be_too_large_is_refused_with_the_members_that_fit(compiled, tmp_path):
+    model = fitted("tanh", n_members=30, hidden=(20, 20, 20, 20))
+    with pytest.raises(ValueError, match=r"bytes, more than max_bytes = 100000.*members = \d+ or"):
+        compiled(model)
+    assert not (tmp_path / "model.c").exists()
+    try:
+        compiled(model)
+    except ValueError as error:
+        fit = int(str(error).split("members = ")[1].split()[0])
+    with pytest.raises(ValueError, match=f"members = {fit} or"):
+        compiled(model, members=fit + 1)
+    mean = call(compiled(model, members=fit), NEW, 2)[0]
+    assert (tmp_path / "model.c").stat().st_size < 100_000
+    agree(mean, model.sample(NEW)[:fit].mean(axis=0))
+
+
+def test_wrong_members_and_weights_of_double_precision_are_refused(compiled):
+    model = fitted("relu")
+    with pytest.raises(ValueError, match="members = 6: the ensemble has 5"):
+        compiled(model, members=6)
+    with pytest.raises(ValueError, match="members = 1: must be an integer >= 2"):
+        compiled(model, members=1)
+    model.members_ = replace(model.members_, weights=model.members_.weights.astype(float) / 3.0)
+    with pytest.raises(ValueError, match="must be of single precision"):
+        compiled(model)
