@@ -3,7 +3,7 @@
 import importlib
 from types import ModuleType
 
-from bnn import export
+from bnn import export, interop
 from bnn.acquisition import choose
 from bnn.components import ComponentRegressor, PrincipalComponents
 from bnn.ensembles import (
@@ -105,6 +105,7 @@ __all__ = [
     "data_gradient",
     "evidence",
     "export",
+    "interop",
     "latin_hypercube",
     "layer_statistics",
     "load",

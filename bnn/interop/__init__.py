@@ -1,0 +1,42 @@
+"""Fitted estimators as models of other libraries, which are imported when they are used."""
+
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from bnn.ensembles.base import EnsembleRegressor
+
+__all__ = ["botorch_model"]
+
+
+def botorch_model(model: EnsembleRegressor) -> Any:
+    """Make a fitted ensemble a model of BoTorch.
+
+    Its inputs and outputs are in the units of the data, in double precision, and its posteriors are
+    epistemic. Acquisition functions that condition on results to come, such as
+    qNegIntegratedPosteriorVariance, find `fantasize` and `condition_on_observations`: the members
+    are moved as an ensemble Kalman filter does, so that their covariance C becomes
+    C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .), as for `bnn.choose`. `subset_output` takes some of the
+    outputs. Needs the extra `botorch`.
+
+    Args:
+        model: A fitted ensemble; of at least 200 members where it is to be conditioned.
+
+    Returns:
+        A botorch.models.ensemble.EnsembleModel.
+
+    Raises:
+        TypeError: If the model is no ensemble.
+        ImportError: If BoTorch is missing.
+
+    Source: the square root of Andrews (1968), AIAA Journal 6, as in Whitaker & Hamill (2002),
+    Monthly Weather Review 130.
+    """
+    if not isinstance(model, EnsembleRegressor):
+        raise TypeError(f"model = {model!r:.60}: must be an ensemble")
+    check_is_fitted(model)
+    try:
+        from bnn.interop.botorch_ensemble import BotorchEnsemble
+    except ImportError as error:
+        raise ImportError(f"{error}: pip install '.[botorch]' in the checkout adds it") from None
+    return BotorchEnsemble(model._fitted_members())

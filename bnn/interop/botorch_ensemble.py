@@ -1,0 +1,114 @@
+"""Members of an ensemble as a model of BoTorch, which can be conditioned on results to come."""
+
+import copy
+from typing import Any, Self
+
+import torch
+from botorch.models.ensemble import EnsembleModel
+from botorch.posteriors.gpytorch import GPyTorchPosterior
+from gpytorch.distributions import MultitaskMultivariateNormal
+from torch import Tensor
+
+from bnn.acquisition.choice import LEAST
+from bnn.ensembles.networks import Members
+from bnn.noise import HeteroscedasticNoise
+
+
+def _double(values: Any) -> Tensor:
+    return torch.as_tensor(values, dtype=torch.float64)
+
+
+class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
+    """The members, or linear combinations of them after results have been taken in."""
+
+    def __init__(self, members: Members) -> None:
+        super().__init__()
+        net, noise = members.architecture, members.noise_covariance
+        self.layers = [(W, b.unsqueeze(1)) for W, b in net.unpack(_double(members.weights))]
+        self.activation = getattr(torch.nn.functional, net.activation, lambda z: z)
+        scalers = members.input_scaler, members.output_scaler
+        self.scales = [_double(v) for s in scalers for v in (s.centre, s.half_range)]
+        self.bounds = None if members.bounds is None else _double(members.bounds)
+        self.heteroscedastic = isinstance(noise, HeteroscedasticNoise)
+        if isinstance(noise, HeteroscedasticNoise):
+            self.squares, self.coefficients = list(noise.squares), _double(noise.coefficients)
+            self.noise = _double(noise.correlation)
+        else:
+            self.noise = _double(noise)
+        self.outputs, self.transform = list(range(net.n_outputs)), torch.eye(len(members.weights))
+        self.transform = self.transform.double()
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of outputs."""
+        return len(self.outputs)
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        """Shape of the batches of models: before results are taken in there is one."""
+        return self.transform.shape[:-2]
+
+    def subset_output(self, idcs: list[int]) -> Self:
+        """Return the model of some of the outputs."""
+        model = copy.copy(self)
+        model.outputs = [self.outputs[i] for i in idcs]
+        return model
+
+    def forward(self, X: Tensor) -> Tensor:
+        """Return the values of the members at X (..., n, n_in), (..., K, n, n_out)."""
+        a = ((X - self.scales[0]) / self.scales[1]).unsqueeze(-3)
+        for number, (kernel, bias) in enumerate(self.layers, start=1):
+            z = a @ kernel + bias
+            a = self.activation(z) if number < len(self.layers) else z
+        values = a * self.scales[3] + self.scales[2]
+        if self.bounds is not None:
+            values = values.clamp(*self.bounds)
+        return torch.einsum("...kl,...lnj->...knj", self.transform, values[..., self.outputs])
+
+    def _noise(self, X: Tensor) -> Tensor:
+        """Return Σ(x) at X (..., n, n_in), (..., n, n_out, n_out)."""
+        covariance = self.noise
+        if self.heteroscedastic:
+            basis = torch.cat([X, X[..., self.squares] ** 2], dim=-1)
+            scale = torch.exp(self.coefficients[0] + basis @ self.coefficients[1:])
+            covariance = scale.unsqueeze(-1) * covariance * scale.unsqueeze(-2)
+        return covariance[..., self.outputs, :][..., self.outputs].expand(*X.shape[:-1], -1, -1)
+
+    def _results(self, X: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Return means (..., n, n_out) at X, deviations (..., K, n n_out) over √(K-1), and Σ."""
+        values = self.forward(X)
+        K, n, q = values.shape[-3:]
+        mean = values.mean(dim=-3)
+        away = (values - mean.unsqueeze(-3)).flatten(-2) / (K - 1) ** 0.5
+        at = self._noise(X) if noise is None else torch.diag_embed(noise.expand(*X.shape[:-1], q))
+        apart = at.unsqueeze(-2) * torch.eye(n, dtype=at.dtype)[:, None, :, None]
+        return mean, away, apart.reshape(*at.shape[:-3], n * q, n * q)
+
+    def condition_on_observations(
+        self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **_: Any
+    ) -> Self:
+        """Return the model given Y (..., n, n_out) at X; the noise may have variances like Y."""
+        K = self.transform.shape[-1]
+        if K < LEAST:
+            why = "the covariances between points that they tell are too noisy"
+            raise ValueError(f"model has {K} members: must be at least {LEAST}, {why}")
+        mean, A, R = self._results(X, noise)
+        s, r = torch.linalg.cholesky(A.mT @ A + R), torch.linalg.cholesky(R)
+        whitened = torch.linalg.solve_triangular(s, A.mT, upper=False)  # s⁻¹ Aᵀ
+        # Deviations a become a - A (s + r)⁻ᵀ s⁻¹ Aᵀ a, the mean moves by aᵀ A (s sᵀ)⁻¹ (Y - mean).
+        shrunk = torch.linalg.solve_triangular((s + r).mT, whitened, upper=True)
+        misfit = torch.linalg.solve_triangular(s, (Y - mean).flatten(-2).unsqueeze(-1), upper=False)
+        shift = (whitened.mT @ misfit).mT / (K - 1) ** 0.5
+        model, eye = copy.copy(self), torch.eye(K, dtype=A.dtype)
+        model.transform = (eye - A @ shrunk + shift) @ self.transform
+        return model
+
+    def fantasize(
+        self, X: Tensor, sampler: Any, observation_noise: Tensor | None = None, **_: Any
+    ) -> Self:
+        """Return the model given results that a sampler draws at X (..., n, n_in)."""
+        mean, A, R = self._results(X, observation_noise)
+        drawn = MultitaskMultivariateNormal(mean, A.mT @ A + R)
+        return self.condition_on_observations(
+            X, sampler(GPyTorchPosterior(drawn)), observation_noise
+        )

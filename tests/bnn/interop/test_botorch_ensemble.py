@@ -1,0 +1,137 @@
+"""Ensembles in BoTorch's acquisition functions, against formulas from their samples."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+import bnn
+from bnn.interop import botorch_model
+
+MISSING = "needs the extra botorch"
+RNG = np.random.default_rng(0)
+X = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (12, 2))
+Y = np.column_stack([np.sin(3.0 * X[:, 0]), 1000.0 + X[:, 1] * X[:, 0]])
+WANTED = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (9, 2))
+VARYING = bnn.HeteroscedasticNoise(
+    np.array([[-2.0, 2.0], [0.3, 0.2], [0.002, 0.0], [0.1, 0.1]]), [[1.0, 0.3], [0.3, 1.0]], [0]
+)
+
+
+def fitted(X=X, y=Y, **options):
+    settings = {"n_members": 200, "hidden": (8, 8), "activation": "tanh", "epochs": 20}
+    return bnn.VanillaEnsemble(**settings | {"noise": [0.1, 5.0], "random_state": 0} | options).fit(
+        X, y
+    )
+
+
+@pytest.fixture(scope="module")
+def varying():
+    return fitted(noise=VARYING)
+
+
+def test_the_posterior_has_the_moments_of_the_ensemble(varying):
+    pytest.importorskip("botorch", reason=MISSING)
+    posterior = botorch_model(varying).posterior(torch.as_tensor(WANTED))
+    mean, std = varying.predict(WANTED, return_std=True)
+    np.testing.assert_allclose(posterior.mean, mean, rtol=1e-10)
+    np.testing.assert_allclose(posterior.variance.sqrt(), std, rtol=1e-10)
+    second = botorch_model(varying).subset_output([1]).posterior(torch.as_tensor(WANTED))
+    np.testing.assert_allclose(second.mean[:, 0], mean[:, 1], rtol=1e-10)
+
+
+def test_results_are_taken_in_as_a_gaussian_process_takes_them(varying):
+    """With the covariance of the members for prior: mean, covariance, and results one by one."""
+    pytest.importorskip("botorch", reason=MISSING)
+    runs, results = WANTED[:2], Y[:2]
+    flat = varying.sample(WANTED).reshape(200, -1)
+    C, n = np.cov(flat.T), runs.size
+    noise = np.zeros((n, n))
+    noise[:2, :2], noise[2:, 2:] = VARYING(runs)
+    gain = np.linalg.solve(C[:n, :n] + noise, C[:n]).T
+    mean = flat.mean(axis=0) + gain @ (results.ravel() - flat.mean(axis=0)[:n])
+    given = botorch_model(varying).condition_on_observations(*map(torch.as_tensor, (runs, results)))
+    one = botorch_model(varying)
+    for x, y in zip(runs, results, strict=True):
+        one = one.condition_on_observations(*(torch.as_tensor(v[None]) for v in (x, y)))
+    for model in (given, one):
+        values = model(torch.as_tensor(WANTED)).numpy().reshape(200, -1)
+        np.testing.assert_allclose(values.mean(axis=0), mean, rtol=1e-8)
+        scale = np.sqrt(np.outer(np.diag(C), np.diag(C)))
+        assert np.all(np.abs(np.cov(values.T) - (C - gain @ C[:n])) < 1e-8 * scale)
+
+
+@pytest.mark.parametrize("q", [1, 2])
+def test_the_integrated_variance_is_that_of_a_gaussian_process_and_its_gradient_too(varying, q):
+    pytest.importorskip("botorch", reason=MISSING)
+    from botorch.acquisition.active_learning import qNegIntegratedPosteriorVariance
+
+    model = botorch_model(varying).subset_output([0])
+    function = qNegIntegratedPosteriorVariance(model, torch.as_tensor(WANTED))
+    asked = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (3, q, 2))
+    for runs, found in zip(asked, function(torch.as_tensor(asked)), strict=True):
+        C = np.cov(varying.sample(np.concatenate([runs, WANTED]))[:, :, 0].T)
+        results = C[:q, :q] + np.diag(VARYING(runs)[:, 0, 0])
+        left = C - C[:, :q] @ np.linalg.solve(results, C[:q])
+        np.testing.assert_allclose(found, -np.mean(np.diag(left)[q:]), rtol=1e-9)
+    x = torch.as_tensor(asked, dtype=torch.float64).requires_grad_()
+    assert torch.autograd.gradcheck(function, x, rtol=1e-4, atol=1e-7, eps=1e-5)
+
+
+def test_it_agrees_with_choose_on_the_best_candidate():
+    pytest.importorskip("botorch", reason=MISSING)
+    from botorch.acquisition.active_learning import qNegIntegratedPosteriorVariance
+
+    model = fitted(y=Y[:, 0], noise=0.1)
+    candidates = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (40, 2))
+    rows, variances = bnn.choose(model, candidates, 1, region=WANTED, output_ranges=[2.0])
+    function = qNegIntegratedPosteriorVariance(botorch_model(model), torch.as_tensor(WANTED))
+    values = function(torch.as_tensor(candidates[:, None]))
+    assert int(values.argmax()) == rows[0]
+    np.testing.assert_allclose(-float(values.max()), variances[1], rtol=1e-9)
+
+
+def test_an_acquisition_loop_learns_a_function():
+    """Two rounds of two runs each, of which BoTorch optimises the integrated variance."""
+    pytest.importorskip("botorch", reason=MISSING)
+    from botorch.acquisition.active_learning import qNegIntegratedPosteriorVariance
+    from botorch.optim import optimize_acqf
+
+    grid, X = (
+        torch.linspace(-1.0, 1.0, 30, dtype=torch.float64)[:, None],
+        np.array([[-0.9], [-0.5]]),
+    )
+    bounds, errors = torch.tensor([[-1.0], [1.0]], dtype=torch.float64), []
+    for _ in range(3):
+        model = fitted(
+            X, np.sin(3.0 * X[:, 0]), noise=0.03, epochs=150, learning_rate=0.01,
+            input_bounds=(-1, 1), output_bounds=(-1, 1),
+        )  # fmt: skip
+        errors.append(
+            np.mean((model.predict(grid.numpy()) - np.sin(3.0 * grid.numpy()[:, 0])) ** 2)
+        )
+        function = qNegIntegratedPosteriorVariance(botorch_model(model), grid)
+        torch.manual_seed(0)
+        found, _ = optimize_acqf(
+            function, bounds, 2, num_restarts=2, raw_samples=16, options={"maxiter": 20}
+        )
+        X = np.concatenate([X, found.numpy()])
+    print(X.ravel(), errors)
+    assert errors[-1] < 0.1 * errors[0]
+    assert np.max(X[2:4]) > 0.2  # where there was nothing
+
+
+def test_what_has_no_covariances_and_a_missing_library_are_said(varying, monkeypatch):
+    with pytest.raises(TypeError, match=r"model = ExactPosterior.*: must be an ensemble"):
+        botorch_model(bnn.ExactPosterior().fit(X, Y))
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "botorch", None)
+        patch.setitem(sys.modules, "botorch.models.ensemble", None)
+        patch.delitem(sys.modules, "bnn.interop.botorch_ensemble", raising=False)
+        with pytest.raises(ImportError, match=r"pip install '.\[botorch\]' in the checkout"):
+            botorch_model(varying)
+    pytest.importorskip("botorch", reason=MISSING)
+    model = botorch_model(fitted(n_members=5))
+    with pytest.raises(ValueError, match="model has 5 members: must be at least 200"):
+        model.condition_on_observations(torch.as_tensor(X[:1]), torch.as_tensor(Y[:1]))
