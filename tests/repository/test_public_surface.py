@@ -35,7 +35,7 @@ def public_callables():
         for name, value in names:
             if isinstance(value, ModuleType):
                 members = [(f"{name}.{key}", v) for key, v in vars(value).items() if key[0] != "_"
-                           and callable(v) and v.__module__ == value.__name__]  # fmt: skip
+                           and callable(v) and v.__module__.startswith(value.__name__)]  # fmt: skip
             else:
                 members = [(name, value)] if callable(value) else []
             for key, member in members:
