@@ -19,7 +19,7 @@ ifneq ($(unknown),)
 $(error unknown parameter $(unknown): the ones that exist are $(settable))
 endif
 
-fixed := $(filter quick reproduce draws beyond knowledge datasets truth,$(MAKECMDGOALS))
+fixed := $(filter quick reproduce draws beyond knowledge next datasets truth,$(MAKECMDGOALS))
 ifneq ($(and $(fixed),$(findstring command line,$(origin PROFILE))),)
 $(error PROFILE = $(PROFILE) is not allowed with make $(fixed), which has a profile of its own: make notebooks and make report take one)
 endif
@@ -31,7 +31,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTHON = "$$(sed -n 2p .environment)"
 DOIT = $(PYTHON) -m doit
 
-.PHONY: help environment python reproduce quick draws beyond knowledge datasets truth loop notebooks report article archive test test-dolfinx test-python lint bench docs clean
+.PHONY: help environment python reproduce quick draws beyond knowledge next datasets truth loop notebooks report article archive test test-dolfinx test-python lint bench docs clean
 
 help: ## this list
 	@echo 'make quick      simulate a few cells, train on them, write figures/quick/index.html'
@@ -39,6 +39,7 @@ help: ## this list
 	@echo 'make draws      simulate 24 independent draws of the tables and train on each, added to that page'
 	@echo 'make beyond     the comparison with other methods, at the size of the paper, added to that page'
 	@echo 'make knowledge  mean fields as prior, noise by input, judged by the truth, over draws, added to that page'
+	@echo 'make next       what cells are worth that bnn.choose asks for, judged by the truth, added to that page'
 	@echo 'make test       run the tests (ARGS="-k mesh" to choose)'
 	@echo 'make test-dolfinx  the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)'
 	@echo 'make test-python   the tests of bnn on other Pythons and PyTorches (ARGS=list names them)'
@@ -66,8 +67,8 @@ reproduce: export PROFILE = full
 quick reproduce report: environment
 	@$(DOIT) report
 
-draws beyond knowledge: export PROFILE = full
-draws beyond knowledge: environment
+draws beyond knowledge next: export PROFILE = full
+draws beyond knowledge next: environment
 	@$(DOIT) $@
 	@$(DOIT) report
 

@@ -16,7 +16,7 @@ from joblib import cpu_count
 from figures.pipeline import actions, paths
 from figures.pipeline.dependencies import data_files, notebook_sources, sources
 from figures.pipeline.paths import NOTEBOOKS, ROOT, TEST, TRAINING
-from figures.pipeline.profiles import BEYOND, DRAWS, KNOWLEDGE, load_profile
+from figures.pipeline.profiles import BEYOND, DRAWS, KNOWLEDGE, NEXT_CELL, load_profile
 from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Design
 
@@ -124,7 +124,7 @@ def task_notebook():
         templates = [text for file in code if (text := file.with_suffix(".txt")).is_file()]
         # published.yaml and the full run are left out: hours would follow a word in a verdict.
         read = [*data_files(code, NOTEBOOKS / "data"), *tables, *templates]
-        read += paths.SHIPPED_TABLES.rglob("*.[cn]*") if name == KNOWLEDGE else []
+        read += paths.SHIPPED_TABLES.rglob("*.[cn]*") if name in (KNOWLEDGE, NEXT_CELL) else []
         yield {
             "name": f"{RUN}:{name}",
             "doc": f"execute notebook {name}",
@@ -161,6 +161,11 @@ def task_beyond():
 def task_knowledge():
     """Execute the comparison of what is known of mechanics and noise."""
     return _apart(KNOWLEDGE)
+
+
+def task_next():
+    """Execute the rounds of chosen cells and the comparison of what these are worth."""
+    return _apart(NEXT_CELL)
 
 
 def task_report():

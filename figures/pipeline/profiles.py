@@ -15,13 +15,14 @@ PROFILE_DIR = ROOT / "notebooks" / "profiles"
 Notebook = Literal[
     "00_method", "01_prior_study", "02_example_1d", "03_materials_data",
     "04_materials_surrogate", "04_materials_draws", "05_beyond_the_paper", "06_knowledge",
+    "07_next_cell",
 ]  # fmt: skip
 SECTIONS = (
     "method", "prior_study", "example_1d", "materials_data", "surrogate", "draws", "beyond",
-    "knowledge",
+    "knowledge", "next_cell",
 )  # fmt: skip
 SETTINGS = dict(zip(get_args(Notebook), SECTIONS, strict=True))  # notebook → its section
-EXAMPLE, DATA, SURROGATE, DRAWS, BEYOND, KNOWLEDGE = get_args(Notebook)[2:]
+EXAMPLE, DATA, SURROGATE, DRAWS, BEYOND, KNOWLEDGE, NEXT_CELL = get_args(Notebook)[2:]
 NEEDED = {DRAWS: "draws", BEYOND: "beyond", KNOWLEDGE: "beyond"}  # sections without defaults
 FOLLOWING = (EXAMPLE, SURROGATE, DRAWS)  # notebooks that follow the choice of training
 SHIPPED = ("full", "quick")  # results of the full run are committed
@@ -47,6 +48,7 @@ class Profile(settings.Section):
     draws: settings.Draws | None = None
     beyond: settings.Beyond | None = None
     knowledge: settings.Knowledge = settings.Knowledge()
+    next_cell: settings.NextCell = settings.NextCell()
     training: settings.TrainingChoice = "published"  # of what is drawn and judged in FOLLOWING
     notebooks: list[Notebook] = Field(default_factory=list)
     apart: list[Notebook] = Field(default_factory=list)  # of them, run on request only

@@ -150,3 +150,15 @@ class Knowledge(Section):
     """Sizes of notebook 06, which reads the tables that come with the package."""
 
     draws: Annotated[int, Field(ge=2, le=24)] = 24  # of those tables
+
+
+class NextCell(Section):
+    """Sizes of notebook 07, which simulates a few small cells and reads the package's tables."""
+
+    start: AtLeast3 = 6  # cells that are simulated to begin with
+    rounds: PositiveInt = 3
+    chosen: PositiveInt = 3  # cells of each round
+    n_fibres: Annotated[int, Field(ge=3)] = 12
+    seeds: PositiveInt = 20  # of the comparison, from here on
+    batch: Literal[1, 5] = 5  # cells that are chosen before the posterior is fitted anew
+    known: Annotated[int, Field(ge=10)] = 300  # cells whose evidence counts as known before

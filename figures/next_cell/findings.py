@@ -1,0 +1,90 @@
+"""What notebook 07 found: claims with their numbers, paragraphs and a table."""
+
+import numpy as np
+
+from figures.claims import Claim
+from figures.knowledge.study import equivalent_cells
+from figures.next_cell.study import BETA, BOX, DRAWN, FEW, FIRST, HYPERCUBE, MANY, MORE, WORST, Rows
+from figures.scores import Interval, is_below, written
+from figures.section import Section, Table
+
+ABOUT, ALL = "Next cells", FIRST + MORE  # what the claims are about; cells of a loop
+COLUMNS = {
+    "rmse": "RMSE",
+    "worst": "worst tenth",
+    "std": "std of f",
+    "worst_std": "its largest tenth",
+}
+
+
+def claims(rows: Rows, known: Rows) -> list[Claim]:
+    """Claims with our numbers; `known` are the rows where the prior was known before."""
+    cube, beta = rows[HYPERCUBE], rows[BETA + HYPERCUBE][MANY]
+    few, many = f"{FEW} chosen", f"{MANY} of a hypercube"
+    pairs = [
+        (f"{ALL} cells, {MORE} of them chosen, have a smaller RMSE than 50 of a hypercube",
+         {f"{ALL} cells": rows[BOX][ALL].rmse, "50 of a hypercube": cube[50].rmse}),
+        (f"{ALL} cells, {MORE} of them chosen for the worst tenth, have a smaller RMSE in their "
+         "worst tenth than 100 of a hypercube",
+         {f"{ALL} cells": rows[WORST][ALL].worst, "100 of a hypercube": cube[100].worst}),
+        (f"Beside the beta table {few} cells give a smaller RMSE than {many}",
+         {few: rows[BETA + BOX][FEW].rmse, many: beta.rmse}),
+        (f"Beside the beta table {few} cells give a smaller RMSE in the worst tenth than {many}",
+         {few: rows[BETA + BOX][FEW].worst, many: beta.worst}),
+        (f"With a prior that is known before, {ALL} cells, {MORE} of them chosen for the worst "
+         "tenth, leave a smaller standard deviation there than 100 of a hypercube",
+         {f"{ALL} cells": known[WORST][ALL].worst_std,
+          "100 of a hypercube": known[HYPERCUBE][100].worst_std}),
+    ]  # fmt: skip
+    return [
+        Claim(ABOUT, words, {name: n.mean for name, n in ours.items()}, is_below(*ours.values()))
+        for words, ours in pairs
+    ]
+
+
+def equivalents(rows: Rows) -> dict[str, dict[str, str]]:
+    """With how many cells a hypercube has the errors of the chosen ones, by what they are for."""
+    outside = {0.0: f"fewer than {DRAWN[0]}", np.inf: f"more than {DRAWN[-1]}"}
+    found: dict[str, dict[str, str]] = {}
+    for goal in (BOX, WORST):
+        for score in ("rmse", "worst"):
+            drawn = {n: getattr(errors, score).mean for n, errors in rows[HYPERCUBE].items()}
+            worth = equivalent_cells(getattr(rows[goal][ALL], score).mean, drawn)
+            found.setdefault(goal, {})[score] = outside.get(worth, f"{worth:.0f}")
+    return found
+
+
+def section(rows: Rows, known: Rows) -> Section:
+    """The findings in words, and a table of all errors."""
+    worth, seeds = equivalents(rows), len(rows[BOX][ALL].rmse.values)
+    beta = {name: rows[BETA + name] for name in (BOX, HYPERCUBE)}
+    limit = known[WORST][ALL].worst_std, known[HYPERCUBE][100].worst_std
+    first, few, many = beta[BOX][0], beta[BOX][FEW], beta[HYPERCUBE][MANY]
+    paragraphs = [
+        f"Means over {seeds} seeds with the half width of their 95 % interval. {ALL} cells, the "
+        f"first {FIRST} of a hypercube and {MORE} chosen for the whole box, have the RMSE of "
+        f"{worth[BOX]['rmse']} of a hypercube, in their worst tenth of the inputs that of "
+        f"{worth[BOX]['worst']}; chosen for the tenth where the posterior is least sure, of "
+        f"{worth[WORST]['rmse']} and {worth[WORST]['worst']}.",
+        f"Beside the beta table (RMSE {_mean(first.rmse)}, worst tenth {_mean(first.worst)}) "
+        f"{FEW} chosen cells give {_mean(few.rmse)} and {_mean(few.worst)}, {MANY} of a hypercube "
+        f"{_mean(many.rmse)} and {_mean(many.worst)}.",
+        "What choosing can reach: with a prior that is known before, from the evidence of other "
+        f"cells, f would have a standard deviation of {_mean(limit[0])} in its largest tenth after "
+        f"{ALL} cells, {MORE} of them chosen for that tenth, and of {_mean(limit[1])} after 100 of "
+        "a hypercube.",
+    ]
+    caption = (
+        "Errors of the posterior mean of f in b_eff, c_eff, E_eff and nu_eff, scaled, against the "
+        "truth, and the posterior's own standard deviations; cells beside those of the beta table."
+    )
+    table = [
+        [name, str(n), *(written(getattr(errors, key), 4) for key in COLUMNS)]
+        for name, found in rows.items()
+        for n, errors in found.items()
+    ]
+    return Section(paragraphs, [Table(caption, ["", "cells", *COLUMNS.values()], table)])
+
+
+def _mean(number: Interval) -> str:
+    return f"{number.mean:.4f}"

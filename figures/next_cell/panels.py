@@ -1,0 +1,33 @@
+"""Pictures of what chosen cells are worth, in notebook 07."""
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, NullLocator
+
+from figures.next_cell.study import BOX, DRAWN, HYPERCUBE, WORST, Rows
+from figures.style import STYLE, WIDTH, with_legend
+
+HEADINGS = {
+    "rmse": r"RMSE against the truth, without $p_\sigma$ (scaled)",
+    "worst": "the same over the worst tenth",
+}
+
+
+@plt.style.context(STYLE)
+def errors(rows: Rows) -> Figure:
+    """Errors over the number of cells, means with 95 % intervals."""
+    figure, panels = plt.subplots(1, 2, figsize=(WIDTH, 3.9))
+    for axes, (score, words) in zip(panels, HEADINGS.items(), strict=True):
+        for name, colour in ((HYPERCUBE, "0.45"), (BOX, "C0"), (WORST, "C1")):
+            numbers = {n: getattr(found, score) for n, found in rows[name].items()}
+            axes.errorbar(
+                [*numbers], [n.mean for n in numbers.values()],
+                yerr=[n.margin for n in numbers.values()], marker="o", ms=3, capsize=2,
+                color=colour, label=name,
+            )  # fmt: skip
+        axes.set(xscale="log", yscale="log", xlabel="cells", ylabel=words)
+        counts = sorted({10, 15, *DRAWN})
+        axes.set_xticks(counts, map(str, counts))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    return with_legend(figure, 3)

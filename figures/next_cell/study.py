@@ -1,0 +1,153 @@
+"""Chosen cells beside those of a Latin hypercube, judged at inputs where none is simulated."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic
+
+import numpy as np
+from scipy.stats import qmc
+from threadpoolctl import threadpool_limits
+
+import bnn
+from fe_data import load_table
+from figures.knowledge.truth import Truth, load_truth
+from figures.materials.problem import Samples, load_samples, scaled
+from figures.pipeline.paths import REPLICATES, SHIPPED_TABLES, TEST, TRAINING, drawn, table_path
+from figures.pipeline.processes import side_by_side
+from figures.scores import Interval, Number, over_repeats
+
+OUTPUTS = slice(4)  # b, c, E and ν; p_sigma has few digits of its own
+FIRST, MORE, FEW, MANY = 10, 25, 5, 20  # cells: to begin with, then chosen; beside the beta table
+DRAWN = (25, 35, 50, 100)  # cells of hypercubes
+CANDIDATES, REGION = 1000, 200  # inputs to choose from, inputs where predictions are wanted
+HYPERCUBE, BOX, WORST = "hypercube", "chosen", "chosen for the worst tenth"
+BETA = "beta table, "  # and one of the three
+
+
+@dataclass(frozen=True)
+class Errors(Generic[Number]):
+    """Root mean squares over the inputs of the truth and four outputs, scaled."""
+
+    rmse: Number
+    worst: Number  # over the tenth of the inputs with the largest errors
+    std: Number  # of the posterior's own standard deviations
+    worst_std: Number  # over the tenth of the inputs with the largest of these
+
+
+Rows = Mapping[str, Mapping[int, Errors[Interval]]]  # cells → their number beside the beta table's
+
+
+@dataclass(frozen=True)
+class Study:
+    """Cells at random inputs, which are simulated already, and what judges a posterior."""
+
+    pool: Samples
+    beta: Samples
+    truth: Truth
+    noise: Any
+    batch: int  # cells that are chosen before the posterior is fitted anew
+    prior: Any = None  # of every posterior; None: by the evidence of its own cells
+
+    def posterior(self, cells: Samples) -> bnn.ExactPosterior:
+        """The posterior given cells."""
+        prior = self.prior or bnn.evidence.fit_prior(cells.X, cells.y, self.noise)
+        return bnn.ExactPosterior(prior, noise=self.noise).fit(cells.X, cells.y)
+
+    def errors(self, model: bnn.ExactPosterior) -> Errors[float]:
+        """How far a posterior is from the truth, and how far it takes itself to be."""
+        mean, std = model.predict(self.truth.X, return_std=True)
+        misses = mean - self.truth.mean[:, OUTPUTS]
+        return Errors(*_all_and_worst(misses), *_all_and_worst(std))
+
+    def hypercube(self, count: int, seed: int) -> Samples:
+        """The cells nearest to the points of a Latin hypercube, each of them once."""
+        n_in, rows = self.pool.X.shape[1], list[int]()
+        for point in 2.0 * qmc.LatinHypercube(n_in, seed=seed).random(count) - 1.0:
+            distances = np.sum((self.pool.X - point) ** 2, axis=1)
+            distances[rows] = np.inf
+            rows.append(int(distances.argmin()))
+        return self.pool[np.array(rows)]
+
+    def grown(
+        self, cells: Samples, more: int, goal: str, seed: int
+    ) -> tuple[dict[int, Errors[float]], list[Samples]]:
+        """Errors by the number of cells chosen beside the given ones, and the cells of each round.
+
+        BOX lowers the variance over the whole box; WORST that over the tenth of it where the
+        posterior, of each round, has the largest.
+        """
+        rng = np.random.default_rng(seed)
+        candidates = self.pool[rng.permutation(len(self.pool))[:CANDIDATES]]
+        box = 2.0 * qmc.LatinHypercube(candidates.X.shape[1], seed=rng).random(REGION) - 1.0
+        rounds, found = [cells], {}
+        for count in range(0, more + 1, self.batch):
+            given = joined(rounds)
+            model = self.posterior(given)
+            found[count] = self.errors(model)
+            if count < more:
+                run = np.all(candidates.X[:, None] == given.X, axis=2).any(axis=1)
+                candidates = candidates[~run]  # another run of a cell would tell nothing
+                region = box
+                if goal == WORST:
+                    _, std = model.predict(box, return_std=True)
+                    region = box[np.argsort(np.sum(std**2, axis=1))[-(REGION // 10) :]]
+                rows, _ = bnn.choose(
+                    model, candidates.X, self.batch, region=region,
+                    output_ranges=[2.0] * given.y.shape[1],
+                )  # fmt: skip
+                rounds.append(candidates[rows])
+        return found, rounds
+
+
+def _all_and_worst(values: np.ndarray) -> list[float]:
+    squares = np.sort(np.mean(values**2, axis=1))
+    return [float(np.sqrt(part.mean())) for part in (squares, squares[-(len(squares) // 10) :])]
+
+
+def joined(parts: list[Samples]) -> Samples:
+    """Cells of several rounds as one table."""
+    return Samples(*(np.concatenate([getattr(part, name) for part in parts]) for name in "Xy"))
+
+
+def load_study(batch: int) -> Study:
+    """The study on the tables that come with the package: 3,600 cells, and the noise of others."""
+    parts = [load_samples(drawn(SHIPPED_TABLES), design) for design in ("train_uniform", TEST)]
+    beta = load_samples(SHIPPED_TABLES, TRAINING)
+    repeated = load_table(table_path(SHIPPED_TABLES, REPLICATES[1]))
+    cells = scaled(repeated)
+    noise = bnn.HeteroscedasticNoise.from_replicates(
+        cells.X, cells.y[:, OUTPUTS], repeated.group, squares=(0,)
+    )
+    pool, beta = (Samples(each.X, each.y[:, OUTPUTS]) for each in (joined(parts), beta))
+    return Study(pool, beta, load_truth(), replace(noise, correlation=None), batch)
+
+
+def with_known_prior(study: Study, count: int) -> Study:
+    """The study as it would be if the evidence of so many cells had been known before."""
+    cells = study.pool[:count]
+    prior = bnn.evidence.fit_prior(cells.X, cells.y, study.noise, estimate="maximum", restarts=1)
+    return replace(study, prior=prior)
+
+
+def compare(study: Study, seed: int) -> tuple[dict, dict[str, list[Samples]]]:
+    """Errors by kind and number of cells, and the cells of each round by what they are for."""
+    with threadpool_limits(limits=1):
+        found = {
+            HYPERCUBE: {n: study.errors(study.posterior(study.hypercube(n, seed))) for n in DRAWN}
+        }
+        first, rounds = study.hypercube(FIRST, seed), {}
+        for goal in (BOX, WORST):
+            chosen, rounds[goal] = study.grown(first, MORE, goal, seed)
+            found[goal] = {FIRST + count: errors for count, errors in chosen.items()}
+            found[BETA + goal] = study.grown(study.beta, FEW, goal, seed)[0]
+        beside = {n: joined([study.beta, study.hypercube(n, seed)]) for n in (FEW, MANY)}
+        found[BETA + HYPERCUBE] = {
+            n: study.errors(study.posterior(cells)) for n, cells in beside.items()
+        }
+    return found, rounds
+
+
+def compare_seeds(study: Study, seeds: int) -> tuple[Rows, dict[str, list[Samples]]]:
+    """Errors over seeds, and the rounds of the first."""
+    found, rounds = zip(*side_by_side(compare, [(study, i) for i in range(seeds)]), strict=True)
+    return over_repeats(found), rounds[0]
