@@ -105,87 +105,63 @@ class BorderedSystem:
         return x, _MAX_ITERATIONS + 1
 
 
-@compiled(error_model="numpy")
 def assemble_tangent(
-    elements: Elements, kappa: float, tangent: Floats, slots: Ints, matrix: BorderedMatrix
+    elements: Elements, tangent: Floats, slots: Ints, matrix: BorderedMatrix
 ) -> None:
-    """Add the consistent tangent, the sum over points of w B^T D B, bordered by B^T D and D.
+    """Add the sum over points of w B^T D B, bordered by B^T D and D, for a `tangent` D (m, q, 6).
 
-    The deviatoric tangent is (m, q, 6); `slots` (m, 78) are the places in `matrix.values` of the
-    upper triangle of each element's matrix, row by row.
+    `slots` (m, 78) are the places in `matrix.values` of the upper triangle of each element's
+    matrix, row by row.
     """
-    dofs, gradients, weights, dilatation, root_area, _ = elements
-    values, border, macro = matrix
-    k = np.empty((15, 15))  # upper triangle; rows of the dofs, then of the macro strain xx, yy, xy
-    db = np.empty((12, 3))
+    xx, xx_yy, xx_xy, yy, yy_xy, xy = np.tensordot(elements.weights, tangent, 2)
+    matrix.macro[:] += [[xx, xx_yy, xx_xy], [xx_yy, yy, yy_xy], [xx_xy, yy_xy, xy]]
+    _add_elements(*elements[:3], tangent, slots, matrix.values, matrix.border)
+
+
+@compiled(error_model="numpy")
+def _add_elements(
+    dofs: Ints, gradients: Floats, weights: Floats, tangent: Floats, slots: Ints,
+    values: Floats, border: Floats,
+) -> None:  # fmt: skip
+    """Add the elements to two parts of a `BorderedMatrix`."""
+    db, k = np.empty((3, 3, 12)), np.empty(78)  # w D B at the points; the upper triangle
     for m in range(dofs.shape[0]):
-        k[:] = 0.0
-        _add_bulk(dilatation[m], root_area[m], kappa, k)
-        for q in range(weights.shape[1]):
-            _add_shear(gradients[m, q], weights[m, q], tangent[m, q], db, k)
-        _scatter(k, dofs[m], slots[m], values, border, macro)
-
-
-@inlined
-def _add_bulk(dilatation: Floats, root_area: float, kappa: float, k: Floats) -> None:
-    """Add the volumetric part of an element to its matrix k (15, 15)."""
-    for r in range(dilatation.shape[0]):
+        for q in range(3):
+            _multiply(gradients[m, q], weights[m, q], tangent[m, q], db[q])
+        _upper_triangle(gradients[m], db, k)
+        # Apart from the sums above, which take longer with writes to arrays of all dofs.
+        for i in range(78):
+            values[slots[m, i]] += k[i]
         for i in range(12):
-            gi = kappa * dilatation[r, i]
-            for j in range(i, 12):
-                k[i, j] += gi * dilatation[r, j]
-            if r == 0:
-                k[i, 12] += gi * root_area
-                k[i, 13] += gi * root_area
-    bulk = kappa * root_area * root_area
-    k[12, 12] += bulk
-    k[12, 13] += bulk
-    k[13, 13] += bulk
+            for j in range(3):
+                border[dofs[m, i], j] += db[0, j, i] + db[1, j, i] + db[2, j, i]
 
 
 @inlined
-def _add_shear(gradients: Floats, w: float, tangent: Floats, db: Floats, k: Floats) -> None:
-    """Add the deviatoric part of one point to k (15, 15); db (12, 3) is scratch for (D B)^T."""
+def _multiply(gradients: Floats, w: float, tangent: Floats, db: Floats) -> None:
+    """Write w D B of a point to db (3, 12)."""
     d00, d01, d02 = w * tangent[0], w * tangent[1], w * tangent[2]
     d11, d12, d22 = w * tangent[3], w * tangent[4], w * tangent[5]
     for i in range(6):
         gx, gy = gradients[i, 0], gradients[i, 1]
-        db[2 * i, 0] = d00 * gx + d02 * gy
-        db[2 * i, 1] = d01 * gx + d12 * gy
-        db[2 * i, 2] = d02 * gx + d22 * gy
-        db[2 * i + 1, 0] = d01 * gy + d02 * gx
-        db[2 * i + 1, 1] = d11 * gy + d12 * gx
-        db[2 * i + 1, 2] = d12 * gy + d22 * gx
-    for i in range(6):
-        gx, gy = gradients[i, 0], gradients[i, 1]
-        for j in range(2 * i, 12):
-            k[2 * i, j] += gx * db[j, 0] + gy * db[j, 2]
-            k[2 * i + 1, j] += gy * db[j, 1] + gx * db[j, 2]
-    for i in range(12):
-        for j in range(3):
-            k[i, 12 + j] += db[i, j]
-    k[12, 12] += d00
-    k[12, 13] += d01
-    k[12, 14] += d02
-    k[13, 13] += d11
-    k[13, 14] += d12
-    k[14, 14] += d22
+        db[0, 2 * i], db[0, 2 * i + 1] = d00 * gx + d02 * gy, d01 * gy + d02 * gx
+        db[1, 2 * i], db[1, 2 * i + 1] = d01 * gx + d12 * gy, d11 * gy + d12 * gx
+        db[2, 2 * i], db[2, 2 * i + 1] = d02 * gx + d22 * gy, d12 * gy + d22 * gx
 
 
 @inlined
-def _scatter(
-    k: Floats, dofs: Ints, slots: Ints, values: Floats, border: Floats, macro: Floats
-) -> None:
-    """Add the matrix k (15, 15) of an element to the parts of a `BorderedMatrix`."""
-    slot = 0
-    for i in range(12):
-        for j in range(i, 12):
-            values[slots[slot]] += k[i, j]
-            slot += 1
-        for j in range(3):
-            border[dofs[i], j] += k[i, 12 + j]
-    for i in range(3):
-        macro[i, i] += k[12 + i, 12 + i]
-        for j in range(i + 1, 3):
-            macro[i, j] += k[12 + i, 12 + j]
-            macro[j, i] += k[12 + i, 12 + j]
+def _upper_triangle(gradients: Floats, db: Floats, k: Floats) -> None:
+    """Write the upper triangle (78,) of the sum of B^T D B over the points of an element."""
+    even = 0
+    for i in range(6):  # the rows of a node
+        odd = even + 12 - 2 * i
+        for j in range(2 * i, 12):
+            x, y = 0.0, 0.0
+            for q in range(3):
+                gx, gy = gradients[q, i, 0], gradients[q, i, 1]
+                x += gx * db[q, 0, j] + gy * db[q, 2, j]
+                y += gy * db[q, 1, j] + gx * db[q, 2, j]
+            k[even + j - 2 * i] = x
+            if j > 2 * i:
+                k[odd + j - 2 * i - 1] = y
+        even = odd + 11 - 2 * i

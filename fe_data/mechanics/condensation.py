@@ -44,8 +44,7 @@ def dense_stiffness(elements: Elements, material: Moduli) -> tuple[Ints, Floats]
     tangent = np.broadcast_to(elastic_tangent(material), (*elements.weights.shape, 6))
     slots = local[:, _UPPER[0]] * n + local[:, _UPPER[1]]
     matrix = BorderedMatrix(np.zeros(n * n), np.zeros((n, 3)), np.zeros((3, 3)))
-    without_modes = elements._replace(dofs=local, dilatation=elements.dilatation[:, :0])
-    assemble_tangent(without_modes, 0.0, tangent, slots, matrix)
+    assemble_tangent(elements._replace(dofs=local), tangent, slots, matrix)
     # An entry above the diagonal of an element's matrix may lie below that of the whole.
     upper = matrix.values.reshape(n, n)
     full = upper + upper.T

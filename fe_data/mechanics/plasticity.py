@@ -9,8 +9,8 @@ stress s_tr, its von Mises stress q_tr and the flow direction n = s_tr / |s_tr|,
     ds/de = 2 mu (1 - 3 mu dp / q_tr) P - 2 mu (3 mu / (3 mu + h'(p)) - 3 mu dp / q_tr) n n
 
 with the deviatoric projection P. The hardening h(p) is b p^c or, after E. Voce (J. Inst. Met. 74
-(1948) 537), b (1 - exp(-p / c)). The pressure is kappa times the projected dilatation (B-bar, see
-`elements`). Plane strain: tensors have the components xx, yy, xy; deviators have zz = -xx - yy.
+(1948) 537), b (1 - exp(-p / c)). The pressure is elastic (see `problem`). Plane strain: tensors
+have the components xx, yy, xy; deviators have zz = -xx - yy.
 """
 
 import math
@@ -133,10 +133,10 @@ def return_map(
     """Return mapping at all points: writes `new` and `tangent`, adds to `force` and `integrals`.
 
     `increment` (m, q) is the last increment of p, where the iteration starts; the in-plane
-    deviatoric `tangent` (m, q, 6) has the entries 00, 01, 02, 11, 12, 22. The `integrals` (8,) are
-    those of the stress xx, yy, zz, xy, of the plastic strain xx, yy, xy, and of 1 where p > 0.
+    deviatoric `tangent` (m, q, 6) has the entries 00, 01, 02, 11, 12, 22. The `integrals` are those
+    of the deviatoric stress xx, yy, zz, xy, the plastic strain xx, yy, xy, and 1 where p > 0.
     """
-    dofs, gradients, weights, dilatation, root_area, _ = elements
+    dofs, gradients, weights = elements[:3]
     (ep_old, p_old, hardening_old), (ep, p, hardening) = old, new
     mu = law.shear_modulus
     x, f = np.empty(12), np.empty(12)
@@ -144,7 +144,6 @@ def return_map(
         for i in range(12):
             x[i] = u[dofs[m, i]]
         f[:] = 0.0
-        _add_pressure(m, x, macro_strain, dilatation, root_area, law.bulk_modulus, f, integrals)
         for q in range(weights.shape[1]):
             exx, eyy, gxy = _strain(gradients[m, q], x, macro_strain)
             third = (exx + eyy) / 3.0
@@ -170,25 +169,6 @@ def return_map(
                 integrals[7] += w
         for i in range(12):
             force[dofs[m, i]] += f[i]
-
-
-@inlined
-def _add_pressure(
-    m: int, x: Floats, macro_strain: Floats, dilatation: Floats, root_area: Floats, kappa: float,
-    f: Floats, integrals: Floats,
-) -> None:  # fmt: skip
-    """Add the pressure of element m to its force f (12,) and to the integrals."""
-    for r in range(dilatation.shape[1]):
-        theta = root_area[m] * (macro_strain[0] + macro_strain[1]) if r == 0 else 0.0
-        for i in range(12):
-            theta += dilatation[m, r, i] * x[i]
-        for i in range(12):
-            f[i] += kappa * theta * dilatation[m, r, i]
-        if r == 0:
-            volumetric = kappa * theta * root_area[m]
-            integrals[0] += volumetric
-            integrals[1] += volumetric
-            integrals[2] += volumetric
 
 
 @inlined

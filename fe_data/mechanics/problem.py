@@ -2,7 +2,8 @@
 
 The displacement is x -> E x + u(x) with the macro strain E and a periodic fluctuation u. The
 derivative of the internal work by E is the volume average of the stress (Hill–Mandel), so that E
-joins the unknowns with the mean stress as its force.
+joins the unknowns with the mean stress as its force. Fibres and the pressure of the matrix, kappa
+times the projected dilatation (B-bar, see `elements`), are linear: a constant part of the tangent.
 """
 
 import numpy as np
@@ -66,7 +67,7 @@ class RVEProblem:
         self.force_scale = float(np.linalg.norm(size))
 
     def _build_pattern(self, outlines: list[Ints]) -> tuple[Ints, Ints]:
-        """Sparsity of the tangent, and its constant part: fibres and the held node."""
+        """Sparsity of the tangent, and its constant part: fibres, pressure and the held node."""
         keys = []  # of the upper triangle of each dense block
         for dofs in (self.matrix.dofs, *(outline[None] for outline in outlines)):
             i, j = np.triu_indices(dofs.shape[1])
@@ -84,6 +85,15 @@ class RVEProblem:
             border[outline] += fibre.stiffness[:nb, nb:]
             macro += fibre.stiffness[nb:, nb:]
             start += len(i)
+        kappa, (dofs, _, _, h, root_area, _) = self.law.bulk_modulus, self.matrix
+        i, j = np.triu_indices(12)
+        bulk = kappa * np.einsum("mri,mrj->mij", h, h)[:, i, j]
+        values += np.bincount(self._slots.ravel(), bulk.ravel(), len(values))
+        pressure = kappa * h[:, 0] * root_area[:, None]
+        self._pressure = np.bincount(dofs.ravel(), pressure.ravel(), self.n)
+        border[:, :2] += self._pressure[:, None]
+        self._stiffness = kappa * root_area @ root_area
+        macro[:2, :2] += self._stiffness
         # Springs hold one node against rigid translation. They carry no force in equilibrium.
         values[indptr[self.matrix.dofs[0, :2]]] += 2 * self.law.shear_modulus
         self._constant = BorderedMatrix(values, border, macro)
@@ -96,10 +106,11 @@ class RVEProblem:
 
     def internal_force(self, x: Floats, state: State) -> tuple[Floats, Floats]:
         """Force of each unknown (n + 3,) and integrals (11,); writes the trial end of `state`."""
-        # The integrals: 8 of `return_map` over the matrix, stress xx, yy, xy over the fibres.
+        # The integrals: stress xx, yy, zz, xy and plastic strain xx, yy, xy over the matrix, the
+        # area where p > 0, and stress xx, yy, xy over the fibres.
         n = self.n
         u, macro_strain = x[:n], x[n:]
-        out, integrals = np.empty(n + 3), np.zeros(8)
+        out, integrals = np.empty(n + 3), np.zeros(11)
         force, constant = out[:n], self._constant
         symmetric_product(self.system.indptr, self.system.indices, constant.values, u, force)
         force += constant.border @ macro_strain
@@ -107,9 +118,11 @@ class RVEProblem:
             u, macro_strain, self.matrix, self.law, state.old, state.new,
             state.increment, state.tangent, force, integrals,
         )  # fmt: skip
-        out[n:] = constant.border.T @ u + constant.macro @ macro_strain
-        integrals = np.append(integrals, out[n:])
-        out[n:] += integrals[[0, 1, 3]]
+        linear = constant.border.T @ u + constant.macro @ macro_strain
+        out[n:] = linear + integrals[[0, 1, 3]]
+        pressure = self._pressure @ u + self._stiffness * (macro_strain[0] + macro_strain[1])
+        integrals[:3] += pressure
+        integrals[8:] = linear - [pressure, pressure, 0.0]
         self._evaluations += 1
         return out, integrals
 
@@ -117,8 +130,7 @@ class RVEProblem:
         """Assemble the consistent tangent at the trial end of a state."""
         for target, source in zip(self.system.tangent, self._constant, strict=True):
             target[:] = source
-        kappa = self.law.bulk_modulus
-        assemble_tangent(self.matrix, kappa, state.tangent, self._slots, self.system.tangent)
+        assemble_tangent(self.matrix, state.tangent, self._slots, self.system.tangent)
 
     def volume_averages(self, x: Floats, integrals: Floats) -> dict[str, Floats]:
         """Row of an `EquilibriumPath.history`, from the integrals (11,) of `internal_force`."""

@@ -17,17 +17,23 @@ _SHIFTS = (0.0, 1e-6, 1e-4, 1e-2)
 
 @compiled()
 def symmetric_product(indptr: Ints, indices: Ints, values: Floats, x: Floats, y: Floats) -> None:
-    """Write A x (n,) to y (n,), from the upper triangle of A (CSR)."""
+    """Write A x (n,) to y (n,), from the upper triangle of A (CSR) of two unknowns at each node."""
+    # Blocks of a node and another take half the time of single entries.
     y[:] = 0.0
-    for i in range(len(indptr) - 1):
-        total = 0.0
-        xi = x[i]
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            total += values[k] * x[j]
-            if j != i:
-                y[j] += values[k] * xi
-        y[i] += total
+    for i in range(0, len(indptr) - 1, 2):
+        a, b = indptr[i], indptr[i + 1]
+        x0, x1 = x[i], x[i + 1]
+        y0 = values[a] * x0 + values[a + 1] * x1
+        y1 = values[a + 1] * x0 + values[b] * x1
+        for t in range(2, b - a, 2):
+            j = indices[a + t]
+            k00, k01, k10, k11 = values[a + t], values[a + t + 1], values[b + t - 1], values[b + t]
+            y0 += k00 * x[j] + k01 * x[j + 1]
+            y1 += k10 * x[j] + k11 * x[j + 1]
+            y[j] += k00 * x0 + k10 * x1
+            y[j + 1] += k01 * x0 + k11 * x1
+        y[i] += y0
+        y[i + 1] += y1
 
 
 class MultifrontalCholesky:
