@@ -21,7 +21,7 @@ from .errors import MeshError as MeshError
 from .errors import MicrostructureError as MicrostructureError
 from .errors import SimulationError as SimulationError
 from .homogenisation.mean_field import mean_field as mean_field
-from .mechanics.load_stepping import Loading as Loading
+from .loading import Loading as Loading
 from .mechanics.rve import RVEResult as RVEResult
 from .mechanics.rve import RVESolution as RVESolution
 from .mechanics.rve import simulate as simulate

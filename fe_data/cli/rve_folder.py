@@ -11,7 +11,7 @@ from fe_data.dataset import record
 from fe_data.geometry.domain import write_xdmf
 from fe_data.geometry.microstructure import require_packable
 from fe_data.geometry.outline import MATRIX
-from fe_data.mechanics.load_stepping import Loading
+from fe_data.loading import Loading
 from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import RVESolution, Solver, solve_rve, uniaxial
 from fe_data.settings import MAX_SEED, Inputs, Settings, require_integer

@@ -1,65 +1,20 @@
 """Load stepping: polynomial predictor, Newton's method, and smaller steps where it fails."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints
+from fe_data.arrays import Floats
 from fe_data.errors import ConvergenceError
+from fe_data.loading import Loading, Part
 from fe_data.mechanics.problem import RVEProblem, State
 
 _NEWTON_ITERATIONS = 12
 _SMALLEST_STEP = 1 / 1024  # of an increment
 _PREDICTOR_POINTS = 3  # parabola through the last three states
-_UNKNOWNS_OF_STRAIN = (1.0, 1.0, 2.0)  # the unknown of xy is the engineering shear strain
-LARGEST_STRAIN = 0.5  # kinematics are those of small strain
-
-
-@dataclass(frozen=True)
-class Loading:
-    """Straight path from rest to a mean strain or a mean stress in each of xx, yy, xy.
-
-    Attributes:
-        strain: Final mean strain tensor xx, yy, xy [-], whose xy is half the engineering shear
-            strain; None where the strain is free.
-        stress: Final mean stress xx, yy, xy where the strain is free [MPa].
-
-    Raises:
-        ValueError: If the components are not three finite numbers, are all zero, prescribe a
-            stress and a strain of the same component, or a strain that is not small.
-    """
-
-    strain: tuple[float | None, float | None, float | None]
-    stress: tuple[float, float, float] = (0.0, 0.0, 0.0)
-
-    def __post_init__(self) -> None:
-        given = f"{self.strain}, {self.stress}"
-        for name in ("strain", "stress"):
-            parts = getattr(self, name)
-            known = isinstance(parts, Sequence) or np.ndim(parts) == 1
-            if not known or not all(part is None or isinstance(part, Real) for part in parts):
-                raise ValueError(f"{name} of the loading must be numbers: {given:.60}")
-        if len(self.strain) != 3 or len(self.stress) != 3:
-            raise ValueError(f"loading needs three components xx, yy, xy: {given}")
-        values = [v for v in (*self.strain, *self.stress) if v is not None]
-        if not np.all(np.isfinite(values)):
-            raise ValueError(f"loading must be finite: {given}")
-        for name, strain in zip(("xx", "yy", "xy"), self.strain, strict=True):
-            if strain is not None and abs(strain) > LARGEST_STRAIN:
-                allowed = f"[-{LARGEST_STRAIN}, {LARGEST_STRAIN}]"
-                raise ValueError(f"strain {name} = {strain} is out of range: allowed are {allowed}")
-        for stress, strain in zip(self.stress, self.strain, strict=True):
-            if strain is not None and stress != 0:
-                raise ValueError(f"stress {stress!r} is given for a component of prescribed strain")
-        if not any(values):
-            raise ValueError("loading is zero in every component")
-
-    @property
-    def free(self) -> Ints:
-        """Components whose strain is free."""
-        return np.array([i for i in range(3) if self.strain[i] is None], dtype=int)
+_UNKNOWNS_OF_STRAIN = np.array([1.0, 1.0, 2.0])  # the unknown of xy is engineering shear strain
+_NEARLY_STRAIGHT = 0.5  # change of direction, relative
+_LEAST_SCALE = 0.1  # of a residual, in the largest mean stress so far: unloading ends at none
 
 
 @dataclass(frozen=True)
@@ -79,24 +34,43 @@ class EquilibriumPath:
 def solve_load_steps(
     problem: RVEProblem, loading: Loading, increments: int, tolerance: float
 ) -> EquilibriumPath:
-    """Trace a loading path in equal increments, to a relative residual, from rest."""
-    stepper = _Stepper(problem, loading, tolerance)
+    """Trace a loading path in equal increments of each part, to a relative residual, from rest."""
+    stepper = _Stepper(problem, tolerance)
     rows = [problem.volume_averages(stepper.x, np.zeros(11))]
-    for increment in range(1, increments + 1):
-        integrals = stepper.advance(increment / increments)
-        rows.append(problem.volume_averages(stepper.x, integrals))
+    for part in loading.parts(increments):
+        stepper.turn(part, part.start(rows[-1]))
+        for increment in range(1, part.increments + 1):
+            integrals = stepper.advance(increment / part.increments)
+            rows.append(problem.volume_averages(stepper.x, integrals))
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     return EquilibriumPath(stepper.x, stepper.state, history, stepper.counts | problem.counts)
 
 
 class _Stepper:
-    """The last converged states (load fraction, unknowns), and the steps from there."""
+    """The last converged states (fraction of a part, unknowns), and the steps from there."""
 
-    def __init__(self, problem: RVEProblem, loading: Loading, tolerance: float):
-        self.problem, self.loading, self.tolerance = problem, loading, tolerance
+    def __init__(self, problem: RVEProblem, tolerance: float):
+        self.problem, self.tolerance = problem, tolerance
         self.state = State(*problem.matrix.weights.shape)
         self.path = [(0.0, np.zeros(problem.n + 3))]
         self.counts = {"newton_iterations": 0, "cutbacks": 0}
+        self.number, self.largest_stress = 0, 0.0
+        self.part: Part  # the one being followed, from `start` all of the `way`
+        self.start = self.way = np.zeros(3)
+
+    def turn(self, part: Part, start: Floats) -> None:
+        """Begin the next part of the path; where it nearly goes on straight, states predict on."""
+        way, path = part.end - start, [(0.0, self.x)]
+        if self.number and np.array_equal(part.free, self.part.free):
+            scale = np.ones(3)
+            scale[part.free] /= self.problem.law.shear_modulus
+            before, now = scale * self.way, scale * way
+            ratio = float(before @ now / (before @ before + 1e-300))
+            turned = np.linalg.norm(now - ratio * before)
+            if ratio > 0.0 and turned <= _NEARLY_STRAIGHT * np.linalg.norm(now):
+                path = [((t - 1.0) / ratio, x) for t, x in self.path]
+        self.part, self.start, self.way, self.path = part, start, way, path
+        self.number += 1
 
     @property
     def x(self) -> Floats:
@@ -104,7 +78,7 @@ class _Stepper:
         return self.path[-1][1]
 
     def advance(self, end: float) -> Floats:
-        """Reach load fraction `end`, in smaller steps where needed; the integrals (11,) there."""
+        """Reach fraction `end` of a part, in smaller steps where needed; integrals (11,) there."""
         step = whole = end - self.path[-1][0]
         while True:
             start = self.path[-1][0]
@@ -115,8 +89,8 @@ class _Stepper:
                 step /= 4
                 if step < whole * _SMALLEST_STEP:
                     raise ConvergenceError(
-                        f"Newton's method does not converge at load fraction {target:.5f}, even in "
-                        f"steps of {whole * _SMALLEST_STEP:.1e}"
+                        f"Newton's method does not converge at load fraction {target:.5f} of part "
+                        f"{self.number} of the path, even in steps of {whole * _SMALLEST_STEP:.1e}"
                     )
                 continue
             x, integrals = result
@@ -128,7 +102,7 @@ class _Stepper:
             step *= 2
 
     def _extrapolate(self, t: float) -> Floats:
-        """Polynomial through the last states, evaluated at load fraction t."""
+        """Polynomial through the last states, evaluated at fraction t of a part."""
         x = np.zeros_like(self.x)
         for i, (ti, xi) in enumerate(self.path):
             others = [tj for j, (tj, _) in enumerate(self.path) if j != i]
@@ -136,23 +110,23 @@ class _Stepper:
         return x
 
     def _newton(self, t: float) -> tuple[Floats, Floats] | None:
-        """Unknowns and integrals at load fraction t; None when the iteration does not converge."""
-        problem, free = self.problem, self.loading.free
-        n, x = problem.n, self._extrapolate(t)
-        for i, strain in enumerate(self.loading.strain):
-            if strain is not None:
-                x[n + i] = t * _UNKNOWNS_OF_STRAIN[i] * strain
-        stress = t * np.array(self.loading.stress)
+        """Unknowns and integrals at fraction t; None when the iteration does not converge."""
+        problem, free, x = self.problem, self.part.free, self._extrapolate(t)
+        n, load = problem.n, self.start + t * self.way
+        given = np.delete(range(3), free)
+        x[n + given] = (_UNKNOWNS_OF_STRAIN * load)[given]
         unknown = np.append(np.arange(n), n + free)
         first = None
         for _ in range(_NEWTON_ITERATIONS):
             force, integrals = problem.internal_force(x, self.state)
             residual = -force[unknown]
-            residual[n:] += stress[free]
+            residual[n:] += load[free]
             local = np.linalg.norm(residual[:n]) / problem.force_scale
-            scale = np.linalg.norm(force[n:]) + 1e-12
+            size = float(np.linalg.norm(force[n:]))
+            scale = max(size, _LEAST_SCALE * self.largest_stress) + 1e-12
             error = float(max(local, np.linalg.norm(residual[n:])) / scale)
             if error <= self.tolerance:
+                self.largest_stress = max(self.largest_stress, size)
                 return x, integrals
             first = first or error
             if not np.isfinite(error) or error > 1e3 * first:

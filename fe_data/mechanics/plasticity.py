@@ -25,6 +25,7 @@ from fe_data.sparse.compilation import compiled, inlined
 _MAX_ITERATIONS = 60
 _SMALLEST_INCREMENT = 1e-290  # smaller increments of p are stored as zero
 _TOLERANCE = 1e-13  # of the yield function, relative to the trial stress
+_SURFACE = 1.0 + 1e-12  # rounding does not make a point yield on which the load turns back
 _ROOT = math.sqrt(1.5)
 
 _compiled = compiled(error_model="numpy")
@@ -206,7 +207,7 @@ def _radial_return(
     norm = math.sqrt(2.0 * (sxx * sxx + syy * syy + sxx * syy + sxy * sxy))
     q_trial = _ROOT * norm
     mu, a = law.shear_modulus, law.yield_stress
-    if not q_trial > a + hardening_old:  # `not >` lets NaN through
+    if not q_trial > (a + hardening_old) * _SURFACE:  # `not >` lets NaN through
         return 0.0, hardening_old, 1.0, 0.0, 0.0, 0.0, 0.0
     dp, slope = plastic_increment(q_trial, p_old, hardening_old, guess, law)
     scale = 1.0 - 3.0 * mu * dp / q_trial

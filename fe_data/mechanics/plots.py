@@ -10,11 +10,12 @@ from matplotlib.patches import Circle
 
 from fe_data.arrays import Floats
 from fe_data.geometry.outline import MATRIX
-from fe_data.mechanics.load_stepping import Loading
+from fe_data.loading import AXES, Loading
 from fe_data.mechanics.properties import equivalent_strain, von_mises
 from fe_data.mechanics.rve import RVESolution
 
-AXES = ("xx", "yy", "xy")  # in the order of a loading
+_COLUMNS = (0, 1, 3)  # of these in a history
+_VERTICES_IN_TITLE, _NUMBERED = 4, 12  # more vertices of a path would not be read
 # Corners of a triangle from its three integration points, where fields are linear.
 _TO_CORNERS = np.array([[5, -1, -1], [-1, 5, -1], [-1, -1, 5]]) / 3
 
@@ -24,7 +25,8 @@ def plot_rve(rve: RVESolution, title: str = "") -> Figure:
     figure = Figure(figsize=(18.5, 8.6), layout="constrained")
     axes = figure.subplot_mosaic("abcd;efgg", width_ratios=[1.0, 1.0, 1.12, 1.12])
     above = (draw_arrangement, draw_mesh, draw_mises, draw_plastic_strain)
-    below = (draw_stress_strain, draw_curve, _write_properties)
+    straight = len(rve.loading.strain) == 1
+    below = (draw_stress_strain, draw_curve if straight else draw_path, _write_properties)
     for ax, draw in zip(axes.values(), (*above, *below), strict=True):
         draw(ax, rve)
     figure.suptitle("\n".join(filter(None, [title, _name(rve.loading)])))
@@ -34,14 +36,25 @@ def plot_rve(rve: RVESolution, title: str = "") -> Figure:
 def _name(loading: Loading) -> str:
     """A loading in words, and what is prescribed in each direction."""
     words, values = [], []
-    for axes, strain, stress in zip(AXES, loading.strain, loading.stress, strict=True):
-        given = (stress, r"\sigma", " MPa") if strain is None else (strain, r"\varepsilon", "")
-        value, symbol, unit = given
-        values.append(rf"${symbol}_{{{axes}}}$ = {value:g}{unit}")
+    for axes, *columns in zip(AXES, *(part.T for part in loading.vertices), strict=True):
+        steps = []
+        for strain, stress in zip(*columns, strict=True):
+            free = np.isnan(strain)
+            value, symbol, unit = (
+                (stress, r"\sigma", " MPa") if free else (strain, r"\varepsilon", "")
+            )
+            steps.append(rf"${symbol}_{{{axes}}}$ = {value:g}{unit}")
+        if len(set(steps)) == 1:
+            steps = steps[:1]
+        elif len(steps) > _VERTICES_IN_TITLE:
+            steps[1:-1] = ["…"]
+        values.append(" → ".join(steps))
         if value:
             kind = "tension" if value > 0 else "compression"
             words.append("shear" if axes == "xy" else f"{kind} in {axes[0]}")
-    return f"Loading: {' and '.join(words)}, mean {', '.join(values)}"
+    n = len(loading.strain)
+    name = " and ".join(words) if n == 1 else f"path of {n} parts"
+    return f"Loading: {name}, mean {', '.join(values)}"
 
 
 def draw_arrangement(ax: Axes, rve: RVESolution) -> None:
@@ -75,12 +88,16 @@ def draw_plastic_strain(ax: Axes, rve: RVESolution) -> None:
 
 def draw_stress_strain(ax: Axes, rve: RVESolution) -> None:
     """Averaged stress over averaged strain in the directions that are loaded."""
-    history, loading = rve.history, rve.loading
-    for i, axes in enumerate(AXES):
-        if loading.strain[i] or loading.stress[i]:
-            column = 3 if axes == "xy" else i
-            strain, stress = (history[name][:, column] for name in ("strain", "stress"))
-            ax.plot(strain, stress, "o-", ms=3.5, lw=1.0, label=axes)
+    loaded = np.nan_to_num(np.concatenate(rve.loading.vertices)).any(axis=0)
+    vertices = _vertex_rows(rve)
+    for axes in np.array(AXES)[loaded]:
+        column = _COLUMNS[AXES.index(axes)]
+        strain, stress = (rve.history[name][:, column] for name in ("strain", "stress"))
+        # On a path, points at every increment would hide its loops.
+        every = None if len(vertices) == 1 else vertices
+        ax.plot(strain, stress, "o-", ms=3.5, lw=1.0, label=axes, markevery=every)
+        for number, row in enumerate(vertices[: _NUMBERED * (every is not None)], start=1):
+            ax.annotate(f"{number}", (strain[row], stress[row]), (3, 3), textcoords="offset points")
     ax.set(xlabel="mean strain [-], xy half the engineering shear", ylabel="mean stress [MPa]")
     ax.axhline(0.0, color="grey", lw=0.8, ls=":")
     ax.set_title("Mean stress over mean strain")
@@ -104,6 +121,28 @@ def draw_curve(ax: Axes, rve: RVESolution) -> None:
     ax.locator_params(axis="x", nbins=5)
     ax.set_title("Averaged curve and power law" if e else "Averaged curve")
     ax.legend(loc="lower right", frameon=False)
+
+
+def draw_path(ax: Axes, rve: RVESolution) -> None:
+    """Averaged strains and stresses over the increments of a path, with its vertices."""
+    strains = ax.twinx()
+    for axes, column, colour in zip(AXES, _COLUMNS, ("C0", "C1", "C2"), strict=True):
+        ax.plot(rve.history["stress"][:, column], color=colour, lw=1.4, label=axes)
+        strains.plot(rve.history["strain"][:, column], color=colour, lw=1.0, ls="--")
+    for row in _vertex_rows(rve):
+        ax.axvline(row, color="grey", lw=0.6, ls=":")
+    ax.set(xlabel="increment", ylabel="mean stress [MPa], full lines", title="Along the path")
+    strains.set_ylabel("mean strain [-], broken lines")
+    ax.legend(frameon=False, ncols=3, loc="upper left")
+
+
+def _vertex_rows(rve: RVESolution) -> list[int]:
+    """Row of the history at each vertex."""
+    each = (len(rve.history["strain"]) - 1) // len(
+        rve.loading.strain
+    )  # unless the path has its own
+    rows: list[int] = np.cumsum([part.increments for part in rve.loading.parts(each)]).tolist()
+    return rows
 
 
 def _write_properties(ax: Axes, rve: RVESolution) -> None:

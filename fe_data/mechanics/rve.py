@@ -14,9 +14,10 @@ from fe_data.arrays import Floats
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.geometry.outline import MATRIX
+from fe_data.loading import Loading
 from fe_data.mechanics.elements import Discretisation, discretise
 from fe_data.mechanics.fields import Fields, overstressed_fraction, recover_fields
-from fe_data.mechanics.load_stepping import EquilibriumPath, Loading, solve_load_steps
+from fe_data.mechanics.load_stepping import EquilibriumPath, solve_load_steps
 from fe_data.mechanics.plasticity import HistoryVariables
 from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import (
@@ -189,12 +190,11 @@ def solve_microstructure(
 ) -> RVESolution:
     """`solve_rve` for a given fibre arrangement, which takes the place of `inputs.vf`."""
     loading = loading or uniaxial(settings.strain)
-    has_properties = loading.free.tolist() == [1, 2] and not any(loading.stress)
-    fit = has_properties if fit is None else fit
-    if fit and not has_properties:
+    fit = loading.is_uniaxial if fit is None else fit
+    if fit and not loading.is_uniaxial:
         raise ValueError(
-            f"fit = {fit!r} needs uniaxial loading, a strain xx alone: strain = {loading.strain}, "
-            f"stress = {loading.stress} MPa has no effective properties"
+            f"fit = {fit!r} needs uniaxial loading, a strain xx alone that only grows or only "
+            f"falls: {loading!s:.200} has no effective properties"
         )
     if solver not in _SOLVERS:
         raise ValueError(f"solver = {solver!r:.60} must be one of {', '.join(_SOLVERS)}")
@@ -228,7 +228,8 @@ def _solve_in_ufl(
     strain, p = (values.reshape(m, q, -1)[cell.in_matrix] for values in history)
     state, p = State(*p.shape[:2]), p[..., 0]
     state.old = HistoryVariables(strain, p, cell.law.hardening(p))
-    counts = {"newton_iterations": steps, "factorisations": steps, "updates": steps + increments}
+    updates = steps + len(averages["stress"]) - 1
+    counts = {"newton_iterations": steps, "factorisations": steps, "updates": updates}
     return EquilibriumPath(x, state, averages, {**counts, "cutbacks": 0, "cg_iterations": 0})
 
 

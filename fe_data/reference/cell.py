@@ -24,6 +24,7 @@ from fe_data.errors import ConvergenceError
 from fe_data.geometry import domain
 from fe_data.geometry.domain import Domain, dofs
 from fe_data.geometry.outline import MATRIX
+from fe_data.loading import Loading
 from fe_data.reference.return_mapping import History, Law, return_map
 from fe_data.settings import Inputs, Settings
 
@@ -147,32 +148,38 @@ def to_petsc(matrix: sp.csr_matrix) -> Any:
 
 
 def solve_load_steps(
-    cell: Cell, loading: Any, increments: int, tolerance: float
+    cell: Cell, loading: Loading, increments: int, tolerance: float
 ) -> tuple[Floats, History, dict[str, Floats], int]:
-    """End of a `load_stepping.Loading`, averages at every increment, Newton's iterations."""
-    n, points, free = cell.merge.shape[1] - 3, cell.weights.size, loading.free
-    unknown, given = np.append(cell.fluctuating, n + free), np.delete(range(3), free)
-    end = (np.array(loading.strain, dtype=float) * [1, 1, 2])[given]  # the unknown of xy is 2 xy
-    load = np.append(np.zeros(n), loading.stress)
-    merge = to_petsc(cell.merge[:, unknown])
-    y = before = np.zeros(n + 3)
+    """End of a `Loading`, averages at every increment, Newton's iterations."""
+    n, points = cell.merge.shape[1] - 3, cell.weights.size
+    y, largest = np.zeros(n + 3), 0.0
     history = cell.update(y, History(np.zeros((points, 3)), np.zeros(points)))
     rows, steps = [cell.averages(y, history)], 0
-    for t in np.arange(1, increments + 1) / increments:
-        y, before = 2 * y - before, y
-        y[n + given] = t * end
-        for _ in range(_NEWTON_ITERATIONS):
-            new = cell.update(y, history)
-            force = fem.assemble_vector(cell.residual).array
-            residual = (t * load - cell.merge.T @ force)[unknown]
-            # Before images are merged, the force is that of the cell on its neighbours.
-            if np.linalg.norm(residual) <= tolerance * np.linalg.norm(force):
-                break
-            y[unknown] += cell.newton_step(residual, merge)
-            steps += 1
-        else:
-            raise ConvergenceError(f"Newton's method does not converge at load fraction {t:.5f}")
-        history = new
-        rows.append(cell.averages(y, history))
+    for part in loading.parts(increments):
+        start, free, before = part.start(rows[-1]), part.free, y
+        given, unknown = np.delete(range(3), free), np.append(cell.fluctuating, n + free)
+        merge = to_petsc(cell.merge[:, unknown])
+        for t in np.arange(1, part.increments + 1) / part.increments:
+            y, before = 2 * y - before, y
+            target = start + t * (part.end - start)
+            load = np.append(np.zeros(n), target)
+            y[n + given] = (target * [1, 1, 2])[given]  # the unknown of xy is 2 xy
+            for _ in range(_NEWTON_ITERATIONS):
+                new = cell.update(y, history)
+                force = fem.assemble_vector(cell.residual).array
+                residual = (load - cell.merge.T @ force)[unknown]
+                # Before images are merged, the force is that of the cell on its neighbours, which
+                # unloading may take away.
+                size = float(np.linalg.norm(force))
+                if np.linalg.norm(residual) <= tolerance * max(size, 0.1 * largest):
+                    break
+                y[unknown] += cell.newton_step(residual, merge)
+                steps += 1
+            else:
+                raise ConvergenceError(
+                    f"Newton's method does not converge at load fraction {t:.5f}"
+                )
+            history, largest = new, max(largest, size)
+            rows.append(cell.averages(y, history))
     averages = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     return y, history, averages, steps

@@ -62,7 +62,8 @@ def return_map(
     q = np.sqrt(1.5) * norm
     stress, ep, p = trial.copy(), old.plastic_strain.copy(), old.p.copy()
     tangent = 2 * mu[:, None, None] * DEVIATORIC
-    k = np.flatnonzero(can_yield & (q > law.yield_stress + law.hardening(old.p)))
+    surface = (law.yield_stress + law.hardening(old.p)) * (1 + 1e-12)  # turning back is elastic
+    k = np.flatnonzero(can_yield & (q > surface))
     dp = plastic_increment(q[k], old.p[k], mu[k], law)
     n, relief = trial[k] / norm[k, None], 3 * mu[k] * dp / q[k]
     p[k] += dp

@@ -32,7 +32,10 @@ def calls(tmp_path):
     return {
         "Inputs": (fe_data.Inputs, vars(CELL["inputs"])),
         "Settings": (fe_data.Settings, settings),
-        "Loading": (fe_data.Loading, {"strain": (0.01, None, None), "stress": (0.0, 0.0, 0.0)}),
+        "Loading": (
+            fe_data.Loading,
+            {"strain": (0.01, None, None), "stress": (0.0, 0.0, 0.0), "increments": 4},
+        ),
         "named_design": (
             fe_data.named_design,
             {"name": "test_uniform", "seed": 0, "count": 2, "microstructures": 1},

@@ -8,8 +8,9 @@ from scipy.optimize import brentq
 
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import random_microstructure
+from fe_data.loading import Loading
 from fe_data.mechanics.elements import discretise
-from fe_data.mechanics.load_stepping import Loading, solve_load_steps
+from fe_data.mechanics.load_stepping import solve_load_steps
 from fe_data.mechanics.plasticity import J2Law, plastic_increment
 from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import moduli, von_mises

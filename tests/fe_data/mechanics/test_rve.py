@@ -11,8 +11,8 @@ from fe_data.__main__ import main
 from fe_data.dataset.design import named_design
 from fe_data.dataset.generate import generate
 from fe_data.dataset.table import load_table
+from fe_data.loading import Loading
 from fe_data.mechanics import rve
-from fe_data.mechanics.load_stepping import Loading
 from fe_data.mechanics.plots import plot_rve
 from fe_data.mechanics.properties import elastic_constants
 from fe_data.mechanics.rve import simulate, solve_rve, uniaxial
@@ -128,7 +128,11 @@ def test_the_command_line_takes_another_law_of_the_matrix(tmp_path):
 def test_the_command_line_takes_negative_strains_and_stresses(tmp_path, option):
     assert main(["rve", *CELL, "--out", str(tmp_path), *option, "--increments", "10"]) == 0
     loading = json.loads((tmp_path / "result.json").read_text())["loading"]
-    assert loading == {"strain": [-0.02, None, None], "stress": [0.0, 0.0, -10.0]}
+    assert loading == {
+        "strain": [[-0.02, None, None]],
+        "stress": [[0.0, 0.0, -10.0]],
+        "increments": None,
+    }
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from fe_data.__main__ import main
 from fe_data.cli.rve_folder import describe
 from fe_data.errors import ConvergenceError
-from fe_data.mechanics.load_stepping import Loading
+from fe_data.loading import Loading
 from fe_data.mechanics.rve import solve_microstructure, solve_rve
 from fe_data.settings import Inputs, Settings
 from tests.fe_data.reference import agreement
@@ -23,7 +23,12 @@ pytestmark = [
 INPUTS = Inputs(0.3, 400.0, 400.0, 0.4)
 # Few fibres, coarse, converged far beyond the default.
 SMALL = Settings(n_fibres=2, resolution=2.0, increments=8, strain=0.02, tolerance=1e-9)
-LOADINGS = [Loading((None, None, 0.02)), Loading((0.01, 0.005, None), (0.0, 0.0, 50.0))]
+LOADINGS = [
+    Loading((None, None, 0.02)),
+    Loading((0.01, 0.005, None), (0.0, 0.0, 50.0)),
+    Loading([(0.01, None, None), (-0.01, None, None), (None, None, None)]),  # reverse, unload
+    Loading([(0.01, None, 0.0), (0.01, None, 0.008), (0.0, 0.0, 0.0)], increments=6),
+]
 
 
 def both(loading=None, inputs=INPUTS, settings=SMALL):

@@ -1,0 +1,135 @@
+"""Unloading, reversal and paths that turn: closed forms, a material point, balance of energy."""
+
+import numpy as np
+import pytest
+from scipy.integrate import trapezoid
+from scipy.optimize import brentq
+
+from fe_data.geometry.microstructure import random_microstructure
+from fe_data.loading import Loading
+from fe_data.mechanics.properties import moduli
+from fe_data.mechanics.rve import solve_microstructure, solve_rve
+from fe_data.settings import Inputs, Settings
+
+MATRIX = Inputs(0.0, 400.0, 400.0, 0.4)  # no fibres: every point is loaded like the cell
+MU, KAPPA = moduli(1e5, 0.3)
+A, B, C = 400.0, 400.0, 0.4
+SETTINGS = Settings(n_fibres=3, resolution=2.0, tolerance=1e-9)
+INPUTS = Inputs(0.3, 400.0, 400.0, 0.4)
+
+
+def _yield_stress(p):
+    return A + B * p**C
+
+
+def test_shear_cycles_follow_the_closed_form():
+    """Along a line the radial return is exact: q = 3 mu (e - ep) stays within a + b p^c."""
+    ends = (0.01, -0.012, 0.02, 0.0)
+    loading = Loading([(0.0, 0.0, end) for end in ends], increments=10)
+    history = solve_rve(MATRIX, 1, SETTINGS, loading).history
+    plastic = p = 0.0  # plastic strain and its accumulated amount, both as equivalents
+    factor, elastic = 2 / np.sqrt(3), 0
+    for row in range(1, 41):
+        equivalent = factor * history["strain"][row, 3]
+        trial = 3 * MU * (equivalent - plastic)
+        if abs(trial) > _yield_stress(p):
+            excess = lambda dp: abs(trial) - 3 * MU * dp - _yield_stress(p + dp)  # noqa: E731, B023
+            dp = brentq(excess, 0.0, abs(trial) / (3 * MU), xtol=1e-18, rtol=1e-14)
+            plastic, p = plastic + np.sign(trial) * dp, p + dp
+        else:
+            elastic += 1
+        stress = 3 * MU * (equivalent - plastic) / np.sqrt(3)
+        assert history["stress"][row] == pytest.approx([0.0, 0.0, 0.0, stress], abs=1e-6)
+        assert history["plastic_strain"][row, 3] == pytest.approx(plastic / factor, abs=1e-12)
+    assert elastic > 9  # every reversal begins elastically, and yields at the hardened stress
+    assert p > 0.03 > abs(plastic)
+
+
+def _integrate(strains):
+    """Stress of a material point along mean strains (n, 4), in full tensors, root by root."""
+    plastic, p, stresses = np.zeros((3, 3)), 0.0, []
+    for xx, yy, zz, xy in strains:
+        e = np.array([[xx, xy, 0.0], [xy, yy, 0.0], [0.0, 0.0, zz]])
+        trial = 2 * MU * (e - np.trace(e) / 3 * np.eye(3) - plastic)
+        q = np.sqrt(1.5 * np.sum(trial**2))
+        if q > _yield_stress(p):
+            excess = lambda dp: q - 3 * MU * dp - _yield_stress(p + dp)  # noqa: E731, B023
+            dp = brentq(excess, 0.0, q / (3 * MU), xtol=1e-18, rtol=1e-14)
+            plastic, p = plastic + 1.5 * dp / q * trial, p + dp
+            trial *= 1 - 3 * MU * dp / q
+        s = trial + KAPPA * np.trace(e) * np.eye(3)
+        stresses.append([s[0, 0], s[1, 1], s[2, 2], s[0, 1]])
+    return np.array(stresses)
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_a_path_that_turns_is_that_of_a_material_point(free):
+    """Strains, strains beside stresses, and components that change from one to the other."""
+    xx, yy, xy = np.random.default_rng(0).uniform(-0.02, 0.02, (3, 6))
+    vertices = [
+        (x, None if free and n % 2 else y, s)
+        for n, (x, y, s) in enumerate(zip(xx, yy, xy, strict=True))
+    ]
+    loading = Loading(vertices, (0.0, 0.0, 0.0), increments=5)
+    history = solve_rve(MATRIX, 1, SETTINGS, loading).history
+    assert len(history["stress"]) == 31
+    assert history["stress"] == pytest.approx(_integrate(history["strain"]), abs=1e-5)
+    if free:
+        assert abs(history["stress"][[10, 20, 30], 1]).max() < 1e-5
+    assert history["strain"][5::5, 0] == pytest.approx(xx)
+
+
+@pytest.fixture(scope="module")
+def cycle():
+    """Tension, unloading to no stress, compression, unloading."""
+    none = (None, None, None)
+    loading = Loading([(0.02, None, None), none, (-0.01, None, None), none], increments=20)
+    return solve_rve(INPUTS, 1, SETTINGS, loading)
+
+
+def test_unloading_is_elastic_and_ends_without_stress(cycle):
+    strain, stress = cycle.history["strain"], cycle.history["stress"]
+    slopes = np.diff(stress[:, 0]) / np.diff(strain[:, 0])
+    assert slopes[[20, 21, 60, 61]] == pytest.approx(slopes[0], rel=1e-3)
+    assert slopes[19] < 0.2 * slopes[0]
+    assert abs(stress[[40, 80]][:, [0, 1, 3]]).max() < 1e-5
+    assert strain[40, 0] > 0.01
+    assert abs(stress[40, 2]) > 1.0  # plane strain keeps a stress along the fibres
+    assert cycle.path.counts["cutbacks"] == 0
+    assert cycle.path.counts["newton_iterations"] < 4 * 80
+    assert cycle.effective is None
+
+
+def test_work_of_a_cycle_is_stored_or_dissipated(cycle):
+    """Work of the averages = elastic energy of the fields + the integral of a + b p^c by p."""
+    d, fields = cycle.discretisation, cycle.fields
+    work = sum(
+        trapezoid(cycle.history["stress"][:, i], factor * cycle.history["strain"][:, i])
+        for i, factor in ((0, 1.0), (1, 1.0), (3, 2.0))
+    )
+    elastic = 0.0
+    parts = [(d.matrix, fields.matrix_stress, (MU, KAPPA))]
+    fibre = moduli(4e5, SETTINGS.nu_f)
+    parts += [(e, s, fibre) for e, s in zip(d.fibres, fields.fibre_stress, strict=True)]
+    for elements, stress, (mu, kappa) in parts:
+        trace = stress[..., :3].sum(axis=-1)
+        square = (stress[..., :3] ** 2).sum(axis=-1) + 2 * stress[..., 3] ** 2 - trace**2 / 3
+        elastic += (elements.weights * (square / (4 * mu) + trace**2 / (18 * kappa))).sum()
+    p = fields.plastic_strain
+    dissipated = (d.matrix.weights * (A * p + B / (C + 1) * p ** (C + 1))).sum()
+    assert work == pytest.approx(elastic + dissipated, rel=0.01)
+    assert elastic > 0.0
+
+
+def test_vertices_along_a_line_change_nothing():
+    micro = random_microstructure(0.3, 1, 3)
+    whole, parts = (
+        solve_microstructure(micro, INPUTS, SETTINGS, loading, fit=False)
+        for loading in (
+            Loading((0.02, None, 0.01), increments=20),
+            Loading([(0.005, None, 0.0025), (0.02, None, 0.01)], increments=(5, 15)),
+        )
+    )
+    for name, values in whole.history.items():
+        assert parts.history[name] == pytest.approx(values, abs=1e-6 * abs(values).max())
+    assert parts.path.counts["newton_iterations"] <= whole.path.counts["newton_iterations"] + 1

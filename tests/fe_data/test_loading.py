@@ -1,0 +1,77 @@
+"""Paths of mean strain and stress: what they mean, and which are refused."""
+
+import numpy as np
+import pytest
+
+from fe_data.loading import Loading
+
+UP, DOWN = (0.02, None, None), (-0.01, None, None)
+NONE = (None, None, None)
+
+
+def test_one_vertex_is_a_path_of_one():
+    one = Loading(UP)
+    assert one == Loading([UP]) == Loading(np.array([UP])) == Loading(UP, [(0.0, 0.0, 0.0)])
+    assert hash(one) == hash(Loading([UP]))
+    assert one.strain == (UP,)
+
+
+def test_what_is_given_once_is_meant_for_all_vertices():
+    loading = Loading((0.01, None, None), [(0.0, 50.0, 0.0), (0.0, -50.0, 0.0)], 7)
+    assert loading.strain == ((0.01, None, None),) * 2
+    assert loading.increments == (7, 7)
+    assert Loading([UP, DOWN], (0.0, 5.0, 0.0)).stress == ((0.0, 5.0, 0.0),) * 2
+
+
+def test_parts_say_what_is_free_and_where_they_lead():
+    loading = Loading([UP, NONE, (0.0, 0.0, 0.01)], [(0.0,) * 3, (0.0, 30.0, 0.0), (0.0,) * 3])
+    parts = loading.parts(9)
+    assert [part.free.tolist() for part in parts] == [[1, 2], [0, 1, 2], []]
+    assert [part.end.tolist() for part in parts] == [[0.02, 0, 0], [0, 30.0, 0], [0, 0, 0.01]]
+    assert [part.increments for part in parts] == [9, 9, 9]
+    averages = {"strain": np.array([1.0, 2.0, 3.0, 4.0]), "stress": np.array([5.0, 6.0, 7.0, 8.0])}
+    assert [part.start(averages).tolist() for part in parts] == [[1, 6, 8], [5, 6, 8], [1, 2, 4]]
+
+
+@pytest.mark.parametrize(
+    ("loading", "uniaxial"),
+    [
+        (Loading(UP), True),
+        (Loading([DOWN, (-0.02, None, None)], increments=(3, 4)), True),
+        (Loading([UP, DOWN]), False),
+        (Loading([(0.0, None, 0.01), UP]), False),
+        (Loading(UP, (0.0, 1.0, 0.0)), False),
+        (Loading([UP, NONE]), False),
+        (Loading((0.02, 0.0, None)), False),
+    ],
+    ids=str,
+)
+def test_uniaxial_is_a_strain_xx_alone_that_never_turns(loading, uniaxial):
+    assert loading.is_uniaxial is uniaxial
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([],), r"strain of the loading must be numbers, xx, yy, xy of a vertex or more: \[\]"),
+        (([UP, (0.01, None)],), r"needs three components xx, yy, xy: strain = \[\(0.02, N"),
+        (
+            ([UP, 0.01],),
+            r"strain of the loading must be numbers, .*: \[\(0.02, None, None\), 0.01\]",
+        ),
+        ((UP, (None, 0.0, 0.0)), r"stress of the loading must be numbers, .*: \(None, "),
+        (([UP, (np.nan, None, None)],), "vertex 2 of the path: loading must be finite"),
+        ((UP, [(0.0, 0.0, 0.0), (0.0, np.inf, 0.0)]), "vertex 2 of the path: loading must be fin"),
+        (([UP, (0.6, 0, 0)],), r"vertex 2 of the path: strain xx = 0.6 .* allowed are \[-0.5, 0.5"),
+        (([UP, UP],), r"vertex 2 of the path: loading is there already, at \(0.02, None, None\)"),
+        (([NONE, UP],), "vertex 1 of the path: loading is zero in every component, as at rest"),
+        (([UP, DOWN], (9.0, 0, 0)), "vertex 1 of the path: stress 9.0 .* prescribed strain, xx"),
+        (([UP, DOWN], [(0, 0, 0)] * 3), "strain of the loading: 2 values for 3 vertices"),
+        (([UP, DOWN], (0, 0, 0), (1, 2, 3)), "increments of the loading: 3 values for 2 vert"),
+        ((UP, (0, 0, 0), 0), r"increments = 0 is out of range: allowed are integers in \[1, 10000"),
+        ((UP, (0, 0, 0), (2.5,)), "increments = 2.5 is out of range"),
+    ],
+)
+def test_wrong_paths_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Loading(*arguments)
