@@ -116,3 +116,10 @@ def test_mean_fields_of_uncertain_parameters_are_within_the_spread_of_cells(run)
     found = numbers(said, r"(?s)are +RMSE ([\d.]+).*uncertain +RMSE ([\d.]+), inside 95 % ([\d.]+)")
     assert max(found[:2]) < 0.12  # mean fields without a cell
     assert found[2] > 0.7
+
+
+def test_a_plate_is_stiffer_than_the_matrix_and_softer_than_its_stiffest_point(run):
+    """Plane strain: a matrix of 100 GPa, and 0.37 of fibres of 400 GPa in the rule of mixtures."""
+    modulus, band = numbers(run("plate", "--members", "3"), r"([\d.]+) ± ([\d.]+) GPa")
+    assert 100 / (1 - 0.3**2) < modulus < (0.37 * 400 + 0.63 * 100) / (1 - 0.3**2)
+    assert 0 < band < 0.05 * modulus

@@ -1,0 +1,89 @@
+"""A plate of random volume fraction: the C file of an ensemble at every integration point."""
+
+import argparse
+import ctypes
+import subprocess
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import ufl
+from dolfinx import fem
+from dolfinx.fem import petsc
+from dolfinx.mesh import create_rectangle
+from mpi4py import MPI
+from scipy.sparse import csr_matrix
+from scipy.sparse.linalg import spsolve
+
+import bnn
+from bnn.noise import replicate_covariance
+from fe_data.geometry import domain
+
+INPUTS, OUTPUTS = ["vf", "E_f_GPa"], ["E_eff_GPa", "nu_eff"]
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--cells", type=int, default=8, help="simulated cells to learn from")
+parser.add_argument("--members", type=int, default=30, help="networks")
+parser.add_argument("--out", type=Path, default=Path("plate.png"), help="picture")
+options = parser.parse_args()
+
+cells, repeats = (pd.read_csv(f"fe_data/datasets/{n}.csv") for n in ("train_uniform", "noise"))
+X, y = (cells[names][: options.cells].to_numpy() for names in (INPUTS, OUTPUTS))
+noise = np.sqrt(np.diag(replicate_covariance(repeats[OUTPUTS], repeats["group"])))
+prior = bnn.evidence.fit_prior(X, y, noise, estimate="maximum", mean_features=())
+K, rng = options.members, np.random.default_rng(0)
+settings = {"noise": noise, "n_members": K, "n_pretrained": K, "random_state": 0}
+model = bnn.FunctionAnchoredEnsemble(prior, hidden=(10, 10), points=60, **settings)
+model.pretrain(rng.uniform((0.1, 200.0), (0.4, 600.0), (60, 2))).fit(X, y)
+with tempfile.TemporaryDirectory() as folder:
+    source, library = Path(folder, "cell.c"), Path(folder, "cell.so")
+    bnn.export.to_c(model, source, name="cell")
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, "-o", library, "-lm"], check=True)
+    cell = ctypes.CDLL(str(library))
+cell.cell_init()
+
+# What each network says at the integration points, (K, n, 2), which is followed to the end.
+mesh = create_rectangle(MPI.COMM_SELF, [[0.0, 0.0], [2.0, 1.0]], [40, 20])
+V, Q = domain.space(mesh, "Lagrange", 2, (2,)), domain.quadrature_space(mesh, 2)
+points = domain.at_points(ufl.SpatialCoordinate(mesh), mesh, 2)()
+waves, phases = rng.normal(0.0, 4.0, (200, 2)), rng.uniform(0.0, 2.0 * np.pi, 200)
+vf = 0.25 + 0.12 * np.tanh(np.cos(points @ waves.T + phases).sum(axis=1) / 10.0)
+inputs, material = np.column_stack([vf, np.full_like(vf, 400.0)]), np.empty((K, len(vf), 2))
+cell.cell_members(len(vf), *(a.ctypes.data_as(ctypes.c_void_p) for a in (inputs, material)))
+
+# Plane strain, pulled by 0.1 % between smooth grips.
+properties, u, v = fem.Function(Q), ufl.TrialFunction(V), ufl.TestFunction(V)
+E, nu, strain = properties[0], properties[1], ufl.sym(ufl.grad(u))
+stress = E / (1 + nu) * (strain + nu / (1 - 2 * nu) * ufl.tr(strain) * ufl.Identity(2))
+rule = {"quadrature_degree": domain.QUADRATURE_DEGREE, "quadrature_scheme": "default"}
+form = fem.form(ufl.inner(stress, ufl.sym(ufl.grad(v))) * ufl.dx(metadata=rule))
+x, y = V.tabulate_dof_coordinates()[:, :2].T
+grips = np.isclose(abs(x - 1.0), 1.0)
+free = np.column_stack([~grips, ~np.isclose(x + y, 0.0)]).ravel()
+edge = np.flatnonzero(np.isclose(y, 1.0))
+edge, lifts, moduli = edge[x[edge].argsort()], [], []
+for values in material:
+    properties.x.array.reshape(-1, 2)[domain.dofs(Q).ravel()] = values
+    matrix = petsc.assemble_matrix(form)
+    matrix.assemble()
+    A = csr_matrix(matrix.getValuesCSR()[::-1], matrix.getSize())
+    moved = np.column_stack([0.001 * x * grips, 0.0 * y]).ravel()
+    moved[free] = spsolve(A[free][:, free], -A[free] @ moved)
+    lifts.append(1e3 * moved[2 * edge + 1])
+    moduli.append(moved @ A @ moved / 0.001**2 / 2.0)  # twice the energy, over that of E = 1 GPa
+print(f"modulus of the plate {np.mean(moduli):.1f} ± {2 * np.std(moduli, ddof=1):.1f} GPa")
+
+figure, axes = plt.subplots(1, 3, figsize=(13, 3), layout="constrained")
+fields = {
+    "volume fraction": vf,
+    "E_eff, standard deviation [GPa]": material[:, :, 0].std(0, ddof=1),
+}
+for ax, (title, values) in zip(axes, fields.items(), strict=False):
+    figure.colorbar(ax.tripcolor(*points.T, values), location="bottom")
+    ax.set(title=title, aspect="equal")
+mean, std = np.mean(lifts, axis=0), np.std(lifts, axis=0, ddof=1)
+axes[2].fill_between(x[edge], mean - 2.0 * std, mean + 2.0 * std, alpha=0.4)
+axes[2].plot(x[edge], mean)
+axes[2].set(title="the top edge moves down", xlabel="x / height", ylabel="1000 × lift / height")
+figure.savefig(options.out)
