@@ -54,22 +54,11 @@ def ensemble_tables(members: Members, weights: Array) -> dict[str, Table]:
     text = DIGITS[digits].tobytes().decode("ascii")
     value, slope = ACTIVATIONS_IN_C[net.activation]
     low, high = clipped_to(members)
+    ins, outs = members.input_scaler, members.output_scaler
     return {
-        "N_IN": net.n_inputs,
-        "N_OUT": net.n_outputs,
-        "K": len(weights),
-        "WEIGHTS": net.n_weights,
-        "LAYERS": len(net.layers),
-        "WIDEST": max(net.widths),
-        "VALUE(z)": value,
-        "SLOPE(z)": slope,
-        "WIDTHS": np.array(net.widths),
-        "IN_CENTRE": members.input_scaler.centre,
-        "IN_HALF": members.input_scaler.half_range,
-        "OUT_CENTRE": members.output_scaler.centre,
-        "OUT_HALF": members.output_scaler.half_range,
-        "LOW": low,
-        "HIGH": high,
-        "ROW": ROW,
-        "TEXT": np.array([text[i : i + 5 * ROW] for i in range(0, len(text), 5 * ROW)]),
-    }
+        "N_IN": net.n_inputs, "N_OUT": net.n_outputs, "K": len(weights), "LAYERS": len(net.layers),
+        "WEIGHTS": net.n_weights, "WIDEST": max(net.widths), "WIDTHS": np.array(net.widths),
+        "VALUE(z)": value, "SLOPE(z)": slope, "IN_CENTRE": ins.centre, "IN_HALF": ins.half_range,
+        "OUT_CENTRE": outs.centre, "OUT_HALF": outs.half_range, "LOW": low, "HIGH": high,
+        "ROW": ROW, "TEXT": np.array([text[i : i + 5 * ROW] for i in range(0, len(text), 5 * ROW)]),
+    }  # fmt: skip

@@ -7,22 +7,16 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array
+from bnn.function_priors import kernels
 from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.exact_posterior import ExactPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
-from bnn.function_priors.kernels import (
-    RBF,
-    Linear,
-    Matern12,
-    Matern32,
-    Matern52,
-    RationalQuadratic,
-)
 from bnn.function_priors.means import LinearMean
 from bnn.noise.covariances import is_diagonal
 
 Table: TypeAlias = int | str | NDArray[Any]
-KINDS = (RBF, Matern12, Matern32, Matern52, RationalQuadratic)  # posterior.c has their numbers
+NAMES = "RBF", "Matern12", "Matern32", "Matern52", "RationalQuadratic"
+KINDS = [getattr(kernels, name) for name in NAMES]  # posterior.c has their numbers
 
 
 def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
@@ -35,7 +29,7 @@ def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
         processes, shares = given._given, given._weights
     first = processes[0]
     if not is_diagonal(first._at):
-        raise ValueError("the noise is correlated between outputs: must not be in a C file")
+        raise ValueError("the noise is correlated between outputs: no C file takes that")
     coefficients, intercept = _mean(first.prior, n_in)
     parts, tables = [], (dict[tuple[float, ...], int](), dict[tuple[float, ...], int]())
     for process in processes:
@@ -45,21 +39,13 @@ def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
             parts.append([table.setdefault(row, len(table)) for table, row in numbers])
     noise = np.einsum("...jj->...j", first._at) * np.ones((N, n_out))
     return {
-        "N_IN": n_in,
-        "N_OUT": n_out,
-        "N": N,
-        "S": len(processes),
-        **{kind.__name__.upper(): number for number, kind in enumerate(KINDS)},
-        "X": X,
-        "RESIDUAL": y - first.prior.mean_values(X),
-        "NOISE": noise,
-        "SLOPES": coefficients,
-        "INTERCEPT": intercept,
-        "SHARES": shares,
-        "STATIONARY": np.array([*tables[0]]),
-        "LINEAR": np.array([*tables[1]]),
+        "N_IN": n_in, "N_OUT": n_out, "N": N, "S": len(processes),
+        **{name.upper(): number for number, name in enumerate(NAMES)},
+        "X": X, "RESIDUAL": y - first.prior.mean_values(X), "NOISE": noise,
+        "SLOPES": coefficients, "INTERCEPT": intercept, "SHARES": shares,
+        "STATIONARY": np.array([*tables[0]]), "LINEAR": np.array([*tables[1]]),
         "PARTS": np.array(parts),
-    }
+    }  # fmt: skip
 
 
 def _mean(prior: GaussianProcessPrior, n_in: int) -> tuple[Array, Array]:
@@ -85,14 +71,14 @@ def _kernel_rows(
     seen = np.array(features)
     for part in parts:
         if type(part) in KINDS and not stationary.any():
-            head = KINDS.index(type(part)), part.variance, getattr(part, "alpha", 1.0)
-            stationary[:3] = head
+            stationary[0], stationary[1] = KINDS.index(type(part)), part.variance
+            stationary[2] = getattr(part, "alpha", 1.0)
             stationary[3 + seen] = 1.0 / np.asarray(part.lengthscale)
-        elif isinstance(part, Linear) and not linear.any():
+        elif isinstance(part, kernels.Linear) and not linear.any():
             linear[0], linear[1 + seen] = np.sqrt(part.offset), np.sqrt(part.variance)
             linear[1 + n_in + seen] = part.origin
         else:
-            known = ", ".join(kind.__name__ for kind in KINDS)
+            known = ", ".join(NAMES)
             needed = f"one of {known}, a Linear, or the sum of a Linear and one of the others"
             raise ValueError(f"the kernel {kernel} of the prior: must be {needed}")
     return tuple(stationary.tolist()), tuple(linear.tolist())

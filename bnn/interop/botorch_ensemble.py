@@ -29,14 +29,8 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
         scalers = members.input_scaler, members.output_scaler
         self.scales = [_double(v) for s in scalers for v in (s.centre, s.half_range)]
         self.bounds = None if members.bounds is None else _double(members.bounds)
-        self.heteroscedastic = isinstance(noise, HeteroscedasticNoise)
-        if isinstance(noise, HeteroscedasticNoise):
-            self.squares, self.coefficients = list(noise.squares), _double(noise.coefficients)
-            self.noise = _double(noise.correlation)
-        else:
-            self.noise = _double(noise)
-        self.outputs, self.transform = list(range(net.n_outputs)), torch.eye(len(members.weights))
-        self.transform = self.transform.double()
+        self.noise, self.outputs = noise, list(range(net.n_outputs))
+        self.transform = torch.eye(len(members.weights), dtype=torch.float64)
 
     @property
     def num_outputs(self) -> int:
@@ -67,11 +61,14 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
 
     def _noise(self, X: Tensor) -> Tensor:
         """Return Σ(x) at X (..., n, n_in), (..., n, n_out, n_out)."""
-        covariance = self.noise
-        if self.heteroscedastic:
-            basis = torch.cat([X, X[..., self.squares] ** 2], dim=-1)
-            scale = torch.exp(self.coefficients[0] + basis @ self.coefficients[1:])
-            covariance = scale.unsqueeze(-1) * covariance * scale.unsqueeze(-2)
+        noise = self.noise
+        if isinstance(noise, HeteroscedasticNoise):
+            basis = torch.cat([X, X[..., list(noise.squares)] ** 2], dim=-1)
+            coefficients = _double(noise.coefficients)
+            scale = torch.exp(coefficients[0] + basis @ coefficients[1:])
+            covariance = scale.unsqueeze(-1) * _double(noise.correlation) * scale.unsqueeze(-2)
+        else:
+            covariance = _double(noise)
         return covariance[..., self.outputs, :][..., self.outputs].expand(*X.shape[:-1], -1, -1)
 
     def _results(self, X: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:

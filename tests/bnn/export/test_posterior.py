@@ -163,7 +163,7 @@ PRIOR = bnn.GaussianProcessPrior(MEAN, STATIONARY[0], 2)
         (replace(PRIOR, kernel=bnn.Periodic()), 0.3, "kernel Periodic.*must be one of RBF"),
         (replace(PRIOR, kernel=WIDE + WIDE), 0.3, "kernel Linear.*the sum of a Linear and one"),
         (replace(PRIOR, mean=lambda X: X), 0.3, "mean of the prior is a function: must be a num"),
-        (PRIOR, [[0.3, 0.1], [0.1, 0.3]], "noise is correlated between outputs: must not be"),
+        (PRIOR, [[0.3, 0.1], [0.1, 0.3]], "noise is correlated between outputs: no C file"),
     ],
 )
 def test_what_c_does_not_hold_is_refused_by_its_name(tmp_path, prior, noise, words):

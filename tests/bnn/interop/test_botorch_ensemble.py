@@ -1,6 +1,7 @@
 """Ensembles in BoTorch's acquisition functions, against formulas from their samples."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 
 import bnn
 from bnn.interop import botorch_model
+from bnn.networks.activations import ACTIVATIONS
 
 MISSING = "needs the extra botorch"
 RNG = np.random.default_rng(0)
@@ -39,6 +41,15 @@ def test_the_posterior_has_the_moments_of_the_ensemble(varying):
     np.testing.assert_allclose(posterior.variance.sqrt(), std, rtol=1e-10)
     second = botorch_model(varying).subset_output([1]).posterior(torch.as_tensor(WANTED))
     np.testing.assert_allclose(second.mean[:, 0], mean[:, 1], rtol=1e-10)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_members_of_every_activation_are_those_of_the_ensemble(activation):
+    pytest.importorskip("botorch", reason=MISSING)
+    model = fitted(n_members=3, activation=activation, epochs=2)
+    model.members_ = replace(model.members_, bounds=np.array([[-0.1, 1000.0], [0.5, 1100.0]]))
+    values = botorch_model(model)(torch.as_tensor(WANTED)).numpy()
+    np.testing.assert_allclose(values, model.sample(WANTED), rtol=1e-10)
 
 
 def test_results_are_taken_in_as_a_gaussian_process_takes_them(varying):
