@@ -59,10 +59,12 @@ def section(rows: Rows, known: Rows) -> Section:
     worth, seeds = equivalents(rows), len(rows[BOX][ALL].rmse.values)
     beta = {name: rows[BETA + name] for name in (BOX, HYPERCUBE)}
     limit = known[WORST][ALL].worst_std, known[HYPERCUBE][100].worst_std
+    limit += known[BETA + BOX][FEW].std, known[BETA + HYPERCUBE][MANY].std
     first, few, many = beta[BOX][0], beta[BOX][FEW], beta[HYPERCUBE][MANY]
     paragraphs = [
-        f"Means over {seeds} seeds with the half width of their 95 % interval. {ALL} cells, the "
-        f"first {FIRST} of a hypercube and {MORE} chosen for the whole box, have the RMSE of "
+        f"Means over {seeds} seed{'s' * (seeds > 1)} with the half width of their 95 % interval. "
+        f"{ALL} cells, the first {FIRST} of a hypercube and {MORE} chosen for the whole box, have "
+        "the RMSE of "
         f"{worth[BOX]['rmse']} of a hypercube, in their worst tenth of the inputs that of "
         f"{worth[BOX]['worst']}; chosen for the tenth where the posterior is least sure, of "
         f"{worth[WORST]['rmse']} and {worth[WORST]['worst']}.",
@@ -72,7 +74,8 @@ def section(rows: Rows, known: Rows) -> Section:
         "What choosing can reach: with a prior that is known before, from the evidence of other "
         f"cells, f would have a standard deviation of {_mean(limit[0])} in its largest tenth after "
         f"{ALL} cells, {MORE} of them chosen for that tenth, and of {_mean(limit[1])} after 100 of "
-        "a hypercube.",
+        f"a hypercube; beside the beta table, of {_mean(limit[2])} over all inputs after {FEW} "
+        f"chosen cells, and of {_mean(limit[3])} after {MANY} of a hypercube.",
     ]
     caption = (
         "Errors of the posterior mean of f in b_eff, c_eff, E_eff and nu_eff, scaled, against the "

@@ -19,7 +19,7 @@ from figures.scores import Interval, Number, over_repeats
 OUTPUTS = slice(4)  # b, c, E and ν; p_sigma has few digits of its own
 FIRST, MORE, FEW, MANY = 10, 25, 5, 20  # cells: to begin with, then chosen; beside the beta table
 DRAWN = (25, 35, 50, 100)  # cells of hypercubes
-CANDIDATES, REGION = 1000, 200  # inputs to choose from, inputs where predictions are wanted
+REGION = 200  # inputs where predictions are wanted
 HYPERCUBE, BOX, WORST = "hypercube", "chosen", "chosen for the worst tenth"
 BETA = "beta table, "  # and one of the three
 
@@ -45,6 +45,7 @@ class Study:
     beta: Samples
     truth: Truth
     noise: Any
+    candidates: int  # inputs to choose from
     batch: int  # cells that are chosen before the posterior is fitted anew
     prior: Any = None  # of every posterior; None: by the evidence of its own cells
 
@@ -77,7 +78,7 @@ class Study:
         posterior, of each round, has the largest.
         """
         rng = np.random.default_rng(seed)
-        candidates = self.pool[rng.permutation(len(self.pool))[:CANDIDATES]]
+        candidates = self.pool[rng.permutation(len(self.pool))[: self.candidates]]
         box = 2.0 * qmc.LatinHypercube(candidates.X.shape[1], seed=rng).random(REGION) - 1.0
         rounds, found = [cells], {}
         for count in range(0, more + 1, self.batch):
@@ -109,7 +110,7 @@ def joined(parts: list[Samples]) -> Samples:
     return Samples(*(np.concatenate([getattr(part, name) for part in parts]) for name in "Xy"))
 
 
-def load_study(batch: int) -> Study:
+def load_study(candidates: int, batch: int) -> Study:
     """The study on the tables that come with the package: 3,600 cells, and the noise of others."""
     parts = [load_samples(drawn(SHIPPED_TABLES), design) for design in ("train_uniform", TEST)]
     beta = load_samples(SHIPPED_TABLES, TRAINING)
@@ -119,7 +120,7 @@ def load_study(batch: int) -> Study:
         cells.X, cells.y[:, OUTPUTS], repeated.group, squares=(0,)
     )
     pool, beta = (Samples(each.X, each.y[:, OUTPUTS]) for each in (joined(parts), beta))
-    return Study(pool, beta, load_truth(), replace(noise, correlation=None), batch)
+    return Study(pool, beta, load_truth(), replace(noise, correlation=None), candidates, batch)
 
 
 def with_known_prior(study: Study, count: int) -> Study:

@@ -160,5 +160,6 @@ class NextCell(Section):
     chosen: PositiveInt = 3  # cells of each round
     n_fibres: Annotated[int, Field(ge=3)] = 12
     seeds: PositiveInt = 20  # of the comparison, from here on
+    candidates: Annotated[int, Field(ge=50)] = 1000  # inputs to choose from
     batch: Literal[1, 5] = 5  # cells that are chosen before the posterior is fitted anew
     known: Annotated[int, Field(ge=10)] = 300  # cells whose evidence counts as known before

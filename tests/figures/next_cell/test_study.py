@@ -43,7 +43,7 @@ def study():
     truth = Truth(X, mean, np.full_like(mean, 1e-3))
     prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 1.5), n_outputs=4)
     noise = np.full(4, DEVIATION)
-    return Study(cells(600), cells(30, width=0.3), truth, noise, batch=5, prior=prior)
+    return Study(cells(600), cells(30, width=0.3), truth, noise, 600, batch=5, prior=prior)
 
 
 def test_cells_of_a_hypercube_are_in_every_slice_of_each_input(study):
@@ -89,7 +89,7 @@ def test_every_kind_of_cells_is_compared(study):
 
 
 def test_no_cell_of_the_package_is_simulated_where_the_truth_judges():
-    study = load_study(batch=5)
+    study = load_study(1000, batch=5)
     assert len(study.pool) == 3600
     inputs = joined([study.pool, study.beta]).X
     assert not {tuple(x) for x in inputs.round(9)} & {tuple(x) for x in study.truth.X.round(9)}
