@@ -124,7 +124,7 @@ def task_notebook():
         templates = [text for file in code if (text := file.with_suffix(".txt")).is_file()]
         # published.yaml and the full run are left out: hours would follow a word in a verdict.
         read = [*data_files(code, NOTEBOOKS / "data"), *tables, *templates]
-        read += paths.SHIPPED_TABLES.rglob("*.[cn]*") if name in (KNOWLEDGE, NEXT_CELL) else []
+        read += paths.tables_below() if name in (KNOWLEDGE, NEXT_CELL) else []
         yield {
             "name": f"{RUN}:{name}",
             "doc": f"execute notebook {name}",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from figures.materials.problem import fit_theta, load_cases, load_samples
 from figures.materials.surrogate import SCORES, score_rows, train
-from figures.pipeline.paths import ROOT, TEST
+from figures.pipeline.paths import SHIPPED_TABLES, TEST
 from figures.pipeline.processes import repeated
 from figures.pipeline.profiles import load_profile
 from figures.pipeline.settings import TRAINING_CASE
@@ -23,7 +23,7 @@ SEEDS = 6
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "fe_data" / "datasets")
+    parser.add_argument("folder", nargs="?", type=Path, default=SHIPPED_TABLES)
     folder = parser.parse_args().folder
     settings = load_profile("full").surrogate
     cases, test_set = load_cases(folder, settings.cases), load_samples(folder, TEST)

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 import bnn
 from figures.beyond.scores import LOG_UNITS
 from figures.materials.problem import Samples, fit_theta, functional_prior, load_samples, noise_std
-from figures.pipeline.paths import ROOT, TEST
+from figures.pipeline.paths import SHIPPED_TABLES, TEST
 
 CASES = {
     "25 cells": ("train_uniform", 25),
@@ -89,7 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=2, help="trainings of each ensemble")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
-    options, folder = parser.parse_args(), ROOT / "fe_data" / "datasets"
+    options, folder = parser.parse_args(), SHIPPED_TABLES
     torch.set_num_threads(1)
     # scikit-learn says of every search whose length scale ends at a bound that it does.
     warnings.simplefilter("ignore", ConvergenceWarning)

@@ -6,21 +6,17 @@ from types import ModuleType
 from bnn import export, interop
 from bnn.acquisition import choose
 from bnn.components import ComponentRegressor, PrincipalComponents
-from bnn.ensembles import (
-    AnchoredEnsemble,
-    ConstantInputWarning,
+from bnn.ensembles.anchoring import AnchoredEnsemble, anchor
+from bnn.ensembles.base import ConstantInputWarning
+from bnn.ensembles.fitting import data_gradient
+from bnn.ensembles.function_anchoring import (
     FunctionAnchoredEnsemble,
     FunctionAnchoring,
-    Members,
-    Pretrained,
-    PriorRangeWarning,
-    VanillaEnsemble,
-    anchor,
     anchor_functions,
-    data_gradient,
-    pretrain,
-    train_vanilla,
 )
+from bnn.ensembles.networks import Members
+from bnn.ensembles.pretraining import Pretrained, PriorRangeWarning, pretrain
+from bnn.ensembles.vanilla import VanillaEnsemble, train_vanilla
 from bnn.evaluation import metrics
 from bnn.evaluation.prior_check import PriorCheck, check_prior
 from bnn.function_priors import evidence
@@ -56,65 +52,20 @@ from bnn.weight_priors import (
 __version__ = "0.1.0"
 
 __all__ = [
-    "RBF",
-    "AnchoredEnsemble",
-    "Architecture",
-    "BoundsScaler",
-    "BoundsWarning",
-    "ComponentRegressor",
-    "ConstantInputWarning",
-    "Convergence",
-    "DivergenceError",
-    "DivergenceWarning",
-    "ExactPosterior",
-    "FactorisedGaussian",
-    "FactorisedGeneralisedNormal",
-    "FunctionAnchoredEnsemble",
-    "FunctionAnchoring",
-    "GaussianProcessPrior",
-    "HeteroscedasticNoise",
-    "IsotropicGaussian",
-    "Linear",
-    "LinearMean",
-    "LowRankGaussian",
-    "Matern12",
-    "Matern32",
-    "Matern52",
-    "Members",
-    "MixturePrior",
-    "NoiseWarning",
-    "NotStored",
-    "Periodic",
-    "Pretrained",
-    "PrincipalComponents",
-    "PriorCheck",
-    "PriorRangeWarning",
-    "ProbabilisticPCA",
-    "RandomMean",
-    "RationalQuadratic",
-    "SamplerPrior",
-    "StudentNoise",
-    "TablePrior",
-    "TrainingSettings",
-    "VanillaEnsemble",
-    "__version__",
-    "anchor",
-    "anchor_functions",
-    "check_prior",
-    "choose",
-    "data_gradient",
-    "evidence",
-    "export",
-    "interop",
-    "latin_hypercube",
-    "layer_statistics",
-    "load",
+    "RBF", "AnchoredEnsemble", "Architecture", "BoundsScaler", "BoundsWarning",
+    "ComponentRegressor", "ConstantInputWarning", "Convergence", "DivergenceError",
+    "DivergenceWarning", "ExactPosterior", "FactorisedGaussian", "FactorisedGeneralisedNormal",
+    "FunctionAnchoredEnsemble", "FunctionAnchoring", "GaussianProcessPrior", "HeteroscedasticNoise",
+    "IsotropicGaussian", "Linear", "LinearMean", "LowRankGaussian", "Matern12", "Matern32",
+    "Matern52", "Members", "MixturePrior", "NoiseWarning", "NotStored", "Periodic", "Pretrained",
+    "PrincipalComponents", "PriorCheck", "PriorRangeWarning", "ProbabilisticPCA", "RandomMean",
+    "RationalQuadratic", "SamplerPrior", "StudentNoise", "TablePrior", "TrainingSettings",
+    "VanillaEnsemble", "__version__", "anchor", "anchor_functions", "check_prior", "choose",
+    "data_gradient", "evidence", "export", "interop", "latin_hypercube", "layer_statistics", "load",
     "metrics",
     "plots",  # noqa: F822
-    "pretrain",
-    "train",
-    "train_vanilla",
-]
+    "pretrain", "train", "train_vanilla",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> ModuleType:

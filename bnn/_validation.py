@@ -125,11 +125,17 @@ def as_finite(name: str, values: ArrayLike) -> Array:
 
 
 def as_points(name: str, X: ArrayLike) -> Array:
-    """Return points as float64, if they are (n, n_in)."""
-    array = as_array(name, X)
+    """Return points as float64, if they are (n, n_in) and finite."""
+    array = as_finite(name, X)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"{name} has shape {array.shape}: must be (n, n_in)")
     return array
+
+
+def as_data(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+    """Return finite data as float64, X (N, n_in) and y, (N,) or (N, n_out), as (N, n_out)."""
+    X = as_points("X", X)
+    return X, as_columns("y", as_finite("y", y), len(X))
 
 
 def check_device(device: str) -> None:

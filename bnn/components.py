@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,13 +14,11 @@ from bnn._validation import (
     Array,
     Floats,
     as_array,
-    as_columns,
     as_finite,
     as_points,
     check_fraction,
     check_kind,
     check_positive,
-    check_unmasked,
 )
 from bnn.function_priors.regressor import PredictiveRegressor
 from bnn.storage import storable
@@ -95,8 +93,7 @@ class PrincipalComponents:
         values = as_array("y", y)
         if values.shape[-1:] != self.mean.shape:
             raise ValueError(f"y has shape {values.shape}: must be (..., {len(self.mean)})")
-        scores: Array = (values - self.mean) @ self.vectors.T
-        return scores
+        return np.asarray((values - self.mean) @ self.vectors.T)
 
     def inverse_transform(self, scores: Floats) -> Array:
         """Return the outputs of scores.
@@ -107,8 +104,7 @@ class PrincipalComponents:
         Returns:
             mean + Vᵀ z, (..., n_out).
         """
-        outputs: Array = scores @ self.vectors + self.mean
-        return outputs
+        return np.asarray(scores @ self.vectors + self.mean)
 
 
 @storable
@@ -136,29 +132,14 @@ class ComponentRegressor(PredictiveRegressor):
     ) -> None:
         self.estimator, self.components = estimator, components
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the estimator to the scores.
-
-        Args:
-            X: Inputs, (N, n_in).
-            y: Outputs, (N, n_out).
-
-        Returns:
-            self.
-
-        Raises:
-            ValueError: If data do not fit the components, or the scores the estimator.
-        """
+    def _check_parameters(self) -> None:
         check_kind("estimator", self.estimator, PredictiveRegressor)
-        check_unmasked(X=X, y=y)
-        points, y = self._validated("X, y", X, y, multi_output=True, y_numeric=True,
-                                    ensure_min_samples=2)  # fmt: skip
-        self.y_ndim_, values = np.ndim(y), as_columns("y", y, len(points))
         if self.components is not None:
             check_kind("components", self.components, PrincipalComponents)
-        self.components_ = self.components or PrincipalComponents.fit(values)
-        self.estimator_ = clone(self.estimator).fit(points, self.components_.transform(values))
-        return self
+
+    def _fit(self, X: Array, y: Array) -> None:
+        self.components_ = self.components or PrincipalComponents.fit(y)
+        self.estimator_ = clone(self.estimator).fit(X, self.components_.transform(y))
 
     def check_restored(self) -> None:
         """Raise ValueError unless the restored estimator predicts scores of the components."""

@@ -20,16 +20,10 @@ POINTS = 64  # of the region by default
 
 
 def choose(
-    model: ExactPosterior | EnsembleRegressor,
-    candidates: ArrayLike,
-    n: int,
-    *,
-    region: ArrayLike | None = None,
-    pending: ArrayLike | None = None,
-    replicates: bool = False,
-    output_ranges: ArrayLike | None = None,
-    random_state: RandomState = 0,
-) -> tuple[Ints, Array]:
+    model: ExactPosterior | EnsembleRegressor, candidates: ArrayLike, n: int, *,
+    region: ArrayLike | None = None, pending: ArrayLike | None = None, replicates: bool = False,
+    output_ranges: ArrayLike | None = None, random_state: RandomState = 0,
+) -> tuple[Ints, Array]:  # fmt: skip
     """Choose the runs that are expected to reduce the predictive variance in a region most.
 
     The variance of f, epistemic only, is averaged over the region and over outputs in units of half
@@ -117,8 +111,7 @@ def _joint(
     draws, starts = output_vectors(away), len(X) * np.arange(n_out)
 
     def at(rows: Ints) -> Array:
-        found: Array = (draws.T @ draws[:, np.add.outer(starts, rows).ravel()])[None]
-        return found
+        return np.asarray((draws.T @ draws[:, np.add.outer(starts, rows).ravel()])[None])
 
     at_points = np.einsum("knj,kni->nji", away, away, optimize=True)
     return (mean, at_points, at), members.output_scaler.half_range, members.noise_covariance
@@ -155,8 +148,7 @@ class _Greedy:
 
     def gains(self) -> Array:
         """Return by how much each run would reduce the mean variance over the region, (P,)."""
-        gains: Array = np.einsum("gpjj->p", np.linalg.solve(self.D, self.squares))
-        return gains
+        return np.asarray(np.einsum("gpjj->p", np.linalg.solve(self.D, self.squares)))
 
     def run(self, row: int) -> float:
         """Make a run; return by how much the mean variance over the region is reduced."""

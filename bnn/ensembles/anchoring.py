@@ -22,22 +22,12 @@ SETTINGS = TrainingSettings(epochs=600)
 
 
 def anchor(
-    pretrained: Pretrained,
-    X: Array,
-    y: Array,
-    *,
-    noise: Noise = 0.1,
-    n_members: int | None = None,
-    regulariser: str | WeightPrior = "low_rank",
-    anchors: str | Floats = "pretrained",
-    start: str | Floats = "anchors",
-    optimiser: str = "adam",
-    resampling: str = "bootstrap",
-    settings: TrainingSettings = SETTINGS,
-    device: str = "cpu",
-    progress: bool = False,
+    pretrained: Pretrained, X: Array, y: Array, *, noise: Noise = 0.1, n_members: int | None = None,
+    regulariser: str | WeightPrior = "low_rank", anchors: str | Floats = "pretrained",
+    start: str | Floats = "anchors", optimiser: str = "adam", resampling: str = "bootstrap",
+    settings: TrainingSettings = SETTINGS, device: str = "cpu", progress: bool = False,
     random_state: RandomState = None,
-) -> Members:
+) -> Members:  # fmt: skip
     """Train pre-trained networks to data, each held near its anchor by a prior over the weights.
 
     Member k minimises, with its own version of the data,
@@ -136,7 +126,7 @@ class AnchoredEnsemble(PretrainedEnsemble):
     the published ones, members spread wider than the posterior; see `bnn.FunctionAnchoredEnsemble`.
 
     Args:
-        regulariser: The weight prior, one of bnn.ensembles.REGULARISERS.
+        regulariser: The weight prior, one of REGULARISERS.
         anchors: "pretrained" (ω0^[k] themselves) or "sampled" (drawn from the weight prior).
         optimiser: "adam" for `epochs`, as published, or "gauss_newton", see `bnn.anchor`.
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".

@@ -6,21 +6,14 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState
-from bnn._validation import (
-    Array,
-    as_finite,
-    check_device,
-    check_integer,
-    check_option,
-    check_unmasked,
-)
+from bnn._validation import Array, check_device, check_integer, check_option
 from bnn.ensembles.networks import Members
 from bnn.function_priors.regressor import PredictiveRegressor
 from bnn.networks.architecture import INITIALISATIONS
@@ -105,45 +98,12 @@ class EnsembleRegressor(PredictiveRegressor):
         check_integer("n_members", self.n_members, 2)
         check_device(self.device)
 
-    def _check_data(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-        """Validate hyper-parameters and data; return X (N, n_in) and y (N, n_out)."""
-        self._check_parameters()
-        check_unmasked(X=X, y=y)
-        inputs: Array
-        outputs: Array
-        inputs, outputs = self._validated(
-            "X, y", X, y, multi_output=True, y_numeric=True, ensure_min_samples=2
-        )
-        constant = np.flatnonzero(inputs.min(axis=0) == inputs.max(axis=0))
+    def _fit(self, X: Array, y: Array) -> None:
+        constant = np.flatnonzero(X.min(axis=0) == X.max(axis=0))
         if constant.size:
-            warnings.warn(
-                f"input {constant[0]} is constant in the data: nothing is learnt about it",
-                ConstantInputWarning,
-                stacklevel=3,
-            )
-        self.y_ndim_ = outputs.ndim
-        return inputs, as_finite("y", outputs).reshape(len(outputs), -1)
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Train the members to data; where there is a prior, after pre-training if needed.
-
-        Args:
-            X: Inputs, (N, n_in).
-            y: Outputs, (N,) or (N, n_out).
-
-        Returns:
-            self.
-
-        Raises:
-            ValueError: If data or hyper-parameters are not admissible, or do not fit the prior.
-            DivergenceError: If fewer than two networks stayed finite.
-
-        Warns:
-            BoundsWarning, NoiseWarning: If data do not fit the bounds or the noise.
-            PriorRangeWarning: If most data lie where the prior was not fitted.
-        """
-        self.members_ = self._trained(*self._check_data(X, y))
-        return self
+            message = f"input {constant[0]} is constant in the data: nothing is learnt about it"
+            warnings.warn(message, ConstantInputWarning, stacklevel=3)
+        self.members_ = self._trained(X, y)
 
     @abstractmethod
     def _trained(self, X: Array, y: Array) -> Members:

@@ -32,6 +32,16 @@ def random_starts(
     return np.concatenate([architecture.initial_weights(1, rng, init) for rng in generators])
 
 
+def perturbed_starts(
+    architecture: Architecture, n: int, init: str, scale: float, seeds: np.random.SeedSequence
+) -> Floats:
+    """Return the common start ω_init, perturbed for each of n networks, (n, d) float32."""
+    start = architecture.initial_weights(1, spawn(seeds, Purpose.START), init)
+    generators = member_generators(spawn(seeds, Purpose.PERTURBATION), n)
+    noise = np.stack([rng.standard_normal(start.shape[1]) for rng in generators])
+    return np.asarray((start + scale * noise).astype(np.float32))
+
+
 @dataclass(frozen=True)
 class Task:
     """Networks, their data X (N, n_in) and y (N, n_out), and how each gets a version of its own."""
@@ -47,14 +57,9 @@ class Task:
 
 
 def train_to_data(
-    task: Task,
-    start: Floats,
-    settings: TrainingSettings | None,
-    device: str,
-    progress: bool,
-    weight_prior: WeightPrior | None = None,
-    anchors: Floats | None = None,
-) -> Members:
+    task: Task, start: Floats, settings: TrainingSettings | None, device: str, progress: bool,
+    weight_prior: WeightPrior | None = None, anchors: Floats | None = None,
+) -> Members:  # fmt: skip
     """Train members, (K, d) at the start, by Adam; without settings by Gauss-Newton."""
     check_option("resampling", task.resampling, RESAMPLINGS)
     check_flags(progress=progress)
@@ -106,5 +111,4 @@ def data_gradient(members: Members, weights: Floats) -> Array:
         direction = 2.0 * residuals @ precision
     else:
         direction = 2.0 * (precision @ residuals[..., None])[..., 0]
-    gradient: Array = state.pull_back(direction.mT.reshape(len(weights), -1)).numpy()
-    return gradient
+    return np.asarray(state.pull_back(direction.mT.reshape(len(weights), -1)).numpy())

@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bnn._seeding import Purpose, RandomState, member_generators, member_seeds, seed_sequence, spawn
+from bnn._seeding import Purpose, RandomState, member_seeds, seed_sequence, spawn
 from bnn._validation import (
     Array,
-    Floats,
     as_array,
-    as_columns,
-    as_finite,
-    as_points,
+    as_data,
     check_device,
     check_flags,
     check_integer,
@@ -26,6 +23,7 @@ from bnn._validation import (
     check_not_negative,
     check_positive,
 )
+from bnn.ensembles.fitting import perturbed_starts
 from bnn.ensembles.networks import Networks, finite_members
 from bnn.function_priors.conditioning import check_nugget
 from bnn.function_priors.gaussian_process import default_prior
@@ -94,7 +92,7 @@ class Pretrained(Networks):
         """Learn a prior p0(ω) from all of the networks.
 
         Args:
-            regulariser: One of bnn.ensembles.REGULARISERS, or a density, as for `anchor`.
+            regulariser: A name or a density, as for `anchor`.
 
         Returns:
             The density; None for "none".
@@ -111,26 +109,14 @@ class Pretrained(Networks):
 
 
 def pretrain(
-    prior: FunctionalPrior | None,
-    X: ArrayLike | None = None,
-    *,
-    n_features: int | None = None,
-    n_outputs: int | None = None,
-    prior_points: int = 500,
-    prior_range: float = 1.0,
-    n_pretrained: int = 50,
-    hidden: Sequence[int] = (20, 20, 20, 20),
-    activation: str = "leaky_relu",
-    settings: TrainingSettings = SETTINGS,
-    input_bounds: Bounds = "data",
-    output_bounds: Bounds = "data",
-    init: str = "glorot",
-    perturbation: float = 0.01,
-    nugget: float | None = None,
-    device: str = "cpu",
-    progress: bool = False,
-    random_state: RandomState = None,
-) -> Pretrained:
+    prior: FunctionalPrior | None, X: ArrayLike | None = None, *, n_features: int | None = None,
+    n_outputs: int | None = None, prior_points: int = 500, prior_range: float = 1.0,
+    n_pretrained: int = 50, hidden: Sequence[int] = (20, 20, 20, 20),
+    activation: str = "leaky_relu", settings: TrainingSettings = SETTINGS,
+    input_bounds: Bounds = "data", output_bounds: Bounds = "data", init: str = "glorot",
+    perturbation: float = 0.01, nugget: float | None = None, device: str = "cpu",
+    progress: bool = False, random_state: RandomState = None,
+) -> Pretrained:  # fmt: skip
     """Fit networks to realisations of a functional prior, one each.
 
     Args:
@@ -203,7 +189,7 @@ def pretrain(
     _check_shape((n_in, n_out), (n_features or n_in, n_outputs or n_out))
     output_scaler = scaler_of("output_bounds", output_bounds, realisations, n_out)
     architecture = Architecture((n_in, *hidden, n_out), activation)
-    start = _perturbed_starts(architecture, n_pretrained, init, perturbation, seeds)
+    start = perturbed_starts(architecture, n_pretrained, init, perturbation, seeds)
     data = scaler.transform(inputs), output_scaler.transform(realisations)
     if nugget is not None:
         check_nugget(np.full(n_out, nugget), data[1].var(axis=0).mean(axis=0))
@@ -226,8 +212,7 @@ def checked_data(
         raise ValueError(f"pretrained = {pretrained!r:.60}: must be from bnn.pretrain")
     if n_members is not None:
         check_integer("n_members", n_members, 1)
-    X = as_points("X", as_finite("X", X))
-    y = as_columns("y", as_finite("y", y), len(X))
+    X, y = as_data(X, y)
     _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
     warn_far("input_bounds", pretrained.input_scaler, X)
     warn_far("output_bounds", pretrained.output_scaler, y)
@@ -237,12 +222,10 @@ def checked_data(
     low, high = points.min(axis=0), points.max(axis=0)
     outside = 1.0 - np.mean(np.all((low <= X) & (high >= X), axis=1))
     if outside > 0.5:
-        warnings.warn(
-            f"{outside:.0%} of the data lie outside the points at which the prior was fitted, "
-            f"{low} to {high}: give input_bounds, or pre-train at points of your own",
-            PriorRangeWarning,
-            stacklevel=5,
-        )
+        points_of = f"the points at which the prior was fitted, {low} to {high}"
+        remedy = "give input_bounds, or pre-train at points of your own"
+        message = f"{outside:.0%} of the data lie outside {points_of}: {remedy}"
+        warnings.warn(message, PriorRangeWarning, stacklevel=6)
     return X, y
 
 
@@ -266,14 +249,3 @@ def _check_shape(prior: tuple[int, int], data: tuple[int, int]) -> None:
             f"the data have {data[0]} inputs and {data[1]} outputs, the prior has "
             f"{prior[0]} and {prior[1]}"
         )
-
-
-def _perturbed_starts(
-    architecture: Architecture, n: int, init: str, scale: float, seeds: np.random.SeedSequence
-) -> Floats:
-    """Return the common start ω_init, perturbed for each of n networks, (n, d) float32."""
-    start = architecture.initial_weights(1, spawn(seeds, Purpose.START), init)
-    generators = member_generators(spawn(seeds, Purpose.PERTURBATION), n)
-    noise = np.stack([rng.standard_normal(start.shape[1]) for rng in generators])
-    perturbed: Floats = (start + scale * noise).astype(np.float32)
-    return perturbed

@@ -4,15 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bnn._seeding import RandomState, seed_sequence
-from bnn._validation import (
-    Array,
-    as_columns,
-    as_finite,
-    as_points,
-    check_integer,
-    check_integers,
-    check_kind,
-)
+from bnn._validation import Array, as_data, check_integer, check_integers, check_kind
 from bnn.ensembles.base import EnsembleRegressor
 from bnn.ensembles.fitting import Task, random_starts, train_to_data
 from bnn.ensembles.networks import Members
@@ -26,22 +18,12 @@ SETTINGS = TrainingSettings(epochs=400)
 
 
 def train_vanilla(
-    X: Array,
-    y: Array,
-    *,
-    noise: Noise = 0.1,
-    n_members: int = 30,
-    resampling: str = "likelihood",
-    hidden: Sequence[int] = (20, 20, 20, 20),
-    activation: str = "leaky_relu",
-    settings: TrainingSettings = SETTINGS,
-    input_bounds: Bounds = "data",
-    output_bounds: Bounds = "data",
-    init: str = "glorot",
-    device: str = "cpu",
-    progress: bool = False,
-    random_state: RandomState = None,
-) -> Members:
+    X: Array, y: Array, *, noise: Noise = 0.1, n_members: int = 30, resampling: str = "likelihood",
+    hidden: Sequence[int] = (20, 20, 20, 20), activation: str = "leaky_relu",
+    settings: TrainingSettings = SETTINGS, input_bounds: Bounds = "data",
+    output_bounds: Bounds = "data", init: str = "glorot", device: str = "cpu",
+    progress: bool = False, random_state: RandomState = None,
+) -> Members:  # fmt: skip
     """Train networks from independent random starts, each to its own version of the data.
 
     Args:
@@ -74,8 +56,7 @@ def train_vanilla(
 
     Source: Algorithm 1 of the paper.
     """
-    X = as_points("X", as_finite("X", X))
-    y = as_columns("y", as_finite("y", y), len(X))
+    X, y = as_data(X, y)
     check_integer("n_members", n_members, 2)
     check_kind("settings", settings, TrainingSettings)
     check_integers("hidden", hidden, 1)

@@ -23,12 +23,11 @@ from bnn.noise.student import scaled
 def _logs(squares: Array, d: int, determinant: float = 0.0, freedom: float = np.inf) -> Array:
     """Return log densities, normal or Student's t, of squared distances and a log determinant."""
     if np.isinf(freedom):
-        logs: Array = -0.5 * (squares + (d * np.log(2.0 * np.pi) + determinant))
-        return logs
+        return np.asarray(-0.5 * (squares + (d * np.log(2.0 * np.pi) + determinant)))
     constant = special.gammaln(0.5 * (freedom + d)) - special.gammaln(0.5 * freedom)
     constant -= 0.5 * d * np.log(freedom * np.pi)
     logs = constant - 0.5 * (freedom + d) * np.log1p(squares / freedom)
-    return logs - 0.5 * determinant
+    return np.asarray(logs - 0.5 * determinant)
 
 
 def _log_density(residuals: Array, std: Array, added: Array, freedom: float = np.inf) -> float:

@@ -23,16 +23,16 @@ def _band(axes: Axes, x: Array, mean: Array, std: Array) -> None:
     axes.plot(x, mean, color="C0", label="mean")
 
 
+def _panels(n_rows: int, n_columns: int, *size: float, **shared: Any) -> tuple[Figure, Any]:
+    """Return a figure of a size with its panels, (n_rows, n_columns)."""
+    figure = plt.figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(n_rows, n_columns, squeeze=False, **shared)
+
+
 def plot_1d(
-    X: Array,
-    samples: Array,
-    *,
-    data: tuple[Array, Array] | None = None,
-    truth: Array | None = None,
-    members: int = 0,
-    output: int = 0,
-    axes: Axes | None = None,
-) -> Axes:
+    X: Array, samples: Array, *, data: tuple[Array, Array] | None = None,
+    truth: Array | None = None, members: int = 0, output: int = 0, axes: Axes | None = None,
+) -> Axes:  # fmt: skip
     """Draw mean ± 2 standard deviations of an ensemble over one input.
 
     Args:
@@ -81,39 +81,30 @@ def plot_rounds(rounds: Sequence[Any], input_names: Sequence[str] | None = None)
     Raises:
         ValueError: If the rounds do not have the same inputs.
     """
-    parts = [as_points(f"rounds[{k}]", as_finite("rounds", X)) for k, X in enumerate(rounds)]
+    parts = [as_points(f"rounds[{k}]", X) for k, X in enumerate(rounds)]
     n_in = parts[0].shape[1]
     if any(part.shape[1] != n_in for part in parts):
         raise ValueError(f"rounds have {[part.shape[1] for part in parts]} inputs: must be equal")
     names = input_names or list(getattr(rounds[0], "columns", ()))
     names = names or [f"input {i}" for i in range(n_in)]
     pairs = [(i, (i + 1) % n_in) for i in range(0, n_in, 2)]
-    figure, panels = plt.subplots(
-        len(pairs), len(parts), figsize=(1.7 * len(parts) + 0.6, 1.7 * len(pairs) + 0.5),
-        squeeze=False, sharex="row", sharey="row", layout="constrained",
-    )  # fmt: skip
+    size = 1.7 * len(parts) + 0.6, 1.7 * len(pairs) + 0.5
+    figure, panels = _panels(len(pairs), len(parts), *size, sharex="row", sharey="row")
     for (row, k), axes in np.ndenumerate(panels):
         i, j = pairs[row]
         for earlier in parts[:k]:
             axes.scatter(earlier[:, i], earlier[:, j], s=9, color="0.7", lw=0)
         axes.scatter(parts[k][:, i], parts[k][:, j], s=14, color="C3", lw=0)
-        axes.set_xlabel(names[i])
-    for (_, j), axes in zip(pairs, panels[:, 0], strict=True):
-        axes.set_ylabel(names[j])
-    for k, axes in enumerate(panels[0]):
-        axes.set_title(f"{sum(map(len, parts[: k + 1]))} runs", fontsize="medium")
+        axes.set(xlabel=names[i], ylabel=names[j] if k == 0 else "")
+        if row == 0:
+            axes.set_title(f"{sum(map(len, parts[: k + 1]))} runs", fontsize="medium")
     return figure
 
 
 def plot_slices(
-    model: Any,
-    X: Any,
-    y: ArrayLike | None = None,
-    *,
-    at: ArrayLike | None = None,
-    input_names: Sequence[str] | None = None,
-    output_names: Sequence[str] | None = None,
-) -> Figure:
+    model: Any, X: Any, y: ArrayLike | None = None, *, at: ArrayLike | None = None,
+    input_names: Sequence[str] | None = None, output_names: Sequence[str] | None = None,
+) -> Figure:  # fmt: skip
     """Draw mean ± 2 standard deviations along each input, with the other inputs held at a point.
 
     Args:
@@ -131,15 +122,15 @@ def plot_slices(
     Raises:
         ValueError: If shapes do not fit each other.
     """
-    points, columns = as_points("X", as_finite("X", X)), list(getattr(X, "columns", ()))
+    points, columns = as_points("X", X), list(getattr(X, "columns", ()))
     n_in, spread = points.shape[1], points.std(axis=0)
     centre = np.median(points, axis=0) if at is None else as_finite("at", at)
     if centre.shape != (n_in,):
         raise ValueError(f"at has shape {centre.shape}: must be ({n_in},)")
     lines = np.linspace(points.min(axis=0), points.max(axis=0), SLICE_POINTS).T
-    where = np.repeat(centre[None], lines.size, axis=0)
-    for i, line in enumerate(lines):
-        where[i * SLICE_POINTS : (i + 1) * SLICE_POINTS, i] = line
+    where = np.tile(centre, (n_in, SLICE_POINTS, 1))
+    where[range(n_in), :, range(n_in)] = lines
+    where = where.reshape(-1, n_in)
     # A model that was fitted to a table asks for the names of its columns.
     asked = type(X)(where, columns=columns) if columns else where
     predicted = model.predict(asked, return_std=True)
@@ -149,10 +140,8 @@ def plot_slices(
     if data is not None and data.shape[1] != n_out:
         raise ValueError(f"y has {data.shape[1]} outputs: must be {n_out}")
     away = ((points - centre) / np.where(spread > 0, spread, 1.0)) ** 2
-    figure, panels = plt.subplots(
-        n_out, n_in, figsize=(2.3 * n_in + 0.6, 1.9 * n_out + 0.5), squeeze=False,
-        sharex="col", sharey="row", layout="constrained",
-    )  # fmt: skip
+    size = 2.3 * n_in + 0.6, 1.9 * n_out + 0.5
+    figure, panels = _panels(n_out, n_in, *size, sharex="col", sharey="row")
     for (j, i), axes in np.ndenumerate(panels):
         _band(axes, lines[i], mean[i, :, j], std[i, :, j])
         axes.axvline(centre[i], color="0.6", lw=0.8, ls=":", zorder=0)
@@ -182,26 +171,21 @@ def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None =
     """
     y, mean, std = (np.reshape(v, (len(v), -1)) for v in (y, mean, std))
     n = y.shape[1]
-    names = [f"output {j}" for j in range(n)] if names is None else names
-    size = (2.6 * n + 0.4, 2.8)
-    figure, panels = plt.subplots(1, n, figsize=size, squeeze=False, layout="constrained")
+    figure, panels = _panels(1, n, 2.6 * n + 0.4, 2.8)
     for j, axes in enumerate(panels[0]):
         axes.errorbar(y[:, j], mean[:, j], 2 * std[:, j], fmt="o", ms=3, lw=0.8, color="C0")
         both = np.concatenate([y[:, j], mean[:, j]])
         ends = [both.min(), both.max()]
         axes.plot(ends, ends, "k--", lw=1)
-        axes.set(title=names[j], xlabel="true")
+        axes.set(title=names[j] if names else f"output {j}", xlabel="true")
     panels[0, 0].set_ylabel("predicted, ± 2 std")
     return figure
 
 
 def plot_calibration(
-    y: Array,
-    predictions: Mapping[str, tuple[Array, Array]],
-    *,
-    noise: Noise | None = None,
+    y: Array, predictions: Mapping[str, tuple[Array, Array]], *, noise: Noise | None = None,
     axes: Axes | None = None,
-) -> Axes:
+) -> Axes:  # fmt: skip
     """Draw calibration curves, averaged over the outputs, with the miscalibration area.
 
     Args:
@@ -228,8 +212,6 @@ def plot_calibration(
 def plot_prior_check(check: PriorCheck, names: Sequence[str] | None = None) -> Figure:
     """Draw data over the intervals that a prior and noise give them, one panel per output.
 
-    The shape of data within the intervals may conflict too: distance and p-value tell.
-
     Args:
         check: From `bnn.check_prior`.
         names: Names of the outputs, with units.
@@ -238,8 +220,7 @@ def plot_prior_check(check: PriorCheck, names: Sequence[str] | None = None) -> F
         The figure.
     """
     n = check.y.shape[1]
-    size = (2.6 * n + 0.4, 2.8)
-    figure, panels = plt.subplots(1, n, figsize=size, squeeze=False, layout="constrained")
+    figure, panels = _panels(1, n, 2.6 * n + 0.4, 2.8)
     for j, axes in enumerate(panels[0]):
         order, numbers = np.argsort(check.quantiles[1, :, j]), np.arange(1, len(check.y) + 1)
         low, median, high, data = np.stack([*check.quantiles, check.y])[:, order, j]

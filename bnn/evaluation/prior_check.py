@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
-from bnn._validation import Array, as_columns, as_finite, as_points, check_integer
+from bnn._validation import Array, as_data, check_integer
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.means import RandomMean
 from bnn.function_priors.samplers import FunctionalPrior, TablePrior, draw_realisations
@@ -35,14 +35,9 @@ class PriorCheck:
 
 
 def check_prior(
-    prior: FunctionalPrior,
-    X: ArrayLike,
-    y: ArrayLike,
-    noise: Noise,
-    *,
-    realisations: int = 1000,
+    prior: FunctionalPrior, X: ArrayLike, y: ArrayLike, noise: Noise, *, realisations: int = 1000,
     random_state: RandomState = None,
-) -> PriorCheck:
+) -> PriorCheck:  # fmt: skip
     """Compare data with what a prior and the noise let expect.
 
     The squared Mahalanobis distance is chi-squared for a Gaussian process. For any other prior, one
@@ -68,8 +63,7 @@ def check_prior(
     """
     if isinstance(prior, type) or not isinstance(prior, FunctionalPrior):
         raise ValueError(f"prior = {prior!r:.60}: must be an object with a method sample")
-    X = as_points("X", as_finite("X", X))
-    y = as_columns("y", as_finite("y", y), len(X))
+    X, y = as_data(X, y)
     kept, seeds = checked_noise(noise, X.shape[1], y.shape[1]), seed_sequence(random_state)
     variances = np.einsum("...jj->...j", covariance_at(kept, X)) * np.ones((len(X), 1))
     R = min(realisations, len(prior.values)) if isinstance(prior, TablePrior) else realisations

@@ -98,8 +98,8 @@ class Conditioning:
         """Return G v at X, (K, n, n_out), for v (K, N, n_out)."""
         K, _, n_out = misfit.shape
         by_block = output_vectors(misfit).reshape(K, len(self.gains), -1)
-        correction: Array = np.einsum("bmp,kbp->kbm", self.gains, by_block, optimize=True)
-        return correction.reshape(K, n_out, -1).swapaxes(1, 2)
+        correction = np.einsum("bmp,kbp->kbm", self.gains, by_block, optimize=True)
+        return np.asarray(correction.reshape(K, n_out, -1).swapaxes(1, 2))
 
 
 class ProcessPosterior:
@@ -135,27 +135,23 @@ class ProcessPosterior:
         )
 
     def _root(self, output: int, variances: tuple[float, ...]) -> Array:
-        """Return the Cholesky factor of K + noise in the memory of K, which is symmetric.
-
-        The variance of the noise is one, or one for each of the data.
-        """
+        """Return the Cholesky factor of K + noise; there is one variance, or one for each datum."""
         if self.coupled:
             noise = noise_blocks(self._at, len(self.X), 1)[0]
-            whole: Array = cholesky(self._prior_covariance(self.X, self.X, 0) + noise, lower=True)
-            return whole
+            prior = self._prior_covariance(self.X, self.X, 0)
+            return np.asarray(cholesky(prior + noise, lower=True))
+        # In the memory of K, which is symmetric.
         matrix = np.empty((len(self.X), len(self.X)), order="F")
         for part in gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)):
             matrix[:, part] = self.prior.covariance(self.X, self.X[part], output)
         matrix[np.diag_indices(len(self.X))] += variances
-        root: Array = cholesky(matrix, lower=True, overwrite_a=True)
-        return root
+        return np.asarray(cholesky(matrix, lower=True, overwrite_a=True))
 
     def _prior_covariance(self, A: Array, B: Array, output: int) -> Array:
         """Return the kernel of a column of y U, or that of all outputs if these are coupled."""
         if not self.coupled:
             return self.prior.covariance(A, B, output)
-        whole: Array = block_diag(*self.prior.covariances(A, B))
-        return whole
+        return np.asarray(block_diag(*self.prior.covariances(A, B)))
 
     def batches(self, n: int) -> list[slice]:
         """Split n points into as many at a time as bounded memory allows."""
@@ -167,16 +163,14 @@ class ProcessPosterior:
         for output in np.unique(alike):
             cross = self.prior.covariance(X, self.X, output)
             latent[:, alike == output] = cross @ self._solved[:, alike == output]
-        mean: Array = self.prior.mean_values(X) + latent @ self.axes.T
-        return mean
+        return np.asarray(self.prior.mean_values(X) + latent @ self.axes.T)
 
     def covariances(self, X: Array) -> Array:
         """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
         n, n_out = len(X), len(self.axes)
         if self.coupled:
             joint = self.joint_covariance(X).reshape(n_out, n, n_out, n)
-            between: Array = np.einsum("jnkn->njk", joint)
-            return between
+            return np.asarray(np.einsum("jnkn->njk", joint))
         scaled = self.axes * self._reduced(X, joint=False).T[:, None]
         return scaled @ self.axes.T
 
@@ -187,12 +181,10 @@ class ProcessPosterior:
     def _of_outputs(self, blocks: Array) -> Array:
         """Return the covariance of all outputs from that of each column of f U."""
         if self.coupled:
-            whole: Array = blocks[0]
-            return whole
+            return np.asarray(blocks[0])
         joint = np.einsum("jc,cil,kc->jikl", self.axes, blocks, self.axes, optimize=True)
         n_out, (_, n, m) = len(self.axes), blocks.shape
-        covariance: Array = joint.reshape(n_out * n, n_out * m)
-        return covariance
+        return np.asarray(joint.reshape(n_out * n, n_out * m))
 
     def joint_columns(self, X: Array) -> JointColumns:
         """Prepare columns of the joint covariance at X, of which some are computed at a time."""
@@ -240,20 +232,16 @@ class ProcessPosterior:
         noise = rng.standard_normal((n_samples, len(roots), len(roots[0])))
         latent = np.stack([noise[:, b] @ root.T for b, root in enumerate(roots)], axis=1)
         latent = latent.reshape(n_samples, -1, len(X)).swapaxes(1, 2)
-        functions: Array = self.mean(X) + latent @ self.axes.T
-        return functions
+        return np.asarray(self.mean(X) + latent @ self.axes.T)
 
     def log_density(self, X: Array, y: Array, noise: Array) -> Array:
-        """Return log p(y_i | x_i, data) of the outputs at X, (n, n_out), or (n, 1) if coupled.
-
-        The noise, (n_out, n_out), may differ by point, (n, n_out, n_out), and have axes before.
-        """
+        """Return log p(y_i | x_i, data), (..., n, n_out), or (..., n, 1) if coupled."""
+        # The noise, (n_out, n_out), may differ by point, (n, n_out, n_out), and have axes before.
         covariances = self.covariances(X) + noise
         residuals = np.broadcast_to(y - self.mean(X), covariances.shape[:-1])
         if self._diagonal:
             deviations = np.sqrt(np.einsum("...jj->...j", covariances))
-            each: Array = norm.logpdf(residuals, scale=deviations)
-            return each
+            return np.asarray(norm.logpdf(residuals, scale=deviations))
         flat = residuals.reshape(-1, y.shape[1]), covariances.reshape(-1, *covariances.shape[-2:])
         logs = [multivariate_normal.logpdf(r, cov=c) for r, c in zip(*flat, strict=True)]
         return np.reshape(logs, (*residuals.shape[:-1], 1))
@@ -279,5 +267,4 @@ def covariance_root(covariance: Array, scale: float = 0.0) -> Array:
     # Eigenvalues may be negative by rounding errors.
     if values[0] < -1e-8 * max(values[-1], scale) or not np.isfinite(values).all():
         raise ValueError(f"the covariance has eigenvalue {values[0]:.3g}: must be >= 0")
-    root: Array = vectors * np.sqrt(np.maximum(values, 0.0))
-    return root
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

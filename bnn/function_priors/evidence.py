@@ -10,9 +10,7 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import (
     Array,
-    as_columns,
-    as_finite,
-    as_points,
+    as_data,
     check_flags,
     check_integers,
     check_option,
@@ -80,7 +78,7 @@ def fit_prior(
     """
     check_option("estimate", estimate, ("average", "maximum"))
     found = _detrended(X, y, mean, mean_features, intercept, coefficient_variance)
-    inputs, values = found[0], as_columns("y", y, len(found[0]))
+    inputs, values = as_data(X, y)
     kept = checked_tails(noise, inputs.shape[1], values.shape[1])
     known = covariance_at(kept, inputs)
     if isinstance(kept, StudentNoise):
@@ -140,8 +138,7 @@ def fit_noise(
         logs = np.array([evidence(eta)[0] for eta in points])
         weights *= np.exp(logs - logs.max())
         variances.append(np.average(np.exp(points[:, -1]), weights=weights))
-    deviations: Array = np.sqrt(variances)
-    return deviations
+    return np.asarray(np.sqrt(variances))
 
 
 def fit_heteroscedastic_noise(
@@ -172,8 +169,8 @@ def fit_heteroscedastic_noise(
     """
     search = {"restarts": restarts, "random_state": random_state, **form}
     check_positive(slope_deviation=slope_deviation)
-    constant, X = np.log(fit_noise(X, y, **search)), as_points("X", X)
-    y = as_columns("y", y, len(X))
+    X, y = as_data(X, y)
+    constant = np.log(fit_noise(X, y, **search))
     noise = HeteroscedasticNoise(np.vstack([constant, np.zeros((X.shape[1], len(constant)))]))
     for _ in range(ROUNDS):
         prior = fit_prior(X, y, noise, estimate="maximum", **search)
@@ -192,10 +189,9 @@ def _detrended(
     coefficient_variance: float | None = None,
 ) -> tuple[Array, Array, list[sk.Kernel | None], Any]:  # fmt: skip
     """Return X, y less its prior mean, the kernels of the mean's coefficients, and that mean."""
-    X = as_points("X", as_finite("X", X))
+    X, y = as_data(X, y)
     if len(X) < 2:
         raise ValueError(f"X has {len(X)} rows: must be at least 2")
-    y = as_columns("y", as_finite("y", y), len(X))
     model = None if mean is None else ModelMean(mean)
     if model is not None:
         if model(X).shape != y.shape:

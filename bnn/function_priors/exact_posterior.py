@@ -1,7 +1,7 @@
 """The exact posterior of a Gaussian process prior, as a scikit-learn estimator."""
 
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState, generator
-from bnn._validation import Array, as_columns, as_points, check_integer, check_unmasked
+from bnn._validation import Array, as_columns, as_finite, as_points, check_integer
 from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior, default_prior
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior, combination
@@ -27,11 +27,8 @@ def factors_of(
     prior: Prior, noise: StudentNoise, X: Array, y: Array, known: Array,
     iterations: int = ITERATIONS,
 ) -> tuple[StudentNoise, Array, Array]:  # fmt: skip
-    """Return the noise with ν, and Σ over the precision factors of the data, (N,), with these.
-
-    The latter start as known. Under a mixture they are those of the combination of components that
-    has the largest weights.
-    """
+    """Return the noise with ν, Σ over the precision factors, which starts as known, and these."""
+    # Under a mixture: of the combination of components that has the largest weights.
     own = covariance_at(noise, X) * np.ones((len(X), 1, 1))
     factors, precision, d = np.ones(len(X)), np.linalg.inv(own), y.shape[1]
     found = noise
@@ -86,46 +83,28 @@ class ExactPosterior(PredictiveRegressor):
 
     fitted_attributes: ClassVar = ("prior_", "noise_covariance_", "X_", "y_", "y_ndim_",
                                    "feature_names_")  # fmt: skip
+    _fewest: ClassVar[int] = 1
 
     def __init__(self, prior: Prior | None = None, *, noise: Noise | StudentNoise = 0.1) -> None:
         self.prior, self.noise = prior, noise
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Condition the prior on data.
-
-        Args:
-            X: Inputs, (N, n_in).
-            y: Outputs, (N,) or (N, n_out).
-
-        Returns:
-            self.
-
-        Raises:
-            ValueError: If data or noise do not fit the prior, or the prior's mean is random.
-
-        Warns:
-            NoiseWarning: If the data scatter less than the noise.
-        """
-        check_unmasked(X=X, y=y)
-        points, y = self._validated("X, y", X, y, multi_output=True, y_numeric=True)
-        self.y_ndim_, values = np.ndim(y), as_columns("y", y, len(points))
-        n_outputs = values.shape[1]
-        prior = self.prior
+    def _fit(self, X: Array, y: Array) -> None:
+        n_outputs, prior = y.shape[1], self.prior
         if prior is None:
-            prior = default_prior(BoundsScaler.fit(points), BoundsScaler.fit(values))
+            prior = default_prior(BoundsScaler.fit(X), BoundsScaler.fit(y))
         if not isinstance(prior, Prior):
             raise ValueError(f"prior = {prior!r:.60}: must be a GaussianProcessPrior or a mixture")
         if n_outputs != prior.n_outputs:
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
         if isinstance(self.noise, StudentNoise):
-            kept = checked_tails(self.noise, points.shape[1], n_outputs)
+            kept = checked_tails(self.noise, X.shape[1], n_outputs)
         else:
-            kept = noise_of_data(self.noise, points, values)
-        return self._condition(prior, kept, points, values)
+            kept = noise_of_data(self.noise, X, y)
+        self._condition(prior, kept, X, y)
 
     def _condition(
         self, prior: Prior, noise: Covariance | StudentNoise, X: Array, y: Array
-    ) -> Self:
+    ) -> None:
         known, self.factors_, self._beyond = covariance_at(noise, X), np.ones(len(X)), 0.0
         if isinstance(noise, StudentNoise):
             noise, known, self.factors_ = factors_of(prior, noise, X, y, known)
@@ -136,15 +115,13 @@ class ExactPosterior(PredictiveRegressor):
             self._given = MixturePosterior(prior, known, X, y)
         else:
             self._given = ProcessPosterior(prior, known, X, y)
-        return self
 
     def check_restored(self) -> None:
         """Condition the restored prior on the restored data, which have to fit each other."""
         if not isinstance(self.prior_, Prior):
             raise ValueError(f"prior_ is a {type(self.prior_).__name__}")
-        X, y = as_points("X_", self.X_), as_columns("y_", self.y_, len(self.X_))
-        if not (np.isfinite(X).all() and np.isfinite(y).all()):
-            raise ValueError("X_ and y_ hold values that are not finite")
+        X = as_points("X_", self.X_)
+        y = as_columns("y_", as_finite("y_", self.y_), len(X))
         if self.y_ndim_ not in (1, 2) or y.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y_ has {y.shape[1]} outputs and y_ndim_ is {self.y_ndim_!r}")
         self.n_features_in_ = X.shape[1]
@@ -214,8 +191,7 @@ class ExactPosterior(PredictiveRegressor):
         squares = np.einsum("ni,nij,nj->n", away, np.linalg.inv(scale), away)
         factors, weights = nodes(noise.degrees, squares, y.shape[1])
         logs = self._given.log_density(X, y, scale / factors[:, :, None, None]).sum(axis=-1)
-        density: Array = logsumexp(logs + weights, axis=0)
-        return density
+        return np.asarray(logsumexp(logs + weights, axis=0))
 
     def log_evidence(self) -> float:
         """Return the log marginal likelihood log p(y | X), which depends on the units of y.

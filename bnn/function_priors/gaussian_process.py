@@ -1,5 +1,6 @@
 """Gaussian process priors: a mean, one kernel for each output, bounds, safe sampling."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,9 +30,31 @@ from bnn.storage import storable
 JITTER = 1e-8
 
 
+class OwnPrior(ABC):
+    """Base of the priors of this package, which take any random state."""
+
+    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
+        """Draw realisations.
+
+        Args:
+            X: (n, n_in).
+            n_samples: Number of realisations.
+            random_state: Seed.
+
+        Returns:
+            Realisations, (n_samples, n, n_out).
+        """
+        check_integer("n_samples", n_samples, 1)
+        return self._draw(as_points("X", X), n_samples, random_state)
+
+    @abstractmethod
+    def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
+        """Draw realisations at points that have been checked."""
+
+
 @storable
 @dataclass(frozen=True)
-class GaussianProcessPrior:
+class GaussianProcessPrior(OwnPrior):
     """Independent Gaussian processes, one for each output.
 
     Attributes:
@@ -127,8 +150,7 @@ class GaussianProcessPrior:
             k(A, B), (n, m).
         """
         chosen = self._features_of(output, A.shape[1])
-        values: Array = self.kernels[output](A[:, chosen], B[:, chosen])
-        return values
+        return np.asarray(self.kernels[output](A[:, chosen], B[:, chosen]))
 
     def covariances(self, A: Array, B: Array) -> Array:
         """Evaluate the kernels of all outputs.
@@ -168,19 +190,8 @@ class GaussianProcessPrior:
             raise ValueError(f"mean returned shape {values.shape}: must be {shape}")
         return np.broadcast_to(values, shape)
 
-    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
-        """Draw realisations.
-
-        Args:
-            X: (n, n_in).
-            n_samples: Number of realisations.
-            random_state: Seed; realisation k does not depend on n_samples.
-
-        Returns:
-            Realisations, (n_samples, n, n_out).
-        """
-        X = as_points("X", as_finite("X", X))
-        check_integer("n_samples", n_samples, 1)
+    def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
+        """Draw realisations, of which number k does not depend on n_samples."""
         seeds = seed_sequence(random_state)
         values = self._means(X, n_samples, seeds) + self._fluctuations(X, n_samples, seeds)
         return np.clip(values, *self.limits)

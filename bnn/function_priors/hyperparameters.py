@@ -116,8 +116,7 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
     # "ABNORMAL": only rounding errors are left to be gained along the last direction.
     if not best.success and "ABNORMAL" not in best.message:
         warnings.warn(f"the search did not end: {best.message}", ConvergenceWarning, stacklevel=3)
-    eta: Array = best.x
-    return eta
+    return np.asarray(best.x)
 
 
 def cubature(density: HyperparameterDensity, best: Array, seed: int | None) -> tuple[Array, Array]:

@@ -105,8 +105,7 @@ class RBF(Stationary):
     """Squared exponential, φ = exp(-r² / 2)."""
 
     def _correlation(self, r: Array) -> Array:
-        values: Array = np.exp(-0.5 * r**2)
-        return values
+        return np.asarray(np.exp(-0.5 * r**2))
 
 
 @storable
@@ -114,8 +113,7 @@ class Matern12(Stationary):
     """Matérn ν = 1/2 (exponential), φ = exp(-r)."""
 
     def _correlation(self, r: Array) -> Array:
-        values: Array = np.exp(-r)
-        return values
+        return np.asarray(np.exp(-r))
 
 
 @storable
@@ -124,8 +122,7 @@ class Matern32(Stationary):
 
     def _correlation(self, r: Array) -> Array:
         s = np.sqrt(3.0) * r
-        values: Array = (1.0 + s) * np.exp(-s)
-        return values
+        return np.asarray((1.0 + s) * np.exp(-s))
 
 
 @storable
@@ -134,8 +131,7 @@ class Matern52(Stationary):
 
     def _correlation(self, r: Array) -> Array:
         s = np.sqrt(5.0) * r
-        values: Array = (1.0 + s + s**2 / 3.0) * np.exp(-s)
-        return values
+        return np.asarray((1.0 + s + s**2 / 3.0) * np.exp(-s))
 
 
 @storable
@@ -175,8 +171,7 @@ class Periodic(Stationary):
     def _evaluate(self, A: Array, B: Array) -> Array:
         angles = np.pi * (A[:, None, :] - B[None, :, :]) / self.period
         sines = np.sin(angles) / _per_input("lengthscale", self.lengthscale, A)
-        values: Array = self.variance * np.exp(-2.0 * np.sum(sines**2, axis=-1))
-        return values
+        return np.asarray(self.variance * np.exp(-2.0 * np.sum(sines**2, axis=-1)))
 
 
 @storable
@@ -221,8 +216,7 @@ class Linear(Kernel):
         """
         away = (X - _per_input("origin", self.origin, X)) ** 2
         variance = _per_input("variance", self.variance, X)
-        values: Array = np.sum(variance * away, axis=1) + self.offset
-        return values
+        return np.asarray(np.sum(variance * away, axis=1) + self.offset)
 
 
 @dataclass
@@ -246,8 +240,7 @@ class Multiple(Kernel):
 
     def diag(self, X: Array) -> Array:
         """Return k(x, x) at each point of X (n, n_in), (n,)."""
-        values: Array = self.variance * self.model(X)[:, self.output] ** 2
-        return values
+        return np.asarray(self.variance * self.model(X)[:, self.output] ** 2)
 
 
 STORED = (sk.ConstantKernel, sk.DotProduct, sk.Exponentiation, sk.ExpSineSquared, sk.Matern,

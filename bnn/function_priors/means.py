@@ -37,8 +37,7 @@ class LinearMean:
             )
         if A.ndim == 2 and A.shape[1] != X.shape[1]:
             raise ValueError(f"coefficients have shape {A.shape}: must be (n_out, {X.shape[1]})")
-        values: Array = (X @ A.T if A.ndim == 2 else X[:, :1] * np.atleast_1d(A)) + a
-        return values
+        return np.asarray((X @ A.T if A.ndim == 2 else X[:, :1] * np.atleast_1d(A)) + a)
 
     @classmethod
     def fit(cls, X: Array, y: ArrayLike, features: Sequence[int], intercept: bool = False) -> Self:

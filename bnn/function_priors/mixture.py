@@ -9,9 +9,9 @@ from scipy.linalg import block_diag
 from scipy.special import logsumexp, softmax
 
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
-from bnn._validation import Array, Ints, as_finite, check_integer, is_row
+from bnn._validation import Array, Ints, as_finite, is_row
 from bnn.function_priors.conditioning import JointColumns, ProcessPosterior
-from bnn.function_priors.gaussian_process import GaussianProcessPrior
+from bnn.function_priors.gaussian_process import GaussianProcessPrior, OwnPrior
 from bnn.noise.covariances import is_diagonal
 from bnn.storage import storable
 from bnn.storage.values import same
@@ -22,7 +22,7 @@ COMBINATIONS = 32  # of components, where correlated noise couples the outputs
 
 @storable
 @dataclass(frozen=True)
-class MixturePrior:
+class MixturePrior(OwnPrior):
     """Each output is drawn from one of several Gaussian processes, whatever the others come from.
 
     Attributes:
@@ -64,18 +64,8 @@ class MixturePrior:
         weights = np.asarray(self.weights, dtype=float).reshape(len(self.components), -1)
         return np.broadcast_to(weights, (len(weights), self.n_outputs))
 
-    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
-        """Draw realisations, which are shared out among the components.
-
-        Args:
-            X: (n, n_in).
-            n_samples: Number of realisations.
-            random_state: Seed.
-
-        Returns:
-            Realisations, (n_samples, n, n_out).
-        """
-        check_integer("n_samples", n_samples, 1)
+    def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
+        """Draw realisations, which are shared out among the components."""
         seeds = seed_sequence(random_state)
         numbers = shared_out(self.shares, n_samples, spawn(seeds, 0))
         return assembled(
@@ -139,8 +129,7 @@ class MixturePosterior:
     def mean(self, X: Array) -> Array:
         """Return the mean at X (n, n_in), (n, n_out)."""
         pairs = zip(self._weights, self._given, strict=True)
-        mean: Array = np.sum([weights * given.mean(X) for weights, given in pairs], axis=0)
-        return mean
+        return np.asarray(np.sum([weights * given.mean(X) for weights, given in pairs], axis=0))
 
     def covariances(self, X: Array) -> Array:
         """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
@@ -192,5 +181,4 @@ class MixturePosterior:
         weights = np.log(np.maximum(self._weights, TINY))
         terms = [given.log_density(X, y, noise) for given in self._given]
         terms = [each + own[: each.shape[-1]] for each, own in zip(terms, weights, strict=True)]
-        density: Array = logsumexp(terms, axis=0)
-        return density
+        return np.asarray(logsumexp(terms, axis=0))

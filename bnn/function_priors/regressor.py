@@ -1,6 +1,6 @@
 """What the estimators share, exact posterior and ensembles alike: predictions, tags, saving."""
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bnn._validation import Array, check_flags
+from bnn._validation import Array, as_columns, check_flags, check_unmasked
 from bnn.storage import StoredModel
 
 
@@ -16,12 +16,46 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
     """Base of the estimators, which have moments of f(x) and a covariance of the noise."""
 
     y_ndim_: int | None = None  # number of dimensions of y in fit
+    _fewest: ClassVar[int] = 2  # data
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that several outputs are supported."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit the model to data; where there is a prior of networks, after pre-training if needed.
+
+        Args:
+            X: Inputs, (N, n_in).
+            y: Outputs, (N,) or (N, n_out).
+
+        Returns:
+            self.
+
+        Raises:
+            ValueError: If data or parameters are not admissible, or do not fit each other.
+            DivergenceError: If fewer than two networks of an ensemble stayed finite.
+
+        Warns:
+            BoundsWarning, NoiseWarning: If data do not fit the bounds or the noise.
+            PriorRangeWarning: If most data lie where the prior of networks was not fitted.
+        """
+        self._check_parameters()
+        check_unmasked(X=X, y=y)
+        needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": self._fewest}
+        points, y = self._validated("X, y", X, y, **needed)
+        self.y_ndim_ = np.ndim(y)
+        self._fit(points, as_columns("y", y, len(points)))
+        return self
+
+    def _check_parameters(self) -> None:
+        """Raise ValueError where a parameter is not admissible, whatever the data are."""
+
+    def _fit(self, X: Array, y: Array) -> None:
+        """Fit the model to checked data X (N, n_in) and y (N, n_out)."""
+        raise NotImplementedError
 
     def predict(
         self, X: ArrayLike, return_std: bool = False, return_cov: bool = False, total: bool = False
@@ -58,18 +92,15 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
     def _checked(self, X: ArrayLike) -> Array:
         """Return X (n, n_in) as float64, after fit, if it fits the training data."""
         check_is_fitted(self)
-        points: Array = self._validated("X", X, reset=False)
-        return points
+        return np.asarray(self._validated("X", X, reset=False))
 
     def _validated(self, names: str, *data: ArrayLike, **options: Any) -> Any:
         """Return data that scikit-learn has checked; an error names them."""
         try:
             return validate_data(self, *data, dtype=float, **options)
-        except OverflowError as error:
-            raise ValueError(f"{names}: {error}") from None
         except TypeError as error:
             raise TypeError(f"{names}: {error}") from None
-        except ValueError as error:
+        except (OverflowError, ValueError) as error:
             raise ValueError(f"{names}: {error}") from None
 
     def _mean(self, X: Array) -> Array:

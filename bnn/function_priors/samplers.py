@@ -14,14 +14,12 @@ from bnn._validation import (
     Array,
     as_columns,
     as_finite,
-    as_points,
     check_function,
     check_integer,
     check_option,
     check_positive,
 )
-from bnn.function_priors.gaussian_process import GaussianProcessPrior
-from bnn.function_priors.mixture import MixturePrior
+from bnn.function_priors.gaussian_process import OwnPrior
 
 
 @runtime_checkable
@@ -53,8 +51,7 @@ def latin_hypercube(
     check_integer("n_features", n_features, 1)
     check_positive(bound=bound)
     uniform = qmc.LatinHypercube(n_features, seed=generator(random_state)).random(n)
-    points: Array = truncnorm.ppf(uniform, -bound, bound)
-    return points
+    return np.asarray(truncnorm.ppf(uniform, -bound, bound))
 
 
 def draw_realisations(
@@ -65,7 +62,7 @@ def draw_realisations(
         seeds = seed_sequence(random_state)
         draws = [draw_realisations(prior, x, 1, spawn(seeds, k)) for k, x in enumerate(X)]
         return np.concatenate(draws)
-    if not isinstance(prior, OWN):  # every library takes an integer
+    if not isinstance(prior, OwnPrior):  # every library takes an integer
         random_state = int(seed_sequence(random_state).generate_state(1)[0])
     values = np.asarray(prior.sample(X, n_samples, random_state), dtype=float)
     if values.ndim == 2:
@@ -81,7 +78,7 @@ def draw_realisations(
 
 
 @dataclass(frozen=True)
-class SamplerPrior:
+class SamplerPrior(OwnPrior):
     """A prior from any sampler or low-fidelity model with random parameters.
 
     Attributes:
@@ -102,19 +99,8 @@ class SamplerPrior:
             if isinstance(value, rv_continuous | rv_discrete):
                 raise ValueError(f"parameters[{name!r}] = {value.name}: must be given its numbers")
 
-    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
-        """Draw realisations.
-
-        Args:
-            X: (n, n_in).
-            n_samples: Number of realisations.
-            random_state: Seed.
-
-        Returns:
-            Realisations, (n_samples, n, n_out).
-        """
-        check_integer("n_samples", n_samples, 1)
-        X = as_points("X", X).view()
+    def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
+        X = X.view()
         X.flags.writeable = False  # a model that writes into it would change all that follow
         draws = member_generators(seed_sequence(random_state), n_samples)
         return np.stack([self._realisation(X, rng) for rng in draws])
@@ -133,7 +119,7 @@ def _draw(distribution: Any, rng: np.random.Generator) -> Any:
     return distribution(rng) if callable(distribution) else distribution
 
 
-class TablePrior:
+class TablePrior(OwnPrior):
     """A prior from a table of realisations, such as earlier simulations or measurements.
 
     Args:
@@ -159,22 +145,12 @@ class TablePrior:
         if interpolation is not None:
             check_option("interpolation", interpolation, ("linear", "nearest"))
 
-    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
-        """Draw rows of the table, without repetition as long as there are enough.
-
-        Args:
-            X: (n, n_in).
-            n_samples: Number of realisations.
-            random_state: Seed.
-
-        Returns:
-            Realisations, (n_samples, n, n_out).
-        """
-        check_integer("n_samples", n_samples, 1)
+    def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
+        """Draw rows of the table, without repetition as long as there are enough."""
         rng = generator(random_state)
         repeats = -(-n_samples // len(self.values))
         order = np.concatenate([rng.permutation(len(self.values)) for _ in range(repeats)])
-        return self._at(as_points("X", X), self.values[order[:n_samples]])
+        return self._at(X, self.values[order[:n_samples]])
 
     def _at(self, X: Array, values: Array) -> Array:
         if X.shape[1] != self.points.shape[1]:
@@ -195,7 +171,3 @@ class TablePrior:
         if outside.any():
             linear[outside] = NearestNDInterpolator(self.points, by_point)(X[outside])
         return np.moveaxis(linear, 0, 1)
-
-
-# Priors of this package, which take any random state.
-OWN = (GaussianProcessPrior, MixturePrior, SamplerPrior, TablePrior)

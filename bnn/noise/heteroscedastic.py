@@ -10,16 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
-from bnn._validation import (
-    Array,
-    Floats,
-    Ints,
-    as_columns,
-    as_finite,
-    as_points,
-    check_integers,
-    check_positive,
-)
+from bnn._validation import Array, Floats, Ints, as_data, as_points, check_integers, check_positive
 from bnn.noise.covariances import LARGEST, deviations, noise_covariance, replicate_covariance
 from bnn.storage import storable
 
@@ -46,7 +37,7 @@ class HeteroscedasticNoise:
 
     def __post_init__(self) -> None:
         """Raise ValueError if the attributes do not fit each other, or R is no correlation."""
-        coefficients = as_points("coefficients", as_finite("coefficients", self.coefficients))
+        coefficients = as_points("coefficients", self.coefficients)
         object.__setattr__(self, "coefficients", coefficients.copy())
         check_integers("squares", self.squares, 0)
         if any(i >= self.n_inputs for i in self.squares):
@@ -74,15 +65,14 @@ class HeteroscedasticNoise:
         Raises:
             ValueError: If X has another number of inputs, or Σ(x) overflows there.
         """
-        X = as_points("X", as_finite("X", X))
+        X = as_points("X", X)
         if X.shape[1] != self.n_inputs:
             raise ValueError(f"X has {X.shape[1]} inputs: the noise has {self.n_inputs}")
         logs = self.coefficients[0] + _basis(X, self.squares) @ self.coefficients[1:]
         if np.abs(logs).max() > np.log(LARGEST):
             raise ValueError("X: too far away for the noise, which overflows there")
         scale = np.exp(logs)
-        covariances: Array = scale[:, :, None] * scale[:, None, :] * self.correlation
-        return covariances
+        return np.asarray(scale[:, :, None] * scale[:, None, :] * self.correlation)
 
     @classmethod
     def from_replicates(
@@ -107,8 +97,7 @@ class HeteroscedasticNoise:
 
         Source: restricted likelihood, Patterson & Thompson (1971), Biometrika 58.
         """
-        X = as_points("X", as_finite("X", X))
-        y = as_columns("y", as_finite("y", y), len(X))
+        X, y = as_data(X, y)
         check_positive(slope_deviation=slope_deviation)
         within, group, counts = deviations(y, groups)
         first = np.unique(group, return_index=True)[1]

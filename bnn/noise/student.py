@@ -52,8 +52,7 @@ class StudentNoise:
 
 def scaled(noise: StudentNoise, covariances: Array) -> Array:
     """Return the scale matrices (1 - 2/ν) Σ."""
-    scale: Array = (1.0 - 2.0 / noise.degrees) * covariances
-    return scale
+    return np.asarray((1.0 - 2.0 / noise.degrees) * covariances)
 
 
 def likely_freedom(squares: Array, n_out: int) -> float:
@@ -70,8 +69,7 @@ def likely_freedom(squares: Array, n_out: int) -> float:
 
 def precision_factors(freedom: float, squares: Array, n_out: int) -> Array:
     """Return E λ of rows, (n,), of such expected squared distances to f, in Σ."""
-    factors: Array = (1.0 + n_out / freedom) / (1.0 + squares / (freedom - 2.0))
-    return factors
+    return np.asarray((1.0 + n_out / freedom) / (1.0 + squares / (freedom - 2.0)))
 
 
 def bound(freedom: float, factors: Array, n_out: int) -> float:

@@ -96,7 +96,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     if version != VERSION:
         found = _shortened(version)
         raise ValueError(f"{path}: format version {found}, this bnn reads version {VERSION}")
-    models = [name for name, kind in KINDS.items() if issubclass(kind.type, StoredModel)]
+    models = sorted(name for name, kind in KINDS.items() if issubclass(kind.type, StoredModel))
     name = next(iter(content), None) if isinstance(content, dict) else content
     if name not in models:
         raise ValueError(f"{path}: holds a {_shortened(name)}, must be one of {', '.join(models)}")

@@ -95,17 +95,10 @@ class ConvergenceMonitor:
 
 
 def train(
-    architecture: Architecture,
-    weights: Floats,
-    X: Floats,
-    y: Floats,
-    settings: TrainingSettings,
-    *,
-    seeds: NDArray[np.uint32],
-    objective: Objective | None = None,
-    device: str = "cpu",
+    architecture: Architecture, weights: Floats, X: Floats, y: Floats, settings: TrainingSettings,
+    *, seeds: NDArray[np.uint32], objective: Objective | None = None, device: str = "cpu",
     progress: str | None = None,
-) -> TrainingResult:
+) -> TrainingResult:  # fmt: skip
     """Minimise Σ_i (y_i - f(x_i))ᵀ P (y_i - f(x_i)) + penalty(ω - ω0) for each member.
 
     Minibatches scale the data term by N/b, so that the weight of the prior does not depend on b,

@@ -86,14 +86,9 @@ class Adam:
         self._first = 0.0 if settings.bias_correction else _STEP_WITHOUT_CORRECTION
         self._count = torch.tensor(self._first, device=weights.device)
         self._constants: dict[str, Any] = {
-            "lr": settings.learning_rate,
-            "beta1": settings.beta1,
-            "beta2": settings.beta2,
-            "eps": settings.epsilon,
-            "weight_decay": 0.0,
-            "amsgrad": False,
-            "maximize": False,
-        }
+            "lr": settings.learning_rate, "beta1": settings.beta1, "beta2": settings.beta2,
+            "eps": settings.epsilon, "weight_decay": 0.0, "amsgrad": False, "maximize": False,
+        }  # fmt: skip
 
     def step(self) -> None:
         """Update the weights by the gradients."""
@@ -116,16 +111,10 @@ class MemberGroup:
     """k members under training on X (N, n_in) or (k, N, n_in) and y (k, N, n_out)."""
 
     def __init__(
-        self,
-        architecture: Architecture,
-        weights: Floats,
-        X: Floats,
-        y: Floats,
-        settings: TrainingSettings,
-        seeds: NDArray[np.uint32],
-        objective: Objective,
+        self, architecture: Architecture, weights: Floats, X: Floats, y: Floats,
+        settings: TrainingSettings, seeds: NDArray[np.uint32], objective: Objective,
         device: torch.device,
-    ) -> None:
+    ) -> None:  # fmt: skip
         k, n = y.shape[:2]
         batch = min(settings.batch_size or n, n)
         self.data = MemberData(X, y, seeds, batch < n, device, objective.precision)

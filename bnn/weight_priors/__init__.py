@@ -19,13 +19,6 @@ WEIGHT_PRIORS: dict[str, type[WeightPrior]] = {
 }
 
 __all__ = [
-    "WEIGHT_PRIORS",
-    "FactorisedGaussian",
-    "FactorisedGeneralisedNormal",
-    "IsotropicGaussian",
-    "LowRankGaussian",
-    "ProbabilisticPCA",
-    "ProperGaussian",
-    "WeightPrior",
-    "layer_statistics",
-]
+    "WEIGHT_PRIORS", "FactorisedGaussian", "FactorisedGeneralisedNormal", "IsotropicGaussian",
+    "LowRankGaussian", "ProbabilisticPCA", "ProperGaussian", "WeightPrior", "layer_statistics",
+]  # fmt: skip

@@ -48,8 +48,7 @@ class FactorisedGeneralisedNormal(WeightPrior):
         return self.alpha * noise
 
     def _penalty(self, differences: Array) -> Array:
-        penalty: Array = 2.0 * np.sum((np.abs(differences) / self.alpha) ** self.beta, axis=-1)
-        return penalty
+        return np.asarray(2.0 * np.sum((np.abs(differences) / self.alpha) ** self.beta, axis=-1))
 
     def _log_normaliser(self) -> float:
         return float(-2.0 * np.sum(np.log(0.5 * self.beta / self.alpha) - gammaln(1.0 / self.beta)))

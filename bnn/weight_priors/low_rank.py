@@ -69,8 +69,7 @@ class LowRankGaussian(WeightPrior):
         """
         difference = np.asarray(weights, float) - np.asarray(anchors)
         along = difference @ self.directions
-        distance: Array = np.linalg.norm(difference - along @ self.directions.T, axis=-1)
-        return distance
+        return np.asarray(np.linalg.norm(difference - along @ self.directions.T, axis=-1))
 
     def regulariser(self) -> LowRankRegulariser:
         """Return the gradient of the penalty, for the training loop."""
@@ -80,8 +79,7 @@ class LowRankGaussian(WeightPrior):
         return rng.standard_normal((n, self.rank)) @ (self.directions * self.deviations).T
 
     def _penalty(self, differences: Array) -> Array:
-        penalty: Array = np.sum((differences @ self.directions / self.deviations) ** 2, axis=-1)
-        return penalty
+        return np.asarray(np.sum((differences @ self.directions / self.deviations) ** 2, axis=-1))
 
     def _log_normaliser(self) -> float:
         return float(self.rank * np.log(2.0 * np.pi) + 2.0 * np.sum(np.log(self.deviations)))

@@ -89,13 +89,9 @@ def table(text: str) -> Path:
 
 
 def design(
-    name: str | None,
-    inputs: Path | None,
-    out: Path,
-    seed: int,
-    count: int | None,
+    name: str | None, inputs: Path | None, out: Path, seed: int, count: int | None,
     microstructures: int | None,
-) -> "fe_data.Design":
+) -> "fe_data.Design":  # fmt: skip
     """The design of a name or of a file."""
     from fe_data.dataset.storage import TABLE
 

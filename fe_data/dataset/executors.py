@@ -146,12 +146,9 @@ def _wait_for_start(futures: Iterable[Future[Any]]) -> None:
 
 
 def _results(
-    executor: Executor,
-    function: Callable[[Any], Any],
-    tasks: Sequence[Any],
-    width: int,
+    executor: Executor, function: Callable[[Any], Any], tasks: Sequence[Any], width: int,
     running: dict[Future[Any], Any],
-) -> Iterator[Any]:
+) -> Iterator[Any]:  # fmt: skip
     """Results in the order in which they are ready, with at most `width` tasks in `running`."""
     waiting = iter(tasks)
     try:

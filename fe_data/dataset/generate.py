@@ -51,17 +51,10 @@ class Summary:
 
 
 def generate(
-    design: Design,
-    settings: Settings,
-    folder: Path,
-    *,
-    jobs: int = 1,
-    shard: tuple[int, int] = (1, 1),
-    dask: str | None = None,
-    simulator: worker.Simulator | None = None,
-    retry_failed: bool = False,
-    silent: bool = False,
-) -> Summary:
+    design: Design, settings: Settings, folder: Path, *, jobs: int = 1,
+    shard: tuple[int, int] = (1, 1), dask: str | None = None,
+    simulator: worker.Simulator | None = None, retry_failed: bool = False, silent: bool = False,
+) -> Summary:  # fmt: skip
     """Simulate what a dataset folder lacks, then write its table.
 
     The table is a function of (design, settings) alone: the number of jobs, shards, interruptions

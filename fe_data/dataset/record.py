@@ -14,7 +14,6 @@ import math
 import os
 import platform
 import secrets
-import struct
 import subprocess
 import zipfile
 from collections.abc import Mapping
@@ -22,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fe_data.arrays import Floats
 
@@ -30,8 +28,8 @@ FORMAT = 1
 HEADER = "record"
 PACKAGES = ("numpy", "scipy", "joblib", "gmsh", "fenics-dolfinx", "petsc4py")
 ARCHIVED = "$Format:%H$"  # git writes the commit here when it packs an archive
+UNREADABLE = (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile)
 _CHECKSUM_BYTES = 64
-_LOCAL_HEADER = struct.Struct("<4s14xIIHH")  # signature, sizes (stored: equal), name, extra
 
 
 class DamagedRecord(ValueError):
@@ -42,11 +40,9 @@ def encode(header: dict[str, Any], arrays: Mapping[str, Floats]) -> bytes:
     """Content of a record file: scalars and texts (None where not finite), arrays of floats."""
     buffer = io.BytesIO()
     text = json.dumps(_plain({"format": FORMAT, **header}), allow_nan=False).encode()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        # The header comes first and uncompressed: decode_header finds it without the directory.
-        _write_array(archive, HEADER, np.array(text))
-        for name, values in arrays.items():
-            _write_array(archive, name, np.asarray(values, dtype=np.float64))
+    floats = {name: np.asarray(values, dtype=np.float64) for name, values in arrays.items()}
+    np.savez(buffer, **{HEADER: np.array(text)}, **floats)
+    with zipfile.ZipFile(buffer, "a") as archive:
         archive.comment = b"0" * _CHECKSUM_BYTES
     content = buffer.getvalue()[:-_CHECKSUM_BYTES]
     return content + hashlib.sha256(content).hexdigest().encode()
@@ -60,8 +56,9 @@ def decode_header(data: bytes) -> dict[str, Any]:
     if hashlib.sha256(content).hexdigest().encode() != checksum:
         raise DamagedRecord("checksum does not match the content")
     try:
-        header = json.loads(_first_member(content))
-    except (ValueError, IndexError, struct.error, RecursionError) as error:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            header = json.loads(archive[HEADER].item())
+    except (*UNREADABLE, TypeError, RecursionError) as error:
         raise DamagedRecord(f"no readable header: {error}") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise DamagedRecord(f"not a record of format {FORMAT}")
@@ -85,7 +82,7 @@ def decode_arrays(data: bytes) -> dict[str, Floats]:
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files if name != HEADER}
-    except (ValueError, OSError, KeyError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         raise DamagedRecord(f"no readable arrays: {error}") from None
 
 
@@ -115,20 +112,6 @@ def write_atomic(path: Path, data: bytes) -> None:
         pass  # some network file systems cannot; the rename itself has succeeded
     finally:
         os.close(descriptor)
-
-
-def _write_array(archive: zipfile.ZipFile, name: str, values: NDArray[Any]) -> None:
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, values, version=(1, 0), allow_pickle=False)  # type: ignore[no-untyped-call]
-    archive.writestr(zipfile.ZipInfo(f"{name}.npy"), buffer.getvalue())
-
-
-def _first_member(content: bytes) -> bytes:
-    _, size, _, name_length, extra_length = _LOCAL_HEADER.unpack_from(content)
-    start = _LOCAL_HEADER.size + name_length + extra_length
-    # npy format 1.0: magic and version (8 bytes), length of its header (2 bytes), header, data.
-    (npy_header,) = struct.unpack_from("<H", content, start + 8)
-    return content[start + 10 + npy_header : start + size]
 
 
 def _plain(value: object) -> object:

@@ -1,12 +1,12 @@
 """CSV tables of inputs and outputs: floats keep every bit, every bad entry is named."""
 
+import contextlib
 import csv
-import dataclasses
 import gzip
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, Inputs, require_kind
+from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, Inputs, require_integer, require_kind
 
 Numbers = NDArray[np.int64]
 Row = dict[str, str]
@@ -126,12 +126,12 @@ def load_inputs(path: Path) -> tuple[Floats, Numbers]:
     return np.array(points, float), np.array(groups, np.int64)
 
 
+@dataclass
 class _Problems:
     """Everything that is wrong with one file, in one message."""
 
-    def __init__(self, path: Path):
-        self.path = path
-        self.found: list[str] = []
+    path: Path
+    found: list[str] = field(default_factory=list)
 
     def add(self, line: int, text: str) -> None:
         self.found.append(f"line {line}: {text}")
@@ -224,25 +224,19 @@ def _float(name: str, text: str) -> float:
 
 def _input(name: str, text: str) -> float:
     value = _float(name, text)
-    dataclasses.replace(_VALID_INPUTS, **{name: value})  # refuses what is out of range
+    replace(_VALID_INPUTS, **{name: value})  # refuses what is out of range
     return value
 
 
 def _integer(name: str, text: str) -> int:
-    value = int(_number(int, "an integer", name, text))
-    if not 0 <= value < 2**63:
-        allowed = f"allowed are integers in [0, {2**63 - 1}]"
-        raise ValueError(f"{name} = {value} is out of range: {allowed}")
-    return value
+    return require_integer(name, int(_number(int, "an integer", name, text)), 0, 2**63 - 1)
 
 
 def _number(kind: Callable[[str], float], words: str, name: str, text: str) -> float:
     # Python reads "1_000" and digits of other scripts; a table that holds them is a mistake.
-    try:
+    with contextlib.suppress(ValueError):
         if "_" not in text and text.isascii():
             return kind(text)
-    except ValueError:
-        pass
     raise ValueError(f"{name} = {text!r:.60} is not {words}")
 
 

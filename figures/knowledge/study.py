@@ -82,10 +82,10 @@ class Judged(Scores[Number], Generic[Number]):
     """Scores at single test cells, and of f against the means over arrangements."""
 
     truth_rmse: Number
-    truth_rmse_fields: Number  # without p_sigma
+    truth_rmse_fields: Number  # without p_sigma, which mean fields know least about
     truth_coverage: Number  # of the 95 % intervals of f
     truth_miscalibration: Number
-    truth_z: Number  # root mean square of the errors of f over their standard deviation
+    truth_z: Number  # root mean square of the errors of f over their standard deviation, ideally 1
 
 
 Rows = Mapping[str, Mapping[str, Judged[Interval]]]  # training set → key of MODELS
@@ -117,8 +117,7 @@ def posterior(
 def judged(cells: Scores[float], mean: np.ndarray, std: np.ndarray, truth: Truth) -> Judged[float]:
     """Scores at single cells beside those of f at the inputs of the truth, (n, 5) each."""
     of_cells = {field.name: getattr(cells, field.name) for field in fields(Scores)}
-    of_truth = {f"truth_{name}": v for name, v in vars(truth.scores(mean, std)).items()}
-    return Judged(**of_cells, **of_truth)
+    return Judged(**of_cells, **truth.scores(mean, std))
 
 
 def judge(model: bnn.ExactPosterior, test: composite.Samples, truth: Truth) -> Judged[float]:
@@ -134,11 +133,7 @@ def judge_ensembles(
     paper = composite.functional_prior(composite.fit_theta(draw.cases[TRAINING_CASE]))
     repeat, noise = Repeat(settings, seed), composite.noise_std()
     networks, smooth = repeat.for_weights(paper), repeat.for_functions(paper)
-    sizes: dict[str, Any] = {
-        "n_members": settings.n_members,
-        "epochs": settings.epochs,
-        "seed": seed,
-    }
+    sizes: dict[str, Any] = settings.model_dump(include={"n_members", "epochs"}) | {"seed": seed}
     found: dict[str, dict[str, Judged[float]]] = {}
     for name, train in training_sets(draw).items():
         data = Data(train.X, train.y, noise)

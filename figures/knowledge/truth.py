@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic
 
 import numpy as np
 
@@ -11,20 +10,9 @@ from fe_data.statistics.replicates import load_statistics
 from figures.beyond.scores import SMALLEST_SPREAD
 from figures.materials.problem import INPUT_SCALING, OUTPUT_SCALING
 from figures.pipeline.paths import SHIPPED_TABLES
-from figures.scores import CONFIDENCE, Number
+from figures.scores import CONFIDENCE
 
 TRUTH = SHIPPED_TABLES / "truth.csv"
-
-
-@dataclass(frozen=True)
-class TruthScores(Generic[Number]):
-    """How near f comes to the truth, and whether its epistemic spread says so; scaled."""
-
-    rmse: Number
-    rmse_fields: Number  # without p_sigma, which mean fields know least about
-    coverage: Number  # of the 95 % intervals of f
-    miscalibration: Number
-    z: Number  # root mean square of z, 1 for a calibrated spread
 
 
 @dataclass(frozen=True)
@@ -35,17 +23,17 @@ class Truth:
     mean: np.ndarray  # (n, 5)
     standard_error: np.ndarray  # of the means, (n, 5)
 
-    def scores(self, mean: np.ndarray, std: np.ndarray) -> TruthScores[float]:
-        """Scores of f at X with the given mean and standard deviation, scaled, (n, 5) each."""
+    def scores(self, mean: np.ndarray, std: np.ndarray) -> dict[str, float]:
+        """Scores of f at X, as in `Judged`, by its mean and standard deviation, scaled (n, 5)."""
         # f misses the mean that was simulated by its own error and by that of this mean.
         spread = np.maximum(np.hypot(std, self.standard_error), SMALLEST_SPREAD)
-        return TruthScores(
-            rmse=rmse(self.mean, mean),
-            rmse_fields=rmse(self.mean[:, :4], mean[:, :4]),
-            coverage=coverage(self.mean, mean, spread, CONFIDENCE),
-            miscalibration=miscalibration_area(self.mean, mean, spread),
-            z=rmse(self.mean / spread, mean / spread),
-        )
+        return {
+            "truth_rmse": rmse(self.mean, mean),
+            "truth_rmse_fields": rmse(self.mean[:, :4], mean[:, :4]),
+            "truth_coverage": coverage(self.mean, mean, spread, CONFIDENCE),
+            "truth_miscalibration": miscalibration_area(self.mean, mean, spread),
+            "truth_z": rmse(self.mean / spread, mean / spread),
+        }
 
 
 def load_truth(path: Path = TRUTH) -> Truth:

@@ -21,6 +21,11 @@ def table_path(data_dir: Path | str, design: str) -> Path:
     return single if single.is_file() else Path(data_dir) / design / "dataset.csv"
 
 
+def tables_below(folder: Path = SHIPPED_TABLES) -> list[Path]:
+    """Tables and curves in a folder and below it, by default those that come with the package."""
+    return sorted(path for path in folder.rglob("*") if path.suffix in {".csv", ".gz", ".npz"})
+
+
 def drawn(data_dir: Path | str) -> Path:
     """Folder of the tables of all independent draws, whose first cells are those of `data_dir`."""
     return Path(data_dir) / "draws"

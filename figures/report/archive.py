@@ -23,7 +23,7 @@ import typer
 from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
-from figures.pipeline.paths import ROOT
+from figures.pipeline.paths import ROOT, tables_below
 from figures.pipeline.provenance import file_digest
 from figures.report.summary import RUNS
 
@@ -96,8 +96,7 @@ def metadata(folder: Path, commit: str, date: datetime) -> dict[str, Any]:
     crate.description = f"{about['description']}; commit {commit}"
     crate.license = named(about["license"], "CreativeWork", about["license"].split("/")[-1])
     crate.root_dataset["author"] = named("#authors", "Organization", about["author"][0]["name"])
-    packed = [*folder.rglob("*.csv*"), *folder.rglob("*.npz")]
-    tables = {file_digest(path): path for path in sorted(packed)}
+    tables = {file_digest(path): path for path in tables_below(folder)}
     for path in sorted(file for run in RUNS for file in (folder / "figures" / run).glob("*.json")):
         metrics, run = json.loads(path.read_text()), path.parent
         source = metrics["provenance"]

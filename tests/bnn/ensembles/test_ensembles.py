@@ -19,7 +19,7 @@ from bnn import (
     data_gradient,
     train_vanilla,
 )
-from bnn.ensembles import REGULARISERS
+from bnn.ensembles.anchoring import REGULARISERS
 from bnn.noise import noise_covariance, resample
 from tests.bnn.closed_forms import LinearGaussianPosterior
 

@@ -26,35 +26,35 @@ def drawn(std, error, n=4000):
 def test_a_calibrated_spread_is_found_calibrated_whatever_the_error_of_the_truth(std, error):
     truth, mean, spread = drawn(std, error)
     found = truth.scores(mean, spread)
-    assert found.coverage == pytest.approx(0.95, abs=0.01)
-    assert found.miscalibration < 0.01
-    assert found.z == pytest.approx(1.0, abs=0.02)
-    assert found.rmse == pytest.approx(np.hypot(std, error), rel=0.03)
-    assert found.rmse_fields == pytest.approx(np.hypot(std, error), rel=0.03)
+    assert found["truth_coverage"] == pytest.approx(0.95, abs=0.01)
+    assert found["truth_miscalibration"] < 0.01
+    assert found["truth_z"] == pytest.approx(1.0, abs=0.02)
+    assert found["truth_rmse"] == pytest.approx(np.hypot(std, error), rel=0.03)
+    assert found["truth_rmse_fields"] == pytest.approx(np.hypot(std, error), rel=0.03)
 
 
 def test_a_spread_that_is_half_too_small_is_found_out():
     truth, mean, spread = drawn(0.05, 0.01)
     found = truth.scores(mean, 0.5 * spread)
-    assert found.coverage < 0.75
-    assert found.z > 1.6
-    area = np.arctan(found.z) / np.pi - 0.25  # of normal z of this standard deviation
-    assert found.miscalibration == pytest.approx(area, abs=0.005)
+    assert found["truth_coverage"] < 0.75
+    assert found["truth_z"] > 1.6
+    area = np.arctan(found["truth_z"]) / np.pi - 0.25  # of normal z of this standard deviation
+    assert found["truth_miscalibration"] == pytest.approx(area, abs=0.005)
 
 
 def test_the_last_output_is_left_out_of_one_score():
     truth, mean, spread = drawn(0.05, 0.01)
     mean[:, 4] += 1.0
     found = truth.scores(mean, spread)
-    assert found.rmse > 0.4
-    assert found.rmse_fields < 0.06
+    assert found["truth_rmse"] > 0.4
+    assert found["truth_rmse_fields"] < 0.06
 
 
 def test_where_nothing_scatters_a_prediction_without_spread_is_exact_or_infinitely_wrong():
     truth, mean, spread = drawn(0.05, 0.01)
     exact = replace(truth, mean=mean, standard_error=0 * spread)
-    assert exact.scores(mean, 0 * spread).z == 0.0
-    assert exact.scores(mean + 0.01, 0 * spread).z > 1e6
+    assert exact.scores(mean, 0 * spread)["truth_z"] == 0.0
+    assert exact.scores(mean + 0.01, 0 * spread)["truth_z"] > 1e6
 
 
 def test_the_truth_is_scaled_as_the_cells_are(tmp_path):
