@@ -58,8 +58,8 @@ def section(rows: Rows, known: Rows) -> Section:
     """The findings in words, and a table of all errors."""
     worth, seeds = equivalents(rows), len(rows[BOX][ALL].rmse.values)
     beta = {name: rows[BETA + name] for name in (BOX, HYPERCUBE)}
-    limit = known[WORST][ALL].worst_std, known[HYPERCUBE][100].worst_std
-    limit += known[BETA + BOX][FEW].std, known[BETA + HYPERCUBE][MANY].std
+    limits = known[WORST][ALL].worst_std, known[HYPERCUBE][100].worst_std
+    beside = known[BETA + BOX][FEW].std, known[BETA + HYPERCUBE][MANY].std
     first, few, many = beta[BOX][0], beta[BOX][FEW], beta[HYPERCUBE][MANY]
     paragraphs = [
         f"Means over {seeds} seed{'s' * (seeds > 1)} with the half width of their 95 % interval. "
@@ -72,10 +72,10 @@ def section(rows: Rows, known: Rows) -> Section:
         f"{FEW} chosen cells give {_mean(few.rmse)} and {_mean(few.worst)}, {MANY} of a hypercube "
         f"{_mean(many.rmse)} and {_mean(many.worst)}.",
         "What choosing can reach: with a prior that is known before, from the evidence of other "
-        f"cells, f would have a standard deviation of {_mean(limit[0])} in its largest tenth after "
-        f"{ALL} cells, {MORE} of them chosen for that tenth, and of {_mean(limit[1])} after 100 of "
-        f"a hypercube; beside the beta table, of {_mean(limit[2])} over all inputs after {FEW} "
-        f"chosen cells, and of {_mean(limit[3])} after {MANY} of a hypercube.",
+        f"cells, f would have a standard deviation of {_mean(limits[0])} in its largest tenth after "
+        f"{ALL} cells, {MORE} of them chosen for that tenth, and of {_mean(limits[1])} after 100 of "
+        f"a hypercube; beside the beta table, of {_mean(beside[0])} over all inputs after {FEW} "
+        f"chosen cells, and of {_mean(beside[1])} after {MANY} of a hypercube.",
     ]
     caption = (
         "Errors of the posterior mean of f in b_eff, c_eff, E_eff and nu_eff, scaled, against the "
