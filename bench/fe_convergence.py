@@ -28,7 +28,7 @@ def solve(
 ) -> tuple[RVESolution, float]:
     """One solved volume element, and the processor seconds it took."""
     microstructure = random_microstructure(vf, SEED, n_fibres)
-    resolution = fineness * 2 * microstructure.radius / default_size(n_fibres)
+    resolution = fineness * 2 * microstructure.radii[0] / default_size(n_fibres)
     chosen = Settings(n_fibres=n_fibres, resolution=resolution)
     inputs, start = Inputs(vf, 400.0, 400.0, 0.4), time.process_time()
     rve = solve_microstructure(microstructure, inputs, chosen, element=element, **options)

@@ -20,11 +20,13 @@ from .errors import FitError as FitError
 from .errors import MeshError as MeshError
 from .errors import MicrostructureError as MicrostructureError
 from .errors import SimulationError as SimulationError
+from .geometry.microstructure import Microstructure as Microstructure
 from .homogenisation.mean_field import mean_field as mean_field
 from .loading import Loading as Loading
 from .mechanics.rve import RVEResult as RVEResult
 from .mechanics.rve import RVESolution as RVESolution
 from .mechanics.rve import simulate as simulate
+from .mechanics.rve import solve_microstructure as solve_microstructure
 from .mechanics.rve import solve_rve as solve_rve
 from .settings import Inputs as Inputs
 from .settings import Settings as Settings

@@ -1,6 +1,7 @@
 """The commands. Each imports what it needs when it runs: --help answers without dolfinx."""
 
 import contextlib
+import dataclasses
 import signal
 import sys
 import threading
@@ -89,12 +90,16 @@ def generate(
 @options.with_settings
 def rve(
     settings: Settings,
-    vf: Annotated[float, Number(help="fibre volume fraction [-]")],
     E_f_GPa: Annotated[float, Number("--E-f", help="Young's modulus of the fibres [GPa]")],
     b_m_MPa: Annotated[float, Number("--b-m", help="hardening coefficient of the matrix [MPa]")],
     c_m: Annotated[float, Number("--c-m", help="hardening exponent c of the matrix [-]")],
     out: Out,
+    vf: Annotated[float | None, Number(help="volume fraction of random fibres [-]")] = None,
     seed: Annotated[int, Integer(help="seed of the fibre arrangement")] = 0,
+    fibres: Annotated[
+        Path | None,
+        File(help="instead of --vf: CSV file of x, y, radius, in sides of the periodic square"),
+    ] = None,
     xdmf: Annotated[
         bool, Option("--xdmf", help="also write fields.xdmf, which ParaView opens")
     ] = False,
@@ -114,13 +119,23 @@ def rve(
     ] = "compiled",
 ) -> int:
     """Simulate one RVE: result, picture, fields. They replace those of an earlier run alone."""
+    given = None
+    if fibres is not None and vf is None:
+        random = Settings.n_fibres, Settings.min_spacing
+        if seed != 0 or (settings.n_fibres, settings.min_spacing) != random:
+            raise ValueError("--seed, --n-fibres and --min-spacing do not go with --fibres")
+        given = options.fibres(fibres)
+        vf = given.volume_fraction
+        settings = dataclasses.replace(settings, n_fibres=len(given.centres))
+    elif vf is None or fibres is not None:
+        raise ValueError("give either --vf or --fibres FILE")
     inputs = Inputs(vf, E_f_GPa, b_m_MPa, c_m)
     if loading is not None and settings.strain != Settings.strain:
         raise ValueError("--strain is part of --loading: give one of them")
     from fe_data.cli.rve_folder import describe, run_rve
 
     chosen = None if loading is None else fe_data.Loading(*loading)
-    print(f"{out}: {describe(run_rve(inputs, seed, settings, out, chosen, xdmf, solver))}")
+    print(f"{out}: {describe(run_rve(inputs, seed, settings, out, chosen, xdmf, solver, given))}")
     return OK
 
 

@@ -107,6 +107,14 @@ def design(
     return fe_data.design_from_file(inputs, seed, microstructures=repeats)
 
 
+def fibres(path: Path) -> "fe_data.Microstructure":
+    """The arrangement of a CSV file with the columns x, y and radius."""
+    from fe_data.dataset.table import read_numbers
+
+    rows = read_numbers(path, ("x", "y", "radius"))
+    return fe_data.Microstructure(rows[:, :2], rows[:, 2])
+
+
 def shard(text: str) -> tuple[int, int]:
     """Number of a part and number of all parts, from i/n."""
     try:

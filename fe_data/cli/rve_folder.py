@@ -3,17 +3,24 @@
 import dataclasses
 import json
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from fe_data.dataset import record
 from fe_data.geometry.domain import write_xdmf
-from fe_data.geometry.microstructure import require_packable
+from fe_data.geometry.microstructure import Microstructure, require_packable
 from fe_data.geometry.outline import MATRIX
 from fe_data.loading import Loading
 from fe_data.mechanics.properties import von_mises
-from fe_data.mechanics.rve import RVESolution, Solver, solve_rve, uniaxial
+from fe_data.mechanics.rve import (
+    RVESolution,
+    Solver,
+    solve_microstructure,
+    solve_rve,
+    uniaxial,
+)
 from fe_data.settings import MAX_SEED, Inputs, Settings, require_integer
 from fe_data.sparse.solver import chosen_solver
 
@@ -23,28 +30,35 @@ FIELDS = ("fields.xdmf", "fields.h5")
 
 def run_rve(
     inputs: Inputs, seed: int, settings: Settings, out: Path, loading: Loading | None, xdmf: bool,
-    solver: Solver,
+    solver: Solver, fibres: Microstructure | None = None,
 ) -> RVESolution:  # fmt: skip
-    """Simulate one RVE into a folder; its files replace those of an earlier run alone."""
+    """Simulate one RVE, of random or given fibres; its files replace those of an earlier run."""
     from fe_data.mechanics.plots import plot_rve
 
     seed = require_integer("seed", seed, 0, MAX_SEED)
-    require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
+    if fibres is None:
+        require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
+        solve = partial(solve_rve, inputs, seed)
+    else:
+        solve = partial(solve_microstructure, fibres, inputs)
     chosen_solver()  # refuses an unknown one
     out.mkdir(parents=True, exist_ok=True)
     present = [name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
     if present and not _is_own(out / RESULT):
         raise ValueError(f"{out / present[0]} is not of an earlier `rve`: give another --out")
-    rve = solve_rve(inputs, seed, settings, loading, fit=loading is None, solver=solver)
+    rve = solve(settings, loading, fit=loading is None, solver=solver)
+    m = rve.microstructure
     heading = (
         f"vf = {inputs.vf:g}, $E_f$ = {inputs.E_f_GPa:g} GPa, $b_m$ = {inputs.b_m_MPa:g} MPa, "
-        f"$c_m$ = {inputs.c_m:g}, seed {seed}"
+        f"$c_m$ = {inputs.c_m:g}, "
+        + (f"seed {seed}" if fibres is None else "given fibres")
         + (", Voce hardening" if settings.hardening == "voce" else "")
     )
     summary = {
         "components": "xx, yy, zz, xy of tensors; strain xy is half the engineering shear strain",
         "inputs": dataclasses.asdict(inputs),
-        "seed": seed,
+        "seed": seed if fibres is None else None,
+        "fibres": np.column_stack([m.centres, m.radii]).tolist(),  # x, y, radius
         "settings": dataclasses.asdict(settings),
         "loading": dataclasses.asdict(loading or uniaxial(settings.strain)),
         "solver": solver,

@@ -126,21 +126,24 @@ def _set_sizes(outline: Outline) -> None:
     option("Mesh.MeshSizeExtendFromBoundary", 1)
     option("Mesh.MeshSizeFromPoints", 0)
     option("Mesh.MeshSizeMax", outline.coarsest)
-    centres = outline.micro.centres
+    centres, radii, geo = outline.micro.centres, outline.micro.radii, gmsh.model.geo
     if not len(centres):
         return
-    r, geo = outline.micro.radius, gmsh.model.geo
-    shifts = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
-    images = (centres[:, None] + shifts).reshape(-1, 2)
-    tags = [geo.addPoint(x, y, 0.0) for x, y in images if -r < x < 1 + r and -r < y < 1 + r]
-    geo.synchronize()
-    distance = field.add("Distance")
-    field.setNumbers(distance, "PointsList", tags)
-    size, end = field.add("Threshold"), r + (outline.coarsest - outline.size) / GROWTH
-    sizes = {"InField": distance, "SizeMin": outline.size, "SizeMax": outline.coarsest}
-    for name, value in {**sizes, "DistMin": r, "DistMax": end}.items():
-        field.setNumber(size, name, value)
-    field.setAsBackgroundMesh(size)
+    shifts, fields = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]), []
+    for r, size in zip(*np.unique([radii, outline.sizes], axis=1), strict=True):
+        images = (centres[radii == r, None] + shifts).reshape(-1, 2)
+        tags = [geo.addPoint(x, y, 0.0) for x, y in images if -r < x < 1 + r and -r < y < 1 + r]
+        geo.synchronize()
+        distance = field.add("Distance")
+        field.setNumbers(distance, "PointsList", tags)
+        fields.append(field.add("Threshold"))
+        end = r + (outline.coarsest - size) / GROWTH
+        sizes = {"InField": distance, "SizeMin": size, "SizeMax": outline.coarsest}
+        for name, value in {**sizes, "DistMin": r, "DistMax": end}.items():
+            field.setNumber(fields[-1], name, value)
+    smallest = field.add("Min")
+    field.setNumbers(smallest, "FieldsList", fields)
+    field.setAsBackgroundMesh(smallest)
 
 
 def _collect(surfaces: dict[int, int]) -> tuple[Floats, Ints, Ints]:
@@ -179,11 +182,12 @@ def _quadratic(points: Floats, triangles: Ints, outline: Outline) -> tuple[Float
 def _bulge(points: Floats, keys: Ints, mid: Floats, outline: Outline) -> None:
     """Move the middles of outline segments outwards, in place; `keys` (sides,) are sorted."""
     node = cKDTree(points).query(np.array(outline.points))[1]
-    a, b = node[np.array(outline.arcs)[:, :2]].T
+    start, end, fibre = np.array(outline.arcs).T
+    a, b = node[start], node[end]
     side = np.searchsorted(keys, pair_keys(a, b, len(points)))
     along = points[b] - points[a]
     chord = np.hypot(*along.T)
-    r = outline.micro.radius
+    r = outline.micro.radii[fibre]
     half = np.arcsin(chord / (2 * r))
     sagitta = 1.5 * r**2 * (half - np.sin(half) * np.cos(half)) / chord
     outward = np.column_stack([along[:, 1], -along[:, 0]]) / chord[:, None]

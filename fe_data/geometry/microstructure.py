@@ -1,11 +1,11 @@
-"""Random periodic arrangements of equal circular fibres in the unit square."""
+"""Periodic arrangements of circular fibres in the unit square, and random ones of equal fibres."""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Booleans, Floats
+from fe_data.arrays import Booleans, Floats, numbers
 from fe_data.errors import MicrostructureError
 from fe_data.settings import require_between
 
@@ -22,19 +22,51 @@ _RSA_STARTS = 20
 _RELAXATION_STARTS = 8
 _RELAXATION_STEPS = 4000
 _SWEEPS = 400
+RADII = 0.001, 0.49  # in sides of the square
 
 
 @dataclass(frozen=True)
 class Microstructure:
-    """Equal circular fibres in the unit square, periodic in x and y."""
+    """Circular fibres in the unit square, periodic in x and y.
 
-    centres: Floats  # (n, 2) in [0, 1)
-    radius: float  # in sides of the square
+    Attributes:
+        centres: (n, 2) in sides of the square, taken modulo 1.
+        radii: (n,) in sides of the square, or one number for all fibres.
+
+    Raises:
+        ValueError: If these are not finite numbers of these shapes, a radius is out of range, or
+            two fibres overlap.
+    """
+
+    centres: Floats
+    radii: Floats
+
+    def __post_init__(self) -> None:
+        centres, radii = numbers("centres", self.centres), numbers("radii", self.radii)
+        if centres.ndim != 2 or centres.shape[1] != 2 or not np.all(np.isfinite(centres)):
+            raise ValueError(f"centres of shape {centres.shape} must be (n, 2) finite numbers")
+        if radii.shape not in ((), (n := len(centres),)):
+            raise ValueError(
+                f"radii {radii.shape} must be one number or one for each of {n} centres"
+            )
+        object.__setattr__(self, "centres", np.mod(centres, 1.0))
+        object.__setattr__(self, "radii", radii := np.broadcast_to(radii, n))
+        for fibre, radius in enumerate(radii.tolist()):
+            require_between(f"radii[{fibre}]", radius, *RADII)
+        distance = periodic_distances(self.centres, self.centres)
+        np.fill_diagonal(distance, 1.0)
+        overlap = radii[:, None] + radii - distance
+        if overlap.max(initial=-1.0) >= 0.0:
+            i, j = np.unravel_index(overlap.argmax(), overlap.shape)
+            raise ValueError(
+                f"fibres {i} and {j} overlap: centres {distance[i, j]:.6g} apart, "
+                f"radii {radii[i]:.6g} and {radii[j]:.6g}"
+            )
 
     @property
     def volume_fraction(self) -> float:
         """Area fraction of the fibres [-]."""
-        return len(self.centres) * math.pi * self.radius**2
+        return float(math.pi * (self.radii**2).sum())
 
 
 def largest_volume_fraction(n_fibres: int, min_spacing: float) -> float:
@@ -82,7 +114,7 @@ def random_microstructure(
     require_packable(vf, n_fibres, min_spacing)
     require_between("vf", vf, 0.0, 1.0)
     if vf == 0.0:
-        return Microstructure(np.empty((0, 2)), 0.0)
+        return Microstructure(np.empty((0, 2)), np.empty(0))
     rng = np.random.default_rng(seed)
     radius = math.sqrt(vf / (n_fibres * math.pi))
     distance = 2 * radius * min_spacing
@@ -94,7 +126,7 @@ def random_microstructure(
     else:
         touching = _relaxed_arrangement(rng, n_fibres, distance)
         centres = equilibrated(rng, touching, distance)
-    return Microstructure(_clear_of_edges(centres, radius), radius)
+    return clear_of_edges(Microstructure(centres, np.full(n_fibres, radius)))
 
 
 def sequential_addition(rng: np.random.Generator, n: int, distance: float) -> Floats | None:
@@ -150,22 +182,27 @@ def equilibrated(rng: np.random.Generator, centres: Floats, distance: float) -> 
     return np.mod(centres, 1.0)
 
 
-def _clear_of_edges(centres: Floats, radius: float) -> Floats:
-    """Translate the pattern so that fibre outlines keep off the edges and corners of the square."""
-    # Outlines touch an edge at the 2n offsets x_i ± r: the candidates are the middles of the widest
-    # gaps between these offsets, and the pair with the largest clearance, of corners too, is taken.
+def clear_of_edges(m: Microstructure, least: float = math.inf) -> Microstructure:
+    """Translate a pattern with outlines closer than `least` to an edge or corner of the square."""
+    # Outlines touch an edge at 2n offsets, x_i plus or minus r_i: candidates are the middles of the
+    # widest gaps between them, and the pair with the largest clearance, of corners too, is taken.
+    centres, radii = m.centres, m.radii
+    offsets = np.concatenate([centres - radii[:, None], centres + radii[:, None]])
+
+    def from_corner(x: float, y: float) -> float:
+        return float(np.abs(periodic_distances(np.array([[x, y]]), centres) - radii).min())
+
+    clearance = min(float(np.abs(offsets - np.round(offsets)).min()), from_corner(0.0, 0.0))
+    if clearance >= least:
+        return m
     candidates = []
-    for axis in range(2):
-        x = centres[:, axis]
-        tangents = np.sort(np.concatenate([x - radius, x + radius]) % 1.0)
+    for tangents in np.sort(offsets % 1.0, axis=0).T:
         gaps = np.diff(np.append(tangents, tangents[0] + 1.0))
         best = np.argsort(-gaps, kind="stable")[:8]
         candidates.append([(tangents[i] + gaps[i] / 2, gaps[i] / 2) for i in best])
-    scored = [
-        (min(gx, gy, np.abs(periodic_distances(np.array([[x, y]]), centres) - radius).min()), x, y)
-        for x, gx in candidates[0]
-        for y, gy in candidates[1]
-    ]
-    _, x, y = max(scored)
-    moved: Floats = (centres - np.array([x, y])) % 1.0
-    return moved
+    best_clearance, x, y = max(
+        (min(gx, gy, from_corner(x, y)), x, y) for x, gx in candidates[0] for y, gy in candidates[1]
+    )
+    if best_clearance <= clearance * (1 + 1e-9):  # there already
+        return m
+    return Microstructure((centres - np.array([x, y])) % 1.0, radii)

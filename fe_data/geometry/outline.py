@@ -29,15 +29,18 @@ def default_size(n_fibres: int) -> float:
 class Outline:
     """Fibre outlines and edges of the square as directed segments between shared points.
 
-    `resolution` is the number of elements per fibre diameter; None takes `default_size`.
+    `resolution` is the number of elements per fibre diameter; None takes `default_size` at the
+    largest fibres.
     """
 
     def __init__(self, micro: Microstructure, resolution: float | None):
         self.micro = micro
         n_fibres = len(micro.centres)
-        diameter = 2 * micro.radius if n_fibres else 1.0
+        diameter = 2 * float(micro.radii.max()) if n_fibres else 1.0
         self.size = diameter / resolution if resolution else default_size(n_fibres)
         self.coarsest = self.size * max(1.0, _COARSEST / _DEFAULT_SIZE)
+        # In proportion to the radii, so that every fibre has as many elements.
+        self.sizes = self.size * (micro.radii / micro.radii.max(initial=0.0))
         self.points: list[tuple[float, float]] = []
         self._index: dict[tuple[float, float], int] = {}
         self.arcs: list[tuple[int, int, int]] = []  # start, end, fibre, which is on the left
@@ -48,7 +51,7 @@ class Outline:
 
     def _cut_fibre(self, fibre: int, crossings: tuple[list[float], list[float]]) -> None:
         """Cut one outline where it leaves the square, then into segments of the local size."""
-        (x, y), r = self.micro.centres[fibre], self.micro.radius
+        (x, y), r = self.micro.centres[fibre], self.micro.radii[fibre]
         splits = _axis_crossings(x, y, r)
         for angle, axis in splits:
             crossings[axis].append(
@@ -69,19 +72,20 @@ class Outline:
         """Element size (k,) at points (k, 2): it grows with the distance from the nearest fibre."""
         if not len(self.micro.centres):
             return np.full(len(xy), self.size)
-        distance = periodic_distances(xy, self.micro.centres).min(axis=1) - self.micro.radius
-        sizes: Floats = np.minimum(self.size + GROWTH * np.maximum(distance, 0.0), self.coarsest)
-        return sizes
+        distance = periodic_distances(xy, self.micro.centres) - self.micro.radii
+        sizes = (self.sizes + GROWTH * np.maximum(distance, 0.0)).min(axis=1)
+        return np.asarray(np.minimum(sizes, self.coarsest))
 
     def _segments(self, fibre: int, start: float, end: float) -> list[tuple[float, float]]:
         """Cut an arc into segments, small where the gap to the nearest other fibre is thin."""
-        centres, r = self.micro.centres, self.micro.radius
+        centres, r = self.micro.centres, self.micro.radii[fibre]
         angles = np.linspace(start, end, 2 * math.ceil((end - start) * 16) + 1)
         x = centres[fibre] + r * np.column_stack([np.cos(angles), np.sin(angles)])
         distance = periodic_distances(x, centres)
         distance[:, fibre] = 1.0 if len(centres) > 1 else np.inf
-        gap = np.maximum(distance.min(axis=1) - r, 1e-3 * r)
-        sizes = np.minimum(self.size, np.maximum(gap * _LIGAMENT, self.size / 8))
+        gap = np.maximum((distance - self.micro.radii).min(axis=1), 1e-3 * r)
+        size = self.sizes[fibre]
+        sizes = np.minimum(size, np.maximum(gap * _LIGAMENT, size / 8))
         sizes = np.minimum(sizes, 2 * math.pi * r / _SMALLEST_OUTLINE)
         return list(itertools.pairwise(_equidistribute(angles, sizes / r)))
 
@@ -115,10 +119,9 @@ class Outline:
         if not len(self.micro.centres):
             return [MATRIX] * len(self.edges)
         xy = np.array(self.points)[np.array(self.edges)].mean(axis=1)
-        distance = periodic_distances(xy, self.micro.centres)
-        nearest = distance.argmin(axis=1)
-        inside = distance[np.arange(len(xy)), nearest] < self.micro.radius
-        return [int(material) for material in np.where(inside, nearest, MATRIX)]
+        distance = periodic_distances(xy, self.micro.centres) - self.micro.radii
+        inside = distance.min(axis=1) < 0
+        return [int(m) for m in np.where(inside, distance.argmin(axis=1), MATRIX)]
 
 
 def _equidistribute(samples: Floats, sizes: Floats) -> Floats:

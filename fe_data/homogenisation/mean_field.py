@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, roots_hermitenorm
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, numbers
 from fe_data.errors import FitError
 from fe_data.mechanics.properties import elastic_constants, equivalent_strain, moduli, von_mises
 from fe_data.settings import INPUT_NAMES, Inputs, Settings, require_between, require_kind
@@ -69,13 +69,13 @@ def mean_field(
         raise ValueError(
             f"settings.hardening = {settings.hardening!r}: mean_field takes 'power' alone"
         )
-    X = _numbers("inputs", inputs)
+    X = numbers("inputs", inputs)
     if X.ndim == 0 or X.shape[-1] != len(INPUT_NAMES):
         raise ValueError(f"inputs of shape {X.shape} must have {len(INPUT_NAMES)} columns")
     for row in X.reshape(-1, len(INPUT_NAMES)):
         Inputs(*row.tolist())
     given = {"reference": reference, "hardening": hardening, "fluctuation": fluctuation}
-    others = {name: _numbers(name, values) for name, values in given.items()}
+    others = {name: numbers(name, values) for name, values in given.items()}
     for (name, values), bounds in zip(others.items(), _BOUNDS, strict=True):
         for value in values.ravel().tolist():
             require_between(name, value, *bounds)
@@ -222,13 +222,3 @@ class _Cells:
         threshold = _FIBRE_THRESHOLD * self.settings.fibre_stress_MPa
         share = ndtr(np.log(stress / threshold) / _FIBRE_SPREAD)
         return np.where(self.vf > 0, share, 0)[..., 0]
-
-
-def _numbers(name: str, values: ArrayLike) -> Floats:
-    try:
-        found = np.asarray(values)
-        if not np.can_cast(found.dtype, float, "same_kind"):
-            raise TypeError
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} = {values!r:.60} must be numbers") from None
-    return found.astype(float)

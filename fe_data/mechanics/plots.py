@@ -215,7 +215,8 @@ def _field(
     drawn.set_rasterized(True)
     shifts = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
     centres = (rve.microstructure.centres[:, None] + shifts).reshape(-1, 2)
-    circles = [Circle((cx, cy), rve.microstructure.radius) for cx, cy in centres]
+    radii = rve.microstructure.radii.repeat(len(shifts))
+    circles = [Circle(*circle) for circle in zip(centres, radii, strict=True)]
     ax.add_collection(PatchCollection(circles, facecolor="none", edgecolor="white", lw=0.5))
     ax.figure.colorbar(drawn, ax=ax, label=label, extend="max", fraction=0.05, pad=0.02)
 

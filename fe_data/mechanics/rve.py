@@ -12,10 +12,14 @@ from threadpoolctl import threadpool_limits
 
 from fe_data.arrays import Floats
 from fe_data.geometry.mesh import generate_mesh
-from fe_data.geometry.microstructure import Microstructure, random_microstructure
+from fe_data.geometry.microstructure import (
+    Microstructure,
+    clear_of_edges,
+    random_microstructure,
+)
 from fe_data.geometry.outline import MATRIX
 from fe_data.loading import Loading
-from fe_data.mechanics.elements import Discretisation, discretise
+from fe_data.mechanics.elements import VOLUMETRIC_MODES, Discretisation, discretise
 from fe_data.mechanics.fields import Fields, overstressed_fraction, recover_fields
 from fe_data.mechanics.load_stepping import EquilibriumPath, solve_load_steps
 from fe_data.mechanics.plasticity import HistoryVariables
@@ -36,6 +40,7 @@ from fe_data.settings import (
     require_kind,
 )
 
+_CLEARANCE = 0.3  # of outlines from the edges, in radii, from which on a pattern stays in place
 _ELASTIC_STRAIN = 0.01  # of the matrix at its yield stress: nothing yields
 _Value = TypeVar("_Value")
 Solver = Literal["compiled", "dolfinx"]
@@ -106,7 +111,7 @@ class RVESolution:
             history=self.history,
             fibre_centres=self.microstructure.centres,
             info={
-                "radius": self.microstructure.radius,
+                "radius": float(self.microstructure.radii.max(initial=0.0)),
                 "n_dofs": 2 * self.discretisation.n_nodes,
                 "n_elements": len(self.discretisation.triangles),
                 "linear_solver": self.problem.linear_solver,
@@ -167,14 +172,13 @@ def solve_rve(
     """
     require_kind("inputs", inputs, Inputs)
     require_kind("settings", settings, Settings)
-    require_kind("loading", loading, Loading, NoneType)
-    require_kind("fit", fit, bool, NoneType)
     seed = require_integer("seed", seed, 0, MAX_SEED)
     seconds: dict[str, float] = {}
     arrangement = (inputs.vf, seed, settings.n_fibres, settings.min_spacing)
     microstructure = _timed(seconds, "microstructure", random_microstructure, *arrangement)
     given = microstructure, inputs, settings, loading
-    return solve_microstructure(*given, fit=fit, seconds=seconds, solver=solver)
+    rve = solve_microstructure(*given, fit=fit, solver=solver)
+    return dataclasses.replace(rve, seconds=seconds | rve.seconds)
 
 
 def solve_microstructure(
@@ -185,10 +189,32 @@ def solve_microstructure(
     *,
     fit: bool | None = None,
     element: str = "P2/P0",
-    seconds: dict[str, float] | None = None,
     solver: Solver = "compiled",
 ) -> RVESolution:
-    """`solve_rve` for a given fibre arrangement, which takes the place of `inputs.vf`."""
+    """Simulate one volume element with given fibres and keep its fields.
+
+    Errors are those of `solve_rve`. A pattern that grazes an edge of the square is translated.
+
+    Args:
+        microstructure: Fibre arrangement, which takes the place of `inputs.vf`.
+        inputs: The four inputs.
+        settings: Everything else, but for the number and spacing of the fibres.
+        loading: Instead of the uniaxial loading of the paper.
+        fit: Whether to find the effective properties, as in `solve_rve`.
+        element: "P2/P0", whose dilatation is averaged over each element, or "P2".
+        solver: "compiled" or "dolfinx", as in `solve_rve`.
+
+    Returns:
+        The solved volume element.
+
+    Raises:
+        ValueError: If `fit` does not go with the loading, or element or solver are unknown.
+    """
+    require_kind("microstructure", microstructure, Microstructure)
+    require_kind("inputs", inputs, Inputs)
+    require_kind("settings", settings, Settings)
+    require_kind("loading", loading, Loading, NoneType)
+    require_kind("fit", fit, bool, NoneType)
     loading = loading or uniaxial(settings.strain)
     fit = loading.is_uniaxial if fit is None else fit
     if fit and not loading.is_uniaxial:
@@ -196,12 +222,16 @@ def solve_microstructure(
             f"fit = {fit!r} needs uniaxial loading, a strain xx alone that only grows or only "
             f"falls: {loading!s:.200} has no effective properties"
         )
-    if solver not in _SOLVERS:
-        raise ValueError(f"solver = {solver!r:.60} must be one of {', '.join(_SOLVERS)}")
+    known = ("solver", solver, [*_SOLVERS]), ("element", element, [*VOLUMETRIC_MODES])
+    for name, value, allowed in known:
+        if value not in allowed:
+            raise ValueError(f"{name} = {value!r:.60} must be one of {', '.join(allowed)}")
     equations, solve, recover = _SOLVERS[solver]
-    seconds = dict(seconds or {})
+    seconds: dict[str, float] = {}
     timed = partial(_timed, seconds)
     a, steps, tolerance = settings.a_MPa, settings.increments, settings.tolerance
+    if len(radii := microstructure.radii):
+        microstructure = clear_of_edges(microstructure, _CLEARANCE * radii.max())
     with threadpool_limits(limits=1):  # the last bits of a threaded sum depend on their number
         mesh = timed("mesh", generate_mesh, microstructure, settings.resolution)
         d = timed("discretisation", discretise, mesh, element)

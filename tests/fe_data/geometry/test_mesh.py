@@ -25,7 +25,7 @@ def test_areas_are_exact(case):
     d = discretise(mesh)
     fibres = [f.weights.sum() for f in d.fibres]
     assert sum(fibres) == pytest.approx(micro.volume_fraction, abs=1e-6)
-    assert fibres == pytest.approx([np.pi * micro.radius**2] * 30, rel=1e-10)
+    assert fibres == pytest.approx([np.pi * micro.radii[0] ** 2] * 30, rel=1e-10)
     assert sum(fibres) + d.matrix.weights.sum() == pytest.approx(1.0, abs=1e-12)
 
 
@@ -53,9 +53,9 @@ def test_outlines_are_curved(case):
     )
     outline = np.intersect1d(inside, outside)
     distance = periodic_distances(mesh.points[outline], micro.centres).min(axis=1)
-    assert distance == pytest.approx(np.full(len(outline), micro.radius), rel=5e-3)
-    straight = micro.radius * (1 - np.cos(np.pi / 8))  # sagitta of an eighth of a circle
-    assert np.abs(distance - micro.radius).max() < 0.1 * straight
+    assert distance == pytest.approx(np.full(len(outline), micro.radii[0]), rel=5e-3)
+    straight = micro.radii[0] * (1 - np.cos(np.pi / 8))  # sagitta of an eighth of a circle
+    assert np.abs(distance - micro.radii[0]).max() < 0.1 * straight
 
 
 def test_an_inverted_element_is_seen():
@@ -76,6 +76,21 @@ def test_fibres_over_a_corner_keep_their_areas():
     micro = Microstructure(np.array([[0.02, 0.97], [0.5, 0.5]]), 0.15)
     d = discretise(generate_mesh(micro, 5))
     assert [f.weights.sum() for f in d.fibres] == pytest.approx([np.pi * 0.15**2] * 2, rel=1e-10)
+
+
+@pytest.mark.parametrize("resolution", [None, 4.0])
+def test_fibres_of_several_radii_have_their_areas_and_outlines(resolution):
+    micro = Microstructure(
+        [[0.03, 0.97], [0.55, 0.5], [0.3, 0.6], [0.5, 0.85]], [0.2, 0.2, 0.03, 0.1]
+    )
+    mesh = generate_mesh(micro, resolution)
+    d = discretise(mesh)
+    areas = [fibre.weights.sum() for fibre in d.fibres]
+    assert areas == pytest.approx(np.pi * micro.radii**2, rel=1e-10)
+    assert d.matrix.weights.sum() == pytest.approx(1 - micro.volume_fraction, rel=1e-10)
+    for fibre, radius in enumerate(micro.radii):
+        corners = mesh.points[mesh.triangles[mesh.material == fibre][:, :3]].reshape(-1, 2)
+        assert periodic_distances(corners, micro.centres[[fibre]]).max() <= radius * (1 + 1e-9)
 
 
 def test_pieces_of_matrix_that_fibres_cut_off_are_meshed():

@@ -9,6 +9,8 @@ from scipy import stats
 
 from fe_data.geometry import microstructure
 from fe_data.geometry.microstructure import (
+    Microstructure,
+    clear_of_edges,
     equilibrated,
     largest_volume_fraction,
     periodic_distances,
@@ -30,6 +32,44 @@ UNJAMMED = {
 
 
 @pytest.mark.parametrize(
+    ("centres", "radii", "message"),
+    [
+        ([[0.1, 0.1], [0.5, 0.5], [0.9, 0.1]], [0.15, 0.1, 0.1],
+         "fibres 0 and 2 overlap: centres 0.2 apart, radii 0.15 and 0.1"),
+        ([[0.1, 0.95], [1.2, 2.1]], 0.1, "fibres 0 and 1 overlap: centres 0.180278 apart"),
+        ([[0.5, 0.5]], 0.5, r"radii\[0\] = 0.5 is out of range: allowed is \[0.001, 0.49\]"),
+        ([[0.5, 0.5], [0.1, 0.1]], [0.1, np.nan], r"radii\[1\] = nan is out of range"),
+        ([[0.5, 0.5], [0.1, 0.1]], [0.1] * 3, r"radii \(3,\) must be one number or one for each"),
+        ([0.5, 0.5], 0.1, r"centres of shape \(2,\) must be \(n, 2\) finite numbers"),
+        ([[0.5, np.inf]], 0.1, "must be .* finite numbers"),
+        ([["a", "b"]], 0.1, "centres = .* must be numbers"),
+    ],
+)  # fmt: skip
+def test_given_fibres_that_make_no_sense_are_refused(centres, radii, message):
+    with pytest.raises(ValueError, match=message):
+        Microstructure(centres, radii)
+
+
+def test_given_fibres_are_periodic_and_have_radii_of_their_own():
+    m = Microstructure([[1.25, -0.25], [0.75, 0.25]], [0.2, 0.1])
+    assert m.centres.tolist() == [[0.25, 0.75], [0.75, 0.25]]
+    assert m.volume_fraction == pytest.approx(np.pi * (0.04 + 0.01))
+
+
+def test_a_pattern_is_translated_only_where_it_grazes_an_edge():
+    clear = Microstructure([[0.5, 0.45], [0.05, 0.05]], [0.2, 0.1])
+    assert clear_of_edges(clear, 0.01) is clear
+    moved = clear_of_edges(Microstructure([[0.201, 0.45], [0.7, 0.05]], [0.2, 0.1]), 0.01)
+    np.testing.assert_array_equal(moved.radii, clear.radii)
+    shift = moved.centres - [[0.201, 0.45], [0.7, 0.05]]
+    np.testing.assert_allclose((shift[1] - shift[0] + 0.5) % 1.0, 0.5, atol=1e-12)
+    for side in (-1, 1):
+        ends = moved.centres + side * moved.radii[:, None]
+        assert np.abs(ends - np.round(ends)).min() > 0.05
+    assert clear_of_edges(moved) is moved  # no translation is better
+
+
+@pytest.mark.parametrize(
     ("vf", "n", "spacing"),
     [
         (0.05, 30, 1.14),
@@ -45,7 +85,7 @@ def test_volume_fraction_and_spacing_are_exact(vf, n, spacing):
     assert len(m.centres) == n
     assert m.volume_fraction == pytest.approx(vf, rel=1e-14)
     distances = periodic_distances(m.centres, m.centres) + 9.0 * np.eye(n)
-    assert distances.min() >= 2 * m.radius * spacing * (1 - 1e-12)
+    assert distances.min() >= 2 * m.radii[0] * spacing * (1 - 1e-12)
     assert m.centres.min() >= 0
     assert m.centres.max() < 1
 
@@ -53,7 +93,7 @@ def test_volume_fraction_and_spacing_are_exact(vf, n, spacing):
 @pytest.mark.parametrize("seed", range(20))
 def test_no_outline_grazes_an_edge(seed):
     m = random_microstructure(0.3, seed)
-    tangents = np.concatenate([m.centres - m.radius, m.centres + m.radius])
+    tangents = np.concatenate([m.centres - m.radii[0], m.centres + m.radii[0]])
     clearance = np.abs(tangents - np.round(tangents)).min()
     assert clearance > 0.005  # the widest of 60 gaps, halved; a random pattern reaches 1e-4
 
@@ -90,7 +130,7 @@ def neighbours(vf, seeds):
     """Centre distances of all pairs in each arrangement, in least distances, sorted by fibre."""
     arrangements = [random_microstructure(vf, seed) for seed in seeds]
     distances = [
-        periodic_distances(m.centres, m.centres) / (2 * m.radius * 1.14) for m in arrangements
+        periodic_distances(m.centres, m.centres) / (2 * m.radii[0] * 1.14) for m in arrangements
     ]
     return np.sort(distances, axis=-1)[..., 1:]
 
@@ -148,4 +188,4 @@ def test_arrangements_of_sequences_that_do_not_jam_stay_as_they_are(vf, seed, di
 def test_half_the_square_can_be_fibres(seed):
     m = random_microstructure(0.5, seed)
     distances = periodic_distances(m.centres, m.centres) + 9.0 * np.eye(30)
-    assert distances.min() >= 2 * m.radius * 1.14 * (1 - 1e-12)
+    assert distances.min() >= 2 * m.radii[0] * 1.14 * (1 - 1e-12)

@@ -128,7 +128,7 @@ def plastic_rve():
 def test_a_translated_pattern_has_the_same_properties(plastic_rve):
     moved = Microstructure(
         np.add(plastic_rve.microstructure.centres, (0.37, 0.21)) % 1.0,
-        plastic_rve.microstructure.radius,
+        plastic_rve.microstructure.radii[0],
     )
     a, b = plastic_rve.effective, solve_microstructure(moved, INPUTS, SMALL).effective
     assert b.E_eff_GPa == pytest.approx(a.E_eff_GPa, rel=1e-3)
@@ -137,7 +137,9 @@ def test_a_translated_pattern_has_the_same_properties(plastic_rve):
 
 def test_a_pattern_turned_with_its_loading_has_the_same_properties(plastic_rve):
     x, y = plastic_rve.microstructure.centres.T
-    turned = Microstructure(np.column_stack([(1 - y) % 1.0, x]), plastic_rve.microstructure.radius)
+    turned = Microstructure(
+        np.column_stack([(1 - y) % 1.0, x]), plastic_rve.microstructure.radii[0]
+    )
     loading = Loading((None, SMALL.strain, None))
     history = solve_microstructure(turned, INPUTS, SMALL, loading, fit=False).history
     swapped = {k: v[:, [1, 0, 2, 3]] if v.ndim == 2 else v for k, v in history.items()}

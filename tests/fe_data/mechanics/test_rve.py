@@ -11,11 +11,12 @@ from fe_data.__main__ import main
 from fe_data.dataset.design import named_design
 from fe_data.dataset.generate import generate
 from fe_data.dataset.table import load_table
+from fe_data.geometry.microstructure import Microstructure
 from fe_data.loading import Loading
 from fe_data.mechanics import rve
 from fe_data.mechanics.plots import plot_rve
 from fe_data.mechanics.properties import elastic_constants
-from fe_data.mechanics.rve import simulate, solve_rve, uniaxial
+from fe_data.mechanics.rve import simulate, solve_microstructure, solve_rve, uniaxial
 from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
 
 CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fibres", "5"]
@@ -120,6 +121,77 @@ def test_the_command_line_takes_another_law_of_the_matrix(tmp_path):
     assert result["settings"]["hardening"] == "voce"
     found = solve_rve(Inputs(**result["inputs"]), result["seed"], Settings(**result["settings"]))
     assert result["history"]["stress"] == found.history["stress"].tolist()
+
+
+GIVEN = [[0.22, 0.75, 0.1], [0.72, 0.7, 0.2], [0.5, 0.25, 0.15], [0.2, 0.3, 0.08]]  # x, y, radius
+
+
+def fibres_file(folder, rows):
+    path = folder / "fibres.csv"
+    path.write_text("\n".join(["radius,y,x", *(f"{r},{y},{x}" for x, y, r in rows)]))
+    return ["--fibres", str(path)]
+
+
+def test_the_command_line_takes_given_fibres(tmp_path):
+    """Those of the file, whose area is the volume fraction; in Python the same cell."""
+    command = ["rve", *CELL[2:-2], *fibres_file(tmp_path, GIVEN), "--out", str(tmp_path / "cell")]
+    assert main([*command, "--increments", "8"]) == 0
+    result = json.loads((tmp_path / "cell" / "result.json").read_text())
+    assert result["fibres"] == GIVEN
+    assert result["seed"] is None
+    assert result["settings"]["n_fibres"] == 4
+    x, y, r = np.transpose(GIVEN)
+    assert result["inputs"]["vf"] == pytest.approx(np.pi * (r**2).sum())
+    micro = Microstructure(np.column_stack([x, y]), r)
+    inputs, settings = Inputs(**result["inputs"]), Settings(**result["settings"])
+    solved = solve_microstructure(micro, inputs, settings)
+    assert result["history"]["stress"] == solved.history["stress"].tolist()
+    drawn = [ax.collections[1].get_paths() for ax in plot_rve(solved).axes[2:4]]
+    for paths in drawn:  # circles of all images of a fibre, in the pictures of the fields
+        heights = [path.get_extents().height for path in paths]
+        assert heights == pytest.approx(2 * r.repeat(9), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ([[0.2, 0.2, 0.1], [0.3, 0.2, 0.1]], [], "fibres 0 and 1 overlap: centres 0.1 apart"),
+        ([[0.2, 0.2, "a"]], [], "line 2: radius = 'a' is not a number"),
+        ([[0.2, 0.2, 0.45]], [], "vf = 0.636"),
+        (GIVEN, ["--vf", "0.3"], "give either --vf or --fibres FILE"),
+        (None, [], "give either --vf or --fibres FILE"),
+        (GIVEN, ["--seed", "1"], "--seed, --n-fibres and --min-spacing do not go with --fibres"),
+        (GIVEN, ["--n-fibres", "4"], "--seed, --n-fibres and --min-spacing do not go with"),
+    ],
+)
+def test_given_fibres_that_cannot_be_simulated_are_refused(
+    tmp_path, capsys, rows, options, message
+):
+    options = [*options, *(fibres_file(tmp_path, rows) if rows else [])]
+    assert main(["rve", *CELL[2:-2], *options, "--out", str(tmp_path / "new")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("rows", [GIVEN, [[0.25, 0.25, 0.25]]], ids=["given", "grazing"])
+def test_fibres_of_equal_shear_modulus_have_the_bulk_modulus_of_hill(rows):
+    """R. Hill, J. Mech. Phys. Solids 12 (1964) 199: exact for any arrangement; plane strain."""
+    x, y, r = np.transpose(rows)
+    micro, settings = Microstructure(np.column_stack([x, y]), r), Settings(nu_m=0.45, nu_f=0.0)
+    G = 1e5 / 2.9  # E_m = 100 GPa
+    inputs, biaxial = Inputs(0.3, 2 * G / 1e3, 400.0, 0.4), Loading((1e-5, 1e-5, 0.0))
+    xx, yy = solve_microstructure(micro, inputs, settings, biaxial).history["stress"][-1, :2]
+    k_m, k_f = (G / (1 - 2 * nu) for nu in (settings.nu_m, settings.nu_f))
+    vf = np.pi * (r**2).sum()
+    k = 1 / (vf / (k_f + G) + (1 - vf) / (k_m + G)) - G
+    assert (xx + yy) / 2 == pytest.approx(2e-5 * k, rel=1e-3)
+
+
+def test_an_unknown_element_is_refused():
+    with pytest.raises(ValueError, match="element = 'P3' must be one of P2/P0, P2"):
+        solve_microstructure(
+            Microstructure([[0.5, 0.5]], 0.1), Inputs(0.1, 400.0, 400.0, 0.4), SMALL, element="P3"
+        )
 
 
 @pytest.mark.parametrize(

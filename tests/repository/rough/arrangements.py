@@ -34,7 +34,7 @@ def arrangements(vf: float, kind: str) -> Iterator[Microstructure]:
             rng = np.random.default_rng([seed, 7])
             touching = microstructure._relaxed_arrangement(rng, *packing)
             centres = microstructure.equilibrated(rng, touching, packing[1])
-            yield Microstructure(microstructure._clear_of_edges(centres, radius), radius)
+            yield microstructure.clear_of_edges(Microstructure(centres, radius))
         else:
             first = microstructure.sequential_addition(np.random.default_rng(seed), *packing)
             if kind in ("any", "not jammed" if first is not None else "jammed"):
@@ -49,7 +49,7 @@ def main(cells: int) -> None:
     for vf, kind in ROWS:
         statistics, b = [], []
         for m in itertools.islice(arrangements(vf, kind), ARRANGEMENTS):
-            r = periodic_distances(m.centres, m.centres) / (2 * m.radius * SPACING)
+            r = periodic_distances(m.centres, m.centres) / (2 * m.radii[0] * SPACING)
             r += 9.0 * np.eye(N_FIBRES)
             near = [(r < limit).sum() / N_FIBRES for limit in (1.001, 1.1)]
             statistics.append([*near, r.min(axis=1).mean()])
