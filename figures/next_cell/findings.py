@@ -72,9 +72,9 @@ def section(rows: Rows, known: Rows) -> Section:
         f"{FEW} chosen cells give {_mean(few.rmse)} and {_mean(few.worst)}, {MANY} of a hypercube "
         f"{_mean(many.rmse)} and {_mean(many.worst)}.",
         "What choosing can reach: with a prior that is known before, from the evidence of other "
-        f"cells, f would have a standard deviation of {_mean(limits[0])} in its largest tenth after "
-        f"{ALL} cells, {MORE} of them chosen for that tenth, and of {_mean(limits[1])} after 100 of "
-        f"a hypercube; beside the beta table, of {_mean(beside[0])} over all inputs after {FEW} "
+        f"cells, f has a standard deviation of {_mean(limits[0])} in its largest tenth after {ALL} "
+        f"cells, {MORE} of them chosen for that tenth, and of {_mean(limits[1])} after 100 of a "
+        f"hypercube; beside the beta table, of {_mean(beside[0])} over all inputs after {FEW} "
         f"chosen cells, and of {_mean(beside[1])} after {MANY} of a hypercube.",
     ]
     caption = (

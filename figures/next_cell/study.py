@@ -13,7 +13,7 @@ from fe_data import load_table
 from figures.knowledge.truth import Truth, load_truth
 from figures.materials.problem import Samples, load_samples, scaled
 from figures.pipeline.paths import REPLICATES, SHIPPED_TABLES, TEST, TRAINING, drawn, table_path
-from figures.pipeline.processes import side_by_side
+from figures.pipeline.processes import repeated
 from figures.scores import Interval, Number, over_repeats
 
 OUTPUTS = slice(4)  # b, c, E and ν; p_sigma has few digits of its own
@@ -130,15 +130,15 @@ def with_known_prior(study: Study, count: int) -> Study:
     return replace(study, prior=prior)
 
 
-def compare(study: Study, seed: int) -> tuple[dict, dict[str, list[Samples]]]:
-    """Errors by kind and number of cells, and the cells of each round by what they are for."""
+def compare(study: Study, seed: int) -> tuple[dict, list[Samples]]:
+    """Errors by kind and number of cells, and the cells of each round of BOX."""
     with threadpool_limits(limits=1):
         found = {
             HYPERCUBE: {n: study.errors(study.posterior(study.hypercube(n, seed))) for n in DRAWN}
         }
-        first, rounds = study.hypercube(FIRST, seed), {}
-        for goal in (BOX, WORST):
-            chosen, rounds[goal] = study.grown(first, MORE, goal, seed)
+        first = study.hypercube(FIRST, seed)
+        for goal in (WORST, BOX):
+            chosen, rounds = study.grown(first, MORE, goal, seed)
             found[goal] = {FIRST + count: errors for count, errors in chosen.items()}
             found[BETA + goal] = study.grown(study.beta, FEW, goal, seed)[0]
         beside = {n: joined([study.beta, study.hypercube(n, seed)]) for n in (FEW, MANY)}
@@ -148,7 +148,7 @@ def compare(study: Study, seed: int) -> tuple[dict, dict[str, list[Samples]]]:
     return found, rounds
 
 
-def compare_seeds(study: Study, seeds: int) -> tuple[Rows, dict[str, list[Samples]]]:
-    """Errors over seeds, and the rounds of the first."""
-    found, rounds = zip(*side_by_side(compare, [(study, i) for i in range(seeds)]), strict=True)
+def compare_seeds(study: Study, seed: int, repeats: int) -> tuple[Rows, list[Samples]]:
+    """Errors over independent seeds, and the rounds of the first."""
+    found, rounds = zip(*repeated(compare, study, seed=seed, repeats=repeats), strict=True)
     return over_repeats(found), rounds[0]
