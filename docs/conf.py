@@ -36,8 +36,13 @@ nb_ipywidgets_js = {}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say shapes and units
 maximum_signature_line_length = 90
-SCIKIT_LEARN = "set_predict_request, set_score_request"  # it adds them to every estimator
-autodoc_default_options = {"members": True, "exclude-members": SCIKIT_LEARN}
+# scikit-learn adds them to every estimator.
+SCIKIT_LEARN = "set_predict_request, set_score_request, get_metadata_routing"
+autodoc_default_options = {
+    "members": True,
+    "exclude-members": SCIKIT_LEARN,
+    "inherited-members": "StoredModel, BaseEstimator, RegressorMixin, Kernel, BaseException",
+}
 napoleon_attr_annotations = False  # "(n,)" in the text says more
 html_copy_source = False
 
