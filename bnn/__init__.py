@@ -4,7 +4,7 @@ import importlib
 from types import ModuleType
 
 from bnn import export, interop
-from bnn.acquisition import choose
+from bnn.acquisition.choice import choose
 from bnn.components import ComponentRegressor, PrincipalComponents
 from bnn.ensembles.anchoring import AnchoredEnsemble, anchor
 from bnn.ensembles.base import ConstantInputWarning

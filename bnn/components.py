@@ -43,7 +43,6 @@ class PrincipalComponents:
     residual: Floats
 
     def __post_init__(self) -> None:
-        """Raise ValueError if the shapes do not fit each other, or V is not orthonormal."""
         for name in ("mean", "vectors", "residual"):
             object.__setattr__(self, name, as_finite(name, getattr(self, name)).copy())
         n_out, V = len(self.mean), as_points("vectors", self.vectors)

@@ -40,7 +40,6 @@ class BoundsScaler:
     high: Floats
 
     def __post_init__(self) -> None:
-        """Raise ValueError unless the bounds are finite, increasing and (n,) each."""
         low, high = (np.atleast_1d(as_array(name, getattr(self, name))) for name in ("low", "high"))
         if low.shape != high.shape or low.ndim != 1:
             raise ValueError(f"bounds have shapes {low.shape} and {high.shape}: must be (n,) each")

@@ -42,7 +42,6 @@ class StudyConfig:
     grid_points: int = _option(101, "points in [-1, 1] at which functions are compared")
 
     def __post_init__(self) -> None:
-        """Refuse a field out of range: ValueError with the field, its value and the range."""
         object.__setattr__(self, "priors", tuple(self.priors))
         if not self.priors or len(set(self.priors)) < len(self.priors):
             known = ", ".join(STUDY_PRIORS)

@@ -1,18 +1,20 @@
 """Covariance of a functional prior at given points, and realisations continued to these points."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import block_diag
 
-from bnn._seeding import RandomState, member_generators, seed_sequence, spawn
+from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import Array, Ints
-from bnn.function_priors.conditioning import output_vectors
-from bnn.function_priors.gaussian_process import GaussianProcessPrior
+from bnn.function_priors.conditioning import Conditioning, output_vectors
+from bnn.function_priors.gaussian_process import GaussianProcessPrior, covariance_root
 from bnn.function_priors.means import RandomMean
 from bnn.function_priors.samplers import FunctionalPrior, TablePrior, draw_realisations
 
+# Relative to the variance: what keeps conditioning on neighbouring points solvable.
+JITTER = 1e-8
 _VARIANCES = np.logspace(-24.0, 0.0, 49)  # to choose from, for outputs of unit variance
 
 
@@ -67,6 +69,21 @@ def prior_covariance(
     return covariance[None]
 
 
+def continued(
+    prior: GaussianProcessPrior, X: Array, known: Array, n_samples: int, random_state: RandomState
+) -> Array:
+    """Continue what a prior's sample has drawn at known points to X, leaving its bounds out."""
+    seeds = seed_sequence(random_state)
+    own, cross = prior.covariances(X, X), prior.covariances(X, known)
+    jitter = JITTER * np.diagonal(own, axis1=1, axis2=2).mean(axis=1)
+    given = Conditioning.given(prior.covariances(known, known), np.diag(jitter), cross, own)
+    values = given.correction(prior._fluctuations(known, n_samples, seeds))
+    for j, covariance in enumerate(given.covariance):
+        noise = generator(spawn(seeds, 2, j)).standard_normal((n_samples, len(X)))
+        values[:, :, j] += noise @ covariance_root(covariance, np.inf).T
+    return values + prior._means(X, n_samples, seeds)
+
+
 @dataclass(frozen=True)
 class DrawnPrior:
     """A functional prior, and how its realisations were drawn for pre-training."""
@@ -99,8 +116,7 @@ class DrawnPrior:
             # The same realisation if the prior's random parameters do not depend on the points,
             # else an independent one, which costs iterations but stays correct.
             return draw_realisations(self.prior, X, self.n_samples, self.seeds)[members]
-        unbounded = replace(self.prior, bounds=(None, None))
-        values = unbounded.extend(X, self.X, self.n_samples, self.seeds)[members]
+        values = continued(self.prior, X, self.X, self.n_samples, self.seeds)[members]
         if centred and not isinstance(self.prior.mean, RandomMean):
             # The average of the realisations becomes the mean.
             values = values + (self.prior.mean_values(X) - values.mean(axis=0))

@@ -47,7 +47,6 @@ class Networks:
     numbers: Ints
 
     def __post_init__(self) -> None:
-        """Raise ValueError if an array does not fit the architecture, or weights are not finite."""
         n_in, n_out = self.architecture.n_inputs, self.architecture.n_outputs
         for name in ("weights", "start"):
             check_weights(name, getattr(self, name), self.architecture)
@@ -117,7 +116,6 @@ class Members(Networks):
     bounds: Array | None = None
 
     def __post_init__(self) -> None:
-        """Raise ValueError if an array does not fit the architecture."""
         super().__post_init__()
         n_out, noise = self.architecture.n_outputs, self.noise_covariance
         if isinstance(noise, np.ndarray) and noise.shape != (n_out, n_out):

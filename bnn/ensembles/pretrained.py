@@ -43,11 +43,8 @@ class PretrainedEnsemble(EnsembleRegressor):
     pretrained_: Pretrained | None = field(default=None, init=False)
     pretrained_with_: dict[str, Any] | None = field(default=None, init=False)
 
-    fitted_attributes: ClassVar[tuple[str, ...]] = (
-        *EnsembleRegressor.fitted_attributes,
-        "pretrained_",
-        "pretrained_with_",
-    )
+    fitted_attributes: ClassVar = (*EnsembleRegressor.fitted_attributes, "pretrained_",
+                                   "pretrained_with_")  # fmt: skip
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -65,7 +65,6 @@ class Pretrained(Networks):
     inputs_given: bool
 
     def __post_init__(self) -> None:
-        """Raise ValueError if an array does not fit the architecture."""
         super().__post_init__()
         if not isinstance(self.prior_seed, np.random.SeedSequence):
             raise ValueError(f"prior_seed = {self.prior_seed}: must be a SeedSequence")

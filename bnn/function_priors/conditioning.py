@@ -15,11 +15,9 @@ Entry j n + i of a vector is point i of output j. Matrices are given by their di
 Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve, cholesky, solve_triangular
@@ -27,10 +25,8 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.utils import gen_batches
 
 from bnn._validation import Array, Ints
+from bnn.function_priors.gaussian_process import GaussianProcessPrior, covariance_root
 from bnn.noise.covariances import is_diagonal, noise_blocks
-
-if TYPE_CHECKING:
-    from bnn.function_priors.gaussian_process import GaussianProcessPrior
 
 ENTRIES = 2**22  # of a part of a matrix that is computed at a time
 LARGEST = 10_000  # rows of a covariance between points whose root takes minutes
@@ -129,10 +125,8 @@ class ProcessPosterior:
         self._solved = solved.reshape(residual.shape[::-1]).T
         log_determinants = [2.0 * np.log(np.diag(root)).sum() for root in roots]
         quadratic = np.sum(columns * solved, axis=1)
-        # log p(y | X) of each column.
-        self.log_evidences = -0.5 * (
-            quadratic + log_determinants + columns.shape[1] * np.log(2.0 * np.pi)
-        )
+        constant = columns.shape[1] * np.log(2.0 * np.pi)
+        self.log_evidences = -0.5 * (quadratic + log_determinants + constant)  # of each column
 
     def _root(self, output: int, variances: tuple[float, ...]) -> Array:
         """Return the Cholesky factor of K + noise; there is one variance, or one for each datum."""
@@ -202,9 +196,8 @@ class ProcessPosterior:
         values = [whitened[source] for source in self._sources]
         if self.coupled:
             parts = values[0].reshape(-1, n_out, n)
-            at_points = np.eye(n_out) * variances.T[:, None] - np.einsum(
-                "ajn,akn->njk", parts, parts, optimize=True
-            )
+            explained = np.einsum("ajn,akn->njk", parts, parts, optimize=True)
+            at_points = np.eye(n_out) * variances.T[:, None] - explained
         else:
             left = variances - [np.einsum("an,an->n", each, each) for each in values]
             at_points = self.axes * left.T[:, None] @ self.axes.T
@@ -223,10 +216,8 @@ class ProcessPosterior:
         """Draw functions at X, (n_samples, n, n_out)."""
         size = len(X) * (len(self.axes) if self.coupled else 1)
         if size > LARGEST:
-            raise ValueError(
-                f"X has {len(X)} points: their joint covariance has {size} rows, must be at most "
-                f"{LARGEST}; predict has no such limit"
-            )
+            rows = f"their joint covariance has {size} rows, must be at most {LARGEST}"
+            raise ValueError(f"X has {len(X)} points: {rows}; predict has no such limit")
         scale = max(self.prior.covariance(X, X, j).max() for j in set(self.prior.alike))
         roots = [covariance_root(block, scale) for block in self._reduced(X, joint=True)]
         noise = rng.standard_normal((n_samples, len(roots), len(roots[0])))
@@ -259,12 +250,3 @@ class ProcessPosterior:
             own = [np.diag(self.prior.covariance(part, part, source[0])) for part in parts]
             found[source] = np.concatenate(own) - np.einsum("pn,pn->n", whitened, whitened)
         return np.stack([found[source] for source in self._sources])
-
-
-def covariance_root(covariance: Array, scale: float = 0.0) -> Array:
-    """Return R with R Rᵀ = K, (n, n), for a semi-definite K, a difference of numbers of a scale."""
-    values, vectors = np.linalg.eigh(covariance)
-    # Eigenvalues may be negative by rounding errors.
-    if values[0] < -1e-8 * max(values[-1], scale) or not np.isfinite(values).all():
-        raise ValueError(f"the covariance has eigenvalue {values[0]:.3g}: must be >= 0")
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

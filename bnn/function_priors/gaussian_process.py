@@ -20,14 +20,10 @@ from bnn._validation import (
     check_integers,
     is_row,
 )
-from bnn.function_priors.conditioning import Conditioning, covariance_root
 from bnn.function_priors.kernels import RBF
 from bnn.function_priors.means import LinearMean, RandomMean
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
-
-# Relative to the variance: what keeps conditioning on neighbouring points solvable.
-JITTER = 1e-8
 
 
 class OwnPrior(ABC):
@@ -196,32 +192,6 @@ class GaussianProcessPrior(OwnPrior):
         values = self._means(X, n_samples, seeds) + self._fluctuations(X, n_samples, seeds)
         return np.clip(values, *self.limits)
 
-    def extend(
-        self, X: ArrayLike, known: ArrayLike, n_samples: int, random_state: RandomState
-    ) -> Array:
-        """Continue realisations to other points, given what sample has drawn.
-
-        Args:
-            X: Points to continue to, (n, n_in).
-            known: Points at which sample has drawn, (m, n_in).
-            n_samples: Number of realisations, as given to sample.
-            random_state: Seed that was given to sample.
-
-        Returns:
-            The same realisations at X, (n_samples, n, n_out).
-        """
-        X, known = as_points("X", X), as_points("known", known)
-        seeds = seed_sequence(random_state)
-        drawn = self._fluctuations(known, n_samples, seeds)
-        own, cross = self.covariances(X, X), self.covariances(X, known)
-        jitter = JITTER * np.diagonal(own, axis1=1, axis2=2).mean(axis=1)
-        given = Conditioning.given(self.covariances(known, known), np.diag(jitter), cross, own)
-        values = given.correction(drawn)
-        for j, covariance in enumerate(given.covariance):
-            noise = generator(spawn(seeds, 2, j)).standard_normal((n_samples, len(X)))
-            values[:, :, j] += noise @ covariance_root(covariance, np.inf).T
-        return np.clip(values + self._means(X, n_samples, seeds), *self.limits)
-
     def _fluctuations(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
         """Draw realisations without mean and bounds, (n_samples, n, n_out)."""
         values = np.empty((n_samples, len(X), self.n_outputs))
@@ -243,3 +213,12 @@ def default_prior(inputs: BoundsScaler, outputs: BoundsScaler) -> GaussianProces
     kernels = [RBF(half**2, inputs.half_range) for half in outputs.half_range]
     mean = LinearMean(np.zeros((len(kernels), len(inputs.low))), outputs.centre)
     return GaussianProcessPrior(mean, kernels, len(kernels))
+
+
+def covariance_root(covariance: Array, scale: float = 0.0) -> Array:
+    """Return R with R Rᵀ = K, (n, n), for a semi-definite K, a difference of numbers of a scale."""
+    values, vectors = np.linalg.eigh(covariance)
+    # Eigenvalues may be negative by rounding errors.
+    if values[0] < -1e-8 * max(values[-1], scale) or not np.isfinite(values).all():
+        raise ValueError(f"the covariance has eigenvalue {values[0]:.3g}: must be >= 0")
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

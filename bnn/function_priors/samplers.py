@@ -91,7 +91,6 @@ class SamplerPrior(OwnPrior):
     parameters: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        """Raise ValueError where the function or a parameter cannot be what it must."""
         check_function("function", self.function)
         if not isinstance(self.parameters, Mapping | None):
             raise ValueError(f"parameters = {self.parameters!r:.60}: must be a mapping or None")

@@ -58,7 +58,6 @@ class Architecture:
     activation: str = "leaky_relu"
 
     def __post_init__(self) -> None:
-        """Raise ValueError unless widths are positive integers and the activation is known."""
         check_integers("widths", self.widths, 1)
         object.__setattr__(self, "widths", tuple(self.widths))
         if len(self.widths) < 2:

@@ -36,7 +36,6 @@ class HeteroscedasticNoise:
     squares: Sequence[int] = ()
 
     def __post_init__(self) -> None:
-        """Raise ValueError if the attributes do not fit each other, or R is no correlation."""
         coefficients = as_points("coefficients", self.coefficients)
         object.__setattr__(self, "coefficients", coefficients.copy())
         check_integers("squares", self.squares, 0)

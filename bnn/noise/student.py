@@ -36,7 +36,6 @@ class StudentNoise:
     freedom: float | None = None
 
     def __post_init__(self) -> None:
-        """Raise ValueError if ν is no number above 2, under which there is no covariance."""
         if self.freedom is not None and self.freedom != np.inf:
             check_positive(freedom=self.freedom)
             if self.freedom <= 2.0:

@@ -23,7 +23,6 @@ class Convergence:
     window: int = 50
 
     def __post_init__(self) -> None:
-        """Raise ValueError if a field is out of range."""
         check_fraction(residual_variance=self.residual_variance, improvement=self.improvement)
         check_integer("window", self.window, 1)
 
@@ -59,7 +58,6 @@ class TrainingSettings:
     members_at_once: int | None = None
 
     def __post_init__(self) -> None:
-        """Raise ValueError if a field is out of range."""
         for name in ("epochs", "batch_size", "members_at_once"):
             if getattr(self, name) is not None or name == "epochs":
                 check_integer(name, getattr(self, name), 1)

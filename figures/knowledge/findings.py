@@ -40,35 +40,21 @@ def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Clai
     farther = rows[TRAINING_CASE]["fitted"].truth_rmse_fields
     words = "RMSE of b_eff, c_eff, E_eff and nu_eff against the truth"
     return [
-        Claim(
-            ABOUT,
-            f"Mean fields alone have an {words} of at most 0.12",
-            {"RMSE": alone},
-            alone <= 0.12,
-        ),
-        Claim(
-            ABOUT,
-            f"Mean fields with {FEW} cells have a smaller {words} than a linear mean with {MANY}",
-            {f"mean fields, {FEW} cells": few.mean, f"linear, {MANY} cells": many.mean},
-            is_below(few, many),
-        ),
-        Claim(
-            ABOUT,
-            f"Out of distribution mean fields have an {words} of at most 0.040",
-            {"RMSE": farther.mean},
-            farther.mean <= 0.040,
-        ),
+        Claim(ABOUT, f"Mean fields alone have an {words} of at most 0.12", {"RMSE": alone},
+              alone <= 0.12),
+        Claim(ABOUT, f"Mean fields with {FEW} cells have a smaller {words} than a linear mean with "
+              f"{MANY}",
+              {f"mean fields, {FEW} cells": few.mean, f"linear, {MANY} cells": many.mean},
+              is_below(few, many)),
+        Claim(ABOUT, f"Out of distribution mean fields have an {words} of at most 0.040",
+              {"RMSE": farther.mean}, farther.mean <= 0.040),
         _everywhere(rows, "fitted", "by_input", "truth_rmse_fields", "Mean fields lower the RMSE"),
         _everywhere(rows, "covariance", "evidence", "elppd", "One covariance raises the ELPPD"),
         _everywhere(rows, "by_input", "covariance", "elppd", "Noise by input raises the ELPPD"),
-        Claim(
-            ABOUT,
-            "Predicted standard deviations of single cells are within 15 % of the truth's (median)"
-            ", within 30 % at the outermost inputs",
-            {"all inputs": spread, "outermost": corners},
-            spread <= 0.15 and corners <= 0.30,
-        ),
-    ]
+        Claim(ABOUT, "Predicted standard deviations of single cells are within 15 % of the truth's "
+              "(median), within 30 % at the outermost inputs",
+              {"all inputs": spread, "outermost": corners}, spread <= 0.15 and corners <= 0.30),
+    ]  # fmt: skip
 
 
 def _everywhere(rows: Rows, first: str, second: str, score: str, words: str) -> Claim:

@@ -16,7 +16,7 @@ from bnn import (
     RationalQuadratic,
     latin_hypercube,
 )
-from bnn.ensembles.drawn_priors import prior_covariance
+from bnn.ensembles.drawn_priors import continued, prior_covariance
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
 
@@ -108,13 +108,13 @@ def test_realisations_do_not_depend_on_their_number():
 
 @pytest.mark.parametrize("random", [False, True])
 def test_realisations_continue(random):
-    """extend goes on where sample ended: nearly equal nearby, with the prior's moments afar."""
+    """continued goes on where sample ended: nearly equal nearby, with the prior's moments afar."""
     cubic = RandomMean(lambda X, rng: rng.uniform(-1.0, 1.0) * X[:, 0] ** 3)
     prior = GaussianProcessPrior(cubic if random else 0.0, RBF(0.5, 0.4))
     known = np.linspace(-1.0, 1.0, 40)[:, None]
     drawn = prior.sample(known, 500, 3)
-    np.testing.assert_allclose(prior.extend(known, known, 500, 3), drawn, atol=2e-3)
-    far = prior.extend(np.array([[1.5], [3.0]]), known, 500, 3)[:, :, 0]
+    np.testing.assert_allclose(continued(prior, known, known, 500, 3), drawn, atol=2e-3)
+    far = continued(prior, np.array([[1.5], [3.0]]), known, 500, 3)[:, :, 0]
     covariance = prior_covariance(prior, np.array([[1.5], [3.0]]), 4000, 1)[0]
     assert np.all(np.abs(np.cov(far.T) - covariance) < 0.3 * covariance.max())
 
