@@ -1,4 +1,4 @@
-"""What the paper prints and where, how far ours may lie from it, and what it claims in words."""
+"""What the paper prints and claims, how far ours may lie from it, and what notebooks add to it."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -43,6 +43,23 @@ class Claim:
     claim: str
     ours: Mapping[str, Any]  # our numbers by name, to be shown
     holds: bool | None  # whether they bear the claim out; None where the repeats leave that open
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the report; every entry is a text."""
+
+    caption: str
+    header: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """What a notebook adds to the report beyond the figures and tables of the paper."""
+
+    paragraphs: list[str]
+    tables: list[Table]
 
 
 class Row(BaseModel, extra="forbid"):

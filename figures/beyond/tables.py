@@ -9,8 +9,8 @@ import numpy as np
 from figures.beyond.methods import LABELS
 from figures.beyond.priors import Relevance
 from figures.beyond.scores import SCORES, Distance, Row, WeightRow
+from figures.claims import Table
 from figures.scores import Interval, written
-from figures.section import Table
 
 COMPARED = ("rmse", "miscalibration", "elppd")  # the scores of the paper
 HEADINGS = {  # number → heading of its column and decimals

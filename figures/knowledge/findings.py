@@ -5,11 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from figures.beyond.methods import LABELS
-from figures.claims import Claim
+from figures.claims import Claim, Section, Table
 from figures.knowledge.study import COUNTS, MODELS, Judged, Rows, equivalent_cells
 from figures.pipeline.settings import TRAINING_CASE
 from figures.scores import LARGER_IS_BETTER, all_hold, is_below, written
-from figures.section import Section, Table
 
 ABOUT = "Knowledge"  # what the claims are about
 COLUMNS = {  # number → heading and decimals

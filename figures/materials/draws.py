@@ -10,7 +10,7 @@ from scipy import stats
 
 from fe_data.dataset.table import load_table
 from fe_data.settings import OUTPUT_NAMES
-from figures.claims import load_published
+from figures.claims import Section, Table, load_published
 from figures.materials.problem import Samples, fit_theta, scaled
 from figures.materials.surrogate import SCORES, OutputScores, Rows, improvements, train
 from figures.pipeline.paths import TEST, drawn, require_tables, table_path
@@ -19,7 +19,6 @@ from figures.pipeline.profiles import Profile
 from figures.pipeline.settings import TRAINING_CASE, Design
 from figures.pipeline.training import PROCEDURES
 from figures.scores import CONFIDENCE, LARGER_IS_BETTER, Interval, over_repeats, written
-from figures.section import Section, Table
 
 ALL = "all outputs"
 ANCHORED, VANILLA = f"{TRAINING_CASE}_anchored", f"{TRAINING_CASE}_vanilla"

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from figures.claims import Claim
+from figures.claims import Claim, Section, Table
 from figures.knowledge.study import equivalent_cells
 from figures.next_cell.study import BETA, BOX, DRAWN, FEW, FIRST, HYPERCUBE, MANY, MORE, WORST, Rows
 from figures.scores import Interval, is_below, written
-from figures.section import Section, Table
 
 ABOUT, ALL = "Next cells", FIRST + MORE  # what the claims are about; cells of a loop
 COLUMNS = {

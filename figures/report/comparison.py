@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import nbformat
 from pydantic import BaseModel
 
-from figures.claims import Claim, Item, Row, load_published, tolerance
+from figures.claims import Claim, Item, Row, Section, load_published, tolerance
 from figures.pipeline.paths import NOTEBOOKS
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.pipeline.settings import TRAINING_CASE
-from figures.section import Section
 
 REPRODUCED, OPEN, DIFFERS, NOT_COMPARABLE = "reproduced", "open", "differs", "not comparable"
 PARTLY = "partly"  # of a whole figure or table

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from figures.knowledge.findings import claims, equivalents, section
-from figures.knowledge.score_panels import against_truth, worth
+from figures.knowledge.panels import against_truth, worth
 from figures.knowledge.study import COUNTS, MODELS, Judged
 from figures.scores import Interval
 from figures.style import save

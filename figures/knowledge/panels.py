@@ -1,6 +1,6 @@
-"""Pictures of scores in notebook 06: knowledge against the truth, and what it is worth."""
+"""Pictures of notebook 06: knowledge against the truth, what it is worth, and predicted curves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,13 +12,14 @@ from fe_data.settings import OUTPUT_NAMES
 from figures.knowledge.study import COUNTS, MODELS, Rows
 from figures.materials.problem import LABELS
 from figures.pipeline.settings import TRAINING_CASE
-from figures.style import STYLE, WIDTH, with_legend
+from figures.style import STYLE, WIDTH, band, with_legend
 
 COLOURS = dict(zip(MODELS, ("0.45", "C0", "C4", "C2", "C5", "C1"), strict=True))
 SHOWN = {  # panel: number → models
     "truth_rmse_fields": ("paper", "evidence", "by_input", "fields", "fitted"),
     "elppd": ("paper", "evidence", "covariance", "by_input", "fitted"),
 }
+STRAIN = r"$\varepsilon_{xx}$ [%]"
 HEADINGS = {
     "truth_rmse_fields": r"RMSE against the truth, without $p_\sigma$ (scaled)",
     "elppd": "ELPPD of 50 single cells",
@@ -92,3 +93,43 @@ def _out_of_distribution(axes: Axes, rows: Rows, score: str, models: Sequence[st
         axes.plot(np.full(len(number.values), i + 0.25), number.values, "_", ms=4, alpha=0.35,
                   color=COLOURS[model])  # fmt: skip
     axes.set(xlim=(-0.7, len(models) - 0.3), xticks=[], xlabel="50 cells, out\nof distribution")
+
+
+@plt.style.context(STYLE)
+def curve_fans(
+    strain: np.ndarray, titles: Sequence[str], mean: np.ndarray, spread: np.ndarray,
+    total: np.ndarray, simulated: Sequence[np.ndarray],
+) -> Figure:  # fmt: skip
+    """Predicted curves (m, increments) with bands of f and of a cell, beside simulated ones.
+
+    Standard deviations are relative, and below the curves everything is: to the predicted mean.
+    """
+    figure, panels = plt.subplots(2, len(titles), figsize=(WIDTH, 4.6), sharex=True, sharey="row",
+                                  squeeze=False)  # fmt: skip
+    x, hundred = 100 * strain, np.full(len(strain), 100.0)
+    for i, title in enumerate(titles):
+        for axes, scale, shift in zip(panels[:, i], (mean[i], hundred), (0, 100), strict=True):
+            centre = scale - shift
+            band(axes, x, centre, scale * total[i], "f and arrangement", "0.5")
+            band(axes, x, centre, scale * spread[i], "f", "C0", 0.5)
+            lines = axes.plot(x, (scale * simulated[i] / mean[i] - shift).T, "k", lw=0.6, alpha=0.6)
+            lines[0].set_label("new simulations")
+        panels[0, i].set_title(title, fontsize=8)
+        panels[1, i].set_xlabel(STRAIN)
+    panels[0, 0].set_ylabel(r"$\sigma_{xx}$ [MPa]")
+    panels[1, 0].set_ylabel("off the predicted mean [%]")
+    return with_legend(figure, 5)
+
+
+@plt.style.context(STYLE)
+def curve_errors(
+    strain: np.ndarray, errors: Mapping[str, np.ndarray], scatter: np.ndarray
+) -> Figure:
+    """Relative errors of mean curves (increments,) beside the relative scatter of single cells."""
+    figure, axes = plt.subplots(figsize=(WIDTH / 2, 3.6))
+    label = "scatter of the arrangement, standard deviation"
+    axes.fill_between(100 * strain, 0, 100 * scatter, color="0.85", lw=0, label=label)
+    for (name, error), style in zip(errors.items(), ("-", "--", "-.", ":"), strict=False):
+        axes.plot(100 * strain, 100 * error, style, label=f"error, {name}")
+    axes.set(xlabel=STRAIN, ylabel=r"of $\sigma_{xx}$ [%]", ylim=(0, None))
+    return with_legend(figure, 1)
