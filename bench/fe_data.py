@@ -7,15 +7,19 @@ the memory of a worker. `bench.fe_reference` compares them with a form in UFL.
 import resource
 import statistics
 import tempfile
+import time
 import timeit
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from bench.fe_convergence import SEED, VOLUME_FRACTIONS, solve
-from fe_data import Inputs, Settings, generate, named_design, solve_rve
+from fe_data import Inputs, Loading, Settings, generate, named_design, solve_rve
 from fe_data.sparse.solver import chosen_solver
 
 REPEATS = 3
+PATH_SETTINGS = Settings(increments=10, resolution=2.5, tolerance=1e-4)
 CELLS = 40  # per run of the generator; with a dozen its start-up counts for a fifth
 
 
@@ -30,6 +34,29 @@ def time_cells() -> dict[str, float]:
     medians = {name: statistics.median(each[name] for each in stages) for name in stages[0]}
     parts = {f"  of it {name} [s]": seconds for name, seconds in medians.items()}
     return {f"one cell with the solver {chosen_solver()} [s]": total, **parts}
+
+
+def time_paths() -> dict[str, float]:
+    """Median processor seconds of random paths of 10 parts of 10 increments, on two meshes."""
+    rows = {}
+    for kind in ("xx alone", "xx, yy and xy"):
+        found: list[list[float]] = []
+        for seed in range(SEED, SEED + REPEATS):
+            ends = np.random.default_rng(seed).uniform(-0.02, 0.02, (10, 3))
+            ends[:, 1:] *= np.nan if kind == "xx alone" else 1.0
+            path = Loading([tuple(None if x != x else x for x in end) for end in ends.tolist()])
+            seconds, stresses = [], []
+            for settings in (Settings(increments=10), PATH_SETTINGS):
+                start = time.process_time()
+                cell = solve_rve(Inputs(0.23, 400.0, 400.0, 0.4), seed, settings, path)
+                seconds.append(time.process_time() - start)
+                stresses.append(cell.history["stress"])
+            error = np.linalg.norm(np.subtract(*stresses)) / np.linalg.norm(stresses[0])
+            found.append([*seconds, error])
+        names = ("default [s]", "coarse [s]", "difference of the stresses")
+        medians = np.median(found, axis=0).tolist()
+        rows |= {f"path in {kind}, {x}": y for x, y in zip(names, medians, strict=True)}
+    return rows
 
 
 def time_workers() -> dict[str, float]:
@@ -52,9 +79,9 @@ def time_workers() -> dict[str, float]:
 def main() -> None:
     """Print the table."""
     solve(0.1, 0.5)  # compiles
-    for measure in (time_cells, time_workers):
+    for measure in (time_cells, time_paths, time_workers):
         for name, value in measure().items():
-            print(f"{name:45s} {value:10.3f}", flush=True)
+            print(f"{name:50s} {value:10.4f}", flush=True)
 
 
 if __name__ == "__main__":

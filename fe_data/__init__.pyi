@@ -1,7 +1,9 @@
 from .dataset.curves import Curves as Curves
 from .dataset.curves import load_curves as load_curves
+from .dataset.curves import load_histories as load_histories
 from .dataset.design import Design as Design
 from .dataset.design import design_from_file as design_from_file
+from .dataset.design import loadings_from_file as loadings_from_file
 from .dataset.design import named_design as named_design
 from .dataset.generate import Interrupted as Interrupted
 from .dataset.generate import Stopped as Stopped

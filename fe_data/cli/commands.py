@@ -23,6 +23,17 @@ Dataset = Annotated[
     Path, Argument(parser=options.table, metavar="DIR", help="dataset folder or table")
 ]
 Out = Annotated[Path, File(metavar="DIR", help="folder for all results, made when missing")]
+Loading = Annotated[
+    Any,
+    Option(
+        parser=options.loading,
+        metavar="XX,YY,XY | FILE.csv",
+        help="final mean strain tensor [-], xy is half the engineering shear; 'free' is a free "
+        "strain under zero mean stress, 'free:100' under 100 MPa; -0.05,free,free is compression; "
+        "or a file with the vertices of paths; without this option 0.05,free,free and effective "
+        "properties",
+    ),
+]
 app = typer.Typer(
     help="Representative volume elements (RVEs) of a fibre composite: four inputs, five effective "
     "properties.",
@@ -54,6 +65,7 @@ def generate(
     count: Annotated[int | None, Integer(help="number of different inputs")] = None,
     microstructures: Annotated[int | None, Integer(help="fibre arrangements per input")] = None,
     seed: Annotated[int, Integer(help="seed of the design and of all fibre arrangements")] = 0,
+    loading: Loading = None,
     jobs: Annotated[
         int | None, Integer(help="number of worker processes", show_default="all cores")
     ] = None,
@@ -74,7 +86,8 @@ def generate(
     design = options.design(name, inputs, out, seed, count, microstructures)
     if dask is not None and jobs is not None:
         raise ValueError("--jobs counts local processes: it does not go with --dask")
-    choices = {"shard": shard, "dask": dask, "retry_failed": retry_failed}
+    paths = options.loadings(loading, settings) or None
+    choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
     jobs = cpu_count() if jobs is None else jobs
     try:
         with _terminated_like_interrupted():
@@ -103,17 +116,7 @@ def rve(
     xdmf: Annotated[
         bool, Option("--xdmf", help="also write fields.xdmf, which ParaView opens")
     ] = False,
-    loading: Annotated[
-        Any,
-        Option(
-            parser=options.loading,
-            metavar="XX,YY,XY",
-            help="final mean strain tensor [-], xy is half the engineering shear; 'free' is a "
-            "free strain under zero mean stress, 'free:100' under 100 MPa; -0.05,free,free is "
-            "compression; without "
-            "this option 0.05,free,free and effective properties",
-        ),
-    ] = None,
+    loading: Loading = None,
     solver: Annotated[
         Literal["compiled", "dolfinx"], Option(help="own kernels, or the same equations in UFL")
     ] = "compiled",
@@ -130,11 +133,12 @@ def rve(
     elif vf is None or fibres is not None:
         raise ValueError("give either --vf or --fibres FILE")
     inputs = Inputs(vf, E_f_GPa, b_m_MPa, c_m)
-    if loading is not None and settings.strain != Settings.strain:
-        raise ValueError("--strain is part of --loading: give one of them")
+    paths = options.loadings(loading, settings)
+    if len(paths) > 1:
+        raise ValueError(f"{loading} has {len(paths)} paths: one RVE takes one")
     from fe_data.cli.rve_folder import describe, run_rve
 
-    chosen = None if loading is None else fe_data.Loading(*loading)
+    chosen = paths[0] if paths else None
     print(f"{out}: {describe(run_rve(inputs, seed, settings, out, chosen, xdmf, solver, given))}")
     return OK
 

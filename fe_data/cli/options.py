@@ -13,7 +13,7 @@ import fe_data
 from fe_data.settings import Hardening, Settings
 
 # Strains xx, yy, xy, None where free; and the stresses [MPa] in those directions.
-LoadingValues = tuple[tuple[float | None, ...], tuple[float, ...]]
+LoadingValues = tuple[Any, Any]
 T = TypeVar("T")
 
 DESIGNS = "test_uniform, train_uniform, train_beta, replicates, noise, truth"
@@ -80,6 +80,17 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
     return wrapped
 
 
+def loadings(given: LoadingValues | Path | None, settings: Settings) -> "list[fe_data.Loading]":
+    """The paths that --loading gives, none without it."""
+    if given is None:
+        return []
+    if settings.strain != Settings.strain:
+        raise ValueError("--strain is part of --loading: give one of them")
+    if isinstance(given, Path):
+        return fe_data.loadings_from_file(given)
+    return [fe_data.Loading(*given)]
+
+
 def table(text: str) -> Path:
     """A table, or that of a dataset folder."""
     from fe_data.dataset.storage import TABLE
@@ -126,8 +137,10 @@ def shard(text: str) -> tuple[int, int]:
     return part, total
 
 
-def loading(text: str) -> LoadingValues:
-    """Strains and stresses [MPa] from XX,YY,XY; a strain `free` or `free:stress` is None."""
+def loading(text: str) -> LoadingValues | Path:
+    """Strains and stresses [MPa] from XX,YY,XY, `free` or `free:stress` is None; or a file."""
+    if text.endswith(".csv"):
+        return path(text)
     parts = [part.strip().partition(":") for part in text.split(",")]
     strains = tuple(None if word == "free" else number(word) for word, _, _ in parts)
     return strains, tuple(number(stress) if stress else 0.0 for _, _, stress in parts)

@@ -14,7 +14,7 @@ from typing import Any
 from fe_data.dataset import record
 from fe_data.dataset.record import DamagedRecord
 from fe_data.dataset.storage import FAILURES, PROVENANCE, TABLE, record_path
-from fe_data.dataset.table import COLUMNS, format_row
+from fe_data.dataset.table import COLUMNS, PATH_COLUMNS, format_row
 from fe_data.settings import OUTPUT_NAMES
 
 REQUIRED = {"seed", "group", "status", "inputs", "outputs", "attempts", "seconds", "provenance"}
@@ -31,6 +31,7 @@ class Collection:
     counts: dict[str, int] = field(default_factory=lambda: {"ok": 0, "retried": 0, "failed": 0})
     problems: dict[int, str] = field(default_factory=dict)  # samples without a usable record
     made_by: Counter[str] = field(default_factory=Counter)  # records by the JSON of provenance
+    loadings: list[str] = field(default_factory=list)  # JSON of each, null without a path
     seconds: float = 0.0  # of all samples together
 
 
@@ -76,6 +77,7 @@ def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Col
         found.counts[header["status"]] += 1
         found.made_by[json.dumps(header["provenance"])] += 1
         found.seconds += header["seconds"]
+        found.loadings.append(json.dumps(header.get("loading")))
         found.failures.extend(_failed_attempts(header))
     return found
 
@@ -83,6 +85,8 @@ def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Col
 def table_row(header: dict[str, Any]) -> str:
     """Line of the table; a DamagedRecord where an entry lacks or outputs do not go with status."""
     try:
+        if "path" in header:
+            return format_row({**header, **header["inputs"]}, PATH_COLUMNS)
         outputs = header["outputs"] or dict.fromkeys(OUTPUT_NAMES)
         scalars = {name: header[name] for name in ("index", "seed", "group", "status")}
         row = format_row({**scalars, **header["inputs"], **outputs})
@@ -105,7 +109,8 @@ def write_tables(folder: Path, config: dict[str, Any], found: Collection) -> Non
 
 def table_texts(config: dict[str, Any], found: Collection) -> dict[str, str]:
     """Content of provenance.json, dataset.csv and, where an attempt failed, failures.csv."""
-    table = ",".join(COLUMNS) + "\n" + "".join(found.rows)
+    columns = PATH_COLUMNS if "paths" in config else COLUMNS
+    table = ",".join(columns) + "\n" + "".join(found.rows)
     makers = [{**json.loads(text), "records": count} for text, count in found.made_by.items()]
     content = {
         "config_sha256": config["digest"],

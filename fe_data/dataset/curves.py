@@ -9,7 +9,7 @@ import numpy as np
 from fe_data.arrays import Floats
 from fe_data.dataset.record import DamagedRecord, decode_arrays
 from fe_data.dataset.storage import TABLE, record_path
-from fe_data.dataset.table import TableError, load_table
+from fe_data.dataset.table import TableError, load_table, read_rows
 
 SHIPPED = "curves.npz"  # beside tables: strain, and stress by the name of the table
 
@@ -57,14 +57,34 @@ def load_curves(path: Path) -> Curves:
     return Curves(strain, stress, arrays.get(f"{path.stem}_std"))
 
 
+def load_histories(path: Path) -> list[dict[str, Floats]]:
+    """Read the averaged histories of the samples of a dataset folder, whatever their loading.
+
+    Args:
+        path: `dataset.csv` of the folder.
+
+    Returns:
+        What `decode_arrays` gives of each sample that did not fail, in the order of the table.
+
+    Raises:
+        TableError: The table or a record cannot be read.
+    """
+    rows = read_rows(path, ("index", "status"), ())
+    samples = [row["index"] for _, row in rows if row["status"] != "failed"]
+    return [_history(Path(path).parent, index) for index in map(int, samples)]
+
+
+def _history(folder: Path, index: int) -> dict[str, Floats]:
+    """Averaged history of one sample of a dataset folder."""
+    try:
+        return decode_arrays(record_path(folder, index).read_bytes())
+    except (OSError, DamagedRecord) as error:
+        raise TableError(f"{folder}: no curve of sample {index} ({error})") from None
+
+
 def _recorded(folder: Path, samples: list[int]) -> Curves:
     """Curves from the records of a dataset folder."""
-    histories = []
-    for index in samples:
-        try:
-            histories.append(decode_arrays(record_path(folder, index).read_bytes()))
-        except (OSError, DamagedRecord) as error:
-            raise TableError(f"{folder}: no curve of sample {index} ({error})") from None
+    histories = [_history(folder, index) for index in samples]
     if not histories:
         raise TableError(f"{folder}: no sample has outputs")
     stress = np.array([history["stress"][1:, 0] for history in histories])

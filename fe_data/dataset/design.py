@@ -1,15 +1,20 @@
 """Which samples are simulated: designs of the paper, design files, a seed for each sample."""
 
+import dataclasses
 import hashlib
+import json
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats
 from fe_data.dataset import table
+from fe_data.loading import AXES, Loading
 from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, MAX_SEED, Inputs, require_integer
 
 FILE_DESIGN = "inputs"
@@ -45,6 +50,8 @@ class Sample:
     group: int
     seed: int  # of the fibre arrangement
     inputs: Inputs
+    path: int | None = None  # number of its loading path, and that path
+    loading: Loading | None = None
 
 
 @dataclass(frozen=True)
@@ -56,12 +63,14 @@ class Design:
         seed: Seed of the design and of all fibre arrangements.
         inputs: (n, 4), in the order and units of INPUT_NAMES.
         groups: (n,) number of the input of each sample.
+        loadings: Paths that the samples take in turn; none for the loading of the paper.
     """
 
     name: str
     seed: int
     inputs: Floats
     groups: NDArray[np.int64]
+    loadings: tuple[Loading, ...] = ()
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -76,13 +85,26 @@ class Design:
             The inputs of that row, with the seed of its fibre arrangement.
         """
         inputs = Inputs(*self.inputs[index].tolist())
-        return Sample(index, int(self.groups[index]), seed_of(self.name, self.seed, index), inputs)
+        path = index % len(self.loadings) if self.loadings else None
+        loading = None if path is None else self.loadings[path]
+        seed = seed_of(self.name, self.seed, index)
+        return Sample(index, int(self.groups[index]), seed, inputs, path, loading)
 
 
 def digest_inputs(inputs: Floats, groups: NDArray[np.int64]) -> str:
     """SHA-256 of inputs (n, 4) and groups (n,), to the last bit and on any machine."""
     values = np.ascontiguousarray(inputs, dtype="<f8").tobytes()
     return hashlib.sha256(values + np.ascontiguousarray(groups, dtype="<i8").tobytes()).hexdigest()
+
+
+def loading_text(loading: Loading) -> str:
+    """A path as records hold it, in JSON."""
+    return json.dumps(dataclasses.asdict(loading))
+
+
+def digest_loadings(texts: Iterable[str]) -> str:
+    """SHA-256 of paths in the form of `loading_text`."""
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def seed_of(name: str, seed: int, index: int) -> int:
@@ -163,6 +185,52 @@ def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> 
     repeats = require_integer("microstructures", microstructures, 1, MAX_SAMPLES // len(points))
     points, groups = np.repeat(points, repeats, axis=0), np.repeat(groups, repeats)
     return Design(FILE_DESIGN, seed, points, groups)
+
+
+def loadings_from_file(path: Path) -> list[Loading]:
+    """Loading paths from a CSV file with a row for each vertex.
+
+    Columns are `strain_xx`, `strain_yy`, `strain_xy` [-], free where empty or missing, `stress_xx`,
+    `stress_yy`, `stress_xy` [MPa], zero where empty or missing, and `increments` to the vertex. In
+    the column `path` the paths have the numbers 0, 1, 2, ...; without it there is one.
+
+    Args:
+        path: The CSV file.
+
+    Returns:
+        The paths, in the order of their numbers.
+
+    Raises:
+        TableError: The message names every bad entry by line number, column and value, or the
+            path that is refused.
+    """
+    kinds = [tuple(f"{kind}_{axes}" for axes in AXES) for kind in ("strain", "stress")]
+    problems = table.Problems(path)
+    paths: list[list[list[Any]]] = []
+    columns = ("path", *kinds[0], *kinds[1], "increments")
+    for line, row in table.read_rows(path, (), columns, others=False):
+        number = problems.parse(line, row, table.parse_integer, "path", 0)
+        if number == len(paths):
+            paths.append([])
+        elif number != len(paths) - 1:
+            problems.add(line, f"path = {number} is out of order: expected is {len(paths)}")
+            continue
+        given = {name: text for name, text in row.items() if text}
+        strain, stress = (
+            [problems.parse(line, given, table.parse_float, name, empty) for name in names]
+            for names, empty in zip(kinds, (None, 0.0), strict=True)
+        )
+        counted = problems.parse(line, given, table.parse_integer, "increments")
+        paths[-1].append([strain, stress, counted])
+    problems.raise_if_any()
+    loadings = []
+    for number, vertices in enumerate(paths):
+        strains, stresses, counts = zip(*vertices, strict=True)
+        try:
+            loadings.append(Loading(strains, stresses, counts if any(counts) else None))
+        except ValueError as error:
+            raise table.TableError(f"{path}, path {number}: {error}") from None
+    return loadings
 
 
 def _draw_seed(sequence: np.random.SeedSequence) -> int:

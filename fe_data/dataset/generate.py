@@ -1,8 +1,9 @@
 """Simulate every sample of a design into a dataset folder, whatever happens on the way."""
 
 import contextlib
+import dataclasses
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
@@ -14,6 +15,7 @@ from fe_data.dataset import collection, executors, record, storage, worker
 from fe_data.dataset.design import Design, Sample
 from fe_data.dataset.executors import WorkerDied
 from fe_data.geometry.microstructure import require_packable
+from fe_data.loading import Loading
 from fe_data.settings import Settings, require_integer, require_kind
 from fe_data.sparse.solver import chosen_solver
 
@@ -51,7 +53,8 @@ class Summary:
 
 
 def generate(
-    design: Design, settings: Settings, folder: Path, *, jobs: int = 1,
+    design: Design, settings: Settings, folder: Path, *,
+    loading: Loading | Sequence[Loading] | None = None, jobs: int = 1,
     shard: tuple[int, int] = (1, 1), dask: str | None = None,
     simulator: worker.Simulator | None = None, retry_failed: bool = False, silent: bool = False,
 ) -> Summary:  # fmt: skip
@@ -69,11 +72,14 @@ def generate(
         design: Inputs and seeds of all samples.
         settings: Settings of every simulation.
         folder: Dataset folder, made when missing; samples that are there already are kept.
+        loading: A path of all samples, or paths that they take in turn, the next sample the next
+            path, instead of the loading of the paper. Records then have the averaged curves and the
+            path, and the table has its number in the place of effective properties.
         jobs: Number of worker processes on this machine.
         shard: (i, n) simulates the samples i - 1, i - 1 + n, ... only.
         dask: Address of a Dask scheduler whose workers are used instead of local ones.
-        simulator: Called as simulator(inputs, seed, settings) in the workers; None is the
-            finite-element RVE.
+        simulator: Called as simulator(inputs, seed, settings) in the workers, with the path as a
+            fourth argument where there is one; None is the finite-element RVE.
         retry_failed: Simulate failed samples again.
         silent: Show no progress.
 
@@ -88,6 +94,8 @@ def generate(
     require_kind("silent", silent, bool)
     folder, shard = Path(folder), _checked_shard(shard)
     jobs = require_integer("jobs", jobs, 1, MAX_JOBS)
+    if loading is not None:
+        design = dataclasses.replace(design, loadings=_checked_loadings(loading, len(design)))
     _require_packable(design, settings)
     chosen_solver()  # refuses an unknown one
     config = storage.configuration(design, settings)
@@ -117,6 +125,17 @@ def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
         raise ValueError(f"shard = {shard!r:.60} must be two integers")
     parts = require_integer("shard", shard[1], 1, MAX_SHARDS)
     return require_integer("shard", shard[0], 1, parts), parts
+
+
+def _checked_loadings(given: Loading | Sequence[Loading], samples: int) -> tuple[Loading, ...]:
+    loadings = (given,) if isinstance(given, Loading) else given
+    if not isinstance(loadings, Sequence) or not loadings:
+        raise TypeError(f"loading = {given!r:.60} must be a Loading, or a sequence of them")
+    for each in loadings:
+        require_kind("loading", each, Loading)
+    if len(loadings) > samples:
+        raise ValueError(f"loading: {len(loadings)} paths are too many for {samples} samples")
+    return tuple(loadings)
 
 
 def _require_packable(design: Design, settings: Settings) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fe_data.dataset import record
-from fe_data.dataset.design import Design, digest_inputs
+from fe_data.dataset.design import Design, digest_inputs, digest_loadings, loading_text
 from fe_data.dataset.record import DamagedRecord
 from fe_data.settings import Settings
 
@@ -47,6 +47,9 @@ def configuration(design: Design, settings: Settings) -> dict[str, Any]:
         "inputs_sha256": digest_inputs(design.inputs, design.groups),
         "settings": dataclasses.asdict(settings),
     }
+    if design.loadings:
+        config["paths"] = len(design.loadings)
+        config["loadings_sha256"] = digest_loadings(map(loading_text, design.loadings))
     if settings.hardening == "power":  # folders made before other laws do not name it
         del config["settings"]["hardening"]
     return {**config, "digest": digest(config)}
@@ -165,7 +168,8 @@ def _holds_own_records(folder: Path, config: dict[str, Any]) -> bool:
 def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
     default = vars(Settings())
     flat = [{**default, **config, **config["settings"]} for config in (there, here)]
-    for name in ("design", "samples", "seed", *default, "inputs_sha256", "format"):
+    last = ("inputs_sha256", "paths", "loadings_sha256", "format")
+    for name in ("design", "samples", "seed", *default, *last):
         if flat[0].get(name) != flat[1].get(name):
             return f"{name} = {flat[0].get(name)!r:.40} there, {flat[1].get(name)!r:.40} here"
     return "other settings"

@@ -20,6 +20,7 @@ from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, Inputs, require_integer,
 Numbers = NDArray[np.int64]
 Row = dict[str, str]
 COLUMNS = ("index", "seed", "group", *INPUT_NAMES, *OUTPUT_NAMES, "status")
+PATH_COLUMNS = ("index", "seed", "group", *INPUT_NAMES, "path", "status")  # of a dataset of paths
 STATUSES = ("ok", "retried", "failed")
 MAX_PROBLEMS = 20  # listed in one message; the rest is counted
 _VALID_INPUTS = Inputs(vf=0.2, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)
@@ -55,9 +56,9 @@ class Table:
         return len(self.index)
 
 
-def format_row(values: Mapping[str, object]) -> str:
+def format_row(values: Mapping[str, object], columns: Sequence[str] = COLUMNS) -> str:
     """One line of dataset.csv; floats are written so that reading gives the same bits."""
-    return ",".join(format_value(values[name]) for name in COLUMNS) + "\n"
+    return ",".join(format_value(values[name]) for name in columns) + "\n"
 
 
 def load_table(path: Path) -> Table:
@@ -72,8 +73,8 @@ def load_table(path: Path) -> Table:
     Returns:
         The samples with outputs, in the order of the file.
     """
-    rows = _read(path, (*INPUT_NAMES, *OUTPUT_NAMES), ("index", "seed", "group", "status"))
-    problems = _Problems(path)
+    rows = read_rows(path, (*INPUT_NAMES, *OUTPUT_NAMES), ("index", "seed", "group", "status"))
+    problems = Problems(path)
     samples = [_sample(partial(problems.parse, *row), n) for n, row in enumerate(rows)]
     first_line: dict[int, int] = {}
     for (line, _), sample in zip(rows, samples, strict=True):
@@ -93,8 +94,8 @@ def load_table(path: Path) -> Table:
 
 def read_numbers(path: Path, names: Sequence[str]) -> Floats:
     """Finite numbers (n, len(names)) of columns; a TableError names every bad entry."""
-    problems, rows = _Problems(path), _read(path, names, ())
-    numbers = [[problems.parse(*row, _float, name) for name in names] for row in rows]
+    problems, rows = Problems(path), read_rows(path, names, ())
+    numbers = [[problems.parse(*row, parse_float, name) for name in names] for row in rows]
     problems.raise_if_any()
     return np.array(numbers, float)
 
@@ -111,12 +112,12 @@ def load_inputs(path: Path) -> tuple[Floats, Numbers]:
         Inputs (n, 4), in the order and units of INPUT_NAMES, and groups (n,); without a group
         column every row is its own group.
     """
-    problems = _Problems(path)
+    problems = Problems(path)
     points, groups = [], []
     first_of_group: dict[int, tuple[int, list[float | None]]] = {}
-    for number, (line, row) in enumerate(_read(path, INPUT_NAMES, ("group",))):
+    for number, (line, row) in enumerate(read_rows(path, INPUT_NAMES, ("group",))):
         point = [problems.parse(line, row, _input, name) for name in INPUT_NAMES]
-        group = problems.parse(line, row, _integer, "group", number)
+        group = problems.parse(line, row, parse_integer, "group", number)
         first_line, first = first_of_group.setdefault(group, (line, point))
         if None not in point and None not in first and point != first:
             problems.add(line, f"group = {group} has other inputs than in line {first_line}")
@@ -127,13 +128,14 @@ def load_inputs(path: Path) -> tuple[Floats, Numbers]:
 
 
 @dataclass
-class _Problems:
+class Problems:
     """Everything that is wrong with one file, in one message."""
 
     path: Path
     found: list[str] = field(default_factory=list)
 
     def add(self, line: int, text: str) -> None:
+        """Add what is wrong with a line."""
         self.found.append(f"line {line}: {text}")
 
     def parse(
@@ -147,14 +149,17 @@ class _Problems:
             return default
 
     def raise_if_any(self) -> None:
+        """Raise a TableError that lists the problems."""
         if self.found:
             shown = "; ".join(self.found[:MAX_PROBLEMS])
             rest = len(self.found) - MAX_PROBLEMS
             raise TableError(f"{self.path}, {shown}" + (f"; and {rest} more" if rest > 0 else ""))
 
 
-def _read(path: Path, required: Sequence[str], optional: Sequence[str]) -> list[tuple[int, Row]]:
-    """Line number and wanted entries of every row that is not blank."""
+def read_rows(
+    path: Path, required: Sequence[str], optional: Sequence[str], *, others: bool = True
+) -> list[tuple[int, Row]]:
+    """Line number and wanted entries of every row that is not blank; other columns at will."""
     require_kind("path", path, str, Path)
     rows = []
     try:
@@ -163,6 +168,12 @@ def _read(path: Path, required: Sequence[str], optional: Sequence[str]) -> list[
             reader = csv.reader(file, strict=True)
             header = _header(path, next(reader, []), required)
             wanted = {name: header.index(name) for name in (*required, *optional) if name in header}
+            if not others and len(wanted) < len(header):
+                strange = next(name for name in header if name not in wanted)
+                allowed = ", ".join((*required, *optional))
+                raise TableError(
+                    f"{path}, line 1: column {strange!r} is unknown: allowed are {allowed}"
+                )
             for entries in filter(None, reader):
                 if len(entries) != len(header):
                     numbers = f"{len(entries)} cells where the header has {len(header)}"
@@ -192,12 +203,12 @@ def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str
 
 def _sample(parse: Callable[..., Any], number: int) -> dict[str, Any]:
     status = parse(_status, "status", "ok")
-    index = parse(_integer, "index", number)
-    output = _nothing if status == "failed" else _float
+    index = parse(parse_integer, "index", number)
+    output = _nothing if status == "failed" else parse_float
     return {
         "index": index,
-        "seed": parse(_integer, "seed", -1),
-        "group": parse(_integer, "group", index),
+        "seed": parse(parse_integer, "seed", -1),
+        "group": parse(parse_integer, "group", index),
         "inputs": [parse(_input, name) for name in INPUT_NAMES],
         "outputs": [parse(output, name) for name in OUTPUT_NAMES],
         "status": status,
@@ -215,7 +226,8 @@ def _nothing(name: str, text: str) -> None:
         raise ValueError(f"{name} = {text!r:.60} must be empty where status is 'failed'")
 
 
-def _float(name: str, text: str) -> float:
+def parse_float(name: str, text: str) -> float:
+    """A finite number."""
     value = _number(float, "a number", name, text)
     if not math.isfinite(value):
         raise ValueError(f"{name} = {text!r:.60} is not finite")
@@ -223,12 +235,13 @@ def _float(name: str, text: str) -> float:
 
 
 def _input(name: str, text: str) -> float:
-    value = _float(name, text)
+    value = parse_float(name, text)
     replace(_VALID_INPUTS, **{name: value})  # refuses what is out of range
     return value
 
 
-def _integer(name: str, text: str) -> int:
+def parse_integer(name: str, text: str) -> int:
+    """An integer in [0, 2**63)."""
     return require_integer(name, int(_number(int, "an integer", name, text)), 0, 2**63 - 1)
 
 

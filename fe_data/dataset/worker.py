@@ -1,9 +1,10 @@
 """What runs in a worker process: one sample, from its inputs to the content of its record."""
 
+import dataclasses
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import numpy as np
 from fe_data.dataset import record
 from fe_data.dataset.design import Sample, retry_seed
 from fe_data.errors import SimulationError
-from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
+from fe_data.settings import OUTPUT_NAMES, Settings
 
 if TYPE_CHECKING:
     from fe_data.mechanics.rve import RVEResult
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 2
 # Threads of one Dask worker share a process, and neither gmsh nor PETSc can run twice in one.
 _one_sample_at_a_time = threading.Lock()
-Simulator = Callable[[Inputs, int, Settings], "RVEResult"]  # inputs, seed, settings
+Simulator = Callable[..., "RVEResult"]  # inputs, seed, settings and, on a path, loading
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,9 @@ class Job:
         self, simulator: Simulator, sample: Sample, seed: int
     ) -> "tuple[RVEResult | None, str]":
         try:
-            result = simulator(sample.inputs, seed, self.settings)
-            _require_finite(result)
+            loading = () if sample.loading is None else (sample.loading,)
+            result = simulator(sample.inputs, seed, self.settings, *loading)
+            _require_finite(result, () if loading else OUTPUT_NAMES)
         except (OSError, MemoryError, ImportError):  # of the machine rather than of the sample
             raise
         except SimulationError as error:
@@ -100,9 +102,12 @@ def encode_result(
         "seconds": seconds,
         "provenance": record.provenance(),
     }
+    if sample.loading is not None:
+        header |= {"path": sample.path, "loading": dataclasses.asdict(sample.loading)}
     if result is None:
         return sample.index, status, record.encode(header, {})
-    header["outputs"] = {name: float(result.effective[name]) for name in OUTPUT_NAMES}
+    if sample.loading is None:
+        header["outputs"] = {name: float(result.effective[name]) for name in OUTPUT_NAMES}
     header["info"] = result.info
     arrays = {**result.history, "fibre_centres": result.fibre_centres}
     return sample.index, status, record.encode(header, arrays)
@@ -115,8 +120,8 @@ def _finite_element_rve() -> Simulator:
     return simulate
 
 
-def _require_finite(result: "RVEResult") -> None:
-    for name in OUTPUT_NAMES:
+def _require_finite(result: "RVEResult", outputs: Sequence[str]) -> None:
+    for name in outputs:
         if not np.isfinite(result.effective[name]):
             raise SimulationError(f"{name} = {result.effective[name]} is not finite")
     for name, values in result.history.items():

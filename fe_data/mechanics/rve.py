@@ -51,7 +51,7 @@ class RVEResult:
     """What a record keeps of one volume element.
 
     Attributes:
-        effective: Values of OUTPUT_NAMES.
+        effective: Values of OUTPUT_NAMES; empty under another loading than that of the paper.
         history: Volume averages at every increment, see `load_stepping.EquilibriumPath`.
         fibre_centres: (n_fibres, 2), in sides of the volume element.
         info: Sizes, counts, qualities of the fits and seconds of each stage.
@@ -98,16 +98,13 @@ class RVESolution:
         """The averages and properties, without the fields.
 
         Returns:
-            What a record keeps.
-
-        Raises:
-            ValueError: If the effective properties were not asked for.
+            What a record keeps; without effective properties where they were not asked for.
         """
-        if self.effective is None:
-            raise ValueError("the effective properties of this volume element were not asked for")
-        values = dataclasses.asdict(self.effective) | {"p_sigma": self.p_sigma}
+        values: dict[str, Any] = {}
+        if self.effective is not None:
+            values = dataclasses.asdict(self.effective) | {"p_sigma": self.p_sigma}
         return RVEResult(
-            effective={name: values[name] for name in OUTPUT_NAMES},
+            effective={name: values[name] for name in OUTPUT_NAMES if name in values},
             history=self.history,
             fibre_centres=self.microstructure.centres,
             info={
@@ -116,7 +113,7 @@ class RVESolution:
                 "n_elements": len(self.discretisation.triangles),
                 "linear_solver": self.problem.linear_solver,
                 **self.path.counts,
-                **{k: values[k] for k in ("hardening_residual", "elastic_spread", "warning")},
+                **{name: value for name, value in values.items() if name not in OUTPUT_NAMES},
                 **{f"seconds_{k}": v for k, v in self.seconds.items()},
             },
         )
@@ -127,8 +124,10 @@ def uniaxial(strain: float) -> Loading:
     return Loading((strain, None, None))
 
 
-def simulate(inputs: Inputs, seed: int, settings: Settings) -> RVEResult:
-    """Simulate one volume element with random fibres under the loading of the paper.
+def simulate(
+    inputs: Inputs, seed: int, settings: Settings, loading: Loading | None = None
+) -> RVEResult:
+    """Simulate one volume element with random fibres for a record.
 
     A `ValueError` tells that the volume fraction cannot be packed, and a `SimulationError` that
     the volume element cannot be meshed, solved or fitted.
@@ -137,11 +136,12 @@ def simulate(inputs: Inputs, seed: int, settings: Settings) -> RVEResult:
         inputs: The four inputs.
         seed: Seed of the fibre arrangement.
         settings: Everything else.
+        loading: Instead of the uniaxial loading of the paper, and without effective properties.
 
     Returns:
         Effective properties and averaged curves.
     """
-    return solve_rve(inputs, seed, settings).result()
+    return solve_rve(inputs, seed, settings, loading, fit=loading is None).result()
 
 
 def solve_rve(

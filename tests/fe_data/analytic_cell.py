@@ -23,13 +23,14 @@ class AnalyticCell:
     raising: tuple[int, BaseException] | None = None  # a seed, and what it raises
     log: Path | None = None  # one empty file per simulated seed, named by attempt
 
-    def __call__(self, inputs, seed, settings):
+    def __call__(self, inputs, seed, settings, loading=None):
         time.sleep(self.seconds)
         if self.log is not None:
             (self.log / f"{seed}-{os.getpid()}-{time.monotonic_ns()}").touch()
         self._misbehave(seed)
         scatter = 0.01 * np.random.default_rng(seed).standard_normal(5)
-        strain = np.linspace(0.0, settings.strain, settings.increments + 1)
+        end = settings.strain if loading is None else loading.strain[0][0]
+        strain = np.linspace(0.0, end, settings.increments + 1)
         curve = np.outer(strain, [1.0, -0.3, 0.0, 0.0])
         stiffness = 1.0 + inputs.vf
         mean = [

@@ -23,6 +23,7 @@ def calls(tmp_path):
     design = fe_data.named_design("test_uniform", count=1)
     statistics = fe_data.replicate_statistics(fe_data.load_table(TABLE.with_name("noise.csv")))
     save_statistics(statistics, tmp_path / "saved.csv")
+    (tmp_path / "path.csv").write_text("strain_xx\n0.01\n")
 
     def generate(folder, **given):
         """A folder that is no text or path is handed on; any other is one below tmp_path."""
@@ -44,6 +45,7 @@ def calls(tmp_path):
         "design_from_file": (
             fe_data.design_from_file, {"path": TABLE, "seed": 0, "microstructures": 1}
         ),
+        "loadings_from_file": (fe_data.loadings_from_file, {"path": tmp_path / "path.csv"}),
         "load_table": (fe_data.load_table, {"path": TABLE}),
         "load_curves": (fe_data.load_curves, {"path": TABLE}),
         "load_inputs": (fe_data.load_inputs, {"path": TABLE}),
@@ -56,7 +58,7 @@ def calls(tmp_path):
             {"inputs": [0.2, 400.0, 400.0, 0.4], "settings": CELL["settings"], "reference": 0.5,
              "hardening": 1.0},
         ),
-        "simulate": (fe_data.simulate, CELL),
+        "simulate": (fe_data.simulate, {**CELL, "loading": None}),
         "Microstructure": (fe_data.Microstructure, vars(TWO)),
         "solve_microstructure": (
             fe_data.solve_microstructure,
@@ -67,8 +69,8 @@ def calls(tmp_path):
         "generate": (
             generate,
             {"design": design, "settings": CELL["settings"], "folder": tmp_path, "jobs": 1,
-             "shard": (1, 1), "dask": None, "simulator": None, "retry_failed": False,
-             "silent": True},
+             "loading": None, "shard": (1, 1), "dask": None, "simulator": None,
+             "retry_failed": False, "silent": True},
         ),
     }  # fmt: skip
 
@@ -85,7 +87,8 @@ ALSO = {"name": "design", "strain": "loading", "stress": "loading"}
 
 @pytest.mark.parametrize(
     "name",
-    ["Inputs", "Settings", "Loading", "named_design", "design_from_file", "load_table",
+    ["Inputs", "Settings", "Loading", "named_design", "design_from_file",
+     "loadings_from_file", "load_table",
      "load_curves", "load_inputs", "verify", "compare", "replicate_statistics", "load_statistics",
      "mean_field", "simulate", "solve_rve", "generate", "Microstructure", "solve_microstructure"],
 )  # fmt: skip
