@@ -39,38 +39,37 @@ class BorderedSystem:
         self.solver = sparse_cholesky(indptr, indices, coordinates)
         self.tangent = BorderedMatrix(self.solver.values, np.zeros((self.n, 3)), np.zeros((3, 3)))
         self.counts = {"factorisations": 0, "cg_iterations": 0}
+        self._factor_free: Ints = np.empty(0, int)
         self._age = _REFACTORISE_AFTER + 1  # iterations beyond those of a fresh factor
 
-    def factorise(self, free: Ints) -> None:
-        """Renew the preconditioner at the current tangent, for some free macro strains."""
+    def factorise(self, border: Floats, macro: Floats) -> None:
+        """Renew the preconditioner at the current tangent, bordered by some macro strains."""
         self.solver.factorise()
-        self._factor_free = free
-        self._factor_border = self.tangent.border[:, free].copy()
-        self._factor_solution = self.solver.solve(self._factor_border)
-        self._factor_schur = (
-            self.tangent.macro[np.ix_(free, free)] - self._factor_border.T @ self._factor_solution
-        )
+        self._factor_border = border
+        self._factor_solution = self.solver.solve(border)
+        self._factor_schur = macro - border.T @ self._factor_solution
         self._age = 0
         self.counts["factorisations"] += 1
 
-    def product(self, x: Floats, free: Ints) -> Floats:
-        """Tangent times displacements and free macro strains, (n + len(free),)."""
+    def product(self, x: Floats, border: Floats, macro: Floats) -> Floats:
+        """Tangent of displacements, bordered by k macro strains, times a vector (n + k,)."""
         n, y = self.n, np.empty_like(x)
         symmetric_product(self.indptr, self.indices, self.tangent.values, x[:n], y[:n])
-        border = self.tangent.border[:, free]
         y[:n] += border @ x[n:]
-        y[n:] = border.T @ x[:n] + self.tangent.macro[np.ix_(free, free)] @ x[n:]
+        y[n:] = border.T @ x[:n] + macro @ x[n:]
         return y
 
     def solve(self, rhs: Floats, free: Ints, accuracy: float) -> Floats:
         """Step (n + len(free),), to a relative residual; NaN unless K is positive definite."""
+        bordered = self.tangent.border[:, free], self.tangent.macro[np.ix_(free, free)]
         if self._age > _REFACTORISE_AFTER or not np.array_equal(free, self._factor_free):
-            self.factorise(free)
+            self._factor_free = free
+            self.factorise(*bordered)
         with np.errstate(over="ignore", invalid="ignore"):
-            solution, iterations = self._conjugate_gradients(rhs, free, accuracy)
+            solution, iterations = self._conjugate_gradients(rhs, *bordered, accuracy)
             if iterations > _MAX_ITERATIONS:
-                self.factorise(free)
-                solution, iterations = self._conjugate_gradients(rhs, free, accuracy)
+                self.factorise(*bordered)
+                solution, iterations = self._conjugate_gradients(rhs, *bordered, accuracy)
         self._age += iterations - 1
         return solution
 
@@ -82,14 +81,16 @@ class BorderedSystem:
         z[:n] = y - self._factor_solution @ z[n:]
         return z
 
-    def _conjugate_gradients(self, rhs: Floats, free: Ints, rtol: float) -> tuple[Floats, int]:
+    def _conjugate_gradients(
+        self, rhs: Floats, border: Floats, macro: Floats, rtol: float
+    ) -> tuple[Floats, int]:
         """Solution and number of iterations, `_MAX_ITERATIONS` + 1 without convergence."""
         x, r = np.zeros_like(rhs), rhs.copy()
         z = self._precondition(r)
         p, rz = z, r @ z
         stop = rtol * np.linalg.norm(rhs)
         for iteration in range(1, _MAX_ITERATIONS + 1):
-            ap = self.product(p, free)
+            ap = self.product(p, border, macro)
             curvature = p @ ap
             if not 0.0 < curvature < np.inf:  # a limit load: no stable equilibrium
                 return np.full_like(rhs, np.nan), iteration

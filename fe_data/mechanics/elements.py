@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints
+from fe_data.arrays import Booleans, Floats, Ints
 from fe_data.geometry.domain import QUADRATURE, Domain, create_domain
 from fe_data.geometry.mesh import Mesh
 from fe_data.geometry.outline import MATRIX
@@ -49,12 +49,14 @@ def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
     """Integration data of a mesh; `element` is that of the matrix."""
     d = create_domain(mesh, element)
 
-    def part(index: int, kind: str) -> Elements:
-        chosen = d.triangles[d.material == index]
-        return tabulate(d.points[chosen], d.merged[chosen], VOLUMETRIC_MODES[kind])
+    def part(chosen: Booleans, kind: str) -> Elements:
+        nodes = d.triangles[chosen]
+        return tabulate(d.points[nodes], d.merged[nodes], VOLUMETRIC_MODES[kind])
 
-    fibres = tuple(part(i, "P2") for i in range(d.material.max() + 1))
-    return Discretisation(**vars(d), matrix=part(MATRIX, element), fibres=fibres)
+    in_fibre = d.material != MATRIX
+    fibres, number = part(in_fibre, "P2"), d.material[in_fibre]
+    each = (Elements(*(a[number == i] for a in fibres)) for i in range(d.material.max() + 1))
+    return Discretisation(**vars(d), matrix=part(~in_fibre, element), fibres=tuple(each))
 
 
 def tabulate(nodes: Floats, merged: Ints, n_modes: int) -> Elements:

@@ -68,6 +68,12 @@ def plastic_increment(
         return f / (3.0 * mu), 0.0
     if voce:
         return _voce_increment(f, b * math.exp(-p_old / c), mu, c)
+    if p_old > 0.0:  # Halley's step from there takes no power
+        slope = c * hardening_old / p_old
+        stiff = 3.0 * mu + slope
+        dp = f / stiff
+        if dp < 0.3 * p_old:
+            guess = dp / (1.0 - 0.5 * (1.0 - c) * slope / (p_old * stiff) * dp)
     dp = guess if guess > 0.0 else _left_of_root(f, p_old, hardening_old, law)
     for _ in range(_MAX_ITERATIONS):
         if dp < _SMALLEST_INCREMENT:

@@ -73,14 +73,12 @@ class MultifrontalCholesky:
 
     def solve(self, rhs: Floats) -> Floats:
         """Solve for right-hand sides (n,) or (n, k); nan where the matrix was indefinite."""
-        columns = rhs.reshape(len(rhs), -1).T
-        x = np.full_like(columns, np.nan, order="C", dtype=float)
-        if self._valid:
-            y, position = self._y, self.plan.position
-            for b, solution in zip(columns, x, strict=True):
-                y[position] = b
-                _substitute(self._factor, self.plan, self._panels, y, self._rest)
-                solution[:] = y[position]
+        x = np.array(rhs.reshape(len(rhs), -1).T, order="C", dtype=float)
+        for column in x:
+            if self._valid:
+                _substitute(self._factor, self.plan, self._panels, column, self._y, self._rest)
+            else:
+                column[:] = np.nan
         return x.T.reshape(rhs.shape)
 
 
@@ -187,14 +185,16 @@ def _add_update(
 
 @compiled(error_model="numpy")
 def _substitute(
-    factor: Singles, plan: Elimination, panels: Ints, y: Singles, rest: Singles
+    factor: Singles, plan: Elimination, panels: Ints, x: Floats, y: Singles, rest: Singles
 ) -> None:
-    """Solve L L^T x = y in place; `rest` is scratch for the updated rows of a front."""
+    """Solve L L^T in place of x (n,); y (n,) is scratch, and `rest` for the rows of a front."""
     k, m, first, start, rows = plan.eliminated, plan.size, plan.first, plan.start, plan.rows
     lower, plain = np.array([76], np.int8), np.array([78], np.int8)
     transposed, zero = np.array([84], np.int8), np.zeros(1, np.float32)
     one, minus = np.ones(1, np.float32), -np.ones(1, np.float32)
     sizes, step = np.empty(3, np.int32), np.ones(1, np.int32)
+    for i in range(len(x)):
+        y[plan.position[i]] = x[i]
     for f in range(len(k)):
         u = m[f] - k[f]
         sizes[0], sizes[1], sizes[2] = k[f], m[f], u
@@ -224,3 +224,5 @@ def _substitute(
                 inc, one.ctypes, own, inc,
             )  # fmt: skip
         strsv(lower.ctypes, transposed.ctypes, plain.ctypes, nk, panel.ctypes, nm, own, inc)
+    for i in range(len(x)):
+        x[i] = y[plan.position[i]]

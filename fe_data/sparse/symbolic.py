@@ -34,29 +34,34 @@ class Elimination(NamedTuple):
 
 def plan_elimination(indptr: Ints, indices: Ints, coordinates: Floats) -> Elimination:
     """Order the unknowns of a pattern, see `cholesky.MultifrontalCholesky`, and find the fronts."""
+    # Those of a node are eliminated together, so that only nodes are looked at.
     n = len(indptr) - 1
     block = n // len(coordinates)
     upper = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(n, n))
-    pattern = (upper + upper.T).tocsr()
-    graph = pattern[::block, ::block]
+    upper = upper[::block, ::block]
+    graph = (upper + upper.T).tocsr()
     order = nested_dissection(graph.indptr, graph.indices, coordinates)
-    order = (block * order[:, None] + np.arange(block)).ravel()
-    permuted = pattern[order][:, order]
+    permuted = graph[order][:, order]
     parent, counts = _elimination_tree(permuted.indptr, permuted.indices)
     post = _postorder(parent)
     inverse = np.argsort(post).astype(np.int32)
     parent = np.where(parent[post] >= 0, inverse[parent[post]], -1)
     first, up = _supernodes(parent, counts[post])
-    group, k, m, up = _amalgamate(first, up, counts[post])
+    group, k, m, up = _amalgamate(first, up, counts[post], block)
     # Unknowns of a front that was joined to its parent come before those of the parent.
     joined = np.argsort(np.repeat(group, np.diff(first)), kind="stable")
     order = order[post][joined]
-    permuted = pattern[order][:, order]
+    permuted = graph[order][:, order]
     children, sibling = _children(up)
     first, start, rows, in_parent = _front_rows(
         permuted.indptr, permuted.indices, k, m, children, sibling
     )
     position = np.argsort(order).astype(np.int32)
+    position, rows, in_parent = (
+        (block * nodes[:, None] + np.arange(block, dtype=np.int32)).ravel()
+        for nodes in (position, rows, in_parent)
+    )
+    k, m, first, start = (block * size for size in (k, m, first, start))
     return Elimination(position, k, m, up, first, start, rows, in_parent, children, sibling)
 
 
@@ -125,7 +130,7 @@ def _worth_joining(k: int, share: float) -> bool:
 
 
 @compiled()
-def _amalgamate(first: Ints, up: Ints, counts: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+def _amalgamate(first: Ints, up: Ints, counts: Ints, block: int) -> tuple[Ints, Ints, Ints, Ints]:
     """Join small fronts to parents: new front of each old one, and k, m and parent of the new."""
     nf = len(up)
     k, m, zeros, into = np.diff(first), counts[first[:-1]], np.zeros(nf), np.arange(nf)
@@ -135,7 +140,7 @@ def _amalgamate(first: Ints, up: Ints, counts: Ints) -> tuple[Ints, Ints, Ints, 
             continue
         k_joined, m_joined = k[f] + k[p], k[f] + m[p]
         z = zeros[f] + zeros[p] + k[f] * (m_joined - m[f])
-        if _worth_joining(k_joined, z / (k_joined * (m_joined - (k_joined - 1) / 2))):
+        if _worth_joining(block * k_joined, z / (k_joined * (m_joined - (k_joined - 1) / 2))):
             into[f], k[p], m[p], zeros[p] = p, k_joined, m_joined, z
     for f in range(nf - 1, -1, -1):
         into[f] = into[into[f]]
