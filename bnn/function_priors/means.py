@@ -1,8 +1,7 @@
 """Mean functions m(x) of Gaussian process priors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,26 +37,6 @@ class LinearMean:
         if A.ndim == 2 and A.shape[1] != X.shape[1]:
             raise ValueError(f"coefficients have shape {A.shape}: must be (n_out, {X.shape[1]})")
         return np.asarray((X @ A.T if A.ndim == 2 else X[:, :1] * np.atleast_1d(A)) + a)
-
-    @classmethod
-    def fit(cls, X: Array, y: ArrayLike, features: Sequence[int], intercept: bool = False) -> Self:
-        """Fit by least squares, with the same inputs for every output.
-
-        Args:
-            X: (n, n_in).
-            y: (n,) or (n, n_out).
-            features: Numbers of the inputs that are used.
-            intercept: Whether a is fitted too.
-
-        Returns:
-            The mean.
-        """
-        y = as_columns("y", y, len(X))
-        columns = [X[:, i] for i in features] + ([np.ones(len(X))] if intercept else [])
-        solution = np.linalg.lstsq(np.column_stack(columns), y, rcond=None)[0]
-        coefficients = np.zeros((y.shape[1], X.shape[1]))
-        coefficients[:, list(features)] = solution[: len(features)].T
-        return cls(coefficients, solution[-1] if intercept else 0.0)
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,8 @@ from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoo
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 60  # before a worker without work ends
 # One thread per worker: samples keep the cores busy, and threaded sums differ in their last bits.
-THREAD_VARIABLES = ["VECLIB_MAXIMUM_THREADS"]
-THREAD_VARIABLES += [
-    f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR")
-]
+LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR")
+THREAD_VARIABLES = ["VECLIB_MAXIMUM_THREADS", *(f"{name}_NUM_THREADS" for name in LIBRARIES)]
 
 # Gives the results of a function for many tasks, in the order in which they are ready.
 Runner = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
@@ -96,7 +94,10 @@ def dask_workers(address: str) -> Iterator[Runner]:
         from distributed import Client, comm
     except ImportError:
         raise ClusterError("--dask needs the package `distributed`, which is missing") from None
-    with _silent_log("distributed"), contextlib.ExitStack() as stack:
+    log = logging.getLogger("distributed")
+    with contextlib.ExitStack() as stack:
+        stack.callback(log.setLevel, log.level)
+        log.setLevel(logging.CRITICAL + 1)
         try:
             comm.get_address_host(address)  # refuses what leaves a client half made
             client = stack.enter_context(
@@ -212,17 +213,6 @@ def _quiet_helper() -> Iterator[None]:
         del os.environ["PYTHONWARNINGS"]
         if before is not None:
             os.environ["PYTHONWARNINGS"] = before
-
-
-@contextlib.contextmanager
-def _silent_log(name: str) -> Iterator[None]:
-    logger = logging.getLogger(name)
-    level = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def _short(error: BaseException) -> str:

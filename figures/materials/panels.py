@@ -9,16 +9,8 @@ from matplotlib.figure import Figure
 
 from bnn.evaluation.metrics import calibration_curve
 from fe_data.settings import OUTPUT_NAMES
-from figures.materials.problem import (
-    ALONG,
-    INPUT_LABELS,
-    INPUT_SCALING,
-    LABELS,
-    LOWEST_OUTPUT,
-    OUTPUT_SCALING,
-    Samples,
-    prior_along_inputs,
-)
+from figures.materials import problem
+from figures.materials.problem import INPUT_LABELS, LABELS, LOWEST_OUTPUT, OUTPUT_SCALING, Samples
 from figures.materials.surrogate import Prediction, Row, Rows
 from figures.style import STYLE, WIDTH, band, with_legend
 
@@ -48,8 +40,8 @@ def prior_mean(test_set: Samples, theta: np.ndarray, explained: Mapping[str, flo
 def prior_functions(theta: np.ndarray, seed: int) -> Figure:
     """Fig. 11 b: realisations of the functional prior along each input, the others at mid-range."""
     figure, panels = plt.subplots(len(SHOWN_PRIOR), 4, figsize=(WIDTH, 5), sharey="row")
-    inputs = INPUT_SCALING.inverse_transform(np.outer(ALONG, np.ones(4)))
-    for i, (name, realisations) in enumerate(prior_along_inputs(theta, seed).items()):
+    inputs = problem.INPUT_SCALING.inverse_transform(np.outer(problem.ALONG, np.ones(4)))
+    for i, (name, realisations) in enumerate(problem.prior_along_inputs(theta, seed).items()):
         samples, across = OUTPUT_SCALING.inverse_transform(realisations), inputs[:, i]
         for axes, output in zip(panels[:, i], SHOWN_PRIOR, strict=True):
             functions = samples[:, :, OUTPUT_NAMES.index(output)]

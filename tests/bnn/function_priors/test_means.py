@@ -2,17 +2,12 @@
 
 import numpy as np
 
-from bnn import (
-    LinearMean,
-)
+from bnn import LinearMean
 
 
-def test_linear_mean_is_least_squares():
-    """θ = xᵀy / xᵀx through the origin; with intercept the residual has no mean."""
-    rng = np.random.default_rng(0)
-    X, y = rng.uniform(0, 1, (30, 2)), rng.standard_normal((30, 2))
-    theta = X[:, 0] @ y / (X[:, 0] @ X[:, 0])
-    mean = LinearMean.fit(X, y, [0])
-    np.testing.assert_allclose(mean(X), X[:, :1] * theta)
-    residual = y - LinearMean.fit(X, y, [0, 1], intercept=True)(X)
-    np.testing.assert_allclose(residual.mean(axis=0), 0.0, atol=1e-12)
+def test_one_slope_for_each_output_multiplies_the_first_input():
+    """A vector θ is short for a matrix whose other columns are zero."""
+    X, theta = np.random.default_rng(0).uniform(0, 1, (30, 2)), np.array([0.5, -2.0, 3.0])
+    matrix = np.column_stack([theta, np.zeros(3)])
+    np.testing.assert_allclose(LinearMean(theta, 0.1)(X), LinearMean(matrix, 0.1)(X))
+    np.testing.assert_allclose(LinearMean(matrix, theta)(X), X[:, :1] * theta + theta)
