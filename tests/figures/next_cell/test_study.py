@@ -42,7 +42,8 @@ def study():
     mean = np.hstack([surface(X), np.zeros((60, 1))])
     truth = Truth(X, mean, np.full_like(mean, 1e-3))
     prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 1.5), n_outputs=4)
-    noise = np.full(4, DEVIATION)
+    logs = np.vstack([np.full(4, np.log(DEVIATION)), np.zeros((4, 4))])
+    noise = bnn.HeteroscedasticNoise(logs)
     return Study(cells(600), cells(30, width=0.3), truth, noise, 600, batch=5, prior=prior)
 
 
