@@ -36,30 +36,25 @@ def elastic_tangent(material: Moduli) -> Floats:
     return np.array([p, m, 0.0, p, 0.0, mu])
 
 
-def dense_stiffness(elements: Elements, material: Moduli) -> tuple[Ints, Floats]:
-    """Dofs (n,) of some elements and their elastic stiffness (n + 3, n + 3), bordered."""
-    dofs, local = np.unique(elements.dofs, return_inverse=True)
-    local = local.reshape(elements.dofs.shape).astype(np.int32)
-    n = len(dofs)
-    tangent = np.broadcast_to(elastic_tangent(material), (*elements.weights.shape, 6))
-    slots = local[:, _UPPER[0]] * n + local[:, _UPPER[1]]
-    matrix = BorderedMatrix(np.zeros(n * n), np.zeros((n, 3)), np.zeros((3, 3)))
-    assemble_tangent(elements._replace(dofs=local), tangent, slots, matrix)
-    # An entry above the diagonal of an element's matrix may lie below that of the whole.
-    upper = matrix.values.reshape(n, n)
-    full = upper + upper.T
-    full[np.diag_indices(n)] /= 2
-    return dofs, np.block([[full, matrix.border], [matrix.border.T, matrix.macro]])
-
-
 def condense(elements: Elements, on_outline: Booleans, material: Moduli) -> CondensedFibre:
     """Eliminate the interior of one fibre; `on_outline` (n_dofs,) marks dofs of the matrix."""
-    dofs, k = dense_stiffness(elements, material)
-    keep = np.append(on_outline[dofs], [True] * 3)
-    kept, gone = np.flatnonzero(keep), np.flatnonzero(~keep)
-    stiffness, recovery = k[np.ix_(kept, kept)], np.empty((0, len(kept)))
-    if len(gone):
-        border = k[np.ix_(gone, kept)]
-        recovery = cho_solve(cho_factor(k[np.ix_(gone, gone)], check_finite=False), border)
-        stiffness = stiffness - border.T @ recovery
-    return CondensedFibre(dofs[keep[:-3]], dofs[gone], (stiffness + stiffness.T) / 2, recovery)
+    dofs, local = np.unique(elements.dofs, return_inverse=True)
+    interior_first = np.argsort(on_outline[dofs], kind="stable")
+    dofs, n = dofs[interior_first], len(dofs)
+    ni = n - np.count_nonzero(on_outline[dofs])
+    local = np.argsort(interior_first).astype(np.int32)[local].reshape(elements.dofs.shape)
+    # An entry above the diagonal of an element's matrix may lie below that of the whole.
+    a, b = local[:, _UPPER[0]], local[:, _UPPER[1]]
+    slots = np.minimum(a, b) * n + np.maximum(a, b)
+    tangent = np.broadcast_to(elastic_tangent(material), (*elements.weights.shape, 6))
+    matrix = BorderedMatrix(np.zeros(n * n), np.zeros((n, 3)), np.zeros((3, 3)))
+    assemble_tangent(elements._replace(dofs=local), tangent, slots, matrix)
+    k, border = matrix.values.reshape(n, n), matrix.border
+    kept = k[ni:, ni:] + np.triu(k[ni:, ni:], 1).T
+    stiffness = np.block([[kept, border[ni:]], [border[ni:].T, matrix.macro]])
+    coupling = np.hstack([k[:ni, ni:], border[:ni]])
+    recovery = coupling  # without an interior, as with a single triangle
+    if ni:
+        recovery = cho_solve(cho_factor(k[:ni, :ni], check_finite=False), coupling)
+        stiffness -= coupling.T @ recovery
+    return CondensedFibre(dofs[ni:], dofs[:ni], (stiffness + stiffness.T) / 2, recovery)

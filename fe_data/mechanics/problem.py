@@ -68,23 +68,15 @@ class RVEProblem:
 
     def _build_pattern(self, outlines: list[Ints]) -> tuple[Ints, Ints]:
         """Sparsity of the tangent, and its constant part: fibres, pressure and the held node."""
-        keys = []  # of the upper triangle of each dense block
-        for dofs in (self.matrix.dofs, *(outline[None] for outline in outlines)):
-            i, j = np.triu_indices(dofs.shape[1])
-            keys.append(pair_keys(dofs[:, i], dofs[:, j], self.n).ravel())
-        unique, slot = np.unique(np.concatenate(keys), return_inverse=True)
-        indices = (unique % self.n).astype(np.int32)
-        indptr = np.searchsorted(unique, np.arange(self.n + 1) * self.n).astype(np.int32)
-        start = len(keys[0])
-        self._slots = slot[:start].reshape(-1, 78).astype(np.int32)
-        values, border, macro = np.zeros(len(unique)), np.zeros((self.n, 3)), np.zeros((3, 3))
-        for fibre, outline in zip(self.fibres, outlines, strict=True):
+        dense = [self.matrix.dofs, *(outline[None] for outline in outlines)]
+        indptr, indices, slots = _upper_pattern(dense, self.n // 2)
+        self._slots = slots[0].astype(np.int32)
+        values, border, macro = np.zeros(len(indices)), np.zeros((self.n, 3)), np.zeros((3, 3))
+        for fibre, outline, at in zip(self.fibres, outlines, slots[1:], strict=True):
             nb = len(outline)
-            i, j = np.triu_indices(nb)
-            np.add.at(values, slot[start : start + len(i)], fibre.stiffness[i, j])
+            values[at[0]] += fibre.stiffness[np.triu_indices(nb)]
             border[outline] += fibre.stiffness[:nb, nb:]
             macro += fibre.stiffness[nb:, nb:]
-            start += len(i)
         kappa, (dofs, _, _, h, root_area, _) = self.law.bulk_modulus, self.matrix
         i, j = np.triu_indices(12)
         bulk = kappa * np.einsum("mri,mrj->mij", h, h)[:, i, j]
@@ -152,3 +144,34 @@ class RVEProblem:
         for fibre in self.fibres:
             u[fibre.interior] = -fibre.recovery @ np.append(u[fibre.outline], macro_strain)
         return u
+
+
+def _upper_pattern(dense: list[Ints], n: int) -> tuple[Ints, Ints, list[Ints]]:
+    """Upper triangle (CSR) of dense blocks, by their dofs, and the places of each one's entries."""
+    # Dofs (m, 2 k) go node by node, places (m, k (2 k + 1)) row by row of the upper triangle. There
+    # are four times fewer pairs of the n nodes than of dofs.
+    keys = []
+    for dofs in dense:
+        i, j = 2 * np.array(np.triu_indices(dofs.shape[1] // 2))
+        keys.append(pair_keys(dofs[:, i] // 2, dofs[:, j] // 2, n))
+    unique, pairs = np.unique(np.concatenate([key.ravel() for key in keys]), return_inverse=True)
+    row, column = divmod(unique, n)
+    first = np.searchsorted(row, np.arange(n + 1))
+    indptr = np.append(0, np.cumsum(2 * np.diff(first)[:, None] - [0, 1])).astype(np.int32)
+
+    def place(i: Ints, j: Ints, pair: Ints) -> Ints:
+        return np.asarray(indptr[i] + 2 * (pair - first[i // 2]) + j % 2 - i % 2)
+
+    indices, slots = np.empty(indptr[-1], np.int32), []
+    for i, j in ((2 * row + s, 2 * column + t) for s in range(2) for t in range(2)):
+        upper = np.flatnonzero(i <= j)
+        indices[place(i[upper], j[upper], upper)] = j[upper]
+    for dofs, key in zip(dense, keys, strict=True):
+        i, j = np.triu_indices(dofs.shape[1])
+        number = np.zeros((dofs.shape[1] // 2,) * 2, int)
+        number[np.triu_indices(len(number))] = np.arange(key.shape[1])
+        pair, pairs = np.split(pairs, [key.size])
+        a, b = dofs[:, i], dofs[:, j]
+        pair = pair.reshape(key.shape)[:, number[i // 2, j // 2]]
+        slots.append(place(np.minimum(a, b), np.maximum(a, b), pair))
+    return indptr, indices, slots
