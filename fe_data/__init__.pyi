@@ -23,6 +23,8 @@ from .errors import MeshError as MeshError
 from .errors import MicrostructureError as MicrostructureError
 from .errors import SimulationError as SimulationError
 from .geometry.microstructure import Microstructure as Microstructure
+from .homogenisation.anisotropy import Anisotropy as Anisotropy
+from .homogenisation.anisotropy import anisotropy as anisotropy
 from .homogenisation.mean_field import mean_field as mean_field
 from .loading import Loading as Loading
 from .mechanics.rve import RVEResult as RVEResult

@@ -136,10 +136,10 @@ def rve(
     paths = options.loadings(loading, settings)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: one RVE takes one")
-    from fe_data.cli.rve_folder import describe, run_rve
+    from fe_data.cli.rve_folder import run_rve
 
     chosen = paths[0] if paths else None
-    print(f"{out}: {describe(run_rve(inputs, seed, settings, out, chosen, xdmf, solver, given))}")
+    print(f"{out}: {run_rve(inputs, seed, settings, out, chosen, xdmf, solver, given)}")
     return OK
 
 

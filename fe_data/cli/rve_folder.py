@@ -12,6 +12,7 @@ from fe_data.dataset import record
 from fe_data.geometry.domain import write_xdmf
 from fe_data.geometry.microstructure import Microstructure, require_packable
 from fe_data.geometry.outline import MATRIX
+from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import Loading
 from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import (
@@ -31,8 +32,8 @@ FIELDS = ("fields.xdmf", "fields.h5")
 def run_rve(
     inputs: Inputs, seed: int, settings: Settings, out: Path, loading: Loading | None, xdmf: bool,
     solver: Solver, fibres: Microstructure | None = None,
-) -> RVESolution:  # fmt: skip
-    """Simulate one RVE, of random or given fibres; its files replace those of an earlier run."""
+) -> str:  # fmt: skip
+    """Simulate one RVE into a folder, in place of an earlier run's files; what it is, in a line."""
     from fe_data.mechanics.plots import plot_rve
 
     seed = require_integer("seed", seed, 0, MAX_SEED)
@@ -65,6 +66,12 @@ def run_rve(
         "provenance": record.provenance(),
         "history": {name: values.tolist() for name, values in rve.history.items()},
     }
+    line = describe(rve)
+    if fibres is not None:
+        found = anisotropy(m, inputs, settings)
+        summary["anisotropy"] = vars(found) | {"stiffness_GPa": found.stiffness_GPa.tolist()}
+        largest = f"{found.spread:.1%} above the smallest, at {found.stiffest_deg:g} degrees from x"
+        line += f"; largest elastic modulus in the plane {largest}"
     if rve.effective is not None:
         result = rve.result()
         summary |= {"effective": result.effective, "info": result.info}
@@ -78,7 +85,7 @@ def run_rve(
             (out / name).unlink()
         for path in folder.iterdir():
             path.rename(out / path.name)
-    return rve
+    return line
 
 
 def _is_own(path: Path) -> bool:

@@ -126,7 +126,7 @@ def random_microstructure(
     else:
         touching = _relaxed_arrangement(rng, n_fibres, distance)
         centres = equilibrated(rng, touching, distance)
-    return clear_of_edges(Microstructure(centres, np.full(n_fibres, radius)))
+    return clear_of_edges(Microstructure(centres, np.full(n_fibres, radius)), math.inf)
 
 
 def sequential_addition(rng: np.random.Generator, n: int, distance: float) -> Floats | None:
@@ -182,18 +182,20 @@ def equilibrated(rng: np.random.Generator, centres: Floats, distance: float) -> 
     return np.mod(centres, 1.0)
 
 
-def clear_of_edges(m: Microstructure, least: float = math.inf) -> Microstructure:
-    """Translate a pattern with outlines closer than `least` to an edge or corner of the square."""
+def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
+    """Translate a pattern with outlines nearer than `least` largest radii to an edge or corner."""
     # Outlines touch an edge at 2n offsets, x_i plus or minus r_i: candidates are the middles of the
     # widest gaps between them, and the pair with the largest clearance, of corners too, is taken.
     centres, radii = m.centres, m.radii
+    if not len(centres):
+        return m
     offsets = np.concatenate([centres - radii[:, None], centres + radii[:, None]])
 
     def from_corner(x: float, y: float) -> float:
         return float(np.abs(periodic_distances(np.array([[x, y]]), centres) - radii).min())
 
     clearance = min(float(np.abs(offsets - np.round(offsets)).min()), from_corner(0.0, 0.0))
-    if clearance >= least:
+    if clearance >= least * radii.max():
         return m
     candidates = []
     for tangents in np.sort(offsets % 1.0, axis=0).T:

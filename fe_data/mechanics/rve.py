@@ -40,7 +40,6 @@ from fe_data.settings import (
     require_kind,
 )
 
-_CLEARANCE = 0.3  # of outlines from the edges, in radii, from which on a pattern stays in place
 _ELASTIC_STRAIN = 0.01  # of the matrix at its yield stress: nothing yields
 _Value = TypeVar("_Value")
 Solver = Literal["compiled", "dolfinx"]
@@ -230,8 +229,7 @@ def solve_microstructure(
     seconds: dict[str, float] = {}
     timed = partial(_timed, seconds)
     a, steps, tolerance = settings.a_MPa, settings.increments, settings.tolerance
-    if len(radii := microstructure.radii):
-        microstructure = clear_of_edges(microstructure, _CLEARANCE * radii.max())
+    microstructure = clear_of_edges(microstructure)
     with threadpool_limits(limits=1):  # the last bits of a threaded sum depend on their number
         mesh = timed("mesh", generate_mesh, microstructure, settings.resolution)
         d = timed("discretisation", discretise, mesh, element)

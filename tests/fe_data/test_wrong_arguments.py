@@ -60,6 +60,10 @@ def calls(tmp_path):
         ),
         "simulate": (fe_data.simulate, {**CELL, "loading": None}),
         "Microstructure": (fe_data.Microstructure, vars(TWO)),
+        "anisotropy": (
+            fe_data.anisotropy,
+            {"microstructure": TWO, **{k: v for k, v in CELL.items() if k != "seed"}},
+        ),
         "solve_microstructure": (
             fe_data.solve_microstructure,
             {"microstructure": TWO, **{k: v for k, v in CELL.items() if k != "seed"},
@@ -90,7 +94,8 @@ ALSO = {"name": "design", "strain": "loading", "stress": "loading"}
     ["Inputs", "Settings", "Loading", "named_design", "design_from_file",
      "loadings_from_file", "load_table",
      "load_curves", "load_inputs", "verify", "compare", "replicate_statistics", "load_statistics",
-     "mean_field", "simulate", "solve_rve", "generate", "Microstructure", "solve_microstructure"],
+     "mean_field", "simulate", "solve_rve", "generate", "Microstructure", "solve_microstructure",
+     "anisotropy"],
 )  # fmt: skip
 def test_a_wrong_argument_is_named(name, calls):
     """A path that leads nowhere is an OSError; cells that cannot be solved have errors too."""

@@ -57,9 +57,9 @@ def test_given_fibres_are_periodic_and_have_radii_of_their_own():
 
 
 def test_a_pattern_is_translated_only_where_it_grazes_an_edge():
-    clear = Microstructure([[0.5, 0.45], [0.05, 0.05]], [0.2, 0.1])
-    assert clear_of_edges(clear, 0.01) is clear
-    moved = clear_of_edges(Microstructure([[0.201, 0.45], [0.7, 0.05]], [0.2, 0.1]), 0.01)
+    clear = Microstructure([[0.5, 0.45], [0.0, 0.0]], [0.2, 0.1])
+    assert clear_of_edges(clear) is clear
+    moved = clear_of_edges(Microstructure([[0.201, 0.45], [0.7, 0.05]], [0.2, 0.1]))
     np.testing.assert_array_equal(moved.radii, clear.radii)
     shift = moved.centres - [[0.201, 0.45], [0.7, 0.05]]
     np.testing.assert_allclose((shift[1] - shift[0] + 0.5) % 1.0, 0.5, atol=1e-12)

@@ -132,13 +132,15 @@ def fibres_file(folder, rows):
     return ["--fibres", str(path)]
 
 
-def test_the_command_line_takes_given_fibres(tmp_path):
+def test_the_command_line_takes_given_fibres(tmp_path, capsys):
     """Those of the file, whose area is the volume fraction; in Python the same cell."""
     command = ["rve", *CELL[2:-2], *fibres_file(tmp_path, GIVEN), "--out", str(tmp_path / "cell")]
     assert main([*command, "--increments", "8"]) == 0
     result = json.loads((tmp_path / "cell" / "result.json").read_text())
     assert result["fibres"] == GIVEN
     assert result["seed"] is None
+    assert 0 < result["anisotropy"]["spread"] < 0.3
+    assert f"plane {result['anisotropy']['spread']:.1%} above the smal" in capsys.readouterr().out
     assert result["settings"]["n_fibres"] == 4
     x, y, r = np.transpose(GIVEN)
     assert result["inputs"]["vf"] == pytest.approx(np.pi * (r**2).sum())

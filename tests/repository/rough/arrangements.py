@@ -34,7 +34,7 @@ def arrangements(vf: float, kind: str) -> Iterator[Microstructure]:
             rng = np.random.default_rng([seed, 7])
             touching = microstructure._relaxed_arrangement(rng, *packing)
             centres = microstructure.equilibrated(rng, touching, packing[1])
-            yield microstructure.clear_of_edges(Microstructure(centres, radius))
+            yield microstructure.clear_of_edges(Microstructure(centres, radius), math.inf)
         else:
             first = microstructure.sequential_addition(np.random.default_rng(seed), *packing)
             if kind in ("any", "not jammed" if first is not None else "jammed"):

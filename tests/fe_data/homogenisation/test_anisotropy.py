@@ -1,0 +1,55 @@
+"""Elastic anisotropy of arrangements whose symmetry is known."""
+
+import numpy as np
+import pytest
+
+from fe_data import Inputs, Microstructure, Settings, anisotropy
+from fe_data.homogenisation.anisotropy import directional_moduli
+
+INPUTS = Inputs(0.3, 400.0, 400.0, 0.4)
+ROWS = [[0.25, 0.4], [0.75, 0.4]], 0.2  # fibres nearer to each other in x
+
+
+def test_a_square_lattice_is_stiffest_towards_its_nearest_neighbours():
+    """The same lattice turned by 45 degrees has the same spread, towards its neighbours again."""
+    straight = anisotropy(Microstructure([[0.5, 0.5]], 0.35), INPUTS, Settings())
+    turned = Microstructure([[0.1, 0.3], [0.6, 0.8]], 0.35 / np.sqrt(2))
+    turned = anisotropy(turned, INPUTS, Settings())
+    assert straight.spread == pytest.approx(0.086, abs=0.002)
+    assert turned.spread == pytest.approx(straight.spread, rel=0.03)
+    assert straight.stiffest_deg % 90 in (0.0, 89.5)
+    assert turned.stiffest_deg % 90 == pytest.approx(45.0, abs=0.5)
+    C = straight.stiffness_GPa
+    assert C[0, 0] == pytest.approx(C[1, 1], rel=1e-3)
+    assert 2 * C[2, 2] < 0.95 * (C[0, 0] - C[0, 1])
+
+
+def test_rows_of_fibres_are_stiffest_along_the_rows():
+    (centres, radius), found = ROWS, []
+    for order in (slice(None), slice(None, None, -1)):  # x and y exchanged
+        micro = Microstructure(np.array(centres)[:, order], radius)
+        found.append(anisotropy(micro, INPUTS, Settings()))
+    assert found[0].stiffest_deg == pytest.approx(0.0, abs=0.5)
+    assert found[1].stiffest_deg == pytest.approx(90.0, abs=0.5)
+    assert found[0].spread == pytest.approx(found[1].spread, rel=1e-2)
+    assert found[0].spread > 0.1
+
+
+def test_a_hexagonal_arrangement_and_a_matrix_without_fibres_are_isotropic():
+    """7 x 8 staggered rows are hexagonal to 1 %."""
+    centres = [((i + 0.5 * (j % 2) + 0.3) / 7, (j + 0.4) / 8) for j in range(8) for i in range(7)]
+    hexagonal = Microstructure(centres, np.sqrt(0.25 / (56 * np.pi)))
+    assert anisotropy(hexagonal, INPUTS, Settings(resolution=3.0)).spread < 5e-3
+    found = anisotropy(Microstructure(np.empty((0, 2)), 0.0), INPUTS, Settings())
+    assert found.spread < 1e-9
+    plane_strain = found.stiffness_GPa / (100 / 1.3 / 0.4)
+    np.testing.assert_allclose(plane_strain, [[0.7, 0.3, 0], [0.3, 0.7, 0], [0, 0, 0.2]], atol=1e-9)
+
+
+def test_moduli_by_direction_are_those_of_an_orthotropic_material():
+    """At 45 degrees 4 / E = 1 / E_x + 1 / E_y - 2 nu / E_x + 1 / G."""
+    Ex, Ey, nu, G = 150.0, 100.0, 0.3, 40.0
+    stiffness = np.linalg.inv([[1 / Ex, -nu / Ex, 0], [-nu / Ex, 1 / Ey, 0], [0, 0, 1 / G]])
+    diagonal = 4 / (1 / Ex + 1 / Ey - 2 * nu / Ex + 1 / G)
+    found = directional_moduli(stiffness, np.array([0.0, 90.0, 45.0, 135.0]))
+    assert found == pytest.approx([Ex, Ey, diagonal, diagonal])
