@@ -56,25 +56,21 @@ class Loading:
     increments: int | Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        strain = _vertices("strain", self.strain, (Real, NoneType))
-        stress = _vertices("stress", self.stress, (Real,))
-        n = max(len(strain), len(stress))
-        strain, stress = _for_each("strain", strain, n), _for_each("stress", stress, n)
-        before: tuple[Any, Any] | None = None
-        for number, vertex in enumerate(zip(strain, stress, strict=True), start=1):
-            place = f"vertex {number} of the path: " if n > 1 else ""
-            _check_vertex(place, *vertex)
-            if before is None and not any(map(any, vertex)):
-                raise ValueError(f"{place}loading is zero in every component, as at rest")
-            if vertex == before:
-                raise ValueError(f"{place}loading is there already, at {vertex[0]}, {vertex[1]}")
-            before = vertex
-        counts = self.increments
+        given = (("strain", (Real, NoneType)), ("stress", (Real,)))
+        strain, stress = (_vertices(name, getattr(self, name), kinds) for name, kinds in given)
+        counts, n = self.increments, max(len(strain), len(stress))
         if counts is not None:
-            counts = _for_each("increments", _sequence(counts) or (counts,), n)
-            counts = tuple(require_integer("increments", i, 1, MAX_INCREMENTS) for i in counts)
-        for name, values in (("strain", strain), ("stress", stress), ("increments", counts)):
-            object.__setattr__(self, name, values)
+            numbers = np.atleast_1d(np.array(counts, dtype=object)).tolist()
+            counts = tuple(require_integer("increments", i, 1, MAX_INCREMENTS) for i in numbers)
+        for name, items in (("strain", strain), ("stress", stress), ("increments", counts)):
+            if items is not None and len(items) not in (1, n):
+                raise ValueError(f"{name} of the loading: {len(items)} values for {n} vertices")
+            object.__setattr__(self, name, items and items * (n // len(items)))
+        before: Any = None
+        for number, vertex in enumerate(zip(self.strain, self.stress, strict=True), start=1):
+            if wrong := _what_is_wrong(*vertex, before):
+                raise ValueError((f"vertex {number} of the path: " if n > 1 else "") + wrong)
+            before = vertex
 
     @property
     def vertices(self) -> tuple[Floats, Floats]:
@@ -105,43 +101,27 @@ class Loading:
         return [Part(np.flatnonzero(f), *rest) for f, *rest in zip(free, end, counts, strict=True)]
 
 
-def _sequence(given: Any) -> tuple[Any, ...] | None:
-    """Items of a sequence or array; None of anything else."""
-    array = isinstance(given, np.ndarray) and given.ndim > 0
-    known = array or (isinstance(given, Sequence) and not isinstance(given, str))
-    return tuple(given) if known else None
-
-
 def _vertices(name: str, given: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]:
     """Vertices as tuples of three floats or None, from one vertex or a sequence of them."""
-    items = _sequence(given) or ()
-    nested = any(_sequence(item) is not None for item in items)
-    vertices = [_sequence(vertex) or (given,) for vertex in (items if nested else (given,))]
-    said = f"{given!r:.60}"
-    if not all(isinstance(value, kinds) for vertex in vertices for value in vertex):
-        raise ValueError(
-            f"{name} of the loading must be numbers, xx, yy, xy of a vertex or more: {said}"
-        )
-    if not all(len(vertex) == 3 for vertex in vertices):
-        raise ValueError(f"loading needs three components xx, yy, xy: {name} = {said}")
-    return tuple(tuple(v if v is None else float(v) for v in vertex) for vertex in vertices)
+    path = np.array(given, dtype=object)
+    path = path[None] if path.ndim == 1 else path
+    right = path.ndim == 2 and path.shape[1] == 3 and path.size > 0
+    if not right or not all(isinstance(value, kinds) for value in path.flat):
+        what = f"{name} of the loading must be numbers: {given!r:.60}"
+        raise ValueError(f"{what}; a loading needs three components xx, yy, xy at each vertex")
+    return tuple(tuple(v if v is None else float(v) for v in vertex) for vertex in path)
 
 
-def _for_each(name: str, given: tuple[Any, ...], n: int) -> tuple[Any, ...]:
-    """One item for all n vertices, or one for each."""
-    if len(given) not in (1, n):
-        raise ValueError(f"{name} of the loading: {len(given)} values for {n} vertices")
-    return given * (n // len(given))
-
-
-def _check_vertex(place: str, strain: Vertex, stress: tuple[float, float, float]) -> None:
-    """Refuse strains and stresses that no vertex can have."""
+def _what_is_wrong(strain: Any, stress: Any, before: Any) -> str:
+    """Why a path cannot go to a vertex, from one before or from rest; nothing where it can."""
     if not np.isfinite([v for v in (*strain, *stress) if v is not None]).all():
-        raise ValueError(f"{place}loading must be finite: {strain}, {stress}")
+        return f"loading must be finite: {strain}, {stress}"
     for axes, value, force in zip(AXES, strain, stress, strict=True):
         if value is not None and abs(value) > LARGEST_STRAIN:
             allowed = f"allowed are [-{LARGEST_STRAIN}, {LARGEST_STRAIN}]"
-            raise ValueError(f"{place}strain {axes} = {value} is out of range: {allowed}")
+            return f"strain {axes} = {value} is out of range: {allowed}"
         if value is not None and force:
-            what = f"stress {force!r} is given for a component of prescribed strain"
-            raise ValueError(f"{place}{what}, {axes}")
+            return f"stress {force!r} is given for a component of prescribed strain, {axes}"
+    if before is None and not any((*strain, *stress)):
+        return "loading is zero in every component, as at rest"
+    return f"loading is there already, at {strain}, {stress}" if (strain, stress) == before else ""

@@ -12,8 +12,7 @@ import typer
 import fe_data
 from fe_data.settings import Hardening, Settings
 
-# Strains xx, yy, xy, None where free; and the stresses [MPa] in those directions.
-LoadingValues = tuple[Any, Any]
+LoadingValues = tuple[Any, Any]  # strains xx, yy, xy, None where free, and stresses [MPa]
 T = TypeVar("T")
 
 DESIGNS = "test_uniform, train_uniform, train_beta, replicates, noise, truth"

@@ -31,7 +31,6 @@ class Collection:
     counts: dict[str, int] = field(default_factory=lambda: {"ok": 0, "retried": 0, "failed": 0})
     problems: dict[int, str] = field(default_factory=dict)  # samples without a usable record
     made_by: Counter[str] = field(default_factory=Counter)  # records by the JSON of provenance
-    loadings: list[str] = field(default_factory=list)  # JSON of each, null without a path
     seconds: float = 0.0  # of all samples together
 
 
@@ -77,7 +76,6 @@ def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Col
         found.counts[header["status"]] += 1
         found.made_by[json.dumps(header["provenance"])] += 1
         found.seconds += header["seconds"]
-        found.loadings.append(json.dumps(header.get("loading")))
         found.failures.extend(_failed_attempts(header))
     return found
 

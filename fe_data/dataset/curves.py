@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.dataset.record import DamagedRecord, decode_arrays
+from fe_data.dataset.record import decode_arrays
 from fe_data.dataset.storage import TABLE, record_path
 from fe_data.dataset.table import TableError, load_table, read_rows
 
@@ -45,7 +45,9 @@ def load_curves(path: Path) -> Curves:
     """
     table, path = load_table(path), Path(path)
     if path.name == TABLE:
-        return _recorded(path.parent, table.index.tolist())
+        histories = load_histories(path)
+        stress = np.array([history["stress"][1:, 0] for history in histories])
+        return Curves(histories[0]["strain"][1:, 0], stress)
     try:
         with np.load(path.with_name(SHIPPED), allow_pickle=False) as file:
             arrays = {name: file[name].astype(float) for name in file.files}
@@ -67,25 +69,15 @@ def load_histories(path: Path) -> list[dict[str, Floats]]:
         What `decode_arrays` gives of each sample that did not fail, in the order of the table.
 
     Raises:
-        TableError: The table or a record cannot be read.
+        TableError: The table or a record cannot be read, or all samples failed.
     """
     rows = read_rows(path, ("index", "status"), ())
-    samples = [row["index"] for _, row in rows if row["status"] != "failed"]
-    return [_history(Path(path).parent, index) for index in map(int, samples)]
-
-
-def _history(folder: Path, index: int) -> dict[str, Floats]:
-    """Averaged history of one sample of a dataset folder."""
-    try:
-        return decode_arrays(record_path(folder, index).read_bytes())
-    except (OSError, DamagedRecord) as error:
-        raise TableError(f"{folder}: no curve of sample {index} ({error})") from None
-
-
-def _recorded(folder: Path, samples: list[int]) -> Curves:
-    """Curves from the records of a dataset folder."""
-    histories = [_history(folder, index) for index in samples]
+    folder, histories = Path(path).parent, []
+    for index in (row["index"] for _, row in rows if row["status"] != "failed"):
+        try:
+            histories.append(decode_arrays(record_path(folder, int(index)).read_bytes()))
+        except (OSError, ValueError) as error:
+            raise TableError(f"{folder}: no curve of sample {index:.60} ({error})") from None
     if not histories:
         raise TableError(f"{folder}: no sample has outputs")
-    stress = np.array([history["stress"][1:, 0] for history in histories])
-    return Curves(histories[0]["strain"][1:, 0], stress)
+    return histories

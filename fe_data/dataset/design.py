@@ -1,11 +1,9 @@
 """Which samples are simulated: designs of the paper, design files, a seed for each sample."""
 
-import dataclasses
 import hashlib
-import json
 import zlib
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,16 +93,6 @@ def digest_inputs(inputs: Floats, groups: NDArray[np.int64]) -> str:
     """SHA-256 of inputs (n, 4) and groups (n,), to the last bit and on any machine."""
     values = np.ascontiguousarray(inputs, dtype="<f8").tobytes()
     return hashlib.sha256(values + np.ascontiguousarray(groups, dtype="<i8").tobytes()).hexdigest()
-
-
-def loading_text(loading: Loading) -> str:
-    """A path as records hold it, in JSON."""
-    return json.dumps(dataclasses.asdict(loading))
-
-
-def digest_loadings(texts: Iterable[str]) -> str:
-    """SHA-256 of paths in the form of `loading_text`."""
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def seed_of(name: str, seed: int, index: int) -> int:
@@ -204,30 +192,26 @@ def loadings_from_file(path: Path) -> list[Loading]:
         TableError: The message names every bad entry by line number, column and value, or the
             path that is refused.
     """
-    kinds = [tuple(f"{kind}_{axes}" for axes in AXES) for kind in ("strain", "stress")]
-    problems = table.Problems(path)
-    paths: list[list[list[Any]]] = []
-    columns = ("path", *kinds[0], *kinds[1], "increments")
+    strains, stresses = (tuple(f"{kind}_{axes}" for axes in AXES) for kind in ("strain", "stress"))
+    columns, problems = ("path", *strains, *stresses, "increments"), table.Problems(path)
+    paths: dict[int, list[list[Any]]] = {}
     for line, row in table.read_rows(path, (), columns, others=False):
-        number = problems.parse(line, row, table.parse_integer, "path", 0)
-        if number == len(paths):
-            paths.append([])
-        elif number != len(paths) - 1:
-            problems.add(line, f"path = {number} is out of order: expected is {len(paths)}")
-            continue
         given = {name: text for name, text in row.items() if text}
-        strain, stress = (
-            [problems.parse(line, given, table.parse_float, name, empty) for name in names]
-            for names, empty in zip(kinds, (None, 0.0), strict=True)
-        )
-        counted = problems.parse(line, given, table.parse_integer, "increments")
-        paths[-1].append([strain, stress, counted])
+        parse = partial(problems.parse, line, given)
+        vertex = [
+            [parse(table.parse_float, name, empty) for name in names]
+            for names, empty in ((strains, None), (stresses, 0.0))
+        ]
+        number = parse(table.parse_integer, "path", 0)
+        paths.setdefault(number, []).append([*vertex, parse(table.parse_integer, "increments")])
+        if number >= len(paths):
+            problems.add(line, f"path = {number} is out of order: expected is {len(paths) - 1}")
     problems.raise_if_any()
     loadings = []
-    for number, vertices in enumerate(paths):
-        strains, stresses, counts = zip(*vertices, strict=True)
+    for number, vertices in paths.items():
+        strain, stress, counts = zip(*vertices, strict=True)
         try:
-            loadings.append(Loading(strains, stresses, counts if any(counts) else None))
+            loadings.append(Loading(strain, stress, counts if any(counts) else None))
         except ValueError as error:
             raise table.TableError(f"{path}, path {number}: {error}") from None
     return loadings

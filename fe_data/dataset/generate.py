@@ -95,7 +95,11 @@ def generate(
     folder, shard = Path(folder), _checked_shard(shard)
     jobs = require_integer("jobs", jobs, 1, MAX_JOBS)
     if loading is not None:
-        design = dataclasses.replace(design, loadings=_checked_loadings(loading, len(design)))
+        paths = tuple(loading) if isinstance(loading, Sequence) else (loading,)
+        for path in paths:
+            require_kind("loading", path, Loading)
+        require_integer("number of paths in loading", len(paths), 1, len(design))
+        design = dataclasses.replace(design, loadings=paths)
     _require_packable(design, settings)
     chosen_solver()  # refuses an unknown one
     config = storage.configuration(design, settings)
@@ -125,17 +129,6 @@ def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
         raise ValueError(f"shard = {shard!r:.60} must be two integers")
     parts = require_integer("shard", shard[1], 1, MAX_SHARDS)
     return require_integer("shard", shard[0], 1, parts), parts
-
-
-def _checked_loadings(given: Loading | Sequence[Loading], samples: int) -> tuple[Loading, ...]:
-    loadings = (given,) if isinstance(given, Loading) else given
-    if not isinstance(loadings, Sequence) or not loadings:
-        raise TypeError(f"loading = {given!r:.60} must be a Loading, or a sequence of them")
-    for each in loadings:
-        require_kind("loading", each, Loading)
-    if len(loadings) > samples:
-        raise ValueError(f"loading: {len(loadings)} paths are too many for {samples} samples")
-    return tuple(loadings)
 
 
 def _require_packable(design: Design, settings: Settings) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fe_data.dataset import record
-from fe_data.dataset.design import Design, digest_inputs, digest_loadings, loading_text
+from fe_data.dataset.design import Design, digest_inputs
 from fe_data.dataset.record import DamagedRecord
 from fe_data.settings import Settings
 
@@ -48,8 +48,8 @@ def configuration(design: Design, settings: Settings) -> dict[str, Any]:
         "settings": dataclasses.asdict(settings),
     }
     if design.loadings:
-        config["paths"] = len(design.loadings)
-        config["loadings_sha256"] = digest_loadings(map(loading_text, design.loadings))
+        paths = [dataclasses.asdict(loading) for loading in design.loadings]
+        config |= {"paths": len(paths), "loadings_sha256": digest({"loadings": paths})}
     if settings.hardening == "power":  # folders made before other laws do not name it
         del config["settings"]["hardening"]
     return {**config, "digest": digest(config)}

@@ -168,12 +168,9 @@ def read_rows(
             reader = csv.reader(file, strict=True)
             header = _header(path, next(reader, []), required)
             wanted = {name: header.index(name) for name in (*required, *optional) if name in header}
-            if not others and len(wanted) < len(header):
-                strange = next(name for name in header if name not in wanted)
-                allowed = ", ".join((*required, *optional))
-                raise TableError(
-                    f"{path}, line 1: column {strange!r} is unknown: allowed are {allowed}"
-                )
+            if not others and (strange := [name for name in header if name not in wanted]):
+                what = f"column {strange[0]!r} is unknown: allowed are {', '.join(optional)}"
+                raise TableError(f"{path}, line 1: {what}")
             for entries in filter(None, reader):
                 if len(entries) != len(header):
                     numbers = f"{len(entries)} cells where the header has {len(header)}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from fe_data.dataset import collection, storage
 from fe_data.dataset.collection import Collection
-from fe_data.dataset.design import digest_inputs, digest_loadings, retry_seed, seed_of
+from fe_data.dataset.design import digest_inputs, retry_seed, seed_of
 from fe_data.settings import INPUT_NAMES, require_kind
 
 
@@ -56,11 +56,6 @@ def _check_design(config: dict[str, Any], found: Collection) -> list[str]:
     problems = []
     if digest_inputs(inputs, groups) != config["inputs_sha256"]:
         problems.append("the records' inputs are not those of the configuration")
-    if paths := config.get("paths"):
-        turn = found.loadings[:paths]
-        wrong = any(text != turn[index % paths] for index, text in enumerate(found.loadings))
-        if wrong or digest_loadings(turn) != config["loadings_sha256"]:
-            problems.append("the records' paths are not those of the configuration")
     for index, row in enumerate(table):
         first = seed_of(config["design"], config["seed"], index)
         if int(row[1]) != (retry_seed(first) if row[-1] == "retried\n" else first):

@@ -39,10 +39,8 @@ def _name(loading: Loading) -> str:
     for axes, *columns in zip(AXES, *(part.T for part in loading.vertices), strict=True):
         steps = []
         for strain, stress in zip(*columns, strict=True):
-            free = np.isnan(strain)
-            value, symbol, unit = (
-                (stress, r"\sigma", " MPa") if free else (strain, r"\varepsilon", "")
-            )
+            value = stress if np.isnan(strain) else strain
+            symbol, unit = (r"\sigma", " MPa") if np.isnan(strain) else (r"\varepsilon", "")
             steps.append(rf"${symbol}_{{{axes}}}$ = {value:g}{unit}")
         if len(set(steps)) == 1:
             steps = steps[:1]
@@ -137,10 +135,8 @@ def draw_path(ax: Axes, rve: RVESolution) -> None:
 
 
 def _vertex_rows(rve: RVESolution) -> list[int]:
-    """Row of the history at each vertex."""
-    each = (len(rve.history["strain"]) - 1) // len(
-        rve.loading.strain
-    )  # unless the path has its own
+    """Row of the history at each vertex, equally far apart unless the path has its own numbers."""
+    each = (len(rve.history["strain"]) - 1) // len(rve.loading.strain)
     rows: list[int] = np.cumsum([part.increments for part in rve.loading.parts(each)]).tolist()
     return rows
 

@@ -74,6 +74,23 @@ def test_the_picture_names_the_loading_and_shows_stress_over_strain():
     np.testing.assert_array_equal(xy.get_ydata(), solved.history["stress"][:, 3])
 
 
+def test_the_picture_of_a_path_numbers_its_vertices_and_shows_it_over_increments():
+    cycle = Loading([(0.01, None, None), (-0.01, None, None), (0.01, None, None)], increments=4)
+    settings = Settings(n_fibres=2, resolution=2.0)
+    solved = solve_rve(Inputs(0.25, 400.0, 400.0, 0.4), 0, settings, cycle)
+    figure = plot_rve(solved)
+    xx = r"$\varepsilon_{xx}$ = "
+    name = f"path of 3 parts, mean {xx}0.01 → {xx}-0.01 → {xx}0.01, "
+    assert name in figure.get_suptitle()
+    curve, along = [ax for ax in figure.axes if ax.get_ylabel().startswith("mean stress [MPa]")]
+    found = {int(text.get_text()): text.xy for text in curve.texts}
+    history = solved.history
+    for number, row in ((1, 4), (2, 8), (3, 12)):
+        assert found[number] == (history["strain"][row, 0], history["stress"][row, 0])
+    assert along.get_title() == "Along the path"
+    np.testing.assert_array_equal(along.lines[0].get_ydata(), history["stress"][:, 0])
+
+
 @pytest.mark.parametrize("name", ["result.json", "rve.png", "fields.h5"])
 def test_a_file_that_rve_did_not_write_stays(tmp_path, capsys, name):
     (tmp_path / name).write_text('{"mine": 1}')
