@@ -1,9 +1,7 @@
 """Many outputs, such as a curve at its points, through their principal components."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,7 +52,7 @@ class PrincipalComponents:
             raise ValueError("vectors: must have orthonormal rows")
 
     @classmethod
-    def fit(cls, y: ArrayLike, explained: float = 0.9999) -> PrincipalComponents:
+    def fit(cls, y: ArrayLike, explained: float = 0.9999) -> Self:
         """Find the fewest components that explain a share of the variance.
 
         Args:

@@ -1,10 +1,8 @@
 """Scaling to [-1, 1] by bounds."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,7 +51,7 @@ class BoundsScaler:
         object.__setattr__(self, "high", high)
 
     @classmethod
-    def fit(cls, values: Floats) -> BoundsScaler:
+    def fit(cls, values: Floats) -> Self:
         """Take the range of the data as bounds.
 
         Args:

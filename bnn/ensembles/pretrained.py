@@ -1,9 +1,7 @@
 """Base of the estimators whose networks are pre-trained to a functional prior first."""
 
-from __future__ import annotations
-
 from dataclasses import astuple, dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,9 +58,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         prior = self.prior
         return len(prior.epochs) if isinstance(prior, Pretrained) else self.n_pretrained
 
-    def pretrain(
-        self, X: ArrayLike | None = None, *, n_features: int | None = None
-    ) -> PretrainedEnsemble:
+    def pretrain(self, X: ArrayLike | None = None, *, n_features: int | None = None) -> Self:
         """Fit the networks to realisations of the prior for every fit; members trained are gone.
 
         Bounds that are "data" are here the ranges of X and of the realisations, and `fit` takes

@@ -1,11 +1,9 @@
 """Pre-training to a functional prior, Algorithm 3 of the paper."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -74,7 +72,7 @@ class Pretrained(Networks):
         """Number of inputs and of outputs."""
         return self.architecture.n_inputs, self.architecture.n_outputs
 
-    def select(self, members: ArrayLike) -> Pretrained:
+    def select(self, members: ArrayLike) -> Self:
         """Take some of the networks.
 
         Args:

@@ -1,7 +1,5 @@
 """Noise whose covariance depends on the input, estimated from repeated runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -77,7 +75,7 @@ class HeteroscedasticNoise:
     def from_replicates(
         cls, X: ArrayLike, y: ArrayLike, groups: ArrayLike, *, squares: Sequence[int] = (),
         slope_deviation: float = 1.0,
-    ) -> HeteroscedasticNoise:  # fmt: skip
+    ) -> "HeteroscedasticNoise":  # fmt: skip
         """Estimate the noise from repeated runs, by the likelihood of deviations in their groups.
 
         Args:

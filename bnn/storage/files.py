@@ -1,11 +1,9 @@
 """Reading and writing the files of models."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import sklearn
@@ -63,7 +61,7 @@ class StoredModel:
         return {"parameters": {n: kept(v) for n, v in parameters.items()}, "fitted": fitted}
 
     @classmethod
-    def from_stored(cls, parameters: dict[str, Any], fitted: dict[str, Any]) -> StoredModel:
+    def from_stored(cls, parameters: dict[str, Any], fitted: dict[str, Any]) -> Self:
         """Make the model again from what stored_fields returned, which is checked."""
         model = cls(**parameters)
         if fitted.keys() != set(cls.fitted_attributes):

@@ -5,9 +5,7 @@ networks. The bias is the kernel's last row, met by a constant 1 behind each act
 layer costs one batched product forward and two backward.
 """
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -40,7 +38,7 @@ class LayerBlocks:
             for block, layer in zip(self.blocks, architecture.layers, strict=True)
         ]
 
-    def load(self, weights: Tensor) -> LayerBlocks:
+    def load(self, weights: Tensor) -> Self:
         """Copy weights (k, d) into the blocks."""
         for block, columns in zip(self.blocks, self.slices, strict=True):
             block.copy_(weights[:, columns])

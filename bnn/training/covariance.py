@@ -1,7 +1,5 @@
 """The covariance diag(D) + R Rᵀ of many weights, from few directions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -25,7 +23,7 @@ class DiagonalPlusLowRank(Generic[Values]):
     log_determinant: float  # of P
 
     @classmethod
-    def diagonal_only(cls, variance: ArrayLike) -> DiagonalPlusLowRank[Array]:
+    def diagonal_only(cls, variance: ArrayLike) -> "DiagonalPlusLowRank[Array]":
         """Return diag(D) of variances D (d,)."""
         diagonal = np.asarray(variance, dtype=float)
         nothing = np.zeros((diagonal.size, 0))
@@ -34,7 +32,7 @@ class DiagonalPlusLowRank(Generic[Values]):
     @classmethod
     def isotropic_plus(
         cls, variance: float, directions: Array, deviations: Array
-    ) -> DiagonalPlusLowRank[Array]:
+    ) -> "DiagonalPlusLowRank[Array]":
         """Return τ² I + V S² Vᵀ, for a variance τ², orthonormal directions V and deviations S."""
         d, r = directions.shape
         total = deviations**2 + variance
@@ -42,7 +40,7 @@ class DiagonalPlusLowRank(Generic[Values]):
         log_determinant = float(np.log(total).sum() + (d - r) * np.log(variance))
         return DiagonalPlusLowRank(np.full(d, variance), root, factor, log_determinant)
 
-    def to(self, device: torch.device) -> DiagonalPlusLowRank[Tensor]:
+    def to(self, device: torch.device) -> "DiagonalPlusLowRank[Tensor]":
         """Return the same covariance as float64 tensors on a device."""
         parts = (self.diagonal, self.root, self.factor)
         D, R, F = (torch.as_tensor(v, dtype=torch.float64, device=device) for v in parts)

@@ -1,7 +1,5 @@
 """The optimisation of some members side by side: data, passes, Adam, record, graph."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +29,7 @@ class Objective:
     regulariser: Regulariser | None = None
     anchors: Floats | None = None  # ω0, (K, d), with a regulariser
 
-    def of(self, members: Ints) -> Objective:
+    def of(self, members: Ints) -> "Objective":
         """Return the objective of some members."""
         anchors = None if self.anchors is None else self.anchors[members]
         own = self.precision is not None and self.precision.ndim == 4
