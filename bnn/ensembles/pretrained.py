@@ -70,7 +70,7 @@ class PretrainedEnsemble(EnsembleRegressor):
             n_features: Number of inputs, where X is None.
 
         Returns:
-            self, with pretrained_.
+            self, with the attribute `pretrained_`.
 
         Raises:
             ValueError: If a hyper-parameter is not admissible or the prior misbehaves.
