@@ -1,5 +1,7 @@
 """Unloading, reversal and paths that turn: closed forms, a material point, balance of energy."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
@@ -45,15 +47,15 @@ def test_shear_cycles_follow_the_closed_form():
     assert p > 0.03 > abs(plastic)
 
 
-def _integrate(strains):
+def _integrate(strains, yield_stress):
     """Stress of a material point along mean strains (n, 4), in full tensors, root by root."""
     plastic, p, stresses = np.zeros((3, 3)), 0.0, []
     for xx, yy, zz, xy in strains:
         e = np.array([[xx, xy, 0.0], [xy, yy, 0.0], [0.0, 0.0, zz]])
         trial = 2 * MU * (e - np.trace(e) / 3 * np.eye(3) - plastic)
         q = np.sqrt(1.5 * np.sum(trial**2))
-        if q > _yield_stress(p):
-            excess = lambda dp: q - 3 * MU * dp - _yield_stress(p + dp)  # noqa: E731, B023
+        if q > yield_stress(p):
+            excess = lambda dp: q - 3 * MU * dp - yield_stress(p + dp)  # noqa: E731, B023
             dp = brentq(excess, 0.0, q / (3 * MU), xtol=1e-18, rtol=1e-14)
             plastic, p = plastic + 1.5 * dp / q * trial, p + dp
             trial *= 1 - 3 * MU * dp / q
@@ -62,8 +64,9 @@ def _integrate(strains):
     return np.array(stresses)
 
 
+@pytest.mark.parametrize("hardening", ["power", "voce"])
 @pytest.mark.parametrize("free", [False, True])
-def test_a_path_that_turns_is_that_of_a_material_point(free):
+def test_a_path_that_turns_is_that_of_a_material_point(free, hardening):
     """Strains, strains beside stresses, and components that change from one to the other."""
     xx, yy, xy = np.random.default_rng(0).uniform(-0.02, 0.02, (3, 6))
     vertices = [
@@ -71,9 +74,11 @@ def test_a_path_that_turns_is_that_of_a_material_point(free):
         for n, (x, y, s) in enumerate(zip(xx, yy, xy, strict=True))
     ]
     loading = Loading(vertices, (0.0, 0.0, 0.0), increments=5)
-    history = solve_rve(MATRIX, 1, SETTINGS, loading).history
+    settings = dataclasses.replace(SETTINGS, hardening=hardening)
+    history = solve_rve(MATRIX, 1, settings, loading).history
+    law = _yield_stress if hardening == "power" else lambda p: A + B * (1 - np.exp(-p / C))
     assert len(history["stress"]) == 31
-    assert history["stress"] == pytest.approx(_integrate(history["strain"]), abs=1e-5)
+    assert history["stress"] == pytest.approx(_integrate(history["strain"], law), abs=1e-5)
     if free:
         assert abs(history["stress"][[10, 20, 30], 1]).max() < 1e-5
     assert history["strain"][5::5, 0] == pytest.approx(xx)
