@@ -55,8 +55,7 @@ def plot_1d(
     if len(x) != values.shape[1]:
         raise ValueError(f"X has shape {np.shape(X)}: must be ({values.shape[1]}, 1)")
     _band(axes, x, values.mean(axis=0), values.std(axis=0, ddof=1))
-    for line in values[:members]:
-        axes.plot(x, line, color="0.6", lw=0.5, zorder=1)
+    axes.plot(x, values[:members].T, color="0.6", lw=0.5, zorder=1)
     if truth is not None:
         axes.plot(x, np.ravel(truth), "k--", lw=1, label="truth")
     if data is not None:
@@ -96,8 +95,8 @@ def plot_rounds(rounds: Sequence[Any], input_names: Sequence[str] | None = None)
             axes.scatter(earlier[:, i], earlier[:, j], s=9, color="0.7", lw=0)
         axes.scatter(parts[k][:, i], parts[k][:, j], s=14, color="C3", lw=0)
         axes.set(xlabel=names[i], ylabel=names[j] if k == 0 else "")
-        if row == 0:
-            axes.set_title(f"{sum(map(len, parts[: k + 1]))} runs", fontsize="medium")
+        words = f"{sum(map(len, parts[: k + 1]))} runs" if row == 0 else ""
+        axes.set_title(words, fontsize="medium")
     return figure
 
 

@@ -80,8 +80,8 @@ class Conditioning:
         if len(data) != n_outputs or not is_diagonal(noise):
             # Where the outputs depend on each other, there is one block of all of them.
             data, cross, prior = (block_diag(*blocks)[None] for blocks in (data, cross, prior))
-        noises = noise_blocks(noise, N, len(data))
-        pairs = zip(data + noises, cross.swapaxes(1, 2), strict=True)
+        noisy = data + noise_blocks(noise, N, len(data))
+        pairs = zip(noisy, cross.swapaxes(1, 2), strict=True)
         solved = np.stack([cho_solve(cho_factor(block), right) for block, right in pairs])
         gains = solved.swapaxes(1, 2)
         return cls(gains, prior - gains @ cross.swapaxes(1, 2))
@@ -165,8 +165,7 @@ class ProcessPosterior:
         if self.coupled:
             joint = self.joint_covariance(X).reshape(n_out, n, n_out, n)
             return np.asarray(np.einsum("jnkn->njk", joint))
-        scaled = self.axes * self._reduced(X, joint=False).T[:, None]
-        return scaled @ self.axes.T
+        return self.axes * self._reduced(X, joint=False).T[:, None] @ self.axes.T
 
     def joint_covariance(self, X: Array) -> Array:
         """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
@@ -177,8 +176,7 @@ class ProcessPosterior:
         if self.coupled:
             return np.asarray(blocks[0])
         joint = np.einsum("jc,cil,kc->jikl", self.axes, blocks, self.axes, optimize=True)
-        n_out, (_, n, m) = len(self.axes), blocks.shape
-        return np.asarray(joint.reshape(n_out * n, n_out * m))
+        return np.asarray(joint.reshape(len(self.axes) * blocks.shape[1], -1))
 
     def joint_columns(self, X: Array) -> JointColumns:
         """Prepare columns of the joint covariance at X, of which some are computed at a time."""

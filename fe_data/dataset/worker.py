@@ -69,15 +69,16 @@ class Job:
             loading = () if sample.loading is None else (sample.loading,)
             result = simulator(sample.inputs, seed, self.settings, *loading)
             _require_finite(result, () if loading else OUTPUT_NAMES)
+            return result, ""
         except (OSError, MemoryError, ImportError):  # of the machine rather than of the sample
             raise
         except SimulationError as error:
-            return None, _one_line(f"{type(error).__name__}: {error}")
+            text = f"{type(error).__name__}: {error}"
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{place.name}, line {place.lineno}"
-            return None, _one_line(f"unexpected {type(error).__name__} in {where}: {error}")
-        return result, ""
+            text = f"unexpected {type(error).__name__} in {where}: {error}"
+        return None, " ".join(text.split())[:500]
 
 
 def attempt_seed(sample: Sample, attempt: int) -> int:
@@ -127,7 +128,3 @@ def _require_finite(result: "RVEResult", outputs: Sequence[str]) -> None:
     for name, values in result.history.items():
         if not np.all(np.isfinite(values)):
             raise SimulationError(f"history {name!r} holds values that are not finite")
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:500]
