@@ -13,7 +13,7 @@ import numpy as np
 from fe_data.geometry.microstructure import random_microstructure
 from fe_data.geometry.outline import default_size
 from fe_data.mechanics.properties import equivalent_strain, von_mises
-from fe_data.mechanics.rve import RVESolution, solve_microstructure
+from fe_data.mechanics.rve import RVESolution, solve_rve
 from fe_data.settings import Inputs, Settings
 
 VOLUME_FRACTIONS = (0.07, 0.23, 0.39)
@@ -31,7 +31,7 @@ def solve(
     resolution = fineness * 2 * microstructure.radii[0] / default_size(n_fibres)
     chosen = Settings(n_fibres=n_fibres, resolution=resolution)
     inputs, start = Inputs(vf, 400.0, 400.0, 0.4), time.process_time()
-    rve = solve_microstructure(microstructure, inputs, chosen, element=element, **options)
+    rve = solve_rve(inputs, microstructure, chosen, element=element, **options)
     return rve, time.process_time() - start
 
 

@@ -26,7 +26,7 @@ from torch import Tensor
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.mechanics.properties import equivalent_strain, fit_power_law, moduli, von_mises
-from fe_data.mechanics.rve import solve_microstructure
+from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import Inputs, Settings
 from figures.style import STYLE, WIDTH, save
 
@@ -208,7 +208,7 @@ def draw(curves: dict[str, np.ndarray], errors: dict[int, np.ndarray], path: Pat
 def main(given: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     micro = random_microstructure(INPUTS.vf, SEED, SETTINGS.n_fibres)
-    by_fe = curve(solve_microstructure(micro, INPUTS, SETTINGS).history)
+    by_fe = curve(solve_rve(INPUTS, micro, SETTINGS).history)
     exact = np.array(fit_power_law(*by_fe[::-1], SETTINGS.a_MPa)[:2])
     print(f"finite elements: b = {exact[0]:.2f} MPa, c = {exact[1]:.4f}")
     print("| voxels | s per increment | memory [GB] | last stress [%] | b [%] | c [%] |")

@@ -30,7 +30,6 @@ from .loading import Loading as Loading
 from .mechanics.rve import RVEResult as RVEResult
 from .mechanics.rve import RVESolution as RVESolution
 from .mechanics.rve import simulate as simulate
-from .mechanics.rve import solve_microstructure as solve_microstructure
 from .mechanics.rve import solve_rve as solve_rve
 from .settings import Inputs as Inputs
 from .settings import Settings as Settings

@@ -122,14 +122,14 @@ def rve(
     ] = "compiled",
 ) -> int:
     """Simulate one RVE: result, picture, fields. They replace those of an earlier run alone."""
-    given = None
+    arrangement: Any = seed
     if fibres is not None and vf is None:
         random = Settings.n_fibres, Settings.min_spacing
         if seed != 0 or (settings.n_fibres, settings.min_spacing) != random:
             raise ValueError("--seed, --n-fibres and --min-spacing do not go with --fibres")
-        given = options.fibres(fibres)
-        vf = given.volume_fraction
-        settings = dataclasses.replace(settings, n_fibres=len(given.centres))
+        arrangement = options.fibres(fibres)
+        vf = arrangement.volume_fraction
+        settings = dataclasses.replace(settings, n_fibres=len(arrangement.centres))
     elif vf is None or fibres is not None:
         raise ValueError("give either --vf or --fibres FILE")
     inputs = Inputs(vf, E_f_GPa, b_m_MPa, c_m)
@@ -139,7 +139,7 @@ def rve(
     from fe_data.cli.rve_folder import run_rve
 
     chosen = paths[0] if paths else None
-    print(f"{out}: {run_rve(inputs, seed, settings, out, chosen, xdmf, solver, given)}")
+    print(f"{out}: {run_rve(inputs, arrangement, settings, out, chosen, xdmf, solver)}")
     return OK
 
 

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import tempfile
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +14,7 @@ from fe_data.geometry.outline import MATRIX
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import Loading
 from fe_data.mechanics.properties import von_mises
-from fe_data.mechanics.rve import (
-    RVESolution,
-    Solver,
-    solve_microstructure,
-    solve_rve,
-    uniaxial,
-)
+from fe_data.mechanics.rve import RVESolution, Solver, solve_rve, uniaxial
 from fe_data.settings import MAX_SEED, Inputs, Settings, require_integer
 from fe_data.sparse.solver import chosen_solver
 
@@ -30,35 +23,32 @@ FIELDS = ("fields.xdmf", "fields.h5")
 
 
 def run_rve(
-    inputs: Inputs, seed: int, settings: Settings, out: Path, loading: Loading | None, xdmf: bool,
-    solver: Solver, fibres: Microstructure | None = None,
+    inputs: Inputs, arrangement: int | Microstructure, settings: Settings, out: Path,
+    loading: Loading | None, xdmf: bool, solver: Solver,
 ) -> str:  # fmt: skip
     """Simulate one RVE into a folder, in place of an earlier run's files; what it is, in a line."""
     from fe_data.mechanics.plots import plot_rve
 
-    seed = require_integer("seed", seed, 0, MAX_SEED)
-    if fibres is None:
+    seed = None
+    if not isinstance(arrangement, Microstructure):
+        seed = require_integer("seed", arrangement, 0, MAX_SEED)
         require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
-        solve = partial(solve_rve, inputs, seed)
-    else:
-        solve = partial(solve_microstructure, fibres, inputs)
     chosen_solver()  # refuses an unknown one
     out.mkdir(parents=True, exist_ok=True)
     present = [name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
     if present and not _is_own(out / RESULT):
         raise ValueError(f"{out / present[0]} is not of an earlier `rve`: give another --out")
-    rve = solve(settings, loading, fit=loading is None, solver=solver)
+    rve = solve_rve(inputs, arrangement, settings, loading, fit=loading is None, solver=solver)
     m = rve.microstructure
     heading = (
         f"vf = {inputs.vf:g}, $E_f$ = {inputs.E_f_GPa:g} GPa, $b_m$ = {inputs.b_m_MPa:g} MPa, "
-        f"$c_m$ = {inputs.c_m:g}, "
-        + (f"seed {seed}" if fibres is None else "given fibres")
-        + (", Voce hardening" if settings.hardening == "voce" else "")
+        f"$c_m$ = {inputs.c_m:g}{' (Voce)' if settings.hardening == 'voce' else ''}, "
+        f"{'given fibres' if seed is None else f'seed {seed}'}"
     )
     summary = {
         "components": "xx, yy, zz, xy of tensors; strain xy is half the engineering shear strain",
         "inputs": dataclasses.asdict(inputs),
-        "seed": seed if fibres is None else None,
+        "seed": seed,
         "fibres": np.column_stack([m.centres, m.radii]).tolist(),  # x, y, radius
         "settings": dataclasses.asdict(settings),
         "loading": dataclasses.asdict(loading or uniaxial(settings.strain)),
@@ -67,8 +57,8 @@ def run_rve(
         "history": {name: values.tolist() for name, values in rve.history.items()},
     }
     line = describe(rve)
-    if fibres is not None:
-        found = anisotropy(m, inputs, settings)
+    if seed is None:
+        found = anisotropy(rve)
         summary["anisotropy"] = vars(found) | {"stiffness_GPa": found.stiffness_GPa.tolist()}
         largest = f"{found.spread:.1%} above the smallest, at {found.stiffest_deg:g} degrees from x"
         line += f"; largest elastic modulus in the plane {largest}"

@@ -8,19 +8,18 @@ square one as 4 t.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.geometry.mesh import generate_mesh
-from fe_data.geometry.microstructure import Microstructure, clear_of_edges
 from fe_data.loading import Loading
-from fe_data.mechanics.elements import discretise
 from fe_data.mechanics.load_stepping import solve_load_steps
 from fe_data.mechanics.problem import RVEProblem
-from fe_data.settings import Inputs, Settings, require_kind
+from fe_data.mechanics.rve import RVESolution, solve_in_ufl
+from fe_data.settings import require_kind
 
-_STRAIN = 0.01  # of the matrix at its yield stress: nothing yields
+_STRAIN = 1e-12  # nothing yields
 _ANGLES = np.arange(360) / 2  # [deg]
 
 
@@ -39,26 +38,21 @@ class Anisotropy:
     stiffest_deg: float
 
 
-def anisotropy(microstructure: Microstructure, inputs: Inputs, settings: Settings) -> Anisotropy:
-    """Elastic anisotropy of a fibre arrangement, by three elastic increments.
+def anisotropy(rve: RVESolution) -> Anisotropy:
+    """Elastic anisotropy of a solved volume element, by three elastic increments.
 
     Args:
-        microstructure: Fibre arrangement, which takes the place of `inputs.vf`.
-        inputs: The four inputs.
-        settings: Phases and mesh.
+        rve: Volume element, solved under any loading.
 
     Returns:
         Stiffness, and how much Young's modulus varies with the direction.
     """
-    require_kind("microstructure", microstructure, Microstructure)
-    require_kind("inputs", inputs, Inputs)
-    require_kind("settings", settings, Settings)
-    mesh = generate_mesh(clear_of_edges(microstructure), settings.resolution)
-    problem = RVEProblem(discretise(mesh, "P2/P0"), inputs, settings)
-    size, columns = _STRAIN * settings.a_MPa / (1e3 * settings.E_m_GPa), []
-    for strain in size * np.diag([1.0, 1.0, 0.5]):
-        path = solve_load_steps(problem, Loading(tuple(strain.tolist())), 1, settings.tolerance)
-        columns.append(path.history["stress"][-1, [0, 1, 3]] / (1e3 * size))
+    require_kind("rve", rve, RVESolution)
+    solve: Any = solve_load_steps if isinstance(rve.problem, RVEProblem) else solve_in_ufl
+    columns = []
+    for strain in _STRAIN * np.diag([1.0, 1.0, 0.5]):
+        path = solve(rve.problem, Loading(tuple(strain.tolist())), 1, 1e-8)
+        columns.append(path.history["stress"][-1, [0, 1, 3]] / (1e3 * _STRAIN))
     stiffness = np.column_stack(columns)
     moduli = directional_moduli(stiffness, _ANGLES)
     spread = float(moduli.max() / moduli.min() - 1)

@@ -12,11 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from fe_data.arrays import Floats
 from fe_data.geometry.mesh import generate_mesh
-from fe_data.geometry.microstructure import (
-    Microstructure,
-    clear_of_edges,
-    random_microstructure,
-)
+from fe_data.geometry.microstructure import Microstructure, clear_of_edges, random_microstructure
 from fe_data.geometry.outline import MATRIX
 from fe_data.loading import Loading
 from fe_data.mechanics.elements import VOLUMETRIC_MODES, Discretisation, discretise
@@ -31,14 +27,7 @@ from fe_data.mechanics.properties import (
 )
 from fe_data.reference.cell import Cell
 from fe_data.reference.cell import solve_load_steps as solve_load_steps_in_ufl
-from fe_data.settings import (
-    MAX_SEED,
-    OUTPUT_NAMES,
-    Inputs,
-    Settings,
-    require_integer,
-    require_kind,
-)
+from fe_data.settings import MAX_SEED, OUTPUT_NAMES, Inputs, Settings, require_integer, require_kind
 
 _ELASTIC_STRAIN = 0.01  # of the matrix at its yield stress: nothing yields
 _Value = TypeVar("_Value")
@@ -140,49 +129,13 @@ def simulate(
     Returns:
         Effective properties and averaged curves.
     """
+    seed = require_integer("seed", seed, 0, MAX_SEED)
     return solve_rve(inputs, seed, settings, loading, fit=loading is None).result()
 
 
 def solve_rve(
     inputs: Inputs,
-    seed: int,
-    settings: Settings,
-    loading: Loading | None = None,
-    *,
-    fit: bool | None = None,
-    solver: Solver = "compiled",
-) -> RVESolution:
-    """Simulate one volume element with random fibres and keep its fields.
-
-    Errors are those of `simulate`, and a `ValueError` where `fit` does not go with the loading or
-    the solver is unknown.
-
-    Args:
-        inputs: The four inputs.
-        seed: Seed of the fibre arrangement.
-        settings: Everything else.
-        loading: Instead of the uniaxial loading of the paper.
-        fit: Whether to find the effective properties, which are defined for uniaxial loading in x;
-            None finds them where they are defined.
-        solver: "compiled" kernels, or "dolfinx", which solves the same equations in UFL, slower.
-
-    Returns:
-        The solved volume element.
-    """
-    require_kind("inputs", inputs, Inputs)
-    require_kind("settings", settings, Settings)
-    seed = require_integer("seed", seed, 0, MAX_SEED)
-    seconds: dict[str, float] = {}
-    arrangement = (inputs.vf, seed, settings.n_fibres, settings.min_spacing)
-    microstructure = _timed(seconds, "microstructure", random_microstructure, *arrangement)
-    given = microstructure, inputs, settings, loading
-    rve = solve_microstructure(*given, fit=fit, solver=solver)
-    return dataclasses.replace(rve, seconds=seconds | rve.seconds)
-
-
-def solve_microstructure(
-    microstructure: Microstructure,
-    inputs: Inputs,
+    arrangement: int | Microstructure,
     settings: Settings,
     loading: Loading | None = None,
     *,
@@ -190,26 +143,26 @@ def solve_microstructure(
     element: str = "P2/P0",
     solver: Solver = "compiled",
 ) -> RVESolution:
-    """Simulate one volume element with given fibres and keep its fields.
-
-    Errors are those of `solve_rve`. A pattern that grazes an edge of the square is translated.
+    """Simulate one volume element and keep its fields.
 
     Args:
-        microstructure: Fibre arrangement, which takes the place of `inputs.vf`.
         inputs: The four inputs.
-        settings: Everything else, but for the number and spacing of the fibres.
+        arrangement: Seed of random fibres; or given ones, which take the place of `inputs.vf` and
+            are translated together where an outline grazes an edge of the square.
+        settings: Everything else.
         loading: Instead of the uniaxial loading of the paper.
-        fit: Whether to find the effective properties, as in `solve_rve`.
-        element: "P2/P0", whose dilatation is averaged over each element, or "P2".
-        solver: "compiled" or "dolfinx", as in `solve_rve`.
+        fit: Whether to find the effective properties, which are defined for uniaxial loading in x;
+            None finds them where they are defined.
+        element: "P2/P0", whose dilatation in the matrix is averaged over each element, or "P2".
+        solver: "compiled" kernels, or "dolfinx", which solves the same equations in UFL, slower.
 
     Returns:
         The solved volume element.
 
     Raises:
-        ValueError: If `fit` does not go with the loading, or element or solver are unknown.
+        ValueError: As `simulate`; also if `fit` does not go with the loading, or element or solver
+            are unknown.
     """
-    require_kind("microstructure", microstructure, Microstructure)
     require_kind("inputs", inputs, Inputs)
     require_kind("settings", settings, Settings)
     require_kind("loading", loading, Loading, NoneType)
@@ -229,7 +182,12 @@ def solve_microstructure(
     seconds: dict[str, float] = {}
     timed = partial(_timed, seconds)
     a, steps, tolerance = settings.a_MPa, settings.increments, settings.tolerance
-    microstructure = clear_of_edges(microstructure)
+    if isinstance(arrangement, Microstructure):
+        microstructure = clear_of_edges(arrangement)
+    else:
+        seed = require_integer("arrangement", arrangement, 0, MAX_SEED)
+        random = inputs.vf, seed, settings.n_fibres, settings.min_spacing
+        microstructure = timed("microstructure", random_microstructure, *random)
     with threadpool_limits(limits=1):  # the last bits of a threaded sum depend on their number
         mesh = timed("mesh", generate_mesh, microstructure, settings.resolution)
         d = timed("discretisation", discretise, mesh, element)
@@ -247,7 +205,7 @@ def solve_microstructure(
     return RVESolution(microstructure, d, *solved, effective, p_sigma, seconds)
 
 
-def _solve_in_ufl(
+def solve_in_ufl(
     cell: Cell, loading: Loading, increments: int, tolerance: float
 ) -> EquilibriumPath:
     """The path of the second solver."""
@@ -269,7 +227,7 @@ def _ufl_fields(d: Discretisation, cell: Cell, path: EquilibriumPath) -> Fields:
 
 _SOLVERS: dict[str, tuple[Any, Any, Any]] = {
     "compiled": (RVEProblem, solve_load_steps, recover_fields),
-    "dolfinx": (Cell, _solve_in_ufl, _ufl_fields),
+    "dolfinx": (Cell, solve_in_ufl, _ufl_fields),
 }
 
 

@@ -7,7 +7,7 @@ from scipy.optimize import root
 
 from bench.fft_cell import Cell, curve, hardening, solve, voxels
 from fe_data.geometry.microstructure import random_microstructure
-from fe_data.mechanics.rve import solve_microstructure
+from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import Inputs, Settings
 
 INPUTS = Inputs(0.2, 200.0, 400.0, 0.4)
@@ -108,7 +108,7 @@ def test_depth_along_the_fibres_changes_nothing():
 def test_curve_is_near_that_of_the_finite_elements():
     settings = Settings(n_fibres=1, increments=5, resolution=10, strain=0.02)
     micro = random_microstructure(INPUTS.vf, 1, 1)
-    by_fe = curve(solve_microstructure(micro, INPUTS, settings, fit=False).history)[1]
+    by_fe = curve(solve_rve(INPUTS, micro, settings, fit=False).history)[1]
     found = curve(solve(Cell(voxels(micro, 32), INPUTS, settings), 5))[1]
     np.testing.assert_allclose(found, by_fe, rtol=0.01)
 

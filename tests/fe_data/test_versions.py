@@ -23,7 +23,7 @@ ACCURACY = 1e-8  # of the largest value of each component's history
 def here():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rve, "generate_mesh", lambda *_: stored_mesh())
-        return averages(rve.solve_microstructure(MICROSTRUCTURE, INPUTS, SETTINGS))
+        return averages(rve.solve_rve(INPUTS, MICROSTRUCTURE, SETTINGS))
 
 
 NAMES = ["strain", "stress", "plastic_strain", "yielded_fraction", *OUTPUT_NAMES]

@@ -12,6 +12,7 @@ from tests.wrong_arguments import WRONG, complaint
 TABLE = Path(__file__).parents[2] / "fe_data" / "datasets" / "test_uniform.csv"
 CELL = {"inputs": fe_data.Inputs(0.2, 400.0, 400.0, 0.4), "seed": 0}
 CELL |= {"settings": fe_data.Settings(n_fibres=1, resolution=1.0, increments=4)}
+SOLVED = {name.replace("seed", "arrangement"): value for name, value in CELL.items()}
 TWO = fe_data.Microstructure([[0.2, 0.2], [0.7, 0.7]], [0.1, 0.2])
 NEW = itertools.count()
 
@@ -60,16 +61,8 @@ def calls(tmp_path):
         ),
         "simulate": (fe_data.simulate, {**CELL, "loading": None}),
         "Microstructure": (fe_data.Microstructure, vars(TWO)),
-        "anisotropy": (
-            fe_data.anisotropy,
-            {"microstructure": TWO, **{k: v for k, v in CELL.items() if k != "seed"}},
-        ),
-        "solve_microstructure": (
-            fe_data.solve_microstructure,
-            {"microstructure": TWO, **{k: v for k, v in CELL.items() if k != "seed"},
-             "loading": None, "fit": True},
-        ),
-        "solve_rve": (fe_data.solve_rve, {**CELL, "loading": None, "fit": True}),
+        "anisotropy": (fe_data.anisotropy, {"rve": fe_data.solve_rve(**SOLVED)}),
+        "solve_rve": (fe_data.solve_rve, {**SOLVED, "loading": None, "fit": True}),
         "generate": (
             generate,
             {"design": design, "settings": CELL["settings"], "folder": tmp_path, "jobs": 1,
@@ -94,8 +87,7 @@ ALSO = {"name": "design", "strain": "loading", "stress": "loading"}
     ["Inputs", "Settings", "Loading", "named_design", "design_from_file",
      "loadings_from_file", "load_table",
      "load_curves", "load_inputs", "verify", "compare", "replicate_statistics", "load_statistics",
-     "mean_field", "simulate", "solve_rve", "generate", "Microstructure", "solve_microstructure",
-     "anisotropy"],
+     "mean_field", "simulate", "solve_rve", "generate", "Microstructure", "anisotropy"],
 )  # fmt: skip
 def test_a_wrong_argument_is_named(name, calls):
     """A path that leads nowhere is an OSError; cells that cannot be solved have errors too."""

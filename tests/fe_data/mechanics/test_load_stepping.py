@@ -10,7 +10,7 @@ from fe_data.geometry.microstructure import Microstructure, random_microstructur
 from fe_data.loading import Loading
 from fe_data.mechanics import load_stepping
 from fe_data.mechanics.properties import effective_properties, elastic_constants, moduli
-from fe_data.mechanics.rve import solve_microstructure, solve_rve
+from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import Inputs, Settings
 
 INPUTS = Inputs(0.3, 400.0, 400.0, 0.4)
@@ -21,7 +21,7 @@ SMALL = Settings(n_fibres=10)
 def _elastic(micro, inputs, settings, strain):
     """Mean stress xx, yy, zz, xy [MPa] of an elastic step with prescribed strain."""
     loading = Loading(tuple(1e-5 * np.array(strain)))
-    rve = solve_microstructure(micro, inputs, settings, loading, fit=False)
+    rve = solve_rve(inputs, micro, settings, loading, fit=False)
     return 1e5 * rve.history["stress"][-1]
 
 
@@ -31,7 +31,7 @@ def test_fibres_of_the_material_of_the_matrix_are_invisible(strain):
     settings = dataclasses.replace(ELASTIC, nu_f=0.3, n_fibres=8)
     loading = Loading(tuple(1e-5 * np.array(strain, dtype=float)))
     micro = random_microstructure(0.3, 1, 8)
-    rve = solve_microstructure(micro, Inputs(0.3, 100.0, 400.0, 0.4), settings, loading, fit=False)
+    rve = solve_rve(Inputs(0.3, 100.0, 400.0, 0.4), micro, settings, loading, fit=False)
     mu, kappa = moduli(1e5, 0.3)
     exx, eyy, exy = loading.strain[-1]
     lam = kappa - 2 * mu / 3
@@ -130,7 +130,7 @@ def test_a_translated_pattern_has_the_same_properties(plastic_rve):
         np.add(plastic_rve.microstructure.centres, (0.37, 0.21)) % 1.0,
         plastic_rve.microstructure.radii[0],
     )
-    a, b = plastic_rve.effective, solve_microstructure(moved, INPUTS, SMALL).effective
+    a, b = plastic_rve.effective, solve_rve(INPUTS, moved, SMALL).effective
     assert b.E_eff_GPa == pytest.approx(a.E_eff_GPa, rel=1e-3)
     assert b.b_eff_MPa == pytest.approx(a.b_eff_MPa, rel=5e-3)
 
@@ -141,7 +141,7 @@ def test_a_pattern_turned_with_its_loading_has_the_same_properties(plastic_rve):
         np.column_stack([(1 - y) % 1.0, x]), plastic_rve.microstructure.radii[0]
     )
     loading = Loading((None, SMALL.strain, None))
-    history = solve_microstructure(turned, INPUTS, SMALL, loading, fit=False).history
+    history = solve_rve(INPUTS, turned, SMALL, loading, fit=False).history
     swapped = {k: v[:, [1, 0, 2, 3]] if v.ndim == 2 else v for k, v in history.items()}
     a, b = plastic_rve.effective, effective_properties(swapped, 400.0, swapped)
     assert b.E_eff_GPa == pytest.approx(a.E_eff_GPa, rel=1e-3)
@@ -153,7 +153,7 @@ def test_prescribed_stress_finds_the_strain(plastic_rve):
     """Driving the mean stress to where the strain-driven cell ended gives its strain back."""
     end = plastic_rve.history["stress"][-1]
     loading = Loading((None, None, None), (end[0], 0.0, 0.0))
-    again = solve_microstructure(plastic_rve.microstructure, INPUTS, SMALL, loading, fit=False)
+    again = solve_rve(INPUTS, plastic_rve.microstructure, SMALL, loading, fit=False)
     assert again.history["strain"][-1, 0] == pytest.approx(SMALL.strain, rel=0.02)
     assert again.history["stress"][-1][[0, 1, 3]] == pytest.approx(end[[0, 1, 3]], abs=0.05)
     # zz is free in both; the paths differ, so it agrees only nearly.
@@ -164,7 +164,7 @@ def test_prescribed_stress_finds_the_strain(plastic_rve):
     "loading", [Loading((0.05, 0.05, 0.0)), Loading((None, None, 0.05))], ids=str
 )
 def test_biaxial_and_shear_loading_reach_what_is_prescribed(loading):
-    rve = solve_microstructure(random_microstructure(0.3, 1, 10), INPUTS, SMALL, loading, fit=False)
+    rve = solve_rve(INPUTS, random_microstructure(0.3, 1, 10), SMALL, loading, fit=False)
     history = rve.history
     assert history["yielded_fraction"][-1] > 0.5
     for i, j in ((0, 0), (1, 1), (2, 3)):
@@ -180,7 +180,7 @@ def test_steps_are_cut_back_and_grow_again(plastic_rve, monkeypatch):
     settings = dataclasses.replace(SMALL, increments=10)
     loading = Loading((settings.strain, None, None))
     micro = plastic_rve.microstructure
-    cut = solve_microstructure(micro, INPUTS, settings, loading, fit=False).path
+    cut = solve_rve(INPUTS, micro, settings, loading, fit=False).path
     assert 0 < cut.counts["cutbacks"] < 20
     assert len(cut.history["stress"]) == 11
     end = plastic_rve.history["stress"][-1]

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from fe_data.geometry.microstructure import random_microstructure
 from fe_data.loading import Loading
 from fe_data.mechanics.properties import moduli
-from fe_data.mechanics.rve import solve_microstructure, solve_rve
+from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import Inputs, Settings
 
 MATRIX = Inputs(0.0, 400.0, 400.0, 0.4)  # no fibres: every point is loaded like the cell
@@ -129,7 +129,7 @@ def test_work_of_a_cycle_is_stored_or_dissipated(cycle):
 def test_vertices_along_a_line_change_nothing():
     micro = random_microstructure(0.3, 1, 3)
     whole, parts = (
-        solve_microstructure(micro, INPUTS, SETTINGS, loading, fit=False)
+        solve_rve(INPUTS, micro, SETTINGS, loading, fit=False)
         for loading in (
             Loading((0.02, None, 0.01), increments=20),
             Loading([(0.005, None, 0.0025), (0.02, None, 0.01)], increments=(5, 15)),

@@ -16,7 +16,7 @@ from fe_data.loading import Loading
 from fe_data.mechanics import rve
 from fe_data.mechanics.plots import plot_rve
 from fe_data.mechanics.properties import elastic_constants
-from fe_data.mechanics.rve import simulate, solve_microstructure, solve_rve, uniaxial
+from fe_data.mechanics.rve import simulate, solve_rve, uniaxial
 from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
 
 CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fibres", "5"]
@@ -163,7 +163,7 @@ def test_the_command_line_takes_given_fibres(tmp_path, capsys):
     assert result["inputs"]["vf"] == pytest.approx(np.pi * (r**2).sum())
     micro = Microstructure(np.column_stack([x, y]), r)
     inputs, settings = Inputs(**result["inputs"]), Settings(**result["settings"])
-    solved = solve_microstructure(micro, inputs, settings)
+    solved = solve_rve(inputs, micro, settings)
     assert result["history"]["stress"] == solved.history["stress"].tolist()
     drawn = [ax.collections[1].get_paths() for ax in plot_rve(solved).axes[2:4]]
     for paths in drawn:  # circles of all images of a fibre, in the pictures of the fields
@@ -199,7 +199,7 @@ def test_fibres_of_equal_shear_modulus_have_the_bulk_modulus_of_hill(rows):
     micro, settings = Microstructure(np.column_stack([x, y]), r), Settings(nu_m=0.45, nu_f=0.0)
     G = 1e5 / 2.9  # E_m = 100 GPa
     inputs, biaxial = Inputs(0.3, 2 * G / 1e3, 400.0, 0.4), Loading((1e-5, 1e-5, 0.0))
-    xx, yy = solve_microstructure(micro, inputs, settings, biaxial).history["stress"][-1, :2]
+    xx, yy = solve_rve(inputs, micro, settings, biaxial).history["stress"][-1, :2]
     k_m, k_f = (G / (1 - 2 * nu) for nu in (settings.nu_m, settings.nu_f))
     vf = np.pi * (r**2).sum()
     k = 1 / (vf / (k_f + G) + (1 - vf) / (k_m + G)) - G
@@ -208,8 +208,8 @@ def test_fibres_of_equal_shear_modulus_have_the_bulk_modulus_of_hill(rows):
 
 def test_an_unknown_element_is_refused():
     with pytest.raises(ValueError, match="element = 'P3' must be one of P2/P0, P2"):
-        solve_microstructure(
-            Microstructure([[0.5, 0.5]], 0.1), Inputs(0.1, 400.0, 400.0, 0.4), SMALL, element="P3"
+        solve_rve(
+            Inputs(0.1, 400.0, 400.0, 0.4), Microstructure([[0.5, 0.5]], 0.1), SMALL, element="P3"
         )
 
 

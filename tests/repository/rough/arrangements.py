@@ -13,7 +13,7 @@ import numpy as np
 
 from fe_data.geometry import microstructure
 from fe_data.geometry.microstructure import Microstructure, periodic_distances
-from fe_data.mechanics.rve import solve_microstructure
+from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import Inputs, Settings
 
 N_FIBRES, SPACING, ARRANGEMENTS = 30, 1.14, 100
@@ -54,7 +54,7 @@ def main(cells: int) -> None:
             near = [(r < limit).sum() / N_FIBRES for limit in (1.001, 1.1)]
             statistics.append([*near, r.min(axis=1).mean()])
             if len(b) < cells:
-                rve = solve_microstructure(m, Inputs(vf, 400.0, 400.0, 0.4), Settings())
+                rve = solve_rve(Inputs(vf, 400.0, 400.0, 0.4), m, Settings())
                 b.append(rve.result().effective["b_eff_MPa"])
         means, errors = np.mean(statistics, 0), np.std(statistics, 0, ddof=1) / ARRANGEMENTS**0.5
         columns = [f"{m:.4f} ± {e:.4f}" for m, e in zip(means, errors, strict=True)]
