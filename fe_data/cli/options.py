@@ -27,7 +27,8 @@ SETTINGS_HELP = {
     "nu_m": "Poisson ratio of the matrix [-]",
     "nu_f": "Poisson ratio of the fibres [-]",
     "a_MPa": "initial yield stress of the matrix [MPa]",
-    "hardening": "yield stress of the matrix: power is a + b p^c, voce a + b (1 - exp(-p / c))",
+    "hardening": "yield stress of the matrix: power is a + b p^c, linear for c = 1 and perfectly "
+    "plastic for b = 0; voce is a + b (1 - exp(-p / c))",
     "fibre_stress_MPa": "von Mises stress in the fibres [MPa] that p_sigma counts from",
 }
 
