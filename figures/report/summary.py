@@ -9,11 +9,11 @@ import jinja2
 import typer
 
 from figures.beyond.tables import COMPARED, HEADINGS, labelled, shown
-from figures.claims import load_published
+from figures.claims import Section, load_published
 from figures.knowledge.findings import in_words
 from figures.knowledge.study import MODELS, Judged
 from figures.pipeline.paths import ROOT
-from figures.pipeline.profiles import BEYOND, DRAWS, KNOWLEDGE
+from figures.pipeline.profiles import BEYOND, DRAWS, KNOWLEDGE, NEXT_CELL
 from figures.report.comparison import SIGNS, Check, Comparison, Metrics, compare, heading, read
 from figures.report.findings import findings, load_findings
 from figures.report.words import digits_beside, label
@@ -21,7 +21,7 @@ from figures.scores import Interval, Scores, written
 
 README = ROOT / "README.md"
 TEMPLATE = Path(__file__).with_suffix(".txt")
-GUIDE = ROOT / "docs" / "which_estimator.md"
+GUIDE, LOOP = (ROOT / "docs" / f"{name}.md" for name in ("which_estimator", "next_cell"))
 RUNS = {"full": "our tables", "full-authors": "published tables"}  # folder → computed from
 PROPER = ", Adam proper"  # in the label of a row: trained so, instead of as the paper's own run
 Run = Mapping[str, Metrics]  # by notebook
@@ -112,6 +112,13 @@ def knowledge_table(run: Known) -> str:
     return _grouped(groups, ("truth_rmse_fields", "elppd"))
 
 
+def in_markdown(section: Section | None) -> str:
+    """A section of the report."""
+    assert section
+    tables = [f"{each.caption}\n\n{markdown(each.header, each.rows)}" for each in section.tables]
+    return label("\n\n".join([*section.paragraphs, *tables]))
+
+
 def _grouped(
     groups: Mapping[str, Mapping[str, Scores]], names: Sequence[str], *top: Sequence[str]
 ) -> str:
@@ -143,6 +150,7 @@ def blocks(runs: Mapping[str, Run]) -> dict[Path, dict[str, str]]:
             "cases": cases_table(ours),
             "knowledge": knowledge_table(Known.model_validate(dict(runs["full"][KNOWLEDGE]))),
         },
+        LOOP: {"worth": in_markdown(runs["full"][NEXT_CELL].section)},
     }
 
 
