@@ -120,20 +120,26 @@ class Cell:
             "yielded_fraction": weights @ (history.p > 0),
         }
 
-    def newton_step(self, residual: Floats, merge: Any) -> Floats:
-        """Solve T^T K T dy = residual with the tangent K, and T in PETSc for the unknowns."""
+    def newton_step(self, residual: Floats, merge: sp.csr_matrix) -> Floats:
+        """Solve T^T K T dy = residual with the tangent K; T has the unknowns."""
         self.matrix.zeroEntries()
         fem.petsc.assemble_matrix(self.matrix, self.jacobian)
         self.matrix.assemble()
         self.matrix.axpy(1.0, self.bulk, PETSc.Mat.Structure.SUBSET_NONZERO_PATTERN)
+        tangent = sp.csr_matrix(self.matrix.getValuesCSR()[::-1], self.matrix.size)
+        matrix = to_petsc((merge.T @ tangent @ merge).tocsr())  # PtAP takes 20 times as long
         solver = PETSc.KSP().create(PETSc.COMM_SELF)
-        solver.setOperators(self.matrix.PtAP(merge))
+        solver.setOperators(matrix)
         solver.setType("preonly")
-        solver.getPC().setType("lu")
+        solver.getPC().setType("cholesky")
         solver.getPC().setFactorSolverType("mumps")
-        step = merge.createVecRight()
-        solver.solve(PETSc.Vec().createWithArray(residual, comm=PETSc.COMM_SELF), step)
-        return np.array(step.getArray())
+        step, load = matrix.createVecs()
+        load.setArray(residual)
+        solver.solve(load, step)
+        solution = np.array(step.getArray())
+        for item in (solver, matrix, step, load):
+            item.destroy()  # which Python does not do
+        return solution
 
 
 def strain(u: Any) -> Any:
@@ -158,7 +164,7 @@ def solve_load_steps(
     for part in loading.parts(increments):
         start, free, before = part.start(rows[-1]), part.free, y
         given, unknown = np.delete(range(3), free), np.append(cell.fluctuating, n + free)
-        merge = to_petsc(cell.merge[:, unknown])
+        merge = cell.merge[:, unknown]
         for t in np.arange(1, part.increments + 1) / part.increments:
             y, before = 2 * y - before, y
             target = start + t * (part.end - start)
