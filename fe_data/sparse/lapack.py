@@ -28,6 +28,3 @@ spotrf = _routine("cython_lapack", "spotrf", "cisii")  # uplo, n, a, lda, info
 strsm = _routine("cython_blas", "strsm", "cccciissisi")
 # uplo, trans, n, k, alpha, a, lda, beta, c, ldc
 ssyrk = _routine("cython_blas", "ssyrk", "cciississi")
-strsv = _routine("cython_blas", "strsv", "cccisisi")  # uplo, trans, diag, n, a, lda, x, incx
-# trans, m, n, alpha, a, lda, x, incx, beta, y, incy
-sgemv = _routine("cython_blas", "sgemv", "ciissisissi")
