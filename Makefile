@@ -31,7 +31,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTHON = "$$(sed -n 2p .environment)"
 DOIT = $(PYTHON) -m doit
 
-.PHONY: help environment python reproduce quick draws beyond knowledge next datasets truth loop notebooks report article archive test test-dolfinx test-python lint bench docs clean
+.PHONY: help environment python reproduce quick draws beyond knowledge next datasets truth loop peers notebooks report article archive test test-dolfinx test-python lint bench docs clean
 
 help: ## this list
 	@echo 'make quick      simulate a few cells, train on them, write figures/quick/index.html'
@@ -49,6 +49,7 @@ help: ## this list
 	@echo 'make datasets   simulate the designs of the paper and compare with the shipped tables (JOBS=2)'
 	@echo 'make truth      the same of the 10,000 cells of the truth table, which takes more than an hour'
 	@echo 'make loop       rounds of cells chosen by bnn and simulated by fe_data, in data/loop (ARGS="--rounds 4")'
+	@echo 'make peers      what other libraries reach on the same cells, each in an environment of its own (ARGS="--draws 4")'
 	@echo 'make notebooks  the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)'
 	@echo 'make report     and the page'
 	@echo 'make article    what was reproduced and what was found, on six pages, build/article.pdf'
@@ -82,6 +83,9 @@ truth: environment
 
 loop: environment
 	@$(PYTHON) -m examples.next_cell --out data/loop.png $(ARGS)
+
+peers: environment
+	@$(PYTHON) -m bench.peers $(ARGS)
 
 notebooks: environment
 	@$(DOIT) notebook

@@ -1,0 +1,74 @@
+"""BoTorch, with the scaling that its documentation recommends."""
+
+import numpy as np
+import torch
+from botorch.fit import fit_fully_bayesian_model_nuts, fit_gpytorch_mll
+from botorch.models import MultiTaskGP, SingleTaskGP
+from botorch.models.fully_bayesian import SaasFullyBayesianSingleTaskGP
+from botorch.models.transforms import Normalize, Standardize
+from gpytorch.mlls import ExactMarginalLogLikelihood
+
+torch.set_default_dtype(torch.double)
+BOX = torch.tensor([[-1.0], [1.0]])  # of the inputs
+
+
+def moments(model, X):
+    with torch.no_grad():
+        found = model.posterior(torch.as_tensor(X), observation_noise=True)
+        return found.mean.detach().numpy(), found.variance.sqrt().detach().numpy()
+
+
+class SingleTask:
+    """BoTorch, SingleTaskGP."""
+
+    def fit(self, X, y):
+        X, y = torch.as_tensor(X), torch.as_tensor(y)
+        scale = Normalize(X.shape[1], bounds=BOX.expand(2, X.shape[1]))
+        self.model = SingleTaskGP(X, y, input_transform=scale)  # which standardises outputs
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
+
+    def predict(self, X):
+        return moments(self.model, X)
+
+
+class MultiTask:
+    """BoTorch, MultiTaskGP."""
+
+    def fit(self, X, y):
+        self.tasks, inputs = y.shape[1], X.shape[1]
+        box = BOX.expand(2, inputs)
+        scale = Normalize(inputs + 1, indices=[*range(inputs)], bounds=box)
+        self.centre, self.scale = y.mean(axis=0), y.std(axis=0)
+        values = torch.as_tensor(((y - self.centre) / self.scale).T.reshape(-1, 1))
+        options = {"input_transform": scale, "outcome_transform": None}
+        self.model = MultiTaskGP(self.numbered(X), values, task_feature=-1, **options)
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
+
+    def numbered(self, X):
+        tasks = np.repeat(np.arange(self.tasks), len(X))
+        return torch.as_tensor(np.column_stack([np.tile(X, (self.tasks, 1)), tasks]))
+
+    def predict(self, X):
+        mean, std = (m.reshape(self.tasks, -1).T for m in moments(self.model, self.numbered(X)))
+        return self.centre + self.scale * mean, self.scale * std
+
+
+class Saas:
+    """BoTorch, SAAS by NUTS."""
+
+    def fit(self, X, y):
+        X, y = torch.as_tensor(X), torch.as_tensor(y)
+        scale = Normalize(X.shape[1], bounds=BOX.expand(2, X.shape[1]))
+        self.fitted = []
+        for j in range(y.shape[1]):
+            options = {"input_transform": scale, "outcome_transform": Standardize(1)}
+            self.fitted.append(SaasFullyBayesianSingleTaskGP(X, y[:, j : j + 1], **options))
+            fit_fully_bayesian_model_nuts(self.fitted[-1], disable_progbar=True)
+
+    def predict(self, X):
+        found = []
+        for model in self.fitted:
+            mean, std = moments(model, X)  # (draws, n, 1)
+            spread = (std**2).mean(axis=0) + mean.var(axis=0)
+            found.append((mean.mean(axis=0), np.sqrt(spread)))
+        return np.concatenate(found, axis=-1)

@@ -1,0 +1,27 @@
+"""hetgpy, the Python version of the R package hetGP."""
+
+import numpy as np
+from hetgpy import hetGP
+
+
+class HeteroscedasticProcess:
+    """hetgpy, hetGP."""
+
+    def fit(self, X, y):
+        self.fitted = []
+        for column in y.T:
+            model = hetGP()
+            model.mle(X, column, covtype="Matern5_2")
+            self.fitted.append(model)
+
+    def predict(self, X):
+        found = [model.predict(X) for model in self.fitted]
+        variance = [each["sd2"] + each["nugs"] for each in found]
+        return np.column_stack([each["mean"] for each in found]), np.sqrt(np.column_stack(variance))
+
+
+class WithReplicates(HeteroscedasticProcess):
+    """hetgpy, hetGP with replicates as more training cells."""
+
+    def fit(self, X, y, X_repeated, y_repeated):
+        super().fit(np.vstack([X, X_repeated]), np.vstack([y, y_repeated]))

@@ -1,0 +1,42 @@
+"""laplace-torch, as in the regression example of its documentation."""
+
+import numpy as np
+import torch
+from laplace import Laplace
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Network:
+    """laplace-torch, a network with a Laplace approximation."""
+
+    def fit(self, X, y):
+        torch.manual_seed(0)
+        self.centre, self.scale = y.mean(axis=0), y.std(axis=0)
+        self.fitted = [self.one(X, column) for column in ((y - self.centre) / self.scale).T]
+
+    def one(self, X, y):
+        X, y = torch.tensor(X).float(), torch.tensor(y)[:, None].float()
+        network = torch.nn.Sequential(
+            torch.nn.Linear(X.shape[1], 50), torch.nn.Tanh(), torch.nn.Linear(50, 1)
+        )
+        optimiser = torch.optim.Adam(network.parameters(), lr=1e-2)
+        for _ in range(1000):
+            optimiser.zero_grad()
+            torch.nn.functional.mse_loss(network(X), y).backward()
+            optimiser.step()
+        found = Laplace(network, "regression", subset_of_weights="all", hessian_structure="full")
+        found.fit(DataLoader(TensorDataset(X, y), batch_size=len(X)))
+        logs = torch.zeros(2, requires_grad=True)  # of the prior's precision and the noise
+        optimiser = torch.optim.Adam([logs], lr=1e-1)
+        for _ in range(100):
+            optimiser.zero_grad()
+            (-found.log_marginal_likelihood(*logs.exp())).backward()
+            optimiser.step()
+        return found
+
+    def predict(self, X):
+        moments = [[m.detach().numpy() for m in f(torch.tensor(X).float())] for f in self.fitted]
+        mean = np.column_stack([each[0].ravel() for each in moments])
+        noise = [f.sigma_noise.item() ** 2 for f in self.fitted]
+        variance = np.column_stack([each[1].ravel() for each in moments]) + noise
+        return self.centre + self.scale * mean, self.scale * np.sqrt(variance)

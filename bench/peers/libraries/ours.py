@@ -1,0 +1,79 @@
+"""bnn, the package of this repository, with fe_data's mean fields where these are named."""
+
+import bnn
+from bnn import evidence
+from figures.knowledge.study import about_fitted_fields
+from figures.materials.problem import Samples, fit_theta, functional_prior, noise_std
+
+
+class Exact:
+    """bnn, ExactPosterior, noise by evidence."""
+
+    def fit(self, X, y):
+        noise = evidence.fit_noise(X, y)
+        prior = evidence.fit_prior(X, y, noise)
+        self.model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)
+
+    def predict(self, X):
+        return self.model.predict(X, return_std=True, total=True)
+
+
+class ExactByInput(Exact):
+    """bnn, ExactPosterior, noise by input by evidence."""
+
+    def fit(self, X, y):
+        noise = evidence.fit_heteroscedastic_noise(X, y)
+        prior = evidence.fit_prior(X, y, noise)
+        self.model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)
+
+
+class ExactPaper(Exact):
+    """bnn, ExactPosterior."""
+
+    def fit(self, X, y):
+        prior = evidence.fit_prior(X, y, noise_std())
+        self.model = bnn.ExactPosterior(prior, noise=noise_std()).fit(X, y)
+
+
+class FunctionSpace(Exact):
+    """bnn, FunctionAnchoredEnsemble, noise by evidence."""
+
+    def fit(self, X, y):
+        noise = evidence.fit_noise(X, y)
+        prior = evidence.fit_prior(X, y, noise)
+        self.model = bnn.FunctionAnchoredEnsemble(prior=prior, noise=noise, random_state=0)
+        self.model.fit(X, y)
+
+
+class Anchored(Exact):
+    """bnn, AnchoredEnsemble, the paper's prior."""
+
+    def fit(self, X, y):
+        prior = functional_prior(fit_theta(Samples(X, y)))
+        self.model = bnn.AnchoredEnsemble(prior=prior, noise=noise_std(), random_state=0).fit(X, y)
+
+
+class Vanilla(Exact):
+    """bnn, VanillaEnsemble."""
+
+    def fit(self, X, y):
+        self.model = bnn.VanillaEnsemble(noise=noise_std(), random_state=0).fit(X, y)
+
+
+class ExactReplicates(Exact):
+    """bnn, ExactPosterior, noise by input from replicates."""
+
+    def fit(self, X, y, X_repeated, y_repeated, groups):
+        repeated = X_repeated, y_repeated, groups
+        noise = bnn.HeteroscedasticNoise.from_replicates(*repeated, squares=(0,))
+        prior = evidence.fit_prior(X, y, noise)
+        self.model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)
+
+
+class ExactFields(Exact):
+    """bnn, ExactPosterior about mean fields by evidence, noise by evidence."""
+
+    def fit(self, X, y):
+        noise = evidence.fit_noise(X, y)
+        prior = about_fitted_fields(Samples(X, y), noise)
+        self.model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)

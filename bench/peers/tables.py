@@ -1,0 +1,130 @@
+"""The tables and the picture of what every estimator reached."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+from bench.peers.problems import CASES
+from bench.peers.registry import CELLS, PEERS, Peer
+from figures.knowledge.findings import in_words
+from figures.report.summary import markdown, with_blocks
+from figures.style import STYLE, WIDTH, save
+
+Found = Mapping[Peer, Mapping[tuple[str, int], Mapping[str, Any]]]  # by training set and draw
+SHARED = {"rmse": ("RMSE", 3), "crps": ("CRPS", 3), "coverage": ("coverage (95 %)", 2)}
+TIMED, TIMES = "ind100", {"fit": 1, "predict": 2}  # training set, and decimals of the seconds
+FEW = 4  # draws, without which one does not count as the best beside others that have them
+LOWEST = -100.0  # of the picture's axis
+
+
+def by_peer(rows: Sequence[Mapping[str, Any]]) -> Found:
+    """Results of those that were tried."""
+    found = {p: {(row["case"], row["draw"]): row for row in rows if row["peer"] == p.name}
+             for p in PEERS}  # fmt: skip
+    return {peer: own for peer, own in found.items() if own}
+
+
+def values(found: Found, peer: Peer, case: str, score: str = "elppd") -> dict[int, float]:
+    """A score by draw, of the draws that did not fail."""
+    own = found[peer].items()
+    return {i: row[score] for (name, i), row in own if name == case and score in row}
+
+
+def error(numbers: Sequence[float]) -> float:
+    """The standard error of a mean, 0 of a single number."""
+    n = len(numbers)
+    return float(np.std(numbers, ddof=1) / np.sqrt(n)) if n > 1 else 0.0
+
+
+def shown(numbers: Sequence[float], digits: int, scatter: bool = False) -> str:
+    """The mean, with its standard error on request and where there are two values."""
+    if not numbers:
+        return "–"
+    more = f" ± {error(numbers):.{digits}f}" if scatter and len(numbers) > 1 else ""
+    return f"{np.mean(numbers):.{digits}f}{more}".replace("-", "−")
+
+
+def score_table(found: Found) -> str:
+    """A row for each estimator: ELPPD on every training set, the other scores, time and effort."""
+    words, body = [in_words(case) for case in CASES], []
+    header = ["given", "estimator", *(f"ELPPD, {each}" for each in words)]
+    header += [f"{name}, {' / '.join(words)}" for name, _ in SHARED.values()]
+    header += [f"{name} [s], {in_words(TIMED)}" for name in TIMES]
+    for peer, own in found.items():
+        errors = [row["error"] for row in own.values() if "error" in row]
+        failed = f"; {len(errors)} failed: {', '.join(sorted(set(errors)))}" if errors else ""
+        scores = {case: values(found, peer, case) for case in CASES}
+        row = [peer.knows, peer.label + failed]
+        row += [shown([*each.values()], 0, scatter=True) for each in scores.values()]
+        for score, (_, digits) in SHARED.items():
+            each = (shown([*values(found, peer, case, score).values()], digits) for case in CASES)
+            row.append(" / ".join(each))
+        row += [shown([*values(found, peer, TIMED, s).values()], n) for s, n in TIMES.items()]
+        body.append([*row, str(peer.lines), " / ".join(str(len(each)) for each in scores.values())])
+    return markdown([*header, "lines", "draws"], body)
+
+
+def verdict_table(found: Found) -> str:
+    """On every training set the best of ours against the best of the others, draw by draw."""
+    header, body = ["given", "training set", "best of ours", "best of the others"], []
+    for knows in dict.fromkeys(peer.knows for peer in found):
+        first, *_ = tried = [peer for peer in found if peer.knows == knows]
+        for case in CASES:
+            gains = {p: ahead(found, p, first, case) for p in tried}
+            least = min(FEW, max(map(len, gains.values()))) or 1
+            means = {p: np.mean(gain) for p, gain in gains.items() if len(gain) >= least}
+            sides = ([p for p in means if p.ours == ours] for ours in (True, False))
+            best = [max(side, key=means.__getitem__) for side in sides if side]
+            if len(best) == 2 and (gain := ahead(found, *best, case)):
+                row = [knows, in_words(case), *(peer.label for peer in best)]
+                body.append([*row, shown(gain, 0, scatter=True), str(len(gain)), verdict(gain)])
+    return markdown([*header, "ours is ahead by", "draws", "ours is"], body)
+
+
+def ahead(found: Found, first: Peer, second: Peer, case: str) -> list[float]:
+    """By how much the ELPPD of the first is larger, on the draws that both have."""
+    ours, theirs = (values(found, peer, case) for peer in (first, second))
+    return [ours[i] - theirs[i] for i in ours if i in theirs]
+
+
+def verdict(gain: Sequence[float]) -> str:
+    """In words, by the standard error of a paired difference."""
+    if len(gain) < 2:
+        return "open"
+    mean, margin = np.mean(gain), error(gain)
+    return "best" if mean > margin else "level" if mean >= -margin else "behind"
+
+
+@plt.style.context(STYLE)
+def picture(found: Found) -> Figure:
+    """ELPPD of every estimator on every training set, means with standard errors."""
+    size = WIDTH, 0.9 + 0.24 * len(found)
+    figure, panels = plt.subplots(1, len(CASES), figsize=size, sharey=True)
+    for axes, case in zip(panels, CASES, strict=True):
+        for i, peer in enumerate(found):
+            numbers, colour = [*values(found, peer, case).values()], "C1" if peer.ours else "C0"
+            if not numbers:
+                word = "failed" if any(name == case for name, _ in found[peer]) else "not run"
+                axes.text(0.03, i, word, transform=axes.get_yaxis_transform(), va="center")
+            elif (mean := np.mean(numbers)) < LOWEST:
+                axes.plot(LOWEST, i, "<", color=colour, clip_on=False)
+            else:
+                axes.errorbar(mean, i, xerr=error(numbers), fmt="o", ms=4, capsize=2, color=colour)
+        axes.set(title=in_words(case), xlabel="ELPPD", xlim=(LOWEST, None))
+        axes.grid(axis="y", lw=0.3)
+    more = ("" if peer.knows == CELLS else f" ({peer.knows})" for peer in found)
+    panels[0].set_yticks(range(len(found)), map("{0.label}{1}".format, found, more))
+    panels[0].invert_yaxis()
+    return figure
+
+
+def publish(rows: Sequence[Mapping[str, Any]], page: Path) -> None:
+    """Write the tables into a page, and the picture beside it."""
+    found = by_peer(rows)
+    blocks = {"peers": score_table(found), "peers-verdict": verdict_table(found)}
+    page.write_text(with_blocks(page.read_text(), blocks))
+    save(picture(found), page.with_name("peers.png"))
