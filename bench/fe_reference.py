@@ -2,7 +2,7 @@
 
 A cell at the default mesh by the compiled solver; the same in UFL; and in UFL with the standard P2
 elements on the coarsest mesh of a series on which b is as accurate (the compiled solver finds it).
-`bench.fe_reference 6` takes 6 fibres instead of 30, and minutes instead of a quarter of an hour.
+`bench.fe_reference 6` takes 6 fibres instead of 30, and 3 minutes of processor time.
 """
 
 import argparse
