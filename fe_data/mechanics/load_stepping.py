@@ -133,7 +133,7 @@ class _Stepper:
                 return None
             self.counts["newton_iterations"] += 1
             problem.assemble_tangent(self.state)
-            # A larger one would save a sixth of the iterations, but move the shipped tables by 1e-5.
+            # A larger one would save a sixth of the iterations, but move shipped tables by 1e-5.
             accuracy = min(0.1, max(1e-3, 0.3 * self.tolerance / error))
             x[unknown] += problem.system.solve(residual, free, accuracy)
         return None
