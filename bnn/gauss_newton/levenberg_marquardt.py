@@ -18,6 +18,7 @@ from bnn.training.loop import TrainingResult
 _DAMPING, _LEAST_DAMPING = 1e-2, 1e-8
 _LARGEST_BEND = 0.75  # 2 |a| s / |v| that is followed; Transtrum & Sethna (2012)
 _SHORTEST_STEP = 1e-8  # over the largest weight: the networks that are returned are float32
+_WINDOW = 30  # iterations, over which the pace of a member is judged
 _GROUP_ENTRIES = 4_000_000  # of the matrices of a group of members
 
 
@@ -81,7 +82,12 @@ def minimise(
         record[iteration, members] = after
         # Where not even the shortest step helps, the objective has a minimum or a corner.
         flat = torch.where(whole, before - after <= rule.decrease * before, short)
-        members = members[~(flat | (after <= rule.loss))]
+        ended = flat | (after <= rule.loss)
+        if rule.loss > -np.inf and iteration >= _WINDOW:
+            # Progress slows down: who would be late at the pace of the last steps stays late.
+            pace = (after / record[iteration - _WINDOW, members]) ** (1.0 / _WINDOW)
+            ended |= after * pace ** (rule.iterations - iteration) > rule.loss
+        members = members[~ended]
     if rule.loss > -np.inf:  # a minimum above it does not count
         return weights, record, record.nan_to_num(torch.inf).amin(dim=0) <= rule.loss
     finished = torch.ones(len(weights), dtype=torch.bool, device=weights.device)

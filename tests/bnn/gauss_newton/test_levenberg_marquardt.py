@@ -38,3 +38,20 @@ def test_a_bend_is_followed_as_far_as_it_is_small(bend, expected):
     start = torch.zeros(1, 2, dtype=torch.float64)
     weights, *_ = minimise(curved, start, StoppingRule(1), threading.Event())
     torch.testing.assert_close(weights[0], goal)
+
+
+@pytest.mark.parametrize(
+    ("pace", "floor", "expected"), [(0.95, 0.0, 90), (0.9, 0.0, 44), (0.7, 0.2, 15)]
+)
+def test_a_member_ends_when_it_cannot_arrive_any_more(pace, floor, expected):
+    """Losses floor + pace^i, from 1 to 0.01: slow ones go on, those above the floor do not."""
+    fall = SimpleNamespace(
+        lengths=(1.0,),
+        loss=lambda weights, _: floor + weights.abs().sum(dim=1),
+        step=lambda weights, *_: ((pace - 1.0) * weights, torch.zeros_like(weights)),
+    )
+    start, stop = torch.ones(1, 1, dtype=torch.float64), threading.Event()
+    _, record, finished = minimise(fall, start, StoppingRule(100, loss=0.01), stop)
+    iterations = int(record.isfinite().sum()) - 1
+    assert finished.item() == (floor == 0.0)
+    assert iterations == expected if floor == 0.0 else 30 < iterations < 50
