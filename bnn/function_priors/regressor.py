@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bnn._validation import Array, as_columns, check_flags, check_unmasked
+from bnn._validation import Array, as_columns, as_finite, check_flags, check_unmasked
 from bnn.storage import StoredModel
 
 
@@ -47,7 +47,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": self._fewest}
         points, y = self._validated("X, y", X, y, **needed)
         self.y_ndim_ = np.ndim(y)
-        self._fit(points, as_columns("y", y, len(points)))
+        self._fit(points, as_columns("y", as_finite("y", y), len(points)))
         return self
 
     def _check_parameters(self) -> None:

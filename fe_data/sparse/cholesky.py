@@ -7,14 +7,15 @@ that its parent takes over (multifrontal method; Duff & Reid, 1983).
 import numpy as np
 
 from fe_data.arrays import Floats, Ints, Singles
-from fe_data.sparse.compilation import compiled
+from fe_data.sparse.compilation import compiled, inlined
 from fe_data.sparse.lapack import spotrf, ssyrk, strsm
 from fe_data.sparse.symbolic import Elimination, plan_elimination
 
 # Relative shifts of the diagonal, tried in turn when rounding makes the factorisation fail.
 _SHIFTS = (0.0, 1e-6, 1e-4, 1e-2)
 
-# Sums may be reordered, into those of a vector unit.
+# Sums may be reordered, into those of a vector unit. What such a function calls has to be inlined:
+# compiled for itself it would have another order, and which one runs depends on numba's cache.
 _vectorised = compiled(error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 
 
@@ -188,7 +189,7 @@ def _add_update(
             column[top + rows[i]] += child[j * n + i]
 
 
-@compiled()
+@_vectorised
 def _substitute(
     factor: Singles, plan: Elimination, panels: Ints, x: Floats, y: Singles, w: Singles
 ) -> None:
@@ -201,7 +202,7 @@ def _substitute(
         x[i] = y[plan.position[i]]
 
 
-@_vectorised
+@inlined
 def _forward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: Singles) -> None:
     """Solve L in place of y."""
     # Four columns go at once: two thirds of the time of BLAS, as most fronts are small. Slices are
@@ -236,7 +237,7 @@ def _forward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: Si
             y[updated[i]] += w[k + i]
 
 
-@_vectorised
+@inlined
 def _backward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: Singles) -> None:
     """Solve L^T in place of y."""
     first, start, rows = plan.first, plan.start, plan.rows
@@ -271,7 +272,7 @@ def _backward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: S
             y[own + i] = w[i]
 
 
-@_vectorised
+@inlined
 def _subtract_four(
     factor: Singles, at: int, m: int, row: int, w: Singles,
     x0: float, x1: float, x2: float, x3: float,
@@ -284,7 +285,7 @@ def _subtract_four(
         rest[i] -= a[i] * x0 + b[i] * x1 + c[i] * x2 + d[i] * x3
 
 
-@_vectorised
+@inlined
 def _four_products(
     factor: Singles, at: int, m: int, row: int, w: Singles
 ) -> tuple[np.float32, ...]:
