@@ -27,7 +27,8 @@ def mean_field(X):
 
 
 known = {"mean": mean_field, "mean_features": ()}
-noise = bnn.evidence.fit_noise(X, y, **known)  # the scatter from one arrangement to the next
+# The scatter from one arrangement to the next, which grows with the volume fraction.
+noise = bnn.evidence.fit_heteroscedastic_noise(X, y, **known)
 model = bnn.ExactPosterior(bnn.evidence.fit_prior(X, y, noise, **known), noise=noise).fit(X, y)
 mean, std = model.predict([[0.3, 400.0, 400.0, 0.4]], return_std=True, total=True)
 for name, m, s in zip(names, mean[0], std[0], strict=True):

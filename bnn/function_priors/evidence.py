@@ -16,17 +16,16 @@ from bnn._validation import (
     check_option,
     check_positive,
 )
-from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.exact_posterior import factors_of
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.hyperparameters import cubature, density_of, linear_trend, maximise
 from bnn.function_priors.kernels import RBF, Multiple
 from bnn.function_priors.means import LinearMean, ModelMean
-from bnn.function_priors.mixture import MixturePrior
+from bnn.function_priors.mixture import MixturePosterior, MixturePrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_tails, covariance_at
 from bnn.noise.heteroscedastic import noise_of_scatter
 
-ROUNDS, STEPS = 5, 10  # of prior and noise in turn, and of the noise in each
+ROUNDS, STEPS = 3, 5  # of prior and noise in turn, and of the noise in each
 FACTOR = 1.0  # prior deviation of the factor of a low-fidelity model from 1
 
 
@@ -147,8 +146,10 @@ def fit_heteroscedastic_noise(
 ) -> HeteroscedasticNoise:  # fmt: skip
     """Estimate noise that depends on the input where no run was repeated, and a prior in turn.
 
-    Given the prior of largest evidence, the evidence is raised by expectation maximisation: the
-    noise is that of the residuals and the covariances of the posterior at the data.
+    Given a prior of `fit_prior`, averaged over its hyper-parameters as few data leave them open,
+    the evidence is raised by expectation maximisation: the noise is that of the residuals and the
+    variances of the posterior at the data. The constant noise of `fit_noise` counts as so many
+    more data as there are outputs, and so keeps a few data from being taken for noise-free.
 
     Args:
         X: (N, n_in).
@@ -170,16 +171,18 @@ def fit_heteroscedastic_noise(
     search = {"restarts": restarts, "random_state": random_state, **form}
     check_positive(slope_deviation=slope_deviation)
     X, y = as_data(X, y)
-    constant = np.log(fit_noise(X, y, **search))
-    noise = HeteroscedasticNoise(np.vstack([constant, np.zeros((X.shape[1], len(constant)))]))
+    constant, n_out = fit_noise(X, y, **search), y.shape[1]
+    noise = HeteroscedasticNoise(np.vstack([np.log(constant), np.zeros((X.shape[1], n_out))]))
+    points, counts = np.vstack([X, X.mean(axis=0)]), np.append(np.ones(len(X), dtype=int), n_out)
     for _ in range(ROUNDS):
-        prior = fit_prior(X, y, noise, estimate="maximum", **search)
-        assert isinstance(prior, GaussianProcessPrior)
+        prior = fit_prior(X, y, noise, **search)
+        assert isinstance(prior, MixturePrior)
         for _ in range(STEPS):
-            given = ProcessPosterior(prior, noise(X), X, y)
-            away, own = y - given.mean(X), np.ones(len(X), dtype=int)
+            given = MixturePosterior(prior, noise(X) * np.eye(n_out), X, y)
+            away = y - given.mean(X)
             scatter = away[:, :, None] * away[:, None, :] + given.covariances(X)
-            noise = noise_of_scatter(X, scatter, own, squares, slope_deviation)
+            scatter = np.concatenate([scatter, n_out * np.diag(constant**2)[None]])
+            noise = noise_of_scatter(points, scatter, counts, squares, slope_deviation)
     return noise
 
 

@@ -21,8 +21,8 @@ from bnn.function_priors.kernels import Linear
 # noise too, relative to the variance of the output.
 LENGTHSCALES, VARIANCES, NOISES = (0.025, 25.0), (1e-4, 1e2), (1e-8, 1.0)
 # Log-normal hyperprior: medians, relative as above, and standard deviations of the logarithms, of
-# the variance, of each length scale and of the variance of the noise.
-MEDIANS, DEVIATIONS = (1.0, 1.0, 1e-2), (2.0, 1.5, 3.0)
+# the variance, of each length scale and of the variance of the noise, which is BoTorch's default.
+MEDIANS, DEVIATIONS = (1.0, 1.0, np.exp(-4.0)), (2.0, 1.5, 1.0)
 WIDE = 10.0  # prior deviation of a mean's coefficient, relative to what the data's spread suggests
 STEP = 1e-3  # of the finite differences of gradients
 

@@ -234,6 +234,21 @@ def test_noise_is_told_without_replicates():
     assert evidences[0] > evidences[1] + 20.0
 
 
+def test_few_data_are_not_taken_for_free_of_noise():
+    """Noise by input of 25 data with five inputs: new data are where they are predicted."""
+    rng = np.random.default_rng(2)
+    points = rng.uniform(-1, 1, (325, 5))
+    linear = points @ rng.standard_normal(5) + 0.3 * np.sin(2.0 * points[:, 0])
+    f = np.column_stack([linear, np.exp(points[:, 1]) * points[:, 2]])
+    y = f + 0.1 * np.exp(points[:, :1]) * rng.standard_normal(f.shape)
+    noise = fit_heteroscedastic_noise(points[:25], y[:25], restarts=0)
+    prior = fit_prior(points[:25], y[:25], noise, restarts=0)
+    model = bnn.ExactPosterior(prior, noise=noise).fit(points[:25], y[:25])
+    mean, std = model.predict(points[25:], return_std=True, total=True)
+    assert np.mean(np.abs(y[25:] - mean) < 2.0 * std) > 0.78
+    assert model.elppd(points[25:], y[25:]) > 0.0
+
+
 def test_scores_take_the_noise_at_each_point():
     std, samples = np.full((14, 2), 0.3), Y + 0.3 * RNG.standard_normal((4, 14, 2))
     noise, mean = NOISE(X), Y + 0.2
