@@ -88,14 +88,9 @@ def generate(
         raise ValueError("--jobs counts local processes: it does not go with --dask")
     paths = options.loadings(loading, settings) or None
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
-    jobs = cpu_count() if jobs is None else jobs
-    try:
-        with _terminated_like_interrupted():
-            summary = fe_data.generate(
-                design, settings, out, jobs=jobs, simulator=context.obj, **choices
-            )
-    except (fe_data.FolderInUse, fe_data.Stopped) as error:
-        return say(error, INCOMPLETE)
+    choices |= {"jobs": cpu_count() if jobs is None else jobs, "simulator": context.obj}
+    with _terminated_like_interrupted():
+        summary = fe_data.generate(design, settings, out, **choices)
     return _report(summary, out)
 
 

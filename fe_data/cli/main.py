@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+import fe_data
 from fe_data.cli.commands import INCOMPLETE, INTERRUPTED, REFUSED, app, say
 from fe_data.errors import SimulationError
 
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None, *, simulator: "Simulator | None
         return say(str(interrupt) or "interrupted", INTERRUPTED)
     except ValueError as error:
         return say(error, REFUSED)
-    except (SimulationError, ImportError) as error:
+    except (SimulationError, fe_data.FolderInUse, fe_data.Stopped, ImportError) as error:
         return say(error, INCOMPLETE)
     except MemoryError as error:
         return say(f"out of memory: {error}".removesuffix(": "), INCOMPLETE)

@@ -76,7 +76,11 @@ def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Col
         found.counts[header["status"]] += 1
         found.made_by[json.dumps(header["provenance"])] += 1
         found.seconds += header["seconds"]
-        found.failures.extend(_failed_attempts(header))
+        found.failures += [
+            (index, number, attempt["seed"], header["status"], attempt["error"])
+            for number, attempt in enumerate(header["attempts"], start=1)
+            if attempt["error"]
+        ]
     return found
 
 
@@ -126,11 +130,3 @@ def table_texts(config: dict[str, Any], found: Collection) -> dict[str, str]:
         csv.writer(buffer, lineterminator="\n").writerows(rows)
         texts[FAILURES] = buffer.getvalue()
     return texts
-
-
-def _failed_attempts(header: dict[str, Any]) -> list[Failure]:
-    return [
-        (header["index"], number, attempt["seed"], header["status"], attempt["error"])
-        for number, attempt in enumerate(header["attempts"], start=1)
-        if attempt["error"]
-    ]

@@ -171,7 +171,7 @@ class _Run:
                         self._run_alone(run, task.sample)
 
     def _run_tasks(self, run: executors.Runner, tasks: list[worker.Task]) -> None:
-        for index, _, data in run(self.job, tasks):
+        for index, data in run(self.job, tasks):
             self._save(index, data)
 
     def _run_alone(self, run: executors.Runner, sample: Sample) -> None:
@@ -184,8 +184,7 @@ class _Run:
                     return
             seed = worker.attempt_seed(sample, attempt)
             failed.append(worker.Attempt(seed, "the worker process died"))
-        index, _, data = worker.encode_result(self.job, sample, failed, None, 0.0)
-        self._save(index, data)
+        self._save(*worker.encode_result(self.job, sample, failed, None, 0.0))
 
     def _save(self, index: int, data: bytes) -> None:
         with executors.interrupts_blocked():

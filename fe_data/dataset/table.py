@@ -73,23 +73,28 @@ def load_table(path: Path) -> Table:
     Returns:
         The samples with outputs, in the order of the file.
     """
-    rows = read_rows(path, (*INPUT_NAMES, *OUTPUT_NAMES), ("index", "seed", "group", "status"))
-    problems = Problems(path)
-    samples = [_sample(partial(problems.parse, *row), n) for n, row in enumerate(rows)]
+    required, optional = (*INPUT_NAMES, *OUTPUT_NAMES), ("index", "seed", "group", "status")
+    problems, samples, failed = Problems(path), [], []
     first_line: dict[int, int] = {}
-    for (line, _), sample in zip(rows, samples, strict=True):
-        if (first := first_line.setdefault(sample["index"], line)) != line:
-            problems.add(line, f"index = {sample['index']} is in line {first} already")
+    for number, (line, row) in enumerate(read_rows(path, required, optional)):
+        parse = partial(problems.parse, line, row)
+        index, status = parse(parse_integer, "index", number), parse(_status, "status", "ok")
+        if (first := first_line.setdefault(index, line)) != line:
+            problems.add(line, f"index = {index} is in line {first} already")
+        numbers = parse(parse_integer, "seed", -1), parse(parse_integer, "group", index)
+        inputs = [parse(_input, name) for name in INPUT_NAMES]
+        output = _nothing if status == "failed" else parse_float
+        outputs = [parse(output, name) for name in OUTPUT_NAMES]
+        if status == "failed":
+            failed.append(index)
+        else:
+            samples.append((index, *numbers, inputs, outputs, status))
     problems.raise_if_any()
-    complete = [sample for sample in samples if sample["status"] != "failed"]
-    columns = {name: [sample[name] for sample in complete] for name in samples[0]}
-    return Table(
-        **{name: np.array(columns[name], np.int64) for name in ("index", "seed", "group")},
-        inputs=np.array(columns["inputs"], float).reshape(-1, len(INPUT_NAMES)),
-        outputs=np.array(columns["outputs"], float).reshape(-1, len(OUTPUT_NAMES)),
-        status=np.array(columns["status"], dtype="U8"),
-        failed=np.array([s["index"] for s in samples if s["status"] == "failed"], np.int64),
-    )
+    columns = [*zip(*samples, strict=True)] or [()] * 6
+    index, seed, group, others = (np.array(values, np.int64) for values in (*columns[:3], failed))
+    X = np.reshape(columns[3], (-1, len(INPUT_NAMES)))
+    y = np.reshape(columns[4], (-1, len(OUTPUT_NAMES)))
+    return Table(index, seed, group, X, y, np.array(columns[5], "U8"), others)
 
 
 def read_numbers(path: Path, names: Sequence[str]) -> Floats:
@@ -196,20 +201,6 @@ def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str
     if twice := sorted({name for name in header if name and header.count(name) > 1}):
         raise TableError(f"{path}, line 1: column {', '.join(twice)} appears twice")
     return header
-
-
-def _sample(parse: Callable[..., Any], number: int) -> dict[str, Any]:
-    status = parse(_status, "status", "ok")
-    index = parse(parse_integer, "index", number)
-    output = _nothing if status == "failed" else parse_float
-    return {
-        "index": index,
-        "seed": parse(parse_integer, "seed", -1),
-        "group": parse(parse_integer, "group", index),
-        "inputs": [parse(_input, name) for name in INPUT_NAMES],
-        "outputs": [parse(output, name) for name in OUTPUT_NAMES],
-        "status": status,
-    }
 
 
 def _status(name: str, text: str) -> str:

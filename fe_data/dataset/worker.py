@@ -48,9 +48,14 @@ class Job:
     config: str  # digest of the configuration
     simulator: Simulator | None = None  # None is the finite-element RVE
 
-    def __call__(self, task: Task) -> tuple[int, str, bytes]:
-        """Index, status and record of a sample; a failed attempt is repeated with another seed."""
-        simulator = self.simulator or _finite_element_rve()
+    def __call__(self, task: Task) -> tuple[int, bytes]:
+        """Index and record of a sample; a failed attempt is repeated with another seed."""
+        simulator = self.simulator
+        if simulator is None:
+            # Imported in the worker: without dolfinx the command line still starts, and quickly.
+            from fe_data.mechanics.rve import simulate
+
+            simulator = simulate
         with _one_sample_at_a_time:
             attempts = list(task.failed)
             result: RVEResult | None = None
@@ -88,8 +93,8 @@ def attempt_seed(sample: Sample, attempt: int) -> int:
 
 def encode_result(
     job: Job, sample: Sample, attempts: list[Attempt], result: "RVEResult | None", seconds: float
-) -> tuple[int, str, bytes]:
-    """Index, status and record of a sample; `result` is None when every attempt failed."""
+) -> tuple[int, bytes]:
+    """Index and record of a sample; `result` is None when every attempt failed."""
     status = "failed" if result is None else "ok" if len(attempts) == 1 else "retried"
     header = {
         "config": job.config,
@@ -106,19 +111,12 @@ def encode_result(
     if sample.loading is not None:
         header |= {"path": sample.path, "loading": dataclasses.asdict(sample.loading)}
     if result is None:
-        return sample.index, status, record.encode(header, {})
+        return sample.index, record.encode(header, {})
     if sample.loading is None:
         header["outputs"] = {name: float(result.effective[name]) for name in OUTPUT_NAMES}
     header["info"] = result.info
     arrays = {**result.history, "fibre_centres": result.fibre_centres}
-    return sample.index, status, record.encode(header, arrays)
-
-
-def _finite_element_rve() -> Simulator:
-    # Imported in the worker: without dolfinx the command line still starts, and quickly.
-    from fe_data.mechanics.rve import simulate
-
-    return simulate
+    return sample.index, record.encode(header, arrays)
 
 
 def _require_finite(result: "RVEResult", outputs: Sequence[str]) -> None:

@@ -29,13 +29,6 @@ class CondensedFibre:
     recovery: Floats  # (ni, nb + 3) K_ii^-1 K_ib above
 
 
-def elastic_tangent(material: Moduli) -> Floats:
-    """In-plane tangent (6,) of an elastic point: entries 00, 01, 02, 11, 12, 22."""
-    mu, kappa = material
-    p, m = kappa + mu * 4 / 3, kappa - mu * 2 / 3
-    return np.array([p, m, 0.0, p, 0.0, mu])
-
-
 def condense(elements: Elements, on_outline: Booleans, material: Moduli) -> CondensedFibre:
     """Eliminate the interior of one fibre; `on_outline` (n_dofs,) marks dofs of the matrix."""
     dofs, local = np.unique(elements.dofs, return_inverse=True)
@@ -46,7 +39,9 @@ def condense(elements: Elements, on_outline: Booleans, material: Moduli) -> Cond
     # An entry above the diagonal of an element's matrix may lie below that of the whole.
     a, b = local[:, _UPPER[0]], local[:, _UPPER[1]]
     slots = np.minimum(a, b) * n + np.maximum(a, b)
-    tangent = np.broadcast_to(elastic_tangent(material), (*elements.weights.shape, 6))
+    mu, kappa = material
+    p, m = kappa + mu * 4 / 3, kappa - mu * 2 / 3
+    tangent = np.broadcast_to([p, m, 0.0, p, 0.0, mu], (*elements.weights.shape, 6))
     matrix = BorderedMatrix(np.zeros(n * n), np.zeros((n, 3)), np.zeros((3, 3)))
     assemble_tangent(elements._replace(dofs=local), tangent, slots, matrix)
     k, border = matrix.values.reshape(n, n), matrix.border

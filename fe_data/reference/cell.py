@@ -48,7 +48,7 @@ class Cell:
         divergence = self._write_forms(d.mesh)
         # An averaged dilatation couples all nodes of its element; the others are in the tangent.
         mean = np.where(self.averaged, self.kappa / self.weights.sum(axis=1), 0.0)
-        self.bulk = to_petsc((divergence.T @ sp.diags(mean) @ divergence).tocsr())
+        self.bulk = divergence.T @ sp.diags(mean) @ divergence
         self.merge = self._merge(d)
         held = d.merged[d.triangles[in_matrix][0, 0]]  # a translation of w deforms nothing
         self.fluctuating = np.delete(np.arange(2 * d.n_nodes), [2 * held, 2 * held + 1])
@@ -64,27 +64,20 @@ class Cell:
         tangent = ufl.as_matrix([[self.tangent[3 * i + j] for j in range(3)] for i in range(3)])
         self.residual = fem.form(ufl.inner(self.stress, strain(v)) * dx)
         self.jacobian = fem.form(ufl.inner(tangent * strain(du), strain(v)) * dx)
-        self.matrix = fem.petsc.create_matrix(self.jacobian)
         self.strain = domain.at_points(strain(self.u), mesh, 3)
         weights = fem.assemble_vector(fem.form(ufl.TestFunction(vectors)[0] * dx)).array
         self.weights = weights.reshape(-1, 3)[dofs(vectors), 0]
-        divergence = fem.petsc.assemble_matrix(fem.form(ufl.TestFunction(P0) * ufl.div(du) * dx))
-        divergence.assemble()
-        csr = divergence.getValuesCSR()[::-1]
-        return sp.csr_matrix(csr, divergence.getSize())[dofs(P0)[:, 0]]
+        return assembled(fem.form(ufl.TestFunction(P0) * ufl.div(du) * dx))[dofs(P0)[:, 0]]
 
     def _merge(self, d: Domain) -> sp.csr_matrix:
         """The matrix T: dofs of u in dolfinx from w at the merged nodes and E, xx, yy, 2 xy."""
         node = np.empty(len(d.points), dtype=np.int64)
         # Geometry and displacement have the same basis, so they number a triangle's nodes alike.
         node[dofs(self.V)] = d.triangles
-        x, y = d.points[node].T
-        affine = np.zeros((len(node), 2, 3))
-        affine[:, 0, 0], affine[:, 0, 2] = x, y / 2
-        affine[:, 1, 1], affine[:, 1, 2] = y, x / 2
-        periodic = sp.identity(2 * d.n_nodes, format="csr")
+        strains = np.array([[[1, 0], [0, 0]], [[0, 0], [0, 1]], [[0, 1 / 2], [1 / 2, 0]]])
+        affine = np.einsum("kij,nj->nik", strains, d.points[node]).reshape(-1, 3)
         columns = (2 * d.merged[node][:, None] + [0, 1]).ravel()
-        return sp.hstack([periodic[columns], affine.reshape(-1, 3)], "csr")
+        return sp.hstack([sp.identity(2 * d.n_nodes, format="csr")[columns], affine], "csr")
 
     @staticmethod
     def fluctuation(y: Floats) -> Floats:
@@ -106,8 +99,8 @@ class Cell:
         self.point_stress = stress.reshape(m, q, 4)
         tangent[:, :2, :2] += np.repeat(np.where(self.averaged, 0, self.kappa), q)[:, None, None]
         for function, values in ((self.stress, stress[:, [0, 1, 3]]), (self.tangent, tangent)):
-            target, place = function.x.array, dofs(function.function_space).ravel()
-            target.reshape(m * q, -1)[place] = values.reshape(m * q, -1)
+            place = dofs(function.function_space).ravel()
+            function.x.array.reshape(m * q, -1)[place] = values.reshape(m * q, -1)
         return new
 
     def averages(self, y: Floats, history: History) -> dict[str, Floats]:
@@ -122,20 +115,17 @@ class Cell:
 
     def newton_step(self, residual: Floats, merge: sp.csr_matrix) -> Floats:
         """Solve T^T K T dy = residual with the tangent K; T has the unknowns."""
-        self.matrix.zeroEntries()
-        fem.petsc.assemble_matrix(self.matrix, self.jacobian)
-        self.matrix.assemble()
-        self.matrix.axpy(1.0, self.bulk, PETSc.Mat.Structure.SUBSET_NONZERO_PATTERN)
-        tangent = sp.csr_matrix(self.matrix.getValuesCSR()[::-1], self.matrix.size)
-        matrix = to_petsc((merge.T @ tangent @ merge).tocsr())  # PtAP takes 20 times as long
-        solver = PETSc.KSP().create(PETSc.COMM_SELF)
+        tangent = assembled(self.jacobian) + self.bulk
+        reduced = (merge.T @ tangent @ merge).tocsr()  # PtAP of PETSc takes 20 times as long
+        csr = reduced.indptr, reduced.indices, reduced.data
+        matrix = PETSc.Mat().createAIJ(reduced.shape, csr=csr, comm=PETSc.COMM_SELF)
+        solver = PETSc.PC().create(PETSc.COMM_SELF)
         solver.setOperators(matrix)
-        solver.setType("preonly")
-        solver.getPC().setType("cholesky")
-        solver.getPC().setFactorSolverType("mumps")
+        solver.setType("cholesky")
+        solver.setFactorSolverType("mumps")
         step, load = matrix.createVecs()
         load.setArray(residual)
-        solver.solve(load, step)
+        solver.apply(load, step)
         solution = np.array(step.getArray())
         for item in (solver, matrix, step, load):
             item.destroy()  # which Python does not do
@@ -147,10 +137,13 @@ def strain(u: Any) -> Any:
     return ufl.as_vector([u[0].dx(0), u[1].dx(1), u[0].dx(1) + u[1].dx(0)])
 
 
-def to_petsc(matrix: sp.csr_matrix) -> Any:
-    """A matrix of SciPy in PETSc."""
-    csr = (matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data)
-    return PETSc.Mat().createAIJ(matrix.shape, csr=csr, comm=PETSc.COMM_SELF)
+def assembled(form: Any) -> sp.csr_matrix:
+    """Matrix of a compiled form, in SciPy."""
+    matrix = fem.petsc.assemble_matrix(form)
+    matrix.assemble()
+    csr = sp.csr_matrix(matrix.getValuesCSR()[::-1], matrix.getSize())
+    matrix.destroy()
+    return csr
 
 
 def solve_load_steps(

@@ -39,9 +39,9 @@ class Law(NamedTuple):
         return -b * np.expm1(-p / c) if voce else b * p**c
 
     def slope(self, p: Floats) -> Floats:
-        """h'(p) [MPa]."""
+        """h'(p) [MPa], infinite at p = 0 under a power law."""
         _, b, c, voce = self
-        with np.errstate(divide="ignore"):  # with a small exponent p may be too small for a number
+        with np.errstate(divide="ignore", invalid="ignore"):
             return b / c * np.exp(-p / c) if voce else b * c * p ** (c - 1)
 
 
@@ -58,21 +58,17 @@ def return_map(
     """Deviatoric stress (n, 3) and tangent (n, 3, 3) [MPa], and the history, at strains (n, 3)."""
     trial = 2 * mu[:, None] * (strain @ DEVIATORIC - old.plastic_strain)
     xx, yy, xy = trial.T
-    norm = np.sqrt(2 * (xx**2 + yy**2 + xx * yy + xy**2))
-    q = np.sqrt(1.5) * norm
-    stress, ep, p = trial.copy(), old.plastic_strain.copy(), old.p.copy()
-    tangent = 2 * mu[:, None, None] * DEVIATORIC
+    norm = np.sqrt(2 * (xx**2 + yy**2 + xx * yy + xy**2)) + 1e-300  # at rest too there is an n
+    q, n, dp = np.sqrt(1.5) * norm, trial / norm[:, None], np.zeros_like(norm)
     surface = (law.yield_stress + law.hardening(old.p)) * (1 + 1e-12)  # turning back is elastic
-    k = np.flatnonzero(can_yield & (q > surface))
-    dp = plastic_increment(q[k], old.p[k], mu[k], law)
-    n, relief = trial[k] / norm[k, None], 3 * mu[k] * dp / q[k]
-    p[k] += dp
-    ep[k] += np.sqrt(1.5) * dp[:, None] * n
-    stress[k] *= 1 - relief[:, None]
-    drop = 2 * mu[k] * (3 * mu[k] / (3 * mu[k] + law.slope(p[k])) - relief)
-    tangent[k] *= 1 - relief[:, None, None]
-    tangent[k] -= drop[:, None, None] * n[:, :, None] * n[:, None, :]
-    return stress, tangent, History(ep, p)
+    k = can_yield & (q > surface)
+    dp[k] = plastic_increment(q[k], old.p[k], mu[k], law)
+    new = History(old.plastic_strain + np.sqrt(1.5) * dp[:, None] * n, old.p + dp)
+    relief = 3 * mu * dp / q
+    drop = np.where(k, 3 * mu / (3 * mu + law.slope(new.p)) - relief, 0.0)
+    tangent = (1 - relief)[:, None, None] * DEVIATORIC
+    tangent -= drop[:, None, None] * n[:, :, None] * n[:, None, :]
+    return (1 - relief)[:, None] * trial, 2 * mu[:, None, None] * tangent, new
 
 
 def plastic_increment(q: Floats, p_old: Floats, mu: Floats, law: Law) -> Floats:
