@@ -21,6 +21,7 @@ from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Design
 
 DOIT_CONFIG = {"reporter": actions.Reporter}
+APART = {"draws": DRAWS, "beyond": BEYOND, "knowledge": KNOWLEDGE, "next": NEXT_CELL}
 
 GIVEN_PROFILE = os.environ.get("PROFILE") or "quick"  # name or file
 try:
@@ -139,33 +140,15 @@ def task_notebook():
         }
 
 
-def _apart(notebook):
-    """A notebook that takes long, if the profile has it."""
-    if notebook == DRAWS and not HAS_DRAWS:
-        missing = f"no tables of independent draws in {paths.drawn(DATA)}"
-        return {"actions": [lambda: TaskFailed(missing)]}
-    tasks = [f"notebook:{RUN}:{notebook}"] if notebook in PROFILE.notebooks else []
-    return {"actions": None, "task_dep": tasks}
-
-
-def task_draws():
-    """Execute the comparison over independent draws of the tables."""
-    return _apart(DRAWS)
-
-
-def task_beyond():
-    """Execute the comparison with other methods."""
-    return _apart(BEYOND)
-
-
-def task_knowledge():
-    """Execute the comparison of what is known of mechanics and noise."""
-    return _apart(KNOWLEDGE)
-
-
-def task_next():
-    """Execute the rounds of chosen cells and the comparison of what these are worth."""
-    return _apart(NEXT_CELL)
+def task_apart():
+    """Execute one of the notebooks that take long, each as a task of its own."""
+    missing = f"no tables of independent draws in {paths.drawn(DATA)}"
+    for name, notebook in APART.items():
+        tasks = [f"notebook:{RUN}:{notebook}"] if notebook in PROFILE.notebooks else []
+        what = {"actions": None, "task_dep": tasks}
+        if notebook == DRAWS and not HAS_DRAWS:
+            what = {"actions": [lambda: TaskFailed(missing)]}
+        yield {"basename": name, "doc": f"execute notebook {notebook}"} | what
 
 
 def task_report():

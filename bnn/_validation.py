@@ -1,7 +1,7 @@
 """Checks of hyper-parameters and arrays, each with an exact message."""
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeAlias, TypeGuard
 
@@ -40,31 +40,27 @@ def check_kind(name: str, value: object, kind: type) -> None:
         raise ValueError(f"{name} = {value!r:.60}: must be a {kind.__name__}")
 
 
-def _is_number(value: object) -> bool:
-    """Return whether value is a finite real number, and no bool; an integer may be too large."""
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    return real and bool(abs(value) <= sys.float_info.max)  # type: ignore[arg-type]
+def _check_numbers(values: Mapping[str, Any], fits: Callable[[Any], bool], needed: str) -> None:
+    """Raise ValueError unless values are finite real numbers, no bools, that fit."""
+    for name, value in values.items():
+        real = isinstance(value, Real) and not isinstance(value, bool)
+        if not (real and abs(value) <= sys.float_info.max and fits(value)):  # integers may be huge
+            raise ValueError(f"{name} = {value!r:.60}: must be {needed}")
 
 
 def check_positive(**values: float) -> None:
     """Raise ValueError unless each of the named values is positive and finite."""
-    for name, value in values.items():
-        if not (_is_number(value) and value > 0.0):
-            raise ValueError(f"{name} = {value!r:.60}: must be > 0")
+    _check_numbers(values, lambda value: value > 0.0, "> 0")
 
 
 def check_not_negative(**values: float) -> None:
     """Raise ValueError unless each of the named values is finite and >= 0."""
-    for name, value in values.items():
-        if not (_is_number(value) and value >= 0.0):
-            raise ValueError(f"{name} = {value!r:.60}: must be >= 0")
+    _check_numbers(values, lambda value: value >= 0.0, ">= 0")
 
 
 def check_fraction(**values: float) -> None:
     """Raise ValueError unless each of the named values is in [0, 1)."""
-    for name, value in values.items():
-        if not (_is_number(value) and 0.0 <= value < 1.0):
-            raise ValueError(f"{name} = {value!r:.60}: must be in [0, 1)")
+    _check_numbers(values, lambda value: 0.0 <= value < 1.0, "in [0, 1)")
 
 
 def check_function(name: str, value: object) -> None:

@@ -52,21 +52,17 @@ def report(study: Study) -> str:
     return "\n".join(table.T.to_string() for table in tables)
 
 
-def config_of(options: argparse.Namespace) -> StudyConfig:
-    """Settings from the command line; ValueError where the device or the folder is not there."""
-    config = StudyConfig(**{key: value for key, value in vars(options).items() if key != "out"})
-    check_device(config.device)
-    if options.out.suffix != ".npz" or not options.out.parent.is_dir():
-        raise ValueError(f"out = '{options.out}': must be a .npz file in a folder that exists")
-    return config
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit code."""
-    options = parser().parse_args(arguments)
+    options = vars(parser().parse_args(arguments))
+    out = options.pop("out")
     try:
-        study = run(config_of(options), progress=sys.stderr.isatty())
-        save(study, options.out)
+        config = StudyConfig(**options)
+        check_device(config.device)
+        if out.suffix != ".npz" or not out.parent.is_dir():
+            raise ValueError(f"out = '{out}': must be a .npz file in a folder that exists")
+        study = run(config, progress=sys.stderr.isatty())
+        save(study, out)
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.linalg import block_diag
 
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import Array, Ints
+from bnn.ensembles.pretraining import Pretrained
 from bnn.function_priors.conditioning import Conditioning, output_vectors
 from bnn.function_priors.gaussian_process import GaussianProcessPrior, covariance_root
 from bnn.function_priors.means import RandomMean
 from bnn.function_priors.samplers import FunctionalPrior, TablePrior, draw_realisations
+from bnn.storage import NotStored
 
 # Relative to the variance: what keeps conditioning on neighbouring points solvable.
 JITTER = 1e-8
@@ -95,6 +98,19 @@ class DrawnPrior:
     # X (n, n_in) → values (K, n, n_out) of the pre-trained networks that stayed finite. They
     # replace a table without interpolation, which has no values between its points.
     networks: Callable[[Array], Array]
+
+    @classmethod
+    def of(cls, pretrained: Pretrained) -> Self:
+        """Take the prior of a pre-training; ValueError where it cannot be evaluated elsewhere."""
+        if pretrained.inputs.ndim == 3:
+            needed = "function space needs prior points that all networks share"
+            raise ValueError(f"pretrained: {needed}")
+        prior, n_drawn = pretrained.prior, len(pretrained.epochs)
+        if isinstance(prior, NotStored):
+            raise ValueError(
+                f"prior: a {prior.kind} is not stored with a model, pre-train again with it"
+            )
+        return cls(prior, pretrained.inputs, n_drawn, pretrained.prior_seed, pretrained.sample)
 
     @property
     def only_tabulated(self) -> bool:

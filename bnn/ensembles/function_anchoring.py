@@ -27,7 +27,7 @@ from bnn.function_priors.mixture import MixturePosterior, MixturePrior, combinat
 from bnn.gauss_newton.function_space import Metric, fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
 from bnn.noise import Covariance, Noise, covariance_at, noise_of_data, resample
-from bnn.storage import NotStored, storable
+from bnn.storage import storable
 from bnn.training.execution import progress_bar
 
 # The nugget that follows the noise: this fraction of its standard deviation, and at most so much.
@@ -125,7 +125,7 @@ def anchor_functions(
     if isinstance(pretrained.prior, MixturePrior):
         chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])
         return _anchor_to_components(chosen, X, y, kept, settings, device, progress, seeds)
-    prior, scaler = _drawn_prior(pretrained), pretrained.output_scaler
+    prior, scaler = DrawnPrior.of(pretrained), pretrained.output_scaler
     points = np.concatenate([X, _measurement_points(pretrained, settings.points, seeds)])
     inputs = pretrained.input_scaler.transform(points)
     anchors, numbers = pretrained.weights[:n_members], pretrained.numbers[:n_members]
@@ -158,8 +158,7 @@ def anchor_functions(
     goals = scaler.inverse_transform(targets)
     trained_to = architecture, anchors, points, goals, pretrained.input_scaler, scaler
     own = {"anchors": anchors, "penalties": penalties, "bounds": prior.bounds}
-    numbers = np.arange(len(anchors))
-    return Members.of(result, numbers, *trained_to, noise_covariance=kept, **own)
+    return Members.of(result, np.arange(len(anchors)), *trained_to, noise_covariance=kept, **own)
 
 
 def _anchor_to_components(
@@ -193,24 +192,13 @@ def _anchor_to_components(
     return joined(parts)
 
 
-def _drawn_prior(pretrained: Pretrained) -> DrawnPrior:
-    if pretrained.inputs.ndim == 3:
-        raise ValueError("pretrained: function space needs prior points that all networks share")
-    if isinstance(pretrained.prior, NotStored):
-        kind = pretrained.prior.kind
-        raise ValueError(f"prior: a {kind} is not stored with a model, pre-train again with it")
-    n_drawn, seed = len(pretrained.epochs), pretrained.prior_seed
-    return DrawnPrior(pretrained.prior, pretrained.inputs, n_drawn, seed, pretrained.sample)
-
-
 def _measurement_points(
     pretrained: Pretrained, n_points: int, seeds: np.random.SeedSequence
 ) -> Array:
     """Return points where functions are compared beside the data, (n, n_in)."""
     rng, given = generator(spawn(seeds, Purpose.MEASUREMENT)), pretrained.inputs
     if pretrained.inputs_given:
-        chosen: Array = given[rng.permutation(len(given))[:n_points]]
-        return chosen
+        return np.asarray(given[rng.permutation(len(given))[:n_points]])
     uniform = qmc.LatinHypercube(given.shape[1], seed=rng).random(n_points)
     return pretrained.input_scaler.inverse_transform(2.0 * uniform - 1.0)
 

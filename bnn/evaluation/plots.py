@@ -1,6 +1,7 @@
 """Plots of predictions, of their calibration, of data under a prior, and of the weight prior."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -15,18 +16,16 @@ from bnn.evaluation.prior_check import PriorCheck
 from bnn.noise import Noise
 
 SLICE_POINTS = 100
+# (rows, columns) → a figure and its panels, (rows, columns) even where there is one.
+_panels: Callable[..., tuple[Figure, Any]] = partial(
+    plt.subplots, squeeze=False, layout="constrained"
+)
 
 
 def _band(axes: Axes, x: Array, mean: Array, std: Array) -> None:
     low, high = mean - 2 * std, mean + 2 * std
     axes.fill_between(x, low, high, color="C0", alpha=0.25, lw=0, label="mean ± 2 std")
     axes.plot(x, mean, color="C0", label="mean")
-
-
-def _panels(n_rows: int, n_columns: int, *size: float, **shared: Any) -> tuple[Figure, Any]:
-    """Return a figure of a size with its panels, (n_rows, n_columns)."""
-    figure = plt.figure(figsize=size, layout="constrained")
-    return figure, figure.subplots(n_rows, n_columns, squeeze=False, **shared)
 
 
 def plot_1d(
@@ -88,7 +87,7 @@ def plot_rounds(rounds: Sequence[Any], input_names: Sequence[str] | None = None)
     names = names or [f"input {i}" for i in range(n_in)]
     pairs = [(i, (i + 1) % n_in) for i in range(0, n_in, 2)]
     size = 1.7 * len(parts) + 0.6, 1.7 * len(pairs) + 0.5
-    figure, panels = _panels(len(pairs), len(parts), *size, sharex="row", sharey="row")
+    figure, panels = _panels(len(pairs), len(parts), figsize=size, sharex="row", sharey="row")
     for (row, k), axes in np.ndenumerate(panels):
         i, j = pairs[row]
         for earlier in parts[:k]:
@@ -140,7 +139,7 @@ def plot_slices(
         raise ValueError(f"y has {data.shape[1]} outputs: must be {n_out}")
     away = ((points - centre) / np.where(spread > 0, spread, 1.0)) ** 2
     size = 2.3 * n_in + 0.6, 1.9 * n_out + 0.5
-    figure, panels = _panels(n_out, n_in, *size, sharex="col", sharey="row")
+    figure, panels = _panels(n_out, n_in, figsize=size, sharex="col", sharey="row")
     for (j, i), axes in np.ndenumerate(panels):
         _band(axes, lines[i], mean[i, :, j], std[i, :, j])
         axes.axvline(centre[i], color="0.6", lw=0.8, ls=":", zorder=0)
@@ -170,7 +169,7 @@ def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None =
     """
     y, mean, std = (np.reshape(v, (len(v), -1)) for v in (y, mean, std))
     n = y.shape[1]
-    figure, panels = _panels(1, n, 2.6 * n + 0.4, 2.8)
+    figure, panels = _panels(1, n, figsize=(2.6 * n + 0.4, 2.8))
     for j, axes in enumerate(panels[0]):
         axes.errorbar(y[:, j], mean[:, j], 2 * std[:, j], fmt="o", ms=3, lw=0.8, color="C0")
         both = np.concatenate([y[:, j], mean[:, j]])
@@ -219,7 +218,7 @@ def plot_prior_check(check: PriorCheck, names: Sequence[str] | None = None) -> F
         The figure.
     """
     n = check.y.shape[1]
-    figure, panels = _panels(1, n, 2.6 * n + 0.4, 2.8)
+    figure, panels = _panels(1, n, figsize=(2.6 * n + 0.4, 2.8))
     for j, axes in enumerate(panels[0]):
         order, numbers = np.argsort(check.quantiles[1, :, j]), np.arange(1, len(check.y) + 1)
         low, median, high, data = np.stack([*check.quantiles, check.y])[:, order, j]

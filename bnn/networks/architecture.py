@@ -176,15 +176,6 @@ class Architecture:
             ValueError: If a shape does not fit.
         """
         layers, activation = self.unpack(weights), ACTIVATIONS[self.activation]
-        inputs = self._batched(weights, X)
-        for number, (kernel, bias) in enumerate(layers, start=1):
-            z = torch.baddbmm(bias.unsqueeze(1), inputs, kernel)
-            yield inputs, z
-            if number < len(layers):
-                inputs = torch.empty_like(z)
-                activation.forward(z, inputs)
-
-    def _batched(self, weights: Tensor, X: Floats | Tensor) -> Tensor:
         X = torch.as_tensor(X, dtype=weights.dtype, device=weights.device)
         own = X.ndim == 3 and X.shape[0] == len(weights)
         if not (own or X.ndim == 2) or X.shape[-1] != self.n_inputs:
@@ -192,7 +183,13 @@ class Architecture:
                 f"X has shape {tuple(X.shape)}: must be (n, {self.n_inputs}) or "
                 f"({len(weights)}, n, {self.n_inputs})"
             )
-        return X if own else X.expand(len(weights), -1, -1)
+        inputs = X if own else X.expand(len(weights), -1, -1)
+        for number, (kernel, bias) in enumerate(layers, start=1):
+            z = torch.baddbmm(bias.unsqueeze(1), inputs, kernel)
+            yield inputs, z
+            if number < len(layers):
+                inputs = torch.empty_like(z)
+                activation.forward(z, inputs)
 
     def _check(self, weights: Floats | Tensor) -> None:
         if weights.ndim != 2 or weights.shape[1] != self.n_weights:

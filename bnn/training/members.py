@@ -126,20 +126,14 @@ class MemberGroup:
         self._precision = None
         if objective.precision is not None and objective.precision.ndim == 2:
             self._precision = _float32(objective.precision, device).repeat(k, 1, 1)
-        self._set_regulariser(objective, architecture, device)
-        self._start = self.weights.flat.clone()
-        self._steps = capture(self.steps, self._restart) if device.type == "cuda" else self.steps
-
-    def _set_regulariser(
-        self, objective: Objective, architecture: Architecture, device: torch.device
-    ) -> None:
         self._add_penalty = None
         if objective.regulariser is not None:
-            k = len(self.loss)
             self._add_penalty = objective.regulariser.on(self.weights.slices, device)
             self._differences = LayerBlocks(architecture, k, device)
             self._anchors = LayerBlocks(architecture, k, device)
             self._anchors.load(torch.as_tensor(objective.anchors))
+        self._start = self.weights.flat.clone()
+        self._steps = capture(self.steps, self._restart) if device.type == "cuda" else self.steps
 
     def _views(
         self, architecture: Architecture, batch: int, n: int

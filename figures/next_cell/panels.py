@@ -2,7 +2,6 @@
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
 from figures.next_cell.study import BOX, DRAWN, HYPERCUBE, WORST, Rows
 from figures.style import STYLE, WIDTH, with_legend
@@ -28,6 +27,5 @@ def errors(rows: Rows) -> Figure:
         axes.set(xscale="log", yscale="log", xlabel="cells", ylabel=words)
         axes.set_xticks(counts := sorted({10, 15, *DRAWN}), map(str, counts))
         axes.set_yticks(marks := (0.02, 0.03, 0.05, 0.1, 0.2), map(str, marks))
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_minor_locator(NullLocator())
+        axes.minorticks_off()
     return with_legend(figure, 3)
