@@ -8,6 +8,7 @@ import pandas as pd
 
 import bnn
 import fe_data
+from fe_data.dataset.record import write_atomic
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
 
 INPUTS, OUTPUTS = list(INPUT_NAMES), list(OUTPUT_NAMES)
@@ -25,8 +26,7 @@ noise = replace(noise, correlation=None)  # which takes much less time
 
 def write(table, path):
     """There whole or not at all, whenever this process is killed."""
-    table.to_csv(path.with_suffix(".tmp"), index=False)
-    path.with_suffix(".tmp").replace(path)
+    write_atomic(path, table.to_csv(index=False).encode())
 
 
 def chosen(cells):

@@ -11,15 +11,14 @@ import numpy as np
 import pandas as pd
 import ufl
 from dolfinx import fem
-from dolfinx.fem import petsc
 from dolfinx.mesh import create_rectangle
 from mpi4py import MPI
-from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import spsolve
 
 import bnn
 from bnn.noise import replicate_covariance
 from fe_data.geometry import domain
+from fe_data.reference.cell import assembled
 
 INPUTS, OUTPUTS = ["vf", "E_f_GPa"], ["E_eff_GPa", "nu_eff"]
 parser = argparse.ArgumentParser(description=__doc__)
@@ -65,9 +64,7 @@ edge = np.flatnonzero(np.isclose(y, 1.0))
 edge, lifts, moduli = edge[x[edge].argsort()], [], []
 for values in material:
     properties.x.array.reshape(-1, 2)[domain.dofs(Q).ravel()] = values
-    matrix = petsc.assemble_matrix(form)
-    matrix.assemble()
-    A = csr_matrix(matrix.getValuesCSR()[::-1], matrix.getSize())
+    A = assembled(form)
     moved = np.column_stack([0.001 * x * grips, 0.0 * y]).ravel()
     moved[free] = spsolve(A[free][:, free], -A[free] @ moved)
     lifts.append(1e3 * moved[2 * edge + 1])

@@ -50,8 +50,7 @@ def _check_files(folder: Path, config: dict[str, Any], found: Collection) -> lis
 def _check_design(config: dict[str, Any], found: Collection) -> list[str]:
     """Whether inputs and seeds are those that the configuration asks for."""
     table = [row.split(",") for row in found.rows]
-    columns = [3 + number for number in range(len(INPUT_NAMES))]
-    inputs = np.array([[float(row[column]) for column in columns] for row in table])
+    inputs = np.array([row[3 : 3 + len(INPUT_NAMES)] for row in table], float)
     groups = np.array([int(row[2]) for row in table])
     problems = []
     if digest_inputs(inputs, groups) != config["inputs_sha256"]:

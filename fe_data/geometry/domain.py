@@ -39,6 +39,9 @@ _dolfinx: Any = dolfinx
 QUADRATURE_DEGREE = 2
 # Three points in the reference triangle, and their weights.
 QUADRATURE = _basix.make_quadrature(_basix.CellType.triangle, QUADRATURE_DEGREE)
+_P2 = _basix.ElementFamily.P, _basix.CellType.triangle, 2, _basix.LagrangeVariant.equispaced
+# (2, q, 6) derivatives of the shape functions at these points.
+REFERENCE_GRADIENTS = _basix.create_element(*_P2).tabulate(1, QUADRATURE[0])[1:, :, :, 0]
 _VERSION = tuple(int(part) for part in _dolfinx.__version__.split(".")[:2])
 
 

@@ -210,8 +210,7 @@ def _jacobian(nodes: Floats, s: float, t: float) -> Floats:
     ds = np.array([1 - 4 * u, 4 * s - 1, 0.0, 4 * t, -4 * t, 4 * (u - s)])
     dt = np.array([1 - 4 * u, 0.0, 4 * t - 1, 4 * s, 4 * (u - t), -4 * s])
     xs, xt = np.einsum("i,mij->mj", ds, nodes), np.einsum("i,mij->mj", dt, nodes)
-    determinant: Floats = xs[:, 0] * xt[:, 1] - xs[:, 1] * xt[:, 0]
-    return determinant
+    return np.asarray(xs[:, 0] * xt[:, 1] - xs[:, 1] * xt[:, 0])
 
 
 def _match_edges(points: Floats) -> tuple[Floats, Ints]:

@@ -89,8 +89,7 @@ def periodic_distances(a: Floats, b: Floats) -> Floats:
     """Distances (len(a), len(b)) between points (n, 2) in the metric of the unit torus."""
     d = a[:, None, :] - b[None, :, :]
     d -= np.round(d)
-    distances: Floats = np.hypot(d[..., 0], d[..., 1])
-    return distances
+    return np.asarray(np.hypot(d[..., 0], d[..., 1]))
 
 
 def _apart(a: Floats, b: Floats, distance: float) -> Booleans:
@@ -98,8 +97,7 @@ def _apart(a: Floats, b: Floats, distance: float) -> Booleans:
     d = a.T[:, :, None] - b.T[:, None, :]
     d -= np.round(d)
     d *= d
-    apart: Booleans = d[0] + d[1] >= distance**2
-    return apart
+    return np.asarray(d[0] + d[1] >= distance**2)
 
 
 def random_microstructure(

@@ -8,22 +8,19 @@ modes phi_r that are orthonormal over the element, the projected dilatation at a
     theta = sum_r phi_r theta_r,    theta_r = integral of phi_r div(u).
 """
 
-import importlib
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fe_data.arrays import Booleans, Floats, Ints
-from fe_data.geometry.domain import QUADRATURE, Domain, create_domain
+from fe_data.geometry.domain import QUADRATURE, REFERENCE_GRADIENTS, Domain, create_domain
 from fe_data.geometry.mesh import Mesh
 from fe_data.geometry.outline import MATRIX
 
 # Number of modes phi_r for each kind of element: the constant, or all linear functions, which are
 # all that three integration points can tell apart (no projection).
 VOLUMETRIC_MODES = {"P2/P0": 1, "P2": 3}
-# Only where `domain` was imported, which says how to install dolfinx and basix.
-_basix: Any = importlib.import_module("basix")
 
 
 class Elements(NamedTuple):
@@ -61,16 +58,12 @@ def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
 
 def tabulate(nodes: Floats, merged: Ints, n_modes: int) -> Elements:
     """Integration data of triangles with positions (m, 6, 2) and merged numbers (m, 6) of nodes."""
-    variant = _basix.LagrangeVariant.equispaced
-    triangle = _basix.CellType.triangle
     points, rule = QUADRATURE
-    element = _basix.create_element(_basix.ElementFamily.P, triangle, 2, variant)
-    reference = element.tabulate(1, points)[1:, :, :, 0]  # (2, q, 6) dN/d(reference)
-    jacobian = np.einsum("sqi,mid->mqds", reference, nodes)  # dx_d/ds
+    jacobian = np.einsum("sqi,mid->mqds", REFERENCE_GRADIENTS, nodes)  # dx_d/ds
     (a, b), (c, d) = np.moveaxis(jacobian, (-2, -1), (0, 1))
     det = a * d - b * c
     inverse = np.stack([np.stack([d, -b], -1), np.stack([-c, a], -1)], -2) / det[..., None, None]
-    gradients = np.einsum("sqi,mqsd->mqid", reference, inverse)
+    gradients = np.einsum("sqi,mqsd->mqid", REFERENCE_GRADIENTS, inverse)
     weights = rule * det
     modes = _orthonormal_modes(points, weights, n_modes)
     divergence = gradients.reshape(*weights.shape, 12)  # of dof 2 i + d
@@ -85,5 +78,4 @@ def _orthonormal_modes(points: Floats, weights: Floats, count: int) -> Floats:
     raw = np.column_stack([np.ones(len(points)), points])[:, :count]
     gram = np.einsum("mq,qi,qj->mij", weights, raw, raw)
     lower = np.linalg.inv(np.linalg.cholesky(gram))
-    modes: Floats = np.einsum("mij,qj->mqi", lower, raw)
-    return modes
+    return np.asarray(np.einsum("mij,qj->mqi", lower, raw))

@@ -51,8 +51,7 @@ def von_mises(stress: Floats) -> Floats:
 def equivalent_strain(strain: Floats) -> Floats:
     """sqrt(2/3 e : e) of (..., 4) traceless tensor components xx, yy, zz, xy."""
     xx, yy, zz, xy = np.moveaxis(strain, -1, 0)
-    equivalent: Floats = np.sqrt(2 / 3 * (xx**2 + yy**2 + zz**2 + 2 * xy**2))
-    return equivalent
+    return np.asarray(np.sqrt(2 / 3 * (xx**2 + yy**2 + zz**2 + 2 * xy**2)))
 
 
 def elastic_constants(strain: Floats, stress: Floats) -> tuple[Floats, Floats]:

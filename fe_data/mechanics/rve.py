@@ -25,8 +25,7 @@ from fe_data.mechanics.properties import (
     effective_properties,
     elastic_increments,
 )
-from fe_data.reference.cell import Cell
-from fe_data.reference.cell import solve_load_steps as solve_load_steps_in_ufl
+from fe_data.reference import cell as reference
 from fe_data.settings import MAX_SEED, OUTPUT_NAMES, Inputs, Settings, require_integer, require_kind
 
 _ELASTIC_STRAIN = 0.01  # of the matrix at its yield stress: nothing yields
@@ -69,7 +68,7 @@ class RVESolution:
 
     microstructure: Microstructure
     discretisation: Discretisation
-    problem: RVEProblem | Cell
+    problem: RVEProblem | reference.Cell
     loading: Loading
     path: EquilibriumPath
     fields: Fields
@@ -206,10 +205,10 @@ def solve_rve(
 
 
 def solve_in_ufl(
-    cell: Cell, loading: Loading, increments: int, tolerance: float
+    cell: reference.Cell, loading: Loading, increments: int, tolerance: float
 ) -> EquilibriumPath:
     """The path of the second solver."""
-    x, history, averages, steps = solve_load_steps_in_ufl(cell, loading, increments, tolerance)
+    x, history, averages, steps = reference.solve_load_steps(cell, loading, increments, tolerance)
     m, q = cell.weights.shape
     strain, p = (values.reshape(m, q, -1)[cell.in_matrix] for values in history)
     state, p = State(*p.shape[:2]), p[..., 0]
@@ -219,7 +218,7 @@ def solve_in_ufl(
     return EquilibriumPath(x, state, averages, {**counts, "cutbacks": 0, "cg_iterations": 0})
 
 
-def _ufl_fields(d: Discretisation, cell: Cell, path: EquilibriumPath) -> Fields:
+def _ufl_fields(d: Discretisation, cell: reference.Cell, path: EquilibriumPath) -> Fields:
     """Stresses as the second solver left them."""
     matrix, *fibres = (cell.point_stress[d.material == i] for i in (MATRIX, *range(len(d.fibres))))
     return Fields(matrix, tuple(fibres), path.state.old.p)
@@ -227,7 +226,7 @@ def _ufl_fields(d: Discretisation, cell: Cell, path: EquilibriumPath) -> Fields:
 
 _SOLVERS: dict[str, tuple[Any, Any, Any]] = {
     "compiled": (RVEProblem, solve_load_steps, recover_fields),
-    "dolfinx": (Cell, solve_in_ufl, _ufl_fields),
+    "dolfinx": (reference.Cell, solve_in_ufl, _ufl_fields),
 }
 
 
