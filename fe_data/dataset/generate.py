@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
@@ -161,14 +161,19 @@ class _Run:
             self.progress = progress_bar(self.total, done, sys.stderr, silent=self.silent)
         dask, local = executors.dask_workers, executors.local_workers
         workers = local(self.jobs) if self.dask is None else dask(self.dask)
-        with self.progress, self._stops_in_one_sentence(), workers as run:
-            while self.remaining:
-                try:
-                    tasks = [worker.Task(self.design.sample(i)) for i in self.remaining]
-                    self._run_tasks(run, tasks)
-                except WorkerDied as death:
-                    for task in death.tasks:
-                        self._run_alone(run, task.sample)
+        try:
+            with self.progress, workers as run:
+                while self.remaining:
+                    try:
+                        tasks = [worker.Task(self.design.sample(i)) for i in self.remaining]
+                        self._run_tasks(run, tasks)
+                    except WorkerDied as death:
+                        for task in death.tasks:
+                            self._run_alone(run, task.sample)
+        except KeyboardInterrupt:
+            raise Interrupted(f"interrupted: {self._kept()}") from None
+        except (OSError, MemoryError, ImportError, executors.ClusterError) as error:
+            raise Stopped(f"stopped: {describe(error)}: {self._kept()}") from error
 
     def _run_tasks(self, run: executors.Runner, tasks: list[worker.Task]) -> None:
         for index, data in run(self.job, tasks):
@@ -191,15 +196,6 @@ class _Run:
             record.write_atomic(storage.record_path(self.folder, index), data)
             del self.remaining[index]
         self.progress.update()
-
-    @contextlib.contextmanager
-    def _stops_in_one_sentence(self) -> Iterator[None]:
-        try:
-            yield
-        except KeyboardInterrupt:
-            raise Interrupted(f"interrupted: {self._kept()}") from None
-        except (OSError, MemoryError, ImportError, executors.ClusterError) as error:
-            raise Stopped(f"stopped: {describe(error)}: {self._kept()}") from error
 
     def _kept(self) -> str:
         done = self.total - len(self.remaining)

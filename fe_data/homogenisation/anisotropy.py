@@ -49,11 +49,10 @@ def anisotropy(rve: RVESolution) -> Anisotropy:
     """
     require_kind("rve", rve, RVESolution)
     solve: Any = solve_load_steps if isinstance(rve.problem, RVEProblem) else solve_in_ufl
-    columns = []
-    for strain in _STRAIN * np.diag([1.0, 1.0, 0.5]):
-        path = solve(rve.problem, Loading(tuple(strain.tolist())), 1, 1e-8)
-        columns.append(path.history["stress"][-1, [0, 1, 3]] / (1e3 * _STRAIN))
-    stiffness = np.column_stack(columns)
+    strains = (_STRAIN * np.diag([1.0, 1.0, 0.5])).tolist()
+    paths = [solve(rve.problem, Loading(tuple(strain)), 1, 1e-8) for strain in strains]
+    stresses = [path.history["stress"][-1, [0, 1, 3]] for path in paths]
+    stiffness = np.column_stack(stresses) / (1e3 * _STRAIN)
     moduli = directional_moduli(stiffness, _ANGLES)
     spread = float(moduli.max() / moduli.min() - 1)
     return Anisotropy(stiffness, spread, float(_ANGLES[moduli.argmax()]))

@@ -112,8 +112,7 @@ class _Cells:
 
     def mean(self, pair: tuple[Numbers, Numbers]) -> Numbers:
         """Volume average of a quantity of matrix and fibres."""
-        values: Numbers = (1 - self.vf) * pair[0] + self.vf * pair[1]
-        return values
+        return np.asarray((1 - self.vf) * pair[0] + self.vf * pair[1])
 
     def concentration(self, moduli: tuple[Numbers, Numbers], medium: Numbers) -> Any:
         """Strains of matrix and fibres over that of the composite."""
