@@ -1,8 +1,8 @@
 """Other libraries on the same cells: python -m bench.peers, which make peers calls.
 
 Each estimator is given the draws of the tables that the notebooks have, in an environment of its
-own, and what is done already is not run again. Then the table of docs/which_estimator.md and its
-picture are written.
+own, and what is done already is not run again. Then the tables of
+docs/which_estimator.md and the README, and their picture, are written.
 """
 
 import argparse
@@ -12,6 +12,8 @@ from bench.peers import runs, tables
 from bench.peers.registry import PEERS
 from figures.pipeline.paths import ROOT
 
+PAGES = [ROOT / "docs" / "which_estimator.md", ROOT / "README.md"]
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -20,12 +22,12 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=600, help="processor time of each [s]")
     parser.add_argument("--results", type=Path, default=Path(__file__).with_name("results.jsonl"))
     parser.add_argument("--envs", type=Path, default=ROOT / "build" / "peers")
-    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "which_estimator.md")
+    parser.add_argument("--pages", nargs="+", type=Path, default=PAGES, help="with the tables")
     given = parser.parse_args()
     chosen = [peer for peer in PEERS if peer.name.startswith(tuple(given.peers))]
     results = runs.Results(given.results)
     runs.study(chosen, results, given.envs, given.draws, given.limit)
-    tables.publish(results.rows, given.page)
+    tables.publish(results.rows, given.pages)
 
 
 if __name__ == "__main__":

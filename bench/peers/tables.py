@@ -122,9 +122,12 @@ def picture(found: Found) -> Figure:
     return figure
 
 
-def publish(rows: Sequence[Mapping[str, Any]], page: Path) -> None:
-    """Write the tables into a page, and the picture beside it."""
+def publish(rows: Sequence[Mapping[str, Any]], pages: Sequence[Path]) -> None:
+    """Write the tables into the pages that have a place for them, the picture beside the first."""
     found = by_peer(rows)
     blocks = {"peers": score_table(found), "peers-verdict": verdict_table(found)}
-    page.write_text(with_blocks(page.read_text(), blocks))
-    save(picture(found), page.with_name("peers.png"))
+    for page in pages:
+        text = page.read_text()
+        here = {name: block for name, block in blocks.items() if f"<!-- {name} -->" in text}
+        page.write_text(with_blocks(text, here))
+    save(picture(found), pages[0].with_name("peers.png"))

@@ -7,6 +7,7 @@ from scipy.stats import norm
 
 import bnn
 from bench.peers import registry, runs, tables
+from bench.peers.__main__ import PAGES
 from bench.peers.problems import scores
 from bench.peers.registry import CELLS, LIBRARIES, PEERS, Peer
 from figures.materials.problem import OUTPUT_SCALING
@@ -173,11 +174,12 @@ def test_verdicts_are_by_one_standard_error():
     assert found == ["best", "level", "behind", "open"]
 
 
-def test_the_guide_shows_the_committed_results(tmp_path):
-    page, guide = tmp_path / "page.md", ROOT / "docs" / "which_estimator.md"
-    page.write_text(guide.read_text())
-    tables.publish(runs.Results(ROOT / "bench" / "peers" / "results.jsonl").rows, page)
-    assert page.read_text() == guide.read_text()
+def test_guide_and_readme_show_the_committed_results(tmp_path):
+    copies = [tmp_path / page.name for page in PAGES]
+    for page, copy in zip(PAGES, copies, strict=True):
+        copy.write_text(page.read_text())
+    tables.publish(runs.Results(ROOT / "bench" / "peers" / "results.jsonl").rows, copies)
+    assert [each.read_text() for each in copies] == [each.read_text() for each in PAGES]
 
 
 def test_ours_with_the_training_cells_alone_is_what_others_are_compared_with():

@@ -1,5 +1,7 @@
 """bnn, the package of this repository, with fe_data's mean fields where these are named."""
 
+import numpy as np
+
 import bnn
 from bnn import evidence
 from figures.knowledge.study import about_fitted_fields
@@ -36,10 +38,10 @@ class ExactPaper(Exact):
 
 
 class FunctionSpace(Exact):
-    """bnn, FunctionAnchoredEnsemble, noise by evidence."""
+    """bnn, FunctionAnchoredEnsemble, noise by input by evidence."""
 
     def fit(self, X, y):
-        noise = evidence.fit_noise(X, y)
+        noise = evidence.fit_heteroscedastic_noise(X, y)
         prior = evidence.fit_prior(X, y, noise)
         self.model = bnn.FunctionAnchoredEnsemble(prior=prior, noise=noise, random_state=0)
         self.model.fit(X, y)
@@ -61,19 +63,20 @@ class Vanilla(Exact):
 
 
 class ExactReplicates(Exact):
-    """bnn, ExactPosterior, noise by input from replicates."""
+    """bnn, ExactPosterior, noise by input from replicates, which are training cells as well."""
 
     def fit(self, X, y, X_repeated, y_repeated, groups):
         repeated = X_repeated, y_repeated, groups
         noise = bnn.HeteroscedasticNoise.from_replicates(*repeated, squares=(0,))
+        X, y = np.vstack([X, X_repeated]), np.vstack([y, y_repeated])
         prior = evidence.fit_prior(X, y, noise)
         self.model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)
 
 
 class ExactFields(Exact):
-    """bnn, ExactPosterior about mean fields by evidence, noise by evidence."""
+    """bnn, ExactPosterior about mean fields by evidence, noise by input by evidence."""
 
     def fit(self, X, y):
-        noise = evidence.fit_noise(X, y)
+        noise = evidence.fit_heteroscedastic_noise(X, y)
         prior = about_fitted_fields(Samples(X, y), noise)
         self.model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)
