@@ -103,8 +103,9 @@ class DrawnPrior:
     def of(cls, pretrained: Pretrained) -> Self:
         """Take the prior of a pre-training; ValueError where it cannot be evaluated elsewhere."""
         if pretrained.inputs.ndim == 3:
-            needed = "function space needs prior points that all networks share"
-            raise ValueError(f"pretrained: {needed}")
+            raise ValueError(
+                "pretrained: function space needs prior points that all networks share"
+            )
         prior, n_drawn = pretrained.prior, len(pretrained.epochs)
         if isinstance(prior, NotStored):
             raise ValueError(

@@ -25,7 +25,9 @@ from bnn.function_priors.mixture import MixturePosterior, MixturePrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_tails, covariance_at
 from bnn.noise.heteroscedastic import noise_of_scatter
 
-ROUNDS, STEPS = 3, 5  # of prior and noise in turn, and of the noise in each
+# Rounds of prior and noise in turn, and steps of the noise in each: heavy tails, noise by input.
+TAIL_ROUNDS, TAIL_STEPS = 5, 10
+ROUNDS, STEPS = 3, 5
 FACTOR = 1.0  # prior deviation of the factor of a low-fidelity model from 1
 
 
@@ -81,9 +83,9 @@ def fit_prior(
     kept = checked_tails(noise, inputs.shape[1], values.shape[1])
     known = covariance_at(kept, inputs)
     if isinstance(kept, StudentNoise):
-        for _ in range(ROUNDS):
+        for _ in range(TAIL_ROUNDS):
             prior = _prior_given(*found, known, "maximum", 0, random_state)
-            known = factors_of(prior, kept, inputs, values, known, STEPS)[1]
+            known = factors_of(prior, kept, inputs, values, known, TAIL_STEPS)[1]
     return _prior_given(*found, known, estimate, restarts, random_state)
 
 
@@ -173,7 +175,9 @@ def fit_heteroscedastic_noise(
     X, y = as_data(X, y)
     constant, n_out = fit_noise(X, y, **search), y.shape[1]
     noise = HeteroscedasticNoise(np.vstack([np.log(constant), np.zeros((X.shape[1], n_out))]))
+    # The constant noise is one more point, of n_out degrees of freedom.
     points, counts = np.vstack([X, X.mean(axis=0)]), np.append(np.ones(len(X), dtype=int), n_out)
+    first = n_out * np.diag(constant**2)[None]
     for _ in range(ROUNDS):
         prior = fit_prior(X, y, noise, **search)
         assert isinstance(prior, MixturePrior)
@@ -181,7 +185,7 @@ def fit_heteroscedastic_noise(
             given = MixturePosterior(prior, noise(X) * np.eye(n_out), X, y)
             away = y - given.mean(X)
             scatter = away[:, :, None] * away[:, None, :] + given.covariances(X)
-            scatter = np.concatenate([scatter, n_out * np.diag(constant**2)[None]])
+            scatter = np.concatenate([scatter, first])
             noise = noise_of_scatter(points, scatter, counts, squares, slope_deviation)
     return noise
 

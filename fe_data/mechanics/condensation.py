@@ -39,7 +39,7 @@ def condense(elements: Elements, on_outline: Booleans, material: Moduli) -> Cond
     # An entry above the diagonal of an element's matrix may lie below that of the whole.
     a, b = local[:, _UPPER[0]], local[:, _UPPER[1]]
     slots = np.minimum(a, b) * n + np.maximum(a, b)
-    mu, kappa = material
+    mu, kappa = material  # the tangent has the entries 00, 01, 02, 11, 12, 22
     p, m = kappa + mu * 4 / 3, kappa - mu * 2 / 3
     tangent = np.broadcast_to([p, m, 0.0, p, 0.0, mu], (*elements.weights.shape, 6))
     matrix = BorderedMatrix(np.zeros(n * n), np.zeros((n, 3)), np.zeros((3, 3)))
