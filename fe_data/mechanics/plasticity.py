@@ -27,6 +27,10 @@ _SMALLEST_INCREMENT = 1e-290  # smaller increments of p are stored as zero
 _TOLERANCE = 1e-13  # of the yield function, relative to the trial stress
 _SURFACE = 1.0 + 1e-12  # rounding does not make a point yield on which the load turns back
 _ROOT = math.sqrt(1.5)
+_STEPS = 6  # of Halley's method for a block
+# A block of elements is copied to the columns of one array: loops over them run in vector units,
+# where loops over arrays that might overlap do not.
+BLOCK = 32
 
 _compiled = compiled(error_model="numpy")
 
@@ -54,56 +58,32 @@ class HistoryVariables(NamedTuple):
 
 @_compiled
 def plastic_increment(
-    q_trial: float, p_old: float, hardening_old: float, guess: float, law: J2Law
+    q_trial: float, p_old: float, hardening_old: float, law: J2Law
 ) -> tuple[float, float]:
     """Solve q_trial - 3 mu dp = a + h(p_old + dp): dp > 0 and the slope of h at its end [MPa]."""
-    # With h = b p^c the left side minus the right is convex and decreasing in dp: a step of
-    # Newton's method from anywhere ends left of the root, and further steps approach the root
-    # without overshooting. The method is slow near the infinite slope at p = 0 (c < 1), where
-    # `_left_of_root` replaces a step that ends far left. Near the root, Halley's method (third
-    # order) needs fewer powers, and its error bound ends the iteration without another evaluation.
+    # With h = b p^c the left side minus the right is convex and decreasing in dp: from left of the
+    # root the steps of Newton's method approach it without overshooting.
     mu, _, a, b, c, voce = law
     f = q_trial - a - hardening_old
     if b == 0.0:
         return f / (3.0 * mu), 0.0
     if voce:
         return _voce_increment(f, b * math.exp(-p_old / c), mu, c)
-    if p_old > 0.0:  # Halley's step from there takes no power
-        slope = c * hardening_old / p_old
-        stiff = 3.0 * mu + slope
-        dp = f / stiff
-        if dp < 0.3 * p_old:
-            guess = dp / (1.0 - 0.5 * (1.0 - c) * slope / (p_old * stiff) * dp)
-    dp = guess if guess > 0.0 else _left_of_root(f, p_old, hardening_old, law)
+    # Left of it are an increment for which 3 mu dp and hardening use at most f / 2 each, and, from
+    # p > 0, a step from zero. At p = 0 hardening_old may be positive, see `HistoryVariables`.
+    dp = min(f / (6.0 * mu), ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old)
+    if p_old > 0.0:
+        dp = max(dp, f / (3.0 * mu + c * hardening_old / p_old))
     for _ in range(_MAX_ITERATIONS):
         if dp < _SMALLEST_INCREMENT:
             return 0.0, np.inf
-        p = p_old + dp
-        hardening = b * p**c
+        hardening = b * (p_old + dp) ** c
+        slope = c * hardening / (p_old + dp)
         excess = q_trial - 3.0 * mu * dp - a - hardening
-        per_p = 1.0 / p
-        slope = c * hardening * per_p
-        stiff = 3.0 * mu + slope
-        if abs(excess) <= _TOLERANCE * q_trial:
-            return dp + excess / stiff, slope
-        per_stiff = 1.0 / stiff
-        before, step = dp, excess * per_stiff
-        x = step * per_p
-        bend = (1.0 - c) * slope * per_p * per_stiff  # second over first derivative
-        if abs(bend * step) < 0.1 and abs(x) < 0.1:
-            step /= 1.0 - 0.5 * bend * step
-            dp += step
-            x = step * per_p
-            third = bend * (0.25 * bend + (2.0 - c) / 6.0 * per_p)
-            left = third * abs(step * step * step) * stiff
-            if left <= 0.1 * _TOLERANCE * q_trial and abs(x) < 1e-3:
-                return dp, slope * (1.0 + (c - 1.0) * x * (1.0 + 0.5 * (c - 2.0) * x))
-        else:
-            dp += step
-        if abs(dp - before) <= 1e-15 * dp:
+        step = excess / (3.0 * mu + slope)
+        dp += step
+        if abs(excess) <= _TOLERANCE * q_trial or abs(step) <= 1e-15 * dp:
             break
-        if not 0.25 * before < dp < 4.0 * before:
-            dp = max(dp, _left_of_root(f, p_old, hardening_old, law))
     return dp, slope
 
 
@@ -121,114 +101,150 @@ def _voce_increment(f: float, rest: float, mu: float, c: float) -> tuple[float, 
 
 
 @_compiled
-def _left_of_root(f: float, p_old: float, hardening_old: float, law: J2Law) -> float:
-    """An increment below the root, at which 3 mu dp and hardening each use at most f / 2 [-]."""
-    mu, _, _, b, c, _ = law
-    relief = f / (6.0 * mu)
-    by_hardening: float = ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old
-    if p_old == 0.0:  # hardening_old may still be positive, see `HistoryVariables`
-        return min(relief, by_hardening)
-    first = f / (3.0 * mu + c * hardening_old / p_old)
-    return max(min(relief, by_hardening), first)
-
-
-@_compiled
 def return_map(
     u: Floats, macro_strain: Floats, elements: Elements, law: J2Law, old: HistoryVariables,
-    new: HistoryVariables, increment: Floats, tangent: Floats, force: Floats, integrals: Floats,
+    new: HistoryVariables, tangent: Floats, force: Floats, integrals: Floats,
 ) -> None:  # fmt: skip
     """Return mapping at all points: writes `new` and `tangent`, adds to `force` and `integrals`.
 
-    `increment` (m, q) is the last increment of p, where the iteration starts; the in-plane
-    deviatoric `tangent` (m, q, 6) has the entries 00, 01, 02, 11, 12, 22. The `integrals` are those
-    of the deviatoric stress xx, yy, zz, xy, the plastic strain xx, yy, xy, and 1 where p > 0.
+    The in-plane deviatoric `tangent` (m, q, 6) has the entries 00, 01, 02, 11, 12, 22. The
+    `integrals` are those of the deviatoric stress xx, yy, zz, xy, the plastic strain xx, yy, xy,
+    and 1 where p > 0.
     """
     dofs, gradients, weights = elements[:3]
-    (ep_old, p_old, hardening_old), (ep, p, hardening) = old, new
-    mu = law.shear_modulus
-    x, f = np.empty(12), np.empty(12)
-    for m in range(dofs.shape[0]):
-        for i in range(12):
-            x[i] = u[dofs[m, i]]
+    rows = np.zeros((55, BLOCK))
+    x, f, g, s, t, ep = rows[:12], rows[12:24], rows[24:36], rows[36:39], rows[39:45], rows[45:48]
+    p, hardening, norm, dp = rows[48], rows[49], rows[50], rows[51]
+    slope, work = rows[52], rows[53:]
+    for first in range(0, len(dofs), BLOCK):
+        block = range(min(BLOCK, len(dofs) - first))
+        for e in block:
+            for i in range(12):
+                x[i, e] = u[dofs[first + e, i]]
         f[:] = 0.0
         for q in range(weights.shape[1]):
-            exx, eyy, gxy = _strain(gradients[m, q], x, macro_strain)
-            third = (exx + eyy) / 3.0
-            sxx = 2.0 * mu * (exx - third - ep_old[m, q, 0])
-            syy = 2.0 * mu * (eyy - third - ep_old[m, q, 1])
-            sxy = 2.0 * mu * (0.5 * gxy - ep_old[m, q, 2])
-            dp, hardening[m, q], scale, drop, nxx, nyy, nxy = _radial_return(
-                sxx, syy, sxy, p_old[m, q], hardening_old[m, q], increment[m, q], law
-            )
-            if dp > 0.0:
-                increment[m, q] = dp
-            p[m, q] = p_old[m, q] + dp
-            ep[m, q, 0] = ep_old[m, q, 0] + _ROOT * dp * nxx
-            ep[m, q, 1] = ep_old[m, q, 1] + _ROOT * dp * nyy
-            ep[m, q, 2] = ep_old[m, q, 2] + _ROOT * dp * nxy
-            _set_tangent(tangent[m, q], 2.0 * mu * scale, 2.0 * mu * drop, nxx, nyy, nxy)
-            w = weights[m, q]
-            sxx, syy, sxy = w * scale * sxx, w * scale * syy, w * scale * sxy
-            _add_deviator(gradients[m, q], sxx, syy, sxy, f, integrals)
-            for i in range(3):
-                integrals[4 + i] += w * ep[m, q, i]
-            if p[m, q] > 0.0:
-                integrals[7] += w
-        for i in range(12):
-            force[dofs[m, i]] += f[i]
+            for e in block:
+                m = first + e
+                for i in range(6):
+                    g[2 * i, e], g[2 * i + 1, e] = gradients[m, q, i]
+                p[e], hardening[e] = old.p[m, q], old.hardening[m, q]
+                for i in range(3):
+                    ep[i, e] = old.plastic_strain[m, q, i]
+            _set_trial_deviators(x, g, macro_strain, ep, law, s, norm)
+            _set_increments(norm, p, hardening, law, dp, slope, work)
+            _flow(s, ep, p, hardening, norm, dp, slope, t, law)
+            for e in block:
+                m, w = first + e, weights[first + e, q]
+                new.p[m, q], new.hardening[m, q] = p[e], hardening[e]
+                for i in range(3):
+                    s[i, e] *= w
+                    new.plastic_strain[m, q, i] = ep[i, e]
+                    integrals[4 + i] += w * ep[i, e]
+                for i in range(6):
+                    tangent[m, q, i] = t[i, e]
+                integrals[0] += s[0, e]
+                integrals[1] += s[1, e]
+                integrals[2] -= s[0, e] + s[1, e]
+                integrals[3] += s[2, e]
+                integrals[7] += w * (p[e] > 0.0)
+            for i in range(6):
+                for e in range(BLOCK):
+                    gx, gy = g[2 * i, e], g[2 * i + 1, e]
+                    f[2 * i, e] += gx * s[0, e] + gy * s[2, e]
+                    f[2 * i + 1, e] += gy * s[1, e] + gx * s[2, e]
+        for e in block:
+            for i in range(12):
+                force[dofs[first + e, i]] += f[i, e]
 
 
 @inlined
-def _strain(gradients: Floats, x: Floats, macro_strain: Floats) -> tuple[float, float, float]:
-    """Strain xx, yy, engineering xy at a point with the shape functions' gradients (6, 2)."""
-    exx, eyy, gxy = macro_strain[0], macro_strain[1], macro_strain[2]
-    for i in range(6):
-        gx, gy = gradients[i, 0], gradients[i, 1]
-        exx += gx * x[2 * i]
-        eyy += gy * x[2 * i + 1]
-        gxy += gy * x[2 * i] + gx * x[2 * i + 1]
-    return exx, eyy, gxy
-
-
-@inlined
-def _add_deviator(
-    gradients: Floats, sxx: float, syy: float, sxy: float, f: Floats, integrals: Floats
+def _set_trial_deviators(
+    x: Floats, g: Floats, macro_strain: Floats, ep: Floats, law: J2Law, s: Floats, norm: Floats
 ) -> None:
-    """Add a weighted deviatoric stress xx, yy, xy to the force f (12,) and to the integrals."""
+    """Write trial deviators xx, yy, xy to s (3, BLOCK) and their norms to `norm` (BLOCK,)."""
+    mu = law.shear_modulus
+    for i in range(3):
+        s[i] = macro_strain[i]
     for i in range(6):
-        gx, gy = gradients[i, 0], gradients[i, 1]
-        f[2 * i] += gx * sxx + gy * sxy
-        f[2 * i + 1] += gy * syy + gx * sxy
-    integrals[0] += sxx
-    integrals[1] += syy
-    integrals[2] -= sxx + syy
-    integrals[3] += sxy
+        for e in range(BLOCK):
+            gx, gy, ux, uy = g[2 * i, e], g[2 * i + 1, e], x[2 * i, e], x[2 * i + 1, e]
+            s[0, e] += gx * ux
+            s[1, e] += gy * uy
+            s[2, e] += gy * ux + gx * uy
+    for e in range(BLOCK):
+        third = (s[0, e] + s[1, e]) / 3.0
+        sxx = 2.0 * mu * (s[0, e] - third - ep[0, e])
+        syy = 2.0 * mu * (s[1, e] - third - ep[1, e])
+        sxy = 2.0 * mu * (0.5 * s[2, e] - ep[2, e])
+        s[0, e], s[1, e], s[2, e] = sxx, syy, sxy
+        square = 2.0 * (sxx * sxx + syy * syy + sxx * syy + sxy * sxy)
+        norm[e] = math.sqrt(square + 1e-300)  # zero would have no direction
 
 
-@_compiled
-def _radial_return(
-    sxx: float, syy: float, sxy: float, p_old: float, hardening_old: float, guess: float, law: J2Law
-) -> tuple[float, float, float, float, float, float, float]:
-    """dp, h(p), 1 - 3 mu dp / q_tr, the factor of -2 mu n n, and n, for a trial deviator."""
-    norm = math.sqrt(2.0 * (sxx * sxx + syy * syy + sxx * syy + sxy * sxy))
-    q_trial = _ROOT * norm
+@inlined
+def _set_increments(
+    norm: Floats, p: Floats, hardening: Floats, law: J2Law, dp: Floats, slope: Floats, work: Floats
+) -> None:
+    """Write increments of p, zero and more, and the slope of h at their ends, all (BLOCK,)."""
+    # Halley's method (third order) from zero, where the power is known, until the estimated error
+    # is small. `plastic_increment` gets what yields for the first time or follows another law.
+    mu, _, a, b, c, voce = law
+    start, h = work[0], work[1]
+    start[:], h[:], slope[:] = 0.0, hardening, -1.0
+    for _ in range(0 if voce else _STEPS):
+        unfinished = 0
+        for e in range(BLOCK):
+            q_trial, end = _ROOT * norm[e], p[e] + start[e]
+            slope_here = c * h[e] / end
+            stiff = 3.0 * mu + slope_here
+            bend = (1.0 - c) * slope_here / (end * stiff)  # second over first derivative
+            step = (q_trial - 3.0 * mu * start[e] - a - h[e]) / stiff
+            step /= max(0.5, 1.0 - 0.5 * bend * step)
+            x = step / end
+            third = bend * (0.25 * bend + (2.0 - c) / 6.0 / end)
+            left = third * abs(step * step * step) * stiff
+            done = (left <= 0.1 * _TOLERANCE * q_trial) & (abs(x) < 1e-3)
+            unfinished += (not done) & (p[e] > 0.0) & (q_trial > (a + hardening[e]) * _SURFACE)
+            dp[e] = start[e] + step
+            change = 1.0 + (c - 1.0) * x * (1.0 + 0.5 * (c - 2.0) * x)
+            slope[e] = slope_here * change if done else -1.0
+        if unfinished == 0:
+            break
+        for e in range(BLOCK):
+            start[e] = max(dp[e], -0.5 * p[e])
+            h[e] = b * (p[e] + start[e]) ** c
+    for e in range(BLOCK):
+        q_trial = _ROOT * norm[e]
+        if not q_trial > (a + hardening[e]) * _SURFACE:  # `not >` lets NaN through
+            dp[e], slope[e] = 0.0, np.inf
+        elif not slope[e] >= 0.0:
+            dp[e], slope[e] = plastic_increment(q_trial, p[e], hardening[e], law)
+
+
+@inlined
+def _flow(
+    s: Floats, ep: Floats, p: Floats, hardening: Floats, norm: Floats, dp: Floats, slope: Floats,
+    t: Floats, law: J2Law,
+) -> None:  # fmt: skip
+    """Turn trial deviators s and history variables into those at the end; write the tangent t."""
     mu, a = law.shear_modulus, law.yield_stress
-    if not q_trial > (a + hardening_old) * _SURFACE:  # `not >` lets NaN through
-        return 0.0, hardening_old, 1.0, 0.0, 0.0, 0.0, 0.0
-    dp, slope = plastic_increment(q_trial, p_old, hardening_old, guess, law)
-    scale = 1.0 - 3.0 * mu * dp / q_trial
-    drop = 3.0 * mu / (3.0 * mu + slope) - (1.0 - scale)
-    return dp, q_trial - 3.0 * mu * dp - a, scale, drop, sxx / norm, syy / norm, sxy / norm
-
-
-@inlined
-def _set_tangent(
-    tangent: Floats, elastic: float, plastic: float, nxx: float, nyy: float, nxy: float
-) -> None:
-    """Set 00, 01, 02, 11, 12, 22 of elastic P - plastic n n, for engineering shear."""
-    tangent[0] = elastic * (2.0 / 3.0) - plastic * nxx * nxx
-    tangent[1] = -elastic / 3.0 - plastic * nxx * nyy
-    tangent[2] = -plastic * nxx * nxy
-    tangent[3] = elastic * (2.0 / 3.0) - plastic * nyy * nyy
-    tangent[4] = -plastic * nyy * nxy
-    tangent[5] = elastic * 0.5 - plastic * nxy * nxy
+    for e in range(BLOCK):
+        q_trial, flow = _ROOT * norm[e], _ROOT * dp[e]
+        relief = 3.0 * mu * dp[e] / q_trial
+        drop = 2.0 * mu * (3.0 * mu / (3.0 * mu + slope[e]) - relief)
+        scale, elastic = 1.0 - relief, 2.0 * mu * (1.0 - relief)
+        nxx, nyy, nxy = s[0, e] / norm[e], s[1, e] / norm[e], s[2, e] / norm[e]
+        t[0, e] = elastic * (2.0 / 3.0) - drop * nxx * nxx
+        t[1, e] = -elastic / 3.0 - drop * nxx * nyy
+        t[2, e] = -drop * nxx * nxy
+        t[3, e] = elastic * (2.0 / 3.0) - drop * nyy * nyy
+        t[4, e] = -drop * nyy * nxy
+        t[5, e] = elastic * 0.5 - drop * nxy * nxy
+        p[e] += dp[e]
+        hardening[e] = max(hardening[e], q_trial - 3.0 * mu * dp[e] - a)
+        ep[0, e] += flow * nxx
+        ep[1, e] += flow * nyy
+        ep[2, e] += flow * nxy
+        s[0, e] *= scale
+        s[1, e] *= scale
+        s[2, e] *= scale

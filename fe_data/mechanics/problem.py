@@ -29,7 +29,7 @@ class State:
             HistoryVariables(np.zeros((m, q, 3)), np.zeros((m, q)), np.zeros((m, q)))
             for _ in range(2)
         )
-        self.increment, self.tangent = np.zeros((m, q)), np.zeros((m, q, 6))
+        self.tangent = np.zeros((m, q, 6))
 
     def accept(self) -> None:
         """Make the trial end the start of the next step."""
@@ -108,7 +108,7 @@ class RVEProblem:
         force += constant.border @ macro_strain
         return_map(
             u, macro_strain, self.matrix, self.law, state.old, state.new,
-            state.increment, state.tangent, force, integrals,
+            state.tangent, force, integrals,
         )  # fmt: skip
         linear = constant.border.T @ u + constant.macro @ macro_strain
         out[n:] = linear + integrals[[0, 1, 3]]

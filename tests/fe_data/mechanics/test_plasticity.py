@@ -9,9 +9,15 @@ from scipy.optimize import brentq
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import random_microstructure
 from fe_data.loading import Loading
-from fe_data.mechanics.elements import discretise
+from fe_data.mechanics.elements import Elements, discretise
 from fe_data.mechanics.load_stepping import solve_load_steps
-from fe_data.mechanics.plasticity import J2Law, plastic_increment
+from fe_data.mechanics.plasticity import (
+    BLOCK,
+    HistoryVariables,
+    J2Law,
+    plastic_increment,
+    return_map,
+)
 from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import moduli, von_mises
 from fe_data.mechanics.rve import solve_rve
@@ -25,15 +31,15 @@ def _law(b, c):
 
 
 def test_the_return_mapping_ends_on_the_yield_surface():
-    """All combinations of exponent, coefficient, plastic strain before, excess stress and guess."""
+    """All combinations of exponent, coefficient, plastic strain before and excess stress."""
     cases = itertools.product(
         [0.01, 0.2, 0.5, 0.9, 1.0], [0.0, 1e-3, 400.0, 1e5], [0.0, 1e-15, 1e-6, 0.05],
-        [1e-8, 1e-3, 1.0, 100.0, 1e4], [0.0, 1e-200, 1e-9, 1e-3, 10.0],
+        [1e-8, 1e-3, 1.0, 100.0, 1e4],
     )  # fmt: skip
-    c, b, p_old, excess, guess = np.array(list(cases)).T
+    c, b, p_old, excess = np.array(list(cases)).T
     hardening = np.where(p_old > 0, b * p_old**c, 0.0)
     q_trial = 400.0 + hardening + excess
-    starts = np.column_stack([q_trial, p_old, hardening, guess])
+    starts = np.column_stack([q_trial, p_old, hardening])
     points = zip(starts, np.column_stack([b, c]), strict=True)
     dp, slope = np.array([plastic_increment(*start, _law(*law)) for start, law in points]).T
     zero = dp == 0.0  # hardening takes up the excess stress at a p too small to be stored
@@ -55,16 +61,45 @@ def test_the_return_mapping_follows_the_law_of_voce():
     """From nearly linear to saturated at once, and where only the last digits are left."""
     cases = itertools.product(
         [1e-3, 0.02, 0.5, 1.0], [1e-3, 400.0, 1e5], [0.0, 1e-6, 0.05, 1.0],
-        [1e-6, 1e-3, 1.0, 100.0, 1e4], [0.0, 10.0],
+        [1e-6, 1e-3, 1.0, 100.0, 1e4],
     )  # fmt: skip
-    for c, b, p_old, excess, guess in cases:
+    for c, b, p_old, excess in cases:
         law, hardening = J2Law(MU, 0.0, 400.0, b, c, voce=True), -b * np.expm1(-p_old / c)
         q_trial = 400.0 + hardening + excess
-        dp, slope = plastic_increment(q_trial, p_old, hardening, guess, law)
+        dp, slope = plastic_increment(q_trial, p_old, hardening, law)
         added = -b * np.exp(-p_old / c) * np.expm1(-dp / c)
         excess = q_trial - 400.0 - hardening  # as it was rounded
         assert 3 * MU * dp + added == pytest.approx(excess, rel=1e-11)
         assert slope == pytest.approx(b / c * np.exp(-(p_old + dp) / c), rel=1e-9)
+
+
+@pytest.mark.parametrize("law", [(400.0, 0.4), (1e5, 0.01), (300.0, 1.0), (0.0, 0.5)], ids=str)
+@pytest.mark.parametrize("stress", [390.0, 450.0, 1e4])
+def test_a_block_of_points_ends_where_single_points_do(law, stress):
+    """Elements of no size under one macro strain, each with a plastic strain of its own before."""
+    law, m = _law(*law), BLOCK + 3
+    p_old = np.append([0.0, 1e-200], np.logspace(-12, -1, 3 * m - 2)).reshape(m, 3)
+    hardening = law.hardening_coefficient * p_old**law.hardening_exponent
+    old = HistoryVariables(np.zeros((m, 3, 3)), p_old, hardening)
+    new = HistoryVariables(*(np.full_like(values, np.nan) for values in old))
+    nothing = np.zeros((m, 3, 6, 2))
+    elements = Elements(np.zeros((m, 12), np.int32), nothing, np.ones((m, 3)), *3 * [nothing])
+    strain = np.array([0.0, 0.0, stress / (np.sqrt(3) * MU)])
+    force, integrals, tangent = np.zeros(12), np.zeros(11), np.full((m, 3, 6), np.nan)
+    return_map(force, strain, elements, law, old, new, tangent, np.zeros(12), integrals)
+    single = [
+        plastic_increment(stress, p, h, law) if stress > 400.0 + h + 1e-9 else (0.0, np.inf)
+        for p, h in zip(p_old.flat, hardening.flat, strict=True)
+    ]
+    dp, slope = np.array(single).T.reshape(2, m, 3)
+    assert new.p == pytest.approx(p_old + dp, rel=1e-11, abs=1e-290)
+    end = np.maximum(hardening, stress - 3 * MU * dp - 400.0)
+    assert new.hardening == pytest.approx(end, rel=1e-9, abs=1e-9)
+    assert new.plastic_strain[..., 2] == pytest.approx(np.sqrt(3) / 2 * dp, rel=1e-9, abs=1e-290)
+    relief = 3 * MU * dp / stress
+    shear = MU * (1 - relief) - MU * (3 * MU / (3 * MU + slope) - relief)
+    assert tangent[..., 5] == pytest.approx(shear, rel=1e-8, abs=1e-6)
+    assert integrals[3] == pytest.approx((stress - 3 * MU * dp).sum() / np.sqrt(3), rel=1e-12)
 
 
 LAWS = {  # b, c, law: stress above the initial yield stress at a plastic strain
@@ -98,7 +133,7 @@ def test_a_matrix_under_pure_shear_follows_its_law(law, solver):
 def test_hardening_goes_on_after_an_increment_too_small_to_store(c, excess):
     hardening = 400.0 * 1e-290**c  # the most that an increment of zero leaves behind
     q_trial = 400.0 + hardening + excess
-    dp, _ = plastic_increment(q_trial, 0.0, hardening, 0.0, _law(400.0, c))
+    dp, _ = plastic_increment(q_trial, 0.0, hardening, _law(400.0, c))
     assert dp > 0
     assert q_trial - 3 * MU * dp == pytest.approx(400.0 + 400.0 * dp**c, rel=1e-12)
 
