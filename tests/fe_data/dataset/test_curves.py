@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-import dolfinx
+import gmsh
 import numpy as np
 import pytest
 
@@ -72,7 +72,7 @@ def test_shipped_curves_go_with_the_shipped_properties(name):
     assert (curves.std is None) == (name in PLAIN)
 
 
-@pytest.mark.skipif(not dolfinx.__version__.startswith("0.5"), reason="made with dolfinx 0.5")
+@pytest.mark.skipif(gmsh.__version__ != "4.15.0", reason="made with gmsh 4.15.0")
 def test_a_shipped_curve_is_simulated_again():
     path = DATASETS / "train_uniform.csv"
     curves, table = load_curves(path), load_table(path)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import dolfinx
+import gmsh
 import numpy as np
 import pytest
 
@@ -90,7 +90,7 @@ def test_the_packed_cells_are_small_and_without_a_date():
     assert data[3:8] == bytes(5)  # neither a name nor a time
 
 
-@pytest.mark.skipif(not dolfinx.__version__.startswith("0.5"), reason="made with dolfinx 0.5")
+@pytest.mark.skipif(gmsh.__version__ != "4.15.0", reason="made with gmsh 4.15.0")
 @pytest.mark.parametrize(
     ("name", "row"),
     [("train_uniform", 17)]
