@@ -7,7 +7,6 @@ added afterwards. Lengths are in sides of the square.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from fe_data.arrays import Floats, Ints, pair_keys
 from fe_data.errors import MeshError
@@ -18,6 +17,8 @@ try:
     import gmsh
 except ImportError as error:
     raise ImportError(f"{error}: pip install '.[fe]' in the checkout adds gmsh") from None
+
+_TRIANGLE = 2  # gmsh's number of this kind of element
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,12 @@ def _closed_loops(segments: dict[int, tuple[int, int]]) -> list[list[int]]:
 def _faces(outline: Outline) -> dict[int, list[list[int]]]:
     """Closed loops around each material, of segment numbers that are negative when reversed."""
     chains: dict[int, dict[int, tuple[int, int]]] = {MATRIX: {}}
-    for number, (a, b, fibre) in enumerate(outline.arcs, start=1):
-        chains.setdefault(fibre, {})[a] = (b, number)
-        chains[MATRIX][b] = (a, -number)
-    first_edge = len(outline.arcs) + 1
-    edges = zip(outline.edges, outline.edge_material(), strict=True)
-    for number, ((a, b), material) in enumerate(edges, start=first_edge):
-        chains[material][a] = (b, number)
+    segments = np.concatenate([outline.arcs, outline.edges]).tolist()
+    left = [*outline.fibre.tolist(), *outline.edge_material()]
+    for number, ((a, b), material) in enumerate(zip(segments, left, strict=True), start=1):
+        chains.setdefault(material, {})[a] = (b, number)
+        if number <= len(outline.arcs):
+            chains[MATRIX][b] = (a, -number)
     return {material: _closed_loops(chain) for material, chain in chains.items()}
 
 
@@ -92,20 +92,20 @@ def _fill(outline: Outline) -> tuple[Floats, Ints, Ints]:
 def _add_faces(outline: Outline) -> dict[int, int]:
     """Add points, segments and faces to gmsh's model; the material of each surface."""
     geo = gmsh.model.geo
-    for tag, (x, y) in enumerate(outline.points, start=1):
+    for tag, (x, y) in enumerate(outline.points.tolist(), start=1):
         geo.addPoint(x, y, 0.0, outline.size, tag)
-    segments = [(a, b) for a, b, _ in outline.arcs] + outline.edges
-    for tag, (a, b) in enumerate(segments, start=1):
-        geo.addLine(a + 1, b + 1, tag)
+    segments = np.concatenate([outline.arcs, outline.edges])
+    for tag, (a, b) in enumerate((segments + 1).tolist(), start=1):
+        geo.addLine(a, b, tag)
         geo.mesh.setTransfiniteCurve(tag, 2)
+    (xa, ya), (xb, yb) = np.moveaxis(outline.points[segments], 0, 2)
+    moment = xa * yb - xb * ya
     surfaces = {}
     for material, loops in _faces(outline).items():
         outer: list[tuple[float, int]] = []
         holes: list[int] = []
         for loop in loops:
-            start = [segments[c - 1][0] if c > 0 else segments[-c - 1][1] for c in loop]
-            x, y = np.array(outline.points)[start].T
-            area = 0.5 * np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)
+            area = float(np.sign(loop) @ moment[np.abs(loop) - 1]) / 2
             tag = geo.addCurveLoop(loop)
             if area > 0:
                 outer.append((area, tag))
@@ -151,16 +151,17 @@ def _collect(surfaces: dict[int, int]) -> tuple[Floats, Ints, Ints]:
     tags, xyz, _ = gmsh.model.mesh.getNodes()
     parts, material = [], []
     for surface, tag in surfaces.items():
-        _, _, nodes = gmsh.model.mesh.getElements(2, surface)
-        if len(nodes) != 1:
+        _, nodes = gmsh.model.mesh.getElementsByType(_TRIANGLE, surface)
+        if not len(nodes):
             raise MeshError(f"gmsh left the face of material {tag} without triangles")
-        parts.append(np.asarray(nodes[0], dtype=np.int64).reshape(-1, 3))
+        parts.append(nodes.reshape(-1, 3))
         material.append(np.full(len(parts[-1]), tag))
-    position = np.zeros(int(tags.max()) + 1, dtype=np.int64)
-    position[tags] = np.arange(len(tags))
-    used, triangles = np.unique(position[np.concatenate(parts)], return_inverse=True)
+    corners = np.concatenate(parts)
+    used = np.isin(tags, corners)
     points = xyz.reshape(-1, 3)[used, :2]
-    triangles = triangles.reshape(-1, 3)
+    position = np.empty(int(tags.max()) + 1, dtype=np.int64)
+    position[tags[used]] = np.arange(len(points))
+    triangles = position[corners]
     a, b, c = (points[triangles[:, i]] for i in range(3))
     clockwise = (b - a)[:, 0] * (c - a)[:, 1] < (b - a)[:, 1] * (c - a)[:, 0]
     triangles[clockwise] = triangles[clockwise][:, [0, 2, 1]]
@@ -173,7 +174,7 @@ def _quadratic(points: Floats, triangles: Ints, outline: Outline) -> tuple[Float
     a, b = triangles[:, [[1, 2], [2, 0], [0, 1]]].reshape(-1, 2).T
     keys, inverse = np.unique(pair_keys(a, b, len(points)), return_inverse=True)
     mid = (points[keys // len(points)] + points[keys % len(points)]) / 2
-    if outline.arcs:
+    if len(outline.arcs):
         _bulge(points, keys, mid, outline)
     six_nodes = np.column_stack([triangles, len(points) + inverse.reshape(-1, 3)])
     return np.concatenate([points, mid]), six_nodes
@@ -181,13 +182,11 @@ def _quadratic(points: Floats, triangles: Ints, outline: Outline) -> tuple[Float
 
 def _bulge(points: Floats, keys: Ints, mid: Floats, outline: Outline) -> None:
     """Move the middles of outline segments outwards, in place; `keys` (sides,) are sorted."""
-    node = cKDTree(points).query(np.array(outline.points))[1]
-    start, end, fibre = np.array(outline.arcs).T
-    a, b = node[start], node[end]
+    a, b = outline.arcs.T  # the nodes of a mesh begin with the points of the geometry
     side = np.searchsorted(keys, pair_keys(a, b, len(points)))
     along = points[b] - points[a]
     chord = np.hypot(*along.T)
-    r = outline.micro.radii[fibre]
+    r = outline.micro.radii[outline.fibre]
     half = np.arcsin(chord / (2 * r))
     sagitta = 1.5 * r**2 * (half - np.sin(half) * np.cos(half)) / chord
     outward = np.column_stack([along[:, 1], -along[:, 0]]) / chord[:, None]
@@ -197,20 +196,15 @@ def _bulge(points: Floats, keys: Ints, mid: Floats, outline: Outline) -> None:
 def smallest_jacobian(nodes: Floats) -> float:
     """Lower bound of the Jacobian over quadratic triangles (m, 6, 2), relative to the mean."""
     # The Jacobian is a quadratic polynomial: the smallest of its Bernstein coefficients bounds it.
-    at = ((0, 0), (1, 0), (0, 1), (0.5, 0.5), (0, 0.5), (0.5, 0))
-    value = np.stack([_jacobian(nodes, s, t) for s, t in at])
-    v, middle = value[:3], value[3:]
-    coefficient = 2 * middle - (np.roll(v, -1, axis=0) + np.roll(v, -2, axis=0)) / 2
+    s, t = np.array([[0, 1, 0, 0.5, 0, 0.5], [0, 0, 1, 0.5, 0.5, 0]])  # vertices, middles of sides
+    u, zero = 1 - s - t, np.zeros(6)
+    ds = np.array([1 - 4 * u, 4 * s - 1, zero, 4 * t, -4 * t, 4 * (u - s)])
+    dt = np.array([1 - 4 * u, zero, 4 * t - 1, 4 * s, 4 * (u - t), -4 * s])
+    x, y = np.moveaxis(nodes, 2, 0)
+    value = (x @ ds) * (y @ dt) - (y @ ds) * (x @ dt)
+    v, middle = value[:, :3], value[:, 3:]
+    coefficient = 2 * middle - (v.sum(axis=1, keepdims=True) - v) / 2
     return float(min(v.min(), coefficient.min()) / value.mean())
-
-
-def _jacobian(nodes: Floats, s: float, t: float) -> Floats:
-    """Jacobian determinants (m,) of the quadratic map at reference point (s, t)."""
-    u = 1 - s - t
-    ds = np.array([1 - 4 * u, 4 * s - 1, 0.0, 4 * t, -4 * t, 4 * (u - s)])
-    dt = np.array([1 - 4 * u, 0.0, 4 * t - 1, 4 * s, 4 * (u - t), -4 * s])
-    xs, xt = np.einsum("i,mij->mj", ds, nodes), np.einsum("i,mij->mj", dt, nodes)
-    return np.asarray(xs[:, 0] * xt[:, 1] - xs[:, 1] * xt[:, 0])
 
 
 def _match_edges(points: Floats) -> tuple[Floats, Ints]:

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, Ints
 from fe_data.geometry.microstructure import Microstructure, periodic_distances
 
 MATRIX = -1  # as a material; fibres have their index
@@ -29,6 +29,9 @@ def default_size(n_fibres: int) -> float:
 class Outline:
     """Fibre outlines and edges of the square as directed segments between shared points.
 
+    `points` are (n, 2). The segments are `arcs` (k, 2), with the fibres `fibre` (k,) on their left,
+    and `edges` (l, 2), with the square on their left: indices of their start and end.
+
     `resolution` is the number of elements per fibre diameter; None takes `default_size` at the
     largest fibres.
     """
@@ -41,16 +44,15 @@ class Outline:
         self.coarsest = self.size * max(1.0, _COARSEST / _DEFAULT_SIZE)
         # In proportion to the radii, so that every fibre has as many elements.
         self.sizes = self.size * (micro.radii / micro.radii.max(initial=0.0))
-        self.points: list[tuple[float, float]] = []
-        self._index: dict[tuple[float, float], int] = {}
-        self.arcs: list[tuple[int, int, int]] = []  # start, end, fibre, which is on the left
         crossings: tuple[list[float], list[float]] = ([], [])
-        for fibre in range(n_fibres):
-            self._cut_fibre(fibre, crossings)
-        self.edges = self._cut_edges(crossings)  # start, end; the square is on the left
+        cut = [self._cut_fibre(fibre, crossings) for fibre in range(n_fibres)]
+        self.fibre: Ints = np.repeat(np.arange(n_fibres), [len(segments) for segments in cut])
+        ends = np.concatenate([*cut, self._cut_edges(crossings)])
+        self.points, index = _shared_points(ends.reshape(-1, 2))
+        self.arcs, self.edges = np.split(index.reshape(-1, 2), [len(self.fibre)])
 
-    def _cut_fibre(self, fibre: int, crossings: tuple[list[float], list[float]]) -> None:
-        """Cut one outline where it leaves the square, then into segments of the local size."""
+    def _cut_fibre(self, fibre: int, crossings: tuple[list[float], list[float]]) -> Floats:
+        """Segments (k, 2, 2) of an outline, of the local size, cut where it leaves the square."""
         (x, y), r = self.micro.centres[fibre], self.micro.radii[fibre]
         splits = _axis_crossings(x, y, r)
         for angle, axis in splits:
@@ -58,15 +60,13 @@ class Outline:
                 (y + r * math.sin(angle) if axis == 0 else x + r * math.cos(angle)) % 1
             )
         angles = sorted(a for a, _ in splits) or [0.0]
-        for start, end in zip(angles, [*angles[1:], angles[0] + 2 * math.pi], strict=True):
-            for a, b in self._segments(fibre, start, end):
-                mid = (a + b) / 2
-                shift = math.floor(x + r * math.cos(mid)), math.floor(y + r * math.sin(mid))
-                start_point, end_point = (
-                    self._point(x + r * math.cos(t) - shift[0], y + r * math.sin(t) - shift[1])
-                    for t in (a, b)
-                )
-                self.arcs.append((start_point, end_point, fibre))
+        arcs = itertools.pairwise([*angles, angles[0] + 2 * math.pi])
+        cuts = np.concatenate([self._segments(fibre, *arc) for arc in arcs])
+        turns = np.column_stack([cuts, cuts.mean(axis=1)]).ravel().tolist()
+        # NumPy's sines depend on the processor.
+        circle = np.array([(x + r * math.cos(t), y + r * math.sin(t)) for t in turns])
+        ends, middles = np.split(circle.reshape(-1, 3, 2), [2], axis=1)
+        return np.asarray(ends - np.floor(middles))
 
     def size_at(self, xy: Floats) -> Floats:
         """Element size (k,) at points (k, 2): it grows with the distance from the nearest fibre."""
@@ -76,21 +76,23 @@ class Outline:
         sizes = (self.sizes + GROWTH * np.maximum(distance, 0.0)).min(axis=1)
         return np.asarray(np.minimum(sizes, self.coarsest))
 
-    def _segments(self, fibre: int, start: float, end: float) -> list[tuple[float, float]]:
-        """Cut an arc into segments, small where the gap to the nearest other fibre is thin."""
-        centres, r = self.micro.centres, self.micro.radii[fibre]
+    def _segments(self, fibre: int, start: float, end: float) -> Floats:
+        """Cut an arc into segments (k, 2), small where the gap to another fibre is thin."""
+        centres, radii, size = self.micro.centres, self.micro.radii, self.sizes[fibre]
+        r = radii[fibre]
         angles = np.linspace(start, end, 2 * math.ceil((end - start) * 16) + 1)
         x = centres[fibre] + r * np.column_stack([np.cos(angles), np.sin(angles)])
-        distance = periodic_distances(x, centres)
-        distance[:, fibre] = 1.0 if len(centres) > 1 else np.inf
-        gap = np.maximum((distance - self.micro.radii).min(axis=1), 1e-3 * r)
-        size = self.sizes[fibre]
+        near = periodic_distances(centres[[fibre]], centres)[0] < r + radii + size
+        distance = periodic_distances(x, centres[near])
+        distance[:, near[:fibre].sum()] = 1.0 if len(centres) > 1 else np.inf
+        gap = np.maximum((distance - radii[near]).min(axis=1), 1e-3 * r)
         sizes = np.minimum(size, np.maximum(gap * _LIGAMENT, size / 8))
         sizes = np.minimum(sizes, 2 * math.pi * r / _SMALLEST_OUTLINE)
-        return list(itertools.pairwise(_equidistribute(angles, sizes / r)))
+        cuts = _equidistribute(angles, sizes / r)
+        return np.column_stack([cuts[:-1], cuts[1:]])
 
-    def _cut_edges(self, crossings: tuple[list[float], list[float]]) -> list[tuple[int, int]]:
-        """Cut the four edges, counter-clockwise; opposite edges get the same cuts."""
+    def _cut_edges(self, crossings: tuple[list[float], list[float]]) -> Floats:
+        """Segments (k, 2, 2) of the edges, counter-clockwise; those of opposite edges match."""
         sides = []
         for axis in range(2):
             marks = [0.0, *sorted(crossings[axis]), 1.0]
@@ -103,25 +105,26 @@ class Outline:
         along_y, along_x = sides
         loop = [(t, 0.0) for t in along_x] + [(1.0, t) for t in along_y[1:]]
         loop += [(t, 1.0) for t in along_x[-2::-1]] + [(0.0, t) for t in along_y[-2::-1]]
-        return list(itertools.pairwise(self._point(*p) for p in loop))
-
-    def _point(self, x: float, y: float) -> int:
-        """Index of a point, shared by all segments that meet there."""
-        x, y = (0.0 if abs(v) < 1e-12 else 1.0 if abs(v - 1) < 1e-12 else v for v in (x, y))
-        key = round(x, _DIGITS) + 0.0, round(y, _DIGITS) + 0.0  # without a negative zero
-        if key not in self._index:
-            self._index[key] = len(self.points)
-            self.points.append((x, y))
-        return self._index[key]
+        return np.stack([loop[:-1], loop[1:]], axis=1)
 
     def edge_material(self) -> list[int]:
         """Material on the inner side of each edge segment."""
         if not len(self.micro.centres):
             return [MATRIX] * len(self.edges)
-        xy = np.array(self.points)[np.array(self.edges)].mean(axis=1)
+        xy = self.points[self.edges].mean(axis=1)
         distance = periodic_distances(xy, self.micro.centres) - self.micro.radii
         inside = distance.min(axis=1) < 0
         return [int(m) for m in np.where(inside, distance.argmin(axis=1), MATRIX)]
+
+
+def _shared_points(ends: Floats) -> tuple[Floats, Ints]:
+    """The different points among `ends` (m, 2), in order of appearance, and the index of each."""
+    for edge in (0.0, 1.0):
+        ends[np.abs(ends - edge) < 1e-12] = edge
+    found: dict[int, int] = {}
+    keys = np.rint(ends * 10**_DIGITS).astype(np.int64) @ [1, 2**32]
+    index = np.array([found.setdefault(key, len(found)) for key in keys.tolist()])
+    return ends[np.unique(index, return_index=True)[1]], index
 
 
 def _equidistribute(samples: Floats, sizes: Floats) -> Floats:
