@@ -18,7 +18,6 @@ from scipy.sparse.linalg import spsolve
 import bnn
 from bnn.noise import replicate_covariance
 from fe_data.geometry import domain
-from fe_data.reference.cell import assembled
 
 INPUTS, OUTPUTS = ["vf", "E_f_GPa"], ["E_eff_GPa", "nu_eff"]
 parser = argparse.ArgumentParser(description=__doc__)
@@ -55,16 +54,15 @@ cell.cell_members(len(vf), *(a.ctypes.data_as(ctypes.c_void_p) for a in (inputs,
 properties, u, v = fem.Function(Q), ufl.TrialFunction(V), ufl.TestFunction(V)
 E, nu, strain = properties[0], properties[1], ufl.sym(ufl.grad(u))
 stress = E / (1 + nu) * (strain + nu / (1 - 2 * nu) * ufl.tr(strain) * ufl.Identity(2))
-rule = {"quadrature_degree": domain.QUADRATURE_DEGREE, "quadrature_scheme": "default"}
-form = fem.form(ufl.inner(stress, ufl.sym(ufl.grad(v))) * ufl.dx(metadata=rule))
+stiffness = domain.assembler(ufl.inner(stress, ufl.sym(ufl.grad(v))) * domain.measure(mesh))
 x, y = V.tabulate_dof_coordinates()[:, :2].T
 grips = np.isclose(abs(x - 1.0), 1.0)
 free = np.column_stack([~grips, ~np.isclose(x + y, 0.0)]).ravel()
 edge = np.flatnonzero(np.isclose(y, 1.0))
 edge, lifts, moduli = edge[x[edge].argsort()], [], []
 for values in material:
-    properties.x.array.reshape(-1, 2)[domain.dofs(Q).ravel()] = values
-    A = assembled(form)
+    domain.assign(properties, values)
+    A = stiffness()
     moved = np.column_stack([0.001 * x * grips, 0.0 * y]).ravel()
     moved[free] = spsolve(A[free][:, free], -A[free] @ moved)
     lifts.append(1e3 * moved[2 * edge + 1])

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from fe_data.arrays import Floats, Ints
 from fe_data.geometry.mesh import Mesh
@@ -25,7 +26,7 @@ from fe_data.geometry.mesh import Mesh
 try:
     import basix
     import dolfinx
-    import dolfinx.fem
+    import dolfinx.fem.petsc
     import dolfinx.io
     import dolfinx.mesh
     import ufl
@@ -83,10 +84,10 @@ def write_xdmf(
     vector, scalar = space(d.mesh, "Lagrange", 2, (2,)), space(d.mesh, "DG", 0)
     functions = [dolfinx.fem.Function(vector, name="displacement")]
     # Geometry and displacement have the same basis, so they number the nodes of a triangle alike.
-    functions[0].x.array.reshape(-1, 2)[dofs(vector)] = displacement[d.triangles]
+    assign(functions[0], displacement[d.triangles])
     for name, values in element_values.items():
         functions.append(dolfinx.fem.Function(scalar, name=name))
-        functions[-1].x.array[dofs(scalar)[:, 0]] = values
+        assign(functions[-1], values)
     with dolfinx.io.XDMFFile(MPI.COMM_SELF, str(path), "w") as file:
         file.write_mesh(d.mesh)
         for function in functions:
@@ -116,6 +117,12 @@ def dofs(space: Any) -> Ints:
     return _flat(space.dofmap.list).reshape(space.mesh.topology.index_map(2).size_local, -1)
 
 
+def assign(function: Any, values: Floats) -> None:
+    """Give a function its values at the nodes or points of all elements, (m, k, ...)."""
+    place = dofs(function.function_space).ravel()
+    function.x.array.reshape(-1, values.size // place.size)[place] = values.reshape(place.size, -1)
+
+
 def space(mesh: dolfinx.mesh.Mesh, family: str, degree: int, shape: tuple[int, ...] = ()) -> Any:
     """Function space of scalars, or of vectors where a shape is given."""
     if _VERSION < (0, 7):
@@ -136,9 +143,29 @@ def quadrature_space(mesh: dolfinx.mesh.Mesh, size: int) -> Any:
     return _dolfinx.fem.functionspace(mesh, element)
 
 
+def measure(mesh: dolfinx.mesh.Mesh) -> Any:
+    """The measure dx in UFL that sums over the integration points."""
+    rule = {"quadrature_degree": QUADRATURE_DEGREE, "quadrature_scheme": "default"}
+    return ufl.Measure("dx", domain=mesh, metadata=rule)
+
+
 def at_points(expression: Any, mesh: dolfinx.mesh.Mesh, size: int) -> Callable[[], Floats]:
     """Compile a vector in UFL: a function of its values (m q, size) at all integration points."""
     compiled = _dolfinx.fem.Expression(expression, QUADRATURE[0])
     cells = np.arange(mesh.topology.index_map(2).size_local, dtype=np.int32)
     place = (cells,) if _VERSION < (0, 7) else (mesh, cells)
     return lambda: np.asarray(compiled.eval(*place)).reshape(-1, size)
+
+
+def assembler(form: Any) -> Callable[[], sp.csr_matrix]:
+    """Compile a form: a function that assembles its matrix, in SciPy."""
+    compiled = _dolfinx.fem.form(form)
+    matrix = _dolfinx.fem.petsc.create_matrix(compiled)
+
+    def assemble() -> sp.csr_matrix:
+        matrix.zeroEntries()
+        _dolfinx.fem.petsc.assemble_matrix(matrix, compiled)
+        matrix.assemble()
+        return sp.csr_matrix(matrix.getValuesCSR()[::-1], matrix.getSize())
+
+    return assemble

@@ -209,10 +209,9 @@ def solve_in_ufl(
 ) -> EquilibriumPath:
     """The path of the second solver."""
     x, history, averages, steps = reference.solve_load_steps(cell, loading, increments, tolerance)
-    m, q = cell.weights.shape
-    strain, p = (values.reshape(m, q, -1)[cell.in_matrix] for values in history)
-    state, p = State(*p.shape[:2]), p[..., 0]
-    state.old = HistoryVariables(strain, p, cell.law.hardening(p))
+    strain, p = (values[cell.in_matrix] for values in history)
+    state = State(*p.shape)
+    state.old = HistoryVariables(strain[..., [0, 1, 3]], p, cell.law.hardening(p))
     updates = steps + len(averages["stress"]) - 1
     counts = {"newton_iterations": steps, "factorisations": steps, "updates": updates}
     return EquilibriumPath(x, state, averages, {**counts, "cutbacks": 0, "cg_iterations": 0})

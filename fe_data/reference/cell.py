@@ -8,12 +8,13 @@ values of u are linear in the unknowns y = (w at merged nodes, E),
 
 with the force f of the weak form, integral of stress : strain(v). The sparse matrix T merges
 periodic nodes and applies macro strains at once. In the matrix the pressure is kappa times the
-dilatation averaged over each element (P2/P0, B-bar), elsewhere and with "P2" kappa div u.
+dilatation averaged over each element (P2/P0, B-bar), elsewhere and with "P2" kappa div u;
+this part of the tangent is constant.
 """
 
 from typing import Any
 
-import dolfinx.fem.petsc
+import dolfinx.fem
 import numpy as np
 import scipy.sparse as sp
 import ufl
@@ -25,7 +26,7 @@ from fe_data.geometry import domain
 from fe_data.geometry.domain import Domain, dofs
 from fe_data.geometry.outline import MATRIX
 from fe_data.loading import Loading
-from fe_data.reference.return_mapping import History, Law, return_map
+from fe_data.reference.return_mapping import IDENTITY, History, Law, return_map
 from fe_data.settings import Inputs, Settings
 
 _NEWTON_ITERATIONS = 25
@@ -38,44 +39,43 @@ class Cell:
     linear_solver = "MUMPS (dolfinx)"
 
     def __init__(self, d: Domain, inputs: Inputs, settings: Settings):
-        self.in_matrix = in_matrix = d.material == MATRIX
-        E = np.where(in_matrix, settings.E_m_GPa, inputs.E_f_GPa) * 1e3
-        nu = np.where(in_matrix, settings.nu_m, settings.nu_f)
-        self.mu, self.kappa = E / (2 * (1 + nu)), E / (3 * (1 - 2 * nu))
-        voce = settings.hardening == "voce"
-        self.law = Law(settings.a_MPa, inputs.b_m_MPa, inputs.c_m, voce)
-        self.averaged = in_matrix & (d.element == "P2/P0")  # elements, in the dilatation
         divergence = self._write_forms(d.mesh)
-        # An averaged dilatation couples all nodes of its element; the others are in the tangent.
-        mean = np.where(self.averaged, self.kappa / self.weights.sum(axis=1), 0.0)
-        self.bulk = divergence.T @ sp.diags(mean) @ divergence
         self.merge = self._merge(d)
+        self.in_matrix = in_matrix = d.material == MATRIX
+        E = np.where(in_matrix, settings.E_m_GPa, inputs.E_f_GPa)[:, None] * 1e3
+        nu = np.where(in_matrix, settings.nu_m, settings.nu_f)[:, None]
+        self.mu, self.kappa = E / (2 * (1 + nu)), E / (3 * (1 - 2 * nu))
+        self.law = Law(settings.a_MPa, inputs.b_m_MPa, inputs.c_m, settings.hardening == "voce")
+        m, q = self.weights.shape
+        averaged = in_matrix & (d.element == "P2/P0")  # elements, in the dilatation
+        points = np.where(averaged[:, None, None], np.ones((q, q)), np.eye(q))  # to average over
+        sums = sp.bsr_matrix((points, np.arange(m), np.arange(m + 1)))
+        D = sp.diags(1 / (sums @ self.weights.ravel())) @ sums @ divergence
+        self.dilatation, self.bulk = D, D.T @ sp.diags((self.kappa * self.weights).ravel()) @ D
         held = d.merged[d.triangles[in_matrix][0, 0]]  # a translation of w deforms nothing
         self.fluctuating = np.delete(np.arange(2 * d.n_nodes), [2 * held, 2 * held + 1])
 
     def _write_forms(self, mesh: Any) -> sp.csr_matrix:
-        """Forms and strain at the points; returns the integral of div over each element."""
-        rule = {"quadrature_degree": domain.QUADRATURE_DEGREE, "quadrature_scheme": "default"}
-        dx = ufl.Measure("dx", domain=mesh, metadata=rule)
-        self.V, P0 = domain.space(mesh, "Lagrange", 2, (2,)), domain.space(mesh, "DG", 0)
-        vectors, matrices = domain.quadrature_space(mesh, 3), domain.quadrature_space(mesh, 9)
+        """Forms, strain and weights at the points; returns weights times div of the dofs of u."""
+        dx = domain.measure(mesh)
+        self.V, Q = domain.space(mesh, "Lagrange", 2, (2,)), domain.quadrature_space(mesh, 4)
         self.u, v, du = fem.Function(self.V), ufl.TestFunction(self.V), ufl.TrialFunction(self.V)
-        self.stress, self.tangent = fem.Function(vectors), fem.Function(matrices)
-        tangent = ufl.as_matrix([[self.tangent[3 * i + j] for j in range(3)] for i in range(3)])
+        self.stress, self.tangent = fem.Function(Q), fem.Function(domain.quadrature_space(mesh, 16))
+        tangent = ufl.as_matrix([[self.tangent[4 * i + j] for j in range(4)] for i in range(4)])
         self.residual = fem.form(ufl.inner(self.stress, strain(v)) * dx)
-        self.jacobian = fem.form(ufl.inner(tangent * strain(du), strain(v)) * dx)
-        self.strain = domain.at_points(strain(self.u), mesh, 3)
-        weights = fem.assemble_vector(fem.form(ufl.TestFunction(vectors)[0] * dx)).array
-        self.weights = weights.reshape(-1, 3)[dofs(vectors), 0]
-        return assembled(fem.form(ufl.TestFunction(P0) * ufl.div(du) * dx))[dofs(P0)[:, 0]]
+        self.jacobian = domain.assembler(ufl.inner(tangent * strain(du), strain(v)) * dx)
+        self.strain = domain.at_points(strain(self.u), mesh, 4)
+        at_point, place = ufl.TestFunction(Q)[0], 4 * dofs(Q)
+        self.weights = fem.assemble_vector(fem.form(at_point * dx)).array[place]
+        return domain.assembler(at_point * ufl.div(du) * dx)()[place.ravel()]
 
     def _merge(self, d: Domain) -> sp.csr_matrix:
         """The matrix T: dofs of u in dolfinx from w at the merged nodes and E, xx, yy, 2 xy."""
         node = np.empty(len(d.points), dtype=np.int64)
         # Geometry and displacement have the same basis, so they number a triangle's nodes alike.
         node[dofs(self.V)] = d.triangles
-        strains = np.array([[[1, 0], [0, 0]], [[0, 0], [0, 1]], [[0, 1 / 2], [1 / 2, 0]]])
-        affine = np.einsum("kij,nj->nik", strains, d.points[node]).reshape(-1, 3)
+        x, y = d.points[node].T
+        affine = np.array([[x, 0 * x], [0 * y, y], [y / 2, x / 2]]).T.reshape(-1, 3)
         columns = (2 * d.merged[node][:, None] + [0, 1]).ravel()
         return sp.hstack([sp.identity(2 * d.n_nodes, format="csr")[columns], affine], "csr")
 
@@ -87,72 +87,55 @@ class Cell:
     def update(self, y: Floats, old: History) -> History:
         """History at unknowns y; stress and tangent there go into the forms."""
         self.u.x.array[:] = self.merge @ y
-        m, q = self.weights.shape
-        strains, mu, can_yield = self.strain(), self.mu.repeat(q), self.in_matrix.repeat(q)
-        deviator, tangent, new = return_map(strains, old, mu, can_yield, self.law)
-        dilatation = (strains[:, 0] + strains[:, 1]).reshape(m, q)
-        mean = np.average(dilatation, axis=1, weights=self.weights)
-        dilatation[self.averaged] = mean[self.averaged, None]
-        pressure = (self.kappa[:, None] * dilatation).ravel()
-        xx, yy, xy = deviator.T
-        stress = np.column_stack([xx + pressure, yy + pressure, pressure - xx - yy, xy])
-        self.point_stress = stress.reshape(m, q, 4)
-        tangent[:, :2, :2] += np.repeat(np.where(self.averaged, 0, self.kappa), q)[:, None, None]
-        for function, values in ((self.stress, stress[:, [0, 1, 3]]), (self.tangent, tangent)):
-            place = dofs(function.function_space).ravel()
-            function.x.array.reshape(m * q, -1)[place] = values.reshape(m * q, -1)
+        strains = self.strain().reshape(*self.weights.shape, 4)
+        stress, tangent, new = return_map(strains, old, self.mu, self.in_matrix[:, None], self.law)
+        pressure = self.kappa * (self.dilatation @ self.u.x.array).reshape(self.weights.shape)
+        stress += pressure[..., None] * IDENTITY
+        domain.assign(self.stress, stress)
+        domain.assign(self.tangent, tangent)
+        self.point_stress = stress
         return new
 
     def averages(self, y: Floats, history: History) -> dict[str, Floats]:
         """Volume averages after an update; tensors have xx, yy, zz, xy."""
-        weights, (xx, yy, xy) = self.weights.ravel(), history.plastic_strain.T
         return {
             "strain": np.array([y[-3], y[-2], 0.0, y[-1] / 2]),
-            "stress": weights @ self.point_stress.reshape(-1, 4),
-            "plastic_strain": weights @ np.column_stack([xx, yy, -xx - yy, xy]),
-            "yielded_fraction": weights @ (history.p > 0),
+            "stress": np.tensordot(self.weights, self.point_stress),
+            "plastic_strain": np.tensordot(self.weights, history.plastic_strain),
+            "yielded_fraction": np.tensordot(self.weights, history.p > 0),
         }
 
     def newton_step(self, residual: Floats, merge: sp.csr_matrix) -> Floats:
         """Solve T^T K T dy = residual with the tangent K; T has the unknowns."""
-        tangent = assembled(self.jacobian) + self.bulk
-        reduced = (merge.T @ tangent @ merge).tocsr()  # PtAP of PETSc takes 20 times as long
-        csr = reduced.indptr, reduced.indices, reduced.data
-        matrix = PETSc.Mat().createAIJ(reduced.shape, csr=csr, comm=PETSc.COMM_SELF)
+        K = (merge.T @ (self.jacobian() + self.bulk) @ merge).tocsr()  # PtAP: 20 times as long
+        csr = K.indptr, K.indices, K.data
+        matrix = PETSc.Mat().createAIJ(K.shape, csr=csr, comm=PETSc.COMM_SELF)
+        matrix.setOption(PETSc.Mat.Option.SPD, True)
+        PETSc.Options("reference_")["mat_mumps_icntl_7"] = 6  # QAMD, for the dense rows of E
         solver = PETSc.PC().create(PETSc.COMM_SELF)
+        solver.setOptionsPrefix("reference_")
         solver.setOperators(matrix)
         solver.setType("cholesky")
         solver.setFactorSolverType("mumps")
         step, load = matrix.createVecs()
         load.setArray(residual)
         solver.apply(load, step)
-        solution = np.array(step.getArray())
-        for item in (solver, matrix, step, load):
-            item.destroy()  # which Python does not do
-        return solution
+        PETSc.garbage_cleanup()  # what earlier steps left behind
+        return np.array(step.getArray())
 
 
 def strain(u: Any) -> Any:
-    """Strain xx, yy, 2 xy of a displacement, in UFL."""
-    return ufl.as_vector([u[0].dx(0), u[1].dx(1), u[0].dx(1) + u[1].dx(0)])
-
-
-def assembled(form: Any) -> sp.csr_matrix:
-    """Matrix of a compiled form, in SciPy."""
-    matrix = fem.petsc.assemble_matrix(form)
-    matrix.assemble()
-    csr = sp.csr_matrix(matrix.getValuesCSR()[::-1], matrix.getSize())
-    matrix.destroy()
-    return csr
+    """Strain xx, yy, zz, 2 xy of a displacement, in UFL."""
+    return ufl.as_vector([u[0].dx(0), u[1].dx(1), 0, u[0].dx(1) + u[1].dx(0)])
 
 
 def solve_load_steps(
     cell: Cell, loading: Loading, increments: int, tolerance: float
 ) -> tuple[Floats, History, dict[str, Floats], int]:
     """End of a `Loading`, averages at every increment, Newton's iterations."""
-    n, points = cell.merge.shape[1] - 3, cell.weights.size
+    n, points = cell.merge.shape[1] - 3, cell.weights.shape
     y, largest = np.zeros(n + 3), 0.0
-    history = cell.update(y, History(np.zeros((points, 3)), np.zeros(points)))
+    history = cell.update(y, History(np.zeros((*points, 4)), np.zeros(points)))
     rows, steps = [cell.averages(y, history)], 0
     for part in loading.parts(increments):
         start, free, before = part.start(rows[-1]), part.free, y

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fe_data.reference.return_mapping import History, Law, plastic_increment, return_map
+from fe_data.reference.return_mapping import DEVIATORIC, History, Law, plastic_increment, return_map
 
 MU = 1e5 / 2.6
 LAWS = [Law(400, 400, 0.4), Law(400, 300, 0.2), Law(400, 0, 0.5), Law(400, 0, 0.5, voce=True)]
@@ -29,13 +29,13 @@ def test_the_increment_meets_the_yield_stress(law, p_old):
 def test_the_tangent_is_the_derivative_of_the_stress(law):
     rng = np.random.default_rng(0)
     n = 20
-    strain, step = 0.01 * rng.standard_normal((n, 3)), 1e-7
-    old = History(1e-3 * rng.standard_normal((n, 3)), 0.01 * rng.random(n))
+    strain, step = 0.01 * rng.standard_normal((n, 4)), 1e-7
+    old = History(1e-3 * rng.standard_normal((n, 4)) @ DEVIATORIC, 0.01 * rng.random(n))
     mu, yields = np.full(n, MU), np.arange(n) % 4 > 0  # every fourth point is a fibre
     _, tangent, new = return_map(strain, old, mu, yields, law)
     assert (new.p > old.p).sum() > 10
     assert (new.p[~yields] == old.p[~yields]).all()
-    for j, direction in enumerate(np.eye(3)):
+    for j, direction in enumerate(np.eye(4)):
         ends = [return_map(strain + s * direction, old, mu, yields, law)[0] for s in (step, -step)]
         difference = (ends[0] - ends[1]) / (2 * step)
         np.testing.assert_allclose(tangent[:, :, j], difference, atol=1e-5 * MU)
