@@ -1,8 +1,8 @@
 """Nested dissection by coordinates: an order of elimination that keeps a sparse factor sparse.
 
-The nodes of a graph are halved along x or y, and so are the halves. The separator, the nodes that
-join two halves, is eliminated after both. References: George (1973); Heath & Raghavan (1995) for
-cuts by coordinates.
+The nodes of a graph are halved along x or y, and so are the halves. The separator, the fewest nodes
+on which all edges between the halves end, is eliminated after both. References: George (1973);
+Heath & Raghavan (1995) for cuts by coordinates; Ashcraft & Liu (1998) for the fewest nodes.
 """
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from fe_data.arrays import Floats, Ints
 from fe_data.sparse.compilation import compiled
 
-_LEFT, _RIGHT, _SEPARATOR = 0, 1, 2
 _LEAF = 12  # number of nodes that is not halved further
 _SMALLEST_SHARE = 0.2  # least share of the nodes on either side of a cut
 
@@ -24,98 +23,103 @@ def nested_dissection(indptr: Ints, indices: Ints, coordinates: Floats) -> Ints:
     lists: Ints = np.empty((2, n), np.int32)
     for axis in range(2):
         lists[axis] = np.argsort(coordinates[:, axis])
-    rank, part = np.full(n, -1, np.int32), np.zeros(n, np.int32)
-    label, stack, parts = np.empty(n, np.int8), [(0, n)], 0
+    part, rank, work = np.ones(n, np.int32), np.empty((2, n), np.int32), np.empty((4, n), np.int32)
+    stack, parts = [(0, n, 1)], 1
     while len(stack) > 0:
-        start, end = stack.pop()
+        start, end, number = stack.pop()
         if end - start <= _LEAF:
             continue
-        parts += 1
-        for v in lists[0, start:end]:
-            part[v] = parts
-        best, axis, cut, right_hand = np.inf, -1, 0, False
-        for candidate in range(2):
-            cost, place, hand = _best_cut(
-                indptr, indices, lists[candidate, start:end], rank, part, parts
-            )
-            if cost < best:
-                best, axis, cut, right_hand = cost, candidate, place, hand
-        if axis < 0:
+        nodes, left, right = lists[:, start:end], parts + 1, parts + 2
+        parts += 2
+        order, cut, boundary = _best_cut(indptr, indices, nodes, rank, part, number)
+        if cut == 0:
             continue
-        _label(indptr, indices, lists[axis, start:end], rank, part, parts, cut, right_hand, label)
-        for other in range(2):
-            left, right = _split(lists[other, start:end], label)
-        stack.append((start, start + left))
-        stack.append((start + left, start + left + right))
-    order: Ints = lists[0]
-    return order
-
-
-@compiled()
-def _reach(
-    indptr: Ints, indices: Ints, v: int, rank: Ints, part: Ints, number: int
-) -> tuple[int, int]:
-    """Lowest and highest rank of node v and its neighbours in the part with this number."""
-    low = high = rank[v]
-    for t in range(indptr[v], indptr[v + 1]):
-        w = indices[t]
-        if part[w] == number:
-            low, high = min(low, rank[w]), max(high, rank[w])
-    return low, high
+        part[order[:cut]] = left
+        part[order[cut:]] = right
+        _separate(indptr, indices, order, boundary, part, left, right, work)
+        _separate(indptr, indices, order, order[part[order] == 0], part, right, left, work)
+        for axis in range(2):
+            v, side = nodes[axis].copy(), part[nodes[axis]]
+            nodes[axis] = np.concatenate((v[side == left], v[side == right], v[side == 0]))
+        middle = start + np.count_nonzero(side == left)
+        stack.append((start, middle, left))
+        stack.append((middle, end - np.count_nonzero(side == 0), right))
+    found: Ints = lists[0]
+    return found
 
 
 @compiled()
 def _best_cut(
     indptr: Ints, indices: Ints, nodes: Ints, rank: Ints, part: Ints, number: int
-) -> tuple[float, int, bool]:
-    """Cost of a cut of sorted nodes, nodes left of it, whether the separator is from the right."""
-    n = len(nodes)
-    for i in range(n):
-        rank[nodes[i]] = i
-    # change[hand, c]: growth of the separator when the cut moves from c to c + 1 nodes on its left.
-    change = np.zeros((2, n + 2), np.int32)
-    for i in range(n):
-        low, high = _reach(indptr, indices, nodes[i], rank, part, number)
-        change[0, i + 1] += 1
-        change[0, high + 1] -= 1
-        change[1, low + 1] += 1
-        change[1, i + 1] -= 1
-    best, place, right_hand = np.inf, 0, False
-    for hand in range(2):
+) -> tuple[Ints, int, Ints]:
+    """Nodes in the best direction, how many to cut off, 0 for none, and those joined to others."""
+    n = nodes.shape[1]
+    for axis in range(2):
+        for i in range(n):
+            rank[axis, nodes[axis, i]] = i
+    # Highest rank of a node and its neighbours, by the rank of the node, along x, y, -x and -y.
+    last: Ints = np.empty((4, n), np.int32)
+    for v in nodes[0]:
+        x, y = rank[0, v], rank[1, v]
+        low_x, low_y, high_x, high_y = x, y, x, y
+        for t in range(indptr[v], indptr[v + 1]):
+            w = indices[t]
+            if part[w] == number:
+                low_x, high_x = min(low_x, rank[0, w]), max(high_x, rank[0, w])
+                low_y, high_y = min(low_y, rank[1, w]), max(high_y, rank[1, w])
+        last[0, x], last[1, y] = high_x, high_y
+        last[2, n - 1 - x], last[3, n - 1 - y] = n - 1 - low_x, n - 1 - low_y
+    best, direction, place = np.inf, 0, 0
+    for candidate in range(4):
+        # The boundary of a cut grows by `change` when the cut moves on by one node.
+        change = np.ones(n, np.int32)
+        for i in range(n):
+            change[last[candidate, i]] -= 1
         size = 0
         for cut in range(1, n):
-            size += change[hand, cut]
-            left = cut - (size if hand == 0 else 0)
-            right = n - cut - (size if hand == 1 else 0)
-            least = min(left, right)
+            size += change[cut - 1]
+            least = min(cut - size, n - cut)
             if least < _SMALLEST_SHARE * n - size or least <= 0:
                 continue
-            cost = size * (1.0 + 2.0 * (0.5 - least / (left + right)) ** 2 * 4)
+            cost = size * (1.0 + 8.0 * (0.5 - least / (n - size)) ** 2)
             if cost < best:
-                best, place, right_hand = cost, cut, hand == 1
-    return best, place, right_hand
+                best, direction, place = cost, candidate, cut
+    order = nodes[direction % 2].copy() if direction < 2 else nodes[direction % 2][::-1].copy()
+    return order, place, order[:place][last[direction, :place] >= place]
 
 
 @compiled()
-def _label(
-    indptr: Ints, indices: Ints, nodes: Ints, rank: Ints, part: Ints,
-    number: int, cut: int, right_hand: bool, label: Ints,
+def _separate(
+    indptr: Ints, indices: Ints, nodes: Ints, boundary: Ints, part: Ints, near: int, far: int,
+    work: Ints,
 ) -> None:  # fmt: skip
-    """Mark each node as left, right or separator."""
-    for i in range(len(nodes)):
-        rank[nodes[i]] = i
-    for i in range(len(nodes)):
-        v = nodes[i]
-        low, high = _reach(indptr, indices, v, rank, part, number)
-        label[v] = _LEFT if i < cut else _RIGHT
-        if (right_hand and i >= cut and low < cut) or (not right_hand and i < cut and high >= cut):
-            label[v] = _SEPARATOR
-
-
-@compiled()
-def _split(nodes: Ints, label: Ints) -> tuple[int, int]:
-    """Sort nodes by label in place, stably; returned are the numbers on the left and right."""
-    side = label[nodes]
-    left, right = nodes[side == _LEFT], nodes[side == _RIGHT]
-    nodes[:] = np.concatenate((left, right, nodes[side == _SEPARATOR]))
-    return len(left), len(right)
+    """Move the least separator to part 0, and what it leaves of `boundary` to the near part."""
+    # A matching of the boundary with nodes of the far part grows by augmenting paths. Where none
+    # starts from a node, the search for it has met fewer nodes of the far part than it started
+    # from, and they separate instead.
+    partner, seen, via, queue = work[0], work[1], work[2], work[3]
+    for v in nodes:
+        partner[v] = seen[v] = -1
+    part[boundary] = 0
+    for v in boundary:
+        queue[0], length, i, free = v, 1, 0, -1
+        while i < length and free < 0:
+            u = queue[i]
+            i += 1
+            for t in range(indptr[u], indptr[u + 1]):
+                w = indices[t]
+                if part[w] == far and seen[w] != v:
+                    seen[w], via[w] = v, u
+                    if partner[w] < 0:
+                        free = w
+                        break
+                    queue[length] = partner[w]
+                    length += 1
+        while free >= 0:
+            u = via[free]
+            partner[free], partner[u], free = u, free, partner[u]
+        if partner[v] < 0:
+            for u in queue[:length]:
+                part[u] = near
+                if u != v:
+                    part[partner[u]] = 0
