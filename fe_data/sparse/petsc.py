@@ -15,6 +15,7 @@ class PetscCholesky:
     """CHOLMOD or MUMPS ("petsc") in double precision, a `solver.SparseCholesky`."""
 
     def __init__(self, indptr: Ints, indices: Ints, name: str):
+        PETSc.garbage_cleanup()  # frees what earlier solvers left behind
         n = len(indptr) - 1
         self.name, self.values = name, np.zeros(len(indices))
         csr = (indptr.astype(np.int32), indices.astype(np.int32), self.values)
