@@ -59,15 +59,15 @@ def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
 def tabulate(nodes: Floats, merged: Ints, n_modes: int) -> Elements:
     """Integration data of triangles with positions (m, 6, 2) and merged numbers (m, 6) of nodes."""
     points, rule = QUADRATURE
-    jacobian = np.einsum("sqi,mid->mqds", REFERENCE_GRADIENTS, nodes)  # dx_d/ds
-    (a, b), (c, d) = np.moveaxis(jacobian, (-2, -1), (0, 1))
+    jacobian = np.tensordot(nodes, REFERENCE_GRADIENTS, (1, 2))  # (m, d, s, q) dx_d/ds
+    (a, b), (c, d) = np.moveaxis(jacobian, 0, 2)
     det = a * d - b * c
     inverse = np.stack([np.stack([d, -b], -1), np.stack([-c, a], -1)], -2) / det[..., None, None]
-    gradients = np.einsum("sqi,mqsd->mqid", REFERENCE_GRADIENTS, inverse)
+    gradients = REFERENCE_GRADIENTS.transpose(1, 2, 0) @ inverse
     weights = rule * det
     modes = _orthonormal_modes(points, weights, n_modes)
     divergence = gradients.reshape(*weights.shape, 12)  # of dof 2 i + d
-    dilatation = np.einsum("mq,mqr,mqk->mrk", weights, modes, divergence)
+    dilatation = (weights[..., None] * modes).swapaxes(1, 2) @ divergence
     dofs = (2 * merged[:, :, None] + np.arange(2)).reshape(-1, 12).astype(np.int32)
     data = (gradients, weights, dilatation, np.sqrt(weights.sum(axis=1)), modes)
     return Elements(dofs, *map(np.ascontiguousarray, data))
@@ -76,6 +76,5 @@ def tabulate(nodes: Floats, merged: Ints, n_modes: int) -> Elements:
 def _orthonormal_modes(points: Floats, weights: Floats, count: int) -> Floats:
     """Functions 1, s, t made orthonormal over each element, at its points: (m, q, count)."""
     raw = np.column_stack([np.ones(len(points)), points])[:, :count]
-    gram = np.einsum("mq,qi,qj->mij", weights, raw, raw)
-    lower = np.linalg.inv(np.linalg.cholesky(gram))
-    return np.asarray(np.einsum("mij,qj->mqi", lower, raw))
+    gram = np.tensordot(weights, raw[:, :, None] * raw[:, None], 1)
+    return np.asarray(raw @ np.linalg.inv(np.linalg.cholesky(gram)).swapaxes(1, 2))
