@@ -7,8 +7,9 @@ times the projected dilatation (B-bar, see `elements`), are linear: a constant p
 """
 
 import numpy as np
+import scipy.sparse as sp
 
-from fe_data.arrays import Floats, Ints, pair_keys
+from fe_data.arrays import Floats, Ints
 from fe_data.mechanics.bordered_system import BorderedMatrix, BorderedSystem, assemble_tangent
 from fe_data.mechanics.condensation import condense
 from fe_data.mechanics.elements import Discretisation
@@ -16,6 +17,7 @@ from fe_data.mechanics.plasticity import HistoryVariables, J2Law, return_map
 from fe_data.mechanics.properties import moduli
 from fe_data.settings import Inputs, Settings
 from fe_data.sparse.cholesky import symmetric_product
+from fe_data.sparse.compilation import compiled
 
 
 class State:
@@ -70,7 +72,7 @@ class RVEProblem:
         """Sparsity of the tangent, and its constant part: fibres, pressure and the held node."""
         dense = [self.matrix.dofs, *(outline[None] for outline in outlines)]
         indptr, indices, slots = _upper_pattern(dense, self.n // 2)
-        self._slots = slots[0].astype(np.int32)
+        self._slots = slots[0]
         values, border, macro = np.zeros(len(indices)), np.zeros((self.n, 3)), np.zeros((3, 3))
         for fibre, outline, at in zip(self.fibres, outlines, slots[1:], strict=True):
             nb = len(outline)
@@ -148,30 +150,28 @@ class RVEProblem:
 
 def _upper_pattern(dense: list[Ints], n: int) -> tuple[Ints, Ints, list[Ints]]:
     """Upper triangle (CSR) of dense blocks, by their dofs, and the places of each one's entries."""
-    # Dofs (m, 2 k) go node by node, places (m, k (2 k + 1)) row by row of the upper triangle. There
-    # are four times fewer pairs of the n nodes than of dofs.
-    keys = []
-    for dofs in dense:
-        i, j = 2 * np.array(np.triu_indices(dofs.shape[1] // 2))
-        keys.append(pair_keys(dofs[:, i] // 2, dofs[:, j] // 2, n))
-    unique, pairs = np.unique(np.concatenate([key.ravel() for key in keys]), return_inverse=True)
-    row, column = divmod(unique, n)
-    first = np.searchsorted(row, np.arange(n + 1))
-    indptr = np.append(0, np.cumsum(2 * np.diff(first)[:, None] - [0, 1])).astype(np.int32)
+    # Dofs (m, 2 k) go node by node, places (m, k (2 k + 1)) row by row of the upper triangle.
+    ends = np.cumsum(np.concatenate([[0], *([dofs.shape[1] // 2] * len(dofs) for dofs in dense)]))
+    nodes = np.concatenate([dofs[:, ::2].ravel() // 2 for dofs in dense])
+    blocks = sp.csr_matrix((np.ones(len(nodes), np.int32), nodes, ends), (len(ends) - 1, n))
+    upper = sp.triu(sp.kron(sp.triu(blocks.T @ blocks), np.ones((2, 2), np.int8)), format="csr")
+    upper.sort_indices()
+    return upper.indptr, upper.indices, [_places(d, upper.indptr, upper.indices) for d in dense]
 
-    def place(i: Ints, j: Ints, pair: Ints) -> Ints:
-        return np.asarray(indptr[i] + 2 * (pair - first[i // 2]) + j % 2 - i % 2)
 
-    indices, slots = np.empty(indptr[-1], np.int32), []
-    for i, j in ((2 * row + s, 2 * column + t) for s in range(2) for t in range(2)):
-        upper = np.flatnonzero(i <= j)
-        indices[place(i[upper], j[upper], upper)] = j[upper]
-    for dofs, key in zip(dense, keys, strict=True):
-        i, j = np.triu_indices(dofs.shape[1])
-        number = np.zeros((dofs.shape[1] // 2,) * 2, int)
-        number[np.triu_indices(len(number))] = np.arange(key.shape[1])
-        pair, pairs = np.split(pairs, [key.size])
-        a, b = dofs[:, i], dofs[:, j]
-        pair = pair.reshape(key.shape)[:, number[i // 2, j // 2]]
-        slots.append(place(np.minimum(a, b), np.maximum(a, b), pair))
-    return indptr, indices, slots
+@compiled()
+def _places(dofs: Ints, indptr: Ints, indices: Ints) -> Ints:
+    """Places of the entries of dense blocks in a pattern of the upper triangle."""
+    m, k = dofs.shape
+    places = np.empty((m, k * (k + 1) // 2), np.int32)
+    for e in range(m):
+        for i in range(0, k, 2):
+            for j in range(i, k, 2):  # rows i and i + 1 of a node have the same columns
+                low, high = min(dofs[e, i], dofs[e, j]), max(dofs[e, i], dofs[e, j])
+                column = np.searchsorted(indices[indptr[low] : indptr[low + 1]], high)
+                for r in range(i, i + 2):
+                    for s in range(max(r, j), j + 2):
+                        a, b = min(dofs[e, r], dofs[e, s]), max(dofs[e, r], dofs[e, s])
+                        at = r * k - r * (r - 1) // 2 + s - r
+                        places[e, at] = indptr[a] + column + b % 2 - a % 2
+    return places
