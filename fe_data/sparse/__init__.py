@@ -1,18 +1,17 @@
 """A sparse Cholesky factorisation of our own, for symmetric matrices that change slowly.
 
-Why it exists. Newton's method on a volume element solves about 190 linear systems whose matrices
+Why it exists. Newton's method on a volume element solves about 60 linear systems whose matrices
 have one sparsity pattern and change little from one to the next. An earlier factor is therefore a
-good preconditioner for conjugate gradients (`fe_data.mechanics.bordered_system`), and about six
-factorisations serve a volume element. A preconditioner may be in single precision, which halves the
+good preconditioner for conjugate gradients (`fe_data.mechanics.bordered_system`): about seven
+factorisations and 200 solves with them serve a volume element. A preconditioner may be in single precision, which halves the
 memory that is moved; general libraries factorise in double precision. On the tangent of a volume
 element at the default mesh, on one core of an AMD EPYC (`python -m bench.fe_solvers`):
 
     14 612 unknowns                     factorisation [ms]   solve [ms]
-    own multifrontal, single precision            7              0.8
-    CHOLMOD (PETSc)                              63              0.9
-    MUMPS (PETSc)                                28              2.7
-    Pardiso (MKL, by pypardiso)                  18              2.9
-    SuperLU (SciPy)                              77              2.6
+    own multifrontal, single precision            9              0.4
+    CHOLMOD (PETSc)                              52              1.1
+    MUMPS (PETSc)                                32              2.9
+    SuperLU (SciPy)                             118              2.9
 
 How it works. `dissection` orders the unknowns by nested dissection of their coordinates.
 `symbolic` finds the fronts, small dense matrices that the factorisation consists of. `cholesky`
