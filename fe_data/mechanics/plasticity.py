@@ -117,7 +117,7 @@ def return_map(
     p, hardening, norm, dp = rows[48], rows[49], rows[50], rows[51]
     slope, work = rows[52], rows[53:]
     for first in range(0, len(dofs), BLOCK):
-        block = range(min(BLOCK, len(dofs) - first))
+        block = range(min(BLOCK, len(dofs) - first))  # the last columns of the last block are idle
         for e in block:
             for i in range(12):
                 x[i, e] = u[dofs[first + e, i]]
@@ -202,7 +202,7 @@ def _set_increments(
             step /= max(0.5, 1.0 - 0.5 * bend * step)
             x = step / end
             third = bend * (0.25 * bend + (2.0 - c) / 6.0 / end)
-            left = third * abs(step * step * step) * stiff
+            left = third * abs(step * step * step) * stiff  # of the yield function, estimated
             done = (left <= 0.1 * _TOLERANCE * q_trial) & (abs(x) < 1e-3)
             unfinished += (not done) & (p[e] > 0.0) & (q_trial > (a + hardening[e]) * _SURFACE)
             dp[e] = start[e] + step
@@ -241,7 +241,7 @@ def _flow(
         t[4, e] = -drop * nyy * nxy
         t[5, e] = elastic * 0.5 - drop * nxy * nxy
         p[e] += dp[e]
-        hardening[e] = max(hardening[e], q_trial - 3.0 * mu * dp[e] - a)
+        hardening[e] = max(hardening[e], q_trial - 3.0 * mu * dp[e] - a)  # elastic: kept
         ep[0, e] += flow * nxx
         ep[1, e] += flow * nyy
         ep[2, e] += flow * nxy
