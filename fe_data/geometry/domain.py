@@ -10,9 +10,13 @@ dofs of a space  adjacency list            array                =               
 space            (Vector)FunctionSpace     functionspace        =                    =
 quadrature       ufl.VectorElement         quadrature_element   =                    =
 Expression.eval  cells                     mesh, cells          =                    =
+settings of JIT  get_parameters (0.5)      get_options          =                    =
 """
 
-from collections.abc import Callable
+import contextlib
+import fcntl
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,6 +127,33 @@ def assign(function: Any, values: Floats) -> None:
     function.x.array.reshape(-1, values.size // place.size)[place] = values.reshape(place.size, -1)
 
 
+@contextlib.contextmanager
+def _compilation() -> Iterator[None]:
+    """Let dolfinx compile elements, forms and expressions, which it keeps in the user's cache.
+
+    One process compiles at a time: another one that needs the same form would wait for ten seconds
+    and then fail. An interrupted compilation leaves nothing that a later run would wait for.
+    """
+    options = _dolfinx.jit.get_parameters if _VERSION < (0, 6) else _dolfinx.jit.get_options
+    cache = Path(options()["cache_dir"])
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / ".lock").open("ab") as lock, warnings.catch_warnings():
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        before = set(cache.glob("*.c"))
+        # The form compiler of dolfinx 0.5 calls what NumPy 1.25 deprecated, and closes no files.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", ResourceWarning)
+        try:
+            yield
+        except BaseException:
+            for source in set(cache.glob("*.c")) - before:
+                if not source.with_suffix(".c.cached").exists():
+                    source.unlink(missing_ok=True)
+            raise
+
+
+@_compilation()
 def space(mesh: dolfinx.mesh.Mesh, family: str, degree: int, shape: tuple[int, ...] = ()) -> Any:
     """Function space of scalars, or of vectors where a shape is given."""
     if _VERSION < (0, 7):
@@ -131,6 +162,7 @@ def space(mesh: dolfinx.mesh.Mesh, family: str, degree: int, shape: tuple[int, .
     return _dolfinx.fem.functionspace(mesh, (family, degree, shape))
 
 
+@_compilation()
 def quadrature_space(mesh: dolfinx.mesh.Mesh, size: int) -> Any:
     """Space of vectors at the integration points."""
     if _VERSION < (0, 7):
@@ -151,15 +183,22 @@ def measure(mesh: dolfinx.mesh.Mesh) -> Any:
 
 def at_points(expression: Any, mesh: dolfinx.mesh.Mesh, size: int) -> Callable[[], Floats]:
     """Compile a vector in UFL: a function of its values (m q, size) at all integration points."""
-    compiled = _dolfinx.fem.Expression(expression, QUADRATURE[0])
+    with _compilation():
+        compiled = _dolfinx.fem.Expression(expression, QUADRATURE[0])
     cells = np.arange(mesh.topology.index_map(2).size_local, dtype=np.int32)
     place = (cells,) if _VERSION < (0, 7) else (mesh, cells)
     return lambda: np.asarray(compiled.eval(*place)).reshape(-1, size)
 
 
+@_compilation()
+def compiled_form(form: Any) -> Any:
+    """Compile a form in UFL."""
+    return _dolfinx.fem.form(form)
+
+
 def assembler(form: Any) -> Callable[[], sp.csr_matrix]:
     """Compile a form: a function that assembles its matrix, in SciPy."""
-    compiled = _dolfinx.fem.form(form)
+    compiled = compiled_form(form)
     matrix = _dolfinx.fem.petsc.create_matrix(compiled)
 
     def assemble() -> sp.csr_matrix:

@@ -62,11 +62,11 @@ class Cell:
         self.u, v, du = fem.Function(self.V), ufl.TestFunction(self.V), ufl.TrialFunction(self.V)
         self.stress, self.tangent = fem.Function(Q), fem.Function(domain.quadrature_space(mesh, 16))
         tangent = ufl.as_matrix([[self.tangent[4 * i + j] for j in range(4)] for i in range(4)])
-        self.residual = fem.form(ufl.inner(self.stress, strain(v)) * dx)
+        self.residual = domain.compiled_form(ufl.inner(self.stress, strain(v)) * dx)
         self.jacobian = domain.assembler(ufl.inner(tangent * strain(du), strain(v)) * dx)
         self.strain = domain.at_points(strain(self.u), mesh, 4)
         at_point, place = ufl.TestFunction(Q)[0], 4 * dofs(Q)
-        self.weights = fem.assemble_vector(fem.form(at_point * dx)).array[place]
+        self.weights = fem.assemble_vector(domain.compiled_form(at_point * dx)).array[place]
         return domain.assembler(at_point * ufl.div(du) * dx)()[place.ravel()]
 
     def _merge(self, d: Domain) -> sp.csr_matrix:

@@ -1,19 +1,15 @@
 """Functions, measure and matrices on a mesh, as forms in UFL use them."""
 
 import dolfinx.fem
+import dolfinx.jit
 import numpy as np
 import pytest
 import ufl
+from cffi import FFI
 from dolfinx.mesh import create_rectangle
 from mpi4py import MPI
 
 from fe_data.geometry import domain
-
-# As in tests/fe_data/reference/test_cell.py: the code generator of dolfinx 0.5.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:`product` is deprecated:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +24,7 @@ def test_values_at_the_points_are_those_that_a_form_sums(mesh):
     x = ufl.SpatialCoordinate(mesh)
     difference = (values[0] - x[0]) ** 2 + (values[1] - x[1] ** 2) ** 2
     for integrand, exact in ((values[0], 2.0), (values[1], 2 / 3), (difference, 0.0)):
-        form = dolfinx.fem.form(integrand * domain.measure(mesh))
+        form = domain.compiled_form(integrand * domain.measure(mesh))
         assert dolfinx.fem.assemble_scalar(form) == pytest.approx(exact, abs=1e-14)
 
 
@@ -44,3 +40,28 @@ def test_a_matrix_is_assembled_with_the_values_of_the_moment(mesh):
     assert one.sum() == pytest.approx(2.0)  # the area
     np.testing.assert_allclose(three, 3 * one, atol=1e-15)
     np.testing.assert_allclose(one, one.T, atol=1e-15)
+
+
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    """An empty cache of compiled forms, whatever the user's own one holds."""
+    (defaults,) = (v for name, v in vars(dolfinx.jit).items() if name.startswith("DOLFINX_DEFAULT"))
+    monkeypatch.setitem(defaults, "cache_dir", (tmp_path, ""))
+    return tmp_path
+
+
+def test_forms_compile_in_an_empty_cache_also_after_an_interruption(mesh, cache, monkeypatch):
+    """Without a warning, which would be an error here."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FFI, "compile", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            domain.space(mesh, "Lagrange", 1)
+    assert not list(cache.glob("*.c"))  # dolfinx would wait for these, and then fail
+    v = ufl.TestFunction(domain.space(mesh, "Lagrange", 1))
+    vector = dolfinx.fem.assemble_vector(domain.compiled_form(v * domain.measure(mesh)))
+    assert sum(vector.array) == pytest.approx(2.0)  # the area
+    assert list(cache.glob("*.so"))

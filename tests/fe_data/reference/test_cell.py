@@ -17,12 +17,6 @@ from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import Inputs, Settings
 from tests.fe_data.reference import agreement
 
-# The code generator of dolfinx 0.5, which runs once a machine, uses a name that NumPy 1.25
-# deprecated and leaves its files to the garbage collector.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:`product` is deprecated:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
 INPUTS = Inputs(0.3, 400.0, 400.0, 0.4)
 # Few fibres, coarse, converged far beyond the default.
 SMALL = Settings(n_fibres=2, resolution=2.0, increments=8, strain=0.02, tolerance=1e-9)
