@@ -14,13 +14,18 @@ from doit.tools import config_changed
 from joblib import cpu_count
 
 from figures.pipeline import actions, paths
-from figures.pipeline.dependencies import data_files, notebook_sources, sources
+from figures.pipeline.dependencies import (
+    data_files,
+    notebook_sources,
+    simulation_sources,
+    sources,
+)
 from figures.pipeline.paths import NOTEBOOKS, ROOT, TEST, TRAINING
 from figures.pipeline.profiles import BEYOND, DRAWS, KNOWLEDGE, NEXT_CELL, load_profile
 from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Design
 
-DOIT_CONFIG = {"reporter": actions.Reporter}
+AT_ONCE = 2  # tasks: one uses the cores where another has work for a single one; each takes memory
 APART = {"draws": DRAWS, "beyond": BEYOND, "knowledge": KNOWLEDGE, "next": NEXT_CELL}
 
 GIVEN_PROFILE = os.environ.get("PROFILE") or "quick"  # name or file
@@ -41,19 +46,25 @@ except (ValueError, FileNotFoundError) as error:
     sys.exit(f"make: {error}")
 
 OUT = ROOT / "figures" / RUN
+DOIT_CONFIG = {
+    "reporter": actions.Reporter,
+    "num_process": min(AT_ONCE, JOBS),
+    "par_type": "thread",
+}
 
 
-def _simulation(design, count, folder):
-    """Simulate so many inputs of a design into a folder; samples do not depend on pictures."""
-    files = [file for file in sources(["fe_data.dataset.generate"]) if file.name != "plots.py"]
-    arguments = [design, "--count", str(count), "--seed", str(PROFILE.seed)]
+def _simulation(designs, folder):
+    """Simulate designs, name → number of inputs, into a folder."""
+    parts = [f"{design}={count}" for design, count in designs.items()]
+    given = ["--seed", str(PROFILE.seed), "--jobs", str(JOBS)]
+    command = ["-m", "figures.pipeline.simulation", str(folder), *parts, *given]
     return {
-        "name": f"{PROFILE.name}:{design}",
-        "doc": f"simulate {design}, {count} inputs",
-        "actions": [(actions.simulate, [arguments, folder, files, JOBS])],
-        "file_dep": files,
-        "uptodate": [config_changed({"arguments": arguments})],
-        "targets": [folder / "dataset.csv"],
+        "name": PROFILE.name,
+        "doc": f"simulate {', '.join(designs)}, {sum(designs.values())} inputs",
+        "actions": [(actions.run_program, [command])],
+        "file_dep": simulation_sources(),
+        "uptodate": [config_changed({"designs": parts, "seed": PROFILE.seed})],
+        "targets": [folder / design / "dataset.csv" for design in designs],
     }
 
 
@@ -72,15 +83,15 @@ def _comparison(design, name):
 
 def task_dataset():
     """Simulate the designs of the profile."""
-    for design, count in PROFILE.datasets.items():
-        yield _simulation(design, count, OWN_DATA / design)
+    yield _simulation(PROFILE.datasets, OWN_DATA)
 
 
 def task_drawn_cells():
     """Simulate the tables of all draws: the first cells of each are those of the design itself."""
-    for design in PROFILE.designs_of(DRAWS) if PROFILE.draws else ():
-        count = PROFILE.draws.count * PROFILE.datasets[design]
-        yield _simulation(design, count, paths.drawn(OWN_DATA) / design)
+    if PROFILE.draws:
+        sizes = {each: PROFILE.datasets[each] for each in PROFILE.designs_of(DRAWS)}
+        counts = {design: PROFILE.draws.count * size for design, size in sizes.items()}
+        yield _simulation(counts, paths.drawn(OWN_DATA))
 
 
 def task_shipped():
@@ -93,7 +104,7 @@ def task_shipped():
 
 def task_truth():
     """Simulate the truth table, which takes more than an hour, and compare it with the shipped."""
-    yield _simulation("truth", 200, OWN_DATA / "truth")
+    yield _simulation({"truth": 200}, OWN_DATA)
     yield _comparison("truth", "truth_cells.csv.gz")
 
 
@@ -129,7 +140,7 @@ def task_notebook():
         yield {
             "name": f"{RUN}:{name}",
             "doc": f"execute notebook {name}",
-            "task_dep": [f"{simulated}:{PROFILE.name}:{design}" for design in awaited],
+            "task_dep": [f"{simulated}:{PROFILE.name}"] if awaited else [],
             "actions": [(actions.run_program, [command])],
             "file_dep": sorted({*code, *read, ROOT / "figures" / "paper.mplstyle"}),
             "uptodate": [
@@ -162,9 +173,12 @@ def task_report():
     files = [report / "page.html", report / "findings.yaml", ROOT / "figures" / "published.yaml"]
     if OUT != paths.REFERENCE:  # its verdicts stand on the page of a smaller run
         files += paths.REFERENCE.glob("*.json")
+    # In the order in which they begin: what others wait for, and what takes long.
+    first = [f"dataset:{PROFILE.name}"] if DATA == OWN_DATA else []
     yield {
         "name": RUN,
         "doc": f"write figures/{RUN}/index.html",
+        "task_dep": [*first, *(f"notebook:{RUN}:{name}" for name in PROFILE.at_once)],
         "actions": [(actions.run_program, [command])],
         "file_dep": [*metrics, *sources(["figures.report.page"]), *files],
         "uptodate": [config_changed(results)],

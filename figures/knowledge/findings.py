@@ -6,7 +6,7 @@ import numpy as np
 
 from figures.beyond.methods import LABELS
 from figures.claims import Claim, Section, Table
-from figures.knowledge.study import COUNTS, MODELS, Judged, Rows, equivalent_cells
+from figures.knowledge.study import MODELS, Judged, Rows, counts_of, equivalent_cells
 from figures.pipeline.settings import TRAINING_CASE
 from figures.scores import LARGER_IS_BETTER, all_hold, is_below, written
 
@@ -69,12 +69,13 @@ def _everywhere(rows: Rows, first: str, second: str, score: str, words: str) -> 
 
 def equivalents(rows: Rows, alone: float) -> dict[str, str]:
     """With how many cells a linear mean is as good as mean fields with none, ten and so on."""
+    counts = counts_of(rows)
     linear, own = (
-        {n: rows[f"ind{n}"][model].truth_rmse_fields.mean for n in COUNTS}
+        {n: rows[f"ind{n}"][model].truth_rmse_fields.mean for n in counts}
         for model in ("by_input", "fitted")
     )
     worth = {n: equivalent_cells(error, linear) for n, error in ({0: alone} | own).items()}
-    outside = {0.0: f"fewer than {COUNTS[0]}", np.inf: f"more than {COUNTS[-1]}"}
+    outside = {0.0: f"fewer than {counts[0]}", np.inf: f"more than {counts[-1]}"}
     return {str(n): outside.get(cells, f"{cells:.0f}") for n, cells in worth.items()}
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from fe_data.settings import OUTPUT_NAMES
-from figures.knowledge.study import COUNTS, MODELS, Rows
+from figures.knowledge.study import MODELS, Rows, counts_of
 from figures.materials.problem import LABELS
 from figures.pipeline.settings import TRAINING_CASE
 from figures.style import STYLE, WIDTH, band, with_legend
@@ -74,14 +74,15 @@ def worth(rows: Rows, alone: float) -> Figure:
 
 
 def _over_counts(axes: Axes, rows: Rows, score: str, models: Sequence[str]) -> None:
+    counts = counts_of(rows)
     for model in models:
-        numbers = [getattr(rows[f"ind{count}"][model], score) for count in COUNTS]
+        numbers = [getattr(rows[f"ind{count}"][model], score) for count in counts]
         axes.errorbar(
-            COUNTS, [n.mean for n in numbers], yerr=[n.margin for n in numbers], marker="o", ms=3,
+            counts, [n.mean for n in numbers], yerr=[n.margin for n in numbers], marker="o", ms=3,
             capsize=2, color=COLOURS[model], label=MODELS[model].label,
         )  # fmt: skip
     axes.set(xscale="log", xlabel="training cells, in distribution")
-    axes.set_xticks(COUNTS, map(str, COUNTS))
+    axes.set_xticks(counts, map(str, counts))
     axes.xaxis.set_minor_locator(NullLocator())
 
 

@@ -1,7 +1,7 @@
 """Exact posteriors that know more and less of the composite, over draws of its tables."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Generic
 
@@ -18,6 +18,7 @@ from figures.materials import problem as composite
 from figures.materials.draws import Draw
 from figures.pipeline.processes import side_by_side
 from figures.pipeline.settings import TRAINING_CASE, Beyond
+from figures.pipeline.settings import Knowledge as KnowledgeSizes
 from figures.scores import Interval, Number, Scores, over_repeats
 
 
@@ -36,6 +37,19 @@ def mean_fields(X: np.ndarray, **parameters: Any) -> np.ndarray:
     return composite.OUTPUT_SCALING.transform(mean_field(inputs, **parameters))
 
 
+def compared_fields(settings: KnowledgeSizes) -> list[Callable]:
+    """Mean fields with every pair of the two parameters that a run compares."""
+    return [
+        partial(mean_fields, reference=reference, fluctuation=fluctuation)
+        for reference in settings.references
+        for fluctuation in settings.fluctuations
+    ]
+
+
+# Between Hashin-Shtrikman and nearly self-consistent, with less and more scatter of the strain.
+FIELDS = compared_fields(KnowledgeSizes())
+
+
 def linear(train: composite.Samples, noise: Any) -> Any:
     """A prior by evidence about a linear mean."""
     return bnn.evidence.fit_prior(train.X, train.y, noise)
@@ -46,7 +60,9 @@ def about_fields(train: composite.Samples, noise: Any, mean: Callable = mean_fie
     return bnn.evidence.fit_prior(train.X, train.y, noise, mean=mean, mean_features=())
 
 
-def about_fitted_fields(train: composite.Samples, noise: Any) -> Any:
+def about_fitted_fields(
+    train: composite.Samples, noise: Any, fields: Sequence[Callable] = FIELDS
+) -> Any:
     """The same about the mean fields whose two parameters have the largest evidence."""
 
     def evidence(mean: Callable) -> float:
@@ -55,15 +71,9 @@ def about_fitted_fields(train: composite.Samples, noise: Any) -> Any:
         )
         return bnn.ExactPosterior(prior, noise=noise).fit(train.X, train.y).log_evidence()
 
-    return about_fields(train, noise, max(FIELDS, key=evidence))
+    return about_fields(train, noise, max(fields, key=evidence))
 
 
-# Between Hashin-Shtrikman and nearly self-consistent, with less and more scatter of the strain.
-FIELDS = [
-    partial(mean_fields, reference=reference, fluctuation=fluctuation)
-    for reference in (0.0, 0.25, 0.5)
-    for fluctuation in (0.2, 0.4, 0.6)
-]
 PAPER, COVARIANCE, BY_INPUT = "of the paper", "one covariance", "by input"  # kinds of noise
 MODELS = {
     "paper": Knowledge("the paper's prior and noise", None, PAPER),
@@ -74,7 +84,6 @@ MODELS = {
     "fitted": Knowledge("mean fields by evidence, Σ(x)", about_fitted_fields, BY_INPUT),
 }
 IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles beside functional anchoring, of notebook 05
-COUNTS = (10, 25, 50, 100)  # training cells in distribution
 
 
 @dataclass(frozen=True)
@@ -91,10 +100,15 @@ class Judged(Scores[Number], Generic[Number]):
 Rows = Mapping[str, Mapping[str, Judged[Interval]]]  # training set → key of MODELS
 
 
-def training_sets(draw: Draw) -> dict[str, composite.Samples]:
-    """Training sets of a draw, "ind10" to "ind100" and "outd"; the smaller ones are first cells."""
-    sets = {f"ind{count}": draw.cases["ind100"][:count] for count in COUNTS}
+def training_sets(draw: Draw, counts: Sequence[int]) -> dict[str, composite.Samples]:
+    """Training sets of a draw, "ind10" and so on, the first cells of its table, and "outd"."""
+    sets = {f"ind{count}": draw.cases["ind100"][:count] for count in counts}
     return sets | {TRAINING_CASE: draw.cases[TRAINING_CASE]}
+
+
+def counts_of(rows: Rows) -> list[int]:
+    """Numbers of training cells in distribution that were judged."""
+    return [int(case.removeprefix("ind")) for case in rows if case != TRAINING_CASE]
 
 
 def noises(replicates: composite.Samples, groups: np.ndarray) -> dict[str, Any]:
@@ -127,7 +141,7 @@ def judge(model: bnn.ExactPosterior, test: composite.Samples, truth: Truth) -> J
 
 
 def judge_ensembles(
-    draw: Draw, truth: Truth, settings: Beyond, seed: int
+    draw: Draw, truth: Truth, counts: Sequence[int], settings: Beyond, seed: int
 ) -> dict[str, dict[str, Judged[float]]]:
     """Ensembles of one seed: training set → method, a key of LABELS of notebook 05."""
     paper = composite.functional_prior(composite.fit_theta(draw.cases[TRAINING_CASE]))
@@ -135,7 +149,7 @@ def judge_ensembles(
     networks, smooth = repeat.for_weights(paper), repeat.for_functions(paper)
     sizes: dict[str, Any] = settings.model_dump(include={"n_members", "epochs"}) | {"seed": seed}
     found: dict[str, dict[str, Judged[float]]] = {}
-    for name, train in training_sets(draw).items():
+    for name, train in training_sets(draw, counts).items():
         data = Data(train.X, train.y, noise)
         members = {m: train_weights(METHODS[m], networks, data, **sizes) for m in IN_WEIGHTS}
         members["function"] = train_functions(smooth, data, settings.function_points, seed)
@@ -146,22 +160,29 @@ def judge_ensembles(
     return found
 
 
-def judge_draw(draw: Draw, truth: Truth, noise: Mapping[str, Any]) -> dict[str, dict]:
+def judge_draw(
+    draw: Draw, truth: Truth, noise: Mapping[str, Any], settings: KnowledgeSizes
+) -> dict[str, dict]:
     """Every model on every training set of a draw."""
+    fitted = partial(about_fitted_fields, fields=compared_fields(settings))
+    models = MODELS | {"fitted": replace(MODELS["fitted"], fit=fitted)}
     paper = composite.functional_prior(composite.fit_theta(draw.cases[TRAINING_CASE]))
     with threadpool_limits(limits=1):
         return {
             name: {
                 key: judge(posterior(known, train, noise[known.noise], paper), draw.test, truth)
-                for key, known in MODELS.items()
+                for key, known in models.items()
             }
-            for name, train in training_sets(draw).items()
+            for name, train in training_sets(draw, settings.counts).items()
         }
 
 
-def judge_draws(draws: Sequence[Draw], truth: Truth, noise: Mapping[str, Any]) -> Rows:
+def judge_draws(
+    draws: Sequence[Draw], truth: Truth, noise: Mapping[str, Any], settings: KnowledgeSizes
+) -> Rows:
     """Every model on every training set, one value per draw."""
-    return over_repeats(side_by_side(judge_draw, [(draw, truth, noise) for draw in draws]))
+    calls = [(draw, truth, noise, settings) for draw in draws]
+    return over_repeats(side_by_side(judge_draw, calls))
 
 
 def equivalent_cells(error: float, errors: Mapping[int, float]) -> float:

@@ -2,11 +2,10 @@
 
 import fcntl
 import os
-import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+import time
 from pathlib import Path
 from typing import TextIO
 
@@ -15,7 +14,6 @@ from doit.exceptions import TaskFailed
 from doit.reporter import ConsoleReporter
 
 from figures.pipeline.paths import ROOT
-from figures.pipeline.provenance import config_digest, file_digest
 
 STATE = ROOT / ".doit"  # what doit remembers of its tasks, and the lock of a run
 
@@ -47,18 +45,51 @@ def wait_for_turn(folder: Path) -> TextIO:
     return file
 
 
+class Interruption:
+    """Ctrl-C, which the programs of this terminal receive as well: they have some time to end."""
+
+    def __init__(self, patience: float = 20.0) -> None:
+        self.patience = patience  # [s] after the first Ctrl-C; a second one ends it
+        self.deadline: float | None = None
+
+    @property
+    def came(self) -> bool:
+        """Whether the user has pressed Ctrl-C."""
+        return self.deadline is not None
+
+    def is_over(self) -> bool:
+        """Whether the time to end is over."""
+        return self.deadline is not None and time.monotonic() > self.deadline
+
+    def receive(self, *_: object) -> None:
+        """Handle the signal, in the main thread; programs are waited for in others."""
+        self.deadline = time.monotonic() + (0.0 if self.came else self.patience)
+
+
+INTERRUPTION = Interruption()
+INTERRUPTED = "interrupted; the same command continues where it stopped"
+
+
 class Reporter(ConsoleReporter):
-    """One line per task: what is being done, or that nothing has to be."""
+    """Two lines per task, which say what begins and how long it took, or that nothing has to be."""
 
     def initialize(self, tasks, selected_tasks):
         """Wait for another run in this checkout, before anything is looked at."""
         super().initialize(tasks, selected_tasks)
         self.lock = wait_for_turn(STATE)
+        self.begun: dict[str, float] = {}
+        signal.signal(signal.SIGINT, INTERRUPTION.receive)
 
     def execute_task(self, task):
         """Announce a task that runs."""
         if task.actions:
+            self.begun[task.name] = time.monotonic()
             self.write(f"== {task.doc}\n")
+
+    def add_success(self, task):
+        """Say how long a task took."""
+        if task.name in self.begun:
+            self.write(f"   {task.doc}: {time.monotonic() - self.begun[task.name]:.0f} s\n")
 
     def skip_uptodate(self, task):
         """Say that a task is up to date."""
@@ -83,34 +114,21 @@ class DurableState(SqliteDB):
 
 def run_program(arguments: list[str]) -> TaskFailed | None:
     """Run `python` on this terminal, where it receives Ctrl-C itself; a failure in one sentence."""
+    if INTERRUPTION.came:
+        return TaskFailed(INTERRUPTED)
     process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT)
-    try:
-        code = process.wait()
-    except KeyboardInterrupt:
-        code = 130
+    while process.poll() is None:
         try:
-            process.wait(timeout=20)
-        except (subprocess.TimeoutExpired, KeyboardInterrupt):
-            process.kill()
-            process.wait()
-    if code in (130, -signal.SIGINT):
-        return TaskFailed("interrupted; the same command continues where it stopped")
-    if code:
-        return TaskFailed(f"python {' '.join(arguments[:4])} ended with exit code {code}")
+            process.wait(timeout=1.0)
+        except subprocess.TimeoutExpired:
+            if INTERRUPTION.is_over():
+                process.kill()
+    if process.returncode in (130, -signal.SIGINT) or INTERRUPTION.came:
+        return TaskFailed(INTERRUPTED)
+    if process.returncode:
+        command = " ".join(arguments[:4])
+        return TaskFailed(f"python {command} ended with exit code {process.returncode}")
     return None
-
-
-def simulate(
-    arguments: list[str], folder: Path, sources: Iterable[Path], jobs: int
-) -> TaskFailed | None:
-    """Generate a dataset; samples of the same arguments and source files are kept."""
-    key, mark = config_digest([arguments, *map(file_digest, sources)]), folder.with_suffix(".key")
-    if folder.exists() and not (mark.is_file() and mark.read_text() == key):
-        shutil.rmtree(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    mark.write_text(key)
-    command = ["-m", "fe_data", "generate", *arguments, "--out", str(folder)]
-    return run_program([*command, "--jobs", str(jobs)])
 
 
 def integer_parameter(name: str, default: int, low: int) -> int:

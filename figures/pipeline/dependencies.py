@@ -61,6 +61,11 @@ def sources(modules: Iterable[str]) -> list[Path]:
     return sorted(map(module_file, known.union(*upstream)))
 
 
+def simulation_sources() -> list[Path]:
+    """Source files that simulated samples depend on; they do not depend on pictures."""
+    return [file for file in sources(["fe_data.dataset.generate"]) if file.name != "plots.py"]
+
+
 def notebook_sources(path: Path) -> list[Path]:
     """Source files behind the import statements of a notebook's code cells, sorted."""
     cells = json.loads(path.read_text())["cells"]

@@ -10,6 +10,7 @@ from fe_data.settings import Inputs
 NotNegative = Annotated[int, Field(ge=0)]
 Several = Annotated[int, Field(ge=2)]
 AtLeast3 = Annotated[int, Field(ge=3)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Design = Literal["test_uniform", "train_uniform", "train_beta", "replicates", "noise"]
 TrainingChoice = Literal["published", "proper"]  # as the paper's own run did, or as it prints
 TRAINING_CASE = "outd"  # vanilla and anchored are compared on it, θ of the prior is fitted to it
@@ -150,6 +151,18 @@ class Knowledge(Section):
     """Sizes of notebook 06, which reads the tables that come with the package."""
 
     draws: Annotated[int, Field(ge=2, le=24)] = 24  # of those tables
+    # Training cells in distribution, increasing; claims compare 10 with 50.
+    counts: Annotated[tuple[Several, ...], Field(strict=False)] = (10, 25, 50, 100)
+    # Mean fields that are compared by their evidence: every pair of the two parameters.
+    references: Annotated[tuple[Share, ...], Field(strict=False)] = (0.0, 0.25, 0.5)
+    fluctuations: Annotated[tuple[Share, ...], Field(strict=False)] = (0.2, 0.4, 0.6)
+
+    @model_validator(mode="after")
+    def _has_compared_counts(self) -> Self:
+        if list(self.counts) != sorted(set(self.counts)) or not {10, 50} <= set(self.counts):
+            allowed = "increasing numbers with 10 and 50 are"
+            raise ValueError(f"counts = {[*self.counts]} is not allowed: {allowed}")
+        return self
 
 
 class NextCell(Section):

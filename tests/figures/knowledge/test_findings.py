@@ -8,10 +8,12 @@ import pytest
 
 from figures.knowledge.findings import claims, equivalents, section
 from figures.knowledge.panels import against_truth, worth
-from figures.knowledge.study import COUNTS, MODELS, Judged
+from figures.knowledge.study import MODELS, Judged
+from figures.pipeline.settings import Knowledge
 from figures.scores import Interval
 from figures.style import save
 
+COUNTS = Knowledge().counts
 CASES = [*(f"ind{count}" for count in COUNTS), "outd"]
 
 

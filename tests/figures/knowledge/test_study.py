@@ -5,7 +5,6 @@ import pytest
 
 import bnn
 from figures.knowledge.study import (
-    COUNTS,
     MODELS,
     equivalent_cells,
     judge,
@@ -19,6 +18,9 @@ from figures.materials.draws import load_draws
 from figures.materials.problem import Samples, fit_theta, functional_prior, load_designs, scaled
 from figures.pipeline.paths import SHIPPED_TABLES
 from figures.pipeline.profiles import load_profile
+from figures.pipeline.settings import Knowledge
+
+COUNTS = Knowledge().counts
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +35,7 @@ def kinds():
 
 
 def test_the_first_draw_is_the_shipped_tables_and_smaller_sets_are_its_first_cells(draws):
-    sets = training_sets(draws[0])
+    sets = training_sets(draws[0], COUNTS)
     assert len(draws) == 24
     assert [len(cells) for cells in sets.values()] == [*COUNTS, 50]
     shipped = scaled(load_designs(SHIPPED_TABLES, ["train_uniform"])["train_uniform"])
@@ -54,7 +56,7 @@ def test_mean_fields_of_a_prior_alone_are_its_predictions_far_from_all_cells(dra
 
 def test_scores_at_cells_and_against_the_truth_are_those_of_the_predictions(draws, kinds):
     draw, known = draws[1], MODELS["evidence"]
-    model = posterior(known, training_sets(draw)["ind10"], kinds[known.noise], None)
+    model = posterior(known, training_sets(draw, COUNTS)["ind10"], kinds[known.noise], None)
     truth = Truth(draw.test.X, model.predict(draw.test.X), np.full((50, 5), 1e-6))
     found = judge(model, draw.test, truth)
     assert found.truth_rmse == found.truth_rmse_fields == 0.0

@@ -3,11 +3,13 @@
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 from figures.pipeline import actions as pipeline
-from figures.pipeline.actions import make_state, simulate, wait_for_turn
+from figures.pipeline.actions import Interruption, make_state, wait_for_turn
 from figures.pipeline.paths import ROOT
 
 WAIT = """
@@ -65,30 +67,29 @@ def test_an_empty_state_is_made_where_there_is_none(tmp_path):
     assert {path.name for path in (tmp_path / ".doit").iterdir()} == {"lock", "state.db"}
 
 
-@pytest.fixture
-def generated(monkeypatch):
-    """Runs of the generator, which here only leaves a sample."""
-    runs = []
-
-    def run(arguments):
-        folder = pipeline.Path(arguments[arguments.index("--out") + 1])
-        folder.mkdir(exist_ok=True)
-        runs.append(sorted(path.name for path in folder.iterdir()))
-        (folder / "sample").touch()
-
-    monkeypatch.setattr(pipeline, "run_program", run)
-    return runs
-
-
-def test_samples_of_the_same_arguments_and_sources_are_kept_and_others_are_not(tmp_path, generated):
-    folder, source = tmp_path / "data" / "train_beta", tmp_path / "source.py"
-    for text, count in (("x = 1", "3"), ("x = 1", "3"), ("x = 1", "4"), ("x = 2", "4")):
-        source.write_text(text)
-        simulate(["train_beta", "--count", count], folder, [source], jobs=1)
-    assert generated == [[], ["sample"], [], []]
-
-
 def test_a_failed_program_is_one_sentence():
     failure = pipeline.run_program(["-c", "raise SystemExit(3)"])
     assert failure.get_msg().strip().endswith("ended with exit code 3")
     assert pipeline.run_program(["-c", "pass"]) is None
+
+
+def test_an_interrupted_run_starts_no_further_program(monkeypatch, tmp_path):
+    interruption = Interruption()
+    monkeypatch.setattr(pipeline, "INTERRUPTION", interruption)
+    interruption.receive(signal.SIGINT, None)
+    program = f"import pathlib; pathlib.Path({str(tmp_path / 'ran')!r}).touch()"
+    assert "interrupted" in pipeline.run_program(["-c", program]).get_msg()
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(("patience", "times"), [(0.0, 1), (60.0, 2)])
+def test_a_program_that_ignores_an_interruption_is_killed(monkeypatch, patience, times):
+    """After some time, or at once when the user asks a second time."""
+    interruption = Interruption(patience)
+    monkeypatch.setattr(pipeline, "INTERRUPTION", interruption)
+    started = threading.Timer(0.3, lambda: [interruption.receive() for _ in range(times)])
+    started.start()
+    deaf = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
+    begun = time.monotonic()
+    assert "interrupted" in pipeline.run_program(["-c", deaf]).get_msg()
+    assert time.monotonic() - begun < 30

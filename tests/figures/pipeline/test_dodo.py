@@ -99,9 +99,10 @@ def test_the_comparison_runs_on_other_tables_by_any_path(dodo, tables):
 def test_draws_are_simulated_once_each_or_read_where_a_folder_has_them(dodo, tables):
     names = dodo(PROFILE="full")
     (draws,) = [t for t in names.task_notebook() if t["name"].endswith("04_materials_draws")]
-    simulated = [f"drawn_cells:{task['name']}" for task in names.task_drawn_cells()]
-    assert sorted(simulated) == sorted(draws["task_dep"])
-    assert len(set(simulated)) == 3
+    (simulated,) = names.task_drawn_cells()
+    assert draws["task_dep"] == [f"drawn_cells:{simulated['name']}"]
+    designs = {path.parent.name for path in simulated["targets"]}
+    assert designs == {"test_uniform", "train_beta", "train_uniform"}
     shipped = dodo(PROFILE="full", DATA=ROOT / "fe_data" / "datasets")
     (draws,) = [t for t in shipped.task_notebook() if t["name"].endswith("04_materials_draws")]
     assert not draws["task_dep"]
@@ -151,3 +152,14 @@ def test_the_page_of_a_small_run_follows_the_metrics_of_the_full_run(dodo):
     assert committed <= set(task["file_dep"])
     (task,) = dodo(PROFILE="full").task_report()
     assert REFERENCE / "05_beyond_the_paper.json" not in task["file_dep"]  # that would run it
+
+
+def test_tables_come_first_and_the_page_waits_for_every_notebook(dodo, tables):
+    names = dodo(PROFILE="quick")
+    (page,) = names.task_report()
+    (simulated,) = names.task_dataset()
+    first, *notebooks = page["task_dep"]
+    assert first == f"dataset:{simulated['name']}"
+    assert notebooks == [f"notebook:{task['name']}" for task in names.task_notebook()]
+    (page,) = dodo(PROFILE="quick", DATA=tables).task_report()
+    assert all(name.startswith("notebook:") for name in page["task_dep"])

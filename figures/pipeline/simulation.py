@@ -1,0 +1,79 @@
+"""Simulate designs one after the other, with workers that are started once.
+
+python -m figures.pipeline.simulation OUT train_beta=24 test_uniform=10 --seed 1 --jobs 2
+"""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+import fe_data
+from fe_data.cli.commands import INTERRUPTED
+from fe_data.cli.main import main as run_command
+from fe_data.dataset.executors import local_workers
+from figures.pipeline.dependencies import simulation_sources
+from figures.pipeline.provenance import config_digest, file_digest
+
+
+def keep_own_samples(folder: Path, arguments: list[str]) -> None:
+    """Remove a dataset folder of other arguments or source files; a file beside it tells them."""
+    key = config_digest([arguments, *map(file_digest, simulation_sources())])
+    mark = folder.with_suffix(".key")
+    if folder.exists() and not (mark.is_file() and mark.read_text(encoding="utf-8") == key):
+        shutil.rmtree(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    mark.write_text(key, encoding="utf-8")
+
+
+def solve_tiny_cell(seed: int) -> None:
+    """Solve a cell of one fibre, for which numba compiles the solver where no run has before."""
+    tiny = fe_data.Settings(n_fibres=1, resolution=2.0, increments=4)
+    fe_data.simulate(fe_data.Inputs(0.1, 400.0, 400.0, 0.4), seed, tiny)
+
+
+def simulate(out: Path, designs: dict[str, int], seed: int, jobs: int) -> int:
+    """Simulate designs, each into a folder of its name; samples that are there already are kept.
+
+    Args:
+        out: Folder of the dataset folders.
+        designs: Design → number of different inputs.
+        seed: Of designs and fibre arrangements.
+        jobs: Number of worker processes.
+
+    Returns:
+        The exit code of the first command that did not succeed, or 0.
+    """
+    with local_workers(jobs) as run:
+        list(run(solve_tiny_cell, [0]))  # by one worker: all of them would compile the same
+    for design, count in designs.items():
+        arguments = [design, "--count", str(count), "--seed", str(seed)]
+        keep_own_samples(out / design, arguments)
+        command = ["generate", *arguments, "--out", str(out / design), "--jobs", str(jobs)]
+        if code := run_command(command):
+            return code
+    return 0
+
+
+def design_and_count(text: str) -> tuple[str, int]:
+    """What DESIGN=COUNT on the command line stands for."""
+    design, _, count = text.partition("=")
+    return design, int(count)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m figures.pipeline.simulation")
+    parser.add_argument("out", type=Path, help="folder of the dataset folders")
+    parser.add_argument("designs", type=design_and_count, nargs="+", metavar="DESIGN=COUNT")
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--jobs", type=int, required=True, help="worker processes")
+    given = parser.parse_args(arguments)
+    try:
+        return simulate(given.out, dict(given.designs), given.seed, given.jobs)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

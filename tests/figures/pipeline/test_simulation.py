@@ -1,0 +1,55 @@
+"""Designs are simulated one after the other; samples of other arguments or sources go."""
+
+import pytest
+
+from figures.pipeline import simulation
+from figures.pipeline.simulation import keep_own_samples, main, simulate
+
+
+@pytest.fixture
+def commands(monkeypatch):
+    """Commands of fe_data, which here only leave a sample; the solver is not compiled."""
+    run = []
+
+    def command(arguments):
+        folder = simulation.Path(arguments[arguments.index("--out") + 1])
+        folder.mkdir(exist_ok=True)
+        run.append((arguments[1:4], sorted(path.name for path in folder.iterdir())))
+        (folder / "sample").touch()
+        return 1 if "noise" in arguments else 0
+
+    monkeypatch.setattr(simulation, "run_command", command)
+    monkeypatch.setattr(simulation, "solve_tiny_cell", abs)
+    return run
+
+
+def test_designs_follow_each_other_until_one_does_not_succeed(tmp_path, commands):
+    given = [str(tmp_path), "train_beta=3", "noise=2", "replicates=1", "--seed", "0", "--jobs", "1"]
+    assert main(given) == 1
+    assert [arguments for arguments, _ in commands] == [
+        ["train_beta", "--count", "3"],
+        ["noise", "--count", "2"],
+    ]
+
+
+def test_samples_of_the_same_arguments_are_kept_and_others_are_not(tmp_path, commands):
+    for count in (3, 3, 4):
+        simulate(tmp_path, {"train_beta": count}, seed=0, jobs=1)
+    assert [kept for _, kept in commands] == [[], ["sample"], []]
+
+
+def test_samples_of_other_source_files_are_removed(tmp_path, monkeypatch):
+    source = tmp_path / "source.py"
+    monkeypatch.setattr(simulation, "simulation_sources", lambda: [source])
+    folder = tmp_path / "train_beta"
+    for text, kept in (("x = 1", False), ("x = 1", True), ("x = 2", False)):
+        source.write_text(text, encoding="utf-8")
+        folder.mkdir(exist_ok=True)
+        keep_own_samples(folder, ["train_beta"])
+        assert folder.exists() == kept
+
+
+def test_a_count_that_is_no_number_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main([str(tmp_path), "train_beta", "--seed", "0", "--jobs", "1"])
+    assert "DESIGN=COUNT: invalid design_and_count value: 'train_beta'" in capsys.readouterr().err
