@@ -190,7 +190,10 @@ def _set_increments(
     # is small. `plastic_increment` gets what yields for the first time or follows another law.
     mu, _, a, b, c, voce = law
     start, h = work[0], work[1]
-    start[:], h[:], slope[:] = 0.0, hardening, -1.0
+    for e in range(BLOCK):
+        start[e] = 0.0
+        h[e] = hardening[e]
+        slope[e] = -1.0
     for _ in range(0 if voce else _STEPS):
         unfinished = 0
         for e in range(BLOCK):

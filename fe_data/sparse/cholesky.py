@@ -88,7 +88,9 @@ def _entry_slots(indptr: Ints, indices: Ints, plan: Elimination, panels: Ints) -
     """Place of each entry of the upper triangle in the panels of the factor."""
     position, first, start, rows = plan.position, plan.first, plan.start, plan.rows
     k, m = plan.eliminated, plan.size
-    owner = np.repeat(np.arange(len(k)), k)
+    owner = np.empty(first[-1], np.int64)  # front that eliminates each column
+    for f in range(len(k)):
+        owner[first[f] : first[f + 1]] = f
     slots = np.empty(len(indices), np.int64)
     for i in range(len(indptr) - 1):
         for t in range(indptr[i], indptr[i + 1]):

@@ -1,4 +1,8 @@
-"""Functions compiled by numba, kept on disk where a folder for them can be written."""
+"""Functions compiled by numba, kept on disk where a folder for them can be written.
+
+An assignment of an array to a part of another one, and `np.repeat`, bring numba's texts of errors
+with them, which take seconds to compile: loops stand in their place.
+"""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

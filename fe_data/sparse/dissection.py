@@ -22,7 +22,8 @@ def nested_dissection(indptr: Ints, indices: Ints, coordinates: Floats) -> Ints:
     # Each part is one range of both lists, which hold its nodes by x and by y.
     lists: Ints = np.empty((2, n), np.int32)
     for axis in range(2):
-        lists[axis] = np.argsort(coordinates[:, axis])
+        for i, node in enumerate(np.argsort(coordinates[:, axis])):
+            lists[axis, i] = node
     part, rank, work = np.ones(n, np.int32), np.empty((2, n), np.int32), np.empty((4, n), np.int32)
     stack, parts = [(0, n, 1)], 1
     while len(stack) > 0:
@@ -40,7 +41,10 @@ def nested_dissection(indptr: Ints, indices: Ints, coordinates: Floats) -> Ints:
         _separate(indptr, indices, order, order[part[order] == 0], part, right, left, work)
         for axis in range(2):
             v, side = nodes[axis].copy(), part[nodes[axis]]
-            nodes[axis] = np.concatenate((v[side == left], v[side == right], v[side == 0]))
+            for i, node in enumerate(
+                np.concatenate((v[side == left], v[side == right], v[side == 0]))
+            ):
+                nodes[axis, i] = node
         middle = start + np.count_nonzero(side == left)
         stack.append((start, middle, left))
         stack.append((middle, end - np.count_nonzero(side == 0), right))

@@ -133,7 +133,7 @@ def _worth_joining(k: int, share: float) -> bool:
 def _amalgamate(first: Ints, up: Ints, counts: Ints, block: int) -> tuple[Ints, Ints, Ints, Ints]:
     """Join small fronts to parents: new front of each old one, and k, m and parent of the new."""
     nf = len(up)
-    k, m, zeros, into = np.diff(first), counts[first[:-1]], np.zeros(nf), np.arange(nf)
+    k, m, zeros, into = first[1:] - first[:-1], counts[first[:-1]], np.zeros(nf), np.arange(nf)
     for f in range(nf):
         p = up[f]
         if p < 0:
@@ -146,7 +146,8 @@ def _amalgamate(first: Ints, up: Ints, counts: Ints, block: int) -> tuple[Ints, 
         into[f] = into[into[f]]
     kept = np.flatnonzero(into == np.arange(nf))
     number = np.full(nf, -1, np.int32)
-    number[kept] = np.arange(len(kept))
+    for i in range(len(kept)):
+        number[kept[i]] = i
     parent = np.full(len(kept), -1, np.int32)
     for f in kept:
         if up[f] >= 0:
@@ -161,7 +162,9 @@ def _front_rows(
     """`first`, `start`, `rows`, `in_parent`; a front updates rows of its columns and children."""
     nf, n = len(k), len(indptr) - 1
     first, start = np.zeros(nf + 1, np.int32), np.zeros(nf + 1, np.int64)
-    first[1:], start[1:] = np.cumsum(k), np.cumsum(m - k)
+    for f in range(nf):
+        first[f + 1] = first[f] + k[f]
+        start[f + 1] = start[f] + m[f] - k[f]
     rows, in_parent = np.empty(start[nf], np.int32), np.empty(start[nf], np.int32)
     mark, place = np.full(n, -1, np.int32), np.empty(n, np.int32)
     for f in range(nf):
@@ -175,8 +178,10 @@ def _front_rows(
             child = sibling[child]
         own = rows[start[f] : count]
         own.sort()
-        place[first[f] : end] = np.arange(k[f])
-        place[own] = np.arange(k[f], m[f])
+        for i in range(k[f]):
+            place[first[f] + i] = i
+        for i in range(len(own)):
+            place[own[i]] = k[f] + i
         child = children[f]
         while child >= 0:
             for t in range(start[child], start[child + 1]):
