@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from bnn._validation import check_integer
 from bnn.ensembles.base import EnsembleRegressor
 from bnn.export.ensemble import chosen_weights, ensemble_tables
+from bnn.export.names import check_name
 from bnn.export.posterior import Table, posterior_tables
 from bnn.function_priors.exact_posterior import ExactPosterior
 
@@ -23,8 +24,9 @@ def to_c(
 
     The file includes math.h only and says how to call its functions: NAME_init once, then NAME at
     any number of points for mean, standard deviation and their gradients by the inputs, all in the
-    units of the data; of an ensemble also NAME_members for what each network says. A weight takes
-    five bytes; an ExactPosterior stores its data, and NAME_init factorises its matrices.
+    units of the data; of an ensemble also NAME_members for what each network says. Threads may call
+    them side by side, and a call takes less than 64 kB of stack. A weight takes five bytes; an
+    ExactPosterior stores its data, and NAME_init factorises its matrices.
 
     Args:
         model: A fitted ensemble; or a fitted ExactPosterior under uncorrelated noise, whose prior,
@@ -32,19 +34,20 @@ def to_c(
             kernels that are RBF, Matern12, Matern32, Matern52, RationalQuadratic, Linear, or the
             sum of a Linear and one of the others.
         path: Of the file.
-        name: Of the function, and the first part of the names of the others.
+        name: Of the function, and the first part of the names of the others; no name that C, C++,
+            their libraries or the file itself use.
         members: Number of networks, the first ones of the ensemble; None takes all.
         max_bytes: Largest size of the file.
 
     Raises:
         TypeError: If the model is no such estimator.
-        ValueError: If an argument or a part of the model is of another kind, or the file would be
-            larger.
+        ValueError: If an argument or a part of the model is of another kind, the file would be
+            larger, or a call would take 64 kB of stack or more.
     """
     if not isinstance(model, ExactPosterior | EnsembleRegressor):
         raise TypeError(f"model = {model!r:.60}: must be an ExactPosterior or an ensemble")
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
-        raise ValueError(f"name = {name!r:.60}: must be a name in C")
+        raise ValueError(f"name = {name!r:.60}: must be a name in C that begins with a letter")
     check_integer("max_bytes", max_bytes, 1)
     check_is_fitted(model)
     if isinstance(model, ExactPosterior):
@@ -59,9 +62,10 @@ def to_c(
     interface, estimator = (
         files("bnn.export").joinpath(file).read_text("ascii") for file in ("interface.c", kind)
     )
+    code = interface + estimator
+    check_name(name, [*tables], code)
     declared = "".join(_declaration(*table) for table in tables.items())
-    text = interface.replace("/* TABLES */\n", declared) + estimator
-    text = re.sub(r"\bsurrogate", name, text)
+    text = re.sub(r"\bsurrogate", name, code).replace("/* TABLES */\n", declared)
     if len(text) > max_bytes:
         if each and (room := len(weights) - -(-(len(text) - max_bytes) // each)) >= 2:
             fewer = f"members = {room}"

@@ -17,39 +17,42 @@ int surrogate_init(void)
     return 0;
 }
 
-/* One network: values (1, N_OUT), then the derivatives by each of columns - 1 inputs. */
-static void member(int k, const double *x, int columns, double values[][N_OUT])
+/* One network: values (1, outputs), then the derivatives by each of the inputs of a part. */
+static void member(int k, const double *x, struct part at, double values[][OUTPUTS])
 {
-    double a[1 + N_IN][WIDEST], z[1 + N_IN][WIDEST];
+    double a[1 + INPUTS][WIDEST], z[1 + INPUTS][WIDEST];
     const float *w = weights + (long)k * WEIGHTS;
+    int columns = 1 + at.inputs;
     for (int i = 0; i < N_IN; i++) {
         a[0][i] = (x[i] - IN_CENTRE[i]) / IN_HALF[i];
         for (int c = 1; c < columns; c++)
-            a[c][i] = c - 1 == i ? 1.0 / IN_HALF[i] : 0.0;
+            a[c][i] = at.first_input + c - 1 == i ? 1.0 / IN_HALF[i] : 0.0;
     }
     for (int l = 0; l < LAYERS; l++) {
-        int n = WIDTHS[l], m = WIDTHS[l + 1];
+        int n = WIDTHS[l], m = WIDTHS[l + 1], last = l + 1 == LAYERS;
+        int first = last ? at.first_output : 0, units = last ? at.outputs : m;
         for (int c = 0; c < columns; c++) {
-            for (int j = 0; j < m; j++)
-                z[c][j] = c == 0 ? w[n * m + j] : 0.0;
+            for (int j = 0; j < units; j++)
+                z[c][j] = c == 0 ? w[n * m + first + j] : 0.0;
             for (int i = 0; i < n; i++)
-                for (int j = 0; j < m; j++)
-                    z[c][j] += a[c][i] * w[i * m + j];
+                for (int j = 0; j < units; j++)
+                    z[c][j] += a[c][i] * w[i * m + first + j];
         }
-        for (int j = 0; j < m; j++) {
-            double v = z[0][j], slope = l + 1 < LAYERS ? SLOPE(v) : 1.0;
-            a[0][j] = l + 1 < LAYERS ? VALUE(v) : v;
+        for (int j = 0; j < units; j++) {
+            double v = z[0][j], slope = last ? 1.0 : SLOPE(v);
+            a[0][j] = last ? v : VALUE(v);
             for (int c = 1; c < columns; c++)
                 a[c][j] = slope * z[c][j];
         }
         w += (n + 1) * m;
     }
-    for (int j = 0; j < N_OUT; j++) {
-        double v = a[0][j] * OUT_HALF[j] + OUT_CENTRE[j];
+    for (int o = 0; o < at.outputs; o++) {
+        int j = at.first_output + o;
+        double v = a[0][o] * OUT_HALF[j] + OUT_CENTRE[j];
         int inside = v >= LOW[j] && v <= HIGH[j];
-        values[0][j] = v < LOW[j] ? LOW[j] : v > HIGH[j] ? HIGH[j] : v;
+        values[0][o] = v < LOW[j] ? LOW[j] : v > HIGH[j] ? HIGH[j] : v;
         for (int c = 1; c < columns; c++)
-            values[c][j] = inside ? a[c][j] * OUT_HALF[j] : 0.0;
+            values[c][o] = inside ? a[c][o] * OUT_HALF[j] : 0.0;
     }
 }
 
@@ -58,17 +61,21 @@ int surrogate_members(int n, const double *x, double *values)
 {
     for (int k = 0; ready && k < K; k++)
         for (int p = 0; p < n; p++)
-            member(k, x + (long)p * N_IN, 1, (double(*)[N_OUT])(values + ((long)k * n + p) * N_OUT));
+            for (int j = 0; j < N_OUT; j += OUTPUTS) {
+                struct part at = {0, 0, j, smaller(OUTPUTS, N_OUT - j)};
+                double *first = values + ((long)k * n + p) * N_OUT + j;
+                member(k, x + (long)p * N_IN, at, (double(*)[OUTPUTS])first);
+            }
     return !ready;
 }
 
-static void point(const double *x, int columns, double mean[][N_OUT], double std[][N_OUT])
+static void point(const double *x, struct part at, double mean[][OUTPUTS], double std[][OUTPUTS])
 {
-    double f[K][1 + N_IN][N_OUT];
+    double f[K][1 + INPUTS][OUTPUTS];
     for (int k = 0; k < K; k++)
-        member(k, x, columns, f[k]);
-    for (int j = 0; j < N_OUT; j++)
-        for (int c = 0; c < columns; c++) {
+        member(k, x, at, f[k]);
+    for (int j = 0; j < at.outputs; j++)
+        for (int c = 0; c < 1 + at.inputs; c++) {
             double sum = 0.0, product = 0.0;
             for (int k = 0; k < K; k++)
                 sum += f[k][c][j];

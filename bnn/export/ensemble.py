@@ -6,6 +6,7 @@ from bnn._validation import Array, check_integer
 from bnn.ensembles.base import EnsembleRegressor
 from bnn.ensembles.networks import Members
 from bnn.export.posterior import Table
+from bnn.export.stack import part_that_fits
 
 ROW = 800  # weights of a string: compilers of C99 need not take more than 4095 characters
 DIGITS = np.array([c for c in range(ord("#"), ord("z")) if chr(c) not in "?\\"], dtype=np.uint8)
@@ -55,9 +56,18 @@ def ensemble_tables(members: Members, weights: Array) -> dict[str, Table]:
     value, slope = ACTIVATIONS_IN_C[net.activation]
     low, high = clipped_to(members)
     ins, outs = members.input_scaler, members.output_scaler
+    K = len(weights)
+
+    def doubles(inputs: int, outputs: int) -> int:
+        widest = max(*net.widths[:-1], outputs)
+        return (1 + inputs) * (2 * widest + (K + 2) * outputs)
+
+    fewer = "fewer members or narrower layers"
+    inputs, outputs = part_that_fits(doubles, net.n_inputs, net.n_outputs, fewer)
     return {
-        "N_IN": net.n_inputs, "N_OUT": net.n_outputs, "K": len(weights), "LAYERS": len(net.layers),
-        "WEIGHTS": net.n_weights, "WIDEST": max(net.widths), "WIDTHS": np.array(net.widths),
+        "N_IN": net.n_inputs, "N_OUT": net.n_outputs, "INPUTS": inputs, "OUTPUTS": outputs,
+        "K": K, "LAYERS": len(net.layers), "WEIGHTS": net.n_weights,
+        "WIDEST": max(*net.widths[:-1], outputs), "WIDTHS": np.array(net.widths),
         "VALUE(z)": value, "SLOPE(z)": slope, "IN_CENTRE": ins.centre, "IN_HALF": ins.half_range,
         "OUT_CENTRE": outs.centre, "OUT_HALF": outs.half_range, "LOW": low, "HIGH": high,
         "ROW": ROW, "TEXT": np.array([text[i : i + 5 * ROW] for i in range(0, len(text), 5 * ROW)]),

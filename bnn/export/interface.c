@@ -1,4 +1,5 @@
-/* Mean and standard deviation (epistemic) of a fitted estimator, with their gradients, in C99. */
+/* Mean and standard deviation (epistemic) of a fitted estimator, with their gradients, in C99.
+   Any number of threads may call these functions at once; a call takes less than 64 kB of stack. */
 
 #include <math.h>
 
@@ -12,23 +13,36 @@ int surrogate(int n, const double *x, double *mean, double *std, double *dmean, 
 
 /* TABLES */
 static int ready;
-static void point(const double *x, int columns, double mean[][N_OUT], double std[][N_OUT]);
+
+/* Work arrays have room for INPUTS and OUTPUTS: the gradients are computed in parts of this size. */
+struct part { int first_input, inputs, first_output, outputs; };
+static void point(const double *x, struct part at, double mean[][OUTPUTS], double std[][OUTPUTS]);
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
 
 int surrogate(int n, const double *x, double *mean, double *std, double *dmean, double *dstd)
 {
-    int columns = dmean || dstd ? 1 + N_IN : 1;
-    for (long p = 0; ready && p < n; p++) {
-        double m[1 + N_IN][N_OUT], s[1 + N_IN][N_OUT];
-        point(x + p * N_IN, columns, m, s);
-        for (long j = 0; j < N_OUT; j++) {
-            if (mean) mean[p * N_OUT + j] = m[0][j];
-            if (std) std[p * N_OUT + j] = s[0][j];
-            for (long i = 0; i < N_IN; i++) {
-                if (dmean) dmean[(p * N_OUT + j) * N_IN + i] = m[1 + i][j];
-                if (dstd) dstd[(p * N_OUT + j) * N_IN + i] = s[1 + i][j];
+    double m[1 + INPUTS][OUTPUTS] = {{0.0}}, s[1 + INPUTS][OUTPUTS] = {{0.0}};
+    int gradients = dmean || dstd;
+    for (long p = 0; ready && p < n; p++)
+        for (int j = 0; j < N_OUT; j += OUTPUTS)
+            for (int i = 0; i < (gradients ? N_IN : 1); i += INPUTS) {
+                struct part at = {i, 0, j, smaller(OUTPUTS, N_OUT - j)};
+                if (gradients) at.inputs = smaller(INPUTS, N_IN - i);
+                point(x + p * N_IN, at, m, s);
+                for (int o = 0; o < at.outputs; o++) {
+                    long value = p * N_OUT + j + o, slope = value * N_IN + i;
+                    if (mean) mean[value] = m[0][o];
+                    if (std) std[value] = s[0][o];
+                    for (int c = 0; c < at.inputs; c++) {
+                        if (dmean) dmean[slope + c] = m[1 + c][o];
+                        if (dstd) dstd[slope + c] = s[1 + c][o];
+                    }
+                }
             }
-        }
-    }
     return !ready;
 }
 

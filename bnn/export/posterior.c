@@ -25,25 +25,28 @@ static double correlation(int kind, double alpha, double q, double *slope)
     return kind == MATERN32 ? (1.0 + s) * e : kind == MATERN52 ? (1.0 + s + s * s / 3.0) * e : e;
 }
 
-/* Row i of process p at x: k(x, X[i]), or a function of the basis; and its derivatives. */
-static double entry(int p, int i, const double *x, double *derivatives)
+/* Row i of process p at x: k(x, X[i]) with its slope by r^2, or a function of the basis. */
+static double entry(int p, int i, const double *x, double *slope)
 {
     const double *linear = LINEAR[PARTS[p][1]], *kernel = STATIONARY[PARTS[p][0]];
     const double *deviation = linear + 1, *origin = deviation + N_IN, *inverse = kernel + 3;
-    double q = 0.0, slope, value;
-    if (i >= N) {
-        for (int c = 0; derivatives && c < N_IN; c++)
-            derivatives[c] = c == i - N - 1 ? deviation[c] : 0.0;
+    double q = 0.0;
+    if (i >= N)
         return i == N ? linear[0] : deviation[i - N - 1] * (x[i - N - 1] - origin[i - N - 1]);
-    }
     for (int c = 0; c < N_IN; c++) {
         double away = (x[c] - X[i][c]) * inverse[c];
         q += away * away;
     }
-    value = kernel[1] * correlation((int)kernel[0], kernel[2], q, &slope);
-    for (int c = 0; derivatives && c < N_IN; c++)
-        derivatives[c] = 2.0 * kernel[1] * slope * (x[c] - X[i][c]) * inverse[c] * inverse[c];
-    return value;
+    return kernel[1] * correlation((int)kernel[0], kernel[2], q, slope);
+}
+
+/* The derivative of that row by input c. */
+static double derivative(int p, int i, const double *x, double slope, int c)
+{
+    const double *kernel = STATIONARY[PARTS[p][0]], *inverse = kernel + 3;
+    if (i >= N)
+        return c == i - N - 1 ? LINEAR[PARTS[p][1]][1 + c] : 0.0;
+    return 2.0 * kernel[1] * slope * (x[c] - X[i][c]) * inverse[c] * inverse[c];
 }
 
 /* Replace v by L^-1 v, or by L^-T D v. */
@@ -75,7 +78,7 @@ int surrogate_init(void)
         for (int i = 0; i < ROWS; Li += ++i) {
             const double *Lj = roots[p];
             for (int j = 0; j <= i; Lj += ++j) {
-                double sum = j < N ? entry(p, i, X[j], 0) : i == j ? -1.0 : 0.0;
+                double slope, sum = j < N ? entry(p, i, X[j], &slope) : i == j ? -1.0 : 0.0;
                 if (i == j && i < N)
                     sum += NOISE[i][p % N_OUT];
                 for (int k = 0; k < j; k++)
@@ -94,35 +97,40 @@ int surrogate_init(void)
     return 0;
 }
 
-/* Mean and variance of process p, then their derivatives. */
-static void process(int p, const double *x, int columns, double *mean, double *variance)
+/* Mean and variance of process p, then their derivatives by the inputs of a part. */
+static void process(int p, const double *x, const struct part *at, double *mean, double *variance)
 {
-    double k[ROWS], dk[ROWS][N_IN], v[ROWS];
-    for (int c = 0; c < columns; c++)
+    double v[ROWS], slope[ROWS];
+    for (int c = 0; c < 1 + at->inputs; c++)
         mean[c] = variance[c] = 0.0;
     variance[0] = STATIONARY[PARTS[p][0]][1];
-    for (int i = 0; i < ROWS; i++)
-        v[i] = k[i] = entry(p, i, x, columns > 1 ? dk[i] : 0);
-    forwards(roots[p], v);
     for (int i = 0; i < ROWS; i++) {
-        variance[0] -= SIGN(i) * v[i] * v[i];
-        mean[0] += k[i] * solved[p][i];
+        v[i] = entry(p, i, x, &slope[i]);
+        mean[0] += v[i] * solved[p][i];
     }
-    if (columns > 1)
-        backwards(roots[p], v);
-    for (int c = 1; c < columns; c++)
-        for (int i = 0; i < ROWS; i++) {
-            variance[c] -= 2.0 * v[i] * dk[i][c - 1];
-            mean[c] += dk[i][c - 1] * solved[p][i];
+    forwards(roots[p], v);
+    for (int i = 0; i < ROWS; i++)
+        variance[0] -= SIGN(i) * v[i] * v[i];
+    if (at->inputs == 0)
+        return;
+    backwards(roots[p], v);
+    for (int i = 0; i < ROWS; i++)
+        for (int c = 0; c < at->inputs; c++) {
+            double dk = derivative(p, i, x, slope[i], at->first_input + c);
+            variance[1 + c] -= 2.0 * v[i] * dk;
+            mean[1 + c] += dk * solved[p][i];
         }
 }
 
-static void point(const double *x, int columns, double mean[][N_OUT], double std[][N_OUT])
+static void point(const double *x, struct part at, double mean[][OUTPUTS], double std[][OUTPUTS])
 {
-    for (int j = 0; j < N_OUT; j++) {
-        double m[S][1 + N_IN], variance[S][1 + N_IN], total[1 + N_IN] = {0}, trend = INTERCEPT[j];
+    int columns = 1 + at.inputs;
+    for (int o = 0; o < at.outputs; o++) {
+        int j = at.first_output + o;
+        double m[S][1 + INPUTS], variance[S][1 + INPUTS], total[1 + INPUTS] = {0};
+        double trend = INTERCEPT[j];
         for (int s = 0; s < S; s++) {
-            process(s * N_OUT + j, x, columns, m[s], variance[s]);
+            process(s * N_OUT + j, x, &at, m[s], variance[s]);
             for (int c = 0; c < columns; c++)
                 total[c] += SHARES[s][j] * m[s][c];
         }
@@ -131,12 +139,12 @@ static void point(const double *x, int columns, double mean[][N_OUT], double std
             for (int s = 0; s < S; s++)
                 sum += SHARES[s][j] * (variance[s][c]
                      + (c == 0 ? 1.0 : 2.0) * (m[s][0] - total[0]) * (m[s][c] - total[c]));
-            std[c][j] = c == 0 ? sqrt(sum > 0.0 ? sum : 0.0)
-                      : std[0][j] > 0.0 ? 0.5 * sum / std[0][j] : 0.0;
-            mean[c][j] = total[c] + (c == 0 ? 0.0 : SLOPES[j][c - 1]);
+            std[c][o] = c == 0 ? sqrt(sum > 0.0 ? sum : 0.0)
+                      : std[0][o] > 0.0 ? 0.5 * sum / std[0][o] : 0.0;
+            mean[c][o] = total[c] + (c == 0 ? 0.0 : SLOPES[j][at.first_input + c - 1]);
         }
         for (int i = 0; i < N_IN; i++)
             trend += SLOPES[j][i] * x[i];
-        mean[0][j] += trend;
+        mean[0][o] += trend;
     }
 }

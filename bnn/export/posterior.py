@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array
+from bnn.export.stack import part_that_fits
 from bnn.function_priors import kernels
 from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.exact_posterior import ExactPosterior
@@ -38,8 +39,15 @@ def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
             numbers = zip(tables, rows, strict=True)
             parts.append([table.setdefault(row, len(table)) for table, row in numbers])
     noise = np.einsum("...jj->...j", first._at) * np.ones((N, n_out))
+    S = len(processes)
+
+    def doubles(inputs: int, outputs: int) -> int:
+        return 2 * (N + 1 + n_in) + (1 + inputs) * (2 * S + 1 + 2 * outputs)
+
+    # One output at a time, since outputs share no work.
+    inputs, outputs = part_that_fits(doubles, n_in, 1, "fewer data")
     return {
-        "N_IN": n_in, "N_OUT": n_out, "N": N, "S": len(processes),
+        "N_IN": n_in, "N_OUT": n_out, "INPUTS": inputs, "OUTPUTS": outputs, "N": N, "S": S,
         **{name.upper(): number for number, name in enumerate(NAMES)},
         "X": X, "RESIDUAL": y - first.prior.mean_values(X), "NOISE": noise,
         "SLOPES": coefficients, "INTERCEPT": intercept, "SHARES": shares,

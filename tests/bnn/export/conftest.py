@@ -19,7 +19,8 @@ def compiled(tmp_path):
         pytest.skip("there is no C compiler, cc")
 
     def build(model, **options):
-        source, library = tmp_path / "model.c", tmp_path / "model.so"
+        source = tmp_path / "model.c"
+        library = tmp_path / f"{options.get('name', 'surrogate')}.so"
         to_c(model, source, **options)
         includes = [line for line in source.read_text().splitlines() if "#include" in line]
         assert includes == ["#include <math.h>"]

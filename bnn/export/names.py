@@ -1,0 +1,87 @@
+"""Names that functions of a C file cannot have."""
+
+import re
+from collections.abc import Iterable
+
+# Of C23 and of C++20, with what compilers define or call in every program.
+KEYWORDS = """
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char class co_await co_return
+co_yield compl concept const const_cast consteval constexpr constinit continue decltype default
+delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline
+int linux long main mutable namespace new noexcept not not_eq nullptr operator or or_eq private
+protected public register reinterpret_cast requires restrict return short signed sizeof static
+static_assert static_cast std struct switch template this thread_local throw true try typedef typeid
+typename typeof typeof_unqual union unix unsigned using virtual void volatile while xor xor_eq
+"""
+# Of math.h and complex.h, for each type of floating-point numbers: C23, and what Unix and gcc add.
+MATHEMATICS = """
+acos acosh acospi asin asinh asinpi atan atan2 atan2pi atanh atanpi cabs cacos cacosh canonicalize
+carg casin casinh catan catanh cbrt ccos ccosh ceil cexp cimag clog clog10 compoundn conj copysign
+cos cosh cospi cpow cproj creal csin csinh csqrt ctan ctanh daddl ddivl dfmal dmull drem dsqrtl
+dsubl erf erfc exp exp10 exp10m1 exp2 exp2m1 expm1 fabs fadd fdim fdiv ffma finite floor fma fmax
+fmaximum fmaximum_mag fmaximum_mag_num fmaximum_num fmaxmag fmin fminimum fminimum_mag
+fminimum_mag_num fminimum_num fminmag fmod fmul fpclassify frexp fromfp fromfpx fsqrt fsub gamma
+getpayload hypot ilogb iscanonical iseqsig isfinite isgreater isgreaterequal isinf isless
+islessequal islessgreater isnan isnormal issignaling issubnormal isunordered iszero j0 j1 jn ldexp
+lgamma lgamma_r llogb llrint llround log log10 log10p1 log1p log2 log2p1 logb logp1 lrint lround
+math_errhandling modf nan nearbyint nextafter nextdown nexttoward nextup pow pow10 pown powr
+remainder remquo rint rootn round roundeven rsqrt scalb scalbln scalbn setpayload setpayloadsig
+signbit significand sin sincos sinh sinpi sqrt tan tanh tanpi tgamma totalorder totalordermag trunc
+ufromfp ufromfpx y0 y1 yn
+"""
+# Of the other headers of C23, and what gcc knows besides.
+LIBRARY = """
+abort abs aligned_alloc alloca asctime assert at_quick_exit atexit atof atoi atol atoll bcmp bcopy
+bsearch btowc bzero c16rtomb c32rtomb call_once calloc clearerr clock ctime dcgettext dgettext
+difftime div errno execl execle execlp execv execve execvp exit fclose feclearexcept fegetenv
+fegetexceptflag fegetround feholdexcept feof feraiseexcept ferror fesetenv fesetexceptflag
+fesetround fetestexcept feupdateenv fflush ffs ffsimax ffsl ffsll fgetc fgetpos fgets fgetwc fgetws
+fopen fork fprintf fprintf_unlocked fputc fputc_unlocked fputs fputs_unlocked fputwc fputws fread
+free free_aligned_sized free_sized freopen fscanf fseek fsetpos ftell fwide fwprintf fwrite
+fwrite_unlocked fwscanf gamma_r gammaf_r gammal_r getc getchar getenv gettext getwc getwchar gmtime
+gmtime_r imaxabs imaxdiv index isalnum isalpha isascii isblank iscntrl isdigit isgraph islower
+isprint ispunct isspace isupper iswalnum iswalpha iswblank iswcntrl iswctype iswdigit iswgraph
+iswlower iswprint iswpunct iswspace iswupper iswxdigit isxdigit labs ldiv lgammaf_r lgammal_r llabs
+lldiv localeconv localtime localtime_r longjmp malloc mblen mbrlen mbrtoc16 mbrtoc32 mbrtowc mbsinit
+mbsrtowcs mbstowcs mbtowc memalignment memccpy memchr memcmp memcpy memmove mempcpy memset
+memset_explicit mktime perror posix_memalign printf printf_unlocked putc putc_unlocked putchar
+putchar_unlocked puts puts_unlocked putwc putwchar qsort quick_exit raise rand realloc remove rename
+rewind rindex scanf setbuf setjmp setlocale setvbuf signal signgam snprintf sprintf srand sscanf
+stderr stdin stdout stpcpy stpncpy strcasecmp strcat strchr strcmp strcoll strcpy strcspn strdup
+strerror strfmon strfromd strfromf strfroml strftime strlen strncasecmp strncat strncmp strncpy
+strndup strnlen strpbrk strrchr strspn strstr strtod strtof strtoimax strtok strtol strtold strtoll
+strtoul strtoull strtoumax strxfrm swprintf swscanf system time timegm timespec_get timespec_getres
+tmpfile tmpnam toascii tolower toupper towctrans towlower towupper uint ulong ungetc ungetwc ushort
+vfprintf vfscanf vfwprintf vfwscanf vprintf vscanf vsnprintf vsprintf vsscanf vswprintf vswscanf
+vwprintf vwscanf wcrtomb wctob wctomb wctrans wctype wprintf wscanf
+"""
+TYPES = "f", "l", "f16", "f32", "f32x", "f64", "f64x", "f128", "d32", "d64", "d128"
+WORDS = {*KEYWORDS.split(), *LIBRARY.split()}
+WORDS |= {word + kind for word in MATHEMATICS.split() for kind in ("", *TYPES)}
+# Macros of math.h and stdlib.h, more functions of math.h, and what C and POSIX keep as a whole.
+FAMILIES = re.compile(
+    r"(EXIT|FP|HUGE_VAL|M|MATH|SNAN)_\w*|HUGE_VAL[FL]?|INFINITY|MAXFLOAT|NAN|SNAN(F|L|F[0-9]+X?)?"
+    r"|f(32|64)x?(add|div|fma|mul|sqrt|sub)f(32|64|128)x?|lgammaf[0-9]+x?_r"
+    r"|(atomic|cnd|mtx|thrd|tss)_\w*|wcs[a-z]\w*|wmem\w*|\w+_t"
+)
+
+
+def check_name(name: str, tables: Iterable[str], code: str) -> None:
+    """Raise ValueError if a name makes functions that C, C++ or the file itself have already.
+
+    Args:
+        name: What a user writes for "surrogate".
+        tables: What the file defines before its code; a macro may have a parameter.
+        code: Of the file, with functions that begin with "surrogate".
+
+    Raises:
+        ValueError: If one of the functions has a name of something else.
+    """
+    functions = re.findall(r"^int surrogate(\w*)\(", code, re.MULTILINE)
+    own = re.findall(r"^(?:#define |static [^\[(;]*\b)(\w+)", code, re.MULTILINE)
+    own += [table.partition("(")[0] for table in tables]
+    for function in sorted({name + ending for ending in functions}):
+        if function in WORDS or FAMILIES.fullmatch(function):
+            raise ValueError(f"name = {name!r:.60}: C, C++ or their libraries have {function!r}")
+        if function in own:
+            raise ValueError(f"name = {name!r:.60}: the file itself has another {function!r}")

@@ -1,0 +1,111 @@
+"""The stack that a call of a C file takes, and gradients in parts."""
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bnn
+from bnn.export import to_c
+from tests.bnn.export.conftest import call
+from tests.bnn.export.test_ensemble import agree
+
+STACK_C = Path(__file__).with_name("stack.c")
+
+
+def ensemble(n_inputs, n_outputs, hidden, n_members):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9, n_inputs))
+    y = rng.normal(size=(9, n_outputs))
+    options = {"hidden": hidden, "n_members": n_members, "epochs": 1, "random_state": 0}
+    return bnn.VanillaEnsemble(activation="tanh", **options).fit(X, y)
+
+
+def posterior(n_inputs, n_data, n_outputs):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_data, n_inputs)).round(1)
+    y = rng.normal(size=(n_data, n_outputs)).round(1)
+    return bnn.ExactPosterior(noise=0.3).fit(X, y)
+
+
+@pytest.fixture
+def stack_of(tmp_path):
+    """Gives the bytes of stack that a function takes at one point, over those of a thread."""
+    path = tmp_path / "stack.so"
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread"]
+
+    def measure(function, n_inputs, n_outputs):
+        subprocess.run(["cc", *flags, STACK_C, "-o", path], check=True)
+        used = ctypes.CDLL(str(path)).stack_of
+        used.restype = ctypes.c_long
+        gradients = (n_outputs, n_inputs)
+        shapes = [n_inputs, n_outputs, n_outputs, gradients, gradients]
+        arrays = [np.zeros(shape) for shape in shapes]
+        pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in arrays]
+        of_thread = used(None, *pointers)
+        assert of_thread > 0
+        return used(ctypes.cast(function, ctypes.c_void_p), *pointers) - of_thread
+
+    return measure
+
+
+@pytest.mark.parametrize(
+    ("make", "sizes"),
+    [
+        (ensemble, {"n_inputs": 300, "n_outputs": 300, "hidden": (1,), "n_members": 14}),
+        (ensemble, {"n_inputs": 1, "n_outputs": 1, "hidden": (1800,), "n_members": 2}),
+        (ensemble, {"n_inputs": 1, "n_outputs": 3, "hidden": (1,), "n_members": 1800}),
+        (posterior, {"n_inputs": 100, "n_outputs": 2, "n_data": 150}),
+    ],
+    ids=["many inputs and outputs", "a wide layer", "many members", "exact posterior"],
+)
+def test_a_call_takes_less_than_64_kb_whatever_the_sizes(compiled, stack_of, make, sizes):
+    model = make(**sizes)
+    library = compiled(model, max_bytes=1_000_000)
+    points = np.random.default_rng(1).normal(size=(2, sizes["n_inputs"]))
+    mean, std, *_ = call(library, points, sizes["n_outputs"])
+    for found, wanted in zip((mean, std), model.predict(points, return_std=True), strict=True):
+        agree(found, wanted.reshape(found.shape))
+    assert stack_of(library.surrogate, sizes["n_inputs"], sizes["n_outputs"]) < 64_000
+
+
+@pytest.mark.parametrize("model", [ensemble(5, 3, (7, 4), 6), posterior(5, 9, 3)])
+def test_gradients_in_parts_are_those_in_one_to_the_last_bit(compiled, monkeypatch, model):
+    points = np.random.default_rng(1).normal(size=(4, 5))
+    whole = call(compiled(model), points, 3)
+    for inputs, outputs in ((2, 2), (1, 1)):
+        for module in ("ensemble", "posterior"):
+            name = f"bnn.export.{module}.part_that_fits"
+            monkeypatch.setattr(name, lambda *_, part=(inputs, outputs): part)
+        name = f"parts_of_{inputs}"
+        parts = call(compiled(model, name=name), points, 3, name)
+        for found, wanted in zip(parts, whole, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_members_in_parts_of_the_outputs_are_those_of_python(compiled, monkeypatch):
+    monkeypatch.setattr("bnn.export.ensemble.part_that_fits", lambda *_: (1, 2))
+    model = ensemble(5, 3, (7, 4), 6)
+    points = np.random.default_rng(1).normal(size=(4, 5))
+    library = compiled(model)
+    assert library.surrogate_init() == 0
+    values = np.empty((6, 4, 3))
+    pointers = (array.ctypes.data_as(ctypes.c_void_p) for array in (points, values))
+    assert library.surrogate_members(4, *pointers) == 0
+    agree(values, model.sample(points))
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (ensemble(1, 1, (2000,), 2), "64064 bytes.*: take fewer members or narrower layers"),
+        (posterior(1, 3800, 1), r"\d{5} bytes of the stack, more than 60000: take fewer data"),
+    ],
+    ids=["a wide layer", "many data"],
+)
+def test_a_point_that_takes_too_much_is_refused(tmp_path, model, words):
+    with pytest.raises(ValueError, match=words):
+        to_c(model, tmp_path / "model.c", max_bytes=10_000_000)
+    assert not (tmp_path / "model.c").exists()
