@@ -8,7 +8,9 @@ import subprocess
 import sys
 import time
 import tomllib
+import venv
 from fnmatch import fnmatch
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -46,7 +48,7 @@ def sandbox(tmp_path):
     programs.mkdir()
     for name in RECIPE:
         shutil.copy2(ROOT / name, checkout)
-    for name in (*BASICS, "cp", "sleep", "pwd", "tail", "mktemp", "grep"):
+    for name in (*BASICS, "cp", "sleep", "pwd", "tail", "mktemp", "grep", "env"):
         (programs / name).symlink_to(shutil.which(name))
     program(checkout / "interpreter", INTERPRETER)
     return checkout
@@ -66,7 +68,7 @@ def setup(checkout, *options, **environment):
         cwd=checkout,
         env={"PATH": path, "HOME": str(checkout), **environment},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=60,
         check=False,
     )
@@ -186,6 +188,88 @@ def wait_for(path):
     while not path.exists():
         assert time.monotonic() < deadline, f"{path} did not appear"
         time.sleep(0.02)
+
+
+@pytest.fixture
+def bare_python(tmp_path):
+    """A Python with pip and three empty packages; its folder is a virtual environment."""
+    venv.create(tmp_path / "bare")
+    (packages,) = (tmp_path / "bare").glob("lib/python*/site-packages")
+    for name in ("dolfinx", "gmsh", "torch"):
+        (packages / f"{name}.py").touch()
+    pip = Path(find_spec("pip").origin).parent
+    (packages / "pip").symlink_to(pip)
+    return tmp_path / "bare" / "bin" / "python3"
+
+
+@pytest.mark.parametrize("utf8", ["0", "1"])
+def test_packages_are_imported_from_a_checkout_of_any_name_in_any_locale(conda, bare_python, utf8):
+    checkout = conda.rename(conda.with_name("thé 'o\" $HOME %d 空 "))
+    (checkout / "ours.py").touch()
+    program(checkout / "interpreter", f'#!/bin/sh\nexec "{bare_python}" "$@"\n')
+    locale = {"LC_ALL": "C", "PYTHONUTF8": utf8}
+    done = setup(checkout, "--python", **locale)
+    assert done.returncode == 0, done.stderr
+    command = [done.stdout.removesuffix("\n"), "-c", "import ours"]
+    subprocess.run(command, cwd="/", env=locale, check=True)
+    assert setup(checkout, **locale).stderr == ""
+
+
+@pytest.mark.parametrize("name", ["missing", "file"])
+def test_a_folder_for_temporary_files_that_does_not_exist_is_named(conda, name):
+    folder = conda / name
+    (conda / "file").touch()
+    done = setup(conda, TMPDIR=str(folder))
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"setup: TMPDIR = '{folder}' is not allowed: "
+        "a folder that exists and can be written to is\n"
+    )
+    assert not (conda / "calls").exists()
+
+
+def test_temporary_files_are_removed(conda):
+    folder = conda / "temporary"
+    folder.mkdir()
+    assert setup(conda, TMPDIR=str(folder)).returncode == 0
+    assert list(folder.iterdir()) == []
+
+
+UNREACHABLE = (
+    "the package index could not be reached: check the network, and the proxy that "
+    "https_proxy, http_proxy, pip.conf or apt.conf name"
+)
+NOTHING_LISTENS = "http://127.0.0.1:9"
+
+
+def test_the_last_word_after_pip_is_that_the_index_cannot_be_reached(sandbox, bare_python):
+    """Not pip's own, which is that there are no versions of what it did not find."""
+    path = f"{bare_python.parent}{os.pathsep}{sandbox.parent / 'programs'}"
+    given = {"PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "1", "https_proxy": NOTHING_LISTENS}
+    done = setup(sandbox, PATH=path, **given)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last == f"setup: pip could not install the Python packages: {UNREACHABLE}"
+
+
+APT_GET = f"""#!/bin/sh
+echo "E: Failed to fetch http://deb.debian.org/debian/pool/main/p/python3-venv.deb" \
+  "Could not connect to {NOTHING_LISTENS[7:]} (127.0.0.1). - connect (111: Connection refused)"
+[ $1 = update ]
+"""
+
+
+def test_the_last_word_after_apt_is_that_the_index_cannot_be_reached(sandbox):
+    programs = sandbox.parent / "programs"
+    program(programs / "apt-get", APT_GET)
+    program(programs / "dpkg", "#!/bin/sh\n")
+    program(programs / "dpkg-query", "#!/bin/sh\nexit 1\n")
+    program(programs / "id", "#!/bin/sh\necho 0\n")
+    (programs / "sh").symlink_to(shutil.which("sh"))
+    done = setup(sandbox)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last == f"setup: apt-get could not install: python3-venv: {UNREACHABLE}"
 
 
 def test_an_environment_that_cannot_import_dolfinx_is_not_accepted(conda):
