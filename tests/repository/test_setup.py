@@ -1,5 +1,6 @@
 """setup.sh and make as a user meets them, in a copy of the recipe with chosen programs only."""
 
+import json
 import os
 import re
 import shutil
@@ -392,3 +393,68 @@ def test_make_refuses_unknown_parameters():
 def test_pipeline_refuses_bad_parameters_in_one_sentence(name, value, message):
     done = run(sys.executable, "-m", "doit", "list", **{name: value})
     assert (done.returncode, done.stderr) == (1, message)
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="no make here")
+def test_a_reader_that_ends_early_ends_the_list_of_targets_without_an_error():
+    reading, writing = os.pipe()
+    os.close(reading)  # as `make help | head` does in its own time
+    done = subprocess.run(["make", "help"], cwd=ROOT, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.fixture
+def recipes(tmp_path):
+    """A Makefile whose programs write down their arguments and the variables that make hands on."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    program(tmp_path / "setup.sh", "#!/bin/sh\n")
+    (tmp_path / ".environment").write_text(f"hash\n{sys.executable}\n")
+    code = "import json, os, sys\njson.dump([sys.argv[1:], dict(os.environ)], open('given', 'w'))\n"
+    folder = tmp_path / "tests" / "repository" / "lanes"
+    folder.mkdir(parents=True)
+    for path in (tmp_path / "doit.py", tmp_path / "pytest.py", folder / "debian.py"):
+        path.write_text(code)
+    return tmp_path
+
+
+LITERAL = """$(shell touch expanded) $$x it's `touch executed` "q" $HOME 空"""
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="no make here")
+@pytest.mark.parametrize("by", ["environment", "command line"])
+@pytest.mark.parametrize("name", ["PROFILE", "DATA", "SEED", "JOBS", "SUITE"])
+def test_values_are_handed_on_as_they_are(recipes, name, by):
+    """A folder may be called what it likes, and no value is a command."""
+    variables = {name: LITERAL} if by == "environment" else {}
+    words = [f"{name}={LITERAL}"] if by == "command line" else []
+    target = "test-dolfinx" if name == "SUITE" else "notebooks"
+    arguments, environment = made(recipes, target, *words, **variables)
+    assert environment[name] == LITERAL
+    assert name != "SUITE" or arguments == [LITERAL]
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="no make here")
+@pytest.mark.parametrize("by", ["environment", "command line"])
+def test_the_words_of_args_are_those_of_a_shell_without_its_commands(recipes, by):
+    text = """-k "a and b" '$(shell touch expanded)' `touch executed` $HOME"""
+    variables = {"ARGS": text} if by == "environment" else {}
+    words = [f"ARGS={text}"] if by == "command line" else []
+    arguments, _ = made(recipes, "test", *words, **variables)
+    assert arguments[-6:] == [
+        "-k",
+        "a and b",
+        "$(shell touch expanded)",
+        "`touch",
+        "executed`",
+        "$HOME",
+    ]
+
+
+def made(folder, *words, **variables):
+    """What the program of a target is given: arguments and environment."""
+    environment = {**os.environ, **variables}
+    subprocess.run(["make", "-s", *words], cwd=folder, env=environment, check=True)
+    assert not {"expanded", "executed"} & {path.name for path in folder.iterdir()}
+    arguments, environment = json.loads((folder / "given").read_text())
+    return arguments, environment
