@@ -38,10 +38,11 @@ def predict(kind: type, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def main() -> None:
     # Libraries print what they like: the answers have a channel that is not the standard output.
-    answers = os.fdopen(os.dup(1), "w")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     source, name, seconds = sys.argv[1:]
     kind = None
+    sys.stdin.reconfigure(encoding="utf-8")  # the names of files, whatever the locale is
     for line in sys.stdin:
         problem = ""
         try:

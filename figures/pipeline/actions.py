@@ -33,7 +33,7 @@ def make_state(folder: Path = STATE) -> None:
 
 def wait_for_turn(folder: Path) -> TextIO:
     """Let one run at a time work in a checkout; its turn ends when the returned file is closed."""
-    file = (folder / "lock").open("w")
+    file = (folder / "lock").open("w", encoding="utf-8")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -105,10 +105,10 @@ def simulate(
 ) -> TaskFailed | None:
     """Generate a dataset; samples of the same arguments and source files are kept."""
     key, mark = config_digest([arguments, *map(file_digest, sources)]), folder.with_suffix(".key")
-    if folder.exists() and not (mark.is_file() and mark.read_text() == key):
+    if folder.exists() and not (mark.is_file() and mark.read_text(encoding="utf-8") == key):
         shutil.rmtree(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    mark.write_text(key)
+    mark.write_text(key, encoding="utf-8")
     command = ["-m", "fe_data", "generate", *arguments, "--out", str(folder)]
     return run_program([*command, "--jobs", str(jobs)])
 

@@ -64,7 +64,7 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
         cause = f"{error.ename}: {error.evalue} (details in {executed})"
         raise NotebookError(f"cell {error.exec_count} of {path.stem} failed: {cause}") from None
     page, _ = HTMLExporter(embed_images=True).from_filename(str(executed))
-    executed.with_suffix(".html").write_text(page)
+    executed.with_suffix(".html").write_text(page, encoding="utf-8")
     later = pictures(metrics)
     for picture in set() if later is None else earlier - later:  # of tables that there were
         picture.unlink(missing_ok=True)
