@@ -3,6 +3,7 @@
 #
 #   ./setup.sh            make or refresh the environment
 #   ./setup.sh --python   the same, then print the interpreter in use
+#   ./setup.sh --help     print this
 #
 # Tried in this order: an active environment that imports dolfinx; conda, mamba or micromamba
 # (environment.yml); Debian's or Ubuntu's apt with a virtual environment (constraints.txt).
@@ -248,7 +249,8 @@ trap 'say "interrupted; run it again to finish"; exit 130' INT TERM
 
 case ${1-} in
   '' | --python) ;;
-  *) die "unknown option '$1': the only one is --python" ;;
+  --help) sed -n '2,/^set /s/^# \{0,1\}//p' setup.sh >&3; exit ;;
+  *) die "unknown option '$1': --python and --help exist" ;;
 esac
 if have flock; then
   exec 9>.setup.lock

@@ -3,6 +3,7 @@
 `python -m tests.repository.test_contributing` writes it again.
 """
 
+import argparse
 from pathlib import Path
 
 import grimp
@@ -44,4 +45,5 @@ def test_the_table_shows_the_imports():
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     PAGE.write_text(current(), encoding="utf-8")

@@ -4,6 +4,7 @@ Ruff asks for an encoding where it can tell that a call is one of a path; here e
 """
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,12 +51,22 @@ def test_calls_are_told_apart(code, found):
     assert takes_the_encoding_of_the_locale(ast.parse(code, mode="eval").body) == found
 
 
+def calls(folder: str) -> Iterator[tuple[str, ast.Call]]:
+    """Every call in the source files of a folder, with its place."""
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", node
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_file_of_text_is_utf_8(folder):
-    calls = [
-        f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and takes_the_encoding_of_the_locale(node)
-    ]
-    assert calls == []
+    found = [place for place, call in calls(folder) if takes_the_encoding_of_the_locale(call)]
+    assert found == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_what_is_printed_is_in_latin_1(folder):
+    """A terminal that lacks a letter would end the command."""
+    printed = [(place, c) for place, c in calls(folder) if ast.unparse(c.func) == "print"]
+    assert [place for place, call in printed if max(ast.unparse(call)) > "\xff"] == []

@@ -293,8 +293,16 @@ def test_missing_packages_without_administrator_are_named(sandbox):
 
 def test_unknown_option_is_refused(sandbox):
     done = setup(sandbox, "--force")
-    assert done.stderr == "setup: unknown option '--force': the only one is --python\n"
+    assert done.stderr == "setup: unknown option '--force': --python and --help exist\n"
     assert done.returncode == 1
+
+
+def test_help_lists_the_options_and_makes_nothing(conda):
+    done = setup(conda, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Makes the environment that everything here runs in")
+    assert "./setup.sh --python" in done.stdout
+    assert not (conda / "calls").exists()
 
 
 def run(*command, **environment):

@@ -155,7 +155,7 @@ def run(name: str, folder: Path, keep: bool, arguments: Sequence[str] = ()) -> b
 def main(argv: list[str]) -> int:
     """Run the command line; 0 when all rows that were asked for passed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("rows", nargs="*", default=list(ROWS), choices=[*ROWS, "list"])
+    parser.add_argument("rows", nargs="*", default="all", choices=[*ROWS, "all", "list"])
     parser.add_argument("--keep", action="store_true")
     end = argv.index("--") if "--" in argv else len(argv)
     options = parser.parse_args(argv[:end])
@@ -164,7 +164,7 @@ def main(argv: list[str]) -> int:
             print(f"{name}: Python {row.python}, {row.versions} versions")
         return 0
     lanes, passed = lanes_folder(), []
-    for name in options.rows:
+    for name in ROWS if "all" in options.rows else options.rows:
         with locked(lanes, f"bnn-{name}"):
             passed.append(run(name, lanes / f"bnn-{name}", options.keep, argv[end + 1 :]))
     return 0 if all(passed) else 1
