@@ -21,41 +21,51 @@ endif
 
 fixed := $(filter quick reproduce draws beyond knowledge next datasets truth,$(MAKECMDGOALS))
 ifneq ($(and $(fixed),$(findstring command line,$(origin PROFILE))),)
-$(error PROFILE = $(PROFILE) is not allowed with make $(fixed), which has a profile of its own: make notebooks and make report take one)
+$(error PROFILE = $(value PROFILE) is not allowed with make $(fixed), which has a profile of its own: make notebooks and make report take one)
 endif
 
-export PROFILE DATA SEED JOBS
+# Values are taken as they are: to make, a $ in the name of a folder would be the start of a command.
+override_given = $(if $(filter command,$(origin $1)),override)
+$(foreach v,$(settable),$(eval $(call override_given,$v) $v := $$(value $v)))
+export $(settable)
 # setup.sh installs packages uncompiled: without files to keep the bytecode in, as some containers
 # ask for, each process would compile thousands of modules again.
 export PYTHONDONTWRITEBYTECODE :=
+# Names of files are UTF-8 in any locale: some programs read an accent in the path of the checkout so.
+export PYTHONUTF8 := 1
 PYTHON = "$$(sed -n 2p .environment)"
 DOIT = $(PYTHON) -m doit
+# Python with the words of ARGS behind further ones: quotes count as in a shell, and nothing else.
+WITH_ARGS := import os, shlex, sys; \
+  os.execv(sys.executable, [sys.executable, *sys.argv[1:], *shlex.split(os.environ["ARGS"])])
+PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 
 .PHONY: help environment python reproduce quick draws beyond knowledge next datasets truth loop peers notebooks report article archive test test-dolfinx test-python lint bench docs clean
 
-help: ## this list
-	@echo 'make quick      simulate a few cells, train on them, write figures/quick/index.html'
-	@echo 'make reproduce  the same at the size of the paper, into figures/full/index.html'
-	@echo 'make draws      simulate 24 independent draws of the tables and train on each, added to that page'
-	@echo 'make beyond     the comparison with other methods, at the size of the paper, added to that page'
-	@echo 'make knowledge  mean fields as prior, noise by input, judged by the truth, over draws, added to that page'
-	@echo 'make next       what cells are worth that bnn.choose asks for, judged by the truth, added to that page'
-	@echo 'make test       run the tests (ARGS="-k mesh" to choose)'
-	@echo 'make test-dolfinx  the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)'
-	@echo 'make test-python   the tests of bnn on other Pythons and PyTorches (ARGS=list names them)'
-	@echo 'make lint       check style, types and which room imports which'
-	@echo 'make bench      measure the speed of simulation and training'
-	@echo 'make docs       the site: guides, notebooks, reference, in build/docs/index.html'
-	@echo 'make datasets   simulate the designs of the paper and compare with the shipped tables (JOBS=2)'
-	@echo 'make truth      the same of the 10,000 cells of the truth table, which takes more than an hour'
-	@echo 'make loop       rounds of cells chosen by bnn and simulated by fe_data, in data/loop (ARGS="--rounds 4")'
-	@echo 'make peers      what other libraries reach on the same cells, each in an environment of its own (ARGS="--draws 4")'
-	@echo 'make notebooks  the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)'
-	@echo 'make report     and the page'
-	@echo 'make article    what was reproduced and what was found, on six pages, build/article.pdf'
-	@echo 'make archive    one file for a repository of data: sources, results, site, article, locks, checksums'
-	@echo 'make python     print the interpreter in use'
-	@echo 'make clean      remove what was computed, keep the environment'
+#: make quick      simulate a few cells, train on them, write figures/quick/index.html
+#: make reproduce  the same at the size of the paper, into figures/full/index.html
+#: make draws      simulate 24 independent draws of the tables and train on each, added to that page
+#: make beyond     the comparison with other methods, at the size of the paper, added to that page
+#: make knowledge  mean fields as prior, noise by input, judged by the truth, over draws, added to that page
+#: make next       what cells are worth that bnn.choose asks for, judged by the truth, added to that page
+#: make test       run the tests (ARGS="-k mesh" to choose)
+#: make test-dolfinx  the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)
+#: make test-python   the tests of bnn on other Pythons and PyTorches (ARGS=list names them)
+#: make lint       check style, types and which room imports which
+#: make bench      measure the speed of simulation and training
+#: make docs       the site: guides, notebooks, reference, in build/docs/index.html
+#: make datasets   simulate the designs of the paper and compare with the shipped tables (JOBS=2)
+#: make truth      the same of the 10,000 cells of the truth table, which takes more than an hour
+#: make loop       rounds of cells chosen by bnn and simulated by fe_data, in data/loop (ARGS="--rounds 4")
+#: make peers      what other libraries reach on the same cells, each in an environment of its own (ARGS="--draws 4")
+#: make notebooks  the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)
+#: make report     and the page
+#: make article    what was reproduced and what was found, on six pages, build/article.pdf
+#: make archive    one file for a repository of data: sources, results, site, article, locks, checksums
+#: make python     print the interpreter in use
+#: make clean      remove what was computed, keep the environment
+help:
+	@sed -n 's/^#: //p' Makefile 2>/dev/null || true # a reader that ends early, as head does
 
 environment:
 	@./setup.sh
@@ -82,10 +92,10 @@ truth: environment
 	@$(DOIT) truth
 
 loop: environment
-	@$(PYTHON) -m examples.next_cell --out data/loop.png $(ARGS)
+	@$(PYTHON_ARGS) -m examples.next_cell --out data/loop.png
 
 peers: environment
-	@$(PYTHON) -m bench.peers $(ARGS)
+	@$(PYTHON_ARGS) -m bench.peers
 
 notebooks: environment
 	@$(DOIT) notebook
@@ -97,13 +107,13 @@ archive: docs article
 	@$(PYTHON) -m figures.report.archive
 
 test: environment
-	@$(PYTHON) -m pytest -n 2 --dist worksteal $(ARGS)
+	@$(PYTHON_ARGS) -m pytest -n 2 --dist worksteal
 
 test-dolfinx: environment
-	@$(PYTHON) -m tests.repository.lanes.debian $(SUITE) $(ARGS)
+	@$(PYTHON_ARGS) -m tests.repository.lanes.debian "$$SUITE"
 
 test-python: environment
-	@$(PYTHON) -m tests.repository.lanes.pythons $(ARGS)
+	@$(PYTHON_ARGS) -m tests.repository.lanes.pythons
 
 lint: environment
 	@$(PYTHON) -m ruff check .

@@ -3,6 +3,7 @@
 #
 #   ./setup.sh            make or refresh the environment
 #   ./setup.sh --python   the same, then print the interpreter in use
+#   ./setup.sh --help     print this
 #
 # Tried in this order: an active environment that imports dolfinx; conda, mamba or micromamba
 # (environment.yml); Debian's or Ubuntu's apt with a virtual environment (constraints.txt).
@@ -22,6 +23,18 @@ say() { printf 'setup: %s\n' "$*"; }
 die() { say "$*"; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
+# What pip says at its last attempt, and apt; both then blame the packages that they did not find.
+unreachable='Retry\(total=0|Could not (connect|resolve)|Unable to connect|Temporary failure resolving'
+
+give_up() { # $*: what failed
+  tail -n 5 "$log"
+  if grep -Eq "$unreachable" "$log"; then
+    die "$*: the package index could not be reached: check the network, and the proxy that" \
+      "https_proxy, http_proxy, pip.conf or apt.conf name"
+  fi
+  die "$* (see above)"
+}
+
 digest() {
   if have sha256sum; then sha256sum; else shasum -a 256; fi | cut -d ' ' -f 1
 }
@@ -35,7 +48,7 @@ recipe_hash() {
 
 is_current() {
   [ -f "$stamp" ] && [ ! -e "$unfinished" ] || return 1
-  { read -r hash && read -r python && read -r checkout; } <"$stamp" || return 1
+  { read -r hash && IFS= read -r python && IFS= read -r checkout; } <"$stamp" || return 1
   [ "$hash" = "$(recipe_hash)" ] || return 1
   if [ "$checkout" != "$PWD" ]; then # a virtual environment moves with it, one of conda does not
     case $python in "$checkout"/*) python=$PWD${python#"$checkout"} ;; esac
@@ -46,10 +59,11 @@ is_current() {
 
 finish() { # $1: interpreter
   "$1" -c 'import dolfinx, gmsh, torch' || die "the new environment cannot import dolfinx, gmsh and torch (see above)"
-  # A path file serves as editable install: no build step, and any checkout path will do.
-  "$1" -c 'import pathlib, sysconfig
+  # A path file serves as editable install: no build step. Python reads it in the encoding of the
+  # locale: as escaped bytes in a line of code, any checkout path will do in any locale.
+  "$1" -c 'import os, pathlib, sysconfig
 target = pathlib.Path(sysconfig.get_path("purelib"), "composite-bnn.pth")
-target.write_text(f"{pathlib.Path.cwd()}\n")'
+target.write_text(f"import os, sys; sys.path.append(os.fsdecode({os.getcwdb()!r}))\n")'
   printf '%s\n' "$(recipe_hash)" "$1" "$PWD" >"$stamp.tmp"
   rm -f "$unfinished"
   mv "$stamp.tmp" "$stamp"
@@ -141,17 +155,16 @@ PY
 }
 
 use_active() { # $1: interpreter
-  local missing constraints
+  local missing constraints=$scratch/constraints.txt
   say "using the active environment: $1"
   begin
-  constraints=$(mktemp)
   missing=$(missing_requirements "$1" "$constraints")
   if [ -n "$missing" ]; then
     say "adding to it:" $missing
     printf '%s\n' "$missing" |
-      "$1" -m pip install --quiet --disable-pip-version-check --constraint "$constraints" --requirement /dev/stdin
+      "$1" -m pip install --quiet --disable-pip-version-check --constraint "$constraints" \
+        --requirement /dev/stdin >>"$log" 2>&1 || give_up "pip could not install the Python packages"
   fi
-  rm -f "$constraints"
   finish "$1"
 }
 
@@ -182,9 +195,9 @@ missing_packages() {
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
 apt_install() {
-  as_root env DEBIAN_FRONTEND=noninteractive \
+  as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C \
     apt-get install --yes --quiet --no-install-recommends "$@" >>"$log" 2>&1 ||
-    { tail -n 5 "$log"; die "apt-get could not install: $*"; }
+    give_up "apt-get could not install: $*"
 }
 
 make_venv() {
@@ -196,7 +209,6 @@ make_venv() {
 
 use_apt() {
   local missing python=$PWD/$venv/bin/python wheels=$venv/wheels
-  log=$(mktemp)
   begin
   missing=$(missing_packages)
   if [ -n "$missing" ]; then
@@ -204,7 +216,7 @@ use_apt() {
       die "these packages are missing and only an administrator can add them: apt-get install $missing(or install conda)"
     say "updating the package lists"
     as_root dpkg --configure -a # an installation that was interrupted
-    as_root apt-get update --quiet >>"$log" 2>&1 || { tail -n 5 "$log"; die "apt-get update failed (see above)"; }
+    as_root env LC_ALL=C apt-get update --quiet >>"$log" 2>&1 || give_up "apt-get update failed"
     case $missing in *python3-venv*) apt_install python3-venv ;; esac
   fi
   make_venv
@@ -215,31 +227,39 @@ use_apt() {
     say "installing dolfinx with apt meanwhile (about a minute)"
     apt_install $missing
   fi
-  wait "$download" || { tail -n 5 "$log"; die "pip could not fetch the Python packages (see above)"; }
+  wait "$download" || give_up "pip could not fetch the Python packages"
   download=
   say "installing Python packages into $venv"
   install_requirements "$python" install --no-index --no-compile --find-links "$wheels" >>"$log" 2>&1 ||
-    { tail -n 5 "$log"; die "pip could not install the Python packages (see above)"; }
-  rm -rf "$wheels" "$log"
+    give_up "pip could not install the Python packages"
+  rm -rf "$wheels"
   finish "$python"
 }
 
 # -------------------------------------------------------------------------------------------
 
 download=
-on_exit() { [ -z "$download" ] || kill "$download" 2>/dev/null || true; }
+scratch=
+on_exit() {
+  [ -z "$download" ] || kill "$download" 2>/dev/null || true
+  [ -z "$scratch" ] || rm -rf "$scratch"
+}
 trap on_exit EXIT
 trap 'say "interrupted; run it again to finish"; exit 130' INT TERM
 
 case ${1-} in
   '' | --python) ;;
-  *) die "unknown option '$1': the only one is --python" ;;
+  --help) sed -n '2,/^set /s/^# \{0,1\}//p' setup.sh >&3; exit ;;
+  *) die "unknown option '$1': --python and --help exist" ;;
 esac
 if have flock; then
   exec 9>.setup.lock
   flock 9
 fi
 if ! is_current; then
+  scratch=$(mktemp -d 2>/dev/null) ||
+    die "TMPDIR = '${TMPDIR-/tmp}' is not allowed: a folder that exists and can be written to is"
+  log=$scratch/log
   if python=$(active_python); then use_active "$python"
   elif have micromamba; then use_conda micromamba
   elif have mamba; then use_conda mamba

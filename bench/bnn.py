@@ -1,6 +1,13 @@
 """Speed of bnn: python -m bench.bnn prints the table, --full runs every epoch of it."""
 
 import argparse
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="run all epochs, not a share of them")
+    options = parser.parse_args()
+
+# After the options: --help does not wait for these.
 import os
 import resource
 import time
@@ -143,10 +150,8 @@ def shown(figures: dict[str, float], decimals: int = 1) -> str:
     return "  ".join(f"{name} {value:.{decimals}f}" for name, value in figures.items())
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="run all epochs, not a share of them")
-    share = 1.0 if parser.parse_args().full else 0.02
+def main(full: bool) -> None:
+    share = 1.0 if full else 0.02
     threads, load = torch.get_num_threads(), os.getloadavg()[0]
     print(f"{threads} threads, load {load:.1f}, torch {torch.__version__}")
     print("seconds, and how many times as long a member-by-member loop takes")
@@ -165,4 +170,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(options.full)

@@ -4,6 +4,7 @@ All is measured in one run: the seconds of a cell and where they go, one worker 
 the memory of a worker. `bench.fe_reference` compares them with a form in UFL.
 """
 
+import argparse
 import resource
 import statistics
 import tempfile
@@ -78,4 +79,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

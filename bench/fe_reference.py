@@ -36,5 +36,5 @@ def main(n_fibres: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("fibres", type=int, nargs="?", default=30)
+    parser.add_argument("fibres", type=int, nargs="?", default=30, help="of the cell")
     main(parser.parse_args().fibres)

@@ -4,6 +4,7 @@ Milliseconds of a factorisation and of one solve, one thread, at the default mes
 several. Pardiso is measured where pypardiso is installed.
 """
 
+import argparse
 import importlib.util
 import statistics
 import timeit
@@ -94,4 +95,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

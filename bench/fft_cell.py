@@ -12,11 +12,21 @@ of the nodes, flattened, and the mean strain (6,), of which yy and xy are free.
 """
 
 import argparse
+from pathlib import Path
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--grids", type=int, nargs="+", default=[32, 64, 128])
+    parser.add_argument("--cubes", type=int, nargs="*", default=[], help="two increments")
+    parser.add_argument("--device", default="cpu", help="cuda takes a GPU")
+    parser.add_argument("--out", type=Path, help="picture of the curves and differences")
+    options = parser.parse_args()
+
+# After the options: --help does not wait for these.
 import math
 import resource
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -231,9 +241,4 @@ def main(given: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--grids", type=int, nargs="+", default=[32, 64, 128])
-    parser.add_argument("--cubes", type=int, nargs="*", default=[], help="two increments")
-    parser.add_argument("--device", default="cpu", help="cuda takes a GPU")
-    parser.add_argument("--out", type=Path, help="picture of the curves and differences")
-    main(parser.parse_args())
+    main(options)

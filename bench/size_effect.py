@@ -4,6 +4,7 @@ Cells of 15, 30 and 60 fibres beside ones of 120 at six inputs, fewer arrangemen
 and the exponents by which scatter falls with their number. A run that was ended goes on.
 """
 
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -40,4 +41,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

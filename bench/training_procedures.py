@@ -8,23 +8,22 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from figures.materials.problem import fit_theta, load_cases, load_samples
-from figures.materials.surrogate import SCORES, score_rows, train
 from figures.pipeline.paths import SHIPPED_TABLES, TEST
-from figures.pipeline.processes import repeated
 from figures.pipeline.profiles import load_profile
 from figures.pipeline.settings import TRAINING_CASE
-from figures.pipeline.training import PROCEDURES
 
 # Fields of a Procedure in the order in which they are changed.
 FIELDS = ("bias_correction", "batch_sums", "own_points", "degrees_lost", "from_trained")
 SEEDS = 6
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, default=SHIPPED_TABLES)
-    folder = parser.parse_args().folder
+def main(folder: Path) -> None:
+    # Not above: --help is not to wait for PyTorch.
+    from figures.materials.problem import fit_theta, load_cases, load_samples
+    from figures.materials.surrogate import SCORES, score_rows, train
+    from figures.pipeline.processes import repeated
+    from figures.pipeline.training import PROCEDURES
+
     settings = load_profile("full").surrogate
     cases, test_set = load_cases(folder, settings.cases), load_samples(folder, TEST)
     theta, procedure = fit_theta(cases[TRAINING_CASE]), PROCEDURES["proper"]
@@ -41,4 +40,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=SHIPPED_TABLES, help="of tables")
+    main(parser.parse_args().folder)

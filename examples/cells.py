@@ -3,9 +3,6 @@
 import argparse
 from pathlib import Path
 
-import bnn
-import fe_data
-
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--cells", type=int, default=50, help="number of simulated cells")
 parser.add_argument("--fibres", type=int, default=30, help="fibres of each cell")
@@ -13,6 +10,10 @@ parser.add_argument("--jobs", type=int, default=2, help="processes that simulate
 parser.add_argument("--data", type=Path, default=Path("data/cells"), help="folder of the cells")
 parser.add_argument("--out", type=Path, default=Path("cells.png"), help="picture")
 options = parser.parse_args()
+
+# After the options: --help does not wait for these.
+import bnn
+import fe_data
 
 design = fe_data.named_design("train_uniform", count=options.cells)
 settings = fe_data.Settings(n_fibres=options.fibres)

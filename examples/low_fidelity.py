@@ -3,16 +3,17 @@
 import argparse
 from pathlib import Path
 
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--members", type=int, default=30, help="networks")
+parser.add_argument("--out", type=Path, default=Path("low_fidelity.png"), help="picture")
+options = parser.parse_args()
+
+# After the options: --help does not wait for these.
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 import bnn
-
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--members", type=int, default=30, help="networks")
-parser.add_argument("--out", type=Path, default=Path("low_fidelity.png"), help="picture")
-options = parser.parse_args()
 
 
 def halpin_tsai(X, zeta):

@@ -3,17 +3,18 @@
 import argparse
 from pathlib import Path
 
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--draws", type=int, default=8, help="of the parameters")
+parser.add_argument("--out", type=Path, default=Path("mean_fields.png"), help="picture")
+options = parser.parse_args()
+
+# After the options: --help does not wait for these.
 import numpy as np
 import pandas as pd
 from scipy import special, stats
 
 import bnn
 import fe_data
-
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--draws", type=int, default=8, help="of the parameters")
-parser.add_argument("--out", type=Path, default=Path("mean_fields.png"), help="picture")
-options = parser.parse_args()
 
 INPUTS = ["vf", "E_f_GPa", "b_m_MPa", "c_m"]
 RANGES = {"b_eff_MPa": (300, 800), "c_eff": (0.16, 0.50), "E_eff_GPa": (100, 170),

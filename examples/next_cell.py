@@ -4,6 +4,14 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+parser = argparse.ArgumentParser(description=__doc__)
+for name, default in {"start": 10, "batch": 5, "rounds": 3, "fibres": 30, "jobs": 2}.items():
+    parser.add_argument(f"--{name}", type=int, default=default)
+parser.add_argument("--data", type=Path, default=Path("data/loop"), help="a folder for each round")
+parser.add_argument("--out", type=Path, default=Path("next_cell.png"), help="picture")
+options = parser.parse_args()
+
+# After the options: --help does not wait for these.
 import pandas as pd
 
 import bnn
@@ -12,12 +20,6 @@ from fe_data.dataset.record import write_atomic
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
 
 INPUTS, OUTPUTS = list(INPUT_NAMES), list(OUTPUT_NAMES)
-parser = argparse.ArgumentParser(description=__doc__)
-for name, default in {"start": 10, "batch": 5, "rounds": 3, "fibres": 30, "jobs": 2}.items():
-    parser.add_argument(f"--{name}", type=int, default=default)
-parser.add_argument("--data", type=Path, default=Path("data/loop"), help="a folder for each round")
-parser.add_argument("--out", type=Path, default=Path("next_cell.png"), help="picture")
-options = parser.parse_args()
 settings = fe_data.Settings(n_fibres=options.fibres)
 cells = fe_data.load_table(Path("fe_data/datasets/noise.csv"))  # which tell the scatter
 noise = bnn.HeteroscedasticNoise.from_replicates(cells.inputs, cells.outputs, cells.group)

@@ -6,6 +6,13 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--cells", type=int, default=8, help="simulated cells to learn from")
+parser.add_argument("--members", type=int, default=30, help="networks")
+parser.add_argument("--out", type=Path, default=Path("plate.png"), help="picture")
+options = parser.parse_args()
+
+# After the options: --help does not wait for these.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -20,12 +27,6 @@ from bnn.noise import replicate_covariance
 from fe_data.geometry import domain
 
 INPUTS, OUTPUTS = ["vf", "E_f_GPa"], ["E_eff_GPa", "nu_eff"]
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--cells", type=int, default=8, help="simulated cells to learn from")
-parser.add_argument("--members", type=int, default=30, help="networks")
-parser.add_argument("--out", type=Path, default=Path("plate.png"), help="picture")
-options = parser.parse_args()
-
 cells, repeats = (pd.read_csv(f"fe_data/datasets/{n}.csv") for n in ("train_uniform", "noise"))
 X, y = (cells[names][: options.cells].to_numpy() for names in (INPUTS, OUTPUTS))
 noise = np.sqrt(np.diag(replicate_covariance(repeats[OUTPUTS], repeats["group"])))

@@ -3,13 +3,6 @@
 import argparse
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-
-import bnn
-from bnn.noise import replicate_covariance
-
-INPUTS, OUTPUTS = ["vf", "E_f_GPa", "b_m_MPa", "c_m"], ["b_eff_MPa", "c_eff", "E_eff_GPa"]
 TABLES = Path("fe_data/datasets")
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--train", type=Path, default=TABLES / "train_uniform.csv")
@@ -18,6 +11,15 @@ parser.add_argument("--repeats", type=Path, default=TABLES / "noise.csv", help="
 parser.add_argument("--rows", type=int, help="of the training table; all by default")
 parser.add_argument("--out", type=Path, default=Path("table.png"), help="picture, model beside it")
 options = parser.parse_args()
+
+# After the options: --help does not wait for these.
+import numpy as np
+import pandas as pd
+
+import bnn
+from bnn.noise import replicate_covariance
+
+INPUTS, OUTPUTS = ["vf", "E_f_GPa", "b_m_MPa", "c_m"], ["b_eff_MPa", "c_eff", "E_eff_GPa"]
 
 train, test = pd.read_csv(options.train)[: options.rows], pd.read_csv(options.test)
 repeats = pd.read_csv(options.repeats)

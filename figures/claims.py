@@ -102,5 +102,7 @@ class Item(BaseModel, extra="forbid"):
 
 def load_published() -> dict[str, Item]:
     """Figures and tables of the paper, in order of appearance, by place."""
-    items = TypeAdapter(list[Item]).validate_python(yaml.safe_load(PUBLISHED.read_text()))
+    items = TypeAdapter(list[Item]).validate_python(
+        yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))
+    )
     return {item.place: item for item in items}

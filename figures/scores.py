@@ -123,7 +123,7 @@ def write_json(path: Path, content: Mapping[str, Any], scatter: str = "std") -> 
     """
     plain = _plain(content, path.name, scatter)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(plain, indent=1, allow_nan=False) + "\n")
+    path.write_text(json.dumps(plain, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def _plain(content: Any, place: str, scatter: str) -> Any:

@@ -8,7 +8,6 @@ README, and their picture, are written.
 import argparse
 from pathlib import Path
 
-from bench.peers import runs, tables
 from bench.peers.registry import PEERS
 from figures.pipeline.paths import ROOT
 
@@ -16,7 +15,7 @@ PAGES = [ROOT / "docs" / "which_estimator.md", ROOT / "README.md"]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser("python -m bench.peers", description=__doc__)
     parser.add_argument("--peers", nargs="+", default=[""], help="beginnings of their names")
     parser.add_argument("--draws", type=int, default=24, help="of the tables, at most")
     parser.add_argument("--limit", type=float, default=600, help="processor time of each [s]")
@@ -24,6 +23,8 @@ def main() -> None:
     parser.add_argument("--envs", type=Path, default=ROOT / "build" / "peers")
     parser.add_argument("--pages", nargs="+", type=Path, default=PAGES, help="with the tables")
     given = parser.parse_args()
+    from bench.peers import runs, tables  # not above: --help is not to wait for PyTorch
+
     chosen = [peer for peer in PEERS if peer.name.startswith(tuple(given.peers))]
     results = runs.Results(given.results)
     runs.study(chosen, results, given.envs, given.draws, given.limit)

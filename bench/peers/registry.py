@@ -38,7 +38,7 @@ class Peer:
     def code(self) -> list[ast.stmt]:
         """The class, after what it uses of its file, imports too."""
         wanted, used = {self.kind}, []
-        for statement in reversed(ast.parse(self.source.read_text()).body):
+        for statement in reversed(ast.parse(self.source.read_text(encoding="utf-8")).body):
             named = {
                 (a.asname or a.name).partition(".")[0] for a in getattr(statement, "names", [])
             }

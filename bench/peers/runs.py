@@ -28,11 +28,13 @@ def environment(library: str, folder: Path) -> Path:
     """The interpreter of a library's environment, which is made from its pinned packages."""
     wanted, home = LIBRARIES / f"{library}.txt", folder / library
     made, python = home / "made.txt", home / "bin" / "python"
-    if not made.is_file() or made.read_text() != wanted.read_text():
+    if not made.is_file() or made.read_text(encoding="utf-8") != wanted.read_text(encoding="utf-8"):
         venv = [sys.executable, "-m", "venv", "--clear", home]
         pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps", "-r", wanted]
         for command in (venv, pip):
-            ended = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+            ended = subprocess.run(
+                list(map(str, command)), capture_output=True, encoding="utf-8", errors="replace"
+            )
             if ended.returncode:
                 raise OSError(f"no environment: {ended.stderr.strip()[-150:]}")
         shutil.copy(wanted, made)
@@ -47,10 +49,10 @@ class Worker:
         program = [python, Path(__file__).with_name("worker.py"), peer.source, peer.kind, limit]
         given = os.environ | GIVEN | ({"PYTHONPATH": str(ROOT)} if peer.ours else {})
         self.limit, self.found = limit, folder / f"{peer.name}.npz"
-        with (folder / f"{peer.library}.log").open("a") as errors:
+        with (folder / f"{peer.library}.log").open("a", encoding="utf-8") as errors:
             self.process = subprocess.Popen(
                 list(map(str, program)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=errors, env=given, text=True,
+                stderr=errors, env=given, encoding="utf-8",
             )  # fmt: skip
 
     def ask(self, given: Path) -> dict[str, Any]:
@@ -76,18 +78,18 @@ class Results:
 
     def __init__(self, path: Path) -> None:
         self.path, self.rows = path, []
-        text = path.read_text() if path.is_file() else ""
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
         for line in text.splitlines():
             with contextlib.suppress(ValueError):  # it was cut off
                 self.rows.append(json.loads(line))
         if text and not text.endswith("\n"):
-            path.write_text("".join(json.dumps(row) + "\n" for row in self.rows))
+            path.write_text("".join(json.dumps(row) + "\n" for row in self.rows), encoding="utf-8")
 
     def add(self, key: dict[str, Any], row: dict[str, Any]) -> None:
         """Write the scores, or the error, of an estimator on a training set of a draw."""
         short = {k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in row.items()}
         self.rows.append(key | short)
-        with self.path.open("a") as file:
+        with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(self.rows[-1]) + "\n")
         words = row.get("error") or f"ELPPD {row['elppd']:.0f}, {row['fit']:.1f} s"
         print(f"{len(self.rows)}:", *key.values(), words, flush=True)

@@ -127,7 +127,7 @@ def publish(rows: Sequence[Mapping[str, Any]], pages: Sequence[Path]) -> None:
     found = by_peer(rows)
     blocks = {"peers": score_table(found), "peers-verdict": verdict_table(found)}
     for page in pages:
-        text = page.read_text()
+        text = page.read_text(encoding="utf-8")
         here = {name: block for name, block in blocks.items() if f"<!-- {name} -->" in text}
-        page.write_text(with_blocks(text, here))
+        page.write_text(with_blocks(text, here), encoding="utf-8")
     save(picture(found), pages[0].with_name("peers.png"))

@@ -6,6 +6,7 @@ of its own, empty if all went well, else what went wrong. A training set that ta
 many seconds of processor time ends the process, by the signal of the timer.
 """
 
+import argparse
 import importlib.util
 import inspect
 import os
@@ -36,18 +37,18 @@ def predict(kind: type, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {"mean": mean, "std": std, "fit": fitted - started, "predict": ended - fitted}
 
 
-def main() -> None:
+def main(source: str, name: str, seconds: float) -> None:
     # Libraries print what they like: the answers have a channel that is not the standard output.
-    answers = os.fdopen(os.dup(1), "w")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    source, name, seconds = sys.argv[1:]
     kind = None
+    sys.stdin.reconfigure(encoding="utf-8")  # the names of files, whatever the locale is
     for line in sys.stdin:
         problem = ""
         try:
             kind = kind or load(source, name)
             file, out = line.rstrip("\n").split("\t")
-            signal.setitimer(signal.ITIMER_PROF, float(seconds))
+            signal.setitimer(signal.ITIMER_PROF, seconds)
             np.savez(out, **predict(kind, dict(np.load(file))))
         except Exception as error:  # of any library, which the table is to show
             problem = f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]
@@ -56,4 +57,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("source", help="file of the estimator")
+    parser.add_argument("name", help="class in that file")
+    parser.add_argument("seconds", type=float, help="processor time for a training set")
+    main(**vars(parser.parse_args()))

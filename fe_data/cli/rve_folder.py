@@ -70,7 +70,7 @@ def run_rve(
         plot_rve(rve, heading).savefig(folder / PICTURE, dpi=150)
         if xdmf:
             write_fields(rve, folder / FIELDS[0])
-        (folder / RESULT).write_text(json.dumps(summary, indent=1) + "\n")
+        (folder / RESULT).write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
         for name in present:
             (out / name).unlink()
         for path in folder.iterdir():

@@ -152,7 +152,9 @@ def _commit() -> str:
         # Without optional locks: one that is killed would leave a lock that stops the user's git.
         place = ["--no-optional-locks", "-C", str(Path(__file__).parent)]
         command = ["git", *place, *arguments]
-        output = subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True, timeout=10)
+        output = subprocess.check_output(
+            command, stderr=subprocess.DEVNULL, encoding="utf-8", timeout=10
+        )
         return output.strip()
 
     try:

@@ -111,7 +111,9 @@ def paragraphs(results: Results) -> list[str]:
     environment.filters |= {"written": shown, "percent": "{:.{}%}".format}
     environment.filters["strongest_correlations"] = _strongest
     environment.globals |= {"labels": LABELS, "headings": HEADINGS, "advised": ADVISED}
-    template = environment.from_string(Path(__file__).with_name("findings.txt").read_text())
+    template = environment.from_string(
+        Path(__file__).with_name("findings.txt").read_text(encoding="utf-8")
+    )
     rows = results.cases[results.first]
     change = rows["none"] - results.published
     text = template.render(results=results, rows=rows, change=change, **_against_rivals(results))

@@ -31,7 +31,7 @@ def make_state(folder: Path = STATE) -> None:
 
 def wait_for_turn(folder: Path) -> TextIO:
     """Let one run at a time work in a checkout; its turn ends when the returned file is closed."""
-    file = (folder / "lock").open("w")
+    file = (folder / "lock").open("w", encoding="utf-8")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -35,7 +35,7 @@ def module_file(name: str) -> Path:
 def offered(package: str) -> set[str]:
     """Modules that a package imports when its names are first used; its stub lists them."""
     stub = module_file(package).with_suffix(".pyi")
-    return imported_names(stub.read_text(), package) if stub.is_file() else set()
+    return imported_names(stub.read_text(encoding="utf-8"), package) if stub.is_file() else set()
 
 
 def imported_names(code: str, package: str = "") -> set[str]:
@@ -68,12 +68,12 @@ def simulation_sources() -> list[Path]:
 
 def notebook_sources(path: Path) -> list[Path]:
     """Source files behind the import statements of a notebook's code cells, sorted."""
-    cells = json.loads(path.read_text())["cells"]
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     return sources(name for text in code for name in imported_names(text))
 
 
 def data_files(code: Iterable[Path], folder: Path) -> list[Path]:
     """Files of a folder that the source files name, sorted."""
-    text = "\n".join(path.read_text() for path in code)
+    text = "\n".join(path.read_text(encoding="utf-8") for path in code)
     return [table for table in sorted(folder.glob("*.csv")) if table.name in text]

@@ -60,7 +60,7 @@ def run_name(profile: str, data_dir: Path | None = None) -> str:
 def pictures(metrics: Path) -> set[Path] | None:
     """Pictures that a metrics file names; None where it is missing, half written or no mapping."""
     try:
-        names = json.loads(metrics.read_text()).get("figures", {})
+        names = json.loads(metrics.read_text(encoding="utf-8")).get("figures", {})
         return {metrics.parent / name for name in names}
     except (OSError, ValueError, AttributeError):
         return None

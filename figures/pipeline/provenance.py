@@ -28,7 +28,8 @@ def config_digest(config: Any) -> str:
 def processor() -> str:
     """Model of the processor, its architecture where the model is not known."""
     info = Path("/proc/cpuinfo")
-    model = re.search(r"model name\s*: (.*)", info.read_text()) if info.is_file() else None
+    text = info.read_text(encoding="utf-8") if info.is_file() else ""
+    model = re.search(r"model name\s*: (.*)", text)
     return model[1] if model else platform.processor() or platform.machine()
 
 

@@ -50,21 +50,23 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
     """Execute a notebook from the repository root; NotebookError holds the error of a cell."""
     values = parameters(path, given)
     executed = ROOT / values["out_dir"] / "notebooks" / path.name
-    executed.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = executed.parent / "unfinished" / path.name  # which is written cell by cell
+    unfinished.parent.mkdir(parents=True, exist_ok=True)
     metrics = ROOT / values["out_dir"] / f"{path.stem}.json"
     earlier = pictures(metrics) or set()
     try:
         papermill.execute_notebook(
-            path, executed, parameters=values, cwd=ROOT, kernel_name="python3",
+            path, unfinished, parameters=values, cwd=ROOT, kernel_name="python3",
             progress_bar=sys.stderr.isatty(),
             # Errors of cells come back as results; the log has the kernel's notes on its own end.
             extra_arguments=["--log-level=CRITICAL"],
         )  # fmt: skip
     except PapermillExecutionError as error:
-        cause = f"{error.ename}: {error.evalue} (details in {executed})"
+        cause = f"{error.ename}: {error.evalue} (details in {unfinished})"
         raise NotebookError(f"cell {error.exec_count} of {path.stem} failed: {cause}") from None
-    page, _ = HTMLExporter(embed_images=True).from_filename(str(executed))
-    executed.with_suffix(".html").write_text(page)
+    page, _ = HTMLExporter(embed_images=True).from_filename(str(unfinished))
+    executed.with_suffix(".html").write_text(page, encoding="utf-8")
+    unfinished.replace(executed)
     later = pictures(metrics)
     for picture in set() if later is None else earlier - later:  # of tables that there were
         picture.unlink(missing_ok=True)

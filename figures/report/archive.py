@@ -36,12 +36,14 @@ PIP = [sys.executable, "-m", "pip", "install", "-qq", "--dry-run", "--ignore-ins
 
 def output(*command: str | Path) -> str:
     """What a program prints, run at the top of the checkout."""
-    return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return subprocess.run(
+        command, cwd=ROOT, check=True, stdout=subprocess.PIPE, encoding="utf-8"
+    ).stdout
 
 
 def python_lock() -> str:
     """Packages that setup.sh installs with pip, and hashes of their files, as pip finds them."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = sum(project["optional-dependencies"].values(), project["dependencies"])
     report = json.loads(output(*PIP, "--report", "-", "--constraint", "constraints.txt", *wanted))
     lines = [f"# {platform.platform()}, Python {platform.python_version()}\n"]
@@ -57,7 +59,7 @@ def debian_lock() -> str:
     if not shutil.which("dpkg-query") or not shutil.which("apt-cache"):
         return ""
     installed = output("dpkg-query", "--show", "--showformat=${Package}=${Version}\\n").split()
-    known = subprocess.run(["apt-cache", "show", *installed], capture_output=True, text=True)
+    known = subprocess.run(["apt-cache", "show", *installed], capture_output=True, encoding="utf-8")
     fields = r"^Package: (.*)\n(?:.+\n)*?Version: (.*)\n(?:.+\n)*?SHA256: (.*)$"
     found = re.findall(fields, known.stdout, re.MULTILINE)
     hashes = {f"{name}={version}": f" sha256:{digest}" for name, version, digest in found}
@@ -76,13 +78,13 @@ def collect(folder: Path) -> None:
             shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)
     if (ROOT / ARTICLE).is_file() and not output("git", "status", "--porcelain"):
         shutil.copy2(ROOT / ARTICLE, folder)
-    (folder / "requirements.lock").write_text(python_lock())
-    (folder / "debian.lock").write_text(debian_lock())
+    (folder / "requirements.lock").write_text(python_lock(), encoding="utf-8")
+    (folder / "debian.lock").write_text(debian_lock(), encoding="utf-8")
 
 
 def metadata(folder: Path, commit: str, date: datetime) -> dict[str, Any]:
     """RO-Crate metadata of a folder: its files, and the runs that made the metrics in it."""
-    about = json.loads((folder / "codemeta.json").read_text())
+    about = json.loads((folder / "codemeta.json").read_text(encoding="utf-8"))
     crate = ROCrate(folder, init=True, version="1.1")
 
     def named(identifier: str, kind: str, name: str) -> Any:
@@ -98,7 +100,7 @@ def metadata(folder: Path, commit: str, date: datetime) -> dict[str, Any]:
     crate.root_dataset["author"] = named("#authors", "Organization", about["author"][0]["name"])
     tables = {file_digest(path): path for path in tables_below(folder)}
     for path in sorted(file for run in RUNS for file in (folder / "figures" / run).glob("*.json")):
-        metrics, run = json.loads(path.read_text()), path.parent
+        metrics, run = json.loads(path.read_text(encoding="utf-8")), path.parent
         source = metrics["provenance"]
         read = [tables[digest] for digest in source["inputs_sha256"].values() if digest in tables]
         action = crate.add_action(
@@ -129,10 +131,12 @@ def main(out: Path = ROOT / "dist") -> None:
         folder = Path(temporary) / f"composite-bnn-{commit}"
         collect(folder)
         document = metadata(folder, commit, datetime.fromtimestamp(int(seconds), UTC))
-        (folder / "ro-crate-metadata.json").write_text(json.dumps(document, indent=1))
+        (folder / "ro-crate-metadata.json").write_text(
+            json.dumps(document, indent=1), encoding="utf-8"
+        )
         files = sorted(filter(Path.is_file, folder.rglob("*")))
         sums = [f"{file_digest(file)}  {file.relative_to(folder)}\n" for file in files]
-        (folder / "SHA256SUMS").write_text("".join(sums))
+        (folder / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
         out.mkdir(parents=True, exist_ok=True)
         path = out.resolve() / f"{folder.name}.tar.gz"
         time = f"--mtime=@{seconds}"

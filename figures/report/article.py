@@ -1,5 +1,6 @@
 """Set the article from the metrics of the full runs: python -m figures.report.article."""
 
+import argparse
 import json
 import sys
 from dataclasses import asdict
@@ -77,4 +78,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

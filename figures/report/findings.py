@@ -55,7 +55,7 @@ class Findings(BaseModel, extra="forbid"):
 @cache
 def load_findings() -> Findings:
     """Templates of the findings, and differences of the published code."""
-    return Findings.model_validate(yaml.safe_load(TEMPLATES.read_text()))
+    return Findings.model_validate(yaml.safe_load(TEMPLATES.read_text(encoding="utf-8")))
 
 
 def findings(runs: Mapping[str, Mapping[str, Metrics]]) -> list[Finding]:

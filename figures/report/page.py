@@ -38,7 +38,7 @@ def render(profile: Profile, out_dir: Path) -> str:
         "inlined": partial(inlined, out_dir), "filled": partial(filled, run=judged),
         "decimals": column_decimals,
     }  # fmt: skip
-    page = environment.from_string(TEMPLATE.read_text())
+    page = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     published = any(metrics.published_tables for metrics in judged.values())
     found = findings({"published tables" if published else "our tables": judged})
     return page.render(
@@ -77,7 +77,7 @@ def main(profile: str, out_dir: Annotated[Path | None, Argument()] = None) -> No
     except ValueError as error:
         sys.exit(f"error: {error}")
     target = out_dir / "index.html"
-    target.write_text(text)
+    target.write_text(text, encoding="utf-8")
     print(f"open {target}")
 
 

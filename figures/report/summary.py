@@ -141,7 +141,7 @@ def blocks(runs: Mapping[str, Run]) -> dict[Path, dict[str, str]]:
                "runtime": runs}  # fmt: skip
     used = {"heading": heading, "files_of": files_of, "signs": SIGNS}
     environment = jinja2.Environment(trim_blocks=True, undefined=jinja2.StrictUndefined)
-    template = environment.from_string(TEMPLATE.read_text()).make_module(used)
+    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).make_module(used)
     tables = {name: str(getattr(template, name)(it)).strip() for name, it in content.items()}
     return {
         README: tables | {"scores": score_table(entries)},
@@ -168,9 +168,9 @@ def main(write: bool = False) -> None:
     """Check the tables of the pages, or bring them up to date."""
     runs = {name: read(sorted((ROOT / "figures" / name).glob("*.json"))) for name in RUNS}
     for path, current in blocks(runs).items():
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
         if write:
-            path.write_text(with_blocks(text, current))
+            path.write_text(with_blocks(text, current), encoding="utf-8")
         elif with_blocks(text, current) != text:
             remedy = "python -m figures.report.summary --write"
             sys.exit(f"error: {path.relative_to(ROOT)} is out of date: {remedy}")

@@ -3,6 +3,7 @@
 `python -m tests.fe_data.reference_cell` stores both again, with the dolfinx in use.
 """
 
+import argparse
 import json
 from pathlib import Path
 
@@ -41,4 +42,5 @@ def _store() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     _store()

@@ -3,6 +3,7 @@
 `python -m tests.repository.test_contributing` writes it again.
 """
 
+import argparse
 from pathlib import Path
 
 import grimp
@@ -35,13 +36,14 @@ def imports() -> str:
 
 def current() -> str:
     """The page with that table."""
-    return with_blocks(PAGE.read_text(), {"imports": imports()})
+    return with_blocks(PAGE.read_text(encoding="utf-8"), {"imports": imports()})
 
 
 def test_the_table_shows_the_imports():
     assert "`fe_data.geometry`" in imports()
-    assert PAGE.read_text() == current()
+    assert PAGE.read_text(encoding="utf-8") == current()
 
 
 if __name__ == "__main__":
-    PAGE.write_text(current())
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    PAGE.write_text(current(), encoding="utf-8")

@@ -40,7 +40,7 @@ def numbers(text: str, pattern: str) -> list[float]:
 
 
 def test_every_example_is_run_here():
-    text = Path(__file__).read_text()
+    text = Path(__file__).read_text(encoding="utf-8")
     assert all(f'run("{path.stem}"' in text for path in (ROOT / "examples").glob("*.py"))
 
 

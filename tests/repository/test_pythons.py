@@ -48,6 +48,15 @@ def test_a_python_that_is_not_here_is_said(tmp_path, monkeypatch, capsys):
     assert "lane: tested not tried: no Python 3.12 on PATH, in " in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("given", [[], ["all"], ["oldest", "newest"]])
+def test_all_rows_are_tried_where_none_is_named(tmp_path, monkeypatch, given):
+    monkeypatch.setenv("LANES", str(tmp_path))
+    tried = []
+    monkeypatch.setattr(pythons, "run", lambda name, *_: tried.append(name) or True)
+    assert pythons.main(given) == 0
+    assert tried == (given if len(given) == 2 else ["oldest", "tested", "newest"])
+
+
 def test_a_small_disk_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(pythons, "interpreter", lambda _: "python")
     monkeypatch.setattr(pythons, "FREE_GB", 1e9)

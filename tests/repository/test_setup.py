@@ -1,5 +1,6 @@
 """setup.sh and make as a user meets them, in a copy of the recipe with chosen programs only."""
 
+import json
 import os
 import re
 import shutil
@@ -8,7 +9,9 @@ import subprocess
 import sys
 import time
 import tomllib
+import venv
 from fnmatch import fnmatch
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -46,7 +49,7 @@ def sandbox(tmp_path):
     programs.mkdir()
     for name in RECIPE:
         shutil.copy2(ROOT / name, checkout)
-    for name in (*BASICS, "cp", "sleep", "pwd", "tail", "mktemp", "grep"):
+    for name in (*BASICS, "cp", "sleep", "pwd", "tail", "mktemp", "grep", "env"):
         (programs / name).symlink_to(shutil.which(name))
     program(checkout / "interpreter", INTERPRETER)
     return checkout
@@ -66,7 +69,7 @@ def setup(checkout, *options, **environment):
         cwd=checkout,
         env={"PATH": path, "HOME": str(checkout), **environment},
         capture_output=True,
-        text=True,
+        encoding=sys.getfilesystemencoding(),
         timeout=60,
         check=False,
     )
@@ -188,6 +191,88 @@ def wait_for(path):
         time.sleep(0.02)
 
 
+@pytest.fixture
+def bare_python(tmp_path):
+    """A Python with pip and three empty packages; its folder is a virtual environment."""
+    venv.create(tmp_path / "bare")
+    (packages,) = (tmp_path / "bare").glob("lib/python*/site-packages")
+    for name in ("dolfinx", "gmsh", "torch"):
+        (packages / f"{name}.py").touch()
+    pip = Path(find_spec("pip").origin).parent
+    (packages / "pip").symlink_to(pip)
+    return tmp_path / "bare" / "bin" / "python3"
+
+
+@pytest.mark.parametrize("utf8", ["0", "1"])
+def test_packages_are_imported_from_a_checkout_of_any_name_in_any_locale(conda, bare_python, utf8):
+    checkout = conda.rename(conda.with_name("thé 'o\" $HOME %d "))
+    (checkout / "ours.py").touch()
+    program(checkout / "interpreter", f'#!/bin/sh\nexec "{bare_python}" "$@"\n')
+    locale = {"LC_ALL": "C", "PYTHONUTF8": utf8}
+    done = setup(checkout, "--python", **locale)
+    assert done.returncode == 0, done.stderr
+    command = [done.stdout.removesuffix("\n"), "-c", "import ours"]
+    subprocess.run(command, cwd="/", env=locale, check=True)
+    assert setup(checkout, **locale).stderr == ""
+
+
+@pytest.mark.parametrize("name", ["missing", "file"])
+def test_a_folder_for_temporary_files_that_does_not_exist_is_named(conda, name):
+    folder = conda / name
+    (conda / "file").touch()
+    done = setup(conda, TMPDIR=str(folder))
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"setup: TMPDIR = '{folder}' is not allowed: "
+        "a folder that exists and can be written to is\n"
+    )
+    assert not (conda / "calls").exists()
+
+
+def test_temporary_files_are_removed(conda):
+    folder = conda / "temporary"
+    folder.mkdir()
+    assert setup(conda, TMPDIR=str(folder)).returncode == 0
+    assert list(folder.iterdir()) == []
+
+
+UNREACHABLE = (
+    "the package index could not be reached: check the network, and the proxy that "
+    "https_proxy, http_proxy, pip.conf or apt.conf name"
+)
+NOTHING_LISTENS = "http://127.0.0.1:9"
+
+
+def test_the_last_word_after_pip_is_that_the_index_cannot_be_reached(sandbox, bare_python):
+    """Not pip's own, which is that there are no versions of what it did not find."""
+    path = f"{bare_python.parent}{os.pathsep}{sandbox.parent / 'programs'}"
+    given = {"PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "1", "https_proxy": NOTHING_LISTENS}
+    done = setup(sandbox, PATH=path, **given)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last == f"setup: pip could not install the Python packages: {UNREACHABLE}"
+
+
+APT_GET = f"""#!/bin/sh
+echo "E: Failed to fetch http://deb.debian.org/debian/pool/main/p/python3-venv.deb" \
+  "Could not connect to {NOTHING_LISTENS[7:]} (127.0.0.1). - connect (111: Connection refused)"
+[ $1 = update ]
+"""
+
+
+def test_the_last_word_after_apt_is_that_the_index_cannot_be_reached(sandbox):
+    programs = sandbox.parent / "programs"
+    program(programs / "apt-get", APT_GET)
+    program(programs / "dpkg", "#!/bin/sh\n")
+    program(programs / "dpkg-query", "#!/bin/sh\nexit 1\n")
+    program(programs / "id", "#!/bin/sh\necho 0\n")
+    (programs / "sh").symlink_to(shutil.which("sh"))
+    done = setup(sandbox)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last == f"setup: apt-get could not install: python3-venv: {UNREACHABLE}"
+
+
 def test_an_environment_that_cannot_import_dolfinx_is_not_accepted(conda):
     program(conda / "interpreter", "#!/bin/sh\necho no dolfinx >&2\nexit 1\n")
     done = setup(conda)
@@ -208,8 +293,16 @@ def test_missing_packages_without_administrator_are_named(sandbox):
 
 def test_unknown_option_is_refused(sandbox):
     done = setup(sandbox, "--force")
-    assert done.stderr == "setup: unknown option '--force': the only one is --python\n"
+    assert done.stderr == "setup: unknown option '--force': --python and --help exist\n"
     assert done.returncode == 1
+
+
+def test_help_lists_the_options_and_makes_nothing(conda):
+    done = setup(conda, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Makes the environment that everything here runs in")
+    assert "./setup.sh --python" in done.stdout
+    assert not (conda / "calls").exists()
 
 
 def run(*command, **environment):
@@ -308,3 +401,68 @@ def test_make_refuses_unknown_parameters():
 def test_pipeline_refuses_bad_parameters_in_one_sentence(name, value, message):
     done = run(sys.executable, "-m", "doit", "list", **{name: value})
     assert (done.returncode, done.stderr) == (1, message)
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="no make here")
+def test_a_reader_that_ends_early_ends_the_list_of_targets_without_an_error():
+    reading, writing = os.pipe()
+    os.close(reading)  # as `make help | head` does in its own time
+    done = subprocess.run(["make", "help"], cwd=ROOT, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.fixture
+def recipes(tmp_path):
+    """A Makefile whose programs write down their arguments and the variables that make hands on."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    program(tmp_path / "setup.sh", "#!/bin/sh\n")
+    (tmp_path / ".environment").write_text(f"hash\n{sys.executable}\n")
+    code = "import json, os, sys\njson.dump([sys.argv[1:], dict(os.environ)], open('given', 'w'))\n"
+    folder = tmp_path / "tests" / "repository" / "lanes"
+    folder.mkdir(parents=True)
+    for path in (tmp_path / "doit.py", tmp_path / "pytest.py", folder / "debian.py"):
+        path.write_text(code)
+    return tmp_path
+
+
+LITERAL = """$(shell touch expanded) $$x it's `touch executed` "q" $HOME"""
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="no make here")
+@pytest.mark.parametrize("by", ["environment", "command line"])
+@pytest.mark.parametrize("name", ["PROFILE", "DATA", "SEED", "JOBS", "SUITE"])
+def test_values_are_handed_on_as_they_are(recipes, name, by):
+    """A folder may be called what it likes, and no value is a command."""
+    variables = {name: LITERAL} if by == "environment" else {}
+    words = [f"{name}={LITERAL}"] if by == "command line" else []
+    target = "test-dolfinx" if name == "SUITE" else "notebooks"
+    arguments, environment = made(recipes, target, *words, **variables)
+    assert environment[name] == LITERAL
+    assert name != "SUITE" or arguments == [LITERAL]
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="no make here")
+@pytest.mark.parametrize("by", ["environment", "command line"])
+def test_the_words_of_args_are_those_of_a_shell_without_its_commands(recipes, by):
+    text = """-k "a and b" '$(shell touch expanded)' `touch executed` $HOME"""
+    variables = {"ARGS": text} if by == "environment" else {}
+    words = [f"ARGS={text}"] if by == "command line" else []
+    arguments, _ = made(recipes, "test", *words, **variables)
+    assert arguments[-6:] == [
+        "-k",
+        "a and b",
+        "$(shell touch expanded)",
+        "`touch",
+        "executed`",
+        "$HOME",
+    ]
+
+
+def made(folder, *words, **variables):
+    """What the program of a target is given: arguments and environment."""
+    environment = {**os.environ, **variables}
+    subprocess.run(["make", "-s", *words], cwd=folder, env=environment, check=True)
+    assert not {"expanded", "executed"} & {path.name for path in folder.iterdir()}
+    arguments, environment = json.loads((folder / "given").read_text())
+    return arguments, environment

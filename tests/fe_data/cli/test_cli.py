@@ -317,7 +317,7 @@ def start(folder, seconds, *options):
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding=sys.getfilesystemencoding(),  # of the folder's name in a message
         start_new_session=True,
     )
 

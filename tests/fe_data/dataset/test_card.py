@@ -1,5 +1,6 @@
 """The card says how inputs fill their ranges, and how cells scatter: run this to write it."""
 
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -99,4 +100,5 @@ def test_numbers_of_the_published_tables(name):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     CARD.write_text(written(CARD.read_text()))

@@ -1,6 +1,6 @@
 """Curves of tables. Run it with the folders of designs, that of the truth last, to ship them."""
 
-import sys
+import argparse
 from pathlib import Path
 
 import gmsh
@@ -92,4 +92,7 @@ def test_curves_of_other_tables_are_refused(tmp_path):
 
 
 if __name__ == "__main__":
-    write(sys.argv[1], sys.argv[-1])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="+", type=Path, help="of designs, that of the truth last")
+    folders = parser.parse_args().folders
+    write(folders[0], folders[-1])

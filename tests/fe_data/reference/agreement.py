@@ -4,6 +4,7 @@ Largest relative differences of the averages at an increment, and of the propert
 mesh with Newton's method converged far beyond the default.
 """
 
+import argparse
 from itertools import product
 
 import numpy as np
@@ -51,6 +52,7 @@ def cases():
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     for inputs, name, loading in cases():
         numbers = " | ".join(f"{x:.0e}" for x in differences(inputs, loading).values())
         print(f"| {inputs} | {name} | {numbers} |", flush=True)

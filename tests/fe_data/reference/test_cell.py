@@ -125,7 +125,7 @@ def test_both_solvers_agree_at_the_corners_of_the_box(inputs, name, loading):
 def test_factors_do_not_stay_in_memory():
     def pages():
         solve_rve(INPUTS, 1, SMALL, solver="dolfinx")
-        return int(Path("/proc/self/statm").read_text().split()[1])
+        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
 
     first, *_, last = [pages() for _ in range(3)]
     assert (last - first) * os.sysconf("SC_PAGESIZE") < 10e6  # each of 50 factors has 1 MB

@@ -61,7 +61,7 @@ def test_solvers_of_earlier_cells_do_not_stay_in_memory(monkeypatch, name):
             solver = sparse_cholesky(matrix.indptr, matrix.indices, np.zeros((3600, 2)))
             solver.values[:] = matrix.data
             solver.factorise()
-        return int(Path("/proc/self/statm").read_text().split()[1])
+        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
 
     first, *_, last = [pages() for _ in range(3)]
     assert (last - first) * os.sysconf("SC_PAGESIZE") < 6e6  # each of 16 solvers has 1.4 MB

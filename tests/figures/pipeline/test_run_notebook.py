@@ -160,6 +160,11 @@ def test_only_what_the_parameters_cell_assigns_is_a_parameter(tmp_path):
 
 
 def test_failing_cell_is_named_with_its_error(tmp_path):
+    """What was executed until then is where the message says, not among the finished ones."""
     path = notebook(tmp_path / "n.ipynb", f"out_dir = {str(tmp_path)!r}", "1 / 0")
-    with pytest.raises(NotebookError, match="of n failed: ZeroDivisionError: division by zero"):
+    words = "of n failed: ZeroDivisionError: division by zero"
+    with pytest.raises(NotebookError, match=words) as failure:
         execute(path, {})
+    kept = tmp_path / "notebooks" / "unfinished" / "n.ipynb"
+    assert f"(details in {kept})" in str(failure.value)
+    assert [*tmp_path.rglob("notebooks/**/*.ipynb")] == [kept]

@@ -20,7 +20,7 @@ from figures.report.findings import load_findings
 from figures.report.page import render
 from tests.figures.report.committed import committed_run
 
-README = (ROOT / "README.md").read_text()
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 NUMBER = re.compile(r"−?\d+(?:\.\d+)?")
 RUNS = ("full", "full-authors")
 
@@ -36,7 +36,7 @@ def table(name):
 
 def row_paths(n_train):
     """Label of a row of Table 3 → its name in the metrics files."""
-    items = yaml.safe_load((ROOT / "figures" / "published.yaml").read_text())
+    items = yaml.safe_load((ROOT / "figures" / "published.yaml").read_text(encoding="utf-8"))
     (rows,) = (item["rows"] for item in items if item["place"] == "Table 3")
     return {row["label"].format(n=n_train.get(row.get("case"))): name for name, row in rows.items()}
 
@@ -151,9 +151,9 @@ def sections(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page") / "full"
     folder.mkdir()
     for name, metrics in committed_run("full", ROOT).items():
-        (folder / f"{name}.json").write_text(json.dumps(metrics))
+        (folder / f"{name}.json").write_text(json.dumps(metrics), encoding="utf-8")
         for picture in metrics["figures"]:
-            (folder / picture).write_text("<svg/>")
+            (folder / picture).write_text("<svg/>", encoding="utf-8")
     soup = BeautifulSoup(render(load_profile("full"), folder).replace("<br>", "\n"), "html.parser")
     found = {}
     for heading in soup.find_all("h2"):
@@ -171,7 +171,7 @@ def origin(parts):
     ).groups()
     metrics = committed_run("full", ROOT)[notebook]
     assert (commit, int(seed)) == (metrics["provenance"]["commit"], metrics["provenance"]["seed"])
-    assert f'"## {cell}' in (ROOT / "notebooks" / f"{notebook}.ipynb").read_text()
+    assert f'"## {cell}' in (ROOT / "notebooks" / f"{notebook}.ipynb").read_text(encoding="utf-8")
     return metrics
 
 
@@ -195,7 +195,7 @@ def at(metrics, path):
 
 def page_numbers(sections):
     """(place, text, value): every number of the page in the tables and claims about the paper."""
-    for item in yaml.safe_load((ROOT / "figures" / "published.yaml").read_text()):
+    for item in yaml.safe_load((ROOT / "figures" / "published.yaml").read_text(encoding="utf-8")):
         place, parts = item["place"], sections[item["place"]]
         metrics = origin(parts)
         tables = [rows_of(part.table) for part in parts if part.name == "div"]

@@ -72,7 +72,7 @@ class Lane:
         if not self.base.exists():
             self._bootstrap()
         self._install()
-        self.recipe.write_text(wanted)
+        self.recipe.write_text(wanted, encoding="utf-8")
         say(f"{self.suite} is ready after {time.monotonic() - start:.0f} s: {self.root}")
 
     def _bootstrap(self) -> None:
@@ -90,8 +90,10 @@ class Lane:
         say(f"installing dolfinx and Python packages into {self.suite} (about two minutes)")
         network = self.root / "etc" / "apt" / "apt.conf.d" / "90network"
         expiry = 'Acquire::Check-Valid-Until "false";\n' if self.old_mirror else ""
-        network.write_text(apt_network() + expiry)
-        (self.root / "requirements.txt").write_text("\n".join(requirements()) + "\n")
+        network.write_text(apt_network() + expiry, encoding="utf-8")
+        (self.root / "requirements.txt").write_text(
+            "\n".join(requirements()) + "\n", encoding="utf-8"
+        )
         shutil.copy2(ROOT / "constraints.txt", self.root)
         self.base.unlink()  # dpkg cannot always finish what a kill broke off
         self._steps(
@@ -169,7 +171,7 @@ def say(text: str) -> None:
 
 def read(path: Path) -> str:
     """Text of a file, empty if there is no such file."""
-    return path.read_text() if path.exists() else ""
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def copy(source: Path, target: Path) -> None:
@@ -185,7 +187,7 @@ def logged(command: list[str], log: Path) -> None:
     with log.open("ab") as file:
         code = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT).returncode
     if code:
-        tail = "\n".join(log.read_text(errors="replace").splitlines()[-12:])
+        tail = "\n".join(log.read_text(errors="replace", encoding="utf-8").splitlines()[-12:])
         raise MakingFailed(
             f"making the folder failed; the next run makes again what is missing. {log}:\n{tail}"
         )
@@ -268,21 +270,22 @@ def needed_paths(settings: dict[str, str]) -> set[Path]:
 
 def apt_packages() -> list[str]:
     """The packages that setup.sh installs."""
-    text = (ROOT / "setup.sh").read_text()
+    text = (ROOT / "setup.sh").read_text(encoding="utf-8")
     (packages,) = re.findall(r"^apt_packages=\((.*?)\)", text, re.M | re.S)
     return packages.split()
 
 
 def requirements() -> list[str]:
     """Requirements of fe_data and its tests."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = sum(project["optional-dependencies"].values(), project["dependencies"])
     return [name for name in names if not NOT_NEEDED.fullmatch(re.split("[<>=!~;]", name)[0])]
 
 
 def recipe_digest() -> str:
     """Digest of what the folder is made from."""
-    parts = [*apt_packages(), *requirements(), (ROOT / "constraints.txt").read_text()]
+    constraints = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    parts = [*apt_packages(), *requirements(), constraints]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -312,7 +315,7 @@ def run_lane(lane: Lane, arguments: list[str], only_if_changed: bool) -> int:
     code = lane.run(arguments)
     say(f"{lane.suite}: " + ("passed" if code == 0 else f"FAILED with exit status {code}"))
     if code == 0 and not arguments:
-        lane.green.write_text(digest)
+        lane.green.write_text(digest, encoding="utf-8")
     return code
 
 

@@ -17,6 +17,6 @@ def lanes_folder() -> Path:
 def locked(folder: Path, name: str) -> Iterator[None]:
     """Let one process at a time use what has this name; others wait."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{name}.lock").open("w") as file:
+    with (folder / f"{name}.lock").open("w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -75,7 +75,7 @@ def interpreter(version: str) -> str:
 
 def bounds() -> dict[str, str]:
     """Requirements of pyproject.toml by the name of the package."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     listed = sum(project["optional-dependencies"].values(), project["dependencies"])
     return {re.split("[<>=!~]", text)[0]: text for text in listed}
 
@@ -93,7 +93,7 @@ def constraints(row: Row) -> list[str]:
     """Versions that a row is bound to."""
     if row.versions != "tested":
         return list(row.bound)
-    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = [line for line in lines if "==" in line and not line.startswith("#")]
     return [pin for pin in pins if pin.split("==")[0] not in row.free]
 
@@ -114,7 +114,7 @@ def make(row: Row, folder: Path) -> str:
     subprocess.run([base, "-m", "venv", str(folder)], check=True)
     python = str(folder / "bin" / "python")
     bound = folder / "constraints.txt"
-    bound.write_text("\n".join(constraints(row)) + "\n")
+    bound.write_text("\n".join(constraints(row)) + "\n", encoding="utf-8")
     install = [python, "-m", "pip", "install", "--quiet", "--no-cache-dir"]
     install += ["--disable-pip-version-check", "--constraint", str(bound)]
     torch, *others = requirements(row)
@@ -155,7 +155,7 @@ def run(name: str, folder: Path, keep: bool, arguments: Sequence[str] = ()) -> b
 def main(argv: list[str]) -> int:
     """Run the command line; 0 when all rows that were asked for passed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("rows", nargs="*", default=list(ROWS), choices=[*ROWS, "list"])
+    parser.add_argument("rows", nargs="*", default="all", choices=[*ROWS, "all", "list"])
     parser.add_argument("--keep", action="store_true")
     end = argv.index("--") if "--" in argv else len(argv)
     options = parser.parse_args(argv[:end])
@@ -164,7 +164,7 @@ def main(argv: list[str]) -> int:
             print(f"{name}: Python {row.python}, {row.versions} versions")
         return 0
     lanes, passed = lanes_folder(), []
-    for name in options.rows:
+    for name in ROWS if "all" in options.rows else options.rows:
         with locked(lanes, f"bnn-{name}"):
             passed.append(run(name, lanes / f"bnn-{name}", options.keep, argv[end + 1 :]))
     return 0 if all(passed) else 1

@@ -3,6 +3,7 @@
 The records are those of a closed-form cell; everything but the simulation is as in a real run.
 """
 
+import argparse
 import os
 import resource
 import subprocess
@@ -28,7 +29,8 @@ def make(folder: Path, count: int) -> generate.Summary:
 
 def measure(folder: Path, task: str, count: int) -> tuple[float, float]:
     """Seconds and peak memory [MB] of one task, in a process of its own."""
-    command = [sys.executable, "-m", "tests.repository.rough.scale", task, str(folder), str(count)]
+    command = [sys.executable, "-m", "tests.repository.rough.scale", str(count)]
+    command += ["--task", task, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     seconds, memory = map(float, done.stdout.split())
     return seconds, memory
@@ -67,7 +69,12 @@ def main(counts: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] and not sys.argv[1].isdigit():
-        run_task(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    counts = [25_000, 50_000, 100_000]
+    parser.add_argument("counts", nargs="*", type=int, default=counts, help="of records")
+    parser.add_argument("--task", nargs=2, metavar=("NAME", "FOLDER"), help="one, in this process")
+    given = parser.parse_args()
+    if given.task:
+        run_task(given.task[0], Path(given.task[1]), given.counts[0])
     else:
-        main([int(text) for text in sys.argv[1:]] or [25_000, 50_000, 100_000])
+        main(given.counts)
