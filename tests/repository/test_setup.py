@@ -324,7 +324,7 @@ PACKAGE_OF = {
     "yaml": "pyyaml",
     "pydantic_core": "pydantic",
 }
-FROM_DISTRIBUTION = {"basix", "dolfinx", "mpi4py", "petsc4py", "ufl"}
+FROM_DISTRIBUTION = {"basix", "cffi", "dolfinx", "mpi4py", "petsc4py", "ufl"}
 
 
 ON_DEMAND = {"botorch", "gpytorch"}  # bnn.interop imports them when it is asked for a model
