@@ -52,7 +52,7 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
     executed = ROOT / values["out_dir"] / "notebooks" / path.name
     executed.parent.mkdir(parents=True, exist_ok=True)
     metrics = ROOT / values["out_dir"] / f"{path.stem}.json"
-    earlier = pictures(metrics) or set()
+    earlier = pictures(metrics) or []
     try:
         papermill.execute_notebook(
             path, executed, parameters=values, cwd=ROOT, kernel_name="python3",
@@ -66,8 +66,9 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
     page, _ = HTMLExporter(embed_images=True).from_filename(str(executed))
     executed.with_suffix(".html").write_text(page)
     later = pictures(metrics)
-    for picture in set() if later is None else earlier - later:  # of tables that there were
-        picture.unlink(missing_ok=True)
+    for picture in earlier:
+        if later is not None and picture not in later and picture.is_file():
+            picture.unlink()  # of tables that there were
 
 
 def main(arguments: list[str] | None = None) -> int:
