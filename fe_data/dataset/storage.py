@@ -127,10 +127,10 @@ def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
     """
     number, total = shard
     with contextlib.ExitStack() as stack:
-        whole = stack.enter_context((folder / ".lock").open("ab"))
+        whole = stack.enter_context(_lock_file(folder / ".lock"))
         _lock(whole, folder, fcntl.LOCK_EX if total == 1 else fcntl.LOCK_SH)
         if total > 1:
-            part = stack.enter_context((folder / f".lock-{number}-of-{total}").open("ab"))
+            part = stack.enter_context(_lock_file(folder / f".lock-{number}-of-{total}"))
             _lock(part, folder, fcntl.LOCK_EX)
             _refuse_overlap(folder, shard)
         yield
@@ -160,6 +160,12 @@ def _refuse_overlap(folder: Path, shard: tuple[int, int]) -> None:
         if parts != total and (number - other) % math.gcd(total, parts) == 0:
             with path.open("rb") as file:
                 _lock(file, folder, fcntl.LOCK_SH)
+
+
+def _lock_file(path: Path) -> IO[bytes]:
+    if path.exists() and not path.is_file():  # to open a pipe is to wait for its reader
+        raise UnusualFile(f"{path} is not a regular file: move it away")
+    return path.open("ab")
 
 
 def _lock(file: IO[bytes], folder: Path, kind: int) -> None:

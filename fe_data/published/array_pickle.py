@@ -5,7 +5,7 @@ names that NumPy's arrays are rebuilt from. NumPy makes the arrays when the file
 
 A pickle may also name a part of itself again and again, so that a short one stands for a content
 without end. Nothing here looks into the parts of a container while the file is read, and of what
-it stands for no more is made than `MAX_SHARING` times the file's size.
+it stands for no more is made than `MAX_RATIO` times the file's size.
 """
 
 import io
@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from fe_data.dataset.files import UnusualFile, read_file
 
-MAX_BYTES = 20_000_000  # of a file: a table of 250 thousand rows
-MAX_SHARING = 4  # of the file's size is what all arrays and items may have that it stands for,
-MIN_CONTENT = 100_000  # or so many bytes
+MAX_BYTES = 500_000_000  # of a file
+MAX_RATIO = 10  # of the content that a file stands for and its size, which is 8 without sharing;
+MIN_CONTENT = 1_000_000  # but any file may stand for so many bytes
+ITEM_BYTES = 8  # of an item in a container
 MAX_DEPTH = 6  # of nested containers
 ADMITTED = "only arrays, numbers and texts are admitted"
 MAX_MEMO = 2**32  # numbers of parts that are named again
@@ -170,7 +171,7 @@ class _Content:
     """The content of a file with arrays in place of their stand-ins."""
 
     def __init__(self, size: int):
-        self.most = max(MIN_CONTENT, MAX_SHARING * size)
+        self.most = max(MIN_CONTENT, MAX_RATIO * size)
         self.taken = 0
 
     def plain(self, value: Any, depth: int = 0) -> Any:
@@ -181,10 +182,10 @@ class _Content:
             self._take(made.nbytes if isinstance(made, np.ndarray) else len(made))
             return made
         if isinstance(value, list | tuple):
-            self._take(len(value))
+            self._take(ITEM_BYTES * len(value))
             return type(value)(self.plain(item, depth + 1) for item in value)
         if isinstance(value, dict):
-            self._take(len(value))
+            self._take(ITEM_BYTES * len(value))
             return {key: self.plain(item, depth + 1) for key, item in value.items()}
         if not isinstance(value, int | float | str | bytes | None):
             raise UnsafePickle(ADMITTED)

@@ -479,6 +479,13 @@ def test_shards_of_different_numbers_exclude_each_other_where_they_overlap(tmp_p
     assert make(tmp_path, shard=(1, 2)).simulated == 4
 
 
+@pytest.mark.parametrize("name", [".lock", ".lock-1-of-2"])
+def test_a_pipe_in_the_place_of_a_lock_is_refused(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with limited(), pytest.raises(ValueError, match=f"{name} is not a regular file: move it away"):
+        make(tmp_path, shard=(1, 2))
+
+
 def test_the_lock_of_a_dead_process_is_no_obstacle(tmp_path):
     code = "import sys,os; from fe_data.dataset import storage; from pathlib import Path\n" + (
         "with storage.locked(Path(sys.argv[1])): print('locked', flush=True); sys.stdin.read()"
