@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from fe_data.dataset import record
-from fe_data.dataset.files import read_file
+from fe_data.files.reading import read_file
 from fe_data.geometry.domain import write_xdmf
 from fe_data.geometry.microstructure import Microstructure, require_packable
 from fe_data.geometry.outline import MATRIX

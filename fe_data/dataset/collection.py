@@ -13,10 +13,10 @@ from types import NoneType
 from typing import Any
 
 from fe_data.dataset import record
-from fe_data.dataset.files import UnusualFile, read_file
 from fe_data.dataset.record import DamagedRecord
 from fe_data.dataset.storage import FAILURES, PROVENANCE, TABLE, record_path
 from fe_data.dataset.table import COLUMNS, PATH_COLUMNS, STATUSES, format_row
+from fe_data.files.reading import UnusualFile, read_file
 from fe_data.settings import OUTPUT_NAMES
 
 REQUIRED: dict[str, type[Any] | tuple[type[Any], ...]] = {  # entries of a header

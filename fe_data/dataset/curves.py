@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.dataset.files import most_unpacked, read_arrays, read_file
 from fe_data.dataset.record import MAX_BYTES, decode_arrays
 from fe_data.dataset.storage import TABLE, record_path
 from fe_data.dataset.table import TableError, load_table, read_rows
+from fe_data.files.reading import most_unpacked, read_arrays, read_file
 
 SHIPPED = "curves.npz"  # beside tables: strain, and stress by the name of the table
 MAX_SHIPPED = 100_000_000  # bytes

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.dataset.files import UnusualFile, read_arrays
+from fe_data.files.reading import UnusualFile, read_arrays
 
 FORMAT = 1
 HEADER = "record"

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats
-from fe_data.dataset.files import UnusualFile, most_unpacked, open_stream, read_file
+from fe_data.files.reading import UnusualFile, most_unpacked, open_stream, read_file
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, Inputs, require_integer, require_kind
 
 Numbers = NDArray[np.int64]

@@ -10,7 +10,7 @@ import numpy as np
 from fe_data.dataset import collection, storage
 from fe_data.dataset.collection import Collection
 from fe_data.dataset.design import digest_inputs, retry_seed, seed_of
-from fe_data.dataset.files import UnusualFile, read_file
+from fe_data.files.reading import UnusualFile, read_file
 from fe_data.settings import INPUT_NAMES, require_kind
 
 MAX_ROW = 10_000  # bytes of a sample in a table, reasons of failures included

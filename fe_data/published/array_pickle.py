@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from fe_data.dataset.files import UnusualFile, read_file
+from fe_data.files.reading import UnusualFile, read_file
 
 MAX_BYTES = 500_000_000  # of a file
 MAX_RATIO = 10  # of the content that a file stands for and its size, which is 8 without sharing;
