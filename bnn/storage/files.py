@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 from typing import Any, ClassVar, Self
+from zipfile import ZipFile
 
 import numpy as np
 import sklearn
@@ -14,6 +15,8 @@ from sklearn.exceptions import NotFittedError
 from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored
 
 FORMAT, VERSION = "bnn", 4
+MAX_RATIO = 10  # of what arrays unpack to and the size of their file, which others may have packed,
+MIN_UNPACKED = 1_000_000  # but so many bytes are read from any file
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
 
@@ -89,11 +92,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         FileNotFoundError: If there is no file.
         ValueError: If the file is damaged, foreign or of another version.
     """
-    arrays, header = _read(path)
-    version, content = header.get("version"), header.get("model")
-    if version != VERSION:
-        found = _shortened(version)
-        raise ValueError(f"{path}: format version {found}, this bnn reads version {VERSION}")
+    header, arrays = _read(Path(path))
+    content = header.get("model")
     models = sorted(name for name, kind in KINDS.items() if issubclass(kind.type, StoredModel))
     name = next(iter(content), None) if isinstance(content, dict) else content
     if name not in models:
@@ -117,18 +117,44 @@ def load(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[Arrays, dict[str, Any]]:
+class _Foreign(ValueError):
+    """A file is no model that this version reads."""
+
+
+def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a file; the header is read and checked first."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file")
+    if not path.is_file():  # a device may have no end, and opening a pipe waits for its writer
+        raise ValueError(f"{path}: not a saved model, which is a regular file")
     try:
-        with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header = json.loads(str(arrays.pop("header")))
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: no such file") from None
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            _require_small(file.zip, path.stat().st_size)
+            header = json.loads(str(file["header"]))
+            _require_version(header)
+            arrays = {name: file[name] for name in file.files if name != "header"}
+    except _Foreign as error:
+        raise ValueError(f"{path}: {error}") from None
     except Exception as error:  # no common base of what zipfile, zlib, NumPy and json raise
         raise ValueError(_damaged(path, error)) from None
+    return header, arrays
+
+
+def _require_small(archive: ZipFile, size: int) -> None:
+    """Refuse an archive that unpacks to far more than its size; `save` does not even pack."""
+    most = max(MIN_UNPACKED, MAX_RATIO * size)
+    unpacked = sum(part.file_size for part in archive.infolist())  # a part is cut off there
+    if unpacked > most:
+        what = f"arrays of {unpacked} bytes in a file of {size}, at most {most} are read"
+        raise _Foreign(f"not a saved model: {what}")
+
+
+def _require_version(header: Any) -> None:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ValueError(f"{path}: not a saved model")
-    return arrays, header
+        raise _Foreign("not a saved model")
+    if header.get("version") != VERSION:
+        found = _shortened(header.get("version"))
+        raise _Foreign(f"format version {found}, this bnn reads version {VERSION}")
 
 
 def _shortened(value: object) -> str:

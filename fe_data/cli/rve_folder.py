@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from fe_data.dataset import record
+from fe_data.files.reading import read_file
 from fe_data.geometry.domain import write_xdmf
 from fe_data.geometry.microstructure import Microstructure, require_packable
 from fe_data.geometry.outline import MATRIX
@@ -20,6 +21,7 @@ from fe_data.sparse.solver import chosen_solver
 
 RESULT, PICTURE = "result.json", "rve.png"
 FIELDS = ("fields.xdmf", "fields.h5")
+MAX_RESULT = 200_000_000  # bytes of an earlier result
 
 
 def run_rve(
@@ -81,8 +83,8 @@ def run_rve(
 def _is_own(path: Path) -> bool:
     """Whether a file is the result of an earlier `rve`."""
     try:
-        keys = json.loads(path.read_bytes()).keys()
-    except (OSError, ValueError, AttributeError):  # missing, no JSON, no mapping
+        keys = json.loads(read_file(path, MAX_RESULT)).keys()
+    except (OSError, ValueError, AttributeError, RecursionError):  # missing, no JSON, no mapping
         return False
     return {"inputs", "seed", "settings", "history"} <= set(keys)
 

@@ -9,15 +9,26 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from fe_data.dataset import record
 from fe_data.dataset.record import DamagedRecord
 from fe_data.dataset.storage import FAILURES, PROVENANCE, TABLE, record_path
-from fe_data.dataset.table import COLUMNS, PATH_COLUMNS, format_row
+from fe_data.dataset.table import COLUMNS, PATH_COLUMNS, STATUSES, format_row
+from fe_data.files.reading import UnusualFile, read_file
 from fe_data.settings import OUTPUT_NAMES
 
-REQUIRED = {"seed", "group", "status", "inputs", "outputs", "attempts", "seconds", "provenance"}
+REQUIRED: dict[str, type[Any] | tuple[type[Any], ...]] = {  # entries of a header
+    "seed": int,
+    "group": int,
+    "status": str,
+    "inputs": dict,
+    "outputs": (dict, NoneType),
+    "attempts": list,
+    "seconds": (int, float),
+    "provenance": dict,
+}
 FAILURE_COLUMNS = ("index", "attempt", "seed", "status", "reason")
 Failure = tuple[int, int, int, str, str]  # in the order of FAILURE_COLUMNS
 
@@ -38,9 +49,11 @@ def read_header(folder: Path, index: int, config_digest: str) -> dict[str, Any]:
     """Header of one record; a DamagedRecord unless it is whole and of this configuration."""
     path = record_path(folder, index)
     try:
-        data = path.read_bytes()
+        data = read_file(path, record.MAX_BYTES)
     except FileNotFoundError:
         raise DamagedRecord("no record") from None
+    except UnusualFile as error:
+        raise DamagedRecord(str(error)) from None
     except OSError as error:
         raise DamagedRecord(f"unreadable: {error.strerror}") from None
     header = record.decode_header(data)
@@ -48,8 +61,12 @@ def read_header(folder: Path, index: int, config_digest: str) -> dict[str, Any]:
         raise DamagedRecord("record of another configuration")
     if header.get("index") != index:
         raise DamagedRecord(f"record of sample {header.get('index')}")
-    if not header.keys() >= REQUIRED:
-        raise DamagedRecord("incomplete header")
+    for name, kind in REQUIRED.items():
+        if name not in header or not isinstance(header[name], kind):
+            raise DamagedRecord(f"incomplete header ({name!r})")
+    numbers = all(isinstance(value, int | float) for value in header["inputs"].values())
+    if header["status"] not in STATUSES or not numbers:
+        raise DamagedRecord("no numbers as inputs, or an unknown status")
     return header
 
 
@@ -69,6 +86,7 @@ def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Col
         try:
             header = read_header(folder, index, config["digest"])
             row = table_row(header)
+            failures = failed_attempts(header)
         except DamagedRecord as error:
             found.problems[index] = str(error)
             continue
@@ -76,12 +94,20 @@ def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Col
         found.counts[header["status"]] += 1
         found.made_by[json.dumps(header["provenance"])] += 1
         found.seconds += header["seconds"]
-        found.failures += [
-            (index, number, attempt["seed"], header["status"], attempt["error"])
+        found.failures += failures
+    return found
+
+
+def failed_attempts(header: dict[str, Any]) -> list[Failure]:
+    """Lines of failures.csv about a sample; a DamagedRecord where an attempt lacks an entry."""
+    try:
+        return [
+            (header["index"], number, attempt["seed"], header["status"], attempt["error"])
             for number, attempt in enumerate(header["attempts"], start=1)
             if attempt["error"]
         ]
-    return found
+    except (KeyError, TypeError) as error:
+        raise DamagedRecord(f"incomplete header ({error})") from None
 
 
 def table_row(header: dict[str, Any]) -> str:

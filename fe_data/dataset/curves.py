@@ -1,17 +1,18 @@
 """Averaged stress over strain of the samples of a table: from their records, or as shipped."""
 
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.dataset.record import decode_arrays
+from fe_data.dataset.record import MAX_BYTES, decode_arrays
 from fe_data.dataset.storage import TABLE, record_path
 from fe_data.dataset.table import TableError, load_table, read_rows
+from fe_data.files.reading import most_unpacked, read_arrays, read_file
 
 SHIPPED = "curves.npz"  # beside tables: strain, and stress by the name of the table
+MAX_SHIPPED = 100_000_000  # bytes
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,12 @@ def load_curves(path: Path) -> Curves:
         stress = np.array([history["stress"][1:, 0] for history in histories])
         return Curves(histories[0]["strain"][1:, 0], stress)
     try:
-        with np.load(path.with_name(SHIPPED), allow_pickle=False) as file:
-            arrays = {name: file[name].astype(float) for name in file.files}
-        strain, stress = arrays["strain"], arrays[path.stem]
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        data = read_file(path.with_name(SHIPPED), MAX_SHIPPED)
+        packed = read_arrays(data, most_unpacked(len(data)))
+        arrays = {name: values.astype(float) for name, values in packed.items()}
+        strain = arrays["strain"]
+        stress = arrays[path.stem]
+    except (OSError, ValueError, KeyError):
         raise TableError(f"{path}: there are no curves of it in a {SHIPPED} beside it") from None
     if stress.shape != (len(table), len(strain)):
         raise TableError(f"{path} has {len(table)} rows: {SHIPPED} has {len(stress)} curves of it")
@@ -71,11 +74,12 @@ def load_histories(path: Path) -> list[dict[str, Floats]]:
     Raises:
         TableError: The table or a record cannot be read, or all samples failed.
     """
-    rows = read_rows(path, ("index", "status"), ())
+    rows = [row for _, row in read_rows(path, ("index", "status"), ())]
     folder, histories = Path(path).parent, []
-    for index in (row["index"] for _, row in rows if row["status"] != "failed"):
+    for index in (row["index"] for row in rows if row["status"] != "failed"):
         try:
-            histories.append(decode_arrays(record_path(folder, int(index)).read_bytes()))
+            data = read_file(record_path(folder, int(index)), MAX_BYTES)
+            histories.append(decode_arrays(data))
         except (OSError, ValueError) as error:
             raise TableError(f"{folder}: no curve of sample {index:.60} ({error})") from None
     if not histories:

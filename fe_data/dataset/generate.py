@@ -111,6 +111,7 @@ def generate(
         pending = [
             i for i in indices if not collection.is_done(folder, i, job.config, retry_failed)
         ]
+        storage.make_places(folder, pending)
         _Run(design, folder, job, jobs, dask, len(indices), silent).finish(pending)
         samples = range(len(design))
         absent = [i for i in samples if not storage.record_path(folder, i).exists()]

@@ -5,6 +5,7 @@ scalars and the provenance. The checksum of everything before it is the archive'
 64 bytes of the file, so that a truncated, changed or foreign file is told from a whole record.
 """
 
+import errno
 import functools
 import hashlib
 import importlib.metadata
@@ -23,12 +24,13 @@ from typing import Any
 import numpy as np
 
 from fe_data.arrays import Floats
+from fe_data.files.reading import UnusualFile, read_arrays
 
 FORMAT = 1
 HEADER = "record"
 PACKAGES = ("numpy", "scipy", "joblib", "gmsh", "fenics-dolfinx", "petsc4py")
 ARCHIVED = "$Format:%H$"  # git writes the commit here when it packs an archive
-UNREADABLE = (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile)
+MAX_BYTES = 200_000_000  # of a record: two million increments
 _CHECKSUM_BYTES = 64
 
 
@@ -56,9 +58,9 @@ def decode_header(data: bytes) -> dict[str, Any]:
     if hashlib.sha256(content).hexdigest().encode() != checksum:
         raise DamagedRecord("checksum does not match the content")
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            header = json.loads(archive[HEADER].item())
-    except (*UNREADABLE, TypeError, RecursionError) as error:
+        # Records are not packed: what they hold is no larger than they are.
+        header = json.loads(read_arrays(data, len(data), HEADER)[HEADER].item())
+    except (ValueError, TypeError, RecursionError) as error:
         raise DamagedRecord(f"no readable header: {error}") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise DamagedRecord(f"not a record of format {FORMAT}")
@@ -80,18 +82,30 @@ def decode_arrays(data: bytes) -> dict[str, Floats]:
     """
     decode_header(data)
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files if name != HEADER}
-    except UNREADABLE as error:
+        arrays = read_arrays(data, len(data))
+    except UnusualFile as error:
         raise DamagedRecord(f"no readable arrays: {error}") from None
+    return {name: values for name, values in arrays.items() if name != HEADER}
+
+
+def make_place(path: Path) -> None:
+    """See that a file can be written: its folder is made, an empty folder in its place removed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir() and not path.is_symlink():
+        try:
+            path.rmdir()
+        except OSError:
+            what = "a folder with files is in the place of this file, move it away"
+            raise IsADirectoryError(errno.EISDIR, what, str(path)) from None
 
 
 def write_atomic(path: Path, data: bytes) -> None:
     """Write a file so that it is there whole or not at all, even after a power cut.
 
-    After an `OSError` (disk full, folder read-only) nothing is left behind.
+    A link in its place is replaced, not followed. After an `OSError` (disk full, folder read-only,
+    a folder in its place) nothing is left behind.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_place(path)
     # At random: the processes of two machines or containers may have the same number.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:

@@ -19,16 +19,24 @@ from pathlib import Path
 from typing import IO, Any
 
 from fe_data.dataset import record
-from fe_data.dataset.design import Design, digest_inputs
+from fe_data.dataset.design import MAX_SAMPLES, Design, digest_inputs
 from fe_data.dataset.record import DamagedRecord
-from fe_data.settings import Settings
+from fe_data.files.reading import UnusualFile, read_file
+from fe_data.settings import MAX_SEED, Settings, require_integer
 
 TABLE = "dataset.csv"
 FAILURES = "failures.csv"
 PROVENANCE = "provenance.json"
 CONFIG = "config.json"
 RECORDS = "records"
-CONFIG_ENTRIES = {"design", "samples", "seed", "inputs_sha256", "settings"}
+MAX_CONFIG = 1_000_000  # bytes of a configuration
+CONFIG_ENTRIES = {
+    "design": str,
+    "samples": int,
+    "seed": int,
+    "inputs_sha256": str,
+    "settings": dict,
+}
 # Some network file systems have no locks; writing there is safe all the same, since it is atomic.
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
 
@@ -89,15 +97,23 @@ def load_config(folder: Path) -> dict[str, Any]:
     """Configuration of a dataset folder; a ValueError where there is none or a damaged one."""
     path = folder / CONFIG
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config = json.loads(read_file(path, MAX_CONFIG))
     except (FileNotFoundError, NotADirectoryError):
         raise ValueError(f"{folder} is not a dataset folder: it has no {CONFIG}") from None
+    except UnusualFile:
+        raise
     except (ValueError, RecursionError):
         raise ValueError(f"{path} is damaged: it is not JSON") from None
     if not isinstance(config, dict) or config.get("digest") != digest(config):
         raise ValueError(f"{path} is damaged: its digest does not match its content")
-    if config.get("format") != record.FORMAT or not config.keys() >= CONFIG_ENTRIES:
+    entries = all(isinstance(config.get(name), kind) for name, kind in CONFIG_ENTRIES.items())
+    if config.get("format") != record.FORMAT or not entries:
         raise ValueError(f"{path} is not a configuration of format {record.FORMAT}")
+    try:
+        require_integer("samples", config["samples"], 1, MAX_SAMPLES)
+        require_integer("seed", config["seed"], 0, MAX_SEED)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     return config
 
 
@@ -111,13 +127,21 @@ def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
     """
     number, total = shard
     with contextlib.ExitStack() as stack:
-        whole = stack.enter_context((folder / ".lock").open("ab"))
+        whole = stack.enter_context(_lock_file(folder / ".lock"))
         _lock(whole, folder, fcntl.LOCK_EX if total == 1 else fcntl.LOCK_SH)
         if total > 1:
-            part = stack.enter_context((folder / f".lock-{number}-of-{total}").open("ab"))
+            part = stack.enter_context(_lock_file(folder / f".lock-{number}-of-{total}"))
             _lock(part, folder, fcntl.LOCK_EX)
             _refuse_overlap(folder, shard)
         yield
+
+
+def make_places(folder: Path, indices: Iterable[int]) -> None:
+    """See that these records and the tables can be written, before their samples are simulated."""
+    for path in (record_path(folder, index) for index in indices):
+        record.make_place(path)
+    for name in (TABLE, FAILURES, PROVENANCE):
+        record.make_place(folder / name)
 
 
 def remove_leftovers(folder: Path, indices: Iterable[int]) -> None:
@@ -138,6 +162,12 @@ def _refuse_overlap(folder: Path, shard: tuple[int, int]) -> None:
                 _lock(file, folder, fcntl.LOCK_SH)
 
 
+def _lock_file(path: Path) -> IO[bytes]:
+    if path.exists() and not path.is_file():  # to open a pipe is to wait for its reader
+        raise UnusualFile(f"{path} is not a regular file: move it away")
+    return path.open("ab")
+
+
 def _lock(file: IO[bytes], folder: Path, kind: int) -> None:
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
@@ -155,8 +185,8 @@ def _holds_own_records(folder: Path, config: dict[str, Any]) -> bool:
     """Whether a whole record is of this configuration; a ValueError where it is of another."""
     for path in (folder / RECORDS).glob("*/*.npz"):
         try:
-            header = record.decode_header(path.read_bytes())
-        except (DamagedRecord, OSError):
+            header = record.decode_header(read_file(path, record.MAX_BYTES))
+        except (DamagedRecord, UnusualFile, OSError):
             continue
         if header.get("config") == config["digest"]:
             return True

@@ -3,18 +3,21 @@
 import contextlib
 import csv
 import gzip
+import io
 import math
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats
+from fe_data.files.reading import UnusualFile, most_unpacked, open_stream, read_file
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, Inputs, require_integer, require_kind
 
 Numbers = NDArray[np.int64]
@@ -23,6 +26,8 @@ COLUMNS = ("index", "seed", "group", *INPUT_NAMES, *OUTPUT_NAMES, "status")
 PATH_COLUMNS = ("index", "seed", "group", *INPUT_NAMES, "path", "status")  # of a dataset of paths
 STATUSES = ("ok", "retried", "failed")
 MAX_PROBLEMS = 20  # listed in one message; the rest is counted
+MAX_LINE = 1_000_000  # characters
+MAX_PACKED = 500_000_000  # bytes of a .gz file
 _VALID_INPUTS = Inputs(vf=0.2, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)
 
 
@@ -87,7 +92,7 @@ def load_table(path: Path) -> Table:
         outputs = [parse(output, name) for name in OUTPUT_NAMES]
         if status == "failed":
             failed.append(index)
-        else:
+        elif not problems.count:
             samples.append((index, *numbers, inputs, outputs, status))
     problems.raise_if_any()
     columns = [*zip(*samples, strict=True)] or [()] * 6
@@ -137,11 +142,14 @@ class Problems:
     """Everything that is wrong with one file, in one message."""
 
     path: Path
-    found: list[str] = field(default_factory=list)
+    listed: list[str] = field(default_factory=list)
+    count: int = 0
 
     def add(self, line: int, text: str) -> None:
         """Add what is wrong with a line."""
-        self.found.append(f"line {line}: {text}")
+        self.count += 1
+        if self.count <= MAX_PROBLEMS:
+            self.listed.append(f"line {line}: {text}")
 
     def parse(
         self, line: int, row: Row, kind: Callable[[str, str], Any], name: str, default: Any = None
@@ -155,22 +163,22 @@ class Problems:
 
     def raise_if_any(self) -> None:
         """Raise a TableError that lists the problems."""
-        if self.found:
-            shown = "; ".join(self.found[:MAX_PROBLEMS])
-            rest = len(self.found) - MAX_PROBLEMS
+        if self.listed:
+            shown = "; ".join(self.listed)
+            rest = self.count - MAX_PROBLEMS
             raise TableError(f"{self.path}, {shown}" + (f"; and {rest} more" if rest > 0 else ""))
 
 
 def read_rows(
     path: Path, required: Sequence[str], optional: Sequence[str], *, others: bool = True
-) -> list[tuple[int, Row]]:
+) -> Iterator[tuple[int, Row]]:
     """Line number and wanted entries of every row that is not blank; other columns at will."""
     require_kind("path", path, str, Path)
-    rows = []
+    path = Path(path)
+    row = None
     try:
-        opened = gzip.open if Path(path).suffix == ".gz" else open
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
+        with _opened(path) as file:
+            reader = csv.reader(_lines(path, file), strict=True)
             header = _header(path, next(reader, []), required)
             wanted = {name: header.index(name) for name in (*required, *optional) if name in header}
             if not others and (strange := [name for name in header if name not in wanted]):
@@ -181,14 +189,39 @@ def read_rows(
                     numbers = f"{len(entries)} cells where the header has {len(header)}"
                     raise TableError(f"{path}, line {reader.line_num}: {numbers}")
                 row = {name: entries[column].strip() for name, column in wanted.items()}
-                rows.append((reader.line_num, row))
+                yield reader.line_num, row
+    except UnusualFile as error:
+        raise TableError(str(error)) from None
     except UnicodeDecodeError:
         raise TableError(f"{path} is not a text file in UTF-8") from None
     except (csv.Error, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise TableError(f"{path} is not a CSV file: {error}") from None
-    if not rows:
+    if row is None:
         raise TableError(f"{path} has no rows below its header")
-    return rows
+
+
+def _opened(path: Path) -> TextIO:
+    """The text of a table, which may be packed."""
+    file: BinaryIO = _unpacked(path) if path.suffix == ".gz" else open_stream(path)
+    return io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+
+
+def _unpacked(path: Path) -> BinaryIO:
+    packed = read_file(path, MAX_PACKED)
+    most = most_unpacked(len(packed))
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+        text = file.read(most + 1)
+    if len(text) > most:
+        what = f"has {len(packed)} bytes and unpacks to more"
+        raise UnusualFile(f"{path} {what} than the {most} that are read of such a file")
+    return io.BytesIO(text)
+
+
+def _lines(path: Path, file: TextIO) -> Iterator[str]:
+    while line := file.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE:
+            raise TableError(f"{path} has a line of more than {MAX_LINE} characters")
+        yield line
 
 
 def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str]:
@@ -198,7 +231,7 @@ def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str
     if missing := ", ".join(name for name in required if name not in header):
         found = ",".join(header)
         raise TableError(f"{path}, line 1: column {missing} is missing in {found!r:.300}")
-    if twice := sorted({name for name in header if name and header.count(name) > 1}):
+    if twice := sorted(name for name, n in Counter(header).items() if name and n > 1):
         raise TableError(f"{path}, line 1: column {', '.join(twice)} appears twice")
     return header
 

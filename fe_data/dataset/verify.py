@@ -10,7 +10,10 @@ import numpy as np
 from fe_data.dataset import collection, storage
 from fe_data.dataset.collection import Collection
 from fe_data.dataset.design import digest_inputs, retry_seed, seed_of
+from fe_data.files.reading import UnusualFile, read_file
 from fe_data.settings import INPUT_NAMES, require_kind
+
+MAX_ROW = 10_000  # bytes of a sample in a table, reasons of failures included
 
 
 def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
@@ -64,10 +67,13 @@ def _check_design(config: dict[str, Any], found: Collection) -> list[str]:
 
 def _check_text(path: Path, expected: str, unread: set[str]) -> str:
     """The first line in which a file differs from what the records give; empty where none does."""
+    most = len(expected.encode()) + MAX_ROW * (len(unread) + 1)
     try:
-        text = path.read_bytes().decode()
+        text = read_file(path, most).decode()
     except FileNotFoundError:
         return f"{path.name} is missing"
+    except UnusualFile as error:
+        return str(error)
     except (OSError, UnicodeDecodeError):
         return f"{path.name} cannot be read"
     table = path.with_name(storage.TABLE)
@@ -87,5 +93,5 @@ def _strangers(folder: Path, samples: int) -> list[str]:
     return [
         f"{path.relative_to(folder)}: belongs to no sample"
         for path in (folder / storage.RECORDS).rglob("*")
-        if path.is_file() and path not in known
+        if not path.is_dir() and path not in known
     ]

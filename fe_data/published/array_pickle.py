@@ -2,18 +2,30 @@
 
 A pickle is a program, but it can call only what `find_class` gives it: here stand-ins for the few
 names that NumPy's arrays are rebuilt from. NumPy makes the arrays when the file has been read.
+
+A pickle may also name a part of itself again and again, so that a short one stands for a content
+without end. Nothing here looks into the parts of a container while the file is read, and of what
+it stands for no more is made than `MAX_RATIO` times the file's size.
 """
 
 import io
 import pickle
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fe_data.files.reading import UnusualFile, read_file
+
 MAX_BYTES = 500_000_000  # of a file
+MAX_RATIO = 10  # of the content that a file stands for and its size, which is 8 without sharing;
+MIN_CONTENT = 1_000_000  # but any file may stand for so many bytes
+ITEM_BYTES = 8  # of an item in a container
 MAX_DEPTH = 6  # of nested containers
+ADMITTED = "only arrays, numbers and texts are admitted"
+MAX_MEMO = 2**32  # numbers of parts that are named again
 TYPES = {np.dtype(code).str[1:] for code in "bhilBHILefd"}  # integers and floats
 
 
@@ -23,11 +35,12 @@ class UnsafePickle(ValueError):
 
 def load_arrays(path: Path) -> Any:
     """Arrays of a pickle file, with the containers, numbers and texts around them."""
-    if (size := path.stat().st_size) > MAX_BYTES:
-        raise UnsafePickle(f"{path} has {size} bytes: at most {MAX_BYTES} are read")
-    data = path.read_bytes()
     try:
-        return _plain(_Reader(io.BytesIO(data)).load())
+        data = read_file(path, MAX_BYTES)
+    except UnusualFile as error:
+        raise UnsafePickle(str(error)) from None
+    try:
+        return _Content(len(data)).plain(_Reader(io.BytesIO(data)).load())
     except UnsafePickle as error:
         raise UnsafePickle(f"{path}: {error}") from None
     except Exception as error:  # a damaged file may make the reader fail in any way
@@ -39,12 +52,32 @@ class _Type:
     """Stands for numpy.dtype while a pickle is read."""
 
     def __init__(self, code: Any, *_: Any):
-        if not isinstance(code, str) or code not in TYPES:
-            raise UnsafePickle(f"arrays of type {code!r:.40} are not admitted")
+        if type(code) is not str:
+            raise UnsafePickle(f"arrays of a type that is a {type(code).__name__} are not admitted")
+        if code not in TYPES:
+            raise UnsafePickle(f"arrays of type {code[:40]!r} are not admitted")
         self.dtype = np.dtype(code)
 
     def __setstate__(self, state: Any) -> None:
-        self.dtype = self.dtype.newbyteorder(state[1])  # of (version, byte order, ...)
+        order: Any = state[1]  # of (version, byte order, ...)
+        if not isinstance(order, str) or order not in {"<", ">", "=", "|"}:
+            raise UnsafePickle("the byte order of an array is unknown")
+        self.dtype = np.dtype(order + self.dtype.str[1:])
+
+
+class _Bytes:
+    """Stands for the bytes that the oldest protocols write as text, which is encoded later."""
+
+    def __init__(self, text: Any = "", encoding: Any = "latin1"):
+        if type(text) is not str or type(encoding) is not str or encoding != "latin1":
+            raise UnsafePickle("bytes are made of a text in latin1 only")
+        self.text = text
+
+    def __setstate__(self, state: Any) -> NoReturn:
+        raise UnsafePickle("bytes have no state")
+
+    def values(self) -> bytes:
+        return self.text.encode("latin1")
 
 
 class _Array:
@@ -61,6 +94,10 @@ class _Array:
         data, kind, shape, order = (
             (*self.parts[::-1], (), "C") if len(self.parts) == 2 else self.parts
         )
+        if isinstance(data, _Bytes):
+            data = data.values()
+        if type(shape) is not tuple or any(type(n) is not int or n < 0 for n in shape):
+            raise UnsafePickle("the shape of an array is not a tuple of integers from 0")
         return np.frombuffer(data, kind.dtype).reshape(shape, order=order)
 
 
@@ -70,36 +107,92 @@ _NAMES = {
     "numpy.core.multiarray._reconstruct": _Array,
     "numpy.core.multiarray.scalar": _Array,
     "numpy.core.numeric._frombuffer": _Array,
-    "_codecs.encode": bytes,  # how the oldest protocols write bytes
-    "__builtin__.bytes": bytes,
+    "_codecs.encode": _Bytes,
+    "__builtin__.bytes": _Bytes,
 }
+
+
+class _Dict(dict[str, Any]):
+    """Stands for a dict. Its keys are texts: the hash of a tuple takes as long as it has parts."""
+
+    __slots__ = ()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if type(key) is not str:
+            raise UnsafePickle(f"a key is a {type(key).__name__}: only texts are admitted")
+        super().__setitem__(key, value)
 
 
 class _Reader(pickle._Unpickler):
     """Python's reader written in Python: a damaged number cannot make it reserve all memory."""
 
-    # Python reserves room for a bytearray of any size before it looks for the bytes.
-    dispatch = pickle._Unpickler.dispatch | {
-        pickle.BYTEARRAY8[0]: pickle._Unpickler.dispatch[pickle.BINBYTES8[0]]
-    }
+    stack: list[Any]
+    memo: dict[int, Any]
+    append: Callable[[Any], None]
+    pop_mark: Callable[[], list[Any]]
+    readline: Callable[[], bytes]
 
     def find_class(self, module: str, name: str) -> Any:
         full = f"{module}.{name}"
         if (known := full.replace("numpy._core.", "numpy.core.", 1)) not in _NAMES:
-            raise UnsafePickle(f"{full!r:.80} is not admitted: only numeric NumPy arrays are")
+            raise UnsafePickle(f"{full[:80]!r} is not admitted: only numeric NumPy arrays are")
         return _NAMES[known]
 
+    def load_empty_dictionary(self) -> None:
+        self.append(_Dict())
 
-def _plain(value: Any, depth: int = 0) -> Any:
+    def load_dict(self) -> None:
+        items = self.pop_mark()
+        self.load_empty_dictionary()
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            self.stack[-1][key] = value
+
+    def load_put(self) -> None:
+        number = int(self.readline()[:-1])
+        if not 0 <= number < MAX_MEMO:  # larger ones may be chosen so that all have one hash
+            raise UnsafePickle("a part has a number out of range")
+        self.memo[number] = self.stack[-1]
+
+    def refuse_set(self) -> NoReturn:
+        raise UnsafePickle(f"there is a set: {ADMITTED}")
+
+    dispatch: ClassVar[dict[int, Any]] = pickle._Unpickler.dispatch | {
+        pickle.EMPTY_DICT[0]: load_empty_dictionary,
+        pickle.DICT[0]: load_dict,
+        pickle.PUT[0]: load_put,
+        pickle.EMPTY_SET[0]: refuse_set,
+        pickle.FROZENSET[0]: refuse_set,
+        # Python reserves room for a bytearray of any size before it looks for the bytes.
+        pickle.BYTEARRAY8[0]: pickle._Unpickler.dispatch[pickle.BINBYTES8[0]],
+    }
+
+
+class _Content:
     """The content of a file with arrays in place of their stand-ins."""
-    if depth > MAX_DEPTH:
-        raise UnsafePickle("containers are nested too deeply")
-    if isinstance(value, _Array):
-        return value.values()
-    if isinstance(value, list | tuple):
-        return type(value)(_plain(item, depth + 1) for item in value)
-    if isinstance(value, dict):
-        return {key: _plain(item, depth + 1) for key, item in value.items()}
-    if not isinstance(value, int | float | str | bytes | None):
-        raise UnsafePickle("only arrays, numbers and texts are admitted")
-    return value
+
+    def __init__(self, size: int):
+        self.most = max(MIN_CONTENT, MAX_RATIO * size)
+        self.taken = 0
+
+    def plain(self, value: Any, depth: int = 0) -> Any:
+        if depth > MAX_DEPTH:
+            raise UnsafePickle("containers are nested too deeply")
+        if isinstance(value, _Array | _Bytes):
+            made = value.values()
+            self._take(made.nbytes if isinstance(made, np.ndarray) else len(made))
+            return made
+        if isinstance(value, list | tuple):
+            self._take(ITEM_BYTES * len(value))
+            return type(value)(self.plain(item, depth + 1) for item in value)
+        if isinstance(value, dict):
+            self._take(ITEM_BYTES * len(value))
+            return {key: self.plain(item, depth + 1) for key, item in value.items()}
+        if not isinstance(value, int | float | str | bytes | None):
+            raise UnsafePickle(ADMITTED)
+        return value
+
+    def _take(self, size: int) -> None:
+        self.taken += size
+        if self.taken > self.most:
+            what = f"parts are named again and again: the content has more than {self.most} bytes"
+            raise UnsafePickle(what)

@@ -1,5 +1,6 @@
 """Convert the published tables, dictionaries of inputs and outputs in .pkl files, to CSV."""
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -92,11 +93,14 @@ def describe(content: Any, depth: int = 2) -> str:
     if not isinstance(content, list | tuple | dict):
         return type(content).__name__
     text = f"a {type(content).__name__} of {len(content)}"
+    if not content or not depth:
+        return text
     if isinstance(content, dict):
-        parts = [f"{key!s:.30}: {describe(item, depth - 1)}" for key, item in content.items()]
+        items = islice(content.items(), MAX_PARTS)
+        parts = [f"{key[:30]}: {describe(item, depth - 1)}" for key, item in items]
     else:
         parts = [describe(item, depth - 1) for item in content[:MAX_PARTS]]
-    return f"{text} ({', '.join(parts[:MAX_PARTS])})" if parts and depth else text
+    return f"{text} ({', '.join(parts)})"
 
 
 def _join(x: Any, y: Any) -> Floats:

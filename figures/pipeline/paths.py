@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from os.path import realpath
 from pathlib import Path
 from typing import Final
 from zlib import crc32
@@ -12,6 +13,7 @@ SHIPPED_TABLES = ROOT / "fe_data" / "datasets"
 REFERENCE = ROOT / "figures" / "full"  # whose verdicts stand on the page of a smaller run
 TRAINING: Final = "train_beta"  # design of the second training set
 TEST: Final = "test_uniform"  # what every training set is judged on
+MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}  # of pictures, by their suffix
 REPLICATES = ("replicates", "noise")  # designs of several cells for each input
 
 
@@ -57,12 +59,25 @@ def run_name(profile: str, data_dir: Path | None = None) -> str:
     return f"{name}-{crc32(bytes(data_dir)):08x}"  # others may have the same name
 
 
-def pictures(metrics: Path) -> set[Path] | None:
-    """Pictures that a metrics file names; None where it is missing, half written or no mapping."""
+def picture_path(folder: Path, name: str) -> Path:
+    """Path of a picture that a metrics file names; a ValueError where the name leads elsewhere.
+
+    Pictures are deleted and shown by these names, so that they name files of the folder alone.
+    """
+    path = folder / name
+    plain = path.name == name and path.suffix in MEDIA_TYPES
+    if not plain or Path(realpath(path)).parent != folder.resolve():
+        allowed = f"pictures are files of {folder} such as a{' or a'.join(MEDIA_TYPES)}"
+        raise ValueError(f"{name!r:.80} is no picture: {allowed}")
+    return path
+
+
+def pictures(metrics: Path) -> list[Path] | None:
+    """Pictures that a metrics file names; None where it is missing, damaged or names others."""
     try:
         names = json.loads(metrics.read_text(encoding="utf-8")).get("figures", {})
-        return {metrics.parent / name for name in names}
-    except (OSError, ValueError, AttributeError):
+        return [picture_path(metrics.parent, name) for name in names]
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return None
 
 

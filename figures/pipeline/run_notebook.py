@@ -53,7 +53,7 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
     unfinished = executed.parent / "unfinished" / path.name  # which is written cell by cell
     unfinished.parent.mkdir(parents=True, exist_ok=True)
     metrics = ROOT / values["out_dir"] / f"{path.stem}.json"
-    earlier = pictures(metrics) or set()
+    earlier = pictures(metrics) or []
     try:
         papermill.execute_notebook(
             path, unfinished, parameters=values, cwd=ROOT, kernel_name="python3",
@@ -68,8 +68,9 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
     executed.with_suffix(".html").write_text(page, encoding="utf-8")
     unfinished.replace(executed)
     later = pictures(metrics)
-    for picture in set() if later is None else earlier - later:  # of tables that there were
-        picture.unlink(missing_ok=True)
+    for picture in earlier:
+        if later is not None and picture not in later and picture.is_file():
+            picture.unlink()  # of tables that there were
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -23,7 +23,7 @@ import typer
 from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
-from figures.pipeline.paths import ROOT, tables_below
+from figures.pipeline.paths import ROOT, picture_path, tables_below
 from figures.pipeline.provenance import file_digest
 from figures.report.summary import RUNS
 
@@ -107,7 +107,7 @@ def metadata(folder: Path, commit: str, date: datetime) -> dict[str, Any]:
             crate.get(f"notebooks/{path.stem}.ipynb"),
             identifier=f"#{run.name}-{path.stem}",
             object=entities(read),
-            result=entities([path, *(run / name for name in metrics["figures"])]),
+            result=entities([path, *(picture_path(run, name) for name in metrics["figures"])]),
             properties={
                 "name": f"{path.stem} on {RUNS[run.name]}",
                 "description": f"commit {source['commit']}, seed {source['seed']}",

@@ -10,7 +10,7 @@ import jinja2
 import typer
 from typer import Argument
 
-from figures.pipeline.paths import REFERENCE, ROOT, is_complete
+from figures.pipeline.paths import MEDIA_TYPES, REFERENCE, ROOT, is_complete, picture_path
 from figures.pipeline.profiles import DRAWS, Profile, load_profile
 from figures.report.comparison import SIGNS, Metrics, compare, heading, heading_above, read
 from figures.report.findings import filled, findings, load_findings
@@ -18,7 +18,6 @@ from figures.report.words import brief, column_decimals, label, power
 from figures.scores import written
 
 TEMPLATE = Path(__file__).with_name("page.html")
-MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
 
 
 def render(profile: Profile, out_dir: Path) -> str:
@@ -61,7 +60,7 @@ def read_run(profile: Profile, out_dir: Path) -> dict[str, Metrics]:
 
 def inlined(out_dir: Path, name: str) -> str:
     """A picture in a folder as a data URI."""
-    path = out_dir / name
+    path = picture_path(out_dir, name)
     if not path.is_file() or not path.stat().st_size:
         raise ValueError(f"the picture {path} is missing or empty")
     encoded = base64.b64encode(path.read_bytes()).decode()

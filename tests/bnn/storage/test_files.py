@@ -1,6 +1,8 @@
 """What is saved comes back, and nothing else does."""
 
+import copy
 import json
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from bnn import (
     VanillaEnsemble,
     load,
 )
+from tests.limits import UNUSUAL, limited
 
 X_TEST = np.linspace(-2.0, 2.0, 7)[:, None]
 
@@ -280,3 +283,53 @@ def test_foreign_and_missing_files(tmp_path):
         load(tmp_path / "object.npy")
     with pytest.raises(FileNotFoundError, match="no such file"):
         load(tmp_path / "nothing.npz")
+
+
+def test_packed_file(saved):
+    """Others may pack what `save` wrote; the model is the same."""
+    expected = load(saved).predict(X_TEST)
+    with np.load(saved) as file:
+        np.savez_compressed(saved, **file)
+    np.testing.assert_array_equal(load(saved).predict(X_TEST), expected)
+
+
+def test_file_that_unpacks_to_a_thousand_times_its_size(saved):
+    """Refused before an array is unpacked."""
+    with np.load(saved) as file:
+        np.savez_compressed(saved, zeros=np.zeros(3_000_000), **file)
+    with (
+        limited(megabytes=10),
+        pytest.raises(ValueError, match=r"arrays of 240\d+ bytes in a file"),
+    ):
+        load(saved)
+
+
+def test_array_named_again_and_again(saved):
+    """Each entry of the archive counts, even if all lead to the same bytes."""
+    rewrite(saved, zeros=np.zeros(100_000))
+    with zipfile.ZipFile(saved, "a") as archive:
+        part = archive.getinfo("zeros.npy")
+        for number in range(200):
+            archive.filelist.append(copy.copy(part))
+            archive.filelist[-1].filename = f"{number}.npy"
+        archive.writestr("end.npy", b"")
+    with limited(megabytes=50), pytest.raises(ValueError, match=r"arrays of 16\d+ bytes in a file"):
+        load(saved)
+
+
+def test_arrays_of_another_version_are_not_read(saved):
+    """The header comes first."""
+    rewrite(saved, header=lambda h: h.update(version=99), zeros=np.zeros(5_000_000))
+    with limited(megabytes=10), pytest.raises(ValueError, match="format version 99, this bnn"):
+        load(saved)
+
+
+@pytest.mark.parametrize("kind", UNUSUAL)
+def test_only_a_regular_file_is_read(tmp_path, kind):
+    """No pipe without a writer, nothing without an end."""
+    UNUSUAL[kind](tmp_path / "saved.npz")
+    with (
+        limited(megabytes=10),
+        pytest.raises(ValueError, match="not a saved model, which is a reg"),
+    ):
+        load(tmp_path / "saved.npz")

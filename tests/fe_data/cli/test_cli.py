@@ -200,7 +200,7 @@ BAD_COMMANDS = [
     ),
     ("generate noise --out {} --dask tcp://x --jobs 2", "fe_data: --jobs counts local processes"),
     ("generate --inputs missing.csv --out {}", "fe_data: No such file or directory: missing.csv"),
-    ("generate --inputs {} --out {}/new", "fe_data: Is a directory: {}"),
+    ("generate --inputs {} --out {}/new", "fe_data: {} is a folder: a regular file is needed"),
     (
         "generate --inputs {}/bad.csv --out {}/new",
         "fe_data: {}/bad.csv, line 2: vf = 'x' is not a n",

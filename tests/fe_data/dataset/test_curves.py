@@ -11,6 +11,7 @@ from fe_data import Inputs, Settings, TableError, generate, load_curves, load_ta
 from fe_data.dataset.curves import SHIPPED
 from fe_data.dataset.design import Design
 from fe_data.statistics.replicates import replicate_statistics
+from tests.limits import limited
 
 DATASETS = Path(__file__).parents[3] / "fe_data" / "datasets"
 PLAIN = ("train_uniform", "test_uniform", "train_beta", "replicates", "noise")
@@ -88,6 +89,16 @@ def test_curves_of_other_tables_are_refused(tmp_path):
         load_curves(tmp_path / "test_uniform.csv")
     np.savez(tmp_path / SHIPPED, strain=np.ones(50), test_uniform=np.ones((4, 50)))
     with pytest.raises(TableError, match=r"has 50 rows: curves\.npz has 4 curves"):
+        load_curves(tmp_path / "test_uniform.csv")
+
+
+def test_packed_curves_that_unpack_to_a_thousand_times_their_size_are_refused(tmp_path):
+    (tmp_path / "test_uniform.csv").write_text((DATASETS / "test_uniform.csv").read_text())
+    np.savez_compressed(tmp_path / SHIPPED, strain=np.ones(50), test_uniform=np.zeros(5_000_000))
+    with (
+        limited(megabytes=10),
+        pytest.raises(TableError, match=r"no curves of it in a curves\.npz"),
+    ):
         load_curves(tmp_path / "test_uniform.csv")
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from fe_data.dataset.table import load_table
 from fe_data.dataset.verify import verify
 from fe_data.settings import Settings
 from tests.fe_data.analytic_cell import AnalyticCell
+from tests.limits import UNUSUAL, limited
 
 SETTINGS = Settings(increments=10)
 DESIGN = named_design("train_beta", 3, count=8)
@@ -218,6 +220,109 @@ def test_a_damaged_record_is_found_and_made_again(tmp_path, undisturbed, how):
     assert table(tmp_path) == undisturbed
 
 
+@pytest.mark.parametrize("kind", UNUSUAL)
+def test_what_is_no_file_in_the_place_of_a_record_is_found_and_replaced(
+    tmp_path, undisturbed, kind
+):
+    make(tmp_path)
+    path = storage.record_path(tmp_path, 6)
+    path.unlink()
+    UNUSUAL[kind](path)
+    with limited(megabytes=50):
+        problems, _ = verify(tmp_path)
+    assert problems == [f"sample 6: {path} is a {kind}: a regular file is needed"]
+    assert make(tmp_path).simulated == 1
+    assert verify(tmp_path)[0] == []
+    assert table(tmp_path) == undisturbed
+
+
+def test_a_link_in_the_place_of_a_record_is_replaced_and_not_followed(tmp_path, undisturbed):
+    make(tmp_path / "data")
+    (tmp_path / "precious.txt").write_text("mine")
+    path = storage.record_path(tmp_path / "data", 6)
+    path.unlink()
+    path.symlink_to(tmp_path / "precious.txt")
+    assert verify(tmp_path / "data")[0] == ["sample 6: not a record"]
+    assert make(tmp_path / "data").simulated == 1
+    assert table(tmp_path / "data") == undisturbed
+    assert (tmp_path / "precious.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", [storage.TABLE, storage.PROVENANCE, "records/0000/0000006.npz"])
+def test_a_folder_with_files_is_kept_and_said_before_any_work(tmp_path, name):
+    make(tmp_path)
+    path = tmp_path / name
+    path.unlink()
+    storage.record_path(tmp_path, 6).unlink(missing_ok=True)
+    path.mkdir()
+    (path / "mine.txt").write_text("mine")
+    with pytest.raises(IsADirectoryError, match="is in the place of this file, move it away"):
+        make(tmp_path, AnalyticCell(raising=(DESIGN.sample(6).seed, OSError())))
+    assert (path / "mine.txt").read_text() == "mine"
+    path.rename(tmp_path / "elsewhere")
+    assert make(tmp_path).table_written
+
+
+def test_a_record_may_not_unpack_to_more_than_its_size():
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, record=np.array(b"{}"), strain=np.zeros(3 * 10**6))
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.comment = b"0" * 64
+    content = buffer.getvalue()[:-64]
+    data = content + hashlib.sha256(content).hexdigest().encode()
+    with (
+        limited(megabytes=20),
+        pytest.raises(record.DamagedRecord, match=r"arrays have 24\d+ bytes"),
+    ):
+        record.decode_header(data)
+
+
+@pytest.mark.parametrize("kind", UNUSUAL)
+@pytest.mark.parametrize("name", [storage.CONFIG, storage.TABLE, storage.PROVENANCE])
+def test_what_is_no_file_in_the_place_of_another_is_found_and_replaced(
+    tmp_path, undisturbed, kind, name
+):
+    make(tmp_path)
+    path = tmp_path / name
+    path.unlink()
+    UNUSUAL[kind](path)
+    with limited(megabytes=50):
+        assert f"{path} is a {kind}: a regular file is needed" in verify(tmp_path)[0]
+    assert make(tmp_path).simulated == 0
+    assert verify(tmp_path)[0] == []
+    assert table(tmp_path) == undisturbed
+
+
+def rewritten(path, **changes):
+    """A record with other entries of its header, and the checksum of these."""
+    data = path.read_bytes()
+    header = record.decode_header(data) | changes
+    path.write_bytes(record.encode(header, record.decode_arrays(data)))
+
+
+OTHER_ENTRIES = [
+    {"status": "good"},
+    {"status": []},
+    {"seconds": "long"},
+    {"inputs": {"vf": "0.2,1"}},
+    {"attempts": [1]},
+    {"attempts": 1},
+    {"provenance": "here"},
+    {"outputs": 1},
+]
+
+
+def test_records_of_other_kinds_of_entries_are_found_and_made_again(tmp_path, undisturbed):
+    make(tmp_path)
+    for index, changes in enumerate(OTHER_ENTRIES):
+        rewritten(storage.record_path(tmp_path, index), **changes)
+    problems, _ = verify(tmp_path)
+    found = [text.partition(": ")[0] for text in problems[: len(OTHER_ENTRIES)]]
+    assert found == [f"sample {index}" for index in range(len(OTHER_ENTRIES))]
+    make(tmp_path)
+    assert table(tmp_path) == undisturbed
+
+
 def test_verify_compares_every_byte_of_what_was_made_from_the_records(tmp_path):
     make(tmp_path, AnalyticCell(failing=frozenset({DESIGN.sample(2).seed})))
     for name in (storage.TABLE, storage.PROVENANCE, storage.FAILURES):
@@ -284,6 +389,32 @@ def test_a_folder_of_another_configuration_is_refused(tmp_path, design, settings
 EMPTY = f'{{"digest": "{storage.digest({})}"}}'
 
 
+def sealed(**changes):
+    """A configuration with other entries, and the digest of these."""
+    config = storage.configuration(DESIGN, SETTINGS) | changes
+    return json.dumps({**config, "digest": storage.digest(config)})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"samples": 10**12}, "samples = 1000000000000 is out of range: allowed are integers in"),
+        ({"samples": 0}, "samples = 0 is out of range"),
+        ({"samples": True}, "samples = True is out of range"),
+        ({"seed": -1}, "seed = -1 is out of range"),
+        ({"design": [1]}, "is not a configuration of format 1"),
+        ({"settings": 1}, "is not a configuration of format 1"),
+        ({"design": "x" * 2_000_000}, "bytes: at most 1000000 are read"),
+    ],
+)
+def test_a_configuration_out_of_range_is_refused_at_once(tmp_path, changes, message):
+    (tmp_path / storage.CONFIG).write_text(sealed(**changes))
+    with limited(megabytes=20):
+        (problem,) = verify(tmp_path)[0]
+    assert str(tmp_path / storage.CONFIG) in problem
+    assert message in problem
+
+
 @pytest.mark.parametrize("content", [None, "", "{", "[]", '{"digest": "0"}', EMPTY])
 def test_a_lost_configuration_is_restored_only_for_its_own_records(tmp_path, content):
     make(tmp_path)
@@ -346,6 +477,13 @@ def test_shards_of_different_numbers_exclude_each_other_where_they_overlap(tmp_p
                 make(tmp_path, shard=overlapping)
         make(tmp_path, shard=(2, 4))
     assert make(tmp_path, shard=(1, 2)).simulated == 4
+
+
+@pytest.mark.parametrize("name", [".lock", ".lock-1-of-2"])
+def test_a_pipe_in_the_place_of_a_lock_is_refused(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with limited(), pytest.raises(ValueError, match=f"{name} is not a regular file: move it away"):
+        make(tmp_path, shard=(1, 2))
 
 
 def test_the_lock_of_a_dead_process_is_no_obstacle(tmp_path):

@@ -1,14 +1,25 @@
 """Tables keep every bit, and say exactly what is wrong with a file."""
 
+import gzip
+import os
 import struct
+import threading
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fe_data.dataset.table import COLUMNS, TableError, format_row, load_inputs, load_table
+from fe_data.dataset.table import (
+    COLUMNS,
+    Problems,
+    TableError,
+    format_row,
+    load_inputs,
+    load_table,
+)
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from tests.limits import UNUSUAL, limited
 
 GOOD = "0.2,400,350,0.4"
 HEAD = "vf,E_f_GPa,b_m_MPa,c_m"
@@ -151,6 +162,77 @@ def test_many_problems_are_listed_and_the_rest_counted(tmp_path):
         load_inputs(path)
     assert str(refusal.value).count("c_m = 2.0") == 20
     assert str(refusal.value).endswith("; and 30 more")
+
+
+@pytest.mark.parametrize("row", [f"{GOOD},{OUTPUTS}", "0,0,0,0,0,0,0,0,0", ""])
+def test_a_packed_file_may_not_unpack_to_a_thousand_times_its_size(tmp_path, row):
+    path = tmp_path / "bad.csv.gz"
+    path.write_bytes(
+        gzip.compress(f"{FULL}\n".encode() + 20_000_000 // (len(row) + 1) * f"{row}\n".encode())
+    )
+    with limited(), pytest.raises(TableError, match=r"and unpacks to more than the \d+ that are"):
+        load_table(path)
+
+
+def test_a_packed_table_of_repeated_inputs_is_read(tmp_path):
+    """As much as rows without outputs may be packed."""
+    path = tmp_path / "design.csv.gz"
+    rows = [f"{n},{0.2 + 1e-7 * n!r},400.0,350.0,0.4\n" for n in range(200)]
+    path.write_bytes(gzip.compress(f"group,{HEAD}\n{''.join(50 * row for row in rows)}".encode()))
+    assert len(load_inputs(path)[0]) == 10_000
+
+
+def test_many_problems_take_little_memory(tmp_path):
+    problems = Problems(tmp_path)
+    with limited(megabytes=5):
+        for line in range(500_000):
+            problems.add(line, f"vf = {line} is out of range")
+    with pytest.raises(TableError, match="; and 499980 more"):
+        problems.raise_if_any()
+
+
+@pytest.mark.parametrize("size", [10**7, 10**12])
+def test_a_line_without_end_is_refused(tmp_path, size):
+    path = tmp_path / "bad.csv"
+    with path.open("wb") as file:
+        file.truncate(size)
+    with limited(megabytes=20), pytest.raises(TableError, match="a line of more than 1000000 char"):
+        load_inputs(path)
+
+
+def test_many_columns_take_little_time(tmp_path):
+    path = tmp_path / "wide.csv"
+    columns = [f"c{number}" for number in range(50_000)]
+    path.write_text(f"{HEAD},{','.join(columns)}\n{GOOD}{50_000 * ',1'}")
+    with limited(seconds=2):
+        points, _ = load_inputs(path)
+    assert points.tolist() == [[0.2, 400.0, 350.0, 0.4]]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
+@pytest.mark.parametrize("kind", ["folder", "device"])
+def test_a_folder_or_device_is_no_table(tmp_path, kind, suffix):
+    path = tmp_path / f"bad.{suffix}"
+    UNUSUAL[kind](path)
+    with limited(megabytes=20), pytest.raises(TableError, match=f"is a {kind}: a regular"):
+        load_inputs(path)
+
+
+def test_a_pipe_is_read_to_its_end_and_is_empty_without_a_writer(tmp_path):
+    """A shell gives `<(command)` as one."""
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    with limited(), pytest.raises(TableError, match=f"{path} is empty"):
+        load_inputs(path)
+    reading, writing = os.pipe()
+    writer = threading.Timer(
+        0.05, lambda: (os.write(writing, f"{HEAD}\n{GOOD}".encode()), os.close(writing))
+    )
+    writer.start()
+    with limited():
+        assert load_inputs(f"/dev/fd/{reading}")[0].tolist() == [[0.2, 400.0, 350.0, 0.4]]
+    writer.join()
+    os.close(reading)
 
 
 @given(st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda t: (HEAD + t).encode())))

@@ -19,6 +19,7 @@ from fe_data.dataset.design import named_design
 from fe_data.dataset.table import load_table
 from fe_data.published.array_pickle import UnsafePickle, load_arrays
 from fe_data.published.import_authors import PUBLISHED, read_groups
+from tests.limits import UNUSUAL, limited
 
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference"
 FUZZ = settings(
@@ -263,6 +264,108 @@ def test_anything_but_arrays_is_refused_at_once(tmp_path, capsys, content, messa
     assert err.startswith(f"fe_data: {path}")
     assert err.count("\n") == 1
     assert message in err
+
+
+def nested(levels):
+    """Tuples of which each holds the one before twice."""
+    parts = [b"K\x01K\x02\x86\x940"]
+    for number in range(levels):
+        name = b"h" + bytes([number])
+        parts.append(name + name + b"\x86\x940")
+    return b"".join(parts) + b"h" + bytes([levels])
+
+
+def lists(levels, width):
+    """Lists of which each holds the one before many times."""
+    parts = [b"]\x94(" + width * (b"h" + bytes([number])) + b"e" for number in range(levels)]
+    return b"]\x94" + b"".join(parts)
+
+
+def array(data, shape):
+    """An array of float64 with these opcodes as its data and shape."""
+    made = b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85C\x01b\x87R"
+    kind = b"cnumpy\ndtype\n\x8c\x02f8\x89\x88\x87R(K\x03\x8c\x01<NNNK\x00K\x00K\x00tb"
+    return made + b"(K\x01" + shape + kind + b"\x89" + data + b"tb"
+
+
+SAME_HASH = [n * (2**61 - 1) for n in range(50_000)]
+ENDLESS = {
+    "tuples as a key": (b"}" + nested(60) + b"K\x01s", "a key is a tuple"),
+    "tuples in a set": (b"\x8f(" + nested(60) + b"\x90", "there is a set"),
+    "tuples as a type": (b"cnumpy\ndtype\n" + nested(60) + b"\x85R", "a type that is a tuple"),
+    "tuples as a byte order": (
+        b"cnumpy\ndtype\n\x8c\x02f8\x85R(K\x03" + nested(60) + b"tb",
+        "the byte order of an array is unknown",
+    ),
+    "tuples as a shape": (array(b"C\x00", nested(60)), "the shape of an array is not"),
+    "lists of lists": (lists(6, 60), "parts are named again and again"),
+    "one array many times": (
+        b"](" + array(b"B" + struct.pack("<I", 8000) + bytes(8000), b"M\xe8\x03\x85")
+        + b"\x94" + 50_000 * b"h\x00" + b"e",
+        "parts are named again and again",
+    ),
+    "bytes of a number": (
+        array(b"c__builtin__\nbytes\n\x8a\x05" + struct.pack("<Q", 5 * 10**9)[:5] + b"\x85R", b"]"),
+        "bytes are made of a text",
+    ),
+    "a text many times": (
+        b"](X" + struct.pack("<I", 10_000) + 10_000 * b"x" + b"\x94c_codecs\nencode\n\x940"
+        + 20_000 * b"h\x01h\x00\x85R" + b"e",
+        "parts are named again and again",
+    ),
+    "a shape of -1": (
+        array(b"C\x08" + bytes(8), b"J\xff\xff\xff\xff\x85"),
+        "the shape of an array is not",
+    ),
+    "keys of one hash": (
+        b"}(" + b"".join(pickle.dumps(n, 2)[2:-1] + b"N" for n in SAME_HASH) + b"u",
+        "a key is a int",
+    ),
+    "numbers of one hash": (
+        b"N" + b"".join(b"p%d\n" % n for n in SAME_HASH),
+        "a part has a number out of range",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_a_short_file_takes_neither_memory_nor_time(tmp_path, name):
+    content, message = ENDLESS[name]
+    path = write(tmp_path / "bad.pkl", b"\x80\x04" + content + b".")
+    with limited(seconds=4), pytest.raises(UnsafePickle, match=message):
+        load_arrays(path)
+
+
+def test_a_large_table_of_small_parts_is_read(tmp_path):
+    content = plain(TABLE.repeat(2000, axis=0).tolist(), [[1, 2.0, None, "text"]] * 5000)
+    assert load_arrays(write(tmp_path / "a.pkl", content)) == content
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_a_part_that_is_named_twice_is_read_twice(tmp_path, protocol):
+    first, second = load_arrays(write(tmp_path / "a.pkl", [TABLE, TABLE], protocol))
+    np.testing.assert_array_equal(first, TABLE)
+    np.testing.assert_array_equal(second, TABLE)
+
+
+@pytest.mark.parametrize("kind", UNUSUAL)
+def test_only_a_regular_file_is_read(tmp_path, capsys, kind):
+    folder = tmp_path / "published"
+    folder.mkdir()
+    UNUSUAL[kind](folder / "a.pkl")
+    write(folder / "b.pkl", plain(X, Y))
+    with limited(megabytes=50):
+        assert main(["import-authors", str(folder), str(tmp_path / "out")]) == 1
+    assert f"{folder / 'a.pkl'} is a {kind}: a regular file" in capsys.readouterr().err
+    assert (tmp_path / "out" / "b.csv").exists()
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path):
+    path = tmp_path / "a.pkl"
+    with path.open("wb") as file:
+        file.truncate(10**12)
+    with limited(megabytes=50), pytest.raises(UnsafePickle, match="has 1000000000000 bytes: at"):
+        load_arrays(path)
 
 
 def test_an_array_cannot_claim_more_than_its_data(tmp_path):

@@ -4,7 +4,14 @@ import json
 
 import pytest
 
-from figures.pipeline.paths import ROOT, is_complete, require_tables, run_name
+from figures.pipeline.paths import (
+    ROOT,
+    is_complete,
+    picture_path,
+    pictures,
+    require_tables,
+    run_name,
+)
 
 
 @pytest.fixture
@@ -24,12 +31,40 @@ def test_a_run_is_complete_with_every_picture_only(metrics):
     assert not is_complete(metrics)
 
 
-@pytest.mark.parametrize("text", [None, "", '{"figures": {', "[]", b"\xff"])
+@pytest.mark.parametrize("text", [None, "", '{"figures": {', "[]", b"\xff", 5000 * "["])
 def test_metrics_that_are_missing_or_cut_off_are_not_complete(metrics, text):
     metrics.unlink()
     if text is not None:
         metrics.write_bytes(text if isinstance(text, bytes) else text.encode())
     assert not is_complete(metrics)
+
+
+FOREIGN = ["../precious.svg", "/precious.svg", "sub/a.svg", "..", ".", "", "notes.txt", "n.json",
+           "link.svg", "a\0.svg", "\ud800.svg", "a.svg/", "./a.svg", 3]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_metrics_that_name_what_is_no_picture_of_their_folder_count_as_damaged(metrics, name):
+    (metrics.parent / "link.svg").symlink_to("../precious.svg")
+    metrics.write_text(json.dumps({"figures": ["a.svg", name]}))
+    assert pictures(metrics) is None
+    assert not is_complete(metrics)
+
+
+def test_a_picture_may_be_a_link_to_another_and_its_folder_a_link(metrics):
+    (metrics.parent / "link.svg").symlink_to("a.svg")
+    linked = metrics.parent.with_name(f"{metrics.parent.name}-linked")
+    linked.symlink_to(metrics.parent)
+    assert picture_path(linked, "link.svg") == linked / "link.svg"
+    assert is_complete(linked / metrics.name)
+
+
+@pytest.mark.parametrize("name", ["../precious.svg", "notes.txt"])
+def test_what_is_no_picture_is_named_in_a_sentence(tmp_path, name):
+    with pytest.raises(ValueError) as refusal:  # noqa: PT011 the whole message is compared
+        picture_path(tmp_path, name)
+    allowed = f"pictures are files of {tmp_path} such as a.png or a.svg"
+    assert str(refusal.value) == f"{name!r} is no picture: {allowed}"
 
 
 def test_a_folder_without_a_needed_table_is_refused_before_any_work(tables, tmp_path):

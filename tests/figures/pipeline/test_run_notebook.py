@@ -79,6 +79,20 @@ def test_pictures_that_a_notebook_no_longer_draws_go(tmp_path):
     assert sorted(each.name for each in tmp_path.glob("*.svg")) == ["mine.svg", "new.svg"]
 
 
+def test_files_that_are_no_pictures_of_the_folder_stay(tmp_path):
+    """Whatever a metrics file of before names."""
+    folder = tmp_path / "out"
+    path = notebook(tmp_path / "n.ipynb", f"out_dir = {str(folder)!r}", DRAWING)
+    folder.mkdir()
+    precious = [tmp_path / "precious.svg", folder / "notes.txt"]
+    for each in precious:
+        each.write_text("mine")
+    named = {"../precious.svg": "", str(precious[0]): "", "notes.txt": ""}
+    (folder / "n.json").write_text(json.dumps({"figures": named}))
+    execute(path, {})
+    assert [each.read_text() for each in precious] == ["mine", "mine"]
+
+
 FIRST = """\
 from pathlib import Path
 import matplotlib.pyplot as plt

@@ -10,7 +10,7 @@ from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import load_profile
 from figures.pipeline.settings import Beyond
 from figures.report.comparison import Check
-from figures.report.page import main, render
+from figures.report.page import inlined, main, render
 from figures.report.words import brief, column_decimals, label, power
 
 SURROGATE = "04_materials_surrogate"
@@ -121,6 +121,15 @@ def test_a_missing_or_empty_picture_is_refused(profile, out_dir, content):
         (out_dir / "fig14_calibration.svg").write_bytes(content)
     with pytest.raises(ValueError, match=r"fig14_calibration\.svg is missing or empty"):
         render(profile, out_dir)
+
+
+def test_a_file_outside_the_folder_is_not_shown(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "precious.svg").write_text("mine")
+    (tmp_path / "out" / "link.svg").symlink_to("../precious.svg")
+    for name in ("../precious.svg", str(tmp_path / "precious.svg"), "link.svg"):
+        with pytest.raises(ValueError, match="is no picture: pictures are files of"):
+            inlined(tmp_path / "out", name)
 
 
 def test_a_figure_that_no_notebook_lists_is_refused(profile, out_dir):

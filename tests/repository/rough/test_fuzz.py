@@ -1,9 +1,7 @@
 """Damaged and hostile files: a right answer or one clear sentence, in time, and nothing is run."""
 
-import contextlib
 import json
 import pickle
-import signal
 import string
 import warnings
 
@@ -19,9 +17,11 @@ from fe_data.published.array_pickle import load_arrays
 from fe_data.published.import_authors import read_groups, write_csv
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
 from figures.pipeline.profiles import Profile, load_profile
+from tests.limits import limited
 
 pytestmark = pytest.mark.slow
 SECONDS = 10  # a case that takes longer hangs
+MEGABYTES = 500
 FUZZ = settings(
     max_examples=1000,
     deadline=None,
@@ -30,25 +30,9 @@ FUZZ = settings(
 )
 
 
-@contextlib.contextmanager
-def in_time():
-    """Fail instead of hanging."""
-
-    def late(*_):
-        raise AssertionError(f"not done after {SECONDS} s")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(SECONDS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def outcome(function, path):
     """What a reader returns, or None where it refuses the file in one clear sentence."""
-    with in_time():
+    with limited(SECONDS, MEGABYTES):
         try:
             return function(path)
         except ValueError as error:

@@ -1,0 +1,80 @@
+"""Reading files that others may have made: no pipe or device, and no more than a reader needs."""
+
+import io
+import os
+import stat
+import zipfile
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+OTHER_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+class UnusualFile(ValueError):
+    """A file is not read: it is of another kind, or larger than any that its reader is for."""
+
+
+def read_file(path: Path, most: int) -> bytes:
+    """Content of a regular file of at most so many bytes; UnusualFile where it is another one."""
+    # Looked at before: to open a pipe is to wait for its writer, and a device may have no end.
+    status = path.stat()
+    kind = OTHER_KINDS.get(stat.S_IFMT(status.st_mode))
+    if kind is not None:
+        raise UnusualFile(f"{path} is {kind}: a regular file is needed")
+    if status.st_size > most:
+        raise UnusualFile(f"{path} has {status.st_size} bytes: at most {most} are read")
+    return path.read_bytes()
+
+
+def open_stream(path: Path) -> BinaryIO:
+    """A regular file or a pipe, such as a shell's <(command); one without a writer is empty."""
+    kind = OTHER_KINDS.get(stat.S_IFMT(path.stat().st_mode))
+    if kind not in {None, "a pipe"}:
+        raise UnusualFile(f"{path} is {kind}: a regular file is needed")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # does not wait for a writer
+    os.set_blocking(descriptor, True)
+    return os.fdopen(descriptor, "rb")
+
+
+def most_unpacked(packed: int) -> int:
+    """Largest size that the content of a packed file of this size may have."""
+    # Tables of repeated inputs have up to 150 times the size, a file of zeros a thousand times.
+    return max(1_000_000, 200 * packed)
+
+
+def read_arrays(data: bytes, most: int, *names: str) -> dict[str, NDArray[Any]]:
+    """Arrays of the given names, or all, from the content of an .npz file.
+
+    Args:
+        data: The content.
+        most: Bytes that all arrays together may have.
+        names: Names of the arrays that are read; without any, all are.
+
+    Returns:
+        The arrays by name.
+
+    Raises:
+        UnusualFile: If the arrays are larger, one is missing or the content is of another kind.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+        if size > most:  # a part that states less than it has is cut off there
+            raise UnusualFile(f"the arrays have {size} bytes: at most {most} are read")
+        if not data.startswith(b"PK"):
+            raise UnusualFile("the content is not that of an .npz file")
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in names or arrays.files}
+    except UnusualFile:
+        raise
+    except Exception as error:  # no common base of what zipfile, zlib and NumPy raise
+        raise UnusualFile(" ".join(str(error).split())[:200]) from None
