@@ -13,9 +13,9 @@ from bnn._validation import (
     Array,
     as_array,
     as_data,
+    check_count,
     check_device,
     check_flags,
-    check_integer,
     check_integers,
     check_kind,
     check_not_negative,
@@ -155,7 +155,7 @@ def pretrain(
     check_kind("settings", settings, TrainingSettings)
     for name, number in (("n_features", n_features), ("n_outputs", n_outputs)):
         if number is not None:
-            check_integer(name, number, 1)
+            check_count(name, number, 1)
     if nugget is not None:
         check_positive(nugget=nugget)
     if isinstance(prior, NotStored):
@@ -208,7 +208,7 @@ def checked_data(
     if not isinstance(pretrained, Pretrained):
         raise ValueError(f"pretrained = {pretrained!r:.60}: must be from bnn.pretrain")
     if n_members is not None:
-        check_integer("n_members", n_members, 1)
+        check_count("n_members", n_members, 1)
     X, y = as_data(X, y)
     _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
     warn_far("input_bounds", pretrained.input_scaler, X)
@@ -234,8 +234,8 @@ def check_pretraining(
         raise ValueError(f"prior = {prior.__name__}: must be an object, not its class")
     if not (prior is None or isinstance(prior, NotStored) or hasattr(prior, "sample")):
         raise ValueError(f"prior = {prior!r}: must have a method sample")
-    check_integer("n_pretrained", n_pretrained, 2)
-    check_integer("prior_points", prior_points, 2)
+    check_count("n_pretrained", n_pretrained, 2)
+    check_count("prior_points", prior_points, 2)
     check_positive(prior_range=prior_range)
     check_not_negative(perturbation=perturbation)
 

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState, generator
-from bnn._validation import Array, as_columns, as_finite, as_points, check_integer
+from bnn._validation import Array, as_columns, as_finite, as_points, check_count
 from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior, default_prior
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior, combination
@@ -164,7 +164,7 @@ class ExactPosterior(PredictiveRegressor):
         Raises:
             ValueError: If there are too many points for that.
         """
-        check_integer("n_samples", n_samples, 1)
+        check_count("n_samples", n_samples, 1)
         return self._given.sample(self._checked(X), n_samples, generator(random_state))
 
     def elppd(self, X: ArrayLike, y: ArrayLike) -> float:

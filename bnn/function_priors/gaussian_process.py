@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,11 @@ from bnn._validation import (
     as_array,
     as_finite,
     as_points,
+    check_count,
     check_function,
-    check_integer,
     check_integers,
     is_row,
+    own_copy,
 )
 from bnn.function_priors.kernels import RBF
 from bnn.function_priors.means import LinearMean, RandomMean
@@ -40,7 +41,7 @@ class OwnPrior(ABC):
         Returns:
             Realisations, (n_samples, n, n_out).
         """
-        check_integer("n_samples", n_samples, 1)
+        check_count("n_samples", n_samples, 1)
         return self._draw(as_points("X", X), n_samples, random_state)
 
     @abstractmethod
@@ -68,7 +69,9 @@ class GaussianProcessPrior(OwnPrior):
     bounds: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
 
     def __post_init__(self) -> None:
-        check_integer("n_outputs", self.n_outputs, 1)
+        for item in fields(self):
+            object.__setattr__(self, item.name, own_copy(getattr(self, item.name)))
+        check_count("n_outputs", self.n_outputs, 1)
         if isinstance(self.mean, sk.Kernel):
             raise ValueError(f"mean = {self.mean!r:.60}: is a kernel, give it as kernel=")
         if callable(self.mean):

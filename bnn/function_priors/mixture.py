@@ -9,7 +9,7 @@ from scipy.linalg import block_diag
 from scipy.special import logsumexp, softmax
 
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
-from bnn._validation import Array, Ints, as_finite, is_row
+from bnn._validation import Array, Ints, as_finite, is_row, own_copy
 from bnn.function_priors.conditioning import JointColumns, ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior, OwnPrior
 from bnn.noise.covariances import is_diagonal
@@ -41,6 +41,8 @@ class MixturePrior(OwnPrior):
         ):
             raise ValueError("components: must be a sequence of GaussianProcessPriors")
         as_finite("weights", self.weights)
+        object.__setattr__(self, "components", own_copy(self.components))
+        object.__setattr__(self, "weights", own_copy(self.weights))
         S, n_out = len(self.components), self.components[0].n_outputs
         if np.shape(self.weights) not in {(S,), (S, n_out)}:
             shape = np.shape(self.weights)
