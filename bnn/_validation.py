@@ -2,7 +2,6 @@
 
 import copy
 import re
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeAlias, TypeGuard
@@ -47,18 +46,26 @@ def check_flags(**values: object) -> None:
             raise ValueError(f"{name} = {value!r:.60}: must be True or False")
 
 
-def check_kind(name: str, value: object, kind: type) -> None:
-    """Raise ValueError unless value is an object of a class."""
-    if not isinstance(value, kind):
-        raise ValueError(f"{name} = {value!r:.60}: must be a {kind.__name__}")
+def check_kind(name: str, value: object, *kinds: type) -> None:
+    """Raise ValueError unless value is an object of a class, or of one of some classes."""
+    if not isinstance(value, kinds):
+        needed = " or a ".join(kind.__name__ for kind in kinds)
+        raise ValueError(f"{name} = {value!r:.60}: must be a {needed}")
+
+
+def _check_machine_integer(name: str, value: object) -> None:
+    """Raise ValueError if value is an integer that NumPy has no type for."""
+    if isinstance(value, int) and abs(value) > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} = {value!r:.60}: must be a float where it is so large")
 
 
 def _check_numbers(values: Mapping[str, Any], fits: Callable[[Any], bool], needed: str) -> None:
-    """Raise ValueError unless values are finite real numbers, no bools, that fit."""
+    """Raise ValueError unless values are real numbers that fit, no bools and not too large."""
     for name, value in values.items():
         real = isinstance(value, Real) and not isinstance(value, bool)
-        if not (real and abs(value) <= sys.float_info.max and fits(value)):  # integers may be huge
-            raise ValueError(f"{name} = {value!r:.60}: must be {needed}")
+        if not (real and abs(value) <= LARGEST and fits(value)):
+            raise ValueError(f"{name} = {value!r:.60}: must be {needed}, and at most {LARGEST:g}")
+        _check_machine_integer(name, value)
 
 
 def check_positive(**values: float) -> None:
@@ -95,6 +102,7 @@ def as_array(name: str, values: ArrayLike) -> Array:
     """Return values as float64; ValueError unless they are numbers of which none is masked."""
     # A copy: here arrays of callers come in, who may write other numbers into them afterwards.
     check_readable(**{name: values})
+    _check_machine_integer(name, values)
     try:
         if np.asarray(values).dtype.kind not in "cmM":  # complex, durations and dates
             return np.array(values, dtype=float)
@@ -147,13 +155,13 @@ def as_columns(name: str, values: ArrayLike, n: int) -> Array:
     return array.reshape(n, -1)
 
 
-def as_finite(name: str, values: ArrayLike) -> Array:
+def as_finite(name: str, values: ArrayLike, largest: float = LARGEST) -> Array:
     """Return values as float64; ValueError names the first that is not finite, or too large."""
     array = as_array(name, values)
-    wrong = np.argwhere(~(np.abs(array) <= LARGEST))
+    wrong = np.argwhere(~(np.abs(array) <= largest))
     if len(wrong):
         place = f"[{', '.join(map(str, wrong[0]))}]" if array.ndim else ""
-        needed = f"must be finite, and at most {LARGEST:g} in size"
+        needed = f"must be finite, and at most {largest:g} in size"
         raise ValueError(f"{name}{place} = {array[tuple(wrong[0])]}: {needed}")
     return array
 

@@ -66,6 +66,7 @@ def check_prior(
     X, y = as_data(X, y)
     kept, seeds = checked_noise(noise, X.shape[1], y.shape[1]), seed_sequence(random_state)
     variances = np.einsum("...jj->...j", covariance_at(kept, X)) * np.ones((len(X), 1))
+    check_count("realisations", realisations, 4)
     R = min(realisations, len(prior.values)) if isinstance(prior, TablePrior) else realisations
     check_count("realisations", R, 4)
     f = draw_realisations(prior, X, R, spawn(seeds, 0))

@@ -177,9 +177,15 @@ class ExactPosterior(PredictiveRegressor):
         Returns:
             Σ_i log p(y_i | x_i, D), joint over the outputs; of a mixture the density itself, as
             under a StudentNoise.
+
+        Raises:
+            ValueError: If y is not finite, or does not fit X or the training data.
         """
         points = self._checked(X)
-        values, batches = as_columns("y", y, len(points)), self._given.batches(len(points))
+        values = as_columns("y", as_finite("y", y), len(points))
+        if values.shape[1] != self.prior_.n_outputs:
+            raise ValueError(f"y has {values.shape[1]} outputs: must be {self.prior_.n_outputs}")
+        batches = self._given.batches(len(points))
         parts = [self._log_density(points[part], values[part]) for part in batches]
         return float(np.concatenate(parts).sum())
 

@@ -26,6 +26,8 @@ from bnn.function_priors.means import LinearMean, RandomMean
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
 
+MOST_ROWS = 10_000  # of a covariance between points whose root takes minutes
+
 
 class OwnPrior(ABC):
     """Base of the priors of this package, which take any random state."""
@@ -147,7 +149,15 @@ class GaussianProcessPrior(OwnPrior):
 
         Returns:
             k(A, B), (n, m).
+
+        Raises:
+            ValueError: If points are not finite, or there is no such input or output.
         """
+        if not (isinstance(output, int | np.integer) and 0 <= output < self.n_outputs):
+            raise ValueError(f"output = {output!r:.60}: must be among 0 to {self.n_outputs - 1}")
+        A, B = as_points("A", A), as_points("B", B)
+        if A.shape[1] != B.shape[1]:
+            raise ValueError(f"A has {A.shape[1]} inputs and B {B.shape[1]}: must be equal")
         chosen = self._features_of(output, A.shape[1])
         return np.asarray(self.kernels[output](A[:, chosen], B[:, chosen]))
 
@@ -176,10 +186,11 @@ class GaussianProcessPrior(OwnPrior):
         Raises:
             ValueError: If the mean returned another shape, or is random and rng is missing.
         """
+        X = as_points("X", X)
         shape = (len(X), self.n_outputs)
         if isinstance(self.mean, RandomMean):
-            if rng is None:
-                raise ValueError("mean: a random mean has no single value")
+            if not isinstance(rng, np.random.Generator):
+                raise ValueError(f"rng = {rng!r:.60}: a random mean has no single value")
             values = as_array("mean(X, rng)", self.mean.function(X, rng))
         else:
             mean = self.mean(X) if callable(self.mean) else np.full(len(X), float(self.mean))
@@ -197,6 +208,9 @@ class GaussianProcessPrior(OwnPrior):
 
     def _fluctuations(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
         """Draw realisations without mean and bounds, (n_samples, n, n_out)."""
+        if len(X) > MOST_ROWS:
+            rows = f"the covariance between them must have at most {MOST_ROWS} rows"
+            raise ValueError(f"X has {len(X)} points: {rows}")
         values = np.empty((n_samples, len(X), self.n_outputs))
         for j in range(self.n_outputs):
             noise = generator(spawn(seeds, 1, j)).standard_normal((n_samples, len(X)))

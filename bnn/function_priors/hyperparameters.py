@@ -113,6 +113,8 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
     box = {"method": "L-BFGS-B", "jac": True, "bounds": np.column_stack([low, high])}
     found = [minimize(negative, start, **box) for start in (density.centre, *starts)]
     best = min(found, key=lambda result: result.fun)
+    if not np.isfinite(best.fun):
+        raise ValueError("noise: too small for data at these X in double precision")
     # "ABNORMAL": only rounding errors are left to be gained along the last direction.
     if not best.success and "ABNORMAL" not in best.message:
         warnings.warn(f"the search did not end: {best.message}", ConvergenceWarning, stacklevel=3)

@@ -5,9 +5,9 @@ both kinds. scikit-learn's RBF and Matérn kernels round differently, which woul
 networks of a given seed; its rational quadratic and periodic ones have a single length scale.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,11 @@ def _check_positive(name: str, value: ArrayLike, number: bool = False) -> None:
         raise ValueError(f"{name} = {value!s}: must be {'one number ' if number else ''}> 0")
 
 
-def _comparable(value: Any) -> Any:
+def _comparable(value: ArrayLike) -> Any:
     """Return a list or an array as a tuple, or as a number, so that kernels can be compared."""
-    if isinstance(value, tuple | Real):
+    if isinstance(value, int | float | tuple):
         return value
-    values = np.asarray(value).tolist()
+    values = np.asarray(value, dtype=float).tolist()
     return tuple(values) if isinstance(values, list) else values
 
 
@@ -54,8 +54,8 @@ class Kernel(sk.Kernel):  # type: ignore[misc, unused-ignore]
         if isinstance(other, sk.Kernel):
             return sk.Product(self, other)
         _check_positive("factor", other, number=True)
-        own = self.get_params(deep=False)
-        scaled = {name: np.multiply(other, own[name]).tolist() for name in SCALED & own.keys()}
+        own, factor = self.get_params(deep=False), float(other)
+        scaled = {name: np.multiply(factor, own[name]).tolist() for name in SCALED & own.keys()}
         return type(self)(**own | scaled)
 
     __rmul__ = __mul__
@@ -202,7 +202,7 @@ class Linear(Kernel):
 
     def __post_init__(self) -> None:
         for name, most in (("variance", 1), ("offset", 0), ("origin", 1)):
-            array = as_finite(name, getattr(self, name))
+            array = as_finite(name, getattr(self, name), sys.float_info.max)
             if array.ndim > most or not array.size:
                 raise ValueError(f"{name} has shape {array.shape}: must be a number or (n_in,)")
         self.variance = _comparable(self.variance)

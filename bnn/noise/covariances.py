@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bnn._validation import LARGEST, Array, Floats, Ints, as_array, as_columns
+from bnn._validation import LARGEST, Array, Floats, Ints, as_array, as_columns, check_readable
 
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
 
@@ -43,9 +43,14 @@ def noise_covariance(
 
 def deviations(y: Array, groups: ArrayLike) -> tuple[Array, Ints, Ints]:
     """Return y (N, n_out) less the means of its groups (N,), their numbers, and their sizes."""
-    if np.shape(groups) != (len(y),):
-        raise ValueError(f"groups has shape {np.shape(groups)}: must be ({len(y)},), one per row")
-    _, group = np.unique(groups, return_inverse=True)
+    check_readable(groups=groups)
+    try:
+        labels = np.asarray(groups)
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"groups = {groups!r:.60}: must be ({len(y)},), one per row") from None
+    if labels.shape != (len(y),):
+        raise ValueError(f"groups has shape {labels.shape}: must be ({len(y)},), one per row")
+    _, group = np.unique(labels, return_inverse=True)
     counts = np.bincount(group)
     sums = np.zeros((len(counts), y.shape[1]))
     np.add.at(sums, group, y)

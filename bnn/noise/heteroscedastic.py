@@ -108,6 +108,7 @@ class HeteroscedasticNoise:
         Source: restricted likelihood, Patterson & Thompson (1971), Biometrika 58.
         """
         X, y = as_data(X, y)
+        check_integers("squares", squares, 0)
         check_positive(slope_deviation=slope_deviation)
         within, group, counts = deviations(y, groups)
         first = np.unique(group, return_index=True)[1]

@@ -39,10 +39,11 @@ class StudentNoise:
         if not isinstance(self.noise, HeteroscedasticNoise):
             as_array("noise", self.noise)
         object.__setattr__(self, "noise", own_copy(self.noise))
-        if self.freedom is not None and self.freedom != np.inf:
-            check_positive(freedom=self.freedom)
-            if self.freedom <= 2.0:
-                raise ValueError(f"freedom = {self.freedom}: must be > 2, or None")
+        if self.freedom is None or (isinstance(self.freedom, float) and self.freedom == np.inf):
+            return
+        check_positive(freedom=self.freedom)
+        if self.freedom <= 2.0:
+            raise ValueError(f"freedom = {self.freedom}: must be > 2, or None")
 
     @property
     def degrees(self) -> float:

@@ -93,7 +93,8 @@ def as_vector(
     """Return values as (size,) float64; ValueError unless they are finite, and > 0 if asked."""
     vector = as_finite(name, values)
     if vector.ndim != 1 or vector.size != (size or vector.size) or not vector.size:
-        raise ValueError(f"{name} has shape {vector.shape}: must be ({size or 'd'},)")
+        needed = "(d,)" if size is None else f"({size},) as the mean"
+        raise ValueError(f"{name} has shape {vector.shape}: must be {needed}")
     if positive and not np.all(vector > 0.0):
         raise ValueError(f"{name} has the entry {vector.min():.3g}: must be > 0")
     return vector

@@ -47,7 +47,8 @@ class FactorisedGaussian(ProperGaussian):
     """
 
     def __init__(self, mean: ArrayLike, variance: ArrayLike) -> None:
-        variances = as_vector("variance", variance, np.size(mean), positive=True)
+        size = as_vector("mean", mean).size
+        variances = as_vector("variance", variance, size, positive=True)
         super().__init__(mean, DiagonalPlusLowRank.diagonal_only(variances))
 
     @classmethod

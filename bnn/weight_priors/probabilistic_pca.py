@@ -35,8 +35,9 @@ class ProbabilisticPCA(ProperGaussian):
         self, mean: ArrayLike, deviations: ArrayLike, directions: ArrayLike, noise_variance: float
     ) -> None:
         check_positive(noise_variance=noise_variance)
+        size = as_vector("mean", mean).size
         self.deviations = as_vector("deviations", deviations, positive=True)
-        self.directions = as_directions(directions, np.size(mean), self.deviations.size)
+        self.directions = as_directions(directions, size, self.deviations.size)
         self.noise_variance = float(noise_variance)
         scales = (self.noise_variance, self.directions, self.deviations)
         super().__init__(mean, DiagonalPlusLowRank.isotropic_plus(*scales))
