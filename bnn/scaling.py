@@ -126,9 +126,9 @@ class BoundsScaler:
             Covariance of the scaled values, (..., n, n).
 
         Raises:
-            ValueError: If the covariance is not (..., n, n) numbers.
+            ValueError: If the covariance is not (..., n, n) finite numbers.
         """
-        array, n = as_array("covariance", covariance), len(self.low)
+        array, n = as_finite("covariance", covariance, LARGEST**2), len(self.low)
         if array.shape[-2:] != (n, n):
             raise ValueError(f"covariance has shape {array.shape}: must be (..., {n}, {n})")
         return array / np.outer(self.half_range, self.half_range)

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from bnn._validation import Array, Floats, Ints, as_array, check_device, check_kind
+from bnn._validation import Array, Floats, Ints, as_finite, check_device, check_kind
 from bnn.networks.architecture import Architecture
 from bnn.training.backprop import CACHE_LINE
 from bnn.training.execution import progress_bar, run_groups
@@ -128,7 +128,7 @@ def train(
     check_kind("objective", objective, Objective, type(None))
     check_kind("progress", progress, str, type(None))
     check_device(device)
-    weights, X, y = as_array("weights", weights), as_array("X", X), as_array("y", y)
+    weights, X, y = as_finite("weights", weights), as_finite("X", X), as_finite("y", y)
     _check_shapes(architecture, weights, X, y, seeds)
     place, objective = torch.device(device), objective or Objective()
     workers = torch.get_num_threads() if place.type == "cpu" else 1

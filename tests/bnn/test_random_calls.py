@@ -367,6 +367,22 @@ def test_the_call_without_wrong_arguments_works(name):
         function(**valid)
 
 
+@pytest.mark.filterwarnings("ignore")  # ensembles trained for one epoch have not arrived
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("name", CALLS)
+def test_numbers_that_are_not_finite_do_not_pass(name, value):
+    """Calls with wrong values may work; with one such number in an array none may."""
+    function, valid = CALLS[name]
+    for argument, array in valid.items():
+        if isinstance(array, np.ndarray) and array.dtype.kind == "f":
+            wrong = array.copy()
+            wrong[(-1,) * array.ndim] = value
+            with pytest.raises(
+                ValueError, match=rf"\b({argument}|{ALSO.get(argument, argument)})\b"
+            ):
+                function(**valid | {argument: wrong})
+
+
 @settings(max_examples=1000, derandomize=True, deadline=None, database=None)
 @given(st.sampled_from(ARGUMENTS), st.sampled_from(range(len(WRONG))))
 def test_a_random_wrong_argument_is_named(call, number):
