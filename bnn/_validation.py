@@ -1,6 +1,7 @@
 """Checks of hyper-parameters and arrays, each with an exact message."""
 
-import sys
+import copy
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeAlias, TypeGuard
@@ -8,11 +9,15 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import Bounds
 from sklearn.gaussian_process.kernels import Kernel
 
 Array: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.floating[Any]]  # of either precision
 Ints: TypeAlias = NDArray[np.integer[Any]]
+
+MOST = 10**7  # of whatever is counted: networks, points, epochs, samples
+LARGEST = 1e100  # number in an array: sums of its square, and ratios of these, are finite
 
 
 def check_option(name: str, value: object, options: Collection[object]) -> None:
@@ -27,6 +32,13 @@ def check_integer(name: str, value: object, smallest: int) -> None:
         raise ValueError(f"{name} = {value!r}: must be an integer >= {smallest}")
 
 
+def check_count(name: str, value: object, smallest: int) -> None:
+    """Raise ValueError unless value is an integer >= smallest that a computer can count to."""
+    check_integer(name, value, smallest)
+    if value > MOST:  # type: ignore[operator]
+        raise ValueError(f"{name} = {value!r:.60}: must be at most {MOST}")
+
+
 def check_flags(**values: object) -> None:
     """Raise ValueError unless each of the named values is True or False."""
     for name, value in values.items():
@@ -34,18 +46,26 @@ def check_flags(**values: object) -> None:
             raise ValueError(f"{name} = {value!r:.60}: must be True or False")
 
 
-def check_kind(name: str, value: object, kind: type) -> None:
-    """Raise ValueError unless value is an object of a class."""
-    if not isinstance(value, kind):
-        raise ValueError(f"{name} = {value!r:.60}: must be a {kind.__name__}")
+def check_kind(name: str, value: object, *kinds: type) -> None:
+    """Raise ValueError unless value is an object of a class, or of one of some classes."""
+    if not isinstance(value, kinds):
+        needed = " or a ".join(kind.__name__ for kind in kinds)
+        raise ValueError(f"{name} = {value!r:.60}: must be a {needed}")
+
+
+def _check_machine_integer(name: str, value: object) -> None:
+    """Raise ValueError if value is an integer that NumPy has no type for."""
+    if isinstance(value, int) and abs(value) > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} = {value!r:.60}: must be a float where it is so large")
 
 
 def _check_numbers(values: Mapping[str, Any], fits: Callable[[Any], bool], needed: str) -> None:
-    """Raise ValueError unless values are finite real numbers, no bools, that fit."""
+    """Raise ValueError unless values are real numbers that fit, no bools and not too large."""
     for name, value in values.items():
         real = isinstance(value, Real) and not isinstance(value, bool)
-        if not (real and abs(value) <= sys.float_info.max and fits(value)):  # integers may be huge
-            raise ValueError(f"{name} = {value!r:.60}: must be {needed}")
+        if not (real and abs(value) <= LARGEST and fits(value)):
+            raise ValueError(f"{name} = {value!r:.60}: must be {needed}, and at most {LARGEST:g}")
+        _check_machine_integer(name, value)
 
 
 def check_positive(**values: float) -> None:
@@ -69,22 +89,47 @@ def check_function(name: str, value: object) -> None:
         raise ValueError(f"{name} = {value!r:.60}: must be callable, and no kernel or class")
 
 
-def check_unmasked(**arrays: object) -> None:
-    """Raise ValueError if one of the named arrays has masked entries, which NumPy would fill in."""
+def check_readable(**arrays: object) -> None:
+    """Raise ValueError if a named array has masked entries, or is a tensor that has gradients."""
     for name, values in arrays.items():
         if isinstance(values, np.ma.MaskedArray) and np.any(values.mask):
             raise ValueError(f"{name} has masked entries: leave them out")
+        if isinstance(values, torch.Tensor) and values.requires_grad:
+            raise ValueError(f"{name} is a tensor with gradients: give {name}.detach()")
 
 
 def as_array(name: str, values: ArrayLike) -> Array:
     """Return values as float64; ValueError unless they are numbers of which none is masked."""
-    check_unmasked(**{name: values})
+    # A copy: here arrays of callers come in, who may write other numbers into them afterwards.
+    check_readable(**{name: values})
+    _check_machine_integer(name, values)
     try:
         if np.asarray(values).dtype.kind not in "cmM":  # complex, durations and dates
-            return np.asarray(values, dtype=float)
-    except (TypeError, ValueError, OverflowError):
+            return np.array(values, dtype=float)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         pass
     raise ValueError(f"{name} = {values!r:.60}: must be numbers")
+
+
+def own_copy(value: Any) -> Any:
+    """Return what an object keeps of a value whose kind stays: arrays in it are copied.
+
+    Functions, models and other objects are kept themselves.
+    """
+    if isinstance(value, np.ndarray | torch.Tensor):
+        return copy.deepcopy(value)
+    if isinstance(value, list):
+        return [own_copy(part) for part in value]
+    if isinstance(value, tuple):
+        return tuple(own_copy(part) for part in value)
+    if isinstance(value, Mapping):
+        return {name: own_copy(part) for name, part in value.items()}
+    if isinstance(value, Kernel | Bounds):
+        copied = copy.copy(value)
+        for name, part in vars(value).items():
+            setattr(copied, name, own_copy(part))
+        return copied
+    return value
 
 
 def is_row(value: object) -> TypeGuard[Sequence[Any]]:
@@ -99,7 +144,7 @@ def check_integers(name: str, values: object, smallest: int) -> None:
     if not is_row(values):
         raise ValueError(f"{name} = {values!r:.60}: must be a sequence of integers >= {smallest}")
     for i, value in enumerate(values):
-        check_integer(f"{name}[{i}]", value, smallest)
+        check_count(f"{name}[{i}]", value, smallest)
 
 
 def as_columns(name: str, values: ArrayLike, n: int) -> Array:
@@ -110,13 +155,14 @@ def as_columns(name: str, values: ArrayLike, n: int) -> Array:
     return array.reshape(n, -1)
 
 
-def as_finite(name: str, values: ArrayLike) -> Array:
-    """Return values as float64; ValueError names the first place that is not finite."""
+def as_finite(name: str, values: ArrayLike, largest: float = LARGEST) -> Array:
+    """Return values as float64; ValueError names the first that is not finite, or too large."""
     array = as_array(name, values)
-    wrong = np.argwhere(~np.isfinite(array))
+    wrong = np.argwhere(~(np.abs(array) <= largest))
     if len(wrong):
         place = f"[{', '.join(map(str, wrong[0]))}]" if array.ndim else ""
-        raise ValueError(f"{name}{place} = {array[tuple(wrong[0])]}: must be finite")
+        needed = f"must be finite, and at most {largest:g} in size"
+        raise ValueError(f"{name}{place} = {array[tuple(wrong[0])]}: {needed}")
     return array
 
 
@@ -135,8 +181,13 @@ def as_data(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
 
 
 def check_device(device: str) -> None:
-    """Raise ValueError unless device is "cpu", or "cuda" where that is available."""
-    if not isinstance(device, str) or not device.startswith(("cpu", "cuda")):
-        raise ValueError(f"device = {device!r}: must be 'cpu' or 'cuda'")
-    if device != "cpu" and not torch.cuda.is_available():
+    """Raise ValueError unless device is "cpu", or "cuda" or "cuda:1" where these are available."""
+    if not isinstance(device, str) or not re.fullmatch(r"cpu|cuda(:\d{1,3})?", device):
+        raise ValueError(f"device = {device!r:.60}: must be 'cpu' or 'cuda'")
+    if device == "cpu":
+        return
+    found = torch.cuda.device_count()
+    if found == 0:
         raise ValueError(f"device = {device!r}: this PyTorch sees no CUDA device, use 'cpu'")
+    if int(device.partition(":")[2] or 0) >= found:
+        raise ValueError(f"device = {device!r}: this PyTorch sees {found} CUDA devices")

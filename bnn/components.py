@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 
 from bnn._validation import (
+    LARGEST,
     Array,
     Floats,
-    as_array,
     as_finite,
     as_points,
     check_fraction,
@@ -41,9 +41,9 @@ class PrincipalComponents:
     residual: Floats
 
     def __post_init__(self) -> None:
-        for name in ("mean", "vectors", "residual"):
-            object.__setattr__(self, name, as_finite(name, getattr(self, name)).copy())
-        n_out, V = len(self.mean), as_points("vectors", self.vectors)
+        for name, largest in (("mean", LARGEST), ("vectors", LARGEST), ("residual", LARGEST**2)):
+            object.__setattr__(self, name, as_finite(name, getattr(self, name), largest))
+        n_out, V = self.mean.size, as_points("vectors", self.vectors)
         if self.mean.ndim != 1 or V.shape[1] != n_out or self.residual.shape != (n_out, n_out):
             shapes = f"{self.mean.shape}, {V.shape} and {self.residual.shape}"
             needed = "(n_out,), (n_scores, n_out) and (n_out, n_out)"
@@ -87,7 +87,7 @@ class PrincipalComponents:
         Raises:
             ValueError: If y has another number of outputs.
         """
-        values = as_array("y", y)
+        values = as_finite("y", y)
         if values.shape[-1:] != self.mean.shape:
             raise ValueError(f"y has shape {values.shape}: must be (..., {len(self.mean)})")
         return np.asarray((values - self.mean) @ self.vectors.T)
@@ -100,8 +100,14 @@ class PrincipalComponents:
 
         Returns:
             mean + Vᵀ z, (..., n_out).
+
+        Raises:
+            ValueError: If scores are of another number.
         """
-        return np.asarray(scores @ self.vectors + self.mean)
+        values = as_finite("scores", scores)
+        if values.shape[-1:] != self.vectors.shape[:1]:
+            raise ValueError(f"scores has shape {values.shape}: must be (..., {len(self.vectors)})")
+        return np.asarray(values @ self.vectors + self.mean)
 
 
 @storable

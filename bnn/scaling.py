@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize
 
-from bnn._validation import Floats, as_array, check_option
+from bnn._validation import (
+    LARGEST,
+    Array,
+    Floats,
+    as_array,
+    as_finite,
+    as_points,
+    check_option,
+)
 from bnn.storage import register, storable
 
 # None (no scaling), "data" (the range of the data), (low, high) or such a pair for each column.
@@ -39,13 +47,15 @@ class BoundsScaler:
 
     def __post_init__(self) -> None:
         low, high = (np.atleast_1d(as_array(name, getattr(self, name))) for name in ("low", "high"))
-        if low.shape != high.shape or low.ndim != 1:
-            raise ValueError(f"bounds have shapes {low.shape} and {high.shape}: must be (n,) each")
-        bad = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high) & (low < high)))
+        if low.shape != high.shape or low.ndim != 1 or not low.size:
+            shapes = f"{low.shape} and {high.shape}"
+            raise ValueError(f"bounds have shapes {shapes}: low and high must be (n,) each")
+        small = (np.abs(low) <= LARGEST) & (np.abs(high) <= LARGEST)  # NaN is not
+        bad = np.flatnonzero(~(small & (low < high)))
         if bad.size:
             raise ValueError(
                 f"bounds of column {bad[0]} are {low[bad[0]]} and {high[bad[0]]}: "
-                "must be finite and increasing"
+                f"must be finite and increasing, and at most {LARGEST:g} in size"
             )
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
@@ -59,8 +69,11 @@ class BoundsScaler:
 
         Returns:
             The scaler.
+
+        Raises:
+            ValueError: If values are not (N, n) finite numbers.
         """
-        values = np.asarray(values, dtype=float)
+        values = as_points("values", values)
         low, high = values.min(axis=0), values.max(axis=0)
         room = np.where(low < high, 0.0, np.where(low == 0.0, 1.0, 0.5 * np.abs(low)))
         return cls(low - room, high + room)
@@ -83,8 +96,11 @@ class BoundsScaler:
 
         Returns:
             Scaled values, (..., n).
+
+        Raises:
+            ValueError: If values are not (..., n) finite numbers.
         """
-        return (np.asarray(values, dtype=float) - self.centre) / self.half_range
+        return (self._checked(values) - self.centre) / self.half_range
 
     def inverse_transform(self, values: Floats) -> Floats:
         """Undo the scaling.
@@ -94,19 +110,35 @@ class BoundsScaler:
 
         Returns:
             Values in their units, (..., n).
+
+        Raises:
+            ValueError: If values are not (..., n) finite numbers.
         """
-        return np.asarray(values, dtype=float) * self.half_range + self.centre
+        return self._checked(values) * self.half_range + self.centre
 
     def transform_covariance(self, covariance: Floats) -> Floats:
         """Scale a covariance.
 
         Args:
-            covariance: (n, n), in the units of the values.
+            covariance: (..., n, n), in the units of the values.
 
         Returns:
-            Covariance of the scaled values, (n, n).
+            Covariance of the scaled values, (..., n, n).
+
+        Raises:
+            ValueError: If the covariance is not (..., n, n) finite numbers.
         """
-        return covariance / np.outer(self.half_range, self.half_range)
+        array, n = as_finite("covariance", covariance, LARGEST**2), len(self.low)
+        if array.shape[-2:] != (n, n):
+            raise ValueError(f"covariance has shape {array.shape}: must be (..., {n}, {n})")
+        return array / np.outer(self.half_range, self.half_range)
+
+    def _checked(self, values: Floats) -> Array:
+        """Return values (..., n) of the n columns as float64; ValueError unless they are finite."""
+        array, n = as_finite("values", values), len(self.low)
+        if array.shape[-1:] != (n,):
+            raise ValueError(f"values has shape {array.shape}: must be (..., {n})")
+        return array
 
 
 def scaler_of(name: str, bounds: Bounds, values: Floats | None, n: int) -> BoundsScaler:

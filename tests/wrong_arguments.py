@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-HUGE = 10**400  # no float; as a number of networks, points or steps it would take for ever
+HUGE = 10**400  # no float
+SCATTERED = np.cos(np.arange(16.0)).reshape(8, 2)
 WRONG = [
     None, "a", "", b"a", True, False, -1, 0, 1, 2.5, -0.5, 1e300, np.nan, np.inf, -np.inf, 1j,
     (), [], {}, {"a": 1}, {1, 2}, [1, "a"], [[1.0], [1.0, 2.0]], int, object(), range(3),
@@ -15,7 +16,9 @@ WRONG = [
     np.zeros((8, 2, 2)), np.zeros(8), np.full((8, 2), np.nan), np.full((8, 2), 1j),
     np.full((8, 2), None), np.full((8, 2), "a"), np.array(1.0), np.array("a"), np.eye(2),
     -np.eye(2), np.ma.masked_array(np.ones((8, 2)), np.eye(8)[:, :2]), np.datetime64("2020-01-01"),
-    [1.0, 2.0], [1.0, -2.0], (1.0, 0.0), ("a", "b"), HUGE, lambda *_, **__: "a",
+    [1.0, 2.0], [1.0, -2.0], (1.0, 0.0), ("a", "b"), HUGE, lambda *_, **__: "a", 10**30, 1e-300,
+    1e-30, np.full((8, 2), np.inf), 1e300 * SCATTERED, 1e99 * SCATTERED,
+    [np.nan, 1.0], (10**30, 2), "cpufoo",
 ]  # fmt: skip
 
 

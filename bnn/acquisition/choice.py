@@ -8,7 +8,7 @@ from scipy.stats import qmc
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState, generator
-from bnn._validation import Array, Ints, as_columns, as_finite, check_flags, check_integer
+from bnn._validation import Array, Ints, as_columns, as_finite, check_count, check_flags
 from bnn.ensembles.base import EnsembleRegressor
 from bnn.function_priors.conditioning import JointColumns, output_vectors
 from bnn.function_priors.exact_posterior import ExactPosterior
@@ -56,20 +56,22 @@ def choose(
     and Binois et al. (2019), Technometrics 61, for replicates under noise that depends on x.
     """
     check_flags(replicates=replicates)
-    check_integer("n", n, 1)
+    check_count("n", n, 1)
     if not isinstance(model, ExactPosterior | EnsembleRegressor):
         needed = "an ExactPosterior or an ensemble, which have covariances between points"
         raise TypeError(f"model = {model!r:.60}: must be {needed}")
     check_is_fitted(model)
-    asked = model._validated("candidates", candidates, reset=False)
+    (asked,) = model._validated({"candidates": candidates}, reset=False)
     if n > len(asked) and not replicates:
         raise ValueError(f"n = {n}: must be at most {len(asked)}, the number of candidates")
     if region is None:
         unit = qmc.LatinHypercube(asked.shape[1], seed=generator(random_state)).random(POINTS)
         wanted = asked.min(axis=0) + unit * np.ptp(asked, axis=0)
     else:
-        wanted = model._validated("region", region, reset=False)
-    waiting = asked[:0] if pending is None else model._validated("pending", pending, reset=False)
+        (wanted,) = model._validated({"region": region}, reset=False)
+    waiting = asked[:0]
+    if pending is not None:
+        (waiting,) = model._validated({"pending": pending}, reset=False)
     runs = np.concatenate([asked, waiting])
     (_, spread, columns), half_ranges, noise = _joint(model, np.concatenate([runs, wanted]))
     if output_ranges is not None:

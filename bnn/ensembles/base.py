@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState
-from bnn._validation import Array, check_device, check_integer, check_option
+from bnn._validation import Array, check_count, check_device, check_option
 from bnn.ensembles.networks import Members
 from bnn.function_priors.regressor import PredictiveRegressor
 from bnn.networks.architecture import INITIALISATIONS
@@ -95,7 +95,7 @@ class EnsembleRegressor(PredictiveRegressor):
 
     def _check_parameters(self) -> None:
         check_option("init", self.init, INITIALISATIONS)
-        check_integer("n_members", self.n_members, 2)
+        check_count("n_members", self.n_members, 2)
         check_device(self.device)
 
     def _fit(self, X: Array, y: Array) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from bnn._seeding import Purpose, member_generators, member_seeds, spawn
-from bnn._validation import Array, Floats, check_device, check_flags, check_option
-from bnn.ensembles.networks import Members, finite_members
+from bnn._validation import Array, Floats, check_device, check_flags, check_kind, check_option
+from bnn.ensembles.networks import Members, check_weights, finite_members
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
 from bnn.gauss_newton.weight_space import fit_weights
@@ -79,7 +79,7 @@ def train_to_data(
         result = fit_weights(*given, noise, prior, OPTIMUM, anchors, device, title)
     else:
         term = None if weight_prior is None else weight_prior.regulariser()
-        goal = Objective(np.linalg.inv(noise), term, anchors)
+        goal = Objective(_precision(noise), term, anchors)
         seeds = member_seeds(spawn(task.seeds, Purpose.TRAINING), K)
         result = train(*given, settings, seeds=seeds, objective=goal, device=device, progress=title)
     numbers = finite_members(K, result.diverged, "training")
@@ -92,6 +92,16 @@ def train_to_data(
     return Members.of(result, numbers, *trained_to, noise_covariance=kept, **own)
 
 
+def _precision(noise: Array) -> Array:
+    """Return Σ_noise⁻¹, which the training loop takes in single precision."""
+    precision = np.linalg.inv(noise)
+    if np.abs(precision).max() > np.finfo(np.float32).max:
+        least = np.sqrt(np.einsum("...jj->...j", noise).min())
+        scale = "half the range of the outputs"
+        raise ValueError(f"noise: {least:.3g} times {scale} is too small for single precision")
+    return precision
+
+
 def data_gradient(members: Members, weights: Floats) -> Array:
     """Differentiate the data term of Algorithms 1 and 2, each member's with its own data.
 
@@ -101,7 +111,15 @@ def data_gradient(members: Members, weights: Floats) -> Array:
 
     Returns:
         ∂/∂ω Σ_i (y_i - f(x_i))ᵀ Σ_noise⁻¹ (y_i - f(x_i)), (K, d) float64.
+
+    Raises:
+        ValueError: If members or weights are not admissible.
     """
+    check_kind("members", members, Members)
+    check_weights("weights", weights, members.architecture)
+    K = len(members.weights)
+    if len(weights) != K:
+        raise ValueError(f"weights has {len(weights)} rows: must be {K}, one for each member")
     inputs = torch.as_tensor(members.input_scaler.transform(members.inputs))
     state = Linearisation(members.architecture, torch.as_tensor(weights.astype(float)), inputs)
     residuals = state.values - torch.as_tensor(members.output_scaler.transform(members.targets))

@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from bnn._seeding import Purpose, RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import (
     Array,
+    check_count,
     check_device,
     check_flags,
-    check_integer,
     check_kind,
     check_positive,
 )
@@ -60,7 +60,7 @@ class FunctionAnchoring:
     def __post_init__(self) -> None:
         """Raise ValueError if a field is out of range."""
         for name, least in (("points", 1), ("iterations", 1), ("realisations", 2)):
-            check_integer(name, getattr(self, name), least)
+            check_count(name, getattr(self, name), least)
         nugget = _MOST_NUGGET if self.nugget is None else self.nugget
         check_positive(nugget=nugget, tolerance=self.tolerance)
         check_flags(centred=self.centred)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bnn._validation import Array, Floats, Ints
+from bnn._validation import Array, Floats, Ints, as_points, own_copy
 from bnn.networks.architecture import Architecture
 from bnn.noise import Covariance, checked_noise
 from bnn.scaling import BoundsScaler
@@ -47,6 +47,8 @@ class Networks:
     numbers: Ints
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, own_copy(getattr(self, field.name)))
         n_in, n_out = self.architecture.n_inputs, self.architecture.n_outputs
         for name in ("weights", "start"):
             check_weights(name, getattr(self, name), self.architecture)
@@ -85,8 +87,9 @@ class Networks:
     def sample(self, X: Array) -> Array:
         """Return f^[k](X) of every network at X (n, n_in), (K, n, n_out), in double precision."""
         n_in = self.architecture.n_inputs
-        if np.ndim(X) != 2 or np.shape(X)[1] != n_in:
-            raise ValueError(f"X has shape {np.shape(X)}: must be (n, {n_in})")
+        X = as_points("X", X)
+        if X.shape[1] != n_in:
+            raise ValueError(f"X has shape {X.shape}: must be (n, {n_in})")
         X = self.input_scaler.transform(X)
         values = np.empty((len(self.weights), len(X), self.architecture.n_outputs))
         for first in range(0, len(self.weights), MEMBER_BLOCK):

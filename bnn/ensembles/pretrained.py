@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
-from bnn._validation import Array, as_points, check_integer
+from bnn._validation import Array, as_array, as_points, check_count, own_copy
 from bnn.ensembles.base import EnsembleRegressor
 from bnn.ensembles.pretraining import Pretrained, check_pretraining, pretrain
 from bnn.function_priors.samplers import FunctionalPrior
@@ -47,7 +47,7 @@ class PretrainedEnsemble(EnsembleRegressor):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_pretraining(**self._arguments_of(check_pretraining))
-        check_integer("pretrain_epochs", self.pretrain_epochs, 1)
+        check_count("pretrain_epochs", self.pretrain_epochs, 1)
         most = self._most_members
         if self.n_members > most:
             raise ValueError(f"n_members = {self.n_members}: must be <= n_pretrained = {most}")
@@ -78,7 +78,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         """
         self._check_parameters()
         self.members_ = None
-        self._pretrain(X, n_features)
+        self._pretrain(None if X is None else as_array("X", X), n_features)
         return self
 
     def _pretrain(
@@ -94,7 +94,7 @@ class PretrainedEnsemble(EnsembleRegressor):
                 "settings": self._settings(self.pretrain_epochs, self.convergence),
             }
             self.pretrained_ = pretrain(X=X, n_features=n_features, **chosen | ranges)
-        shaping = {name: getattr(self, name) for name in SHAPING}
+        shaping = {name: own_copy(getattr(self, name)) for name in SHAPING}
         self.pretrained_with_ = {"X": X, "ranges": ranges} | shaping
 
     def _ranges(self, X: Array, y: Array) -> dict[str, Array]:

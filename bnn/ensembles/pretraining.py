@@ -11,14 +11,15 @@ from numpy.typing import ArrayLike
 from bnn._seeding import Purpose, RandomState, member_seeds, seed_sequence, spawn
 from bnn._validation import (
     Array,
-    as_array,
     as_data,
+    as_finite,
+    check_count,
     check_device,
     check_flags,
-    check_integer,
     check_integers,
     check_kind,
     check_not_negative,
+    check_option,
     check_positive,
 )
 from bnn.ensembles.fitting import perturbed_starts
@@ -80,10 +81,17 @@ class Pretrained(Networks):
 
         Returns:
             The pre-training as if there were only these.
+
+        Raises:
+            ValueError: If members are not such places.
         """
+        check_integers("members", members, 0)
+        places, K = np.asarray(members), len(self.weights)
+        if not places.size or places.max() >= K:
+            raise ValueError(f"members = {members!r:.60}: must be some of 0 to {K - 1}")
         own_inputs = ["inputs"] * (self.inputs.ndim == 3)
         by_member = ["start", "weights", "targets", "numbers", *own_inputs]
-        return replace(self, **{n: getattr(self, n)[np.asarray(members)] for n in by_member})
+        return replace(self, **{n: getattr(self, n)[places] for n in by_member})
 
     def weight_prior(self, regulariser: str | WeightPrior) -> WeightPrior | None:
         """Learn a prior p0(ω) from all of the networks.
@@ -93,9 +101,13 @@ class Pretrained(Networks):
 
         Returns:
             The density; None for "none".
+
+        Raises:
+            ValueError: If there is no such regulariser.
         """
         if isinstance(regulariser, WeightPrior):
             return regulariser
+        check_option("regulariser", regulariser, (*WEIGHT_PRIORS, "none"))
         if regulariser == "none":
             return None
         return WEIGHT_PRIORS[regulariser].fit(self.weights, self.architecture)
@@ -155,7 +167,7 @@ def pretrain(
     check_kind("settings", settings, TrainingSettings)
     for name, number in (("n_features", n_features), ("n_outputs", n_outputs)):
         if number is not None:
-            check_integer(name, number, 1)
+            check_count(name, number, 1)
     if nugget is not None:
         check_positive(nugget=nugget)
     if isinstance(prior, NotStored):
@@ -170,11 +182,11 @@ def pretrain(
         seed = spawn(seeds, Purpose.INPUTS)
         scaled = latin_hypercube(prior_points, n_features, seed, prior_range)
         points = scaler_of("input_bounds", input_bounds, None, n_features).inverse_transform(scaled)
-    inputs = as_array("X", points)
+    inputs = as_finite("X", points)
     fits = inputs.ndim == 2 or (inputs.ndim == 3 and len(inputs) == n_pretrained)
-    if not fits or inputs.shape[-2] < 2 or not np.isfinite(inputs).all():
+    if not fits or inputs.shape[-2] < 2 or 0 in inputs.shape:
         shapes = f"(M >= 2, n_in) or ({n_pretrained}, M >= 2, n_in)"
-        raise ValueError(f"X has shape {inputs.shape}: must be {shapes} and finite")
+        raise ValueError(f"X has shape {inputs.shape}: must be {shapes}")
     prior_seed, n_in = spawn(seeds, Purpose.PRIOR), inputs.shape[-1]
     scaler = scaler_of("input_bounds", input_bounds, inputs, n_in)
     if prior is None:  # the range of realisations is not known yet
@@ -208,7 +220,7 @@ def checked_data(
     if not isinstance(pretrained, Pretrained):
         raise ValueError(f"pretrained = {pretrained!r:.60}: must be from bnn.pretrain")
     if n_members is not None:
-        check_integer("n_members", n_members, 1)
+        check_count("n_members", n_members, 1)
     X, y = as_data(X, y)
     _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
     warn_far("input_bounds", pretrained.input_scaler, X)
@@ -234,8 +246,8 @@ def check_pretraining(
         raise ValueError(f"prior = {prior.__name__}: must be an object, not its class")
     if not (prior is None or isinstance(prior, NotStored) or hasattr(prior, "sample")):
         raise ValueError(f"prior = {prior!r}: must have a method sample")
-    check_integer("n_pretrained", n_pretrained, 2)
-    check_integer("prior_points", prior_points, 2)
+    check_count("n_pretrained", n_pretrained, 2)
+    check_count("prior_points", prior_points, 2)
     check_positive(prior_range=prior_range)
     check_not_negative(perturbation=perturbation)
 

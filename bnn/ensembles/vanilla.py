@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bnn._seeding import RandomState, seed_sequence
-from bnn._validation import Array, as_data, check_integer, check_integers, check_kind
+from bnn._validation import Array, as_data, check_count, check_integers, check_kind
 from bnn.ensembles.base import EnsembleRegressor
 from bnn.ensembles.fitting import Task, random_starts, train_to_data
 from bnn.ensembles.networks import Members
@@ -57,7 +57,7 @@ def train_vanilla(
     Source: Algorithm 1 of the paper.
     """
     X, y = as_data(X, y)
-    check_integer("n_members", n_members, 2)
+    check_count("n_members", n_members, 2)
     check_kind("settings", settings, TrainingSettings)
     check_integers("hidden", hidden, 1)
     architecture = Architecture((X.shape[1], *hidden, y.shape[1]), activation)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
-from bnn._validation import Array, as_data, check_integer
+from bnn._validation import Array, as_data, check_count
 from bnn.function_priors.gaussian_process import GaussianProcessPrior
 from bnn.function_priors.means import RandomMean
 from bnn.function_priors.samplers import FunctionalPrior, TablePrior, draw_realisations
@@ -66,8 +66,9 @@ def check_prior(
     X, y = as_data(X, y)
     kept, seeds = checked_noise(noise, X.shape[1], y.shape[1]), seed_sequence(random_state)
     variances = np.einsum("...jj->...j", covariance_at(kept, X)) * np.ones((len(X), 1))
+    check_count("realisations", realisations, 4)
     R = min(realisations, len(prior.values)) if isinstance(prior, TablePrior) else realisations
-    check_integer("realisations", R, 4)
+    check_count("realisations", R, 4)
     f = draw_realisations(prior, X, R, spawn(seeds, 0))
     if f.shape[2] != y.shape[1]:
         raise ValueError(f"y has {y.shape[1]} outputs: must be {f.shape[2]}")

@@ -25,11 +25,10 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.utils import gen_batches
 
 from bnn._validation import Array, Ints
-from bnn.function_priors.gaussian_process import GaussianProcessPrior, covariance_root
+from bnn.function_priors.gaussian_process import MOST_ROWS, GaussianProcessPrior, covariance_root
 from bnn.noise.covariances import is_diagonal, noise_blocks
 
 ENTRIES = 2**22  # of a part of a matrix that is computed at a time
-LARGEST = 10_000  # rows of a covariance between points whose root takes minutes
 POINTS = 64  # at a time where the covariances between all of them are computed for their diagonal
 
 # Means at n points, (n, n_out), covariances between outputs at each, (n, n_out, n_out), and the
@@ -47,7 +46,8 @@ def check_nugget(nuggets: Array, variances: Array) -> None:
     deviations = np.sqrt(variances)
     if np.any(nuggets < 1e-8 * deviations):
         raise ValueError(
-            f"nugget = {nuggets.min():.3g} of the networks: too small for double precision"
+            f"nugget = {nuggets.min():.3g} of the networks, half of the noise where it is None: "
+            "too small for double precision"
         )
     j = (deviations / nuggets).argmin()
     if deviations[j] < 3.0 * nuggets[j]:
@@ -133,13 +133,22 @@ class ProcessPosterior:
         if self.coupled:
             noise = noise_blocks(self._at, len(self.X), 1)[0]
             prior = self._prior_covariance(self.X, self.X, 0)
-            return np.asarray(cholesky(prior + noise, lower=True))
+            return self._cholesky(prior + noise)
         # In the memory of K, which is symmetric.
         matrix = np.empty((len(self.X), len(self.X)), order="F")
         for part in gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)):
             matrix[:, part] = self.prior.covariance(self.X, self.X[part], output)
         matrix[np.diag_indices(len(self.X))] += variances
-        return np.asarray(cholesky(matrix, lower=True, overwrite_a=True))
+        return self._cholesky(matrix)
+
+    def _cholesky(self, matrix: Array) -> Array:
+        """Return the Cholesky factor of the covariance of the data, in its memory."""
+        try:
+            return np.asarray(cholesky(matrix, lower=True, overwrite_a=True))
+        except np.linalg.LinAlgError:
+            least = np.sqrt(np.einsum("...jj->...j", self._at).min())
+            message = f"noise = {least:.3g}: too small for the prior in double precision"
+            raise ValueError(message) from None
 
     def _prior_covariance(self, A: Array, B: Array, output: int) -> Array:
         """Return the kernel of a column of y U, or that of all outputs if these are coupled."""
@@ -213,8 +222,8 @@ class ProcessPosterior:
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draw functions at X, (n_samples, n, n_out)."""
         size = len(X) * (len(self.axes) if self.coupled else 1)
-        if size > LARGEST:
-            rows = f"their joint covariance has {size} rows, must be at most {LARGEST}"
+        if size > MOST_ROWS:
+            rows = f"their joint covariance has {size} rows, must be at most {MOST_ROWS}"
             raise ValueError(f"X has {len(X)} points: {rows}; predict has no such limit")
         scale = max(self.prior.covariance(X, X, j).max() for j in set(self.prior.alike))
         roots = [covariance_root(block, scale) for block in self._reduced(X, joint=True)]

@@ -13,6 +13,7 @@ from bnn._validation import (
     as_data,
     check_flags,
     check_integers,
+    check_kind,
     check_option,
     check_positive,
 )
@@ -172,6 +173,7 @@ def fit_heteroscedastic_noise(
     """
     search = {"restarts": restarts, "random_state": random_state, **form}
     check_positive(slope_deviation=slope_deviation)
+    check_integers("squares", squares, 0)
     X, y = as_data(X, y)
     constant, n_out = fit_noise(X, y, **search), y.shape[1]
     noise = HeteroscedasticNoise(np.vstack([np.log(constant), np.zeros((X.shape[1], n_out))]))
@@ -246,6 +248,7 @@ def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:
     Raises:
         ValueError: If the prior or a kernel is of another kind.
     """
+    check_kind("prior", prior, GaussianProcessPrior, MixturePrior)
     if isinstance(prior, MixturePrior):
         raise ValueError('prior is a MixturePrior: must be one of estimate="maximum"')
     found = [kernel.k1 if isinstance(kernel, sk.Sum) else kernel for kernel in prior.kernels]

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState, generator
-from bnn._validation import Array, as_columns, as_finite, as_points, check_integer
+from bnn._validation import Array, as_columns, as_finite, as_points, check_count
 from bnn.function_priors.conditioning import ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior, default_prior
 from bnn.function_priors.mixture import MixturePosterior, MixturePrior, combination
@@ -164,7 +164,7 @@ class ExactPosterior(PredictiveRegressor):
         Raises:
             ValueError: If there are too many points for that.
         """
-        check_integer("n_samples", n_samples, 1)
+        check_count("n_samples", n_samples, 1)
         return self._given.sample(self._checked(X), n_samples, generator(random_state))
 
     def elppd(self, X: ArrayLike, y: ArrayLike) -> float:
@@ -177,9 +177,15 @@ class ExactPosterior(PredictiveRegressor):
         Returns:
             Σ_i log p(y_i | x_i, D), joint over the outputs; of a mixture the density itself, as
             under a StudentNoise.
+
+        Raises:
+            ValueError: If y is not finite, or does not fit X or the training data.
         """
         points = self._checked(X)
-        values, batches = as_columns("y", y, len(points)), self._given.batches(len(points))
+        values = as_columns("y", as_finite("y", y), len(points))
+        if values.shape[1] != self.prior_.n_outputs:
+            raise ValueError(f"y has {values.shape[1]} outputs: must be {self.prior_.n_outputs}")
+        batches = self._given.batches(len(points))
         parts = [self._log_density(points[part], values[part]) for part in batches]
         return float(np.concatenate(parts).sum())
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,18 @@ from bnn._validation import (
     as_array,
     as_finite,
     as_points,
+    check_count,
     check_function,
-    check_integer,
     check_integers,
     is_row,
+    own_copy,
 )
 from bnn.function_priors.kernels import RBF
 from bnn.function_priors.means import LinearMean, RandomMean
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
+
+MOST_ROWS = 10_000  # of a covariance between points whose root takes minutes
 
 
 class OwnPrior(ABC):
@@ -40,7 +43,7 @@ class OwnPrior(ABC):
         Returns:
             Realisations, (n_samples, n, n_out).
         """
-        check_integer("n_samples", n_samples, 1)
+        check_count("n_samples", n_samples, 1)
         return self._draw(as_points("X", X), n_samples, random_state)
 
     @abstractmethod
@@ -68,7 +71,9 @@ class GaussianProcessPrior(OwnPrior):
     bounds: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
 
     def __post_init__(self) -> None:
-        check_integer("n_outputs", self.n_outputs, 1)
+        for item in fields(self):
+            object.__setattr__(self, item.name, own_copy(getattr(self, item.name)))
+        check_count("n_outputs", self.n_outputs, 1)
         if isinstance(self.mean, sk.Kernel):
             raise ValueError(f"mean = {self.mean!r:.60}: is a kernel, give it as kernel=")
         if callable(self.mean):
@@ -144,7 +149,15 @@ class GaussianProcessPrior(OwnPrior):
 
         Returns:
             k(A, B), (n, m).
+
+        Raises:
+            ValueError: If points are not finite, or there is no such input or output.
         """
+        if not (isinstance(output, int | np.integer) and 0 <= output < self.n_outputs):
+            raise ValueError(f"output = {output!r:.60}: must be among 0 to {self.n_outputs - 1}")
+        A, B = as_points("A", A), as_points("B", B)
+        if A.shape[1] != B.shape[1]:
+            raise ValueError(f"A has {A.shape[1]} inputs and B {B.shape[1]}: must be equal")
         chosen = self._features_of(output, A.shape[1])
         return np.asarray(self.kernels[output](A[:, chosen], B[:, chosen]))
 
@@ -173,10 +186,11 @@ class GaussianProcessPrior(OwnPrior):
         Raises:
             ValueError: If the mean returned another shape, or is random and rng is missing.
         """
+        X = as_points("X", X)
         shape = (len(X), self.n_outputs)
         if isinstance(self.mean, RandomMean):
-            if rng is None:
-                raise ValueError("mean: a random mean has no single value")
+            if not isinstance(rng, np.random.Generator):
+                raise ValueError(f"rng = {rng!r:.60}: a random mean has no single value")
             values = as_array("mean(X, rng)", self.mean.function(X, rng))
         else:
             mean = self.mean(X) if callable(self.mean) else np.full(len(X), float(self.mean))
@@ -194,6 +208,9 @@ class GaussianProcessPrior(OwnPrior):
 
     def _fluctuations(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
         """Draw realisations without mean and bounds, (n_samples, n, n_out)."""
+        if len(X) > MOST_ROWS:
+            rows = f"the covariance between them must have at most {MOST_ROWS} rows"
+            raise ValueError(f"X has {len(X)} points: {rows}")
         values = np.empty((n_samples, len(X), self.n_outputs))
         for j in range(self.n_outputs):
             noise = generator(spawn(seeds, 1, j)).standard_normal((n_samples, len(X)))

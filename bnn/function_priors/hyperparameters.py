@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._seeding import generator
-from bnn._validation import Array, check_integer
+from bnn._validation import Array, check_count
 from bnn.function_priors.kernels import Linear
 
 # Bounds of the search: length scales relative to the range of the input, variances, that of the
@@ -103,7 +103,7 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
         np.log([v * spread, *(scale * width), noise * spread])[: len(density.centre)]
         for v, scale, noise in zip(VARIANCES, LENGTHSCALES, NOISES, strict=True)
     )
-    check_integer("restarts", restarts, 0)
+    check_count("restarts", restarts, 0)
     starts = generator(seed).uniform(low, high, (restarts, len(low)))
 
     def negative(eta: Array) -> tuple[float, Array]:
@@ -113,6 +113,8 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
     box = {"method": "L-BFGS-B", "jac": True, "bounds": np.column_stack([low, high])}
     found = [minimize(negative, start, **box) for start in (density.centre, *starts)]
     best = min(found, key=lambda result: result.fun)
+    if not np.isfinite(best.fun):
+        raise ValueError("noise: too small for data at these X in double precision")
     # "ABNORMAL": only rounding errors are left to be gained along the last direction.
     if not best.success and "ABNORMAL" not in best.message:
         warnings.warn(f"the search did not end: {best.message}", ConvergenceWarning, stacklevel=3)

@@ -5,6 +5,7 @@ both kinds. scikit-learn's RBF and Matérn kernels round differently, which woul
 networks of a given seed; its rational quadratic and periodic ones have a single length scale.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array, as_array, as_finite
+from bnn._validation import Array, as_array, as_finite, as_points
 from bnn.storage import register, storable
 
 SCALED = {"variance", "offset"}  # parameters that a factor of the kernel multiplies
@@ -27,9 +28,12 @@ def _check_positive(name: str, value: ArrayLike, number: bool = False) -> None:
         raise ValueError(f"{name} = {value!s}: must be {'one number ' if number else ''}> 0")
 
 
-def _comparable(value: Any) -> Any:
-    """Return a list or an array as a tuple, so that kernels can be compared."""
-    return tuple(np.ravel(value).tolist()) if isinstance(value, list | np.ndarray) else value
+def _comparable(value: ArrayLike) -> Any:
+    """Return a list or an array as a tuple, or as a number, so that kernels can be compared."""
+    if isinstance(value, int | float | tuple):
+        return value
+    values = np.asarray(value, dtype=float).tolist()
+    return tuple(values) if isinstance(values, list) else values
 
 
 def _per_input(name: str, value: ArrayLike, X: Array) -> Array:
@@ -50,8 +54,8 @@ class Kernel(sk.Kernel):  # type: ignore[misc, unused-ignore]
         if isinstance(other, sk.Kernel):
             return sk.Product(self, other)
         _check_positive("factor", other, number=True)
-        own = self.get_params(deep=False)
-        scaled = {name: np.multiply(other, own[name]).tolist() for name in SCALED & own.keys()}
+        own, factor = self.get_params(deep=False), float(other)
+        scaled = {name: np.multiply(factor, own[name]).tolist() for name in SCALED & own.keys()}
         return type(self)(**own | scaled)
 
     __rmul__ = __mul__
@@ -60,7 +64,11 @@ class Kernel(sk.Kernel):  # type: ignore[misc, unused-ignore]
         self, X: Array, Y: Array | None = None, eval_gradient: bool = False
     ) -> Array | tuple[Array, Array]:
         """Return k(X, Y), (n, m); the gradient by free parameters is empty, (n, m, 0)."""
-        values = self._evaluate(X, X if Y is None else Y)
+        A = as_points("X", X)
+        B = A if Y is None else as_points("Y", Y)
+        if A.shape[1] != B.shape[1]:
+            raise ValueError(f"X has {A.shape[1]} inputs and Y {B.shape[1]}: must be equal")
+        values = self._evaluate(A, B)
         return (values, np.empty((*values.shape, 0))) if eval_gradient else values
 
     def is_stationary(self) -> bool:
@@ -86,6 +94,7 @@ class Stationary(Kernel):
     def __post_init__(self) -> None:
         _check_positive("variance", self.variance, number=True)
         _check_positive("lengthscale", self.lengthscale)
+        self.variance = _comparable(self.variance)
         self.lengthscale = _comparable(self.lengthscale)
 
     def _evaluate(self, A: Array, B: Array) -> Array:
@@ -94,7 +103,7 @@ class Stationary(Kernel):
 
     def diag(self, X: Array) -> Array:
         """Return k(x, x) at each point of X (n, n_in), (n,)."""
-        return np.full(len(X), float(self.variance))
+        return np.full(len(as_points("X", X)), float(self.variance))
 
     def _correlation(self, r: Array) -> Array:
         raise NotImplementedError
@@ -148,6 +157,7 @@ class RationalQuadratic(Stationary):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_positive("alpha", self.alpha, number=True)
+        self.alpha = _comparable(self.alpha)
 
     def _correlation(self, r: Array) -> Array:
         return (1.0 + r**2 / (2.0 * self.alpha)) ** -self.alpha
@@ -167,6 +177,7 @@ class Periodic(Stationary):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_positive("period", self.period, number=True)
+        self.period = _comparable(self.period)
 
     def _evaluate(self, A: Array, B: Array) -> Array:
         angles = np.pi * (A[:, None, :] - B[None, :, :]) / self.period
@@ -191,10 +202,12 @@ class Linear(Kernel):
 
     def __post_init__(self) -> None:
         for name, most in (("variance", 1), ("offset", 0), ("origin", 1)):
-            array = as_finite(name, getattr(self, name))
+            array = as_finite(name, getattr(self, name), sys.float_info.max)
             if array.ndim > most or not array.size:
                 raise ValueError(f"{name} has shape {array.shape}: must be a number or (n_in,)")
-        self.variance, self.origin = _comparable(self.variance), _comparable(self.origin)
+        self.variance = _comparable(self.variance)
+        self.offset = _comparable(self.offset)
+        self.origin = _comparable(self.origin)
         values = np.append(self.variance, self.offset)
         if not np.all(values >= 0) or not values.any():
             given = f"variance = {self.variance}, offset = {self.offset}"
@@ -214,6 +227,7 @@ class Linear(Kernel):
         Returns:
             k(x, x) at each point, (n,).
         """
+        X = as_points("X", X)
         away = (X - _per_input("origin", self.origin, X)) ** 2
         variance = _per_input("variance", self.variance, X)
         return np.asarray(np.sum(variance * away, axis=1) + self.offset)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bnn._validation import Array, as_columns, as_finite, check_function
+from bnn._validation import Array, as_columns, as_finite, as_points, check_function, own_copy
 from bnn.storage import storable
 
 KEPT = 16  # sets of points whose values a ModelMean keeps
@@ -25,15 +25,22 @@ class LinearMean:
     coefficients: ArrayLike
     intercept: ArrayLike = 0.0
 
-    def __call__(self, X: Array) -> Array:
-        """Return m(X), (n, n_out), at the points X (n, n_in)."""
+    def __post_init__(self) -> None:
         A = as_finite("coefficients", self.coefficients)
         a = as_finite("intercept", self.intercept)
-        if A.ndim not in (1, 2) or a.shape not in {(), (1,), (len(A),)}:
+        if A.ndim not in (1, 2) or 0 in A.shape or a.shape not in {(), (1,), (len(A),)}:
             raise ValueError(
                 f"coefficients have shape {A.shape} and intercept {a.shape}: must be "
                 "(n_out, n_in) or (n_out,), and a number or (n_out,)"
             )
+        object.__setattr__(self, "coefficients", own_copy(self.coefficients))
+        object.__setattr__(self, "intercept", own_copy(self.intercept))
+
+    def __call__(self, X: Array) -> Array:
+        """Return m(X), (n, n_out), at the points X (n, n_in)."""
+        X = as_points("X", X)
+        A = np.asarray(self.coefficients, dtype=float)
+        a = np.asarray(self.intercept, dtype=float)
         if A.ndim == 2 and A.shape[1] != X.shape[1]:
             raise ValueError(f"coefficients have shape {A.shape}: must be (n_out, {X.shape[1]})")
         return np.asarray((X @ A.T if A.ndim == 2 else X[:, :1] * np.atleast_1d(A)) + a)
@@ -67,5 +74,6 @@ class ModelMean:
         if key not in self._found:
             points = np.frombuffer(key).reshape(X.shape)  # read-only
             values = as_columns("mean(X)", as_finite("mean(X)", self.function(points)), len(X))
+            values.flags.writeable = False  # they are handed out again
             self._found = {**dict([*self._found.items()][1 - KEPT :]), key: values}
         return self._found[key]

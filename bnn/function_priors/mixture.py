@@ -9,7 +9,7 @@ from scipy.linalg import block_diag
 from scipy.special import logsumexp, softmax
 
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
-from bnn._validation import Array, Ints, as_finite, is_row
+from bnn._validation import Array, Ints, as_finite, is_row, own_copy
 from bnn.function_priors.conditioning import JointColumns, ProcessPosterior
 from bnn.function_priors.gaussian_process import GaussianProcessPrior, OwnPrior
 from bnn.noise.covariances import is_diagonal
@@ -40,13 +40,15 @@ class MixturePrior(OwnPrior):
             and all(isinstance(each, GaussianProcessPrior) for each in self.components)
         ):
             raise ValueError("components: must be a sequence of GaussianProcessPriors")
-        as_finite("weights", self.weights)
+        weights = as_finite("weights", self.weights)
+        object.__setattr__(self, "components", own_copy(self.components))
+        object.__setattr__(self, "weights", own_copy(self.weights))
         S, n_out = len(self.components), self.components[0].n_outputs
-        if np.shape(self.weights) not in {(S,), (S, n_out)}:
-            shape = np.shape(self.weights)
+        if weights.shape not in {(S,), (S, n_out)}:
+            shape = weights.shape
             raise ValueError(f"weights have shape {shape}: must be ({S},) or ({S}, {n_out})")
-        total = np.sum(self.weights, axis=0)
-        if np.min(self.weights) < 0 or not np.allclose(total, 1.0):
+        total = np.sum(weights, axis=0)
+        if np.min(weights) < 0 or not np.allclose(total, 1.0):
             raise ValueError(f"weights sum to {total}: must be >= 0 and sum to 1")
         for name in ("mean", "n_outputs", "features", "bounds"):
             values = [getattr(component, name) for component in self.components]

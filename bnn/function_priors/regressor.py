@@ -1,5 +1,6 @@
 """What the estimators share, exact posterior and ensembles alike: predictions, tags, saving."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -8,7 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bnn._validation import Array, as_columns, as_finite, check_flags, check_unmasked
+from bnn._validation import Array, as_columns, as_finite, check_flags, check_readable
 from bnn.storage import StoredModel
 
 
@@ -43,11 +44,10 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             PriorRangeWarning: If most data lie where the prior of networks was not fitted.
         """
         self._check_parameters()
-        check_unmasked(X=X, y=y)
         needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": self._fewest}
-        points, y = self._validated("X, y", X, y, **needed)
+        points, y = self._validated({"X": X, "y": y}, **needed)
         self.y_ndim_ = np.ndim(y)
-        self._fit(points, as_columns("y", as_finite("y", y), len(points)))
+        self._fit(points, as_columns("y", y, len(points)))
         return self
 
     def _check_parameters(self) -> None:
@@ -92,16 +92,20 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
     def _checked(self, X: ArrayLike) -> Array:
         """Return X (n, n_in) as float64, after fit, if it fits the training data."""
         check_is_fitted(self)
-        return np.asarray(self._validated("X", X, reset=False))
+        return self._validated({"X": X}, reset=False)[0]
 
-    def _validated(self, names: str, *data: ArrayLike, **options: Any) -> Any:
-        """Return data that scikit-learn has checked; an error names them."""
+    def _validated(self, data: Mapping[str, ArrayLike], **options: Any) -> list[Array]:
+        """Return data by name, X or X and y, as arrays that scikit-learn has checked."""
+        check_readable(**data)
+        names = ", ".join(data)
         try:
-            return validate_data(self, *data, dtype=float, **options)
+            checked = validate_data(self, *data.values(), dtype=float, **options)
         except TypeError as error:
             raise TypeError(f"{names}: {error}") from None
-        except (OverflowError, ValueError) as error:
+        except (OverflowError, RuntimeError, ValueError) as error:
             raise ValueError(f"{names}: {error}") from None
+        parts = checked if len(data) > 1 else [checked]
+        return [as_finite(name, part) for name, part in zip(data, parts, strict=True)]
 
     def _mean(self, X: Array) -> Array:
         """Return the means at X (n, n_in), (n, n_out)."""

@@ -14,10 +14,12 @@ from bnn._validation import (
     Array,
     as_columns,
     as_finite,
+    as_points,
+    check_count,
     check_function,
-    check_integer,
     check_option,
     check_positive,
+    own_copy,
 )
 from bnn.function_priors.gaussian_process import OwnPrior
 
@@ -47,8 +49,8 @@ def latin_hypercube(
 
     Source: Algorithm 3 of the paper.
     """
-    check_integer("n", n, 1)
-    check_integer("n_features", n_features, 1)
+    check_count("n", n, 1)
+    check_count("n_features", n_features, 1)
     check_positive(bound=bound)
     uniform = qmc.LatinHypercube(n_features, seed=generator(random_state)).random(n)
     return np.asarray(truncnorm.ppf(uniform, -bound, bound))
@@ -97,6 +99,7 @@ class SamplerPrior(OwnPrior):
         for name, value in (self.parameters or {}).items():
             if isinstance(value, rv_continuous | rv_discrete):
                 raise ValueError(f"parameters[{name!r}] = {value.name}: must be given its numbers")
+        object.__setattr__(self, "parameters", own_copy(self.parameters))
 
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
         X = X.view()
@@ -133,14 +136,15 @@ class TablePrior(OwnPrior):
     def __init__(
         self, points: ArrayLike, values: ArrayLike, interpolation: str | None = None
     ) -> None:
-        self.points, table = as_finite("points", points), as_finite("values", values)
+        self.points, table = as_points("points", points), as_finite("values", values)
         self.values = table[:, :, None] if table.ndim == 2 else table
         self.interpolation = interpolation
-        if self.points.ndim != 2 or self.values.ndim != 3:
-            raise ValueError("points must be (n, n_in) and values (n_realisations, n, n_out)")
-        needed, found = len(self.points), self.values.shape[1]
-        if found != needed:
-            raise ValueError(f"values have {found} points: must be {needed}")
+        if self.values.ndim != 3 or 0 in self.values.shape:
+            needed = "(n_realisations, n, n_out) or (n_realisations, n)"
+            raise ValueError(f"values has shape {table.shape}: must be {needed}")
+        n, found = len(self.points), self.values.shape[1]
+        if found != n:
+            raise ValueError(f"values have {found} points: must be {n}, one for each of points")
         if interpolation is not None:
             check_option("interpolation", interpolation, ("linear", "nearest"))
 

@@ -15,7 +15,7 @@ from bnn.noise import HeteroscedasticNoise
 
 
 def _double(values: Any) -> Tensor:
-    return torch.as_tensor(values, dtype=torch.float64)
+    return torch.tensor(values, dtype=torch.float64)
 
 
 class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]

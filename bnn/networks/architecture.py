@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from bnn._seeding import RandomState, generator
-from bnn._validation import Floats, check_integers, check_option
+from bnn._validation import MOST, Floats, check_count, check_integers, check_option
 from bnn.networks.activations import ACTIVATIONS
 from bnn.storage import storable
 
@@ -62,6 +62,9 @@ class Architecture:
         object.__setattr__(self, "widths", tuple(self.widths))
         if len(self.widths) < 2:
             raise ValueError(f"widths = {self.widths}: must be at least two integers >= 1")
+        if self.n_weights > MOST:
+            needed = f"at most {MOST}"
+            raise ValueError(f"widths = {self.widths}: {self.n_weights} weights, must be {needed}")
         check_option("activation", self.activation, ACTIVATIONS)
 
     @property
@@ -129,6 +132,7 @@ class Architecture:
             ValueError: If init is unknown.
         """
         check_option("init", init, INITIALISATIONS)
+        check_count("n", n, 1)
         rng = generator(random_state)
         weights = np.zeros((n, self.n_weights), dtype=np.float32)
         for layer in self.layers:

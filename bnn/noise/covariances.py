@@ -5,10 +5,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bnn._validation import Array, Floats, Ints, as_array, as_columns
+from bnn._validation import LARGEST, Array, Floats, Ints, as_array, as_columns, check_readable
 
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
-LARGEST = 1e150  # standard deviation, whose square is a number in double precision
 
 
 def noise_covariance(
@@ -18,23 +17,24 @@ def noise_covariance(
     # With n_points there may be one for each point too, (n_points, n_out, n_out).
     if callable(noise):
         raise ValueError("noise depends on the input: not taken here; metrics take noise(X)")
-    values = as_array("noise", noise).copy()  # the matrix of a user may change
+    values = as_array("noise", noise)
     if values.ndim < 2:
         if values.ndim == 1 and values.shape != (n_outputs,):
             raise ValueError(f"noise has {values.size} entries: must be one, or {n_outputs}")
-        if not np.all((values > 0) & (values < LARGEST)):
-            raise ValueError(f"noise = {values}: standard deviations must be > 0 and finite")
+        if not np.all((values > 1.0 / LARGEST) & (values < LARGEST)):
+            needed = f"must be > 0 and finite, from {1.0 / LARGEST:g} to {LARGEST:g}"
+            raise ValueError(f"noise = {values}: standard deviations {needed}")
         return np.diag(np.broadcast_to(values, (n_outputs,)) ** 2)
     shape = n_outputs, n_outputs
     if values.shape not in {shape, (n_points, *shape)}:
         raise ValueError(f"noise has shape {values.shape}: must be {shape}")
     mirrored, largest = values.swapaxes(-2, -1), np.abs(values).max(axis=(-2, -1), keepdims=True)
-    if not np.isfinite(largest).all() or np.any(
+    if not np.all(largest < LARGEST**2) or np.any(
         np.abs(values - mirrored) > 1e-8 * largest + 1e-5 * np.abs(mirrored)
     ):
         raise ValueError("noise: the covariance must be symmetric and finite")
     smallest = np.linalg.eigvalsh(values)[..., 0].min()
-    if smallest <= 0:
+    if smallest <= LARGEST**-2:
         raise ValueError(
             f"noise: the covariance has eigenvalue {smallest:.3g}, must be positive definite"
         )
@@ -43,9 +43,14 @@ def noise_covariance(
 
 def deviations(y: Array, groups: ArrayLike) -> tuple[Array, Ints, Ints]:
     """Return y (N, n_out) less the means of its groups (N,), their numbers, and their sizes."""
-    if np.shape(groups) != (len(y),):
-        raise ValueError(f"groups has shape {np.shape(groups)}: must be ({len(y)},), one per row")
-    _, group = np.unique(groups, return_inverse=True)
+    check_readable(groups=groups)
+    try:
+        labels = np.asarray(groups)
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"groups = {groups!r:.60}: must be ({len(y)},), one per row") from None
+    if labels.shape != (len(y),):
+        raise ValueError(f"groups has shape {labels.shape}: must be ({len(y)},), one per row")
+    _, group = np.unique(labels, return_inverse=True)
     counts = np.bincount(group)
     sums = np.zeros((len(counts), y.shape[1]))
     np.add.at(sums, group, y)

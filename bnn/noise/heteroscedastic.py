@@ -8,8 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
-from bnn._validation import Array, Floats, Ints, as_data, as_points, check_integers, check_positive
-from bnn.noise.covariances import LARGEST, deviations, noise_covariance, replicate_covariance
+from bnn._validation import (
+    LARGEST,
+    Array,
+    Floats,
+    Ints,
+    as_array,
+    as_data,
+    as_points,
+    check_integers,
+    check_positive,
+    own_copy,
+)
+from bnn.noise.covariances import deviations, noise_covariance, replicate_covariance
 from bnn.storage import storable
 
 
@@ -34,13 +45,15 @@ class HeteroscedasticNoise:
     squares: Sequence[int] = ()
 
     def __post_init__(self) -> None:
-        coefficients = as_points("coefficients", self.coefficients)
-        object.__setattr__(self, "coefficients", coefficients.copy())
+        object.__setattr__(self, "coefficients", as_points("coefficients", self.coefficients))
         check_integers("squares", self.squares, 0)
+        object.__setattr__(self, "squares", own_copy(self.squares))
         if any(i >= self.n_inputs for i in self.squares):
             raise ValueError(f"squares = {self.squares}: must be among 0 to {self.n_inputs - 1}")
         n_out = self.coefficients.shape[1]
-        R = np.eye(n_out) if self.correlation is None else np.asarray(self.correlation)
+        R = np.eye(n_out)
+        if self.correlation is not None:
+            R = as_array("correlation", self.correlation)
         if R.shape != (n_out, n_out) or not np.allclose(np.diag(R), 1.0):
             raise ValueError(f"correlation: must be ({n_out}, {n_out}), of ones on the diagonal")
         object.__setattr__(self, "correlation", noise_covariance(R, n_out))
@@ -95,6 +108,7 @@ class HeteroscedasticNoise:
         Source: restricted likelihood, Patterson & Thompson (1971), Biometrika 58.
         """
         X, y = as_data(X, y)
+        check_integers("squares", squares, 0)
         check_positive(slope_deviation=slope_deviation)
         within, group, counts = deviations(y, groups)
         first = np.unique(group, return_index=True)[1]

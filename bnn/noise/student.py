@@ -7,8 +7,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 from scipy.stats import chi2
 
-from bnn._validation import Array, check_positive
-from bnn.noise.heteroscedastic import Noise
+from bnn._validation import Array, as_array, check_positive, own_copy
+from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.storage import storable
 
 NODES, BEYOND = 64, 1e-16  # of the integral over λ, and the probability left out at each end
@@ -36,10 +36,14 @@ class StudentNoise:
     freedom: float | None = None
 
     def __post_init__(self) -> None:
-        if self.freedom is not None and self.freedom != np.inf:
-            check_positive(freedom=self.freedom)
-            if self.freedom <= 2.0:
-                raise ValueError(f"freedom = {self.freedom}: must be > 2, or None")
+        if not isinstance(self.noise, HeteroscedasticNoise):
+            as_array("noise", self.noise)
+        object.__setattr__(self, "noise", own_copy(self.noise))
+        if self.freedom is None or (isinstance(self.freedom, float) and self.freedom == np.inf):
+            return
+        check_positive(freedom=self.freedom)
+        if self.freedom <= 2.0:
+            raise ValueError(f"freedom = {self.freedom}: must be > 2, or None")
 
     @property
     def degrees(self) -> float:

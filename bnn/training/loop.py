@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from bnn._validation import Floats, Ints
+from bnn._validation import Array, Floats, Ints, as_finite, check_device, check_kind
 from bnn.networks.architecture import Architecture
 from bnn.training.backprop import CACHE_LINE
 from bnn.training.execution import progress_bar, run_groups
@@ -123,6 +123,12 @@ def train(
 
     Source: Algorithms 1 to 3 of the paper; Kingma & Ba (2015) for Adam.
     """
+    check_kind("architecture", architecture, Architecture)
+    check_kind("settings", settings, TrainingSettings)
+    check_kind("objective", objective, Objective, type(None))
+    check_kind("progress", progress, str, type(None))
+    check_device(device)
+    weights, X, y = as_finite("weights", weights), as_finite("X", X), as_finite("y", y)
     _check_shapes(architecture, weights, X, y, seeds)
     place, objective = torch.device(device), objective or Objective()
     workers = torch.get_num_threads() if place.type == "cpu" else 1
@@ -155,18 +161,25 @@ def train(
 
 
 def _check_shapes(
-    architecture: Architecture, weights: Floats, X: Floats, y: Floats, seeds: NDArray[np.uint32]
+    architecture: Architecture, weights: Array, X: Array, y: Array, seeds: NDArray[np.uint32]
 ) -> None:
-    K, n = len(weights), np.shape(X)[-2]
+    if weights.ndim != 2:
+        raise ValueError(f"weights has shape {weights.shape}: must be (K, d)")
+    if X.ndim < 2:
+        raise ValueError(f"X has shape {X.shape}: must be (N, n_in) or (K, N, n_in)")
+    check_kind("seeds", seeds, np.ndarray)
+    K, n = len(weights), X.shape[-2]
     for name, values, shapes in (
         ("weights", weights, [(K, architecture.n_weights)]),
         ("X", X, [(n, architecture.n_inputs), (K, n, architecture.n_inputs)]),
         ("y", y, [(K, n, architecture.n_outputs)]),
         ("seeds", seeds, [(K,)]),
     ):
-        if np.shape(values) not in shapes:
+        if values.shape not in shapes:
             allowed = " or ".join(map(str, shapes))
-            raise ValueError(f"{name} has shape {np.shape(values)}: must be {allowed}")
+            raise ValueError(f"{name} has shape {values.shape}: must be {allowed}")
+    if seeds.dtype.kind not in "ui":
+        raise ValueError(f"seeds are {seeds.dtype}: must be integers")
 
 
 @torch.no_grad()

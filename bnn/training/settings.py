@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from bnn._validation import check_fraction, check_integer, check_option, check_positive
+from bnn._validation import check_count, check_fraction, check_option, check_positive
 from bnn.storage import storable
 
 
@@ -24,7 +24,7 @@ class Convergence:
 
     def __post_init__(self) -> None:
         check_fraction(residual_variance=self.residual_variance, improvement=self.improvement)
-        check_integer("window", self.window, 1)
+        check_count("window", self.window, 1)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "members_at_once"):
             if getattr(self, name) is not None or name == "epochs":
-                check_integer(name, getattr(self, name), 1)
+                check_count(name, getattr(self, name), 1)
         check_positive(learning_rate=self.learning_rate, epsilon=self.epsilon)
         check_fraction(beta1=self.beta1, beta2=self.beta2)
         if not isinstance(self.convergence, Convergence | None):

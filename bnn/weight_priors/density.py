@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bnn._seeding import RandomState, generator
-from bnn._validation import Array
+from bnn._validation import Array, as_finite, check_count, check_kind
 from bnn.networks.architecture import Architecture
 from bnn.training.penalties import Regulariser
 
@@ -41,6 +41,7 @@ class WeightPrior(ABC):
 
     def sample(self, n: int, random_state: RandomState = None) -> Array:
         """Draw the weights of n networks, (n, d)."""
+        check_count("n", n, 1)
         return self.mean + self._deviations(n, generator(random_state))
 
     @abstractmethod
@@ -49,7 +50,17 @@ class WeightPrior(ABC):
 
     def penalty(self, weights: ArrayLike, anchors: ArrayLike) -> Array:
         """Return the penalty, (K,), of weights ω (K, d) with anchors ω0, (K, d) or (d,)."""
-        return self._penalty(np.asarray(weights, dtype=float) - np.asarray(anchors))
+        return self._penalty(self._differences(weights, anchors))
+
+    def _differences(self, weights: ArrayLike, anchors: ArrayLike) -> Array:
+        """Return ω - ω0, (K, d), of weights (K, d) and anchors (K, d) or (d,) that are finite."""
+        first, second = as_finite("weights", weights), as_finite("anchors", anchors)
+        d = self.mean.size
+        if first.ndim != 2 or first.shape[1] != d:
+            raise ValueError(f"weights has shape {first.shape}: must be (K, {d})")
+        if second.shape not in {(d,), first.shape}:
+            raise ValueError(f"anchors has shape {second.shape}: must be {first.shape} or ({d},)")
+        return first - second
 
     @abstractmethod
     def _penalty(self, differences: Array) -> Array:
@@ -66,15 +77,27 @@ class WeightPrior(ABC):
 
 def checked_ensemble(weights: ArrayLike, architecture: Architecture) -> Array:
     """Return the weights of pre-trained networks, (K, d) float64 with K >= 2 and finite values."""
-    weights = np.asarray(weights, dtype=float)
+    check_kind("architecture", architecture, Architecture)
+    weights = as_finite("weights", weights)
     if weights.ndim != 2 or weights.shape[1] != architecture.n_weights:
         needed = f"(K, {architecture.n_weights})"
         raise ValueError(f"weights have shape {weights.shape}: must be {needed}")
     if len(weights) < 2:
         raise ValueError(f"K = {len(weights)}: a weight prior needs at least 2 networks")
-    if not np.isfinite(weights).all():
-        raise ValueError("weights hold values that are not finite")
     return weights
+
+
+def as_vector(
+    name: str, values: ArrayLike, size: int | None = None, positive: bool = False
+) -> Array:
+    """Return values as (size,) float64; ValueError unless they are finite, and > 0 if asked."""
+    vector = as_finite(name, values)
+    if vector.ndim != 1 or vector.size != (size or vector.size) or not vector.size:
+        needed = "(d,)" if size is None else f"({size},) as the mean"
+        raise ValueError(f"{name} has shape {vector.shape}: must be {needed}")
+    if positive and not np.all(vector > 0.0):
+        raise ValueError(f"{name} has the entry {vector.min():.3g}: must be > 0")
+    return vector
 
 
 def unbiased_variance(centred: Array) -> float:

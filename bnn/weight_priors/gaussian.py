@@ -5,18 +5,18 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bnn._validation import Array
+from bnn._validation import Array, check_count, check_positive
 from bnn.networks.architecture import Architecture
 from bnn.training.covariance import DiagonalPlusLowRank
 from bnn.training.penalties import GaussianRegulariser
-from bnn.weight_priors.density import SMALLEST_VARIANCE, WeightPrior, unbiased_variance
+from bnn.weight_priors.density import SMALLEST_VARIANCE, WeightPrior, as_vector, unbiased_variance
 
 
 class ProperGaussian(WeightPrior):
     """N(μ0, Σ) with Σ = diag(D) + R Rᵀ, and penalty (ω - ω0)ᵀ Σ⁻¹ (ω - ω0)."""
 
     def __init__(self, mean: ArrayLike, covariance: DiagonalPlusLowRank[Array]) -> None:
-        self.mean, self.covariance = np.asarray(mean, dtype=float), covariance
+        self.mean, self.covariance = as_vector("mean", mean), covariance
         self.variance = np.sum(covariance.root**2, axis=1) + covariance.diagonal
 
     def regulariser(self) -> GaussianRegulariser:
@@ -47,7 +47,9 @@ class FactorisedGaussian(ProperGaussian):
     """
 
     def __init__(self, mean: ArrayLike, variance: ArrayLike) -> None:
-        super().__init__(mean, DiagonalPlusLowRank.diagonal_only(variance))
+        size = as_vector("mean", mean).size
+        variances = as_vector("variance", variance, size, positive=True)
+        super().__init__(mean, DiagonalPlusLowRank.diagonal_only(variances))
 
     @classmethod
     def _fit(cls, weights: Array, architecture: Architecture) -> Self:
@@ -69,6 +71,8 @@ class IsotropicGaussian(ProperGaussian):
     """
 
     def __init__(self, variance: float, n_weights: int) -> None:
+        check_positive(variance=variance)
+        check_count("n_weights", n_weights, 1)
         variances = np.full(n_weights, float(variance))
         super().__init__(np.zeros(n_weights), DiagonalPlusLowRank.diagonal_only(variances))
 

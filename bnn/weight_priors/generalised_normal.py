@@ -11,7 +11,7 @@ from scipy.stats import gennorm
 from bnn._validation import Array
 from bnn.networks.architecture import Architecture
 from bnn.training.penalties import PowerRegulariser
-from bnn.weight_priors.density import SMALLEST_VARIANCE, WeightPrior, unbiased_variance
+from bnn.weight_priors.density import SMALLEST_VARIANCE, WeightPrior, as_vector, unbiased_variance
 
 
 class FactorisedGeneralisedNormal(WeightPrior):
@@ -28,7 +28,9 @@ class FactorisedGeneralisedNormal(WeightPrior):
     """
 
     def __init__(self, mean: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> None:
-        self.mean, self.alpha, self.beta = (np.asarray(v, float) for v in (mean, alpha, beta))
+        self.mean = as_vector("mean", mean)
+        self.alpha = as_vector("alpha", alpha, self.mean.size, positive=True)
+        self.beta = as_vector("beta", beta, self.mean.size, positive=True)
         self.variance = self.alpha**2 * gamma(3.0 / self.beta) / gamma(1.0 / self.beta)
 
     @classmethod

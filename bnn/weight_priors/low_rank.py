@@ -5,10 +5,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bnn._validation import Array
+from bnn._validation import Array, as_points, check_count
 from bnn.networks.architecture import Architecture
 from bnn.training.penalties import LowRankRegulariser
-from bnn.weight_priors.density import WeightPrior
+from bnn.weight_priors.density import WeightPrior, as_vector
 
 
 def principal_directions(weights: Array) -> tuple[Array, Array]:
@@ -20,6 +20,15 @@ def principal_directions(weights: Array) -> tuple[Array, Array]:
     if rank == 0:
         raise ValueError("weights: all networks are equal, there is no covariance to learn")
     return s[:rank], vt[:rank].T
+
+
+def as_directions(directions: ArrayLike, d: int, r: int) -> Array:
+    """Return directions as float64; ValueError unless they are (d, r) and finite."""
+    array = as_points("directions", directions)
+    if array.shape != (d, r):
+        needed = f"({d}, {r}), for as many means, and singular_values or deviations"
+        raise ValueError(f"directions has shape {array.shape}: must be {needed}")
+    return array
 
 
 class LowRankGaussian(WeightPrior):
@@ -41,8 +50,10 @@ class LowRankGaussian(WeightPrior):
     def __init__(
         self, mean: ArrayLike, singular_values: ArrayLike, directions: ArrayLike, n_networks: int
     ) -> None:
-        parts = (mean, singular_values, directions)
-        self.mean, self.singular_values, self.directions = (np.asarray(v, float) for v in parts)
+        check_count("n_networks", n_networks, 2)
+        self.mean = as_vector("mean", mean)
+        self.singular_values = as_vector("singular_values", singular_values, positive=True)
+        self.directions = as_directions(directions, self.mean.size, self.singular_values.size)
         self.rank = self.singular_values.size
         # Standard deviations along the directions, (r,).
         self.deviations: Array = self.singular_values / np.sqrt(n_networks - 1)
@@ -67,7 +78,7 @@ class LowRankGaussian(WeightPrior):
         Returns:
             |(I - V Vᵀ)(ω - ω0)| of each network, (K,).
         """
-        difference = np.asarray(weights, float) - np.asarray(anchors)
+        difference = self._differences(weights, anchors)
         along = difference @ self.directions
         return np.asarray(np.linalg.norm(difference - along @ self.directions.T, axis=-1))
 

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-from bnn._validation import Array
+from bnn._validation import Array, check_positive
 from bnn.networks.architecture import Architecture
 from bnn.training.covariance import DiagonalPlusLowRank
-from bnn.weight_priors.density import SMALLEST_VARIANCE
+from bnn.weight_priors.density import SMALLEST_VARIANCE, as_vector
 from bnn.weight_priors.gaussian import ProperGaussian
-from bnn.weight_priors.low_rank import principal_directions
+from bnn.weight_priors.low_rank import as_directions, principal_directions
 
 
 class ProbabilisticPCA(ProperGaussian):
@@ -34,7 +34,10 @@ class ProbabilisticPCA(ProperGaussian):
     def __init__(
         self, mean: ArrayLike, deviations: ArrayLike, directions: ArrayLike, noise_variance: float
     ) -> None:
-        self.deviations, self.directions = np.asarray(deviations), np.asarray(directions)
+        check_positive(noise_variance=noise_variance)
+        size = as_vector("mean", mean).size
+        self.deviations = as_vector("deviations", deviations, positive=True)
+        self.directions = as_directions(directions, size, self.deviations.size)
         self.noise_variance = float(noise_variance)
         scales = (self.noise_variance, self.directions, self.deviations)
         super().__init__(mean, DiagonalPlusLowRank.isotropic_plus(*scales))

@@ -124,7 +124,7 @@ def named_design(
         ValueError: The name is unknown, or a number is out of range.
     """
     if not isinstance(name, str) or name not in NAMED_DESIGNS:
-        raise ValueError(f"design = {name!r} is unknown: allowed are {', '.join(NAMED_DESIGNS)}")
+        raise ValueError(f"name = {name!r} is no design: allowed are {', '.join(NAMED_DESIGNS)}")
     spec = NAMED_DESIGNS[name]
     count = spec.count if count is None else count
     repeats = spec.microstructures if microstructures is None else microstructures

@@ -13,6 +13,7 @@ from bnn.function_priors.evidence import fit_prior
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (12, 3))
 Y = X[:, 0] + 0.1 * RNG.standard_normal(12)
+TWICE = np.vstack([X, X])
 WITH_NAN = np.where(np.arange(12) == 2, np.nan, Y)
 MASKED = np.ma.masked_array(X, mask=np.eye(12, 3, dtype=bool))
 SMALL = {"n_members": 3, "n_pretrained": 4, "prior_points": 20, "pretrain_epochs": 2, "epochs": 2}
@@ -66,6 +67,24 @@ def fit(X=X, y=Y, **changed):
         (lambda: fit_prior(X, Y, 0.1, mean=2.0), "mean = 2.0: must be callable"),
         (lambda: bnn.SamplerPrior(slope, [1.0]), r"parameters = \[1.0\]: must be a mapping"),
         (lambda: bnn.SamplerPrior(slope, {"a": stats.norm}), r"parameters\['a'\] = norm: must be"),
+        (
+            lambda: bnn.ExactPosterior(noise=1e-30).fit(TWICE, [*Y, *Y]),
+            "noise = 1e-30: too small for the prior in double precision",
+        ),
+        (
+            lambda: fit_prior(TWICE, [*Y, *Y], 1e-30, restarts=0),
+            "noise: too small for data at these X in double precision",
+        ),
+        (lambda: bnn.VanillaEnsemble(noise=1e-30).fit(X, Y), "noise: .* too small for single"),
+        (
+            lambda: bnn.GaussianProcessPrior().sample(np.zeros((20_000, 1)), 1),
+            "X has 20000 points: .* at most 10000 rows",
+        ),
+        (
+            lambda: bnn.VanillaEnsemble(hidden=(10**5, 10**5)).fit(X, Y),
+            r"widths = \(3, 100000, 100000, 1\): \d+ weights, must be at most 10000000",
+        ),
+        (lambda: fit(device="cuda:99"), "device = 'cuda:99': this PyTorch sees"),
         (lambda: plot_1d(X, np.zeros((4, 12, 1))), r"X has shape \(12, 3\): must be \(12, 1\)"),
     ],
 )

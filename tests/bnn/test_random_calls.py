@@ -1,17 +1,18 @@
 """Calls with one wrong argument work, or say in ValueError or TypeError which argument it is."""
 
 import functools
+import inspect
 import warnings
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 import bnn
 from bnn import evidence, metrics
-from tests.wrong_arguments import HUGE
 from tests.wrong_arguments import WRONG as WRONG_OF_ANY
 from tests.wrong_arguments import complaint as complaint_about
 
@@ -34,7 +35,14 @@ SAMPLES = {"y": Y, "samples": Y + RNG.standard_normal((5, 8, 2))}
 SEARCH = {"restarts": 0, "random_state": 0, "intercept": True, "coefficient_variance": 1.0}
 SEARCH |= {"mean_features": (0,)}
 MODEL = {"mean": lambda X: X}
-VALID = object()  # networks pre-trained once, when they are needed
+VALID = object()  # networks pre-trained or trained once, when they are needed
+EXACT = bnn.ExactPosterior(PRIOR["prior"]).fit(X, Y)
+COMPONENTS = bnn.PrincipalComponents(np.zeros(2), np.eye(2), np.eye(2))
+UNIT = bnn.BoundsScaler(-np.ones(2), np.ones(2))
+NETWORK = bnn.Architecture((2, 3, 2), "silu")
+D = NETWORK.n_weights
+DENSITY = {"mean": np.zeros(D), "n": 2, "weights": np.ones((2, D))}
+SMALL = {"hidden": (3,), "n_members": 3, "epochs": 1, "random_state": 0}
 
 
 def trained(kind):
@@ -59,6 +67,22 @@ def sampled(kind):
         return kind(**fields).sample(at, n_samples, random_state)
 
     return call
+
+
+def density(kind):
+    """Return a call of a weight prior, which is then asked for networks and densities."""
+
+    def call(n, weights, **parameters):
+        made = kind(**parameters)
+        made.sample(n, 0)
+        made.log_prob(weights)
+
+    return call
+
+
+@functools.cache
+def trained_once():
+    return bnn.train_vanilla(**DATA, n_members=3, hidden=(3,), activation="silu", settings=ONCE)
 
 
 @functools.cache
@@ -96,7 +120,21 @@ CALLS = {
         trained(bnn.ComponentRegressor),
         {**FIT, "estimator": bnn.ExactPosterior(PRIOR["prior"], noise=0.1), "components": None},
     ),
-    "PrincipalComponents": (bnn.PrincipalComponents.fit, {"y": Y, "explained": 0.5}),
+    "ExactPosterior.elppd": (EXACT.elppd, {"X": X, "y": Y}),
+    "ExactPosterior.joint_moments": (EXACT.joint_moments, {"X": X}),
+    "ExactPosterior.sample": (EXACT.sample, {"X": X, "n_samples": 2, "random_state": 0}),
+    "PrincipalComponents": (
+        bnn.PrincipalComponents,
+        {"mean": np.zeros(2), "vectors": np.eye(2), "residual": np.eye(2)},
+    ),
+    "PrincipalComponents.fit": (bnn.PrincipalComponents.fit, {"y": Y, "explained": 0.5}),
+    "PrincipalComponents.transform": (COMPONENTS.transform, {"y": Y}),
+    "PrincipalComponents.inverse_transform": (COMPONENTS.inverse_transform, {"scores": Y}),
+    "choose": (
+        bnn.choose,
+        {"model": EXACT, "candidates": X, "n": 2, "region": X, "pending": X[:1],
+         "replicates": False, "output_ranges": (1.0, 2.0), "random_state": 0},
+    ),
     "pretrain": (
         bnn.pretrain,
         {**{k: v for k, v in NETWORKS.items() if k not in ("n_members", "noise")}, **PRIOR,
@@ -110,6 +148,34 @@ CALLS = {
     "anchor_functions": (
         pretrained_of(bnn.anchor_functions),
         {**TO_DATA, "pretrained": VALID, "settings": bnn.FunctionAnchoring(5, iterations=1)},
+    ),
+    "AnchoredEnsemble.pretrain": (
+        lambda **given: bnn.AnchoredEnsemble(**{**PRETRAINED, **SMALL}).pretrain(**given),
+        {"X": X, "n_features": 2},
+    ),
+    "AnchoredEnsemble.sample_prior": (
+        lambda X: bnn.AnchoredEnsemble(pretrained_once(), **SMALL).fit(*DATA.values())
+        .sample_prior(X),
+        {"X": X},
+    ),
+    "Pretrained": (lambda X: pretrained_once().sample(X), {"X": X}),
+    "Pretrained.select": (lambda members: pretrained_once().select(members), {"members": [0, 1]}),
+    "Pretrained.weight_prior": (
+        lambda regulariser: pretrained_once().weight_prior(regulariser),
+        {"regulariser": "factorised"},
+    ),
+    "Members": (lambda X: trained_once().sample(X), {"X": X}),
+    "data_gradient": (
+        lambda members, weights: bnn.data_gradient(
+            trained_once() if members is VALID else members, weights
+        ),
+        {"members": VALID, "weights": np.ones((3, NETWORK.n_weights))},
+    ),
+    "train": (
+        bnn.train,
+        {"architecture": NETWORK, "weights": np.ones((3, NETWORK.n_weights), dtype=np.float32),
+         "X": X, "y": np.stack([Y] * 3), "settings": ONCE, "device": "cpu",
+         "seeds": np.arange(3, dtype=np.uint32), "objective": None, "progress": None},
     ),
     "train_vanilla": (
         bnn.train_vanilla, {**DATA, **NETWORKS, "resampling": "none", "settings": ONCE}
@@ -125,6 +191,11 @@ CALLS = {
         evidence.fit_prior, {**DATA, **SEARCH, **MODEL, "noise": 0.1, "estimate": "maximum"}
     ),
     "fit_noise": (evidence.fit_noise, {**DATA, **SEARCH, **MODEL}),
+    "fit_heteroscedastic_noise": (
+        evidence.fit_heteroscedastic_noise,
+        {**DATA, **SEARCH, "squares": (), "slope_deviation": 1.0},
+    ),
+    "lengthscales": (evidence.lengthscales, {"prior": bnn.GaussianProcessPrior()}),
     "check_prior": (
         bnn.check_prior,
         {**DATA, "prior": PRIOR["prior"], "noise": 0.1, "realisations": 20, "random_state": 0},
@@ -152,15 +223,77 @@ CALLS = {
         {"function": lambda X, _: X[:, 0]},
     ),
     "LinearMean": (
-        lambda **fields: bnn.LinearMean(**fields)(X),
-        {"coefficients": np.ones((2, 2)), "intercept": 1.0},
+        lambda at, **fields: bnn.LinearMean(**fields)(at),
+        {"coefficients": np.ones((2, 2)), "intercept": 1.0, "at": X},
     ),
+    "GaussianProcessPrior.covariance": (
+        PRIOR["prior"].covariance, {"A": X, "B": X, "output": 0}
+    ),
+    "GaussianProcessPrior.covariances": (PRIOR["prior"].covariances, {"A": X, "B": X}),
+    "GaussianProcessPrior.mean_values": (PRIOR["prior"].mean_values, {"X": X, "rng": None}),
     "latin_hypercube": (
         bnn.latin_hypercube, {"n": 5, "n_features": 2, "random_state": 0, "bound": 2.0}
     ),
+    "FunctionAnchoring": (
+        bnn.FunctionAnchoring,
+        {"points": 5, "nugget": 0.01, "tolerance": 0.5, "iterations": 1, "realisations": 20,
+         "centred": True},
+    ),
+    "HeteroscedasticNoise": (
+        lambda at, **fields: bnn.HeteroscedasticNoise(**fields)(at),
+        {"coefficients": np.zeros((4, 2)), "correlation": np.eye(2), "squares": (0,), "at": X},
+    ),
+    "HeteroscedasticNoise.from_replicates": (
+        bnn.HeteroscedasticNoise.from_replicates,
+        {"X": X.repeat(2, axis=0), "y": RNG.standard_normal((16, 2)),
+         "groups": np.arange(8).repeat(2), "squares": (0,), "slope_deviation": 1.0},
+    ),
+    "StudentNoise": (
+        lambda **fields: metrics.elppd(**SAMPLES, noise=bnn.StudentNoise(**fields)),
+        {"noise": 0.1, "freedom": 4.0},
+    ),
+    "FactorisedGaussian": (density(bnn.FactorisedGaussian), {**DENSITY, "variance": np.ones(D)}),
+    "FactorisedGeneralisedNormal": (
+        density(bnn.FactorisedGeneralisedNormal),
+        {**DENSITY, "alpha": np.ones(D), "beta": np.ones(D)},
+    ),
+    "IsotropicGaussian": (
+        density(bnn.IsotropicGaussian),
+        {"variance": 1.0, "n_weights": D, "n": 2, "weights": np.ones((2, D))},
+    ),
+    "LowRankGaussian": (
+        density(bnn.LowRankGaussian),
+        {**DENSITY, "singular_values": np.ones(3), "directions": np.eye(D)[:, :3],
+         "n_networks": 4},
+    ),
+    "ProbabilisticPCA": (
+        density(bnn.ProbabilisticPCA),
+        {**DENSITY, "deviations": np.ones(3), "directions": np.eye(D)[:, :3],
+         "noise_variance": 1.0},
+    ),
+    "LowRankGaussian.fit": (
+        bnn.LowRankGaussian.fit,
+        {"weights": RNG.standard_normal((4, D)), "architecture": NETWORK},
+    ),
+    "layer_statistics": (
+        bnn.layer_statistics,
+        {"weights": RNG.standard_normal((4, D)), "architecture": NETWORK},
+    ),
+    "Architecture.initial_weights": (
+        NETWORK.initial_weights, {"n": 2, "random_state": 0, "init": "he"}
+    ),
     "Architecture": (bnn.Architecture, {"widths": (2, 3, 1), "activation": "silu"}),
     "BoundsScaler": (bnn.BoundsScaler, {"low": [0.0, 1.0], "high": [1.0, 2.0]}),
+    "BoundsScaler.fit": (bnn.BoundsScaler.fit, {"values": X}),
+    "BoundsScaler.transform": (UNIT.transform, {"values": X}),
+    "BoundsScaler.inverse_transform": (UNIT.inverse_transform, {"values": X}),
+    "BoundsScaler.transform_covariance": (UNIT.transform_covariance, {"covariance": np.eye(2)}),
     "RBF": (kernel(bnn.RBF), KERNEL),
+    "Matern12": (kernel(bnn.Matern12), KERNEL),
+    "Matern52": (kernel(bnn.Matern52), KERNEL),
+    "RBF.__call__": (bnn.RBF(), {"X": X, "Y": X}),
+    "RBF.diag": (bnn.RBF().diag, {"X": X}),
+    "Linear.diag": (bnn.Linear().diag, {"X": X}),
     "Matern32": (kernel(bnn.Matern32), KERNEL),
     "RationalQuadratic": (kernel(bnn.RationalQuadratic), {**KERNEL, "alpha": 1.0}),
     "Periodic": (kernel(bnn.Periodic), {**KERNEL, "period": 1.0}),
@@ -172,22 +305,24 @@ CALLS = {
     "elppd_gaussian": (
         metrics.elppd_gaussian, {k: v for k, v in MOMENTS.items() if k != "per_output"}
     ),
+    "calibration_curve": (
+        metrics.calibration_curve, {k: v for k, v in MOMENTS.items() if k != "per_output"}
+    ),
     "crps": (metrics.crps, {**SAMPLES, "per_output": True}),
     "crps_gaussian": (metrics.crps_gaussian, MOMENTS),
     "coverage": (metrics.coverage, {**MOMENTS, "level": 0.9}),
 }  # fmt: skip
-COUNTS = {"n_members", "n_pretrained", "prior_points", "epochs", "pretrain_epochs", "points",
-          "iterations", "realisations", "restarts", "n_samples", "n", "n_features", "n_outputs",
-          "widths", "batch_size", "members_at_once", "window"}  # fmt: skip
-WRONG = [*WRONG_OF_ANY, stats.norm, bnn.RBF(), bnn.RBF]
+TENSOR = torch.ones((8, 2))
+WRONG = [*WRONG_OF_ANY, stats.norm, bnn.RBF(), bnn.RBF, TENSOR, TENSOR.clone().requires_grad_()]
 # What messages call an argument, beside its name: scikit-learn's and relations between two.
 ALSO = {
     "X": "y|[Aa]rray|inputs?|data", "y": "X|[Aa]rray|outputs?|data", "X_new": "X|[Aa]rray",
     "n_outputs": "prior|outputs|kernel", "n_features": "inputs", "prior": "outputs|inputs",
     "points": "X|inputs?|features", "std": "shapes",
     "function": "realisation of the prior|prior|mean|argument",
-    "random_state": "Seed", "parameters": "prior|parameters?", "at": "X|features",
-    "n_pretrained": "n_members", "low": "bounds", "high": "bounds",
+    "random_state": "Seed", "parameters": "prior|parameters?", "at": "X|features|coefficients",
+    "n_pretrained": "n_members", "low": "bounds", "high": "bounds", "n_weights": "weights",
+    "coefficients": "correlation|squares|noise", "squares": "noise", "mean": "means",
 }  # fmt: skip
 
 
@@ -196,6 +331,29 @@ def complaint(name, argument, value):
     function, valid = CALLS[name]
     given, also = valid | {argument: value}, ALSO.get(argument, argument)
     return complaint_about(function, given, argument, also, bnn.DivergenceError)
+
+
+# Results and warnings, and what is called in the tests of its own.
+ELSEWHERE = {"NotStored", "PriorCheck", "load"}
+
+
+def test_every_public_callable_is_called_wrongly():
+    """Submodules have theirs too; those of files and pictures are asked in tests of their own."""
+    public = {name: vars(bnn).get(name) for name in bnn.__all__}
+    public |= {name: getattr(evidence, name) for name in vars(evidence) if name.startswith("fit_")}
+    public |= {
+        name: value
+        for name, value in vars(metrics).items()
+        if inspect.isfunction(value)
+        and value.__module__ == metrics.__name__
+        and not name.startswith("_")
+    }
+    called = {
+        name
+        for name, value in public.items()
+        if callable(value) and not (inspect.isclass(value) and issubclass(value, Exception))
+    }
+    assert called - CALLS.keys() == ELSEWHERE
 
 
 ARGUMENTS = [(name, argument) for name, (_, valid) in CALLS.items() for argument in valid]
@@ -209,13 +367,26 @@ def test_the_call_without_wrong_arguments_works(name):
         function(**valid)
 
 
+@pytest.mark.filterwarnings("ignore")  # ensembles trained for one epoch have not arrived
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("name", CALLS)
+def test_numbers_that_are_not_finite_do_not_pass(name, value):
+    """Calls with wrong values may work; with one such number in an array none may."""
+    function, valid = CALLS[name]
+    for argument, array in valid.items():
+        if isinstance(array, np.ndarray) and array.dtype.kind == "f":
+            wrong = array.copy()
+            wrong[(-1,) * array.ndim] = value
+            with pytest.raises(
+                ValueError, match=rf"\b({argument}|{ALSO.get(argument, argument)})\b"
+            ):
+                function(**valid | {argument: wrong})
+
+
 @settings(max_examples=1000, derandomize=True, deadline=None, database=None)
 @given(st.sampled_from(ARGUMENTS), st.sampled_from(range(len(WRONG))))
 def test_a_random_wrong_argument_is_named(call, number):
-    value = WRONG[number]
-    if value is HUGE and call[1] in COUNTS:
-        return
-    assert complaint(*call, value) is None
+    assert complaint(*call, WRONG[number]) is None
 
 
 @pytest.mark.slow
@@ -223,5 +394,4 @@ def test_a_random_wrong_argument_is_named(call, number):
 def test_every_wrong_argument_is_named(name):
     for argument in CALLS[name][1]:
         for value in WRONG:
-            if not (value is HUGE and argument in COUNTS):
-                assert complaint(name, argument, value) is None, (argument, value)
+            assert complaint(name, argument, value) is None, (argument, value)

@@ -79,7 +79,7 @@ def test_components_of_a_loading_are_numbers(strain):
 
 
 # What messages call an argument, beside its name.
-ALSO = {"name": "design", "strain": "loading", "stress": "loading"}
+ALSO = {"strain": "loading", "stress": "loading"}
 
 
 @pytest.mark.parametrize(

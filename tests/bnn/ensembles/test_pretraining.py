@@ -59,6 +59,17 @@ def test_given_points_hold_for_pretraining_again():
     np.testing.assert_array_equal(ensemble.pretrained_.inputs, X)
 
 
+def test_pretraining_runs_again_with_its_own_points_where_bounds_were_overwritten():
+    points = X.copy()
+    bounds = np.array([[0.0, 1.0]])
+    ensemble = small(input_bounds=bounds).pretrain(points)
+    points[...] = 7.0
+    bounds[...] = 0.0, 2.0
+    ensemble.fit(X, Y)
+    np.testing.assert_array_equal(ensemble.pretrained_.inputs, X)
+    np.testing.assert_array_equal(ensemble.pretrained_.input_scaler.high, [2.0])
+
+
 def test_another_table_brings_its_own_points():
     values = np.random.default_rng(0).standard_normal((5, 9))
     ensemble = small(TablePrior(X, values)).fit(X, Y)

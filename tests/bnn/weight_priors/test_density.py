@@ -78,7 +78,7 @@ def test_refusals(prior, ensemble):
         fit(ensemble[:1], ARCHITECTURE)
     with pytest.raises(ValueError, match=r"weights have shape \(12, 3\)"):
         fit(ensemble[:, :3], ARCHITECTURE)
-    with pytest.raises(ValueError, match="not finite"):
+    with pytest.raises(ValueError, match="must be finite"):
         fit(np.full((3, D), np.nan), ARCHITECTURE)
     with pytest.raises(ValueError, match="all networks are equal"):
         LowRankGaussian.fit(np.ones((3, D)), ARCHITECTURE)

@@ -140,7 +140,7 @@ BAD_COMMANDS = [
     ("simulate", "fe_data: No such command 'simulate'"),
     ("generate --out {}", f"fe_data: give either a design ({', '.join(NAMED_DESIGNS)}) or "),
     ("generate noise --inputs x.csv --out {}", "fe_data: give either a design ("),
-    ("generate beta --out {}", "fe_data: design = 'beta' is unknown: allowed are test_uniform, "),
+    ("generate beta --out {}", "fe_data: name = 'beta' is no design: allowed are test_uniform, "),
     (
         "generate noise --out {} --jobs 0",
         f"fe_data: jobs = 0 is out of range: {INTEGERS} [1, 4096]",

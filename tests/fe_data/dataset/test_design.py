@@ -197,7 +197,7 @@ def test_a_design_file_gives_the_same_inputs_again(tmp_path):
         (
             ("beta",),
             {},
-            "design = 'beta' is unknown: allowed are test_uniform, train_uniform, train_beta, "
+            "name = 'beta' is no design: allowed are test_uniform, train_uniform, train_beta, "
             "replicates, noise, truth",
         ),
         (
