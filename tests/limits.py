@@ -19,7 +19,9 @@ def limited(seconds: float = 5.0, megabytes: int = 100):
     def late(*_):
         pytest.fail(f"not done after {seconds} s")
 
-    taken = int(re.search(r"VmData:\s+(\d+) kB", Path("/proc/self/status").read_text())[1])
+    taken = int(
+        re.search(r"VmData:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="utf-8"))[1]
+    )
     limits = resource.getrlimit(resource.RLIMIT_DATA)
     before = signal.signal(signal.SIGALRM, late)
     # A loop in compiled code hears no signal: then the whole process ends.
