@@ -16,8 +16,8 @@ ENCODING_AT = {"read_text": 0, "write_text": 1}  # its place among the arguments
 
 
 def open_mode(call: ast.Call) -> str:
-    """The mode of a call of open, of its own or of a path; "r" where none is given."""
-    place = 0 if isinstance(call.func, ast.Attribute) else 1
+    """The mode of a call of open, path.open or os.fdopen; "r" where none is given."""
+    place = 0 if ast.unparse(call.func).endswith(".open") else 1
     given = [word.value for word in call.keywords if word.arg == "mode"]
     given += call.args[place : place + 1]
     return ast.literal_eval(given[0]) if given else "r"
@@ -31,7 +31,7 @@ def takes_the_encoding_of_the_locale(call: ast.Call) -> bool:
         return False
     if name in ENCODING_AT:
         return len(call.args) <= ENCODING_AT[name]
-    return name == "fdopen" or (name == "open" and "b" not in open_mode(call))
+    return name in ("open", "fdopen") and "b" not in open_mode(call)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,7 @@ def takes_the_encoding_of_the_locale(call: ast.Call) -> bool:
         ("open(0)", True),
         ("open(name, mode='rb')", False),
         ("os.fdopen(1, 'w')", True),
+        ("os.fdopen(1, 'rb')", False),
     ],
 )
 def test_calls_are_told_apart(code, found):

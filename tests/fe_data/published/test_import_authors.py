@@ -173,7 +173,8 @@ def test_the_published_files_themselves(tmp_path):
     folder = REFERENCE / "published"
     assert main(["import-authors", str(folder), str(tmp_path)]) == 0
     tables = {"replicates": "replicates_10"} | {name: name for name in [*PUBLISHED][:3]}
-    assert {path.stem for path in tmp_path.iterdir()} == set(tables)
+    assert {path.stem for path in tmp_path.iterdir()} == {*tables, "noise"}
+    assert len(load_table(tmp_path / "noise.csv")) == 293  # of 20 inputs, 15 cells each
     for name, reference in tables.items():
         expected = load_table(REFERENCE / f"{reference}.csv")
         table = load_table(tmp_path / f"{name}.csv")
