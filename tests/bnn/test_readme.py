@@ -22,6 +22,7 @@ def tip_deflection(ratio, shear_modulus):
     return force * span**3 / (3 * 70e9 * inertia) + shear
 
 
+@pytest.mark.slow
 def test_example(tmp_path, monkeypatch, capsys):
     """What the example leads to is near the exact posterior, which importance weights give.
 

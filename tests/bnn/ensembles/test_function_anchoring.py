@@ -150,7 +150,9 @@ def function_ensemble(prior, n, **changes):
     )
 
 
-@pytest.mark.parametrize(("interpolation", "n"), [(None, 300), ("linear", 60)])
+@pytest.mark.parametrize(
+    ("interpolation", "n"), [pytest.param(None, 300, marks=pytest.mark.slow), ("linear", 60)]
+)
 def test_table_prior(interpolation, n):
     """300 tabulated functions: near the posterior of the Gaussian with their moments.
 

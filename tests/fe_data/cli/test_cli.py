@@ -329,6 +329,7 @@ def wait_for_records(folder, number):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_kills_and_interrupts_at_any_moment_leave_no_trace(tmp_path, capsys):
     """Ctrl-C reaches the whole group, a kill only the main process; a path no shell likes."""
     folder = tmp_path / "a földer"

@@ -89,6 +89,7 @@ def undisturbed(tmp_path_factory):
     return (folder / storage.TABLE).read_bytes()
 
 
+@pytest.mark.slow
 def test_cluster_makes_the_same_table_though_workers_die(tmp_path, undisturbed):
     seed = DESIGN.sample(5).seed
     with Cluster(tmp_path) as cluster:
@@ -106,6 +107,7 @@ def test_cluster_makes_the_same_table_though_workers_die(tmp_path, undisturbed):
     assert reason == f"5,1,{seed},retried,the worker process died"
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_is_one_sentence_and_a_folder_to_resume(tmp_path, undisturbed):
     waiting_for = DESIGN.sample(6).seed
     reached = tmp_path / "reached"

@@ -63,6 +63,7 @@ def test_profiles_that_come_with_the_project_are_valid():
     assert load_profile("full").beyond.repeats >= 8
 
 
+@pytest.mark.slow
 def test_the_notebook_writes_its_section(run_cells, tables, brief_profile, tmp_path):
     profile = tmp_path / "brief.yaml"
     profile.write_text(yaml.safe_dump(brief_profile))
