@@ -13,6 +13,7 @@ from doit.dependency import SqliteDB
 from doit.exceptions import TaskFailed
 from doit.reporter import ConsoleReporter
 
+from fe_data.dataset.executors import THREAD_VARIABLES
 from figures.pipeline.paths import ROOT
 
 STATE = ROOT / ".doit"  # what doit remembers of its tasks, and the lock of a run
@@ -113,10 +114,15 @@ class DurableState(SqliteDB):
 
 
 def run_program(arguments: list[str]) -> TaskFailed | None:
-    """Run `python` on this terminal, where it receives Ctrl-C itself; a failure in one sentence."""
+    """Run `python` on this terminal, where it receives Ctrl-C itself; a failure in one sentence.
+
+    It has one thread, as workers have: programs side by side would wait for each other's threads,
+    and the last bits of a threaded sum depend on their number.
+    """
     if INTERRUPTION.came:
         return TaskFailed(INTERRUPTED)
-    process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT)
+    environment = os.environ | dict.fromkeys(THREAD_VARIABLES, "1")
+    process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, env=environment)
     while process.poll() is None:
         try:
             process.wait(timeout=1.0)
