@@ -174,6 +174,17 @@ def as_points(name: str, X: ArrayLike) -> Array:
     return array
 
 
+def seen_points(name: str, X: ArrayLike) -> Array:
+    """Return points as they are where `as_points` would copy their values: nothing keeps them.
+
+    For kernels and means, which are called thousands of times in a search.
+    """
+    ready = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size
+    if ready and np.abs(X).max() <= LARGEST:  # not so with NaN
+        return X
+    return as_points(name, X)
+
+
 def as_data(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """Return finite data as float64, X (N, n_in) and y, (N,) or (N, n_out), as (N, n_out)."""
     X = as_points("X", X)

@@ -9,8 +9,11 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-# Tests run make and its programs themselves: what the make that runs the tests hands on is not theirs.
-for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", *"PROFILE DATA SEED JOBS ARGS SUITE".split()):
+# Tests run make and its programs themselves: what the make that runs the tests hands on is not
+# for them.
+OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+PARAMETERS = ("PROFILE", "DATA", "SEED", "JOBS", "ARGS", "SUITE")
+for name in OF_MAKE + PARAMETERS:
     os.environ.pop(name, None)
 
 # A shell's background jobs ignore Ctrl-C, and so would the programs that tests start and interrupt.

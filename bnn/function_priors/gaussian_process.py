@@ -20,6 +20,7 @@ from bnn._validation import (
     check_integers,
     is_row,
     own_copy,
+    seen_points,
 )
 from bnn.function_priors.kernels import RBF
 from bnn.function_priors.means import LinearMean, RandomMean
@@ -155,7 +156,8 @@ class GaussianProcessPrior(OwnPrior):
         """
         if not (isinstance(output, int | np.integer) and 0 <= output < self.n_outputs):
             raise ValueError(f"output = {output!r:.60}: must be among 0 to {self.n_outputs - 1}")
-        A, B = as_points("A", A), as_points("B", B)
+        A = seen_points("A", A)
+        B = seen_points("B", B)
         if A.shape[1] != B.shape[1]:
             raise ValueError(f"A has {A.shape[1]} inputs and B {B.shape[1]}: must be equal")
         chosen = self._features_of(output, A.shape[1])
@@ -186,7 +188,7 @@ class GaussianProcessPrior(OwnPrior):
         Raises:
             ValueError: If the mean returned another shape, or is random and rng is missing.
         """
-        X = as_points("X", X)
+        X = seen_points("X", X)
         shape = (len(X), self.n_outputs)
         if isinstance(self.mean, RandomMean):
             if not isinstance(rng, np.random.Generator):

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array, as_array, as_finite, as_points
+from bnn._validation import Array, as_array, as_finite, seen_points
 from bnn.storage import register, storable
 
 SCALED = {"variance", "offset"}  # parameters that a factor of the kernel multiplies
@@ -64,8 +64,8 @@ class Kernel(sk.Kernel):  # type: ignore[misc, unused-ignore]
         self, X: Array, Y: Array | None = None, eval_gradient: bool = False
     ) -> Array | tuple[Array, Array]:
         """Return k(X, Y), (n, m); the gradient by free parameters is empty, (n, m, 0)."""
-        A = as_points("X", X)
-        B = A if Y is None else as_points("Y", Y)
+        A = seen_points("X", X)
+        B = A if Y is None else seen_points("Y", Y)
         if A.shape[1] != B.shape[1]:
             raise ValueError(f"X has {A.shape[1]} inputs and Y {B.shape[1]}: must be equal")
         values = self._evaluate(A, B)
@@ -103,7 +103,7 @@ class Stationary(Kernel):
 
     def diag(self, X: Array) -> Array:
         """Return k(x, x) at each point of X (n, n_in), (n,)."""
-        return np.full(len(as_points("X", X)), float(self.variance))
+        return np.full(len(seen_points("X", X)), float(self.variance))
 
     def _correlation(self, r: Array) -> Array:
         raise NotImplementedError
@@ -227,7 +227,7 @@ class Linear(Kernel):
         Returns:
             k(x, x) at each point, (n,).
         """
-        X = as_points("X", X)
+        X = seen_points("X", X)
         away = (X - _per_input("origin", self.origin, X)) ** 2
         variance = _per_input("variance", self.variance, X)
         return np.asarray(np.sum(variance * away, axis=1) + self.offset)

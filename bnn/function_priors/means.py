@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bnn._validation import Array, as_columns, as_finite, as_points, check_function, own_copy
+from bnn._validation import Array, as_columns, as_finite, check_function, own_copy, seen_points
 from bnn.storage import storable
 
 KEPT = 16  # sets of points whose values a ModelMean keeps
@@ -38,7 +38,7 @@ class LinearMean:
 
     def __call__(self, X: Array) -> Array:
         """Return m(X), (n, n_out), at the points X (n, n_in)."""
-        X = as_points("X", X)
+        X = seen_points("X", X)
         A = np.asarray(self.coefficients, dtype=float)
         a = np.asarray(self.intercept, dtype=float)
         if A.ndim == 2 and A.shape[1] != X.shape[1]:
