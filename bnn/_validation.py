@@ -179,9 +179,11 @@ def seen_points(name: str, X: ArrayLike) -> Array:
 
     For kernels and means, which are called thousands of times in a search.
     """
-    ready = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size
+    if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):
+        return as_points(name, X)
+    ready = X.dtype == np.float64 and X.ndim == 2 and X.size > 0
     if ready and np.abs(X).max() <= LARGEST:  # not so with NaN
-        return X
+        return np.asarray(X)
     return as_points(name, X)
 
 
