@@ -2,7 +2,8 @@
 # Makes the environment that everything here runs in; does nothing when it is up to date.
 #
 #   ./setup.sh            make or refresh the environment
-#   ./setup.sh --python   the same, then print the interpreter in use
+#   ./setup.sh --python   the same, then print the interpreter in use, relative to the checkout
+#                         where its path has a space
 #   ./setup.sh --help     print this
 #
 # Tried in this order: an active environment that imports dolfinx; conda, mamba or micromamba
@@ -270,4 +271,9 @@ if ! is_current; then
       "install one of the conda family, or run this on Debian 12 or later, then try again"
   fi
 fi
-if [ "${1-}" = --python ]; then sed -n 2p "$stamp" >&3; fi
+if [ "${1-}" = --python ]; then
+  python=$(sed -n 2p "$stamp")
+  # The shell splits $(make -s python) at spaces: in the checkout a relative path has none.
+  case $python in *[[:space:]]*) python=${python#"$PWD/"} ;; esac
+  printf '%s\n' "$python" >&3
+fi

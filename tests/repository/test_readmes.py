@@ -177,9 +177,9 @@ def test_the_array_job_of_fe_data_makes_the_table(tmp_path):
     head = "vf,E_f_GPa,b_m_MPa,c_m\n"
     rows = "".join(f"0.{digit},400,400,0.4\n" for digit in (1, 2, 3, 4))
     (tmp_path / "design.csv").write_text(head + rows)
-    small = f"$PYTHON -m fe_data generate {SMALL}"
+    small = f'"$PYTHON" -m fe_data generate {SMALL}'
     job = job.replace("/100", "/2").replace("python -m fe_data generate", small)
-    whole = f"$PYTHON -m fe_data generate --inputs design.csv --out whole --jobs 2 {SMALL}"
+    whole = f'"$PYTHON" -m fe_data generate --inputs design.csv --out whole --jobs 2 {SMALL}'
     for number, script in ((2, job), (1, job), (0, whole)):
         environment = {
             **os.environ,

@@ -93,10 +93,25 @@ def test_without_conda_and_apt_one_sentence_says_what_to_do(sandbox):
 def test_conda_makes_the_environment_from_the_file(conda):
     done = setup(conda, "--python")
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"{conda}/.venv/bin/python\n"
+    assert done.stdout == ".venv/bin/python\n"  # the path of the checkout has a space
+    assert (conda / ".environment").read_text().splitlines()[1] == f"{conda}/.venv/bin/python"
     assert calls(conda) == [
         f"env create --quiet --prefix {conda}/.venv --file environment.yml",
     ]
+
+
+@pytest.mark.parametrize("name", ["my checkout", "checkout"])
+def test_commands_of_the_readme_run_in_a_checkout_with_or_without_a_space(conda, name):
+    """The shell splits what make prints at spaces."""
+    checkout = conda.rename(conda.with_name(name))
+    program(checkout / "interpreter", "#!/bin/sh\n[ $# = 1 ] && echo runs || exec cat >/dev/null\n")
+    done = subprocess.run(
+        ["bash", "-c", "$(./setup.sh --python 2>/dev/null) --version"],
+        cwd=checkout,
+        env={"PATH": str(checkout.parent / "programs"), "HOME": str(checkout)},
+        capture_output=True,
+    )
+    assert done.stdout == b"runs\n", done.stderr
 
 
 def test_micromamba_comes_before_conda(conda):
@@ -150,7 +165,7 @@ def test_a_checkout_that_moves_keeps_a_virtual_environment(conda, made_by_conda)
         (conda / ".venv" / "conda-meta").mkdir()
     moved = conda.rename(conda.parent / "renamed checkout")
     done = setup(moved, "--python")
-    assert done.stdout == f"{moved}/.venv/bin/python\n", done.stderr
+    assert done.stdout == ".venv/bin/python\n", done.stderr
     assert len(calls(moved)) == (2 if made_by_conda else 1)
     assert setup(moved).stderr == ""
 
@@ -211,7 +226,7 @@ def test_packages_are_imported_from_a_checkout_of_any_name_in_any_locale(conda, 
     locale = {"LC_ALL": "C", "PYTHONUTF8": utf8}
     done = setup(checkout, "--python", **locale)
     assert done.returncode == 0, done.stderr
-    command = [done.stdout.removesuffix("\n"), "-c", "import ours"]
+    command = [str(checkout / done.stdout.removesuffix("\n")), "-c", "import ours"]
     subprocess.run(command, cwd="/", env=locale, check=True)
     assert setup(checkout, **locale).stderr == ""
 
