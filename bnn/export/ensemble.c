@@ -20,7 +20,7 @@ int surrogate_init(void)
 /* One network: values (1, outputs), then the derivatives by each of the inputs of a part. */
 static void member(int k, const double *x, struct part at, double values[][OUTPUTS])
 {
-    double a[1 + INPUTS][WIDEST], z[1 + INPUTS][WIDEST];
+    double a[1 + INPUTS][WIDEST], z[1 + INPUTS][WIDEST] = {{0.0}};
     const float *w = weights + (long)k * WEIGHTS;
     int columns = 1 + at.inputs;
     for (int i = 0; i < N_IN; i++) {

@@ -31,6 +31,7 @@ ufromfp ufromfpx y0 y1 yn
 """
 # Of the other headers of C23, and what gcc knows besides.
 LIBRARY = """
+I complex imaginary noreturn offsetof
 abort abs aligned_alloc alloca asctime assert at_quick_exit atexit atof atoi atol atoll bcmp bcopy
 bsearch btowc bzero c16rtomb c32rtomb call_once calloc clearerr clock ctime dcgettext dgettext
 difftime div errno execl execle execlp execv execve execvp exit fclose feclearexcept fegetenv
@@ -61,6 +62,7 @@ WORDS |= {word + kind for word in MATHEMATICS.split() for kind in ("", *TYPES)}
 # Macros of math.h and stdlib.h, more functions of math.h, and what C and POSIX keep as a whole.
 FAMILIES = re.compile(
     r"(EXIT|FP|HUGE_VAL|M|MATH|SNAN)_\w*|HUGE_VAL[FL]?|INFINITY|MAXFLOAT|NAN|SNAN(F|L|F[0-9]+X?)?"
+    r"|NULL|EOF|BUFSIZ|[A-Z]+_(MAX|MIN|BIT|WIDTH|EPSILON|DIG|EVAL_METHOD|RADIX|ROUNDS)"
     r"|f(32|64)x?(add|div|fma|mul|sqrt|sub)f(32|64|128)x?|lgammaf[0-9]+x?_r"
     r"|(atomic|cnd|mtx|thrd|tss)_\w*|wcs[a-z]\w*|wmem\w*|\w+_t"
 )

@@ -44,7 +44,7 @@ def load_arrays(path: Path) -> Any:
     except UnsafePickle as error:
         raise UnsafePickle(f"{path}: {error}") from None
     except Exception as error:  # a damaged file may make the reader fail in any way
-        reason = " ".join(str(error).split())[:100]
+        reason = " ".join(str(error).split())[:100] or type(error).__name__
         raise UnsafePickle(f"{path} is not a whole pickle file: {reason}") from None
 
 

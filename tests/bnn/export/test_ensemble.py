@@ -71,6 +71,13 @@ def test_moments_gradients_and_members_are_those_of_python(compiled, activation)
     assert ACTIVATIONS_IN_C.keys() == ACTIVATIONS.keys()
 
 
+def test_a_network_without_hidden_layers_compiles_without_a_warning(compiled):
+    model = fitted("tanh", hidden=())
+    mean, std, *_ = call(compiled(model), NEW, 2)
+    for found, wanted in zip((mean, std), model.predict(NEW, return_std=True), strict=True):
+        agree(found, wanted)
+
+
 def test_values_beyond_the_bounds_of_the_prior_do_not_change_with_the_input(compiled):
     model = fitted("silu")
     low, high = np.quantile(model.sample(NEW), [0.2, 0.8], axis=(0, 1))

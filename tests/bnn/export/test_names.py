@@ -16,7 +16,7 @@ X = np.linspace(-1.0, 1.0, 9)[:, None]
 MODELS = {"ensemble": fitted("tanh"), "posterior": bnn.ExactPosterior().fit(X, X[:, 0])}
 WARNINGS = ["-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 OF_C = """int typeof nullptr class and main exp printf j0 y1 gamma expf16 M_PI NAN index size_t
-    linux mtx_init"""
+    linux mtx_init NULL EOF offsetof complex LDBL_MAX"""
 OF_THE_FILE = "K N_IN VALUE weights ready point member smaller"
 
 
