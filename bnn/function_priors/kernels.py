@@ -5,6 +5,7 @@ both kinds. scikit-learn's RBF and Matérn kernels round differently, which woul
 networks of a given seed; its rational quadratic and periodic ones have a single length scale.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import LARGEST, Array, as_array, as_finite, seen_points
+from bnn._validation import Array, as_array, as_finite, seen_points
 from bnn.storage import register, storable
 
 SCALED = {"variance", "offset"}  # parameters that a factor of the kernel multiplies
@@ -22,11 +23,9 @@ SCALED = {"variance", "offset"}  # parameters that a factor of the kernel multip
 
 def _check_positive(name: str, value: ArrayLike, number: bool = False) -> None:
     values = as_array(name, value)
-    positive = values.size and np.all((values >= 1.0 / LARGEST) & (values <= LARGEST))
+    positive = values.size and np.all(np.isfinite(values) & (values > 0))
     if values.ndim > (0 if number else 1) or not positive:
-        kind = "one number " if number else ""
-        needed = f"{kind}> 0, from {1.0 / LARGEST:g} to {LARGEST:g}"
-        raise ValueError(f"{name} = {value!s}: must be {needed}")
+        raise ValueError(f"{name} = {value!s}: must be {'one number ' if number else ''}> 0")
 
 
 def _comparable(value: ArrayLike) -> Any:
@@ -203,7 +202,7 @@ class Linear(Kernel):
 
     def __post_init__(self) -> None:
         for name, most in (("variance", 1), ("offset", 0), ("origin", 1)):
-            array = as_finite(name, getattr(self, name))
+            array = as_finite(name, getattr(self, name), sys.float_info.max)
             if array.ndim > most or not array.size:
                 raise ValueError(f"{name} has shape {array.shape}: must be a number or (n_in,)")
         self.variance = _comparable(self.variance)
