@@ -85,6 +85,8 @@ def main(arguments: list[str] | None = None) -> int:
     except NotebookError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:  # whoever started this program says so
+        return 130
     return 0
 
 

@@ -182,3 +182,12 @@ def test_failing_cell_is_named_with_its_error(tmp_path):
     kept = tmp_path / "notebooks" / "unfinished" / "n.ipynb"
     assert f"(details in {kept})" in str(failure.value)
     assert [*tmp_path.rglob("notebooks/**/*.ipynb")] == [kept]
+
+
+def test_an_interruption_is_an_exit_code(monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("figures.pipeline.run_notebook.execute", interrupted)
+    assert main(["00_method"]) == 130
+    assert capsys.readouterr().err == ""
