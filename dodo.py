@@ -173,7 +173,7 @@ def task_report():
     files = [report / "page.html", report / "findings.yaml", ROOT / "figures" / "published.yaml"]
     if OUT != paths.REFERENCE:  # its verdicts stand on the page of a smaller run
         files += paths.REFERENCE.glob("*.json")
-    # In the order in which they begin: what others wait for, and what takes long.
+    # In the order in which they begin: first the tables, which several notebooks wait for.
     first = [f"dataset:{PROFILE.name}"] if DATA == OWN_DATA else []
     yield {
         "name": RUN,
