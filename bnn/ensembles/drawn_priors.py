@@ -83,7 +83,7 @@ def continued(
     values = given.correction(prior._fluctuations(known, n_samples, seeds))
     for j, covariance in enumerate(given.covariance):
         noise = generator(spawn(seeds, 2, j)).standard_normal((n_samples, len(X)))
-        values[:, :, j] += noise @ covariance_root(covariance, np.inf).T
+        values[:, :, j] += noise @ covariance_root(covariance, own[j].max()).T
     return values + prior._means(X, n_samples, seeds)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg.lapack import dpstrf
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
@@ -28,6 +29,7 @@ from bnn.scaling import BoundsScaler
 from bnn.storage import storable
 
 MOST_ROWS = 10_000  # of a covariance between points whose root takes minutes
+NEGLIGIBLE = 1e-8  # negative variances by rounding errors, relative to the largest
 
 
 class OwnPrior(ABC):
@@ -235,9 +237,30 @@ def default_prior(inputs: BoundsScaler, outputs: BoundsScaler) -> GaussianProces
 
 
 def covariance_root(covariance: Array, scale: float = 0.0) -> Array:
-    """Return R with R Rᵀ = K, (n, n), for a semi-definite K, a difference of numbers of a scale."""
-    values, vectors = np.linalg.eigh(covariance)
-    # Eigenvalues may be negative by rounding errors.
-    if values[0] < -1e-8 * max(values[-1], scale) or not np.isfinite(values).all():
-        raise ValueError(f"the covariance has eigenvalue {values[0]:.3g}: must be >= 0")
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+    """Return R with R Rᵀ = K, (n, n), for a semi-definite K, a difference of numbers of a scale.
+
+    Pivoted Cholesky: R = P L, with columns of zeros beyond the rank. It takes a tenth of the time
+    of an eigendecomposition, and has no signs or multiple eigenvalues that depend on the library.
+
+    Raises:
+        ValueError: If K is not finite or has an eigenvalue below zero.
+
+    Source: Lucas (2004), LAPACK Working Note 161.
+    """
+    n = len(covariance)
+    if not np.isfinite(covariance).all():
+        raise ValueError("the covariance has values that are not finite")
+    largest = max(np.abs(covariance).max(), scale)
+    # Pᵀ K P = L Lᵀ + a rest, whose diagonal is below the rounding errors of K.
+    factor, pivots, rank, _ = dpstrf(covariance, tol=n * np.finfo(float).eps * largest, lower=1)
+    order = pivots - 1
+    L = np.tril(factor)
+    L[:, rank:] = 0.0
+    left = order[rank:]
+    rest = covariance[np.ix_(left, left)] - L[rank:] @ L[rank:].T
+    if np.abs(rest).max(initial=0.0) > NEGLIGIBLE * largest:
+        smallest = np.linalg.eigvalsh(covariance)[0]
+        raise ValueError(f"the covariance has eigenvalue {smallest:.3g}: must be >= 0")
+    root = np.empty_like(L)
+    root[order] = L
+    return root

@@ -17,6 +17,7 @@ from bnn import (
     latin_hypercube,
 )
 from bnn.ensembles.drawn_priors import continued, prior_covariance
+from bnn.function_priors.gaussian_process import covariance_root
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
 
@@ -162,3 +163,22 @@ def test_fields_and_points_are_checked(call, message):
     """Each refusal says what is wrong."""
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3, 6])
+def test_root_of_a_covariance_of_any_rank(rank):
+    """Repeated points and smooth kernels give semi-definite covariances, K = R Rᵀ all the same."""
+    factor = np.random.default_rng(rank).standard_normal((6, rank))
+    covariance = factor @ factor.T
+    root = covariance_root(covariance)
+    np.testing.assert_allclose(root @ root.T, covariance, atol=1e-14)
+
+
+def test_root_of_an_indefinite_covariance_is_refused():
+    """No function has a variance below zero, wherever in the matrix it hides."""
+    with pytest.raises(ValueError, match="eigenvalue -1: must be >= 0"):
+        covariance_root(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    with pytest.raises(ValueError, match="eigenvalue -1: must be >= 0"):
+        covariance_root(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    with pytest.raises(ValueError, match="not finite"):
+        covariance_root(np.array([[1.0, np.nan], [np.nan, 1.0]]))
