@@ -287,10 +287,10 @@ def test_the_average_is_a_quadrature_over_hyperparameters():
 
 
 def test_enough_starts_find_the_largest_evidence():
-    """A data set with several maxima, where five starts miss 0.34 nats of it."""
-    rng = np.random.default_rng(10_012)
+    """A data set with several maxima, where five starts miss 0.12 nats of it."""
+    rng = np.random.default_rng(10_018)
     points, scales = rng.uniform(-1, 1, (10, 4)), tuple(np.exp(rng.normal(0.3, 0.8, 4)))
-    f = GaussianProcessPrior(0.0, RBF(1.0, scales)).sample(points, 1, 12)[0, :, 0]
+    f = GaussianProcessPrior(0.0, RBF(1.0, scales)).sample(points, 1, 18)[0, :, 0]
     y = f + 0.1 * rng.standard_normal(10)
 
     def found(**searches):
