@@ -7,7 +7,7 @@ import pytest
 
 import fe_data
 from fe_data import FitError, Settings, load_table, mean_field
-from fe_data.homogenisation.mean_field import _Cells
+from fe_data.homogenisation.mean_field import Cells
 from fe_data.mechanics.properties import equivalent_strain, fit_power_law, moduli, von_mises
 
 DATASETS = Path(fe_data.__file__).with_name("datasets")
@@ -20,7 +20,7 @@ def cells(vf, E_f, reference=0.0, spread=0.3):
     arrays = (
         np.array([float(value)]) for value in (*matrix, *fibres, 400.0, 0.4, reference, spread)
     )
-    return _Cells(settings, np.array([vf]), *arrays)
+    return Cells(settings, np.array([vf]), *arrays)
 
 
 def means(name):
@@ -63,7 +63,7 @@ def test_rigid_fibres():
 
 def test_the_self_consistent_medium_does_not_know_which_phase_is_the_matrix():
     one, other = cells(0.3, 200.0, 1.0), cells(0.3, 200.0, 1.0)
-    swapped = _Cells(one.settings, 1 - one.vf, one.K_f, one.G_f, one.K_m, one.G_m,
+    swapped = Cells(one.settings, 1 - one.vf, one.K_f, one.G_f, one.K_m, one.G_m,
                      one.b, one.c, one.reference, one.spread)  # fmt: skip
     for first, second in zip(
         other.linear(one.G_m, one.G_f)[:2], swapped.linear(one.G_f, one.G_m)[:2], strict=True

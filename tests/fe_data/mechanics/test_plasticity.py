@@ -8,6 +8,7 @@ from scipy.optimize import brentq
 
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import random_microstructure
+from fe_data.geometry.outline import Outline
 from fe_data.loading import Loading
 from fe_data.mechanics.elements import Elements, discretise
 from fe_data.mechanics.load_stepping import solve_load_steps
@@ -28,6 +29,11 @@ MU = 1e5 / 2.6
 
 def _law(b, c):
     return J2Law(MU, 0.0, 400.0, b, c)
+
+
+def _discretised(vf, n_fibres=30, resolution=None):
+    micro = random_microstructure(vf, 1, n_fibres)
+    return discretise(generate_mesh(Outline(micro, resolution)))
 
 
 def test_the_return_mapping_ends_on_the_yield_surface():
@@ -140,7 +146,7 @@ def test_hardening_goes_on_after_an_increment_too_small_to_store(c, excess):
 
 def test_small_increments_with_a_small_exponent_follow_the_law():
     """The first increment beyond yield, of less than 1 MPa, is too small to store."""
-    d = discretise(generate_mesh(random_microstructure(0.0, 1), 4))
+    d = _discretised(vf=0.0, resolution=4)
     problem = RVEProblem(d, Inputs(0.0, 400.0, 400.0, 0.01), Settings())
     path = solve_load_steps(problem, Loading((0.0045, None, None)), 500, 1e-8)
     p = path.state.old.p
@@ -151,9 +157,7 @@ def test_small_increments_with_a_small_exponent_follow_the_law():
 
 def test_tangent_is_the_derivative_of_the_force():
     inputs = Inputs(0.2, 300.0, 400.0, 0.4)
-    problem = RVEProblem(
-        discretise(generate_mesh(random_microstructure(0.2, 1, 4), 4)), inputs, Settings()
-    )
+    problem = RVEProblem(_discretised(vf=0.2, n_fibres=4, resolution=4), inputs, Settings())
     path = solve_load_steps(problem, Loading((0.02, None, None)), 10, 1e-6)
     state, rng = path.state, np.random.default_rng(0)
     x = path.x * 1.05
@@ -172,9 +176,7 @@ def test_tangent_is_the_derivative_of_the_force():
 
 def test_newton_converges_quadratically():
     inputs = Inputs(0.2, 300.0, 400.0, 0.4)
-    problem = RVEProblem(
-        discretise(generate_mesh(random_microstructure(0.2, 1, 4), 4)), inputs, Settings()
-    )
+    problem = RVEProblem(_discretised(vf=0.2, n_fibres=4, resolution=4), inputs, Settings())
     path = solve_load_steps(problem, Loading((0.03, None, None)), 30, 1e-8)
     x, state, free = path.x.copy(), path.state, np.array([1, 2])
     x[problem.n] += 0.001
@@ -226,7 +228,7 @@ def _one_point(settings: Settings, hardening):
 def test_without_fibres_the_volume_element_is_one_point(law):
     b, c, name = law
     inputs, settings = Inputs(0.0, 400.0, b, c), Settings(tolerance=1e-10, hardening=name)
-    problem = RVEProblem(discretise(generate_mesh(random_microstructure(0.0, 1))), inputs, settings)
+    problem = RVEProblem(_discretised(vf=0.0), inputs, settings)
     path = solve_load_steps(problem, Loading((0.05, None, None)), 50, settings.tolerance)
     stress, plastic, p = zip(*_one_point(settings, LAWS[law]), strict=True)
     assert path.history["stress"][1:] == pytest.approx(np.array(stress), rel=1e-6, abs=1e-4)
@@ -238,9 +240,7 @@ def test_without_fibres_the_volume_element_is_one_point(law):
 
 def test_state_is_untouched_by_a_trial():
     inputs = Inputs(0.2, 300.0, 400.0, 0.4)
-    problem = RVEProblem(
-        discretise(generate_mesh(random_microstructure(0.2, 1, 2), 3)), inputs, Settings()
-    )
+    problem = RVEProblem(_discretised(vf=0.2, n_fibres=2, resolution=3), inputs, Settings())
     state = State(*problem.matrix.weights.shape)
     x = np.zeros(problem.n + 3)
     x[problem.n] = 0.05
