@@ -47,10 +47,8 @@ def test_every_jacobian_is_positive(case):
 def test_outlines_are_curved(case):
     micro, mesh = case
     fibre = np.flatnonzero(mesh.material != MATRIX)
-    inside, outside = (
-        np.unique(mesh.triangles[fibre]),
-        np.unique(mesh.triangles[mesh.material == MATRIX]),
-    )
+    inside = np.unique(mesh.triangles[fibre])
+    outside = np.unique(mesh.triangles[mesh.material == MATRIX])
     outline = np.intersect1d(inside, outside)
     distance = periodic_distances(mesh.points[outline], micro.centres).min(axis=1)
     assert distance == pytest.approx(np.full(len(outline), micro.radii[0]), rel=5e-3)
@@ -94,8 +92,7 @@ def test_fibres_of_several_radii_have_their_areas_and_outlines(resolution):
 
 
 def test_pieces_of_matrix_that_fibres_cut_off_are_meshed():
-    micro = Microstructure(
-        np.array([[0.15, 0.15], [0.6, 0.6]]), 0.2
-    )  # crosses both edges, no corner
+    # The first fibre crosses two edges, and no corner.
+    micro = Microstructure(np.array([[0.15, 0.15], [0.6, 0.6]]), 0.2)
     d = discretise(generate_mesh(Outline(micro, 6)))
     assert d.matrix.weights.sum() == pytest.approx(1 - 2 * np.pi * 0.2**2, rel=1e-10)
