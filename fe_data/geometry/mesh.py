@@ -43,6 +43,11 @@ def generate_mesh(outline: Outline) -> Mesh:
 
     Raises:
         MeshError: If gmsh fails, an element is inverted, or nodes of opposite edges do not match.
+
+    >>> from fe_data.geometry.microstructure import Microstructure
+    >>> mesh = generate_mesh(Outline(Microstructure([[0.5, 0.5]], 0.2), resolution=3.0))
+    >>> mesh.triangles.shape[1]
+    6
     """
     points, triangles, material = _fill(outline)
     points, triangles = _quadratic(points, triangles, outline)
@@ -227,7 +232,21 @@ def _bulge(points: Floats, keys: Ints, mid: Floats, outline: Outline) -> None:
 
 
 def smallest_jacobian(nodes: Floats) -> float:
-    """Lower bound of the Jacobian over quadratic triangles (m, 6, 2), relative to the mean."""
+    """Lower bound of the Jacobian over quadratic triangles.
+
+    Args:
+        nodes: (m, 6, 2) positions of their nodes.
+
+    Returns:
+        The bound, relative to the mean Jacobian; positive where no triangle is inverted.
+
+    A triangle with straight sides has one Jacobian:
+
+    >>> corners = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    >>> middles = [[0.5, 0.5], [0.0, 0.5], [0.5, 0.0]]
+    >>> smallest_jacobian(np.array([corners + middles]))
+    1.0
+    """
     # The Jacobian is a quadratic polynomial: the smallest of its Bernstein coefficients bounds it.
     s, t = np.array([[0, 1, 0, 0.5, 0, 0.5], [0, 0, 1, 0.5, 0.5, 0]])  # vertices, middles of sides
     u = 1 - s - t

@@ -223,9 +223,9 @@ def _relaxed_arrangement(rng: np.random.Generator, n: int, distance: float) -> F
 
 def equilibrated(rng: np.random.Generator, centres: Floats, distance: float) -> Floats:
     """Monte Carlo sweeps of hard discs: all admissible arrangements become equally probable."""
-    # A sweep proposes a step for every fibre. Two fibres conflict when the one, moved or not, comes
-    # too close to the other, moved or not; those without any conflict move. The steps back have the
-    # same conflicts and the same probability, which is detailed balance.
+    # A sweep proposes a step for every fibre. Two fibres conflict when they are too close with one
+    # or both of them moved. Fibres without a conflict move. The steps back have the same conflicts
+    # and the same probability, which is detailed balance.
     n = len(centres)
     reach = 0.5 * (math.sqrt(2 / (math.sqrt(3) * n)) - distance)  # of the mean gap between fibres
     for _ in range(_SWEEPS):
@@ -239,9 +239,22 @@ def equilibrated(rng: np.random.Generator, centres: Floats, distance: float) -> 
 
 
 def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
-    """Translate a pattern with outlines nearer than `least` largest radii to an edge or corner."""
-    # Outlines touch an edge at 2n offsets, x_i plus or minus r_i: candidates are the middles of the
-    # widest gaps between them, and the pair with the largest clearance, of corners too, is taken.
+    """Translate a pattern whose outlines graze an edge or a corner of the square.
+
+    Args:
+        m: Fibre arrangement.
+        least: Clearance of the outlines from edges and corners that is enough, in largest radii.
+
+    Returns:
+        The arrangement itself where it has that clearance, else the translation with the largest
+        clearance that was found.
+
+    >>> grazing = Microstructure([[0.201, 0.5]], 0.2)
+    >>> clear_of_edges(grazing).centres
+    array([[0.5, 0.5]])
+    """
+    # Outlines touch an edge at the offsets x_i ± r_i. Candidates for the new edges are the middles
+    # of the widest gaps between these offsets, in x and in y.
     centres = m.centres
     radii = m.radii
     if not len(centres):

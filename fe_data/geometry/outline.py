@@ -86,7 +86,7 @@ class Outline:
         arcs = itertools.pairwise([*angles, angles[0] + 2 * math.pi])
         cuts = np.concatenate([self._segments(fibre, *arc) for arc in arcs])
         turns = np.column_stack([cuts, cuts.mean(axis=1)]).ravel().tolist()
-        # NumPy's sines depend on the processor.
+        # Sines of `math`, because those of NumPy depend on the processor.
         circle = np.array([(x + r * math.cos(t), y + r * math.sin(t)) for t in turns])
         ends, middles = np.split(circle.reshape(-1, 3, 2), [2], axis=1)
         return np.asarray(ends - np.floor(middles))
@@ -112,6 +112,7 @@ class Outline:
         itself = np.count_nonzero(near[:fibre])  # its column
         distance[:, itself] = 1.0 if len(centres) > 1 else np.inf
         gap = np.maximum((distance - radii[near]).min(axis=1), 1e-3 * r)
+        # A thin gap has smaller elements, down to an eighth; a fibre has a least number of them.
         sizes = np.minimum(size, np.maximum(gap * _LIGAMENT, size / 8))
         sizes = np.minimum(sizes, 2 * math.pi * r / _SMALLEST_OUTLINE)
         cuts = _equidistribute(angles, sizes / r)

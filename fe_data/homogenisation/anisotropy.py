@@ -29,7 +29,9 @@ class Anisotropy:
         spread: Largest over smallest Young's modulus in the plane, minus 1 [-]; 0 is isotropic.
         stiffest_deg: Direction of the largest, from x, in [0, 180) degrees.
 
-    `anisotropy` returns it and has an example.
+    >>> isotropic = Anisotropy(np.diag([100.0, 100.0, 50.0]), spread=0.0, stiffest_deg=0.0)
+    >>> isotropic.stiffness_GPa.shape
+    (3, 3)
     """
 
     stiffness_GPa: Floats

@@ -2,12 +2,12 @@
 
 The matrix is replaced by a linear one with the secant shear modulus at the root mean square of its
 equivalent strain (modified secant method: P. Suquet, C. R. Acad. Sci. Paris 320 (1995) 563;
-P. Ponte Castañeda & P. Suquet, Adv. Appl. Mech. 34 (1998) 171). So that it does not yield at once,
-that strain is lognormal about its mean square, and the secant modulus that of the mean energy; the
-spread is a multiple of √v_f, as fluctuations about few fibres are. The linear composite is that of
-Hashin and Shtrikman with a reference medium between the matrix (lower bound for stiff fibres:
-Z. Hashin, J. Appl. Mech. 32 (1965) 546) and the composite itself (self-consistent: R. Hill,
-J. Mech. Phys. Solids 13 (1965) 189).
+P. Ponte Castañeda & P. Suquet, Adv. Appl. Mech. 34 (1998) 171). With one strain for all of the
+matrix it would yield at once. The strain is therefore lognormal about its mean square, and the
+secant modulus is that of the mean energy. The spread is a multiple of √v_f, like that of the
+fluctuations about few fibres. The linear composite is that of Hashin and Shtrikman with a reference
+medium between the matrix (lower bound for stiff fibres: Z. Hashin, J. Appl. Mech. 32 (1965) 546)
+and the composite itself (self-consistent: R. Hill, J. Mech. Phys. Solids 13 (1965) 189).
 """
 
 from dataclasses import dataclass, replace
@@ -23,8 +23,8 @@ from fe_data.mechanics.properties import elastic_constants, equivalent_strain, m
 from fe_data.settings import INPUT_NAMES, Inputs, Settings, require_between, require_kind
 
 # How p_sigma follows from the root mean square of the fibres' stress: reference medium, threshold
-# over `fibre_stress_MPa`, and spread of its logarithm. Fitted to the 20 means of noise.csv, as is
-# the default of `fluctuation`, with b_eff and c_eff.
+# over `fibre_stress_MPa`, and spread of the stress' logarithm. They are fitted to the 20 means of
+# noise.csv. So is the default of `fluctuation`, to b_eff and c_eff.
 _FIBRE_REFERENCE = 0.4
 _FIBRE_THRESHOLD = 1.42
 _FIBRE_SPREAD = 0.144
@@ -217,8 +217,8 @@ class Cells:
         k, G, dilatations, shears = self.linear(G_m, self.G_f)
         dilatation, shear = self.shape(k, G)
         zero = np.zeros_like(k)
-        volume = dilatation * dilatations[0]  # of the matrix, as the next
-        own = shear * shears[0]
+        volume = dilatation * dilatations[0]  # dilatation of the matrix
+        own = shear * shears[0]  # shear of the matrix
         strain = [zero + 1, dilatation - 1, zero, zero]
         # σ_xx = k θ + 2 G γ,   σ_zz = ⟨λ θ⟩ with λ = K - 2G/3
         lame_m = self.K_m - 2 / 3 * G_m
@@ -281,7 +281,7 @@ class Cells:
         excess = von_mises(stress) - self.settings.a_MPa
         p = equivalent_strain(plastic)
         used = (excess >= 0) & (p > 0)
-        if (used.sum(axis=-1) < 3).any():
+        if (np.count_nonzero(used, axis=-1) < 3).any():
             raise FitError("fewer than 3 increments are plastic: no hardening curve to fit")
         log_p = np.log(np.where(used, p, 1))
         c = self.c + 0 * self.vf
@@ -298,6 +298,7 @@ class Cells:
 
     def share_above_threshold(self, G_s: Floats, reached: Floats) -> Floats:
         """p_sigma at one increment, (...)."""
+        # The stress of fibres is lognormal: p_σ = Φ(ln(σ_rms / threshold) / spread)
         medium = replace(self, reference=_FIBRE_REFERENCE)
         stress = 3 * self.G_f * reached * medium.rms_strain(G_s, fibres=True)
         threshold = _FIBRE_THRESHOLD * self.settings.fibre_stress_MPa

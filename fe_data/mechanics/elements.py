@@ -52,6 +52,15 @@ def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
 
     Returns:
         The mesh in the order of dolfinx, and its integration data by material.
+
+    The weights of a fibre sum to its area:
+
+    >>> from fe_data.geometry.mesh import generate_mesh
+    >>> from fe_data.geometry.microstructure import Microstructure
+    >>> from fe_data.geometry.outline import Outline
+    >>> mesh = generate_mesh(Outline(Microstructure([[0.5, 0.5]], 0.2), resolution=3.0))
+    >>> round(float(discretise(mesh).fibres[0].weights.sum() / 0.2**2), 6)
+    3.141593
     """
     domain = create_domain(mesh, element)
     matrix = _tabulate_part(domain, domain.material == MATRIX, element)

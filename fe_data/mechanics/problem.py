@@ -69,7 +69,8 @@ class RVEProblem:
         self.n = len(self.active)
         self.fibres = [condense(fibre, in_matrix, self.fibre_moduli) for fibre in d.fibres]
         # Dofs of the matrix are numbered anew.
-        number = np.cumsum(in_matrix) - 1
+        number = np.full(self.n_dofs, -1)
+        number[self.active] = np.arange(self.n)
         self.matrix = d.matrix._replace(dofs=number[d.matrix.dofs].astype(np.int32))
         outlines = [number[fibre.outline] for fibre in self.fibres]
         indptr, indices = self._build_pattern(outlines)

@@ -96,6 +96,11 @@ def elastic_constants(strain: Floats, stress: Floats) -> tuple[Floats, Floats]:
 
     Returns:
         Young's modulus (n,) [MPa] and Poisson's ratio (n,).
+
+    >>> strain = np.array([[1e-3, 0.0, 0.0, 0.0]])
+    >>> stress = np.array([[120.0, 40.0, 40.0, 0.0]])  # λ = μ = 40 GPa
+    >>> elastic_constants(strain, stress)
+    (array([100000.]), array([0.25]))
     """
     # (1 + ν) / E = ε_xx / (σ_xx - σ_zz) and E ε_zz = 0 = σ_zz - ν (σ_xx + σ_yy) give both.
     total = strain[:, 0] + strain[:, 1]

@@ -43,7 +43,13 @@ class RVEResult:
         fibre_centres: (n_fibres, 2), in sides of the volume element.
         info: Sizes, counts, qualities of the fits and seconds of each stage.
 
-    `RVESolution.result` returns it; see `solve_rve` for an example.
+    >>> from fe_data import Inputs, Settings, solve_rve
+    >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
+    >>> result = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre).result()
+    >>> result.fibre_centres.shape
+    (1, 2)
+    >>> result.info["cutbacks"]
+    0
     """
 
     effective: dict[str, float]
@@ -67,7 +73,13 @@ class RVESolution:
         p_sigma: Area fraction of the fibres above the threshold of the settings [-].
         seconds: Wall time of each stage [s].
 
-    `solve_rve` returns it and has an example.
+    >>> from fe_data import Inputs, Settings, solve_rve
+    >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
+    >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre)
+    >>> rve.fields.plastic_strain.shape == rve.discretisation.matrix.weights.shape
+    True
+    >>> bool(rve.fields.plastic_strain.max() > rve.fields.plastic_strain.mean())
+    True
     """
 
     microstructure: Microstructure

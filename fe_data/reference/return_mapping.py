@@ -70,6 +70,15 @@ def return_map(
 
     Returns:
         Deviatoric stress (..., 4), tangent (..., 4, 4) [MPa], and history at the end.
+
+    Without hardening the stress stays at √(3/2) |s| = a:
+
+    >>> shear = np.array([[0.0, 0.0, 0.0, 0.02]])
+    >>> rest = History(np.zeros((1, 4)), np.zeros(1))
+    >>> law = Law(300.0, 0.0, 1.0)
+    >>> stress, _, new = return_map(shear, rest, np.array([4e4]), np.array([True]), law)
+    >>> print((np.sqrt(3) * stress[0, 3]).round(6))
+    300.0
     """
     # s_tr = 2μ (dev ε - ε_p,n),   q_tr = √(3/2) |s_tr|,   n = s_tr / |s_tr|
     trial = 2 * mu[..., None] * (strain @ DEVIATORIC - old.plastic_strain)

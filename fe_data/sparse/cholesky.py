@@ -61,9 +61,10 @@ def symmetric_product(indptr: Ints, indices: Ints, values: Floats, x: Floats, y:
         x: (n,).
         y: (n,) written.
 
-    >>> indptr, indices = np.array([0, 2, 3]), np.array([0, 1, 1])
+    >>> import scipy.sparse as sp
+    >>> upper = sp.csr_matrix([[2.0, 1.0], [0.0, 4.0]])
     >>> y = np.empty(2)
-    >>> symmetric_product(indptr, indices, np.array([2.0, 1.0, 4.0]), np.array([1.0, 10.0]), y)
+    >>> symmetric_product(upper.indptr, upper.indices, upper.data, np.array([1.0, 10.0]), y)
     >>> y
     array([12., 41.])
     """
@@ -99,8 +100,10 @@ class MultifrontalCholesky:
         coordinates: (nodes, 2) positions of the unknowns; those of a node follow each other and
             have one pattern.
 
-    >>> solver = MultifrontalCholesky(np.array([0, 2, 3]), np.array([0, 1, 1]), np.eye(2))
-    >>> solver.values[:] = [2.0, 1.0, 4.0]  # of [[2, 1], [1, 4]]
+    >>> import scipy.sparse as sp
+    >>> upper = sp.csr_matrix([[2.0, 1.0], [0.0, 4.0]])  # of [[2, 1], [1, 4]]
+    >>> solver = MultifrontalCholesky(upper.indptr, upper.indices, coordinates=np.eye(2))
+    >>> solver.values[:] = upper.data
     >>> solver.factorise()
     >>> solver.solve(np.array([3.0, 5.0])).round(6)
     array([1., 1.])

@@ -29,6 +29,14 @@ def nested_dissection(indptr: Ints, indices: Ints, coordinates: Floats) -> Ints:
 
     Returns:
         The nodes (n,) in the order of elimination.
+
+    The middle of a path of 27 nodes is eliminated last:
+
+    >>> import scipy.sparse as sp
+    >>> path = sp.diags([1, 1], [-1, 1], shape=(27, 27), format="csr")
+    >>> coordinates = np.column_stack([np.arange(27.0), np.zeros(27)])
+    >>> int(nested_dissection(path.indptr, path.indices, coordinates)[-1])
+    13
     """
     n = len(coordinates)
     # Each part is one range of both lists, which hold its nodes by x and by y.

@@ -6,8 +6,8 @@ from fe_data.arrays import Floats, Ints, Singles
 from fe_data.sparse.compilation import compiled, inlined
 from fe_data.sparse.symbolic import Elimination
 
-# Sums may be reordered, into those of a vector unit. What such a function calls has to be inlined:
-# compiled for itself it would have another order, and which one runs depends on numba's cache.
+# Sums may be reordered for vector units. Functions that such a function calls are inlined: compiled
+# on their own they would add in another order, and numba's cache would decide which order is used.
 _vectorised = compiled(error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 
 
@@ -37,8 +37,8 @@ def substitute(
 @inlined
 def _forward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: Singles) -> None:
     """Write L⁻¹ y to y."""
-    # Four columns go at once: two thirds of the time of BLAS, as most fronts are small. Slices are
-    # taken where they are used, for one that is handed over costs as much as ten numbers.
+    # Four columns at once take two thirds of the time of BLAS, because most fronts are small.
+    # Slices are taken where they are used: to hand one over costs as much as ten numbers.
     first = plan.first
     start = plan.start
     rows = plan.rows

@@ -44,7 +44,7 @@ def plan_elimination(indptr: Ints, indices: Ints, coordinates: Floats) -> Elimin
     Returns:
         The fronts.
     """
-    # Unknowns of a node are eliminated together, so that only nodes are looked at.
+    # Unknowns of a node are eliminated together, so that the graph of nodes is enough.
     n = len(indptr) - 1
     block = n // len(coordinates)
     graph = _node_graph(indptr, indices, block)
@@ -95,6 +95,7 @@ def _unknowns(nodes: Ints, block: int) -> Ints:
 @compiled()
 def _elimination_tree(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
     """Parent of each column and number of entries of the factor's columns, diagonal included."""
+    # parent(j) is the first row below the diagonal in column j of L (Liu, 1990).
     n = len(indptr) - 1
     parent = np.full(n, -1, np.int32)
     ancestor = np.full(n, -1, np.int32)
@@ -146,10 +147,10 @@ def _supernodes(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """First column of each run of columns with the same rows, and the parent of each run."""
     n = len(parent)
     joined = (parent[:-1] == np.arange(1, n)) & (counts[:-1] == counts[1:] + 1)
-    starts = np.append(True, ~joined)
-    first = np.append(np.flatnonzero(starts), n).astype(np.int32)
+    starts = np.flatnonzero(~joined) + 1
+    first = np.concatenate([[0], starts, [n]]).astype(np.int32)
     above = parent[first[1:] - 1]
-    run = np.cumsum(starts) - 1
+    run = np.repeat(np.arange(len(first) - 1), np.diff(first))  # of each column
     return first, np.where(above >= 0, run[above], -1).astype(np.int32)
 
 
@@ -196,7 +197,8 @@ def _amalgamate(first: Ints, up: Ints, counts: Ints, block: int) -> tuple[Ints, 
 def _front_rows(
     indptr: Ints, indices: Ints, k: Ints, m: Ints, children: Ints, sibling: Ints
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """`first`, `start`, `rows`, `in_parent`; a front updates rows of its columns and children."""
+    """`first`, `start`, `rows` and `in_parent` of an `Elimination`."""
+    # A front updates the rows of its columns and those that its children update.
     nf = len(k)
     n = len(indptr) - 1
     first = np.zeros(nf + 1, np.int32)
@@ -234,7 +236,7 @@ def _front_rows(
 
 @compiled()
 def _add_row(row: int, end: int, f: int, mark: Ints, rows: Ints, count: int) -> int:
-    """Append a row to `rows` unless front f eliminates or has it; the new number of rows."""
+    """Append a row to `rows`, unless front f eliminates it or has it; returns the new count."""
     if row >= end and mark[row] != f:
         mark[row] = f
         rows[count] = row
