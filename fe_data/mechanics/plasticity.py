@@ -166,15 +166,7 @@ def return_map(
                 x[i, e] = u[dofs[first + e, i]]
         f[:] = 0.0
         for q in range(weights.shape[1]):
-            for e in block:
-                m = first + e
-                for i in range(6):
-                    g[2 * i, e] = gradients[m, q, i, 0]
-                    g[2 * i + 1, e] = gradients[m, q, i, 1]
-                p[e] = old.p[m, q]
-                hardening[e] = old.hardening[m, q]
-                for i in range(3):
-                    ep[i, e] = old.plastic_strain[m, q, i]
+            _gather(gradients, old, first, block, q, g, p, hardening, ep)
             _set_trial_deviators(x, g, macro_strain, ep, law, s, norm)
             _set_increments(norm, p, hardening, law, dp, slope, work)
             _flow(s, ep, p, hardening, norm, dp, slope, t, law)
@@ -199,6 +191,30 @@ def return_map(
         for e in block:
             for i in range(12):
                 force[dofs[first + e, i]] += f[i, e]
+
+
+@inlined
+def _gather(
+    gradients: Floats,
+    old: HistoryVariables,
+    first: int,
+    block: range,
+    q: int,
+    g: Floats,
+    p: Floats,
+    hardening: Floats,
+    ep: Floats,
+) -> None:
+    """Copy gradients and history variables at point q of a block of elements to its columns."""
+    for e in block:
+        m = first + e
+        for i in range(6):
+            g[2 * i, e] = gradients[m, q, i, 0]
+            g[2 * i + 1, e] = gradients[m, q, i, 1]
+        p[e] = old.p[m, q]
+        hardening[e] = old.hardening[m, q]
+        for i in range(3):
+            ep[i, e] = old.plastic_strain[m, q, i]
 
 
 @inlined

@@ -221,15 +221,9 @@ def _factorise(
     k = plan.eliminated
     m = plan.size
     start = plan.start
-    in_parent = plan.in_parent
     children = plan.children
-    sibling = plan.sibling
-    lower = np.array([76], np.int8)  # L
-    right = np.array([82], np.int8)  # R
-    transposed = np.array([84], np.int8)  # T
-    plain = np.array([78], np.int8)  # N
-    one = np.ones(1, np.float32)
-    minus = -np.ones(1, np.float32)
+    letters = np.array([76, 82, 84, 78], np.int8)  # L, R, T, N
+    signs = np.array([1.0, -1.0], np.float32)
     sizes = np.empty(3, np.int32)
     info = np.zeros(1, np.int32)
     for f in range(len(k)):
@@ -241,51 +235,44 @@ def _factorise(
         while child >= 0:
             uc = m[child] - k[child]
             waiting = updates[stack[child], place[child] : place[child] + uc * uc]
-            rows = in_parent[start[child] : start[child + 1]]
+            rows = plan.in_parent[start[child] : start[child + 1]]
             _add_update(waiting, rows, panel, update, k[f], m[f])
-            child = sibling[child]
+            child = plan.sibling[child]
         sizes[0] = k[f]
         sizes[1] = m[f]
         sizes[2] = u
-        nk = sizes.ctypes
-        nm = sizes[1:].ctypes
-        nu = sizes[2:].ctypes
-        # A_11 = L_11 L_11ᵀ
-        _spotrf(lower.ctypes, nk, panel.ctypes, nm, info.ctypes)
+        _factorise_front(panel, update, sizes, letters, signs, info)
         if info[0] != 0:
             return False
-        if u > 0:
-            below = panel[k[f] :].ctypes
-            # L_21 = A_21 L_11⁻ᵀ
-            _strsm(
-                right.ctypes,
-                lower.ctypes,
-                transposed.ctypes,
-                plain.ctypes,
-                nu,
-                nk,
-                one.ctypes,
-                panel.ctypes,
-                nm,
-                below,
-                nm,
-            )
-            # update ← update - L_21 L_21ᵀ
-            _ssyrk(
-                lower.ctypes,
-                plain.ctypes,
-                nu,
-                nk,
-                minus.ctypes,
-                below,
-                nm,
-                one.ctypes,
-                update.ctypes,
-                nu,
-            )
         for j in range(k[f]):
             panel[j * m[f] + j] = 1.0 / panel[j * m[f] + j]
     return True
+
+
+@compiled(error_model="numpy")
+def _factorise_front(
+    panel: Singles, update: Singles, sizes: Ints, letters: Ints, signs: Singles, info: Ints
+) -> None:
+    """Factorise a panel and subtract from its update; `info` is not 0 where it is indefinite."""
+    # `sizes` are k, m and m - k; `letters` and `signs` are the arguments of BLAS and LAPACK.
+    k = sizes[0:].ctypes
+    m = sizes[1:].ctypes
+    u = sizes[2:].ctypes
+    lower = letters[0:].ctypes
+    right = letters[1:].ctypes
+    transposed = letters[2:].ctypes
+    plain = letters[3:].ctypes
+    one = signs[0:].ctypes
+    minus = signs[1:].ctypes
+    l_11 = panel.ctypes
+    # A_11 = L_11 L_11ᵀ
+    _spotrf(lower, k, l_11, m, info.ctypes)
+    if info[0] == 0 and sizes[2] > 0:
+        l_21 = panel[sizes[0] :].ctypes
+        # L_21 = A_21 L_11⁻ᵀ
+        _strsm(right, lower, transposed, plain, u, k, one, l_11, m, l_21, m)
+        # update ← update - L_21 L_21ᵀ
+        _ssyrk(lower, plain, u, k, minus, l_21, m, one, update.ctypes, u)
 
 
 @compiled(error_model="numpy")
