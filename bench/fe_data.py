@@ -22,7 +22,7 @@ from fe_data.sparse.solver import chosen_solver
 REPEATS = 3
 PATH_SETTINGS = {"default mesh": Settings(increments=10)}
 PATH_SETTINGS["coarse mesh"] = Settings(increments=10, resolution=2.5, tolerance=1e-4)
-CELLS = 150  # for each worker of the generator; with 40 its start-up counts for a tenth
+CELLS = 150  # for each worker of the generator; with 40 its start-up takes a tenth of the time
 
 
 def time_cells() -> dict[str, float]:
@@ -40,8 +40,10 @@ def time_cells() -> dict[str, float]:
 
 def time_paths() -> dict[str, float]:
     """Processor seconds of a random path of 10 parts of 10 increments, on two meshes."""
-    rows, ends = {}, np.random.default_rng(SEED).uniform(-0.02, 0.02, (10, 3)).tolist()
-    for kind, path in {"xx": [(x, None, None) for x, *_ in ends], "xx, yy and xy": ends}.items():
+    rows = {}
+    ends = np.random.default_rng(SEED).uniform(-0.02, 0.02, (10, 3)).tolist()
+    in_xx = [(x, None, None) for x, _, _ in ends]
+    for kind, path in {"xx": in_xx, "xx, yy and xy": ends}.items():
         stresses = []
         for mesh, settings in PATH_SETTINGS.items():
             start = time.process_time()
@@ -57,8 +59,9 @@ def time_workers() -> dict[str, float]:
     """Seconds of `generate` with one and two workers, start-up included."""
     seconds = {}
     with tempfile.TemporaryDirectory() as folder:
-        for jobs in (2, 1):  # the worker that is too many then ends and tells its memory
-            design, out = named_design("train_uniform", count=jobs * CELLS), Path(folder, str(jobs))
+        for jobs in (2, 1):  # with one job the second worker ends, and its memory is known
+            design = named_design("train_uniform", count=jobs * CELLS)
+            out = Path(folder, str(jobs))
             work = partial(generate, design, Settings(), out, jobs=jobs, silent=True)
             seconds[jobs] = timeit.timeit(work, number=1)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024

@@ -36,7 +36,8 @@ class Pardiso:
     def __init__(self, upper: sp.csr_matrix):
         from pypardiso import PyPardisoSolver
 
-        self.matrix, self._solver = upper, PyPardisoSolver(mtype=2)
+        self.matrix = upper
+        self._solver = PyPardisoSolver(mtype=2)
         self._solver.set_phase(12)
 
     def factorise(self) -> None:
@@ -70,7 +71,8 @@ def milliseconds(action: Callable) -> float:
 def main() -> None:
     """Print the table."""
     system = plastic_tangent()
-    values, n = system.solver.values.copy(), system.n
+    values = system.solver.values.copy()
+    n = system.n
     pattern = (system.indptr, system.indices)
     upper = sp.csr_matrix((values, *reversed(pattern)), shape=(n, n))
     full = (upper + sp.triu(upper, 1).T).tocsr()

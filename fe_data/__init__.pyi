@@ -29,7 +29,6 @@ from .homogenisation.mean_field import mean_field as mean_field
 from .loading import Loading as Loading
 from .mechanics.rve import RVEResult as RVEResult
 from .mechanics.rve import RVESolution as RVESolution
-from .mechanics.rve import simulate as simulate
 from .mechanics.rve import solve_rve as solve_rve
 from .settings import Inputs as Inputs
 from .settings import Settings as Settings

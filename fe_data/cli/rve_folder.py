@@ -15,7 +15,7 @@ from fe_data.geometry.outline import MATRIX
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import Loading
 from fe_data.mechanics.properties import von_mises
-from fe_data.mechanics.rve import RVESolution, Solver, solve_rve, uniaxial
+from fe_data.mechanics.rve import RVESolution, SolverName, solve_rve, uniaxial
 from fe_data.settings import MAX_SEED, Inputs, Settings, require_integer
 from fe_data.sparse.solver import chosen_solver
 
@@ -26,7 +26,7 @@ MAX_RESULT = 200_000_000  # bytes of an earlier result
 
 def run_rve(
     inputs: Inputs, arrangement: int | Microstructure, settings: Settings, out: Path,
-    loading: Loading | None, xdmf: bool, solver: Solver,
+    loading: Loading | None, xdmf: bool, solver: SolverName,
 ) -> str:  # fmt: skip
     """Simulate one RVE into a folder, in place of an earlier run's files; what it is, in a line."""
     from fe_data.mechanics.plots import plot_rve

@@ -13,7 +13,8 @@ import numpy as np
 from fe_data.dataset import record
 from fe_data.dataset.design import Sample, retry_seed
 from fe_data.errors import SimulationError
-from fe_data.settings import OUTPUT_NAMES, Settings
+from fe_data.loading import Loading
+from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
 
 if TYPE_CHECKING:
     from fe_data.mechanics.rve import RVEResult
@@ -50,12 +51,7 @@ class Job:
 
     def __call__(self, task: Task) -> tuple[int, bytes]:
         """Index and record of a sample; a failed attempt is repeated with another seed."""
-        simulator = self.simulator
-        if simulator is None:
-            # Imported in the worker: without dolfinx the command line still starts, and quickly.
-            from fe_data.mechanics.rve import simulate
-
-            simulator = simulate
+        simulator = self.simulator or _finite_element_cell
         with _one_sample_at_a_time:
             attempts = list(task.failed)
             result: RVEResult | None = None
@@ -84,6 +80,16 @@ class Job:
             where = f"{place.name}, line {place.lineno}"
             text = f"unexpected {type(error).__name__} in {where}: {error}"
         return None, " ".join(text.split())[:500]
+
+
+def _finite_element_cell(
+    inputs: Inputs, seed: int, settings: Settings, loading: Loading | None = None
+) -> "RVEResult":
+    """The finite-element RVE, with effective properties under the loading of the paper alone."""
+    # Imported in the worker: without dolfinx the command line still starts, and quickly.
+    from fe_data.mechanics.rve import solve_rve
+
+    return solve_rve(inputs, seed, settings, loading, fit=loading is None).result()
 
 
 def attempt_seed(sample: Sample, attempt: int) -> int:

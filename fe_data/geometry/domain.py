@@ -85,7 +85,8 @@ def write_xdmf(
     d: Domain, path: Path, displacement: Floats, element_values: dict[str, Floats]
 ) -> None:
     """Write a displacement (n, 2) and scalars (m,) of elements by name as XDMF, for ParaView."""
-    vector, scalar = space(d.mesh, "Lagrange", 2, (2,)), space(d.mesh, "DG", 0)
+    vector = space(d.mesh, "Lagrange", 2, (2,))
+    scalar = space(d.mesh, "DG", 0)
     functions = [dolfinx.fem.Function(vector, name="displacement")]
     # Geometry and displacement have the same basis, so they number the nodes of a triangle alike.
     assign(functions[0], displacement[d.triangles])
@@ -100,7 +101,8 @@ def write_xdmf(
 
 def _create_mesh(mesh: Mesh) -> dolfinx.mesh.Mesh:
     """The dolfinx mesh: quadratic geometry, one process."""
-    cells, points = mesh.triangles.astype(np.int64), mesh.points
+    cells = mesh.triangles.astype(np.int64)
+    points = mesh.points
     if _VERSION < (0, 7):
         element = ufl.VectorElement("Lagrange", ufl.Cell("triangle", geometric_dimension=2), 2)
         return dolfinx.mesh.create_mesh(MPI.COMM_SELF, cells, points, ufl.Mesh(element))

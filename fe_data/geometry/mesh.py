@@ -10,7 +10,6 @@ import numpy as np
 
 from fe_data.arrays import Floats, Ints, pair_keys
 from fe_data.errors import MeshError
-from fe_data.geometry.microstructure import Microstructure
 from fe_data.geometry.outline import GROWTH, MATRIX, Outline
 
 try:
@@ -19,6 +18,8 @@ except ImportError as error:
     raise ImportError(f"{error}: pip install '.[fe]' in the checkout adds gmsh") from None
 
 _TRIANGLE = 2  # gmsh's number of this kind of element
+_FRONTAL_DELAUNAY = 6  # gmsh's number of this algorithm
+_IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic shifts
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,27 @@ class Mesh:
     image_of: Ints  # (n,) node of which each node is a periodic image; itself where it is not
 
 
-def generate_mesh(microstructure: Microstructure, resolution: float | None = None) -> Mesh:
-    """Mesh the unit square with curved outlines and matching opposite edges, see `Outline`."""
-    outline = Outline(microstructure, resolution)
+def generate_mesh(outline: Outline) -> Mesh:
+    """Mesh the unit square with curved outlines and matching opposite edges.
+
+    Args:
+        outline: Segments of the fibres' outlines and of the edges of the square.
+
+    Returns:
+        The mesh.
+
+    Raises:
+        MeshError: If gmsh fails, an element is inverted, or nodes of opposite edges do not match.
+
+    >>> from fe_data.geometry.microstructure import Microstructure
+    >>> mesh = generate_mesh(Outline(Microstructure([[0.5, 0.5]], 0.2), resolution=3.0))
+    >>> mesh.triangles.shape[1]
+    6
+    """
     points, triangles, material = _fill(outline)
     points, triangles = _quadratic(points, triangles, outline)
-    if (smallest := smallest_jacobian(points[triangles])) <= 0:
+    smallest = smallest_jacobian(points[triangles])
+    if smallest <= 0:
         raise MeshError(f"an element of the mesh is inverted: smallest Jacobian {smallest:.3g}")
     points, image_of = _match_edges(points)
     return Mesh(points, triangles, material, image_of)
@@ -45,7 +61,8 @@ def generate_mesh(microstructure: Microstructure, resolution: float | None = Non
 def _closed_loops(segments: dict[int, tuple[int, int]]) -> list[list[int]]:
     """Chain directed segments {start: (end, curve)} into closed loops of curves."""
     loops: list[list[int]] = []
-    first = node = -1
+    first = -1
+    node = -1
     while segments or node != first:
         if node == first:
             first = node = next(iter(segments))
@@ -62,9 +79,10 @@ def _faces(outline: Outline) -> dict[int, list[list[int]]]:
     chains: dict[int, dict[int, tuple[int, int]]] = {MATRIX: {}}
     segments = np.concatenate([outline.arcs, outline.edges]).tolist()
     left = [*outline.fibre.tolist(), *outline.edge_material()]
-    for number, ((a, b), material) in enumerate(zip(segments, left, strict=True), start=1):
+    for number, (segment, material) in enumerate(zip(segments, left, strict=True), start=1):
+        a, b = segment
         chains.setdefault(material, {})[a] = (b, number)
-        if number <= len(outline.arcs):
+        if number <= len(outline.arcs):  # the matrix lies on the right of an arc
             chains[MATRIX][b] = (a, -number)
     return {material: _closed_loops(chain) for material, chain in chains.items()}
 
@@ -92,12 +110,15 @@ def _fill(outline: Outline) -> tuple[Floats, Ints, Ints]:
 def _add_faces(outline: Outline) -> dict[int, int]:
     """Add points, segments and faces to gmsh's model; the material of each surface."""
     geo = gmsh.model.geo
-    for tag, (x, y) in enumerate(outline.points.tolist(), start=1):
+    for tag, point in enumerate(outline.points.tolist(), start=1):
+        x, y = point
         geo.addPoint(x, y, 0.0, outline.size, tag)
     segments = np.concatenate([outline.arcs, outline.edges])
-    for tag, (a, b) in enumerate((segments + 1).tolist(), start=1):
+    for tag, ends in enumerate((segments + 1).tolist(), start=1):
+        a, b = ends
         geo.addLine(a, b, tag)
         geo.mesh.setTransfiniteCurve(tag, 2)
+    # Area of a loop: 1/2 Σ (x_a y_b - x_b y_a) over its segments
     (xa, ya), (xb, yb) = np.moveaxis(outline.points[segments], 0, 2)
     moment = xa * yb - xb * ya
     surfaces = {}
@@ -121,35 +142,48 @@ def _add_faces(outline: Outline) -> dict[int, int]:
 
 def _set_sizes(outline: Outline) -> None:
     """Elements grow with the distance from the nearest fibre, up to a bound."""
-    option, field = gmsh.option.setNumber, gmsh.model.mesh.field
-    option("Mesh.Algorithm", 6)
-    option("Mesh.MeshSizeExtendFromBoundary", 1)
-    option("Mesh.MeshSizeFromPoints", 0)
-    option("Mesh.MeshSizeMax", outline.coarsest)
-    centres, radii, geo = outline.micro.centres, outline.micro.radii, gmsh.model.geo
-    if not len(centres):
+    gmsh.option.setNumber("Mesh.Algorithm", _FRONTAL_DELAUNAY)
+    gmsh.option.setNumber("Mesh.MeshSizeExtendFromBoundary", 1)
+    gmsh.option.setNumber("Mesh.MeshSizeFromPoints", 0)
+    gmsh.option.setNumber("Mesh.MeshSizeMax", outline.coarsest)
+    if not len(outline.micro.centres):
         return
-    shifts, fields = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]), []
-    for r, size in zip(*np.unique([radii, outline.sizes], axis=1), strict=True):
-        images = (centres[radii == r, None] + shifts).reshape(-1, 2)
-        tags = [geo.addPoint(x, y, 0.0) for x, y in images if -r < x < 1 + r and -r < y < 1 + r]
-        geo.synchronize()
-        distance = field.add("Distance")
-        field.setNumbers(distance, "PointsList", tags)
-        fields.append(field.add("Threshold"))
-        end = r + (outline.coarsest - size) / GROWTH
-        sizes = {"InField": distance, "SizeMin": size, "SizeMax": outline.coarsest}
-        for name, value in {**sizes, "DistMin": r, "DistMax": end}.items():
-            field.setNumber(fields[-1], name, value)
+    field = gmsh.model.mesh.field
+    radii = outline.micro.radii
+    fields = []
+    for radius, size in zip(*np.unique([radii, outline.sizes], axis=1), strict=True):
+        fields.append(_add_size_field(outline, radius, size))
     smallest = field.add("Min")
     field.setNumbers(smallest, "FieldsList", fields)
     field.setAsBackgroundMesh(smallest)
 
 
+def _add_size_field(outline: Outline, radius: float, size: float) -> int:
+    """Add gmsh's field of the element size around all fibres of one radius; its number."""
+    micro = outline.micro
+    images = (micro.centres[micro.radii == radius, None] + _IMAGES).reshape(-1, 2)
+    tags = []
+    for x, y in images:
+        if -radius < x < 1 + radius and -radius < y < 1 + radius:
+            tags.append(gmsh.model.geo.addPoint(x, y, 0.0))
+    gmsh.model.geo.synchronize()
+    field = gmsh.model.mesh.field
+    distance = field.add("Distance")
+    field.setNumbers(distance, "PointsList", tags)
+    threshold: int = field.add("Threshold")
+    field.setNumber(threshold, "InField", distance)
+    field.setNumber(threshold, "SizeMin", size)
+    field.setNumber(threshold, "SizeMax", outline.coarsest)
+    field.setNumber(threshold, "DistMin", radius)
+    field.setNumber(threshold, "DistMax", radius + (outline.coarsest - size) / GROWTH)
+    return threshold
+
+
 def _collect(surfaces: dict[int, int]) -> tuple[Floats, Ints, Ints]:
     """Read points, triangles and materials back, without points that no triangle uses."""
     tags, xyz, _ = gmsh.model.mesh.getNodes()
-    parts, material = [], []
+    parts = []
+    material = []
     for surface, tag in surfaces.items():
         _, nodes = gmsh.model.mesh.getElementsByType(_TRIANGLE, surface)
         if not len(nodes):
@@ -162,7 +196,9 @@ def _collect(surfaces: dict[int, int]) -> tuple[Floats, Ints, Ints]:
     position = np.empty(int(tags.max()) + 1, dtype=np.int64)
     position[tags[used]] = np.arange(len(points))
     triangles = position[corners]
-    a, b, c = (points[triangles[:, i]] for i in range(3))
+    a = points[triangles[:, 0]]
+    b = points[triangles[:, 1]]
+    c = points[triangles[:, 2]]
     clockwise = (b - a)[:, 0] * (c - a)[:, 1] < (b - a)[:, 1] * (c - a)[:, 0]
     triangles[clockwise] = triangles[clockwise][:, [0, 2, 1]]
     return points, triangles, np.concatenate(material)
@@ -187,6 +223,8 @@ def _bulge(points: Floats, keys: Ints, mid: Floats, outline: Outline) -> None:
     along = points[b] - points[a]
     chord = np.hypot(*along.T)
     r = outline.micro.radii[outline.fibre]
+    # With half the angle of the arc, sin α = chord / 2r, a circular segment has the area
+    # r² (α - sin α cos α), and a parabola of sagitta h has 2/3 h chord.
     half = np.arcsin(chord / (2 * r))
     sagitta = 1.5 * r**2 * (half - np.sin(half) * np.cos(half)) / chord
     outward = np.column_stack([along[:, 1], -along[:, 0]]) / chord[:, None]
@@ -194,26 +232,46 @@ def _bulge(points: Floats, keys: Ints, mid: Floats, outline: Outline) -> None:
 
 
 def smallest_jacobian(nodes: Floats) -> float:
-    """Lower bound of the Jacobian over quadratic triangles (m, 6, 2), relative to the mean."""
+    """Lower bound of the Jacobian over quadratic triangles.
+
+    Args:
+        nodes: (m, 6, 2) positions of their nodes.
+
+    Returns:
+        The bound, relative to the mean Jacobian; positive where no triangle is inverted.
+
+    A triangle with straight sides has one Jacobian:
+
+    >>> corners = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    >>> middles = [[0.5, 0.5], [0.0, 0.5], [0.5, 0.0]]
+    >>> smallest_jacobian(np.array([corners + middles]))
+    1.0
+    """
     # The Jacobian is a quadratic polynomial: the smallest of its Bernstein coefficients bounds it.
     s, t = np.array([[0, 1, 0, 0.5, 0, 0.5], [0, 0, 1, 0.5, 0.5, 0]])  # vertices, middles of sides
-    u, zero = 1 - s - t, np.zeros(6)
+    u = 1 - s - t
+    zero = np.zeros(6)
     ds = np.array([1 - 4 * u, 4 * s - 1, zero, 4 * t, -4 * t, 4 * (u - s)])
     dt = np.array([1 - 4 * u, zero, 4 * t - 1, 4 * s, 4 * (u - t), -4 * s])
     x, y = np.moveaxis(nodes, 2, 0)
     value = (x @ ds) * (y @ dt) - (y @ ds) * (x @ dt)
-    v, middle = value[:, :3], value[:, 3:]
+    # Of a side with the values v_a and v_b at its ends and m in its middle: 2 m - (v_a + v_b) / 2
+    v = value[:, :3]
+    middle = value[:, 3:]
     coefficient = 2 * middle - (v.sum(axis=1, keepdims=True) - v) / 2
     return float(min(v.min(), coefficient.min()) / value.mean())
 
 
 def _match_edges(points: Floats) -> tuple[Floats, Ints]:
     """Pair nodes of opposite edges and make their coordinates equal to the last bit."""
-    points, image_of = points.copy(), np.arange(len(points))
-    for axis, other in ((0, 1), (1, 0)):
+    points = points.copy()
+    image_of = np.arange(len(points))
+    for axis in (0, 1):
+        other = 1 - axis
         low = np.flatnonzero(points[:, axis] == 0.0)
         high = np.flatnonzero(points[:, axis] == 1.0)
-        low, high = (side[np.argsort(points[side, other])] for side in (low, high))
+        low = low[np.argsort(points[low, other])]
+        high = high[np.argsort(points[high, other])]
         if len(low) != len(high) or np.abs(points[low, other] - points[high, other]).max() > 1e-10:
             raise MeshError(f"nodes on the edges normal to {'xy'[axis]} do not match")
         points[high, other] = points[low, other]

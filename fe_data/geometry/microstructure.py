@@ -15,14 +15,15 @@ from fe_data.settings import require_between
 _DENSEST_PACKING = ((2, 0.78), (3, 0.62), (15, 0.70), (math.inf, 0.80))
 _RSA_CANDIDATES = 4096
 _RSA_BATCHES = 16
-# Discs of exclusion cover 0.547 ± 0.15/sqrt(n) of the square when random sequential addition has
+# Discs of exclusion cover 0.547 ± 0.15/√n of the square when random sequential addition has
 # saturated it. One standard deviation above the mean every sixth sequence places all n fibres.
-_SATURATION, _SATURATION_SPREAD = 0.547, 0.15
+_SATURATION = 0.547
+_SATURATION_SPREAD = 0.15
 _RSA_STARTS = 20
 _RELAXATION_STARTS = 8
 _RELAXATION_STEPS = 4000
 _SWEEPS = 400
-RADII = 0.001, 0.49  # in sides of the square
+RADII = (0.001, 0.49)  # least and largest, in sides of the square
 
 
 @dataclass(frozen=True)
@@ -36,23 +37,34 @@ class Microstructure:
     Raises:
         ValueError: If these are not finite numbers of these shapes, a radius is out of range, or
             two fibres overlap.
+
+    >>> two_radii = Microstructure([[0.3, 0.3], [0.75, 0.7]], [0.2, 0.1])
+    >>> round(two_radii.volume_fraction, 4)
+    0.1571
     """
 
     centres: Floats
     radii: Floats
 
     def __post_init__(self) -> None:
-        centres, radii = numbers("centres", self.centres), numbers("radii", self.radii)
+        centres = numbers("centres", self.centres)
+        radii = numbers("radii", self.radii)
         if centres.ndim != 2 or centres.shape[1] != 2 or not np.all(np.isfinite(centres)):
             raise ValueError(f"centres of shape {centres.shape} must be (n, 2) finite numbers")
-        if radii.shape not in ((), (n := len(centres),)):
+        n = len(centres)
+        if radii.shape not in ((), (n,)):
             raise ValueError(
                 f"radii {radii.shape} must be one number or one for each of {n} centres"
             )
         object.__setattr__(self, "centres", np.mod(centres, 1.0))
-        object.__setattr__(self, "radii", radii := np.broadcast_to(radii, n))
-        for fibre, radius in enumerate(radii.tolist()):
+        object.__setattr__(self, "radii", np.broadcast_to(radii, n))
+        for fibre, radius in enumerate(self.radii.tolist()):
             require_between(f"radii[{fibre}]", radius, *RADII)
+        self._require_apart()
+
+    def _require_apart(self) -> None:
+        """Refuse fibres that overlap."""
+        radii = self.radii
         distance = periodic_distances(self.centres, self.centres)
         np.fill_diagonal(distance, 1.0)
         overlap = radii[:, None] + radii - distance
@@ -70,7 +82,18 @@ class Microstructure:
 
 
 def largest_volume_fraction(n_fibres: int, min_spacing: float) -> float:
-    """Largest fibre volume fraction for which a random arrangement is looked for [-]."""
+    """Largest fibre volume fraction for which a random arrangement is looked for.
+
+    Args:
+        n_fibres: Number of fibres.
+        min_spacing: Least distance of two fibre centres, in fibre diameters [-].
+
+    Returns:
+        The volume fraction [-].
+
+    >>> round(largest_volume_fraction(30, 1.14), 3)
+    0.616
+    """
     packing = next(packing for largest, packing in _DENSEST_PACKING if n_fibres <= largest)
     return packing / min_spacing**2
 
@@ -86,7 +109,18 @@ def require_packable(vf: float, n_fibres: int, min_spacing: float) -> None:
 
 
 def periodic_distances(a: Floats, b: Floats) -> Floats:
-    """Distances (len(a), len(b)) between points (n, 2) in the metric of the unit torus."""
+    """Distances between points in the metric of the unit torus.
+
+    Args:
+        a: (n, 2) points.
+        b: (m, 2) points.
+
+    Returns:
+        The distances (n, m).
+
+    >>> periodic_distances(np.array([[0.1, 0.5]]), np.array([[0.9, 0.5]])).round(6)
+    array([[0.2]])
+    """
     d = a[:, None, :] - b[None, :, :]
     d -= np.round(d)
     return np.asarray(np.hypot(d[..., 0], d[..., 1]))
@@ -103,7 +137,28 @@ def _apart(a: Floats, b: Floats, distance: float) -> Booleans:
 def random_microstructure(
     vf: float, seed: int, n_fibres: int = 30, min_spacing: float = 1.14
 ) -> Microstructure:
-    """Place fibres periodically, at least `min_spacing` diameters apart, with an exact vf."""
+    """Place equal fibres periodically at random.
+
+    Args:
+        vf: Volume fraction of the fibres, which the result has exactly [-].
+        seed: Seed of the random numbers.
+        n_fibres: Number of fibres.
+        min_spacing: Least distance of two fibre centres, in fibre diameters [-].
+
+    Returns:
+        The arrangement.
+
+    Raises:
+        ValueError: If the volume fraction is out of range.
+
+    A `MicrostructureError` says that no arrangement was found.
+
+    >>> micro = random_microstructure(0.3, seed=1)
+    >>> micro.centres.shape
+    (30, 2)
+    >>> round(micro.volume_fraction, 12)
+    0.3
+    """
     # Random sequential addition. A sequence that jams is started again with fresh random numbers,
     # so all seeds have the distribution of sequences that do not jam. Where nearly all of them jam,
     # random centres are pushed apart until every pair keeps its distance, and then moved until they
@@ -135,9 +190,10 @@ def sequential_addition(rng: np.random.Generator, n: int, distance: float) -> Fl
         if len(placed):
             candidates = candidates[_apart(candidates, placed, distance).all(axis=1)]
         while len(candidates) and len(placed) < n:
-            new, candidates = candidates[:1], candidates[1:]
+            new = candidates[:1]
             placed = np.concatenate([placed, new])
-            candidates = candidates[_apart(candidates, new, distance)[:, 0]]
+            others = candidates[1:]
+            candidates = others[_apart(others, new, distance)[:, 0]]
         if len(placed) == n:
             return placed
     return None
@@ -155,6 +211,7 @@ def _relaxed_arrangement(rng: np.random.Generator, n: int, distance: float) -> F
             np.fill_diagonal(r, np.inf)
             if r.min() >= distance:
                 return np.mod(x, 1.0)
+            # x_i ← x_i + Σ_j (distance - r_ij) / 2 · d_ij / r_ij, over pairs that are too close
             overlap = np.maximum(target - r, 0.0)
             push = 0.5 * overlap / np.maximum(r, 1e-12)
             x = x + (push[..., None] * d).sum(axis=1)
@@ -166,9 +223,9 @@ def _relaxed_arrangement(rng: np.random.Generator, n: int, distance: float) -> F
 
 def equilibrated(rng: np.random.Generator, centres: Floats, distance: float) -> Floats:
     """Monte Carlo sweeps of hard discs: all admissible arrangements become equally probable."""
-    # A sweep proposes a step for every fibre. Two fibres conflict when the one, moved or not, comes
-    # too close to the other, moved or not; those without any conflict move. The steps back have the
-    # same conflicts and the same probability, which is detailed balance.
+    # A sweep proposes a step for every fibre. Two fibres conflict when they are too close with one
+    # or both of them moved. Fibres without a conflict move. The steps back have the same conflicts
+    # and the same probability, which is detailed balance.
     n = len(centres)
     reach = 0.5 * (math.sqrt(2 / (math.sqrt(3) * n)) - distance)  # of the mean gap between fibres
     for _ in range(_SWEEPS):
@@ -176,33 +233,55 @@ def equilibrated(rng: np.random.Generator, centres: Floats, distance: float) -> 
         both = np.concatenate([centres, centres + steps])
         conflicts = ~_apart(both, both, distance).reshape(2, n, 2, n).all(axis=(0, 2))
         np.fill_diagonal(conflicts, False)
-        centres = centres + steps * ~conflicts.any(axis=1)[:, None]
+        stays = conflicts.any(axis=1)
+        centres = centres + np.where(stays[:, None], 0.0, steps)
     return np.mod(centres, 1.0)
 
 
 def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
-    """Translate a pattern with outlines nearer than `least` largest radii to an edge or corner."""
-    # Outlines touch an edge at 2n offsets, x_i plus or minus r_i: candidates are the middles of the
-    # widest gaps between them, and the pair with the largest clearance, of corners too, is taken.
-    centres, radii = m.centres, m.radii
+    """Translate a pattern whose outlines graze an edge or a corner of the square.
+
+    Args:
+        m: Fibre arrangement.
+        least: Clearance of the outlines from edges and corners that is enough, in largest radii.
+
+    Returns:
+        The arrangement itself where it has that clearance, else the translation with the largest
+        clearance that was found.
+
+    >>> grazing = Microstructure([[0.201, 0.5]], 0.2)
+    >>> clear_of_edges(grazing).centres
+    array([[0.5, 0.5]])
+    """
+    # Outlines touch an edge at the offsets x_i ± r_i. Candidates for the new edges are the middles
+    # of the widest gaps between these offsets, in x and in y.
+    centres = m.centres
+    radii = m.radii
     if not len(centres):
         return m
     offsets = np.concatenate([centres - radii[:, None], centres + radii[:, None]])
 
     def from_corner(x: float, y: float) -> float:
+        """Distance of the nearest outline from a corner at (x, y)."""
         return float(np.abs(periodic_distances(np.array([[x, y]]), centres) - radii).min())
 
     clearance = min(float(np.abs(offsets - np.round(offsets)).min()), from_corner(0.0, 0.0))
     if clearance >= least * radii.max():
         return m
-    candidates = []
-    for tangents in np.sort(offsets % 1.0, axis=0).T:
-        gaps = np.diff(np.append(tangents, tangents[0] + 1.0))
-        best = np.argsort(-gaps, kind="stable")[:8]
-        candidates.append([(tangents[i] + gaps[i] / 2, gaps[i] / 2) for i in best])
-    best_clearance, x, y = max(
-        (min(gx, gy, from_corner(x, y)), x, y) for x, gx in candidates[0] for y, gy in candidates[1]
-    )
+    along_x, along_y = (_widest_gaps(tangents) for tangents in (offsets % 1.0).T)
+    found = []
+    for x, half_x in along_x:
+        for y, half_y in along_y:
+            found.append((min(half_x, half_y, from_corner(x, y)), x, y))
+    best_clearance, x, y = max(found)
     if best_clearance <= clearance * (1 + 1e-9):  # there already
         return m
     return Microstructure((centres - np.array([x, y])) % 1.0, radii)
+
+
+def _widest_gaps(tangents: Floats) -> list[tuple[float, float]]:
+    """Middle and half width of the eight widest gaps between points on a circle of length 1."""
+    tangents = np.sort(tangents)
+    gaps = np.diff(np.append(tangents, tangents[0] + 1.0))
+    widest = np.argsort(-gaps, kind="stable")[:8]
+    return [(tangents[i] + gaps[i] / 2, gaps[i] / 2) for i in widest]

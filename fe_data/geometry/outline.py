@@ -22,21 +22,43 @@ _LIGAMENT = 1.1  # largest element size at a ligament, in widths of the ligament
 
 
 def default_size(n_fibres: int) -> float:
-    """Element size at the fibres when no resolution is given, in sides of the square."""
+    """Element size at the fibres when no resolution is given, in sides of the square.
+
+    Args:
+        n_fibres: Number of fibres.
+
+    Returns:
+        The size.
+
+    >>> round(default_size(30), 4)
+    0.0232
+    """
     return _DEFAULT_SIZE / math.sqrt(max(n_fibres, 1))
 
 
 class Outline:
     """Fibre outlines and edges of the square as directed segments between shared points.
 
-    `points` are (n, 2). The segments are `arcs` (k, 2), with the fibres `fibre` (k,) on their left,
-    and `edges` (l, 2), with the square on their left: indices of their start and end.
+    Args:
+        micro: Fibre arrangement.
+        resolution: Elements per diameter of the largest fibres; None takes `default_size` there.
 
-    `resolution` is the number of elements per fibre diameter; None takes `default_size` at the
-    largest fibres.
+    Attributes:
+        points: (n, 2) ends of the segments.
+        arcs: (k, 2) start and end of the segments around fibres, as indices of points.
+        fibre: (k,) the fibre on the left of each arc.
+        edges: (l, 2) the same of the segments along edges, with the square on their left.
+        size: Element size at the largest fibres.
+        sizes: (n_fibres,) element size at each fibre.
+        coarsest: Largest element size.
+
+    >>> one_fibre = Microstructure([[0.5, 0.5]], 0.2)
+    >>> outline = Outline(one_fibre, resolution=4.0)
+    >>> len(outline.arcs)  # the circumference π · 0.4 in elements of 0.4 / 4
+    13
     """
 
-    def __init__(self, micro: Microstructure, resolution: float | None):
+    def __init__(self, micro: Microstructure, resolution: float | None = None):
         self.micro = micro
         n_fibres = len(micro.centres)
         diameter = 2 * float(micro.radii.max()) if n_fibres else 1.0
@@ -44,6 +66,7 @@ class Outline:
         self.coarsest = self.size * max(1.0, _COARSEST / _DEFAULT_SIZE)
         # In proportion to the radii, so that every fibre has as many elements.
         self.sizes = self.size * (micro.radii / micro.radii.max(initial=0.0))
+        # Where fibres cross the edges normal to x, and to y.
         crossings: tuple[list[float], list[float]] = ([], [])
         cut = [self._cut_fibre(fibre, crossings) for fibre in range(n_fibres)]
         self.fibre: Ints = np.repeat(np.arange(n_fibres), [len(segments) for segments in cut])
@@ -53,17 +76,17 @@ class Outline:
 
     def _cut_fibre(self, fibre: int, crossings: tuple[list[float], list[float]]) -> Floats:
         """Segments (k, 2, 2) of an outline, of the local size, cut where it leaves the square."""
-        (x, y), r = self.micro.centres[fibre], self.micro.radii[fibre]
+        x, y = self.micro.centres[fibre]
+        r = self.micro.radii[fibre]
         splits = _axis_crossings(x, y, r)
         for angle, axis in splits:
-            crossings[axis].append(
-                (y + r * math.sin(angle) if axis == 0 else x + r * math.cos(angle)) % 1
-            )
-        angles = sorted(a for a, _ in splits) or [0.0]
+            along = y + r * math.sin(angle) if axis == 0 else x + r * math.cos(angle)
+            crossings[axis].append(along % 1)
+        angles = sorted(angle for angle, _ in splits) or [0.0]
         arcs = itertools.pairwise([*angles, angles[0] + 2 * math.pi])
         cuts = np.concatenate([self._segments(fibre, *arc) for arc in arcs])
         turns = np.column_stack([cuts, cuts.mean(axis=1)]).ravel().tolist()
-        # NumPy's sines depend on the processor.
+        # Sines of `math`, because those of NumPy depend on the processor.
         circle = np.array([(x + r * math.cos(t), y + r * math.sin(t)) for t in turns])
         ends, middles = np.split(circle.reshape(-1, 3, 2), [2], axis=1)
         return np.asarray(ends - np.floor(middles))
@@ -78,14 +101,18 @@ class Outline:
 
     def _segments(self, fibre: int, start: float, end: float) -> Floats:
         """Cut an arc into segments (k, 2), small where the gap to another fibre is thin."""
-        centres, radii, size = self.micro.centres, self.micro.radii, self.sizes[fibre]
+        centres = self.micro.centres
+        radii = self.micro.radii
+        size = self.sizes[fibre]
         r = radii[fibre]
         angles = np.linspace(start, end, 2 * math.ceil((end - start) * 16) + 1)
         x = centres[fibre] + r * np.column_stack([np.cos(angles), np.sin(angles)])
         near = periodic_distances(centres[[fibre]], centres)[0] < r + radii + size
         distance = periodic_distances(x, centres[near])
-        distance[:, near[:fibre].sum()] = 1.0 if len(centres) > 1 else np.inf
+        itself = np.count_nonzero(near[:fibre])  # its column
+        distance[:, itself] = 1.0 if len(centres) > 1 else np.inf
         gap = np.maximum((distance - radii[near]).min(axis=1), 1e-3 * r)
+        # A thin gap has smaller elements, down to an eighth; a fibre has a least number of them.
         sizes = np.minimum(size, np.maximum(gap * _LIGAMENT, size / 8))
         sizes = np.minimum(sizes, 2 * math.pi * r / _SMALLEST_OUTLINE)
         cuts = _equidistribute(angles, sizes / r)
@@ -99,12 +126,16 @@ class Outline:
             cuts = [0.0]
             for a, b in itertools.pairwise(marks):
                 along = np.linspace(a, b, 2 * math.ceil((b - a) / self.size) + 1)
-                xy = np.column_stack([0 * along, along] if axis == 0 else [along, 0 * along])
+                zero = 0 * along
+                xy = np.column_stack([zero, along] if axis == 0 else [along, zero])
                 cuts += _equidistribute(along, self.size_at(xy)).tolist()[1:]
             sides.append(cuts)
         along_y, along_x = sides
-        loop = [(t, 0.0) for t in along_x] + [(1.0, t) for t in along_y[1:]]
-        loop += [(t, 1.0) for t in along_x[-2::-1]] + [(0.0, t) for t in along_y[-2::-1]]
+        bottom = [(t, 0.0) for t in along_x]
+        right = [(1.0, t) for t in along_y[1:]]
+        top = [(t, 1.0) for t in along_x[-2::-1]]
+        left = [(0.0, t) for t in along_y[-2::-1]]
+        loop = bottom + right + top + left
         return np.stack([loop[:-1], loop[1:]], axis=1)
 
     def edge_material(self) -> list[int]:
@@ -124,17 +155,20 @@ def _shared_points(ends: Floats) -> tuple[Floats, Ints]:
     found: dict[int, int] = {}
     keys = np.rint(ends * 10**_DIGITS).astype(np.int64) @ [1, 2**32]
     index = np.array([found.setdefault(key, len(found)) for key in keys.tolist()])
-    return ends[np.unique(index, return_index=True)[1]], index
+    _, first = np.unique(index, return_index=True)
+    return ends[first], index
 
 
 def _equidistribute(samples: Floats, sizes: Floats) -> Floats:
     """Cut an interval into whole elements; `sizes` are the wanted sizes at its `samples`."""
+    # Number of elements from the start to t: ∫ ds / size(s), by the trapezoidal rule
     density = 1 / sizes
     steps = (density[1:] + density[:-1]) / 2 * np.diff(samples)
     cumulative = np.concatenate([[0.0], np.cumsum(steps)])
     n = max(1, math.ceil(cumulative[-1] - 1e-9))
     cuts = np.interp(np.linspace(0, cumulative[-1], n + 1), cumulative, samples)
-    cuts[0], cuts[-1] = samples[0], samples[-1]
+    cuts[0] = samples[0]
+    cuts[-1] = samples[-1]
     return cuts
 
 

@@ -2,12 +2,12 @@
 
 The matrix is replaced by a linear one with the secant shear modulus at the root mean square of its
 equivalent strain (modified secant method: P. Suquet, C. R. Acad. Sci. Paris 320 (1995) 563;
-P. Ponte Castañeda & P. Suquet, Adv. Appl. Mech. 34 (1998) 171). So that it does not yield at once,
-that strain is lognormal about its mean square, and the secant modulus that of the mean energy; the
-spread is a multiple of √v_f, as fluctuations about few fibres are. The linear composite is that of
-Hashin and Shtrikman with a reference medium between the matrix (lower bound for stiff fibres:
-Z. Hashin, J. Appl. Mech. 32 (1965) 546) and the composite itself (self-consistent: R. Hill,
-J. Mech. Phys. Solids 13 (1965) 189).
+P. Ponte Castañeda & P. Suquet, Adv. Appl. Mech. 34 (1998) 171). With one strain for all of the
+matrix it would yield at once. The strain is therefore lognormal about its mean square, and the
+secant modulus is that of the mean energy. The spread is a multiple of √v_f, like that of the
+fluctuations about few fibres. The linear composite is that of Hashin and Shtrikman with a reference
+medium between the matrix (lower bound for stiff fibres: Z. Hashin, J. Appl. Mech. 32 (1965) 546)
+and the composite itself (self-consistent: R. Hill, J. Mech. Phys. Solids 13 (1965) 189).
 """
 
 from dataclasses import dataclass, replace
@@ -23,14 +23,21 @@ from fe_data.mechanics.properties import elastic_constants, equivalent_strain, m
 from fe_data.settings import INPUT_NAMES, Inputs, Settings, require_between, require_kind
 
 # How p_sigma follows from the root mean square of the fibres' stress: reference medium, threshold
-# over `fibre_stress_MPa`, and spread of its logarithm. Fitted to the 20 means of noise.csv, as is
-# the default of `fluctuation`, with b_eff and c_eff.
-_FIBRE_REFERENCE, _FIBRE_THRESHOLD, _FIBRE_SPREAD = 0.4, 1.42, 0.144
-_ITERATIONS, _NEWTON_STEPS = 12, 6  # of medium and fit; of a plastic strain
-_LEAST, _LARGEST, _POINTS = 0.2, 20.0, 80  # of strains in the matrix, over the first and last ones
+# over `fibre_stress_MPa`, and spread of the stress' logarithm. They are fitted to the 20 means of
+# noise.csv. So is the default of `fluctuation`, to b_eff and c_eff.
+_FIBRE_REFERENCE = 0.4
+_FIBRE_THRESHOLD = 1.42
+_FIBRE_SPREAD = 0.144
+_ITERATIONS = 12  # of the medium, and of the fit
+_NEWTON_STEPS = 6  # of a plastic strain
+# Strains of the matrix, over which curves are interpolated: from _LEAST of the first increment's
+# mean strain to _LARGEST of the last one's.
+_LEAST = 0.2
+_LARGEST = 20.0
+_POINTS = 80
 _NODES, _WEIGHTS = roots_hermitenorm(9)
-_BOUNDS = (0, 1), (1e-3, 1e3), (0, 1)  # of reference, hardening and fluctuation
-_STEP = 1e-20j  # imaginary: derivatives have no rounding error
+_BOUNDS = {"reference": (0, 1), "hardening": (1e-3, 1e3), "fluctuation": (0, 1)}
+_STEP = 1e-20j  # imaginary: derivatives have no rounding error (Squire & Trapp, SIAM Rev. 40, 1998)
 Numbers = NDArray[Any]  # real, or complex for a derivative
 
 
@@ -44,7 +51,7 @@ def mean_field(
 ) -> Floats:
     """Effective properties of cells with very many fibres, by mean fields: many cells at once.
 
-    Four numbers of it are fitted to simulated cells: the default of `fluctuation`, and three that
+    Four of its numbers are fitted to simulated cells: the default of `fluctuation`, and three that
     tell how `p_sigma` follows from the root mean square of the stress in the fibres.
 
     Args:
@@ -62,6 +69,10 @@ def mean_field(
     Raises:
         ValueError: An input or another number is out of range, or shapes do not match.
         FitError: Fewer than 3 increments of a curve are plastic.
+
+    >>> b, c, E, nu, p_sigma = mean_field([0.3, 400.0, 400.0, 0.4])  # v_f, E_f, b_m, c_m
+    >>> print(f"{b:.0f} MPa, {c:.2f}, {E:.0f} GPa, {nu:.2f}, {p_sigma:.2f}")
+    543 MPa, 0.34, 139 GPa, 0.29, 0.23
     """
     settings = Settings() if settings is None else settings
     require_kind("settings", settings, Settings)
@@ -69,35 +80,74 @@ def mean_field(
         raise ValueError(
             f"settings.hardening = {settings.hardening!r}: mean_field takes 'power' alone"
         )
-    X = numbers("inputs", inputs)
-    if X.ndim == 0 or X.shape[-1] != len(INPUT_NAMES):
-        raise ValueError(f"inputs of shape {X.shape} must have {len(INPUT_NAMES)} columns")
-    for row in X.reshape(-1, len(INPUT_NAMES)):
-        Inputs(*row.tolist())
+    X = _checked_inputs(inputs)
     given = {"reference": reference, "hardening": hardening, "fluctuation": fluctuation}
-    others = {name: numbers(name, values) for name, values in given.items()}
-    for (name, values), bounds in zip(others.items(), _BOUNDS, strict=True):
-        for value in values.ravel().tolist():
-            require_between(name, value, *bounds)
+    others = {name: _checked_parameter(name, values) for name, values in given.items()}
     try:
         columns = np.broadcast_arrays(*np.moveaxis(X, -1, 0), *others.values())
     except ValueError:
         shapes = ", ".join(f"{name} {values.shape}" for name, values in others.items())
         raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
-    vf, E_f, b, c, t, factor, fluctuation = (column[..., None] for column in columns)
-    matrix, unit = moduli(1e3 * settings.E_m_GPa, settings.nu_m), moduli(1e3, settings.nu_f)
-    phases = matrix.bulk, matrix.shear, unit.bulk * E_f, unit.shear * E_f
-    cells = _Cells(settings, vf, *phases, factor * b, c, t, fluctuation * np.sqrt(vf))
+    cells = _cells_of(settings, *(column[..., None] for column in columns))
     E, nu = cells.elastic_constants()
     G_s, reached = cells.increments()
     b_eff, c_eff = cells.power_law(G_s, reached)
-    p = cells.share_above_threshold(G_s[..., -1:], reached[..., -1:])
-    return np.stack([b_eff, c_eff, E / 1e3, nu, p], axis=-1)
+    p_sigma = cells.share_above_threshold(G_s[..., -1:], reached[..., -1:])
+    return np.stack([b_eff, c_eff, E / 1e3, nu, p_sigma], axis=-1)
+
+
+def _checked_inputs(inputs: ArrayLike) -> Floats:
+    """Inputs as an array of numbers in range."""
+    X = numbers("inputs", inputs)
+    if X.ndim == 0 or X.shape[-1] != len(INPUT_NAMES):
+        raise ValueError(f"inputs of shape {X.shape} must have {len(INPUT_NAMES)} columns")
+    for row in X.reshape(-1, len(INPUT_NAMES)):
+        Inputs(*row.tolist())
+    return X
+
+
+def _checked_parameter(name: str, values: ArrayLike) -> Floats:
+    """One of the parameters beside inputs and settings as an array of numbers in range."""
+    found = numbers(name, values)
+    low, high = _BOUNDS[name]
+    for value in found.ravel().tolist():
+        require_between(name, value, low, high)
+    return found
+
+
+def _cells_of(
+    settings: Settings,
+    vf: Floats,
+    E_f: Floats,
+    b: Floats,
+    c: Floats,
+    reference: Floats,
+    hardening: Floats,
+    fluctuation: Floats,
+) -> "Cells":
+    """Cells from inputs and parameters (..., 1)."""
+    matrix = moduli(1e3 * settings.E_m_GPa, settings.nu_m)
+    fibre = moduli(1e3, settings.nu_f)  # of E_f = 1 GPa
+    return Cells(
+        settings=settings,
+        vf=vf,
+        K_m=matrix.bulk,
+        G_m=matrix.shear,
+        K_f=fibre.bulk * E_f,
+        G_f=fibre.shear * E_f,
+        b=hardening * b,
+        c=c,
+        reference=reference,
+        spread=fluctuation * np.sqrt(vf),
+    )
 
 
 @dataclass(frozen=True)
-class _Cells:
-    """Cells of all inputs; arrays (..., 1) against points of curves in the last axis, in MPa."""
+class Cells:
+    """Linear and secant homogenisation of cells; arrays are (..., 1), or (..., points) of a curve.
+
+    Stresses are in MPa.
+    """
 
     settings: Settings
     vf: Floats
@@ -116,59 +166,85 @@ class _Cells:
 
     def concentration(self, moduli: tuple[Numbers, Numbers], medium: Numbers) -> Any:
         """Strains of matrix and fibres over that of the composite."""
-        weights = 1 / (moduli[0] + medium), 1 / (moduli[1] + medium)
-        total = self.mean(weights)
-        return weights[0] / total, weights[1] / total
+        # A_r = (M_r + M*)⁻¹ / ⟨(M + M*)⁻¹⟩, with the modulus M* of the medium (Hashin–Shtrikman)
+        in_matrix = 1 / (moduli[0] + medium)
+        in_fibres = 1 / (moduli[1] + medium)
+        total = self.mean((in_matrix, in_fibres))
+        return in_matrix / total, in_fibres / total
 
     def linear(self, G_m: Numbers, G_f: Numbers) -> tuple[Numbers, Numbers, Any, Any]:
         """In-plane k and G of the linear composite; dilatations and shears of the phases."""
-        bulk, shear = (self.K_m + G_m / 3, self.K_f + G_f / 3), (G_m, G_f)
-        k, G = bulk[0], G_m
+        k_m = self.K_m + G_m / 3
+        k_f = self.K_f + G_f / 3
+        k = k_m
+        G = G_m
         for _ in range(_ITERATIONS if np.any(self.reference) else 1):
-            k_r, G_r = bulk[0] + self.reference * (k - bulk[0]), G_m + self.reference * (G - G_m)
-            dilatations = self.concentration(bulk, G_r)
-            shears = self.concentration(shear, G_r * k_r / (k_r + 2 * G_r))
-            k = self.mean((bulk[0] * dilatations[0], bulk[1] * dilatations[1]))
+            # The reference medium lies between the matrix and the composite.
+            k_r = k_m + self.reference * (k - k_m)
+            G_r = G_m + self.reference * (G - G_m)
+            # k = ⟨k A⟩ with k* = G_r,   G = ⟨G A⟩ with G* = G_r k_r / (k_r + 2 G_r)
+            dilatations = self.concentration((k_m, k_f), G_r)
+            shears = self.concentration((G_m, G_f), G_r * k_r / (k_r + 2 * G_r))
+            k = self.mean((k_m * dilatations[0], k_f * dilatations[1]))
             G = self.mean((G_m * shears[0], G_f * shears[1]))
         return k, G, dilatations, shears
 
     def shape(self, k: Numbers, G: Numbers) -> tuple[Numbers, Numbers]:
         """Dilatation and shear of the composite under mean strain xx = 1, without stress yy."""
+        # σ_yy = (k - G) ε_xx + (k + G) ε_yy = 0
         lateral = (G - k) / (k + G)
         return 1 + lateral, (1 - lateral) / 2
 
     def rms_strain(self, G_m: Floats, fibres: bool = False) -> Floats:
         """Root mean square of a phase's equivalent strain under mean strain xx = 1."""
-        # Its square is the derivative of the composite's energy by the phase's shear modulus.
+        # With the energy of the composite, W = k θ² / 2 + 2 G γ², the mean square over phase r is
+        #     ⟨ε_eq²⟩_r = 2 / (3 v_r) ∂W/∂G_r
         dilatation, shear = self.shape(*self.linear(G_m, self.G_f)[:2])
-        step_m, step_f = (0, _STEP) if fibres else (_STEP, 0)
-        k, G = (each.imag / _STEP.imag for each in self.linear(G_m + step_m, self.G_f + step_f)[:2])
-        slope = k * dilatation**2 / 2 + 2 * G * shear**2
+        if fibres:
+            k, G, *_ = self.linear(G_m + 0, self.G_f + _STEP)
+            share = self.vf
+        else:
+            k, G, *_ = self.linear(G_m + _STEP, self.G_f + 0)
+            share = 1 - self.vf
+        slope_k = k.imag / _STEP.imag
+        slope_G = G.imag / _STEP.imag
+        slope = slope_k * dilatation**2 / 2 + 2 * slope_G * shear**2
         with np.errstate(divide="ignore", invalid="ignore"):  # no fibres
-            return np.sqrt(slope / (1.5 * (self.vf if fibres else 1 - self.vf)))
+            return np.sqrt(slope / (1.5 * share))
 
     def averages(self, G_m: Floats) -> tuple[Floats, Floats, Floats]:
         """Mean strain, stress and plastic strain under mean strain xx = 1, (..., points, 4)."""
         k, G, dilatations, shears = self.linear(G_m, self.G_f)
         dilatation, shear = self.shape(k, G)
-        zero, volume, own = np.zeros_like(k), dilatation * dilatations[0], shear * shears[0]
-        lame = self.K_m - 2 / 3 * G_m, self.K_f - 2 / 3 * self.G_f
-        zz = self.mean((lame[0] * volume, lame[1] * dilatation * dilatations[1]))
-        stress = [k * dilatation + 2 * G * shear, zero, zz, zero]
-        deviator = [volume / 6 + own, volume / 6 - own, -volume / 3, zero]
-        plastic = ((1 - self.vf) * (1 - G_m / self.G_m) * each for each in deviator)
+        zero = np.zeros_like(k)
+        volume = dilatation * dilatations[0]  # dilatation of the matrix
+        own = shear * shears[0]  # shear of the matrix
         strain = [zero + 1, dilatation - 1, zero, zero]
-        return tuple(np.stack([*each], axis=-1) for each in (strain, stress, plastic))
+        # σ_xx = k θ + 2 G γ,   σ_zz = ⟨λ θ⟩ with λ = K - 2G/3
+        lame_m = self.K_m - 2 / 3 * G_m
+        lame_f = self.K_f - 2 / 3 * self.G_f
+        zz = self.mean((lame_m * volume, lame_f * dilatation * dilatations[1]))
+        stress = [k * dilatation + 2 * G * shear, zero, zz, zero]
+        # ε_p = (1 - v_f) (1 - G_s / G_m) dev ε of the matrix
+        deviator = [volume / 6 + own, volume / 6 - own, -volume / 3, zero]
+        plastic = [(1 - self.vf) * (1 - G_m / self.G_m) * each for each in deviator]
+        return (
+            np.stack(strain, axis=-1),
+            np.stack(stress, axis=-1),
+            np.stack(plastic, axis=-1),
+        )
 
     def elastic_constants(self) -> tuple[Floats, Floats]:
         """E [MPa] and nu, (...)."""
         strain, stress, _ = self.averages(self.G_m + 0 * self.vf)
         E, nu = elastic_constants(strain.reshape(-1, 4), stress.reshape(-1, 4))
-        return E.reshape(self.vf.shape[:-1]), nu.reshape(self.vf.shape[:-1])
+        shape = self.vf.shape[:-1]
+        return E.reshape(shape), nu.reshape(shape)
 
     def mises(self, strain: Floats) -> Floats:
         """Von Mises stress of the matrix at equivalent strains, (...)."""
-        excess = np.maximum(3 * self.G_m * strain - self.settings.a_MPa, 0)  # of b u + 3 G u^(1/c)
+        # 3G (ε - p) = a + b p^c, or with u = p^c:   b u + 3G u^(1/c) = 3G ε - a
+        excess = np.maximum(3 * self.G_m * strain - self.settings.a_MPa, 0)
         with np.errstate(divide="ignore"):
             u = np.minimum(excess / self.b, (excess / (3 * self.G_m)) ** self.c)
         for _ in range(_NEWTON_STEPS):  # Newton's method from above on a convex function
@@ -179,16 +255,18 @@ class _Cells:
 
     def secant(self, strain: Floats) -> tuple[Floats, Floats]:
         """Secant shear modulus at the matrix' root mean square strains, and the mean strain xx."""
+        # 3 G_s ε² = ⟨q(f ε) f ε⟩ over a lognormal f of mean square 1, by Gauss–Hermite quadrature
         total = np.zeros_like(strain)
         for node, weight in zip(_NODES, _WEIGHTS / _WEIGHTS.sum(), strict=True):
-            factor = np.exp(self.spread * node - self.spread**2)  # of mean square 1
+            factor = np.exp(self.spread * node - self.spread**2)
             total = total + weight * factor * self.mises(factor * strain)
         G_s = total / (3 * strain)
         return G_s, strain / self.rms_strain(G_s)
 
     def increments(self) -> tuple[Floats, Floats]:
         """Secant modulus of the matrix and mean strain xx of each increment."""
-        count, last = self.settings.increments, self.settings.strain
+        count = self.settings.increments
+        last = self.settings.strain
         steps = last * np.arange(1, count + 1) / count
         grid = np.geomspace(_LEAST * last / count, _LARGEST * last, _POINTS)
         _, strain = self.secant(grid + 0 * self.vf)
@@ -200,14 +278,18 @@ class _Cells:
     def power_law(self, G_s: Floats, reached: Floats) -> tuple[Floats, Floats]:
         """Least-squares b_eff and c_eff of the averaged curve, as `fit_power_law` finds them."""
         _, stress, plastic = (reached[..., None] * each for each in self.averages(G_s))
-        excess, p = von_mises(stress) - self.settings.a_MPa, equivalent_strain(plastic)
+        excess = von_mises(stress) - self.settings.a_MPa
+        p = equivalent_strain(plastic)
         used = (excess >= 0) & (p > 0)
-        if (used.sum(axis=-1) < 3).any():
+        if (np.count_nonzero(used, axis=-1) < 3).any():
             raise FitError("fewer than 3 increments are plastic: no hardening curve to fit")
-        log_p, c = np.log(np.where(used, p, 1)), self.c + 0 * self.vf
+        log_p = np.log(np.where(used, p, 1))
+        c = self.c + 0 * self.vf
         for _ in range(_ITERATIONS):
             power = np.where(used, np.exp(c * log_p), 0)
+            # b = (σ - a)ᵀ p^c / |p^c|²
             b = (excess * power).sum(-1, keepdims=True) / (power**2).sum(-1, keepdims=True)
+            # Gauss–Newton: JᵀJ δ = Jᵀ r with J = ∂(b p^c)/∂(b, c) and r = σ - a - b p^c
             J = np.stack([power, b * power * log_p], axis=-1)
             normal = np.einsum("...pi,...pj->...ij", J, J)
             right = np.einsum("...pi,...p->...i", J, excess - b * power)
@@ -216,6 +298,7 @@ class _Cells:
 
     def share_above_threshold(self, G_s: Floats, reached: Floats) -> Floats:
         """p_sigma at one increment, (...)."""
+        # The stress of fibres is lognormal: p_σ = Φ(ln(σ_rms / threshold) / spread)
         medium = replace(self, reference=_FIBRE_REFERENCE)
         stress = 3 * self.G_f * reached * medium.rms_strain(G_s, fibres=True)
         threshold = _FIBRE_THRESHOLD * self.settings.fibre_stress_MPa

@@ -1,9 +1,11 @@
 """Static condensation of the elastic fibres to their outlines.
 
-Fibres never yield, so the displacements i inside a fibre are eliminated once. With the unknowns
-kept, b, the displacements of the outline and the macro strain,
+Fibres never yield, so the displacements i inside a fibre are eliminated once. With the unknowns b
+that are kept, the displacements of the outline and the macro strain,
 
-    K = K_bb - K_bi K_ii^-1 K_ib,        u_i = -K_ii^-1 K_ib u_b.
+    K = K_bb - K_bi K_ii⁻¹ K_ib,        u_i = -K_ii⁻¹ K_ib u_b
+
+(R. J. Guyan, AIAA J. 3 (1965) 380).
 """
 
 from dataclasses import dataclass
@@ -26,30 +28,58 @@ class CondensedFibre:
     outline: Ints  # (nb,) dofs
     interior: Ints  # (ni,) dofs that are eliminated
     stiffness: Floats  # (nb + 3, nb + 3) K above
-    recovery: Floats  # (ni, nb + 3) K_ii^-1 K_ib above
+    recovery: Floats  # (ni, nb + 3) K_ii⁻¹ K_ib above
 
 
 def condense(elements: Elements, on_outline: Booleans, material: Moduli) -> CondensedFibre:
-    """Eliminate the interior of one fibre; `on_outline` (n_dofs,) marks dofs of the matrix."""
-    dofs, local = np.unique(elements.dofs, return_inverse=True)
-    interior_first = np.argsort(on_outline[dofs], kind="stable")
-    dofs, n = dofs[interior_first], len(dofs)
-    ni = n - np.count_nonzero(on_outline[dofs])
-    local = np.argsort(interior_first).astype(np.int32)[local].reshape(elements.dofs.shape)
-    # An entry above the diagonal of an element's matrix may lie below that of the whole.
-    a, b = local[:, _UPPER[0]], local[:, _UPPER[1]]
-    slots = np.minimum(a, b) * n + np.maximum(a, b)
-    mu, kappa = material  # the tangent has the entries 00, 01, 02, 11, 12, 22
-    p, m = kappa + mu * 4 / 3, kappa - mu * 2 / 3
-    tangent = np.broadcast_to([p, m, 0.0, p, 0.0, mu], (*elements.weights.shape, 6))
-    matrix = BorderedMatrix(np.zeros(n * n), np.zeros((n, 3)), np.zeros((3, 3)))
-    assemble_tangent(elements._replace(dofs=local), tangent, slots, matrix)
-    k, border = matrix.values.reshape(n, n), matrix.border
-    kept = k[ni:, ni:] + np.triu(k[ni:, ni:], 1).T
-    stiffness = np.block([[kept, border[ni:]], [border[ni:].T, matrix.macro]])
+    """Eliminate the interior of one fibre.
+
+    Args:
+        elements: Elements of the fibre.
+        on_outline: (n_dofs,) whether a dof belongs to the matrix, too.
+        material: Elastic moduli of the fibre [MPa].
+
+    Returns:
+        The fibre in terms of its outline and the macro strain.
+    """
+    dofs, local = _interior_first(elements, on_outline)
+    ni = len(dofs) - np.count_nonzero(on_outline[dofs])
+    matrix = _elastic_matrix(elements._replace(dofs=local), len(dofs), material)
+    k = matrix.values.reshape(len(dofs), len(dofs))  # upper triangle
+    # K_bb, with the macro strain among b, and K_ib
+    outline = k[ni:, ni:] + np.triu(k[ni:, ni:], 1).T
+    border = matrix.border
+    stiffness = np.block([[outline, border[ni:]], [border[ni:].T, matrix.macro]])
     coupling = np.hstack([k[:ni, ni:], border[:ni]])
     recovery = coupling  # without an interior, as with a single triangle
-    if ni:
+    if ni > 0:
+        # K_ii = L Lᵀ,   K_ii⁻¹ K_ib
         recovery = cho_solve(cho_factor(k[:ni, :ni], check_finite=False), coupling)
+        # K = K_bb - K_bi K_ii⁻¹ K_ib
         stiffness -= coupling.T @ recovery
     return CondensedFibre(dofs[ni:], dofs[:ni], (stiffness + stiffness.T) / 2, recovery)
+
+
+def _interior_first(elements: Elements, on_outline: Booleans) -> tuple[Ints, Ints]:
+    """Dofs (n,) of a fibre, its interior first, and the places (m, 12) of its elements' dofs."""
+    dofs, place = np.unique(elements.dofs, return_inverse=True)
+    order = np.argsort(on_outline[dofs], kind="stable")
+    local = np.argsort(order).astype(np.int32)[place].reshape(elements.dofs.shape)
+    return dofs[order], local
+
+
+def _elastic_matrix(elements: Elements, n: int, material: Moduli) -> BorderedMatrix:
+    """Stiffness of elastic elements with n dofs, as the upper triangle of a dense matrix (n n,)."""
+    rows = elements.dofs[:, _UPPER[0]]
+    columns = elements.dofs[:, _UPPER[1]]
+    # An entry above the diagonal of an element's matrix may lie below that of the whole.
+    slots = np.minimum(rows, columns) * n + np.maximum(rows, columns)
+    mu, kappa = material
+    # Plane strain: D = [[κ + 4μ/3, κ - 2μ/3, 0], [·, κ + 4μ/3, 0], [·, ·, μ]]
+    direct = kappa + mu * 4 / 3
+    lateral = kappa - mu * 2 / 3
+    entries = [direct, lateral, 0.0, direct, 0.0, mu]  # 00, 01, 02, 11, 12, 22
+    tangent = np.broadcast_to(entries, (*elements.weights.shape, 6))
+    matrix = BorderedMatrix(np.zeros(n * n), np.zeros((n, 3)), np.zeros((3, 3)))
+    assemble_tangent(elements, tangent, slots, matrix)
+    return matrix

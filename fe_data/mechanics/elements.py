@@ -2,10 +2,11 @@
 
 Displacements are quadratic on quadratic geometry, with three integration points. In the matrix the
 dilatation is projected onto constants over each element (B-bar, the pair P2/P0), which keeps nearly
-incompressible plastic flow from locking (Hughes, 1980). Fibres stay elastic and take plain P2. With
-modes phi_r that are orthonormal over the element, the projected dilatation at a point is
+incompressible plastic flow from locking (T. J. R. Hughes, IJNME 15 (1980) 1413). Fibres stay
+elastic and take plain P2. With modes φ_r that are orthonormal over the element, the projected
+dilatation at a point is
 
-    theta = sum_r phi_r theta_r,    theta_r = integral of phi_r div(u).
+    θ = Σ_r φ_r θ_r,    θ_r = ∫ φ_r div(u) dV.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from fe_data.geometry.domain import QUADRATURE, REFERENCE_GRADIENTS, Domain, cre
 from fe_data.geometry.mesh import Mesh
 from fe_data.geometry.outline import MATRIX
 
-# Number of modes phi_r for each kind of element: the constant, or all linear functions, which are
+# Number of modes φ_r for each kind of element: the constant, or all linear functions, which are
 # all that three integration points can tell apart (no projection).
 VOLUMETRIC_MODES = {"P2/P0": 1, "P2": 3}
 
@@ -29,9 +30,9 @@ class Elements(NamedTuple):
     dofs: Ints  # (m, 12) int32, 2 * node + component, with periodic images merged
     gradients: Floats  # (m, q, 6, 2) dN/dx
     weights: Floats  # (m, q) integration weights, which sum to the area
-    dilatation: Floats  # (m, r, 12) integral of phi_r div(N) for each dof
-    root_area: Floats  # (m,) integral of the constant phi_0; those of the other modes are zero
-    modes: Floats  # (m, q, r) phi_r at the points
+    dilatation: Floats  # (m, r, 12) ∫ φ_r div(N) dV for each dof
+    root_area: Floats  # (m,) ∫ φ_0 dV = √area; those of the other modes are zero
+    modes: Floats  # (m, q, r) φ_r at the points
 
 
 @dataclass(frozen=True)
@@ -43,38 +44,81 @@ class Discretisation(Domain):
 
 
 def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
-    """Integration data of a mesh; `element` is that of the matrix."""
-    d = create_domain(mesh, element)
+    """Tabulate the integration data of a mesh.
 
-    def part(chosen: Booleans, kind: str) -> Elements:
-        nodes = d.triangles[chosen]
-        return tabulate(d.points[nodes], d.merged[nodes], VOLUMETRIC_MODES[kind])
+    Args:
+        mesh: Six-node triangles.
+        element: Element of the matrix, one of `VOLUMETRIC_MODES`; fibres have P2.
 
-    in_fibre = d.material != MATRIX
-    fibres, number = part(in_fibre, "P2"), d.material[in_fibre]
-    each = (Elements(*(a[number == i] for a in fibres)) for i in range(d.material.max() + 1))
-    return Discretisation(**vars(d), matrix=part(~in_fibre, element), fibres=tuple(each))
+    Returns:
+        The mesh in the order of dolfinx, and its integration data by material.
+
+    The weights of a fibre sum to its area:
+
+    >>> from fe_data.geometry.mesh import generate_mesh
+    >>> from fe_data.geometry.microstructure import Microstructure
+    >>> from fe_data.geometry.outline import Outline
+    >>> mesh = generate_mesh(Outline(Microstructure([[0.5, 0.5]], 0.2), resolution=3.0))
+    >>> round(float(discretise(mesh).fibres[0].weights.sum() / 0.2**2), 6)
+    3.141593
+    """
+    domain = create_domain(mesh, element)
+    matrix = _tabulate_part(domain, domain.material == MATRIX, element)
+    in_fibre = domain.material != MATRIX
+    number = domain.material[in_fibre]
+    fibres = _tabulate_part(domain, in_fibre, "P2")
+    each = []
+    for fibre in range(domain.material.max() + 1):
+        own = number == fibre
+        each.append(Elements(*(values[own] for values in fibres)))
+    return Discretisation(**vars(domain), matrix=matrix, fibres=tuple(each))
+
+
+def _tabulate_part(domain: Domain, chosen: Booleans, kind: str) -> Elements:
+    """Integration data of some of the elements, all of one kind."""
+    nodes = domain.triangles[chosen]
+    return tabulate(domain.points[nodes], domain.merged[nodes], VOLUMETRIC_MODES[kind])
 
 
 def tabulate(nodes: Floats, merged: Ints, n_modes: int) -> Elements:
-    """Integration data of triangles with positions (m, 6, 2) and merged numbers (m, 6) of nodes."""
+    """Tabulate the integration data of quadratic triangles.
+
+    Args:
+        nodes: (m, 6, 2) positions of their nodes.
+        merged: (m, 6) numbers of these nodes after periodic images are merged.
+        n_modes: Number of volumetric modes.
+
+    Returns:
+        The integration data.
+    """
     points, rule = QUADRATURE
+    # J = dx/ds, with J⁻¹ = [[d, -b], [-c, a]] / det J
     jacobian = np.tensordot(nodes, REFERENCE_GRADIENTS, (1, 2))  # (m, d, s, q) dx_d/ds
     (a, b), (c, d) = np.moveaxis(jacobian, 0, 2)
     det = a * d - b * c
-    inverse = np.stack([np.stack([d, -b], -1), np.stack([-c, a], -1)], -2) / det[..., None, None]
+    adjugate = np.stack([np.stack([d, -b], -1), np.stack([-c, a], -1)], -2)
+    inverse = adjugate / det[..., None, None]
+    # dN/dx = dN/ds J⁻¹
     gradients = REFERENCE_GRADIENTS.transpose(1, 2, 0) @ inverse
     weights = rule * det
     modes = _orthonormal_modes(points, weights, n_modes)
+    # ∫ φ_r div(N) dV
     divergence = gradients.reshape(*weights.shape, 12)  # of dof 2 i + d
     dilatation = (weights[..., None] * modes).swapaxes(1, 2) @ divergence
-    dofs = (2 * merged[:, :, None] + np.arange(2)).reshape(-1, 12).astype(np.int32)
-    data = (gradients, weights, dilatation, np.sqrt(weights.sum(axis=1)), modes)
-    return Elements(dofs, *map(np.ascontiguousarray, data))
+    dofs = (2 * merged[:, :, None] + np.arange(2)).reshape(-1, 12)
+    return Elements(
+        dofs=dofs.astype(np.int32),
+        gradients=np.ascontiguousarray(gradients),
+        weights=np.ascontiguousarray(weights),
+        dilatation=np.ascontiguousarray(dilatation),
+        root_area=np.sqrt(weights.sum(axis=1)),
+        modes=np.ascontiguousarray(modes),
+    )
 
 
 def _orthonormal_modes(points: Floats, weights: Floats, count: int) -> Floats:
     """Functions 1, s, t made orthonormal over each element, at its points: (m, q, count)."""
     raw = np.column_stack([np.ones(len(points)), points])[:, :count]
+    # G = ∫ ψ ψᵀ dV = L Lᵀ,   φ = L⁻¹ ψ   (Gram-Schmidt)
     gram = np.tensordot(weights, raw[:, :, None] * raw[:, None], 1)
     return np.asarray(raw @ np.linalg.inv(np.linalg.cholesky(gram)).swapaxes(1, 2))

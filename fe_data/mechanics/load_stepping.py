@@ -4,17 +4,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, Ints
 from fe_data.errors import ConvergenceError
 from fe_data.loading import Loading, Part
 from fe_data.mechanics.problem import RVEProblem, State
 
 _NEWTON_ITERATIONS = 12
+_DIVERGED = 1e3  # growth of the residual beyond which an iteration is given up
 _SMALLEST_STEP = 1 / 1024  # of an increment
 _PREDICTOR_POINTS = 3  # parabola through the last three states
 _UNKNOWNS_OF_STRAIN = np.array([1.0, 1.0, 2.0])  # the unknown of xy is engineering shear strain
-_NEARLY_STRAIGHT = 0.5  # change of direction, relative
-_LEAST_SCALE = 0.1  # of a residual, in the largest mean stress so far: unloading ends at none
+_NEARLY_STRAIGHT = 0.5  # largest change of direction, relative, over which states predict
+# A residual is relative to the mean stress, but at least to this share of the largest mean stress
+# so far, because unloading ends without a stress.
+_LEAST_SCALE = 0.1
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class EquilibriumPath:
 def solve_load_steps(
     problem: RVEProblem, loading: Loading, increments: int, tolerance: float
 ) -> EquilibriumPath:
-    """Trace a loading path in equal increments of each part, to a relative residual, from rest."""
+    """Follow a loading from rest, in equal increments of each part, to a relative residual."""
     stepper = _Stepper(problem, tolerance)
     rows = [problem.volume_averages(stepper.x, np.zeros(11))]
     for part in loading.parts(increments):
@@ -50,41 +53,65 @@ class _Stepper:
     """The last converged states (fraction of a part, unknowns), and the steps from there."""
 
     def __init__(self, problem: RVEProblem, tolerance: float):
-        self.problem, self.tolerance = problem, tolerance
+        self.problem = problem
+        self.tolerance = tolerance
         self.state = State(*problem.matrix.weights.shape)
         self.path = [(0.0, np.zeros(problem.n + 3))]
         self.counts = {"newton_iterations": 0, "cutbacks": 0}
-        self.number, self.largest_stress = 0, 0.0
-        self.part: Part  # the one being followed, from `start` all of the `way`
-        self.start = self.way = np.zeros(3)
-
-    def turn(self, part: Part, start: Floats) -> None:
-        """Begin the next part of the path; where it nearly goes on straight, states predict on."""
-        way, path = part.end - start, [(0.0, self.x)]
-        if self.number and np.array_equal(part.free, self.part.free):
-            scale = np.ones(3)
-            scale[part.free] /= self.problem.law.shear_modulus
-            before, now = scale * self.way, scale * way
-            ratio = float(before @ now / (before @ before + 1e-300))
-            turned = np.linalg.norm(now - ratio * before)
-            if ratio > 0.0 and turned <= _NEARLY_STRAIGHT * np.linalg.norm(now):
-                path = [((t - 1.0) / ratio, x) for t, x in self.path]
-        self.part, self.start, self.way, self.path = part, start, way, path
-        self.number += 1
+        self.number = 0  # of the part that is followed
+        self.largest_stress = 0.0
+        self.part: Part
+        # The part leads from `start` along `way`: strains, or stresses where the strain is free.
+        self.start = np.zeros(3)
+        self.way = np.zeros(3)
 
     @property
     def x(self) -> Floats:
         """Unknowns at the last converged state (n + 3,)."""
         return self.path[-1][1]
 
+    def turn(self, part: Part, start: Floats) -> None:
+        """Begin the next part of the path.
+
+        States of the part before predict on where the path nearly goes on straight; elsewhere they
+        are dropped.
+        """
+        way = part.end - start
+        path = [(0.0, self.x)]
+        if self.number > 0 and np.array_equal(part.free, self.part.free):
+            ratio = self._speed_ratio(part, way)
+            if ratio is not None:
+                # Fractions t of the part before become (t - 1) / ratio of this one.
+                path = [((t - 1.0) / ratio, x) for t, x in self.path]
+        self.part = part
+        self.start = start
+        self.way = way
+        self.path = path
+        self.number += 1
+
+    def _speed_ratio(self, part: Part, way: Floats) -> float | None:
+        """Length of the next way over the present one; None where the path turns too much."""
+        scale = np.ones(3)
+        scale[part.free] /= self.problem.law.shear_modulus  # stresses become strains
+        before = scale * self.way
+        after = scale * way
+        # ratio = (before · after) / |before|²
+        ratio = float(before @ after / (before @ before + 1e-300))
+        turned = np.linalg.norm(after - ratio * before)
+        if ratio > 0.0 and turned <= _NEARLY_STRAIGHT * np.linalg.norm(after):
+            return ratio
+        return None
+
     def advance(self, end: float) -> Floats:
         """Reach fraction `end` of a part, in smaller steps where needed; integrals (11,) there."""
-        step = whole = end - self.path[-1][0]
+        whole = end - self.path[-1][0]
+        step = whole
         while True:
             start = self.path[-1][0]
-            target = end if end - start <= step * (1 + 1e-9) else start + step
-            result = self._newton(target)
-            if result is None:
+            is_last = end - start <= step * (1 + 1e-9)
+            target = end if is_last else start + step
+            converged = self._newton(target)
+            if converged is None:
                 self.counts["cutbacks"] += 1
                 step /= 4
                 if step < whole * _SMALLEST_STEP:
@@ -93,7 +120,7 @@ class _Stepper:
                         f"{self.number} of the path, even in steps of {whole * _SMALLEST_STEP:.1e}"
                     )
                 continue
-            x, integrals = result
+            x, integrals = converged
             self.state.accept()
             self.path.append((target, x))
             del self.path[:-_PREDICTOR_POINTS]
@@ -103,6 +130,7 @@ class _Stepper:
 
     def _extrapolate(self, t: float) -> Floats:
         """Polynomial through the last states, evaluated at fraction t of a part."""
+        # x(t) = Σ_i x_i Π_{j≠i} (t - t_j) / (t_i - t_j)   (Lagrange)
         x = np.zeros_like(self.x)
         for i, (ti, xi) in enumerate(self.path):
             others = [tj for j, (tj, _) in enumerate(self.path) if j != i]
@@ -111,29 +139,49 @@ class _Stepper:
 
     def _newton(self, t: float) -> tuple[Floats, Floats] | None:
         """Unknowns and integrals at fraction t; None when the iteration does not converge."""
-        problem, free, x = self.problem, self.part.free, self._extrapolate(t)
-        n, load = problem.n, self.start + t * self.way
-        given = np.delete(range(3), free)
-        x[n + given] = (_UNKNOWNS_OF_STRAIN * load)[given]
+        problem = self.problem
+        free = self.part.free
+        n = problem.n
+        load = self.start + t * self.way
+        x = self._extrapolate(t)
+        _prescribe(x[n:], load, free)
         unknown = np.append(np.arange(n), n + free)
-        first = None
+        first_error = None
         for _ in range(_NEWTON_ITERATIONS):
             force, integrals = problem.internal_force(x, self.state)
+            # r = f_ext - f_int(x)
             residual = -force[unknown]
             residual[n:] += load[free]
-            local = np.linalg.norm(residual[:n]) / problem.force_scale
-            size = float(np.linalg.norm(force[n:]))
-            scale = max(size, _LEAST_SCALE * self.largest_stress) + 1e-12
-            error = float(max(local, np.linalg.norm(residual[n:])) / scale)
+            mean_stress = float(np.linalg.norm(force[n:]))
+            error = self._relative_error(residual, mean_stress)
             if error <= self.tolerance:
-                self.largest_stress = max(self.largest_stress, size)
+                self.largest_stress = max(self.largest_stress, mean_stress)
                 return x, integrals
-            first = first or error
-            if not np.isfinite(error) or error > 1e3 * first:
+            if first_error is None:
+                first_error = error
+            if not np.isfinite(error) or error > _DIVERGED * first_error:
                 return None
             self.counts["newton_iterations"] += 1
             problem.assemble_tangent(self.state)
-            # A larger one would save a sixth of the iterations, but move shipped tables by 1e-5.
-            accuracy = min(0.1, max(1e-3, 0.3 * self.tolerance / error))
+            # x ← x + K⁻¹ r
+            accuracy = self._linear_accuracy(error)
             x[unknown] += problem.system.solve(residual, free, accuracy)
         return None
+
+    def _relative_error(self, residual: Floats, mean_stress: float) -> float:
+        """Largest of the residuals of nodal forces and of mean stresses, over the mean stress."""
+        n = self.problem.n
+        local = np.linalg.norm(residual[:n]) / self.problem.force_scale
+        scale = max(mean_stress, _LEAST_SCALE * self.largest_stress) + 1e-12
+        return float(max(local, np.linalg.norm(residual[n:])) / scale)
+
+    def _linear_accuracy(self, error: float) -> float:
+        """Relative residual to which the linear system is solved: no more than Newton needs."""
+        # Less accuracy would save a sixth of the iterations, but move shipped tables by 1e-5.
+        return min(0.1, max(1e-3, 0.3 * self.tolerance / error))
+
+
+def _prescribe(macro_unknowns: Floats, load: Floats, free: Ints) -> None:
+    """Write the prescribed mean strains (xx, yy, xy) of a load to the macro unknowns (3,)."""
+    given = np.delete(range(3), free)
+    macro_unknowns[given] = (_UNKNOWNS_OF_STRAIN * load)[given]

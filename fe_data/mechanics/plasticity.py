@@ -4,9 +4,9 @@ The implicit Euler step of small-strain J2 plasticity with the yield stress a + 
 return (Simo & Hughes, Computational Inelasticity, 1998, section 3.3). With the deviatoric trial
 stress s_tr, its von Mises stress q_tr and the flow direction n = s_tr / |s_tr|,
 
-    q_tr - 3 mu dp = a + h(p_n + dp),         or dp = 0 where q_tr <= a + h(p_n),
-    s  = (1 - 3 mu dp / q_tr) s_tr,           ep = ep_n + sqrt(3/2) dp n,
-    ds/de = 2 mu (1 - 3 mu dp / q_tr) P - 2 mu (3 mu / (3 mu + h'(p)) - 3 mu dp / q_tr) n n
+    q_tr - 3μ Δp = a + h(p_n + Δp),         or Δp = 0 where q_tr ≤ a + h(p_n),
+    s  = (1 - 3μ Δp / q_tr) s_tr,           ε_p = ε_p,n + √(3/2) Δp n,
+    ds/dε = 2μ (1 - 3μ Δp / q_tr) P - 2μ (3μ / (3μ + h'(p)) - 3μ Δp / q_tr) n n
 
 with the deviatoric projection P. The hardening h(p) is b p^c or, after E. Voce (J. Inst. Met. 74
 (1948) 537), b (1 - exp(-p / c)). The pressure is elastic (see `problem`). Plane strain: tensors
@@ -38,8 +38,8 @@ _compiled = compiled(error_model="numpy")
 class J2Law(NamedTuple):
     """The matrix: isotropic elasticity and the yield stress, all but c in MPa."""
 
-    shear_modulus: float  # mu
-    bulk_modulus: float  # kappa
+    shear_modulus: float  # μ
+    bulk_modulus: float  # κ
     yield_stress: float  # a, the initial one
     hardening_coefficient: float  # b
     hardening_exponent: float  # c, or Voce's characteristic plastic strain
@@ -60,8 +60,24 @@ class HistoryVariables(NamedTuple):
 def plastic_increment(
     q_trial: float, p_old: float, hardening_old: float, law: J2Law
 ) -> tuple[float, float]:
-    """Solve q_trial - 3 mu dp = a + h(p_old + dp): dp > 0 and the slope of h at its end [MPa]."""
-    # With h = b p^c the left side minus the right is convex and decreasing in dp: from left of the
+    """Solve q_tr - 3μ Δp = a + h(p_n + Δp) at one point that yields.
+
+    Args:
+        q_trial: Von Mises stress q_tr of the trial stress [MPa].
+        p_old: Accumulated plastic strain p_n at the start of the step [-].
+        hardening_old: h(p_n) [MPa], see `HistoryVariables`.
+        law: The matrix.
+
+    Returns:
+        The increment Δp > 0, and the slope h' at its end [MPa].
+
+    Without hardening the increment is (q_tr - a) / 3μ:
+
+    >>> perfectly_plastic = J2Law(100.0, 0.0, 400.0, 0.0, 1.0)
+    >>> plastic_increment(430.0, 0.0, 0.0, perfectly_plastic)
+    (0.1, 0.0)
+    """
+    # With h = b p^c the left side minus the right is convex and decreasing in Δp: from left of the
     # root the steps of Newton's method approach it without overshooting.
     mu, _, a, b, c, voce = law
     f = q_trial - a - hardening_old
@@ -69,7 +85,7 @@ def plastic_increment(
         return f / (3.0 * mu), 0.0
     if voce:
         return _voce_increment(f, b * math.exp(-p_old / c), mu, c)
-    # Left of it are an increment for which 3 mu dp and hardening use at most f / 2 each, and, from
+    # Left of it are an increment for which 3μ Δp and hardening use at most f / 2 each, and, from
     # p > 0, a step from zero. At p = 0 hardening_old may be positive, see `HistoryVariables`.
     dp = min(f / (6.0 * mu), ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old)
     if p_old > 0.0:
@@ -77,8 +93,10 @@ def plastic_increment(
     for _ in range(_MAX_ITERATIONS):
         if dp < _SMALLEST_INCREMENT:
             return 0.0, np.inf
+        # h = b p^c,   h' = c h / p
         hardening = b * (p_old + dp) ** c
         slope = c * hardening / (p_old + dp)
+        # Δp ← Δp + (q_tr - 3μ Δp - a - h) / (3μ + h')
         excess = q_trial - 3.0 * mu * dp - a - hardening
         step = excess / (3.0 * mu + slope)
         dp += step
@@ -89,8 +107,9 @@ def plastic_increment(
 
 @_compiled
 def _voce_increment(f: float, rest: float, mu: float, c: float) -> tuple[float, float]:
-    """Solve f - 3 mu dp = rest (1 - exp(-dp / c)): `rest` is the hardening still to come [MPa]."""
-    dp = slope = 0.0
+    """Solve f - 3μ Δp = rest (1 - exp(-Δp / c)): `rest` is the hardening still to come [MPa]."""
+    dp = 0.0
+    slope = 0.0
     for _ in range(_MAX_ITERATIONS):  # convex and decreasing too: Newton's method from the left
         slope = rest / c * math.exp(-dp / c)
         step = (f - 3.0 * mu * dp + rest * math.expm1(-dp / c)) / (3.0 * mu + slope)
@@ -102,20 +121,44 @@ def _voce_increment(f: float, rest: float, mu: float, c: float) -> tuple[float, 
 
 @_compiled
 def return_map(
-    u: Floats, macro_strain: Floats, elements: Elements, law: J2Law, old: HistoryVariables,
-    new: HistoryVariables, tangent: Floats, force: Floats, integrals: Floats,
-) -> None:  # fmt: skip
-    """Return mapping at all points: writes `new` and `tangent`, adds to `force` and `integrals`.
+    u: Floats,
+    macro_strain: Floats,
+    elements: Elements,
+    law: J2Law,
+    old: HistoryVariables,
+    new: HistoryVariables,
+    tangent: Floats,
+    force: Floats,
+    integrals: Floats,
+) -> None:
+    """Return mapping at all integration points.
 
-    The in-plane deviatoric `tangent` (m, q, 6) has the entries 00, 01, 02, 11, 12, 22. The
-    `integrals` are those of the deviatoric stress xx, yy, zz, xy, the plastic strain xx, yy, xy,
-    and 1 where p > 0.
+    Args:
+        u: (n,) fluctuation.
+        macro_strain: (3,) xx, yy, engineering xy.
+        elements: The m elements of the matrix, with q points.
+        law: The matrix.
+        old: History variables at the start of the step.
+        new: Written: those at the end.
+        tangent: Written: (m, q, 6) entries 00, 01, 02, 11, 12, 22 of the in-plane ds/dε.
+        force: Added to: (n,) ∫ Gᵀ s dV, with the strain operator G.
+        integrals: Added to: integrals of the deviatoric stress xx, yy, zz, xy and of the plastic
+            strain xx, yy, xy, and the area where p > 0.
     """
     dofs, gradients, weights = elements[:3]
     rows = np.zeros((55, BLOCK))
-    x, f, g, s, t, ep = rows[:12], rows[12:24], rows[24:36], rows[36:39], rows[39:45], rows[45:48]
-    p, hardening, norm, dp = rows[48], rows[49], rows[50], rows[51]
-    slope, work = rows[52], rows[53:]
+    x = rows[:12]  # displacements of the elements
+    f = rows[12:24]  # their forces
+    g = rows[24:36]  # gradients of the shape functions at a point
+    s = rows[36:39]  # deviatoric stress
+    t = rows[39:45]  # tangent
+    ep = rows[45:48]  # plastic strain
+    p = rows[48]
+    hardening = rows[49]
+    norm = rows[50]
+    dp = rows[51]
+    slope = rows[52]
+    work = rows[53:]
     for first in range(0, len(dofs), BLOCK):
         block = range(min(BLOCK, len(dofs) - first))  # the last columns of the last block are idle
         for e in block:
@@ -123,19 +166,15 @@ def return_map(
                 x[i, e] = u[dofs[first + e, i]]
         f[:] = 0.0
         for q in range(weights.shape[1]):
-            for e in block:
-                m = first + e
-                for i in range(6):
-                    g[2 * i, e], g[2 * i + 1, e] = gradients[m, q, i]
-                p[e], hardening[e] = old.p[m, q], old.hardening[m, q]
-                for i in range(3):
-                    ep[i, e] = old.plastic_strain[m, q, i]
+            _gather(gradients, old, first, block, q, g, p, hardening, ep)
             _set_trial_deviators(x, g, macro_strain, ep, law, s, norm)
             _set_increments(norm, p, hardening, law, dp, slope, work)
             _flow(s, ep, p, hardening, norm, dp, slope, t, law)
             for e in block:
-                m, w = first + e, weights[first + e, q]
-                new.p[m, q], new.hardening[m, q] = p[e], hardening[e]
+                m = first + e
+                w = weights[m, q]
+                new.p[m, q] = p[e]
+                new.hardening[m, q] = hardening[e]
                 for i in range(3):
                     s[i, e] *= w
                     new.plastic_strain[m, q, i] = ep[i, e]
@@ -146,15 +185,36 @@ def return_map(
                 integrals[1] += s[1, e]
                 integrals[2] -= s[0, e] + s[1, e]
                 integrals[3] += s[2, e]
-                integrals[7] += w * (p[e] > 0.0)
-            for i in range(6):
-                for e in range(BLOCK):
-                    gx, gy = g[2 * i, e], g[2 * i + 1, e]
-                    f[2 * i, e] += gx * s[0, e] + gy * s[2, e]
-                    f[2 * i + 1, e] += gy * s[1, e] + gx * s[2, e]
+                if p[e] > 0.0:
+                    integrals[7] += w
+            _add_forces(g, s, f)
         for e in block:
             for i in range(12):
                 force[dofs[first + e, i]] += f[i, e]
+
+
+@inlined
+def _gather(
+    gradients: Floats,
+    old: HistoryVariables,
+    first: int,
+    block: range,
+    q: int,
+    g: Floats,
+    p: Floats,
+    hardening: Floats,
+    ep: Floats,
+) -> None:
+    """Copy gradients and history variables at point q of a block of elements to its columns."""
+    for e in block:
+        m = first + e
+        for i in range(6):
+            g[2 * i, e] = gradients[m, q, i, 0]
+            g[2 * i + 1, e] = gradients[m, q, i, 1]
+        p[e] = old.p[m, q]
+        hardening[e] = old.hardening[m, q]
+        for i in range(3):
+            ep[i, e] = old.plastic_strain[m, q, i]
 
 
 @inlined
@@ -163,20 +223,27 @@ def _set_trial_deviators(
 ) -> None:
     """Write trial deviators xx, yy, xy to s (3, BLOCK) and their norms to `norm` (BLOCK,)."""
     mu = law.shear_modulus
+    # ε = E + G u
     for i in range(3):
         s[i] = macro_strain[i]
     for i in range(6):
         for e in range(BLOCK):
-            gx, gy, ux, uy = g[2 * i, e], g[2 * i + 1, e], x[2 * i, e], x[2 * i + 1, e]
+            gx = g[2 * i, e]
+            gy = g[2 * i + 1, e]
+            ux = x[2 * i, e]
+            uy = x[2 * i + 1, e]
             s[0, e] += gx * ux
             s[1, e] += gy * uy
             s[2, e] += gy * ux + gx * uy
+    # s_tr = 2μ (dev ε - ε_p,n),   |s_tr|² = s_xx² + s_yy² + (s_xx + s_yy)² + 2 s_xy²
     for e in range(BLOCK):
         third = (s[0, e] + s[1, e]) / 3.0
         sxx = 2.0 * mu * (s[0, e] - third - ep[0, e])
         syy = 2.0 * mu * (s[1, e] - third - ep[1, e])
         sxy = 2.0 * mu * (0.5 * s[2, e] - ep[2, e])
-        s[0, e], s[1, e], s[2, e] = sxx, syy, sxy
+        s[0, e] = sxx
+        s[1, e] = syy
+        s[2, e] = sxy
         square = 2.0 * (sxx * sxx + syy * syy + sxx * syy + sxy * sxy)
         norm[e] = math.sqrt(square + 1e-300)  # zero would have no direction
 
@@ -188,8 +255,11 @@ def _set_increments(
     """Write increments of p, zero and more, and the slope of h at their ends, all (BLOCK,)."""
     # Halley's method (third order) from zero, where the power is known, until the estimated error
     # is small. `plastic_increment` gets what yields for the first time or follows another law.
+    # With F(Δp) = q_tr - 3μ Δp - a - h(p_n + Δp), `stiff` = -F' = 3μ + h' and `bend` = -F'' / F',
+    #     Δp ← Δp - F/F' / (1 - F F'' / (2 F'²)),        h'' = (c - 1) h' / p
     mu, _, a, b, c, voce = law
-    start, h = work[0], work[1]
+    start = work[0]
+    h = work[1]
     for e in range(BLOCK):
         start[e] = 0.0
         h[e] = hardening[e]
@@ -197,18 +267,21 @@ def _set_increments(
     for _ in range(0 if voce else _STEPS):
         unfinished = 0
         for e in range(BLOCK):
-            q_trial, end = _ROOT * norm[e], p[e] + start[e]
+            q_trial = _ROOT * norm[e]
+            end = p[e] + start[e]
             slope_here = c * h[e] / end
             stiff = 3.0 * mu + slope_here
-            bend = (1.0 - c) * slope_here / (end * stiff)  # second over first derivative
+            bend = (1.0 - c) * slope_here / (end * stiff)
             step = (q_trial - 3.0 * mu * start[e] - a - h[e]) / stiff
             step /= max(0.5, 1.0 - 0.5 * bend * step)
             x = step / end
             third = bend * (0.25 * bend + (2.0 - c) / 6.0 / end)
             left = third * abs(step * step * step) * stiff  # of the yield function, estimated
             done = (left <= 0.1 * _TOLERANCE * q_trial) & (abs(x) < 1e-3)
-            unfinished += (not done) & (p[e] > 0.0) & (q_trial > (a + hardening[e]) * _SURFACE)
+            yields = (p[e] > 0.0) & (q_trial > (a + hardening[e]) * _SURFACE)
+            unfinished += 1 if (not done) & yields else 0
             dp[e] = start[e] + step
+            # h'(p + Δp) to second order in x
             change = 1.0 + (c - 1.0) * x * (1.0 + 0.5 * (c - 2.0) * x)
             slope[e] = slope_here * change if done else -1.0
         if unfinished == 0:
@@ -219,35 +292,63 @@ def _set_increments(
     for e in range(BLOCK):
         q_trial = _ROOT * norm[e]
         if not q_trial > (a + hardening[e]) * _SURFACE:  # `not >` lets NaN through
-            dp[e], slope[e] = 0.0, np.inf
+            dp[e] = 0.0
+            slope[e] = np.inf
         elif not slope[e] >= 0.0:
             dp[e], slope[e] = plastic_increment(q_trial, p[e], hardening[e], law)
 
 
 @inlined
 def _flow(
-    s: Floats, ep: Floats, p: Floats, hardening: Floats, norm: Floats, dp: Floats, slope: Floats,
-    t: Floats, law: J2Law,
-) -> None:  # fmt: skip
+    s: Floats,
+    ep: Floats,
+    p: Floats,
+    hardening: Floats,
+    norm: Floats,
+    dp: Floats,
+    slope: Floats,
+    t: Floats,
+    law: J2Law,
+) -> None:
     """Turn trial deviators s and history variables into those at the end; write the tangent t."""
-    mu, a = law.shear_modulus, law.yield_stress
+    mu = law.shear_modulus
+    a = law.yield_stress
     for e in range(BLOCK):
-        q_trial, flow = _ROOT * norm[e], _ROOT * dp[e]
+        q_trial = _ROOT * norm[e]
         relief = 3.0 * mu * dp[e] / q_trial
+        scale = 1.0 - relief
+        # n = s_tr / |s_tr|
+        nxx = s[0, e] / norm[e]
+        nyy = s[1, e] / norm[e]
+        nxy = s[2, e] / norm[e]
+        # ds/dε = 2μ (1 - 3μ Δp / q_tr) P - 2μ (3μ / (3μ + h') - 3μ Δp / q_tr) n n
+        elastic = 2.0 * mu * (1.0 - relief)
         drop = 2.0 * mu * (3.0 * mu / (3.0 * mu + slope[e]) - relief)
-        scale, elastic = 1.0 - relief, 2.0 * mu * (1.0 - relief)
-        nxx, nyy, nxy = s[0, e] / norm[e], s[1, e] / norm[e], s[2, e] / norm[e]
         t[0, e] = elastic * (2.0 / 3.0) - drop * nxx * nxx
         t[1, e] = -elastic / 3.0 - drop * nxx * nyy
         t[2, e] = -drop * nxx * nxy
         t[3, e] = elastic * (2.0 / 3.0) - drop * nyy * nyy
         t[4, e] = -drop * nyy * nxy
         t[5, e] = elastic * 0.5 - drop * nxy * nxy
+        # p = p_n + Δp,   h = q_tr - 3μ Δp - a,   ε_p = ε_p,n + √(3/2) Δp n
         p[e] += dp[e]
         hardening[e] = max(hardening[e], q_trial - 3.0 * mu * dp[e] - a)  # elastic: kept
+        flow = _ROOT * dp[e]
         ep[0, e] += flow * nxx
         ep[1, e] += flow * nyy
         ep[2, e] += flow * nxy
+        # s = (1 - 3μ Δp / q_tr) s_tr
         s[0, e] *= scale
         s[1, e] *= scale
         s[2, e] *= scale
+
+
+@inlined
+def _add_forces(g: Floats, s: Floats, f: Floats) -> None:
+    """Add Gᵀ s of a point, whose stress is already times its weight, to f (12, BLOCK)."""
+    for i in range(6):
+        for e in range(BLOCK):
+            gx = g[2 * i, e]
+            gy = g[2 * i + 1, e]
+            f[2 * i, e] += gx * s[0, e] + gy * s[2, e]
+            f[2 * i + 1, e] += gy * s[1, e] + gx * s[2, e]

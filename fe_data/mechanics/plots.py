@@ -14,8 +14,11 @@ from fe_data.loading import AXES, Loading
 from fe_data.mechanics.properties import equivalent_strain, von_mises
 from fe_data.mechanics.rve import RVESolution
 
-_COLUMNS = (0, 1, 3)  # of these in a history
-_VERTICES_IN_TITLE, _NUMBERED = 4, 12  # more vertices of a path would not be read
+_COLUMNS = (0, 1, 3)  # of AXES in a history
+# More vertices of a path than these would not be read.
+_VERTICES_IN_TITLE = 4
+_VERTICES_NUMBERED = 12
+_IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic shifts
 # Corners of a triangle from its three integration points, where fields are linear.
 _TO_CORNERS = np.array([[5, -1, -1], [-1, 5, -1], [-1, -1, 5]]) / 3
 
@@ -24,35 +27,49 @@ def plot_rve(rve: RVESolution, title: str = "") -> Figure:
     """Arrangement, mesh, fields, averaged curves and properties, under the name of the loading."""
     figure = Figure(figsize=(18.5, 8.6), layout="constrained")
     axes = figure.subplot_mosaic("abcd;efgg", width_ratios=[1.0, 1.0, 1.12, 1.12])
-    above = (draw_arrangement, draw_mesh, draw_mises, draw_plastic_strain)
-    straight = len(rve.loading.strain) == 1
-    below = (draw_stress_strain, draw_curve if straight else draw_path, _write_properties)
-    for ax, draw in zip(axes.values(), (*above, *below), strict=True):
-        draw(ax, rve)
+    draw_arrangement(axes["a"], rve)
+    draw_mesh(axes["b"], rve)
+    draw_mises(axes["c"], rve)
+    draw_plastic_strain(axes["d"], rve)
+    draw_stress_strain(axes["e"], rve)
+    if len(rve.loading.strain) == 1:
+        draw_curve(axes["f"], rve)
+    else:
+        draw_path(axes["f"], rve)
+    _write_properties(axes["g"], rve)
     figure.suptitle("\n".join(filter(None, [title, _name(rve.loading)])))
     return figure
 
 
 def _name(loading: Loading) -> str:
     """A loading in words, and what is prescribed in each direction."""
-    words, values = [], []
-    for axes, *columns in zip(AXES, *(part.T for part in loading.vertices), strict=True):
-        steps = []
-        for strain, stress in zip(*columns, strict=True):
-            value = stress if np.isnan(strain) else strain
-            symbol, unit = (r"\sigma", " MPa") if np.isnan(strain) else (r"\varepsilon", "")
-            steps.append(rf"${symbol}_{{{axes}}}$ = {value:g}{unit}")
-        if len(set(steps)) == 1:
-            steps = steps[:1]
-        elif len(steps) > _VERTICES_IN_TITLE:
-            steps[1:-1] = ["…"]
-        values.append(" → ".join(steps))
-        if value:
-            kind = "tension" if value > 0 else "compression"
+    words = []
+    values = []
+    strains, stresses = loading.vertices
+    for axes, strain, stress in zip(AXES, strains.T, stresses.T, strict=True):
+        values.append(_prescribed(axes, strain, stress))
+        last = stress[-1] if np.isnan(strain[-1]) else strain[-1]
+        if last != 0.0:
+            kind = "tension" if last > 0 else "compression"
             words.append("shear" if axes == "xy" else f"{kind} in {axes[0]}")
     n = len(loading.strain)
     name = " and ".join(words) if n == 1 else f"path of {n} parts"
     return f"Loading: {name}, mean {', '.join(values)}"
+
+
+def _prescribed(axes: str, strains: Floats, stresses: Floats) -> str:
+    """What is prescribed in one direction at the n vertices of a path, in a few symbols."""
+    steps = []
+    for strain, stress in zip(strains, stresses, strict=True):
+        if np.isnan(strain):
+            steps.append(rf"$\sigma_{{{axes}}}$ = {stress:g} MPa")
+        else:
+            steps.append(rf"$\varepsilon_{{{axes}}}$ = {strain:g}")
+    if len(set(steps)) == 1:
+        steps = steps[:1]
+    elif len(steps) > _VERTICES_IN_TITLE:
+        steps[1:-1] = ["…"]
+    return " → ".join(steps)
 
 
 def draw_arrangement(ax: Axes, rve: RVESolution) -> None:
@@ -71,10 +88,9 @@ def draw_mesh(ax: Axes, rve: RVESolution) -> None:
 
 def draw_mises(ax: Axes, rve: RVESolution) -> None:
     """Von Mises stress at the end of loading."""
+    matrix = von_mises(rve.fields.matrix_stress)
     fibres = [von_mises(stress) for stress in rve.fields.fibre_stress]
-    _field(
-        ax, rve, von_mises(rve.fields.matrix_stress), fibres, "von Mises stress [MPa]", "viridis"
-    )
+    _field(ax, rve, matrix, fibres, "von Mises stress [MPa]", "viridis")
     _frame(ax, "Von Mises stress at the end of loading")
 
 
@@ -88,13 +104,17 @@ def draw_stress_strain(ax: Axes, rve: RVESolution) -> None:
     """Averaged stress over averaged strain in the directions that are loaded."""
     loaded = np.nan_to_num(np.concatenate(rve.loading.vertices)).any(axis=0)
     vertices = _vertex_rows(rve)
-    for axes in np.array(AXES)[loaded]:
-        column = _COLUMNS[AXES.index(axes)]
-        strain, stress = (rve.history[name][:, column] for name in ("strain", "stress"))
-        # On a path, points at every increment would hide its loops.
-        every = None if len(vertices) == 1 else vertices
-        ax.plot(strain, stress, "o-", ms=3.5, lw=1.0, label=axes, markevery=every)
-        for number, row in enumerate(vertices[: _NUMBERED * (every is not None)], start=1):
+    # On a path, points at every increment would hide its loops.
+    is_path = len(vertices) > 1
+    marked = vertices if is_path else None
+    numbered = vertices[:_VERTICES_NUMBERED] if is_path else []
+    for axes, column, is_loaded in zip(AXES, _COLUMNS, loaded, strict=True):
+        if not is_loaded:
+            continue
+        strain = rve.history["strain"][:, column]
+        stress = rve.history["stress"][:, column]
+        ax.plot(strain, stress, "o-", ms=3.5, lw=1.0, label=axes, markevery=marked)
+        for number, row in enumerate(numbered, start=1):
             ax.annotate(f"{number}", (strain[row], stress[row]), (3, 3), textcoords="offset points")
     ax.set(xlabel="mean strain [-], xy half the engineering shear", ylabel="mean stress [MPa]")
     ax.axhline(0.0, color="grey", lw=0.8, ls=":")
@@ -105,8 +125,9 @@ def draw_stress_strain(ax: Axes, rve: RVESolution) -> None:
 
 def draw_curve(ax: Axes, rve: RVESolution) -> None:
     """Averaged von Mises stress over averaged plastic strain, with the fitted power law."""
-    history, e = rve.history, rve.effective
-    p, stress = equivalent_strain(history["plastic_strain"]), von_mises(history["stress"])
+    e = rve.effective
+    p = equivalent_strain(rve.history["plastic_strain"])
+    stress = von_mises(rve.history["stress"])
     ax.plot(p, stress, "o", ms=3.5, color="#1f3a5f", label="simulated averages")
     if e:
         a = rve.problem.law.yield_stress
@@ -142,14 +163,17 @@ def _vertex_rows(rve: RVESolution) -> list[int]:
 
 
 def _write_properties(ax: Axes, rve: RVESolution) -> None:
+    """Effective properties, or the averages at the end where there are none, and the effort."""
     ax.axis("off")
-    e, counts = rve.effective, rve.path.counts
-    strain, stress = (rve.history[name][-1] for name in ("strain", "stress"))
-    rows = [
-        (f"mean {name}", rf"$\varepsilon$ {e_i:+.4f}, $\sigma$ {s_i:+.1f} MPa")
-        for name, e_i, s_i in zip(("xx", "yy", "zz", "xy"), strain, stress, strict=True)
-    ]
-    if e:
+    e = rve.effective
+    counts = rve.path.counts
+    if e is None:
+        title = "At the end of loading, components of tensors"
+        rows = _averages_at_the_end(rve)
+    else:
+        title = "Effective properties"
+        if e.warning:
+            title += f"\n({e.warning})"
         rows = [
             ("$b_\\mathrm{eff}$", f"{e.b_eff_MPa:.1f} MPa"),
             ("$c_\\mathrm{eff}$", f"{e.c_eff:.4f}"),
@@ -168,10 +192,17 @@ def _write_properties(ax: Axes, rve: RVESolution) -> None:
     table.auto_set_font_size(False)
     table.set_fontsize(10)
     table.scale(1.0, 1.7)
-    warning = f"\n({e.warning})" if e and e.warning else ""
-    ax.set_title(
-        ("Effective properties" if e else "At the end of loading, components of tensors") + warning
-    )
+    ax.set_title(title)
+
+
+def _averages_at_the_end(rve: RVESolution) -> list[tuple[str, str]]:
+    """Rows of a table: mean strain and stress at the end of loading, by component."""
+    rows = []
+    strains = rve.history["strain"][-1]
+    stresses = rve.history["stress"][-1]
+    for name, strain, stress in zip(("xx", "yy", "zz", "xy"), strains, stresses, strict=True):
+        rows.append((f"mean {name}", rf"$\varepsilon$ {strain:+.4f}, $\sigma$ {stress:+.1f} MPa"))
+    return rows
 
 
 def _draw_triangles(ax: Axes, rve: RVESolution, fibres: str, **edges: Any) -> None:
@@ -179,7 +210,10 @@ def _draw_triangles(ax: Axes, rve: RVESolution, fibres: str, **edges: Any) -> No
     colours = np.where(rve.discretisation.material == MATRIX, "#e9edf2", fibres)
     nodes = rve.discretisation.points[rve.discretisation.triangles]
     t = np.linspace(0, 1, 5)[:-1, None]
-    a, middle, b = (nodes[:, i, None] for i in ([0, 1, 2], [5, 3, 4], [1, 2, 0]))
+    a = nodes[:, [0, 1, 2], None]
+    middle = nodes[:, [5, 3, 4], None]
+    b = nodes[:, [1, 2, 0], None]
+    # x(t) = (1 - t)(1 - 2t) a + 4t(1 - t) m + t(2t - 1) b
     sides = (1 - t) * (1 - 2 * t) * a + 4 * t * (1 - t) * middle + t * (2 * t - 1) * b
     outlines = list(sides.reshape(len(nodes), -1, 2))
     ax.add_collection(PolyCollection(outlines, facecolors=colours, **edges))
@@ -191,30 +225,42 @@ def _field(
     """Draw values (m, 3) at points, averaged at the nodes of each material; 0 in fibres if none."""
     d = rve.discretisation
     values = np.zeros((len(d.material), 3))
-    for material, own in zip((MATRIX, *range(len(fibres))), (matrix, *fibres), strict=True):
-        values[d.material == material] = own
-    corners = values @ _TO_CORNERS.T
-    middle = (corners[:, [1, 2, 0]] + corners[:, [2, 0, 1]]) / 2
-    at_nodes = np.concatenate([corners, middle], axis=1)
-    key = 2 * d.merged[d.triangles] + (d.material == MATRIX)[:, None]
-    sums, counts = np.bincount(key.ravel(), at_nodes.ravel()), np.bincount(key.ravel())
-    at_nodes = sums[key] / counts[key]
-    # Four straight sub-triangles follow the curved sides.
-    parts = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2], [3, 4, 5]])
-    xy, z = d.points[d.triangles][:, parts].reshape(-1, 2), at_nodes[:, parts].reshape(-1)
-    triangles = np.arange(len(xy)).reshape(-1, 3)
+    values[d.material == MATRIX] = matrix
+    for fibre, own in enumerate(fibres):
+        values[d.material == fibre] = own
+    x, y, z = _straight_triangles(rve, _averaged_at_nodes(rve, values))
+    triangles = np.arange(len(x)).reshape(-1, 3)
     low, high = np.quantile(values, [0.0, 0.998])
-    x, y = xy.T
     drawn = ax.tripcolor(
         x, y, z, triangles=triangles, shading="gouraud", cmap=colours, vmin=low, vmax=high
     )
     drawn.set_rasterized(True)
-    shifts = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
-    centres = (rve.microstructure.centres[:, None] + shifts).reshape(-1, 2)
-    radii = rve.microstructure.radii.repeat(len(shifts))
+    centres = (rve.microstructure.centres[:, None] + _IMAGES).reshape(-1, 2)
+    radii = rve.microstructure.radii.repeat(len(_IMAGES))
     circles = [Circle(*circle) for circle in zip(centres, radii, strict=True)]
     ax.add_collection(PatchCollection(circles, facecolor="none", edgecolor="white", lw=0.5))
     ax.figure.colorbar(drawn, ax=ax, label=label, extend="max", fraction=0.05, pad=0.02)
+
+
+def _averaged_at_nodes(rve: RVESolution, values: Floats) -> Floats:
+    """Values (m, 6) at nodes, averaged over the elements of one material that share a node."""
+    d = rve.discretisation
+    corners = values @ _TO_CORNERS.T
+    middle = (corners[:, [1, 2, 0]] + corners[:, [2, 0, 1]]) / 2
+    at_nodes = np.concatenate([corners, middle], axis=1)
+    in_matrix = np.where(d.material == MATRIX, 1, 0)
+    key = 2 * d.merged[d.triangles] + in_matrix[:, None]
+    sums = np.bincount(key.ravel(), at_nodes.ravel())
+    counts = np.bincount(key.ravel())
+    return np.asarray(sums[key] / counts[key])
+
+
+def _straight_triangles(rve: RVESolution, at_nodes: Floats) -> tuple[Floats, Floats, Floats]:
+    """Coordinates x, y and values of four straight sub-triangles of each curved triangle."""
+    parts = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2], [3, 4, 5]])
+    d = rve.discretisation
+    x, y = d.points[d.triangles][:, parts].reshape(-1, 2).T
+    return x, y, at_nodes[:, parts].reshape(-1)
 
 
 def _frame(ax: Axes, title: str) -> None:

@@ -1,15 +1,19 @@
 """Equilibrium of a periodic representative volume element: residual, tangent and averages.
 
-The displacement is x -> E x + u(x) with the macro strain E and a periodic fluctuation u. The
+The displacement is x → E x + u(x) with the macro strain E and a periodic fluctuation u. The
 derivative of the internal work by E is the volume average of the stress (Hill–Mandel), so that E
-joins the unknowns with the mean stress as its force. Fibres and the pressure of the matrix, kappa
-times the projected dilatation (B-bar, see `elements`), are linear: a constant part of the tangent.
+joins the unknowns with the mean stress as its force:
+
+    f_u(u, E) = ∫ Gᵀ σ dV = 0,        f_E(u, E) = ∫ σ dV = mean stress,
+
+with the strain operator G. Fibres and the pressure of the matrix, κ times the projected dilatation
+(B-bar, see `elements`), are linear: a constant part of the tangent.
 """
 
 import numpy as np
 import scipy.sparse as sp
 
-from fe_data.arrays import Floats, Ints
+from fe_data.arrays import Booleans, Floats, Ints
 from fe_data.mechanics.bordered_system import BorderedMatrix, BorderedSystem, assemble_tangent
 from fe_data.mechanics.condensation import condense
 from fe_data.mechanics.elements import Discretisation
@@ -27,15 +31,17 @@ class State:
     """
 
     def __init__(self, m: int, q: int):
-        self.old, self.new = (
-            HistoryVariables(np.zeros((m, q, 3)), np.zeros((m, q)), np.zeros((m, q)))
-            for _ in range(2)
-        )
+        self.old = _at_rest(m, q)
+        self.new = _at_rest(m, q)
         self.tangent = np.zeros((m, q, 6))
 
     def accept(self) -> None:
         """Make the trial end the start of the next step."""
-        self.old, self.new = self.new, self.old
+        self.old, self.new = self.new, self.old  # the arrays of the old start are written next
+
+
+def _at_rest(m: int, q: int) -> HistoryVariables:
+    return HistoryVariables(np.zeros((m, q, 3)), np.zeros((m, q)), np.zeros((m, q)))
 
 
 class RVEProblem:
@@ -48,50 +54,88 @@ class RVEProblem:
     def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
         self.fibre_moduli = moduli(1e3 * inputs.E_f_GPa, settings.nu_f)
         matrix_moduli = moduli(1e3 * settings.E_m_GPa, settings.nu_m)
-        voce = settings.hardening == "voce"
-        self.law = J2Law(*matrix_moduli, settings.a_MPa, inputs.b_m_MPa, inputs.c_m, voce)
-        in_matrix = np.zeros(2 * d.n_nodes, dtype=bool)
-        in_matrix[d.matrix.dofs] = True
-        self.fibres = [condense(fibre, in_matrix, self.fibre_moduli) for fibre in d.fibres]
+        self.law = J2Law(
+            shear_modulus=matrix_moduli.shear,
+            bulk_modulus=matrix_moduli.bulk,
+            yield_stress=settings.a_MPa,
+            hardening_coefficient=inputs.b_m_MPa,
+            hardening_exponent=inputs.c_m,
+            voce=settings.hardening == "voce",
+        )
         self.n_dofs = 2 * d.n_nodes
+        in_matrix = np.zeros(self.n_dofs, dtype=bool)
+        in_matrix[d.matrix.dofs] = True
         self.active = np.flatnonzero(in_matrix)
-        number = np.cumsum(in_matrix) - 1
         self.n = len(self.active)
+        self.fibres = [condense(fibre, in_matrix, self.fibre_moduli) for fibre in d.fibres]
+        # Dofs of the matrix are numbered anew.
+        number = np.full(self.n_dofs, -1)
+        number[self.active] = np.arange(self.n)
         self.matrix = d.matrix._replace(dofs=number[d.matrix.dofs].astype(np.int32))
-        indptr, indices = self._build_pattern([number[fibre.outline] for fibre in self.fibres])
-        coordinates = np.empty((d.n_nodes, 2))
-        coordinates[d.merged] = d.points
-        self.system = BorderedSystem(indptr, indices, coordinates[in_matrix[::2]])
-        self.linear_solver, self._evaluations = self.system.solver.name, 0
-        # Nodal forces that a unit stress exerts within the elements: the scale of a residual.
-        unit = self.matrix.root_area[:, None] * np.abs(self.matrix.dilatation[:, 0, :12])
-        size = np.bincount(self.matrix.dofs.ravel(), unit.ravel(), self.n)
-        self.force_scale = float(np.linalg.norm(size))
+        outlines = [number[fibre.outline] for fibre in self.fibres]
+        indptr, indices = self._build_pattern(outlines)
+        self._constant = self._constant_tangent(indptr, len(indices), outlines)
+        self.system = BorderedSystem(indptr, indices, _node_coordinates(d, in_matrix))
+        self.linear_solver = self.system.solver.name
+        self.force_scale = self._nodal_force_of_unit_stress()
+        self._evaluations = 0
 
     def _build_pattern(self, outlines: list[Ints]) -> tuple[Ints, Ints]:
-        """Sparsity of the tangent, and its constant part: fibres, pressure and the held node."""
+        """Sparsity of the tangent: every element of the matrix, and every outline, is dense."""
         dense = [self.matrix.dofs, *(outline[None] for outline in outlines)]
         indptr, indices, slots = _upper_pattern(dense, self.n // 2)
         self._slots = slots[0]
-        values, border, macro = np.zeros(len(indices)), np.zeros((self.n, 3)), np.zeros((3, 3))
-        for fibre, outline, at in zip(self.fibres, outlines, slots[1:], strict=True):
+        self._fibre_slots = [places[0] for places in slots[1:]]
+        return indptr, indices
+
+    def _constant_tangent(
+        self, indptr: Ints, n_entries: int, outlines: list[Ints]
+    ) -> BorderedMatrix:
+        """The part of the tangent that never changes: fibres, pressure and the held node."""
+        constant = BorderedMatrix(np.zeros(n_entries), np.zeros((self.n, 3)), np.zeros((3, 3)))
+        self._add_fibres(constant, outlines)
+        self._add_pressure(constant)
+        # Springs hold one node against rigid translation. They carry no force in equilibrium.
+        constant.values[indptr[self.matrix.dofs[0, :2]]] += 2 * self.law.shear_modulus
+        return constant
+
+    def _add_fibres(self, constant: BorderedMatrix, outlines: list[Ints]) -> None:
+        """Add the condensed stiffness of each fibre."""
+        for fibre, outline, slots in zip(self.fibres, outlines, self._fibre_slots, strict=True):
             nb = len(outline)
-            values[at[0]] += fibre.stiffness[np.triu_indices(nb)]
-            border[outline] += fibre.stiffness[:nb, nb:]
-            macro += fibre.stiffness[nb:, nb:]
-        kappa, (dofs, _, _, h, root_area, _) = self.law.bulk_modulus, self.matrix
+            constant.values[slots] += fibre.stiffness[np.triu_indices(nb)]
+            constant.border[outline] += fibre.stiffness[:nb, nb:]
+            constant.macro[:] += fibre.stiffness[nb:, nb:]
+
+    def _add_pressure(self, constant: BorderedMatrix) -> None:
+        """Add the stiffness of the projected dilatation in the matrix.
+
+        With h_r = ∫ φ_r div N, an element's dilatation has the modes θ_r = h_rᵀ u, and the constant
+        mode has the root area times (E_xx + E_yy) as well. The energy of an element is
+        κ/2 Σ_r θ_r².
+        """
+        kappa = self.law.bulk_modulus
+        dofs = self.matrix.dofs
+        h = self.matrix.dilatation
+        root_area = self.matrix.root_area
+        # K += κ Σ_r h_r h_rᵀ
         i, j = np.triu_indices(12)
         bulk = kappa * np.einsum("mri,mrj->mij", h, h)[:, i, j]
-        values += np.bincount(self._slots.ravel(), bulk.ravel(), len(values))
+        n_entries = len(constant.values)
+        constant.values[:] += np.bincount(self._slots.ravel(), bulk.ravel(), n_entries)
+        # B += κ √A h_0 [1 1 0]
         pressure = kappa * h[:, 0] * root_area[:, None]
         self._pressure = np.bincount(dofs.ravel(), pressure.ravel(), self.n)
-        border[:, :2] += self._pressure[:, None]
+        constant.border[:, :2] += self._pressure[:, None]
+        # C += κ A [1 1 0]ᵀ [1 1 0]
         self._stiffness = kappa * root_area @ root_area
-        macro[:2, :2] += self._stiffness
-        # Springs hold one node against rigid translation. They carry no force in equilibrium.
-        values[indptr[self.matrix.dofs[0, :2]]] += 2 * self.law.shear_modulus
-        self._constant = BorderedMatrix(values, border, macro)
-        return indptr, indices
+        constant.macro[:2, :2] += self._stiffness
+
+    def _nodal_force_of_unit_stress(self) -> float:
+        """Norm of the nodal forces of a unit stress within elements: the scale of a residual."""
+        unit = self.matrix.root_area[:, None] * np.abs(self.matrix.dilatation[:, 0, :12])
+        size = np.bincount(self.matrix.dofs.ravel(), unit.ravel(), self.n)
+        return float(np.linalg.norm(size))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -99,21 +143,42 @@ class RVEProblem:
         return {**self.system.counts, "updates": self._evaluations}
 
     def internal_force(self, x: Floats, state: State) -> tuple[Floats, Floats]:
-        """Force of each unknown (n + 3,) and integrals (11,); writes the trial end of `state`."""
-        # The integrals: stress xx, yy, zz, xy and plastic strain xx, yy, xy over the matrix, the
-        # area where p > 0, and stress xx, yy, xy over the fibres.
+        """Evaluate the internal force; writes the trial end of `state`.
+
+        Args:
+            x: (n + 3,) unknowns.
+            state: History at the start of the step.
+
+        Returns:
+            The force of each unknown (n + 3,), and integrals (11,): the stress xx, yy, zz, xy and
+            the plastic strain xx, yy, xy over the matrix, the area where p > 0, and the stress
+            xx, yy, xy over the fibres.
+        """
         n = self.n
-        u, macro_strain = x[:n], x[n:]
-        out, integrals = np.empty(n + 3), np.zeros(11)
-        force, constant = out[:n], self._constant
+        u = x[:n]
+        macro_strain = x[n:]
+        constant = self._constant
+        out = np.empty(n + 3)
+        integrals = np.zeros(11)
+        force = out[:n]
+        # f_u = K₀ u + B₀ E + ∫ Gᵀ s dV, with the constant tangent K₀, B₀, C₀ and the deviator s
         symmetric_product(self.system.indptr, self.system.indices, constant.values, u, force)
         force += constant.border @ macro_strain
         return_map(
-            u, macro_strain, self.matrix, self.law, state.old, state.new,
-            state.tangent, force, integrals,
-        )  # fmt: skip
+            u,
+            macro_strain,
+            self.matrix,
+            self.law,
+            state.old,
+            state.new,
+            state.tangent,
+            force,
+            integrals,
+        )
+        # f_E = B₀ᵀ u + C₀ E + ∫ s dV
         linear = constant.border.T @ u + constant.macro @ macro_strain
         out[n:] = linear + integrals[[0, 1, 3]]
+        # `linear` is the stress of the fibres and the pressure of the matrix: both are parted here.
         pressure = self._pressure @ u + self._stiffness * (macro_strain[0] + macro_strain[1])
         integrals[:3] += pressure
         integrals[8:] = linear - [pressure, pressure, 0.0]
@@ -131,32 +196,59 @@ class RVEProblem:
         mu, kappa = self.fibre_moduli
         exx, eyy, gxy = x[self.n :]
         plastic_xx, plastic_yy, plastic_xy, yielded, fibre_xx, fibre_yy, fibre_xy = integrals[4:]
-        # Plane strain in an elastic phase: zz follows from xx + yy, pointwise and on average.
+        # Plane strain in an elastic phase: σ_zz = λ / (2λ + 2μ) (σ_xx + σ_yy) with λ = κ - 2μ/3,
+        # pointwise and on average.
         ratio = (kappa - 2 * mu / 3) / (2 * kappa + 2 * mu / 3)
         in_fibres = np.array([fibre_xx, fibre_yy, ratio * (fibre_xx + fibre_yy), fibre_xy])
-        plastic = np.array([plastic_xx, plastic_yy, -plastic_xx - plastic_yy, plastic_xy])
-        strain, stress = np.array([exx, eyy, 0.0, gxy / 2]), integrals[:4] + in_fibres
-        names = ("strain", "stress", "plastic_strain", "yielded_fraction")
-        return dict(zip(names, (strain, stress, plastic, yielded), strict=True))
+        return {
+            "strain": np.array([exx, eyy, 0.0, gxy / 2]),
+            "stress": integrals[:4] + in_fibres,
+            "plastic_strain": np.array(
+                [plastic_xx, plastic_yy, -plastic_xx - plastic_yy, plastic_xy]
+            ),
+            "yielded_fraction": yielded,
+        }
 
     def fluctuation(self, x: Floats) -> Floats:
         """Periodic fluctuation u in all dofs (n_dofs,), the interiors of the fibres recovered."""
         u = np.zeros(self.n_dofs)
-        u[self.active], macro_strain = x[: self.n], x[self.n :]
+        u[self.active] = x[: self.n]
+        macro_strain = x[self.n :]
         for fibre in self.fibres:
+            # u_i = -K_ii⁻¹ K_ib u_b
             u[fibre.interior] = -fibre.recovery @ np.append(u[fibre.outline], macro_strain)
         return u
 
 
+def _node_coordinates(d: Discretisation, in_matrix: Booleans) -> Floats:
+    """Coordinates (n / 2, 2) of the nodes of the matrix."""
+    coordinates: Floats = np.empty((d.n_nodes, 2))
+    coordinates[d.merged] = d.points
+    of_matrix: Floats = coordinates[in_matrix[::2]]
+    return of_matrix
+
+
 def _upper_pattern(dense: list[Ints], n: int) -> tuple[Ints, Ints, list[Ints]]:
-    """Upper triangle (CSR) of dense blocks, by their dofs, and the places of each one's entries."""
-    # Dofs (m, 2 k) go node by node, places (m, k (2 k + 1)) row by row of the upper triangle.
-    ends = np.cumsum(np.concatenate([[0], *([dofs.shape[1] // 2] * len(dofs) for dofs in dense)]))
+    """Upper triangle (CSR) of a matrix of dense blocks on n nodes.
+
+    Args:
+        dense: Dofs (m, 2 k) of each kind of block, node by node.
+        n: Number of nodes.
+
+    Returns:
+        `indptr`, `indices`, and for each kind the places (m, k (2 k + 1)) of its blocks' entries,
+        row by row of the upper triangle.
+    """
     nodes = np.concatenate([dofs[:, ::2].ravel() // 2 for dofs in dense])
-    blocks = sp.csr_matrix((np.ones(len(nodes), np.int32), nodes, ends), (len(ends) - 1, n))
-    upper = sp.triu(sp.kron(sp.triu(blocks.T @ blocks), np.ones((2, 2), np.int8)), format="csr")
+    sizes = [np.full(len(dofs), dofs.shape[1] // 2) for dofs in dense]
+    ends = np.cumsum(np.concatenate([[0], *sizes]))
+    # Nodes are joined where a block has both: the pattern of Mᵀ M, with the incidence M of blocks.
+    incidence = sp.csr_matrix((np.ones(len(nodes), np.int32), nodes, ends), (len(ends) - 1, n))
+    joined = sp.triu(incidence.T @ incidence)
+    upper = sp.triu(sp.kron(joined, np.ones((2, 2), np.int8)), format="csr")
     upper.sort_indices()
-    return upper.indptr, upper.indices, [_places(d, upper.indptr, upper.indices) for d in dense]
+    places = [_places(dofs, upper.indptr, upper.indices) for dofs in dense]
+    return upper.indptr, upper.indices, places
 
 
 @compiled()
@@ -167,11 +259,13 @@ def _places(dofs: Ints, indptr: Ints, indices: Ints) -> Ints:
     for e in range(m):
         for i in range(0, k, 2):
             for j in range(i, k, 2):  # rows i and i + 1 of a node have the same columns
-                low, high = min(dofs[e, i], dofs[e, j]), max(dofs[e, i], dofs[e, j])
+                low = min(dofs[e, i], dofs[e, j])
+                high = max(dofs[e, i], dofs[e, j])
                 column = np.searchsorted(indices[indptr[low] : indptr[low + 1]], high)
                 for r in range(i, i + 2):
                     for s in range(max(r, j), j + 2):
-                        a, b = min(dofs[e, r], dofs[e, s]), max(dofs[e, r], dofs[e, s])
+                        a = min(dofs[e, r], dofs[e, s])
+                        b = max(dofs[e, r], dofs[e, s])
                         at = r * k - r * (r - 1) // 2 + s - r
                         places[e, at] = indptr[a] + column + b % 2 - a % 2
     return places

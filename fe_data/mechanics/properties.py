@@ -13,11 +13,12 @@ from fe_data.errors import FitError
 ELASTIC_YIELDED_FRACTION = 0.01  # increments with less yielded volume count as elastic
 _POOR_FIT = 0.02  # relative deviation above which a fit is reported as poor
 # With a smaller exponent, or a smaller coefficient over a, a curve does not harden.
-_LEAST_EXPONENT, _LEAST_HARDENING = 1e-3, 1e-6
+_LEAST_EXPONENT = 1e-3
+_LEAST_HARDENING = 1e-6
 
 
 class Moduli(NamedTuple):
-    """Shear modulus mu and bulk modulus kappa of an isotropic material, in the same unit."""
+    """Shear modulus μ and bulk modulus κ of an isotropic material, in the same unit."""
 
     shear: float
     bulk: float
@@ -37,59 +38,138 @@ class EffectiveProperties:
 
 
 def moduli(E: float, nu: float) -> Moduli:
-    """Shear and bulk modulus, in the unit of Young's modulus E, for Poisson's ratio nu."""
+    """Shear and bulk modulus of an isotropic material.
+
+    Args:
+        E: Young's modulus, in any unit.
+        nu: Poisson's ratio [-].
+
+    Returns:
+        Both moduli, in the unit of E.
+
+    >>> moduli(150.0, 0.25)
+    Moduli(shear=60.0, bulk=100.0)
+    """
+    # μ = E / 2(1 + ν),   κ = E / 3(1 - 2ν)
     return Moduli(E / (2 * (1 + nu)), E / (3 * (1 - 2 * nu)))
 
 
 def von_mises(stress: Floats) -> Floats:
-    """Von Mises stress of (..., 4) components xx, yy, zz, xy."""
+    """Von Mises stress √(3/2 s : s), with the deviator s.
+
+    Args:
+        stress: (..., 4) components xx, yy, zz, xy.
+
+    Returns:
+        The stress (...), in the same unit.
+
+    >>> print(von_mises(np.array([400.0, 0.0, 0.0, 0.0])))
+    400.0
+    """
     xx, yy, zz, xy = np.moveaxis(stress, -1, 0)
     mises: Floats = np.sqrt(0.5 * ((xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2) + 3 * xy**2)
     return mises
 
 
 def equivalent_strain(strain: Floats) -> Floats:
-    """sqrt(2/3 e : e) of (..., 4) traceless tensor components xx, yy, zz, xy."""
+    """Equivalent strain √(2/3 ε : ε).
+
+    Args:
+        strain: (..., 4) components xx, yy, zz, xy of a traceless tensor.
+
+    Returns:
+        The strain (...).
+
+    >>> print(equivalent_strain(np.array([0.02, -0.01, -0.01, 0.0])))
+    0.02
+    """
     xx, yy, zz, xy = np.moveaxis(strain, -1, 0)
     return np.asarray(np.sqrt(2 / 3 * (xx**2 + yy**2 + zz**2 + 2 * xy**2)))
 
 
 def elastic_constants(strain: Floats, stress: Floats) -> tuple[Floats, Floats]:
-    """E [MPa] and nu (n,) of isotropic Hooke's law in plane strain, from averages (n, 4)."""
-    # (1 + nu) / E = e_xx / (s_xx - s_zz) and E e_zz = 0 = s_zz - nu (s_xx + s_yy) give both.
+    """Constants of isotropic Hooke's law in plane strain.
+
+    Args:
+        strain: (n, 4) mean strains xx, yy, zz, xy [-].
+        stress: (n, 4) mean stresses [MPa].
+
+    Returns:
+        Young's modulus (n,) [MPa] and Poisson's ratio (n,).
+
+    >>> strain = np.array([[1e-3, 0.0, 0.0, 0.0]])
+    >>> stress = np.array([[120.0, 40.0, 40.0, 0.0]])  # λ = μ = 40 GPa
+    >>> elastic_constants(strain, stress)
+    (array([100000.]), array([0.25]))
+    """
+    # (1 + ν) / E = ε_xx / (σ_xx - σ_zz) and E ε_zz = 0 = σ_zz - ν (σ_xx + σ_yy) give both.
     total = strain[:, 0] + strain[:, 1]
-    ratio = strain[:, 0] / (stress[:, 0] - stress[:, 2])  # (1 + nu) / E
+    ratio = strain[:, 0] / (stress[:, 0] - stress[:, 2])  # (1 + ν) / E
     E = (3 * stress[:, 2] + total / ratio) / (total + 2 * ratio * stress[:, 2])
     return E, E * ratio - 1
 
 
 def fit_power_law(mises: Floats, plastic: Floats, a: float) -> tuple[float, float, float]:
-    """Least-squares b, c >= 0 of sigma = a + b p^c at or above a, and the misfit over the mean."""
+    """Fit σ = a + b p^c by least squares.
+
+    Args:
+        mises: (n,) von Mises stress σ of the averages [MPa].
+        plastic: (n,) equivalent plastic strain p of the averages [-].
+        a: Initial yield stress [MPa]; points below it, or without a plastic strain, do not count.
+
+    Returns:
+        b ≥ 0 [MPa], c ≥ 0, and the root mean square misfit over the mean stress.
+
+    Raises:
+        FitError: Fewer than three points count.
+
+    >>> p = np.linspace(0.001, 0.05, 50)
+    >>> b, c, misfit = fit_power_law(400 + 500 * p**0.3, p, 400.0)
+    >>> print(f"{b:.3f} {c:.5f}")
+    500.000 0.30000
+    """
     used = (mises >= a) & (plastic > 0)
-    if (count := np.count_nonzero(used)) < 3:
+    count = np.count_nonzero(used)
+    if count < 3:
         raise FitError(
             f"only {count} increments reach {a:g} MPa with a plastic strain, of at least 3: "
             "no hardening curve to fit"
         )
-    excess, log_p = mises[used] - a, np.log(plastic[used])
+    excess = mises[used] - a
+    log_p = np.log(plastic[used])
 
-    def gradient(x: Floats) -> Floats:
+    def residual(x: Floats) -> Floats:
+        return np.asarray(x[0] * np.exp(x[1] * log_p) - excess)
+
+    def jacobian(x: Floats) -> Floats:
         power = np.exp(x[1] * log_p)
         return np.column_stack([power, x[0] * power * log_p])
 
-    # For a given exponent the best coefficient is known: start at the best of a grid.
+    b, c = _best_on_a_grid(excess, log_p)
+    fit = least_squares(
+        residual,
+        [max(b, 1e-9), c],
+        jacobian,
+        bounds=([0, 0], np.inf),
+        x_scale=[100.0, 0.1],
+        xtol=1e-15,
+        ftol=1e-15,
+        gtol=1e-15,
+    )
+    misfit = np.sqrt(np.mean(fit.fun**2)) / np.mean(mises[used])
+    return float(fit.x[0]), float(fit.x[1]), float(misfit)
+
+
+def _best_on_a_grid(excess: Floats, log_p: Floats) -> tuple[float, float]:
+    """The best of some exponents c, each with its best coefficient b: where the fit starts."""
     trials = []
     for c in np.linspace(0.01, 1.0, 34):
         power = np.exp(c * log_p)
+        # b = (σ - a)ᵀ p^c / |p^c|²
         b = max(excess @ power / (power @ power), 0.0)
         trials.append((np.sum((b * power - excess) ** 2), b, c))
     _, b, c = min(trials)
-    fit = least_squares(
-        lambda x: x[0] * np.exp(x[1] * log_p) - excess, [max(b, 1e-9), c], gradient,
-        bounds=([0, 0], np.inf), x_scale=[100.0, 0.1], xtol=1e-15, ftol=1e-15, gtol=1e-15,
-    )  # fmt: skip
-    residual = np.sqrt(np.mean(fit.fun**2)) / np.mean(mises[used])
-    return float(fit.x[0]), float(fit.x[1]), float(residual)
+    return b, c
 
 
 def elastic_increments(history: dict[str, Floats]) -> NDArray[np.bool_]:
@@ -102,10 +182,23 @@ def elastic_increments(history: dict[str, Floats]) -> NDArray[np.bool_]:
 def effective_properties(
     history: dict[str, Floats], a: float, elastic_history: dict[str, Floats]
 ) -> EffectiveProperties:
-    """Effective properties from the yield stress a and two histories: of the curve and of E, nu."""
+    """Find the effective properties of averaged curves (paper, section 3.2).
+
+    Args:
+        history: Averages to which the power law is fitted, see `load_stepping.EquilibriumPath`.
+        a: Initial yield stress of the matrix [MPa].
+        elastic_history: Averages from which E and nu are found: the same, or a separate elastic
+            path.
+
+    Returns:
+        The properties, and a warning where they describe the curves poorly.
+    """
     elastic = elastic_increments(elastic_history)
-    E, nu = elastic_constants(*(elastic_history[name][elastic] for name in ("strain", "stress")))
-    mises, plastic = von_mises(history["stress"]), equivalent_strain(history["plastic_strain"])
+    elastic_strain = elastic_history["strain"][elastic]
+    elastic_stress = elastic_history["stress"][elastic]
+    E, nu = elastic_constants(elastic_strain, elastic_stress)
+    mises = von_mises(history["stress"])
+    plastic = equivalent_strain(history["plastic_strain"])
     b, c, residual = fit_power_law(mises[1:], plastic[1:], a)
     spread = float(np.abs(E / E.mean() - 1).max())
     poor = []
@@ -116,5 +209,11 @@ def effective_properties(
     if c < _LEAST_EXPONENT or b < _LEAST_HARDENING * a:
         poor.append("the averaged curve does not harden, c_eff means nothing")
     return EffectiveProperties(
-        b, c, float(E.mean()) / 1e3, float(nu.mean()), residual, spread, "; ".join(poor)
+        b_eff_MPa=b,
+        c_eff=c,
+        E_eff_GPa=float(E.mean()) / 1e3,
+        nu_eff=float(nu.mean()),
+        hardening_residual=residual,
+        elastic_spread=spread,
+        warning="; ".join(poor),
     )

@@ -2,35 +2,35 @@
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from types import NoneType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fe_data.arrays import Floats
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure, clear_of_edges, random_microstructure
-from fe_data.geometry.outline import MATRIX
+from fe_data.geometry.outline import Outline
 from fe_data.loading import Loading
 from fe_data.mechanics.elements import VOLUMETRIC_MODES, Discretisation, discretise
-from fe_data.mechanics.fields import Fields, overstressed_fraction, recover_fields
-from fe_data.mechanics.load_stepping import EquilibriumPath, solve_load_steps
-from fe_data.mechanics.plasticity import HistoryVariables
-from fe_data.mechanics.problem import RVEProblem, State
+from fe_data.mechanics.load_stepping import EquilibriumPath
+from fe_data.mechanics.problem import RVEProblem
 from fe_data.mechanics.properties import (
     EffectiveProperties,
     effective_properties,
     elastic_increments,
+    von_mises,
 )
+from fe_data.mechanics.solvers import SOLVERS, Fields, Solver
 from fe_data.reference import cell as reference
 from fe_data.settings import MAX_SEED, OUTPUT_NAMES, Inputs, Settings, require_integer, require_kind
 
-_ELASTIC_STRAIN = 0.01  # of the matrix at its yield stress: nothing yields
-_Value = TypeVar("_Value")
-Solver = Literal["compiled", "dolfinx"]
+_ELASTIC_STRAIN = 0.01  # of the strain at which the matrix yields: nothing yields
+SolverName = Literal["compiled", "dolfinx"]
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,18 @@ class RVEResult:
     """What a record keeps of one volume element.
 
     Attributes:
-        effective: Values of OUTPUT_NAMES; empty under another loading than that of the paper.
+        effective: Values of OUTPUT_NAMES; empty where effective properties were not asked for.
         history: Volume averages at every increment, see `load_stepping.EquilibriumPath`.
         fibre_centres: (n_fibres, 2), in sides of the volume element.
         info: Sizes, counts, qualities of the fits and seconds of each stage.
+
+    >>> from fe_data import Inputs, Settings, solve_rve
+    >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
+    >>> result = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre).result()
+    >>> result.fibre_centres.shape
+    (1, 2)
+    >>> result.info["cutbacks"]
+    0
     """
 
     effective: dict[str, float]
@@ -57,24 +65,37 @@ class RVESolution:
     Attributes:
         microstructure: Fibre arrangement.
         discretisation: Mesh and integration data.
-        problem: Equations that were solved.
+        solver: The solver, which holds the equations and can follow further loadings.
         loading: Path of the mean strain and stress.
         path: Volume averages and final state.
         fields: Stress and plastic strain at the integration points.
-        effective: Effective properties; None when they were not asked for.
+        effective: Effective properties; None where they were not asked for.
         p_sigma: Area fraction of the fibres above the threshold of the settings [-].
         seconds: Wall time of each stage [s].
+
+    >>> from fe_data import Inputs, Settings, solve_rve
+    >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
+    >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre)
+    >>> rve.fields.plastic_strain.shape == rve.discretisation.matrix.weights.shape
+    True
+    >>> bool(rve.fields.plastic_strain.max() > rve.fields.plastic_strain.mean())
+    True
     """
 
     microstructure: Microstructure
     discretisation: Discretisation
-    problem: RVEProblem | reference.Cell
+    solver: Solver
     loading: Loading
     path: EquilibriumPath
     fields: Fields
     effective: EffectiveProperties | None
     p_sigma: float
     seconds: dict[str, float]
+
+    @property
+    def problem(self) -> RVEProblem | reference.Cell:
+        """The discrete equations that were solved."""
+        return self.solver.problem
 
     @property
     def history(self) -> dict[str, Floats]:
@@ -89,7 +110,10 @@ class RVESolution:
         """
         values: dict[str, Any] = {}
         if self.effective is not None:
-            values = dataclasses.asdict(self.effective) | {"p_sigma": self.p_sigma}
+            values = dataclasses.asdict(self.effective)
+            values["p_sigma"] = self.p_sigma
+        qualities = {name: value for name, value in values.items() if name not in OUTPUT_NAMES}
+        seconds = {f"seconds_{stage}": value for stage, value in self.seconds.items()}
         return RVEResult(
             effective={name: values[name] for name in OUTPUT_NAMES if name in values},
             history=self.history,
@@ -100,36 +124,25 @@ class RVESolution:
                 "n_elements": len(self.discretisation.triangles),
                 "linear_solver": self.problem.linear_solver,
                 **self.path.counts,
-                **{name: value for name, value in values.items() if name not in OUTPUT_NAMES},
-                **{f"seconds_{k}": v for k, v in self.seconds.items()},
+                **qualities,
+                **seconds,
             },
         )
 
 
 def uniaxial(strain: float) -> Loading:
-    """The loading of the paper: mean strain xx prescribed [-], mean stresses yy and xy zero."""
-    return Loading((strain, None, None))
-
-
-def simulate(
-    inputs: Inputs, seed: int, settings: Settings, loading: Loading | None = None
-) -> RVEResult:
-    """Simulate one volume element with random fibres for a record.
-
-    A `ValueError` tells that the volume fraction cannot be packed, and a `SimulationError` that
-    the volume element cannot be meshed, solved or fitted.
+    """The loading of the paper: mean strain xx prescribed, mean stresses yy and xy zero.
 
     Args:
-        inputs: The four inputs.
-        seed: Seed of the fibre arrangement.
-        settings: Everything else.
-        loading: Instead of the uniaxial loading of the paper, and without effective properties.
+        strain: Final mean strain xx [-].
 
     Returns:
-        Effective properties and averaged curves.
+        The loading.
+
+    >>> uniaxial(0.05).is_uniaxial
+    True
     """
-    seed = require_integer("seed", seed, 0, MAX_SEED)
-    return solve_rve(inputs, seed, settings, loading, fit=loading is None).result()
+    return Loading((strain, None, None))
 
 
 def solve_rve(
@@ -140,9 +153,9 @@ def solve_rve(
     *,
     fit: bool | None = None,
     element: str = "P2/P0",
-    solver: Solver = "compiled",
+    solver: SolverName = "compiled",
 ) -> RVESolution:
-    """Simulate one volume element and keep its fields.
+    """Simulate one volume element.
 
     Args:
         inputs: The four inputs.
@@ -156,84 +169,111 @@ def solve_rve(
         solver: "compiled" kernels, or "dolfinx", which solves the same equations in UFL, slower.
 
     Returns:
-        The solved volume element.
+        The solved volume element with its fields; its `result()` is what a record keeps.
 
     Raises:
-        ValueError: As `simulate`; also if `fit` does not go with the loading, or element or solver
-            are unknown.
+        ValueError: If an argument is out of range or unknown, the volume fraction cannot be packed,
+            or `fit` does not go with the loading.
+
+    A `SimulationError` says that the volume element cannot be meshed, solved or fitted.
+
+    >>> from fe_data import Inputs, Settings, solve_rve
+    >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
+    >>> rve = solve_rve(Inputs(vf=0.2, E_f_GPa=400, b_m_MPa=400, c_m=0.4), 0, one_fibre)
+    >>> rve.history["stress"].shape  # at rest and after ten increments; xx, yy, zz, xy
+    (11, 4)
+    >>> list(rve.result().effective)
+    ['b_eff_MPa', 'c_eff', 'E_eff_GPa', 'nu_eff', 'p_sigma']
     """
+    _require_valid(inputs, settings, loading, fit, element, solver)
+    loading = loading or uniaxial(settings.strain)
+    if fit is None:
+        fit = loading.is_uniaxial
+    seconds: dict[str, float] = {}
+    with _timed(seconds, "microstructure"):
+        microstructure = _arrange_fibres(arrangement, inputs, settings)
+    with threadpool_limits(limits=1):  # the last bits of a threaded sum depend on the threads
+        with _timed(seconds, "mesh"):
+            outline = Outline(microstructure, settings.resolution)
+            mesh = generate_mesh(outline)
+        with _timed(seconds, "discretisation"):
+            d = discretise(mesh, element)
+        with _timed(seconds, "assembly"):
+            equations = SOLVERS[solver](d, inputs, settings)
+        with _timed(seconds, "solution"):
+            path = equations.solve(loading, settings.increments, settings.tolerance)
+        with _timed(seconds, "fields"):
+            fields = equations.fields(path)
+        effective = _fit_properties(path, equations, settings, seconds) if fit else None
+        p_sigma = _overstressed_fraction(d, fields, settings.fibre_stress_MPa)
+    return RVESolution(
+        microstructure, d, equations, loading, path, fields, effective, p_sigma, seconds
+    )
+
+
+def _require_valid(
+    inputs: Inputs,
+    settings: Settings,
+    loading: Loading | None,
+    fit: bool | None,
+    element: str,
+    solver: str,
+) -> None:
+    """Refuse arguments of another kind, unknown names, and a fit without uniaxial loading."""
     require_kind("inputs", inputs, Inputs)
     require_kind("settings", settings, Settings)
     require_kind("loading", loading, Loading, NoneType)
     require_kind("fit", fit, bool, NoneType)
-    loading = loading or uniaxial(settings.strain)
-    fit = loading.is_uniaxial if fit is None else fit
-    if fit and not loading.is_uniaxial:
+    if fit and loading is not None and not loading.is_uniaxial:
         raise ValueError(
             f"fit = {fit!r} needs uniaxial loading, a strain xx alone that only grows or only "
             f"falls: {loading!s:.200} has no effective properties"
         )
-    known = ("solver", solver, [*_SOLVERS]), ("element", element, [*VOLUMETRIC_MODES])
-    for name, value, allowed in known:
-        if value not in allowed:
-            raise ValueError(f"{name} = {value!r:.60} must be one of {', '.join(allowed)}")
-    equations, solve, recover = _SOLVERS[solver]
-    seconds: dict[str, float] = {}
-    timed = partial(_timed, seconds)
-    a, steps, tolerance = settings.a_MPa, settings.increments, settings.tolerance
-    if isinstance(arrangement, Microstructure):
-        microstructure = clear_of_edges(arrangement)
-    else:
-        seed = require_integer("arrangement", arrangement, 0, MAX_SEED)
-        random = inputs.vf, seed, settings.n_fibres, settings.min_spacing
-        microstructure = timed("microstructure", random_microstructure, *random)
-    with threadpool_limits(limits=1):  # the last bits of a threaded sum depend on their number
-        mesh = timed("mesh", generate_mesh, microstructure, settings.resolution)
-        d = timed("discretisation", discretise, mesh, element)
-        problem = timed("assembly", equations, d, inputs, settings)
-        path = timed("solution", solve, problem, loading, steps, tolerance)
-        fields = timed("fields", recover, d, problem, path)
-        elastic = path.history
-        if fit and not elastic_increments(elastic).any():  # the first increment is too large
-            small = uniaxial(_ELASTIC_STRAIN * a / (1e3 * settings.E_m_GPa))
-            elastic = timed("elasticity", solve, problem, small, 1, tolerance).history
-        extraction = path.history, a, elastic
-        effective = timed("extraction", effective_properties, *extraction) if fit else None
-        p_sigma = overstressed_fraction(d, fields.fibre_stress, settings.fibre_stress_MPa)
-    solved = problem, loading, path, fields
-    return RVESolution(microstructure, d, *solved, effective, p_sigma, seconds)
+    _require_one_of("solver", solver, list(SOLVERS))
+    _require_one_of("element", element, list(VOLUMETRIC_MODES))
 
 
-def solve_in_ufl(
-    cell: reference.Cell, loading: Loading, increments: int, tolerance: float
-) -> EquilibriumPath:
-    """The path of the second solver."""
-    x, history, averages, steps = reference.solve_load_steps(cell, loading, increments, tolerance)
-    strain, p = (values[cell.in_matrix] for values in history)
-    state = State(*p.shape)
-    state.old = HistoryVariables(strain[..., [0, 1, 3]], p, cell.law.hardening(p))
-    updates = steps + len(averages["stress"]) - 1
-    counts = {"newton_iterations": steps, "factorisations": steps, "updates": updates}
-    return EquilibriumPath(x, state, averages, {**counts, "cutbacks": 0, "cg_iterations": 0})
+def _require_one_of(name: str, value: str, allowed: list[str]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} = {value!r:.60} must be one of {', '.join(allowed)}")
 
 
-def _ufl_fields(d: Discretisation, cell: reference.Cell, path: EquilibriumPath) -> Fields:
-    """Stresses as the second solver left them."""
-    matrix, *fibres = (cell.point_stress[d.material == i] for i in (MATRIX, *range(len(d.fibres))))
-    return Fields(matrix, tuple(fibres), path.state.old.p)
-
-
-_SOLVERS: dict[str, tuple[Any, Any, Any]] = {
-    "compiled": (RVEProblem, solve_load_steps, recover_fields),
-    "dolfinx": (reference.Cell, solve_in_ufl, _ufl_fields),
-}
-
-
-def _timed(
-    seconds: dict[str, float], stage: str, function: Callable[..., _Value], *arguments: Any
-) -> _Value:
-    """Value of a function, whose wall time is added to `seconds`."""
+@contextmanager
+def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
+    """Store the wall time of a stage in `seconds`."""
     start = time.perf_counter()
-    value = function(*arguments)
+    yield
     seconds[stage] = time.perf_counter() - start
-    return value
+
+
+def _arrange_fibres(
+    arrangement: int | Microstructure, inputs: Inputs, settings: Settings
+) -> Microstructure:
+    """Draw random fibres from a seed, or take given ones."""
+    if isinstance(arrangement, Microstructure):
+        return clear_of_edges(arrangement)
+    seed = require_integer("arrangement", arrangement, 0, MAX_SEED)
+    return random_microstructure(inputs.vf, seed, settings.n_fibres, settings.min_spacing)
+
+
+def _fit_properties(
+    path: EquilibriumPath, solver: Solver, settings: Settings, seconds: dict[str, float]
+) -> EffectiveProperties:
+    """Find the effective properties of the averaged curves."""
+    # E and nu come from the elastic increments or, where the first one yields, from a smaller step.
+    elastic_history = path.history
+    if not elastic_increments(path.history).any():
+        with _timed(seconds, "elasticity"):
+            small = uniaxial(_ELASTIC_STRAIN * settings.a_MPa / (1e3 * settings.E_m_GPa))
+            elastic_history = solver.solve(small, 1, settings.tolerance).history
+    with _timed(seconds, "extraction"):
+        return effective_properties(path.history, settings.a_MPa, elastic_history)
+
+
+def _overstressed_fraction(d: Discretisation, fields: Fields, threshold: float) -> float:
+    """p_sigma: share of the fibres' area with a von Mises stress above a threshold."""
+    if not d.fibres:
+        return 0.0
+    weights = np.concatenate([fibre.weights.ravel() for fibre in d.fibres])
+    mises = np.concatenate([von_mises(stress).ravel() for stress in fields.fibre_stress])
+    return float(weights[mises > threshold].sum() / weights.sum())

@@ -4,12 +4,11 @@ The displacement is u = E x + w, with the macro strain E and a periodic fluctuat
 whose geometry is quadratic like the displacement, E x is a function of the P2 space. So the nodal
 values of u are linear in the unknowns y = (w at merged nodes, E),
 
-    u = T y,    T^T f = 0 in the rows of w,    T^T f = mean stress in those of E (Hill-Mandel),
+    u = T y,    Tᵀ f = 0 in the rows of w,    Tᵀ f = mean stress in those of E (Hill–Mandel),
 
-with the force f of the weak form, integral of stress : strain(v). The sparse matrix T merges
-periodic nodes and applies macro strains at once. In the matrix the pressure is kappa times the
-dilatation averaged over each element (P2/P0, B-bar), elsewhere and with "P2" kappa div u;
-this part of the tangent is constant.
+with the force f of the weak form, ∫ σ : ε(v) dV. The sparse matrix T merges periodic nodes and
+applies macro strains at once. In the matrix the pressure is κ times the dilatation averaged over
+each element (P2/P0, B-bar), elsewhere and with "P2" κ div u; this part of the tangent is constant.
 """
 
 from typing import Any
@@ -20,7 +19,7 @@ import scipy.sparse as sp
 import ufl
 from petsc4py import PETSc
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, Ints
 from fe_data.errors import ConvergenceError
 from fe_data.geometry import domain
 from fe_data.geometry.domain import Domain, dofs
@@ -41,31 +40,60 @@ class Cell:
     def __init__(self, d: Domain, inputs: Inputs, settings: Settings):
         divergence = self._write_forms(d.mesh)
         self.merge = self._merge(d)
-        self.in_matrix = in_matrix = d.material == MATRIX
-        E = np.where(in_matrix, settings.E_m_GPa, inputs.E_f_GPa)[:, None] * 1e3
-        nu = np.where(in_matrix, settings.nu_m, settings.nu_f)[:, None]
-        self.mu, self.kappa = E / (2 * (1 + nu)), E / (3 * (1 - 2 * nu))
-        self.law = Law(settings.a_MPa, inputs.b_m_MPa, inputs.c_m, settings.hardening == "voce")
-        m, q = self.weights.shape
-        averaged = in_matrix & (d.element == "P2/P0")  # elements, in the dilatation
-        points = np.where(averaged[:, None, None], np.ones((q, q)), np.eye(q))  # to average over
-        sums = sp.bsr_matrix((points, np.arange(m), np.arange(m + 1)))
-        D = sp.diags(1 / (sums @ self.weights.ravel())) @ sums @ divergence
-        self.dilatation, self.bulk = D, D.T @ sp.diags((self.kappa * self.weights).ravel()) @ D
-        held = d.merged[d.triangles[in_matrix][0, 0]]  # a translation of w deforms nothing
+        self.in_matrix = d.material == MATRIX
+        # μ = E / 2(1 + ν),   κ = E / 3(1 - 2ν)
+        E = np.where(self.in_matrix, settings.E_m_GPa, inputs.E_f_GPa)[:, None] * 1e3
+        nu = np.where(self.in_matrix, settings.nu_m, settings.nu_f)[:, None]
+        self.mu = E / (2 * (1 + nu))
+        self.kappa = E / (3 * (1 - 2 * nu))
+        self.law = Law(
+            yield_stress=settings.a_MPa,
+            hardening_coefficient=inputs.b_m_MPa,
+            hardening_exponent=inputs.c_m,
+            voce=settings.hardening == "voce",
+        )
+        D = self._average_dilatation(divergence, averaged=d.element == "P2/P0")
+        self.dilatation = D
+        # K += Dᵀ κ w D
+        self.bulk = D.T @ sp.diags((self.kappa * self.weights).ravel()) @ D
+        held = d.merged[d.triangles[self.in_matrix][0, 0]]  # a translation of w deforms nothing
         self.fluctuating = np.delete(np.arange(2 * d.n_nodes), [2 * held, 2 * held + 1])
+
+    def _average_dilatation(self, divergence: sp.csr_matrix, averaged: bool) -> sp.csr_matrix:
+        """The dilatation at the points (m q, n) of the dofs of u.
+
+        Args:
+            divergence: (m q, n) weights times div of the dofs.
+            averaged: Whether elements of the matrix average it over their points.
+
+        Returns:
+            The operator.
+        """
+        m, q = self.weights.shape
+        over_element = self.in_matrix & averaged
+        points = np.where(over_element[:, None, None], np.ones((q, q)), np.eye(q))
+        sums = sp.bsr_matrix((points, np.arange(m), np.arange(m + 1)))
+        # θ = Σ w div u / Σ w, over the points of an element or over the point alone
+        return sp.diags(1 / (sums @ self.weights.ravel())) @ sums @ divergence
 
     def _write_forms(self, mesh: Any) -> sp.csr_matrix:
         """Forms, strain and weights at the points; returns weights times div of the dofs of u."""
         dx = domain.measure(mesh)
-        self.V, Q = domain.space(mesh, "Lagrange", 2, (2,)), domain.quadrature_space(mesh, 4)
-        self.u, v, du = fem.Function(self.V), ufl.TestFunction(self.V), ufl.TrialFunction(self.V)
-        self.stress, self.tangent = fem.Function(Q), fem.Function(domain.quadrature_space(mesh, 16))
-        tangent = ufl.as_matrix([[self.tangent[4 * i + j] for j in range(4)] for i in range(4)])
+        self.V = domain.space(mesh, "Lagrange", 2, (2,))
+        Q = domain.quadrature_space(mesh, 4)
+        self.u = fem.Function(self.V)
+        v = ufl.TestFunction(self.V)
+        du = ufl.TrialFunction(self.V)
+        self.stress = fem.Function(Q)
+        self.tangent = fem.Function(domain.quadrature_space(mesh, 16))
+        rows = [[self.tangent[4 * i + j] for j in range(4)] for i in range(4)]
+        tangent = ufl.as_matrix(rows)
+        # f(v) = ∫ σ : ε(v) dV,   K(du, v) = ∫ (C ε(du)) : ε(v) dV
         self.residual = domain.compiled_form(ufl.inner(self.stress, strain(v)) * dx)
         self.jacobian = domain.assembler(ufl.inner(tangent * strain(du), strain(v)) * dx)
         self.strain = domain.at_points(strain(self.u), mesh, 4)
-        at_point, place = ufl.TestFunction(Q)[0], 4 * dofs(Q)
+        at_point = ufl.TestFunction(Q)[0]
+        place = 4 * dofs(Q)
         self.weights = fem.assemble_vector(domain.compiled_form(at_point * dx)).array[place]
         return domain.assembler(at_point * ufl.div(du) * dx)()[place.ravel()]
 
@@ -75,6 +103,7 @@ class Cell:
         # Geometry and displacement have the same basis, so they number a triangle's nodes alike.
         node[dofs(self.V)] = d.triangles
         x, y = d.points[node].T
+        # E x = (E_xx x + γ y / 2, E_yy y + γ x / 2)
         affine = np.array([[x, 0 * x], [0 * y, y], [y / 2, x / 2]]).T.reshape(-1, 3)
         columns = (2 * d.merged[node][:, None] + [0, 1]).ravel()
         return sp.hstack([sp.identity(2 * d.n_nodes, format="csr")[columns], affine], "csr")
@@ -89,6 +118,7 @@ class Cell:
         self.u.x.array[:] = self.merge @ y
         strains = self.strain().reshape(*self.weights.shape, 4)
         stress, tangent, new = return_map(strains, old, self.mu, self.in_matrix[:, None], self.law)
+        # σ = s + κ θ I
         pressure = self.kappa * (self.dilatation @ self.u.x.array).reshape(self.weights.shape)
         stress += pressure[..., None] * IDENTITY
         domain.assign(self.stress, stress)
@@ -102,13 +132,14 @@ class Cell:
             "strain": np.array([y[-3], y[-2], 0.0, y[-1] / 2]),
             "stress": np.tensordot(self.weights, self.point_stress),
             "plastic_strain": np.tensordot(self.weights, history.plastic_strain),
-            "yielded_fraction": np.tensordot(self.weights, history.p > 0),
+            "yielded_fraction": np.tensordot(self.weights, np.where(history.p > 0, 1.0, 0.0)),
         }
 
     def newton_step(self, residual: Floats, merge: sp.csr_matrix) -> Floats:
-        """Solve T^T K T dy = residual with the tangent K; T has the unknowns."""
-        K = (merge.T @ (self.jacobian() + self.bulk) @ merge).tocsr()  # PtAP: 20 times as long
-        csr = K.indptr, K.indices, K.data
+        """Solve (Tᵀ K T) dy = r with the tangent K and the columns T of the unknowns."""
+        # In SciPy, because PETSc's PtAP takes 20 times as long.
+        K = (merge.T @ (self.jacobian() + self.bulk) @ merge).tocsr()
+        csr = (K.indptr, K.indices, K.data)
         matrix = PETSc.Mat().createAIJ(K.shape, csr=csr, comm=PETSc.COMM_SELF)
         matrix.setOption(PETSc.Mat.Option.SPD, True)
         PETSc.Options("reference_")["mat_mumps_icntl_7"] = 6  # QAMD, for the dense rows of E
@@ -132,36 +163,73 @@ def strain(u: Any) -> Any:
 def solve_load_steps(
     cell: Cell, loading: Loading, increments: int, tolerance: float
 ) -> tuple[Floats, History, dict[str, Floats], int]:
-    """End of a `Loading`, averages at every increment, Newton's iterations."""
-    n, points = cell.merge.shape[1] - 3, cell.weights.shape
-    y, largest = np.zeros(n + 3), 0.0
+    """Follow a loading from rest, in equal increments of each part.
+
+    Args:
+        cell: Equations.
+        loading: Path of the mean strain and stress.
+        increments: Number of increments of each part that has no number of its own.
+        tolerance: Relative residual at which Newton's method has converged [-].
+
+    Returns:
+        Unknowns and history at the end, averages at every increment, and the number of Newton's
+        iterations.
+
+    Raises:
+        ConvergenceError: If Newton's method does not converge: there are no smaller increments.
+    """
+    n = cell.merge.shape[1] - 3
+    points = cell.weights.shape
+    y = np.zeros(n + 3)
     history = cell.update(y, History(np.zeros((*points, 4)), np.zeros(points)))
-    rows, steps = [cell.averages(y, history)], 0
+    rows = [cell.averages(y, history)]
+    largest = 0.0
+    steps = 0
     for part in loading.parts(increments):
-        start, free, before = part.start(rows[-1]), part.free, y
-        given, unknown = np.delete(range(3), free), np.append(cell.fluctuating, n + free)
-        merge = cell.merge[:, unknown]
+        start = part.start(rows[-1])
+        before = y
+        given = np.delete(range(3), part.free)
+        unknown = np.append(cell.fluctuating, n + part.free)
         for t in np.arange(1, part.increments + 1) / part.increments:
-            y, before = 2 * y - before, y
             target = start + t * (part.end - start)
-            load = np.append(np.zeros(n), target)
+            # The two increments before predict: y ← y + (y - y_before)
+            predicted = 2 * y - before
+            before = y
+            y = predicted
             y[n + given] = (target * [1, 1, 2])[given]  # the unknown of xy is 2 xy
-            for _ in range(_NEWTON_ITERATIONS):
-                new = cell.update(y, history)
-                force = fem.assemble_vector(cell.residual).array
-                residual = (load - cell.merge.T @ force)[unknown]
-                # Before images are merged, the force is that of the cell on its neighbours, which
-                # unloading may take away.
-                size = float(np.linalg.norm(force))
-                if np.linalg.norm(residual) <= tolerance * max(size, 0.1 * largest):
-                    break
-                y[unknown] += cell.newton_step(residual, merge)
-                steps += 1
-            else:
-                raise ConvergenceError(
-                    f"Newton's method does not converge at load fraction {t:.5f}"
-                )
-            history, largest = new, max(largest, size)
+            load = np.append(np.zeros(n), target)
+            history, size, iterations = _newton(
+                cell, y, history, load, unknown, tolerance, largest, t
+            )
+            largest = max(largest, size)
+            steps += iterations
             rows.append(cell.averages(y, history))
     averages = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     return y, history, averages, steps
+
+
+def _newton(
+    cell: Cell,
+    y: Floats,
+    old: History,
+    load: Floats,
+    unknown: Ints,
+    tolerance: float,
+    largest: float,
+    t: float,
+) -> tuple[History, float, int]:
+    """Newton's method at fraction t of a part, in place of y: history, force, iterations."""
+    merge = cell.merge[:, unknown]
+    for iteration in range(_NEWTON_ITERATIONS):
+        new = cell.update(y, old)
+        # r = f_ext - Tᵀ f(y)
+        force = fem.assemble_vector(cell.residual).array
+        residual = (load - cell.merge.T @ force)[unknown]
+        # Before images are merged, the force is that of the cell on its neighbours, which unloading
+        # may take away.
+        size = float(np.linalg.norm(force))
+        if np.linalg.norm(residual) <= tolerance * max(size, 0.1 * largest):
+            return new, size, iteration
+        # y ← y + (Tᵀ K T)⁻¹ r
+        y[unknown] += cell.newton_step(residual, merge)
+    raise ConvergenceError(f"Newton's method does not converge at load fraction {t:.5f}")

@@ -2,13 +2,13 @@
 
 The matrix yields where its von Mises stress reaches sigma_y(p) = a + h(p), with the hardening
 h = b p^c (paper, section 3.2) or b (1 - exp(-p / c)) (E. Voce, J. Inst. Met. 74 (1948) 537). The
-implicit Euler step from (ep_n, p_n) to the strain e is a radial return (Simo & Hughes,
+implicit Euler step from (ε_p,n, p_n) to the strain ε is a radial return (Simo & Hughes,
 Computational Inelasticity, 1998, section 3.3):
 
-    s_tr = 2 mu (dev e - ep_n),    q_tr = sqrt(3/2) |s_tr|,    n = s_tr / |s_tr|,
-    q_tr - 3 mu dp = a + h(p_n + dp),
-    s = (1 - 3 mu dp / q_tr) s_tr,    ep = ep_n + sqrt(3/2) dp n,    p = p_n + dp,
-    ds/de = 2 mu (1 - 3 mu dp / q_tr) dev - 2 mu (3 mu / (3 mu + h'(p)) - 3 mu dp / q_tr) n n
+    s_tr = 2μ (dev ε - ε_p,n),    q_tr = √(3/2) |s_tr|,    n = s_tr / |s_tr|,
+    q_tr - 3μ Δp = a + h(p_n + Δp),
+    s = (1 - 3μ Δp / q_tr) s_tr,    ε_p = ε_p,n + √(3/2) Δp n,    p = p_n + Δp,
+    ds/dε = 2μ (1 - 3μ Δp / q_tr) dev - 2μ (3μ / (3μ + h'(p)) - 3μ Δp / q_tr) n n
 
 Strains have the components xx, yy, zz and 2 xy (engineering shear), stresses and plastic strains
 xx, yy, zz and xy.
@@ -25,7 +25,12 @@ DEVIATORIC = np.diag([1.0, 1.0, 1.0, 0.5]) - np.outer(IDENTITY, IDENTITY) / 3  #
 
 
 class Law(NamedTuple):
-    """Yield stress a + h(p); a and b in MPa."""
+    """Yield stress a + h(p); a and b in MPa.
+
+    >>> linear = Law(yield_stress=400.0, hardening_coefficient=300.0, hardening_exponent=1.0)
+    >>> linear.hardening(np.array([0.0, 0.01])), linear.slope(np.array([0.0, 0.01]))
+    (array([0., 3.]), array([300., 300.]))
+    """
 
     yield_stress: float
     hardening_coefficient: float
@@ -54,29 +59,59 @@ class History(NamedTuple):
 def return_map(
     strain: Floats, old: History, mu: Floats, can_yield: Floats, law: Law
 ) -> tuple[Floats, Floats, History]:
-    """Deviatoric stress (..., 4), tangent (..., 4, 4) [MPa] and history at strains (..., 4)."""
+    """Take an implicit Euler step at some points.
+
+    Args:
+        strain: (..., 4) xx, yy, zz, 2 xy at the end of the step [-].
+        old: History at its start.
+        mu: (...) shear modulus [MPa].
+        can_yield: (...) whether a point is in the matrix.
+        law: Yield stress of the matrix.
+
+    Returns:
+        Deviatoric stress (..., 4), tangent (..., 4, 4) [MPa], and history at the end.
+
+    Without hardening the stress stays at √(3/2) |s| = a:
+
+    >>> shear = np.array([[0.0, 0.0, 0.0, 0.02]])
+    >>> rest = History(np.zeros((1, 4)), np.zeros(1))
+    >>> law = Law(300.0, 0.0, 1.0)
+    >>> stress, _, new = return_map(shear, rest, np.array([4e4]), np.array([True]), law)
+    >>> print((np.sqrt(3) * stress[0, 3]).round(6))
+    300.0
+    """
+    # s_tr = 2μ (dev ε - ε_p,n),   q_tr = √(3/2) |s_tr|,   n = s_tr / |s_tr|
     trial = 2 * mu[..., None] * (strain @ DEVIATORIC - old.plastic_strain)
     norm = np.sqrt(trial**2 @ [1, 1, 1, 2]) + 1e-300  # at rest too there is an n
-    q, n, dp = np.sqrt(1.5) * norm, trial / norm[..., None], np.zeros_like(norm)
+    q = np.sqrt(1.5) * norm
+    n = trial / norm[..., None]
+    # q_tr - 3μ Δp = a + h(p_n + Δp) where the trial stress is beyond the yield surface
     surface = (law.yield_stress + law.hardening(old.p)) * (1 + 1e-12)  # turning back is elastic
-    k = can_yield & (q > surface)
-    dp[k] = plastic_increment(q[k], old.p[k], np.broadcast_to(mu, q.shape)[k], law)
+    yields = can_yield & (q > surface)
+    dp = np.zeros_like(norm)
+    mu_yielding = np.broadcast_to(mu, q.shape)[yields]
+    dp[yields] = plastic_increment(q[yields], old.p[yields], mu_yielding, law)
+    # ε_p = ε_p,n + √(3/2) Δp n,   p = p_n + Δp
     new = History(old.plastic_strain + np.sqrt(1.5) * dp[..., None] * n, old.p + dp)
+    # s = (1 - 3μ Δp / q_tr) s_tr
     relief = 3 * mu * dp / q
-    drop = np.where(k, 3 * mu / (3 * mu + law.slope(new.p)) - relief, 0.0)
+    stress = (1 - relief)[..., None] * trial
+    # ds/dε = 2μ (1 - 3μ Δp / q_tr) dev - 2μ (3μ / (3μ + h') - 3μ Δp / q_tr) n n
+    drop = np.where(yields, 3 * mu / (3 * mu + law.slope(new.p)) - relief, 0.0)
     tangent = (1 - relief)[..., None, None] * DEVIATORIC
     tangent -= drop[..., None, None] * n[..., :, None] * n[..., None, :]
-    return (1 - relief)[..., None] * trial, 2 * mu[..., None, None] * tangent, new
+    return stress, 2 * mu[..., None, None] * tangent, new
 
 
 def plastic_increment(q: Floats, p_old: Floats, mu: Floats, law: Law) -> Floats:
-    """Increments dp > 0 with q - 3 mu dp = a + h(p_old + dp), by Newton's method."""
+    """Increments Δp > 0 with q - 3μ Δp = a + h(p_old + Δp), by Newton's method."""
     dp = (q - law.yield_stress - law.hardening(p_old)) / (3 * mu)  # if nothing hardens further
     for _ in range(100):
         p = p_old + dp
         residual = q - 3 * mu * dp - law.yield_stress - law.hardening(p)
         if np.all(np.abs(residual) <= 1e-15 * q):
             break
-        # As h is concave, a step ends at the root or below it: the first one maybe below zero.
+        # Δp ← Δp + residual / (3μ + h'). As h is concave, a step ends at the root or below it: the
+        # first one maybe below zero.
         dp = np.maximum(dp + residual / (3 * mu + law.slope(p)), 1e-3 * dp)
     return dp

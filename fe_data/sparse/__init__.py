@@ -16,8 +16,8 @@ On the tangent of a volume element at the default mesh, on one core of an AMD EP
 
 How it works. `dissection` orders the unknowns by nested dissection of their coordinates.
 `symbolic` finds the fronts, small dense matrices that the factorisation consists of. `cholesky`
-factorises the fronts with the LAPACK and BLAS that SciPy comes with (`lapack`). `substitution`
-solves with them.
+factorises the fronts with the LAPACK and BLAS that SciPy comes with. `substitution` solves with
+them.
 
 How to switch it off. The environment variable FE_DATA_SOLVER chooses the solver (`solver`): `own`
 is the one described here and the default, `cholmod` takes CHOLMOD and `petsc` MUMPS, both through

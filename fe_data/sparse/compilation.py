@@ -1,7 +1,7 @@
 """Functions compiled by numba, kept on disk where a folder for them can be written.
 
-An assignment of an array to a part of another one, and `np.repeat`, bring numba's texts of errors
-with them, which take seconds to compile: loops stand in their place.
+Compiled functions have loops where others would assign an array to a part of another one or call
+`np.repeat`: numba would compile the error messages of these too, which takes seconds.
 """
 
 from collections.abc import Callable
@@ -30,5 +30,5 @@ def compiled(**options: Any) -> Callable[[_Function], _Function]:
     return decorator
 
 
-# For functions of arrays in loops over elements: calls would cost a quarter of the time.
+# For functions of arrays that loops over elements call: calls would take a quarter of the time.
 inlined = compiled(error_model="numpy", inline="always")

@@ -10,7 +10,10 @@ SOLVERS = ("own", "cholmod", "petsc")
 
 
 class SparseCholesky(Protocol):
-    """A factorisation for one sparsity pattern: change `values` in place, factorise, solve."""
+    """A factorisation A = L Lᵀ for one sparsity pattern.
+
+    Change `values` in place, factorise, and solve.
+    """
 
     name: str  # what results say about their solver
     values: Floats  # (entries,) upper triangle of the matrix, in the order of the pattern
@@ -23,7 +26,17 @@ class SparseCholesky(Protocol):
 
 
 def chosen_solver() -> str:
-    """Name of the solver that FE_DATA_SOLVER chooses, the first when the variable is not set."""
+    """Name of the solver that FE_DATA_SOLVER chooses, the first when the variable is not set.
+
+    Returns:
+        One of SOLVERS.
+
+    Raises:
+        ValueError: If the variable names no solver.
+
+    >>> chosen_solver() in SOLVERS
+    True
+    """
     name = os.environ.get(VARIABLE) or SOLVERS[0]
     if name not in SOLVERS:
         raise ValueError(f"{VARIABLE} = {name!r} is unknown: allowed are {', '.join(SOLVERS)}")
@@ -31,7 +44,7 @@ def chosen_solver() -> str:
 
 
 def sparse_cholesky(indptr: Ints, indices: Ints, coordinates: Floats) -> SparseCholesky:
-    """The chosen solver for one sparsity pattern, see `MultifrontalCholesky` for the arguments."""
+    """The chosen solver for one sparsity pattern, see `cholesky.MultifrontalCholesky`."""
     name = chosen_solver()
     if name == "own":
         from fe_data.sparse.cholesky import MultifrontalCholesky

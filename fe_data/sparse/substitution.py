@@ -6,8 +6,8 @@ from fe_data.arrays import Floats, Ints, Singles
 from fe_data.sparse.compilation import compiled, inlined
 from fe_data.sparse.symbolic import Elimination
 
-# Sums may be reordered, into those of a vector unit. What such a function calls has to be inlined:
-# compiled for itself it would have another order, and which one runs depends on numba's cache.
+# Sums may be reordered for vector units. Functions that such a function calls are inlined: compiled
+# on their own they would add in another order, and numba's cache would decide which order is used.
 _vectorised = compiled(error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 
 
@@ -15,7 +15,17 @@ _vectorised = compiled(error_model="numpy", fastmath={"reassoc", "contract", "ns
 def substitute(
     factor: Singles, plan: Elimination, panels: Ints, x: Floats, y: Singles, w: Singles
 ) -> None:
-    """Solve L L^T in place of x (n,); scratch are y (n,) and w for the rows of a front."""
+    """Solve A x = b with the factor P A Pᵀ = L Lᵀ.
+
+    Args:
+        factor: Panels of L, with reciprocals on the diagonal.
+        plan: The fronts.
+        panels: (nf + 1,) starts of the panels.
+        x: (n,) b, which the solution overwrites.
+        y: (n,) scratch.
+        w: Scratch for the rows of the largest front.
+    """
+    # x = Pᵀ L⁻ᵀ L⁻¹ P b
     for i in range(len(x)):
         y[plan.position[i]] = x[i]
     _forward(factor, plan, panels, y, w)
@@ -26,12 +36,16 @@ def substitute(
 
 @inlined
 def _forward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: Singles) -> None:
-    """Solve L in place of y."""
-    # Four columns go at once: two thirds of the time of BLAS, as most fronts are small. Slices are
-    # taken where they are used, for one that is handed over costs as much as ten numbers.
-    first, start, rows = plan.first, plan.start, plan.rows
+    """Write L⁻¹ y to y."""
+    # Four columns at once take two thirds of the time of BLAS, because most fronts are small.
+    # Slices are taken where they are used: to hand one over costs as much as ten numbers.
+    first = plan.first
+    start = plan.start
+    rows = plan.rows
     for f in range(len(plan.size)):
-        k, m, own = int(plan.eliminated[f]), int(plan.size[f]), int(first[f])
+        k = int(plan.eliminated[f])
+        m = int(plan.size[f])
+        own = int(first[f])
         updated = rows[start[f] : start[f + 1]]
         for i in range(k):
             w[i] = y[own + i]
@@ -39,7 +53,8 @@ def _forward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: Si
             w[i] = 0.0
         four = k // 4 * 4
         for j in range(0, four, 4):
-            at, end = panels[f] + j * m, j + 4
+            at = panels[f] + j * m
+            end = j + 4
             for c in range(j, end):
                 t = w[c] * factor[at + (c - j) * m + c]
                 w[c] = t
@@ -50,7 +65,8 @@ def _forward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: Si
             at = panels[f] + j * m
             t = w[j] * factor[at + j]
             w[j] = t
-            column, rest = factor[at + j + 1 : at + m], w[j + 1 : m]
+            column = factor[at + j + 1 : at + m]
+            rest = w[j + 1 : m]
             for i in range(len(rest)):
                 rest[i] -= column[i] * t
         for i in range(k):
@@ -61,10 +77,14 @@ def _forward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: Si
 
 @inlined
 def _backward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: Singles) -> None:
-    """Solve L^T in place of y."""
-    first, start, rows = plan.first, plan.start, plan.rows
+    """Write L⁻ᵀ y to y."""
+    first = plan.first
+    start = plan.start
+    rows = plan.rows
     for f in range(len(plan.size) - 1, -1, -1):
-        k, m, own = int(plan.eliminated[f]), int(plan.size[f]), int(first[f])
+        k = int(plan.eliminated[f])
+        m = int(plan.size[f])
+        own = int(first[f])
         updated = rows[start[f] : start[f + 1]]
         for i in range(k):
             w[i] = y[own + i]
@@ -74,7 +94,8 @@ def _backward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: S
         for j in range(k - 1, four - 1, -1):
             at = panels[f] + j * m
             t = w[j]
-            column, rest = factor[at + j + 1 : at + m], w[j + 1 : m]
+            column = factor[at + j + 1 : at + m]
+            rest = w[j + 1 : m]
             for i in range(len(rest)):
                 t -= column[i] * rest[i]
             w[j] = t * factor[at + j]
@@ -89,19 +110,31 @@ def _backward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: S
             w1 = (w[j + 1] - t1 - factor[at + 3] * w3 - factor[at + 2] * w2) * factor[at + 1]
             at -= m
             w0 = w[j] - t0 - factor[at + 3] * w3 - factor[at + 2] * w2 - factor[at + 1] * w1
-            w[j], w[j + 1], w[j + 2], w[j + 3] = w0 * factor[at], w1, w2, w3
+            w[j] = w0 * factor[at]
+            w[j + 1] = w1
+            w[j + 2] = w2
+            w[j + 3] = w3
         for i in range(k):
             y[own + i] = w[i]
 
 
 @inlined
 def _subtract_four(
-    factor: Singles, at: int, m: int, row: int, w: Singles,
-    x0: float, x1: float, x2: float, x3: float,
-) -> None:  # fmt: skip
+    factor: Singles,
+    at: int,
+    m: int,
+    row: int,
+    w: Singles,
+    x0: float,
+    x1: float,
+    x2: float,
+    x3: float,
+) -> None:
     """Subtract four columns, times x, from w, from a row on; the first is at `at`."""
-    a, b = factor[at + row : at + m], factor[at + m + row : at + 2 * m]
-    c, d = factor[at + 2 * m + row : at + 3 * m], factor[at + 3 * m + row : at + 4 * m]
+    a = factor[at + row : at + m]
+    b = factor[at + m + row : at + 2 * m]
+    c = factor[at + 2 * m + row : at + 3 * m]
+    d = factor[at + 3 * m + row : at + 4 * m]
     rest = w[row:m]
     for i in range(len(rest)):
         rest[i] -= a[i] * x0 + b[i] * x1 + c[i] * x2 + d[i] * x3
@@ -112,10 +145,15 @@ def _four_products(
     factor: Singles, at: int, m: int, row: int, w: Singles
 ) -> tuple[np.float32, ...]:
     """Products of four columns with w, from a row on."""
-    a, b = factor[at + row : at + m], factor[at + m + row : at + 2 * m]
-    c, d = factor[at + 2 * m + row : at + 3 * m], factor[at + 3 * m + row : at + 4 * m]
+    a = factor[at + row : at + m]
+    b = factor[at + m + row : at + 2 * m]
+    c = factor[at + 2 * m + row : at + 3 * m]
+    d = factor[at + 3 * m + row : at + 4 * m]
     rest = w[row:m]
-    t0 = t1 = t2 = t3 = np.float32(0.0)
+    t0 = np.float32(0.0)
+    t1 = np.float32(0.0)
+    t2 = np.float32(0.0)
+    t3 = np.float32(0.0)
     for i in range(len(rest)):
         t0 += a[i] * rest[i]
         t1 += b[i] * rest[i]

@@ -33,13 +33,21 @@ class Elimination(NamedTuple):
 
 
 def plan_elimination(indptr: Ints, indices: Ints, coordinates: Floats) -> Elimination:
-    """Order the unknowns of a pattern, see `cholesky.MultifrontalCholesky`, and find the fronts."""
-    # Those of a node are eliminated together, so that only nodes are looked at.
+    """Order the unknowns of a pattern, and find the fronts.
+
+    Args:
+        indptr: (n + 1,) of the upper triangle (CSR), whose diagonal is full.
+        indices: The same.
+        coordinates: (nodes, 2) positions of the unknowns; those of a node follow each other and
+            have one pattern.
+
+    Returns:
+        The fronts.
+    """
+    # Unknowns of a node are eliminated together, so that the graph of nodes is enough.
     n = len(indptr) - 1
     block = n // len(coordinates)
-    upper = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(n, n))
-    upper = upper[::block, ::block]
-    graph = (upper + upper.T).tocsr()
+    graph = _node_graph(indptr, indices, block)
     order = nested_dissection(graph.indptr, graph.indices, coordinates)
     permuted = graph[order][:, order]
     parent, counts = _elimination_tree(permuted.indptr, permuted.indices)
@@ -57,19 +65,40 @@ def plan_elimination(indptr: Ints, indices: Ints, coordinates: Floats) -> Elimin
         permuted.indptr, permuted.indices, k, m, children, sibling
     )
     position = np.argsort(order).astype(np.int32)
-    position, rows, in_parent = (
-        (block * nodes[:, None] + np.arange(block, dtype=np.int32)).ravel()
-        for nodes in (position, rows, in_parent)
+    return Elimination(
+        position=_unknowns(position, block),
+        eliminated=block * k,
+        size=block * m,
+        parent=up,
+        first=block * first,
+        start=block * start,
+        rows=_unknowns(rows, block),
+        in_parent=_unknowns(in_parent, block),
+        children=children,
+        sibling=sibling,
     )
-    k, m, first, start = (block * size for size in (k, m, first, start))
-    return Elimination(position, k, m, up, first, start, rows, in_parent, children, sibling)
+
+
+def _node_graph(indptr: Ints, indices: Ints, block: int) -> sp.csr_matrix:
+    """Which nodes are joined, from the pattern of `block` unknowns at each."""
+    n = len(indptr) - 1
+    upper = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(n, n))
+    upper = upper[::block, ::block]
+    return (upper + upper.T).tocsr()
+
+
+def _unknowns(nodes: Ints, block: int) -> Ints:
+    """Numbers (n block,) of the unknowns of nodes (n,)."""
+    return np.asarray((block * nodes[:, None] + np.arange(block, dtype=np.int32)).ravel())
 
 
 @compiled()
 def _elimination_tree(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
     """Parent of each column and number of entries of the factor's columns, diagonal included."""
+    # parent(j) is the first row below the diagonal in column j of L (Liu, 1990).
     n = len(indptr) - 1
-    parent, ancestor = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
+    parent = np.full(n, -1, np.int32)
+    ancestor = np.full(n, -1, np.int32)
     for i in range(n):
         for t in range(indptr[i], indptr[i + 1]):
             j = indices[t]
@@ -79,7 +108,8 @@ def _elimination_tree(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
                 if j_next == -1:
                     parent[j] = i
                 j = j_next
-    counts, mark = np.ones(n, np.int32), np.full(n, -1, np.int32)
+    counts = np.ones(n, np.int32)
+    mark = np.full(n, -1, np.int32)
     for i in range(n):
         mark[i] = i
         for t in range(indptr[i], indptr[i + 1]):
@@ -94,7 +124,8 @@ def _elimination_tree(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
 @compiled()
 def _children(parent: Ints) -> tuple[Ints, Ints]:
     """First child and next sibling of each node, in ascending order; -1 for none."""
-    first, sibling = np.full(len(parent), -1, np.int32), np.full(len(parent), -1, np.int32)
+    first = np.full(len(parent), -1, np.int32)
+    sibling = np.full(len(parent), -1, np.int32)
     for v in range(len(parent) - 1, -1, -1):
         if parent[v] >= 0:
             sibling[v] = first[parent[v]]
@@ -116,10 +147,10 @@ def _supernodes(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """First column of each run of columns with the same rows, and the parent of each run."""
     n = len(parent)
     joined = (parent[:-1] == np.arange(1, n)) & (counts[:-1] == counts[1:] + 1)
-    starts = np.append(True, ~joined)
-    first = np.append(np.flatnonzero(starts), n).astype(np.int32)
+    starts = np.flatnonzero(~joined) + 1
+    first = np.concatenate([[0], starts, [n]]).astype(np.int32)
     above = parent[first[1:] - 1]
-    run = np.cumsum(starts) - 1
+    run = np.repeat(np.arange(len(first) - 1), np.diff(first))  # of each column
     return first, np.where(above >= 0, run[above], -1).astype(np.int32)
 
 
@@ -133,15 +164,22 @@ def _worth_joining(k: int, share: float) -> bool:
 def _amalgamate(first: Ints, up: Ints, counts: Ints, block: int) -> tuple[Ints, Ints, Ints, Ints]:
     """Join small fronts to parents: new front of each old one, and k, m and parent of the new."""
     nf = len(up)
-    k, m, zeros, into = first[1:] - first[:-1], counts[first[:-1]], np.zeros(nf), np.arange(nf)
+    k = first[1:] - first[:-1]
+    m = counts[first[:-1]]
+    zeros = np.zeros(nf)
+    into = np.arange(nf)
     for f in range(nf):
         p = up[f]
         if p < 0:
             continue
-        k_joined, m_joined = k[f] + k[p], k[f] + m[p]
+        k_joined = k[f] + k[p]
+        m_joined = k[f] + m[p]
         z = zeros[f] + zeros[p] + k[f] * (m_joined - m[f])
         if _worth_joining(block * k_joined, z / (k_joined * (m_joined - (k_joined - 1) / 2))):
-            into[f], k[p], m[p], zeros[p] = p, k_joined, m_joined, z
+            into[f] = p
+            k[p] = k_joined
+            m[p] = m_joined
+            zeros[p] = z
     for f in range(nf - 1, -1, -1):
         into[f] = into[into[f]]
     kept = np.flatnonzero(into == np.arange(nf))
@@ -159,16 +197,22 @@ def _amalgamate(first: Ints, up: Ints, counts: Ints, block: int) -> tuple[Ints, 
 def _front_rows(
     indptr: Ints, indices: Ints, k: Ints, m: Ints, children: Ints, sibling: Ints
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """`first`, `start`, `rows`, `in_parent`; a front updates rows of its columns and children."""
-    nf, n = len(k), len(indptr) - 1
-    first, start = np.zeros(nf + 1, np.int32), np.zeros(nf + 1, np.int64)
+    """`first`, `start`, `rows` and `in_parent` of an `Elimination`."""
+    # A front updates the rows of its columns and those that its children update.
+    nf = len(k)
+    n = len(indptr) - 1
+    first = np.zeros(nf + 1, np.int32)
+    start = np.zeros(nf + 1, np.int64)
     for f in range(nf):
         first[f + 1] = first[f] + k[f]
         start[f + 1] = start[f] + m[f] - k[f]
-    rows, in_parent = np.empty(start[nf], np.int32), np.empty(start[nf], np.int32)
-    mark, place = np.full(n, -1, np.int32), np.empty(n, np.int32)
+    rows = np.empty(start[nf], np.int32)
+    in_parent = np.empty(start[nf], np.int32)
+    mark = np.full(n, -1, np.int32)
+    place = np.empty(n, np.int32)
     for f in range(nf):
-        end, count = first[f + 1], start[f]
+        end = first[f + 1]
+        count = start[f]
         for t in range(indptr[first[f]], indptr[end]):
             count = _add_row(indices[t], end, f, mark, rows, count)
         child = children[f]
@@ -192,7 +236,7 @@ def _front_rows(
 
 @compiled()
 def _add_row(row: int, end: int, f: int, mark: Ints, rows: Ints, count: int) -> int:
-    """Append a row to `rows` unless front f eliminates or has it; the new number of rows."""
+    """Append a row to `rows`, unless front f eliminates it or has it; returns the new count."""
     if row >= end and mark[row] != f:
         mark[row] = f
         rows[count] = row

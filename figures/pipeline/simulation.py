@@ -29,7 +29,7 @@ def keep_own_samples(folder: Path, arguments: list[str]) -> None:
 def solve_tiny_cell(seed: int) -> None:
     """Solve a cell of one fibre, for which numba compiles the solver where no run has before."""
     tiny = fe_data.Settings(n_fibres=1, resolution=2.0, increments=4)
-    fe_data.simulate(fe_data.Inputs(0.1, 400.0, 400.0, 0.4), seed, tiny)
+    fe_data.solve_rve(fe_data.Inputs(0.1, 400.0, 400.0, 0.4), seed, tiny)
 
 
 def simulate(out: Path, designs: dict[str, int], seed: int, jobs: int) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 
 from fe_data.geometry.mesh import Mesh, generate_mesh
 from fe_data.geometry.microstructure import random_microstructure
+from fe_data.geometry.outline import Outline
 from fe_data.mechanics import rve
 from fe_data.settings import Inputs, Settings
 
@@ -34,7 +35,7 @@ def averages(cell: rve.RVESolution) -> dict[str, np.ndarray]:
 
 
 def _store() -> None:
-    mesh = generate_mesh(MICROSTRUCTURE, SETTINGS.resolution)
+    mesh = generate_mesh(Outline(MICROSTRUCTURE, SETTINGS.resolution))
     np.savez_compressed(MESH, **vars(mesh))
     cell = rve.solve_rve(INPUTS, MICROSTRUCTURE, SETTINGS)
     content = {name: values.tolist() for name, values in averages(cell).items()}

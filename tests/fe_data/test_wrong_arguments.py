@@ -59,7 +59,6 @@ def calls(tmp_path):
             {"inputs": [0.2, 400.0, 400.0, 0.4], "settings": CELL["settings"], "reference": 0.5,
              "hardening": 1.0},
         ),
-        "simulate": (fe_data.simulate, {**CELL, "loading": None}),
         "Microstructure": (fe_data.Microstructure, vars(TWO)),
         "anisotropy": (fe_data.anisotropy, {"rve": fe_data.solve_rve(**SOLVED)}),
         "solve_rve": (fe_data.solve_rve, {**SOLVED, "loading": None, "fit": True}),
@@ -87,7 +86,7 @@ ALSO = {"strain": "loading", "stress": "loading"}
     ["Inputs", "Settings", "Loading", "named_design", "design_from_file",
      "loadings_from_file", "load_table",
      "load_curves", "load_inputs", "verify", "compare", "replicate_statistics", "load_statistics",
-     "mean_field", "simulate", "solve_rve", "generate", "Microstructure", "anisotropy"],
+     "mean_field", "solve_rve", "generate", "Microstructure", "anisotropy"],
 )  # fmt: skip
 def test_a_wrong_argument_is_named(name, calls):
     """A path that leads nowhere is an OSError; cells that cannot be solved have errors too."""

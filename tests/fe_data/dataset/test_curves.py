@@ -7,7 +7,7 @@ import gmsh
 import numpy as np
 import pytest
 
-from fe_data import Inputs, Settings, TableError, generate, load_curves, load_table, simulate
+from fe_data import Inputs, Settings, TableError, generate, load_curves, load_table, solve_rve
 from fe_data.dataset.curves import SHIPPED
 from fe_data.dataset.design import Design
 from fe_data.statistics.replicates import replicate_statistics
@@ -52,7 +52,7 @@ def test_curves_are_those_of_the_simulations_in_the_order_of_the_table(folder):
     assert curves.std is None
     for row, index in enumerate(table.index):
         sample = design.sample(int(index))
-        history = simulate(Inputs(*table.inputs[row]), sample.seed, SMALL).history
+        history = solve_rve(Inputs(*table.inputs[row]), sample.seed, SMALL).history
         np.testing.assert_allclose(curves.stress[row], history["stress"][1:, 0], rtol=1e-9)
 
 
@@ -77,7 +77,7 @@ def test_shipped_curves_go_with_the_shipped_properties(name):
 def test_a_shipped_curve_is_simulated_again():
     path = DATASETS / "train_uniform.csv"
     curves, table = load_curves(path), load_table(path)
-    again = simulate(Inputs(*table.inputs[17]), int(table.seed[17]), Settings()).history
+    again = solve_rve(Inputs(*table.inputs[17]), int(table.seed[17]), Settings()).history
     np.testing.assert_allclose(curves.strain, again["strain"][1:, 0], rtol=1e-6)
     np.testing.assert_allclose(curves.stress[17], again["stress"][1:, 0], rtol=1e-6)
 

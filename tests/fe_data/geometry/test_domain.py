@@ -30,7 +30,9 @@ def test_values_at_the_points_are_those_that_a_form_sums(mesh):
 
 def test_a_matrix_is_assembled_with_the_values_of_the_moment(mesh):
     V = domain.space(mesh, "Lagrange", 1)
-    factor, u, v = dolfinx.fem.Function(V), ufl.TrialFunction(V), ufl.TestFunction(V)
+    factor = dolfinx.fem.Function(V)
+    u = ufl.TrialFunction(V)
+    v = ufl.TestFunction(V)
     matrix = domain.assembler(factor * u * v * domain.measure(mesh))
     assembled = []
     for value in (1.0, 3.0):

@@ -9,7 +9,7 @@ from fe_data.geometry.microstructure import (
     periodic_distances,
     random_microstructure,
 )
-from fe_data.geometry.outline import MATRIX
+from fe_data.geometry.outline import MATRIX, Outline
 from fe_data.mechanics.elements import discretise
 
 
@@ -17,7 +17,7 @@ from fe_data.mechanics.elements import discretise
 def case(request):
     vf, seed = request.param
     micro = random_microstructure(vf, seed)
-    return micro, generate_mesh(micro)
+    return micro, generate_mesh(Outline(micro))
 
 
 def test_areas_are_exact(case):
@@ -47,10 +47,8 @@ def test_every_jacobian_is_positive(case):
 def test_outlines_are_curved(case):
     micro, mesh = case
     fibre = np.flatnonzero(mesh.material != MATRIX)
-    inside, outside = (
-        np.unique(mesh.triangles[fibre]),
-        np.unique(mesh.triangles[mesh.material == MATRIX]),
-    )
+    inside = np.unique(mesh.triangles[fibre])
+    outside = np.unique(mesh.triangles[mesh.material == MATRIX])
     outline = np.intersect1d(inside, outside)
     distance = periodic_distances(mesh.points[outline], micro.centres).min(axis=1)
     assert distance == pytest.approx(np.full(len(outline), micro.radii[0]), rel=5e-3)
@@ -68,13 +66,13 @@ def test_an_inverted_element_is_seen():
 
 def test_twice_the_resolution_makes_four_times_the_triangles():
     micro = random_microstructure(0.3, 1)
-    coarse, fine = (len(generate_mesh(micro, r).triangles) for r in (3, 6))
+    coarse, fine = (len(generate_mesh(Outline(micro, r)).triangles) for r in (3, 6))
     assert 3 < fine / coarse < 5
 
 
 def test_fibres_over_a_corner_keep_their_areas():
     micro = Microstructure(np.array([[0.02, 0.97], [0.5, 0.5]]), 0.15)
-    d = discretise(generate_mesh(micro, 5))
+    d = discretise(generate_mesh(Outline(micro, 5)))
     assert [f.weights.sum() for f in d.fibres] == pytest.approx([np.pi * 0.15**2] * 2, rel=1e-10)
 
 
@@ -83,7 +81,7 @@ def test_fibres_of_several_radii_have_their_areas_and_outlines(resolution):
     micro = Microstructure(
         [[0.03, 0.97], [0.55, 0.5], [0.3, 0.6], [0.5, 0.85]], [0.2, 0.2, 0.03, 0.1]
     )
-    mesh = generate_mesh(micro, resolution)
+    mesh = generate_mesh(Outline(micro, resolution))
     d = discretise(mesh)
     areas = [fibre.weights.sum() for fibre in d.fibres]
     assert areas == pytest.approx(np.pi * micro.radii**2, rel=1e-10)
@@ -94,8 +92,7 @@ def test_fibres_of_several_radii_have_their_areas_and_outlines(resolution):
 
 
 def test_pieces_of_matrix_that_fibres_cut_off_are_meshed():
-    micro = Microstructure(
-        np.array([[0.15, 0.15], [0.6, 0.6]]), 0.2
-    )  # crosses both edges, no corner
-    d = discretise(generate_mesh(micro, 6))
+    # The first fibre crosses two edges, and no corner.
+    micro = Microstructure(np.array([[0.15, 0.15], [0.6, 0.6]]), 0.2)
+    d = discretise(generate_mesh(Outline(micro, 6)))
     assert d.matrix.weights.sum() == pytest.approx(1 - 2 * np.pi * 0.2**2, rel=1e-10)

@@ -34,8 +34,11 @@ UNJAMMED = {
 @pytest.mark.parametrize(
     ("centres", "radii", "message"),
     [
-        ([[0.1, 0.1], [0.5, 0.5], [0.9, 0.1]], [0.15, 0.1, 0.1],
-         "fibres 0 and 2 overlap: centres 0.2 apart, radii 0.15 and 0.1"),
+        (
+            [[0.1, 0.1], [0.5, 0.5], [0.9, 0.1]],
+            [0.15, 0.1, 0.1],
+            "fibres 0 and 2 overlap: centres 0.2 apart, radii 0.15 and 0.1",
+        ),
         ([[0.1, 0.95], [1.2, 2.1]], 0.1, "fibres 0 and 1 overlap: centres 0.180278 apart"),
         ([[0.5, 0.5]], 0.5, r"radii\[0\] = 0.5 is out of range: allowed is \[0.001, 0.49\]"),
         ([[0.5, 0.5], [0.1, 0.1]], [0.1, np.nan], r"radii\[1\] = nan is out of range"),
@@ -44,7 +47,7 @@ UNJAMMED = {
         ([[0.5, np.inf]], 0.1, "must be .* finite numbers"),
         ([["a", "b"]], 0.1, "centres = .* must be numbers"),
     ],
-)  # fmt: skip
+)
 def test_given_fibres_that_make_no_sense_are_refused(centres, radii, message):
     with pytest.raises(ValueError, match=message):
         Microstructure(centres, radii)
@@ -154,7 +157,9 @@ def test_an_arrangement_does_not_tell_whether_its_first_sequence_jammed(vf):
 
 def test_monte_carlo_sweeps_make_all_admissible_arrangements_equally_probable(monkeypatch):
     """Four discs against random points of which those that keep their distance are taken."""
-    rng, distance, n = np.random.default_rng(4), 0.36, 4
+    rng = np.random.default_rng(4)
+    distance = 0.36
+    n = 4
     drawn = rng.random((50_000, n, 2))
     gaps = drawn[:, :, None] - drawn[:, None]
     gaps -= np.round(gaps)

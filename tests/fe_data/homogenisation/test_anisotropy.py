@@ -31,7 +31,8 @@ def test_a_square_lattice_is_stiffest_towards_its_nearest_neighbours():
 
 
 def test_rows_of_fibres_are_stiffest_along_the_rows():
-    (centres, radius), found = ROWS, []
+    centres, radius = ROWS
+    found = []
     for order in (slice(None), slice(None, None, -1)):  # x and y exchanged
         micro = Microstructure(np.array(centres)[:, order], radius)
         found.append(found_of(micro))
@@ -54,7 +55,10 @@ def test_a_hexagonal_arrangement_and_a_matrix_without_fibres_are_isotropic():
 
 def test_moduli_by_direction_are_those_of_an_orthotropic_material():
     """At 45 degrees 4 / E = 1 / E_x + 1 / E_y - 2 nu / E_x + 1 / G."""
-    Ex, Ey, nu, G = 150.0, 100.0, 0.3, 40.0
+    Ex = 150.0
+    Ey = 100.0
+    nu = 0.3
+    G = 40.0
     stiffness = np.linalg.inv([[1 / Ex, -nu / Ex, 0], [-nu / Ex, 1 / Ey, 0], [0, 0, 1 / G]])
     diagonal = 4 / (1 / Ex + 1 / Ey - 2 * nu / Ex + 1 / G)
     found = directional_moduli(stiffness, np.array([0.0, 90.0, 45.0, 135.0]))

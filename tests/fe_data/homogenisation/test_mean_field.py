@@ -1,5 +1,6 @@
 """Mean fields in their limits, against closed forms, and against simulated cells."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import fe_data
 from fe_data import FitError, Settings, load_table, mean_field
-from fe_data.homogenisation.mean_field import _Cells
+from fe_data.homogenisation.mean_field import Cells
 from fe_data.mechanics.properties import equivalent_strain, fit_power_law, moduli, von_mises
 
 DATASETS = Path(fe_data.__file__).with_name("datasets")
@@ -16,11 +17,11 @@ CELL = [0.3, 400.0, 400.0, 0.4]
 
 def cells(vf, E_f, reference=0.0, spread=0.3):
     settings = Settings()
-    matrix, fibres = moduli(1e5, settings.nu_m)[::-1], moduli(1e3 * E_f, settings.nu_f)[::-1]
-    arrays = (
-        np.array([float(value)]) for value in (*matrix, *fibres, 400.0, 0.4, reference, spread)
-    )
-    return _Cells(settings, np.array([vf]), *arrays)
+    matrix = moduli(1e5, settings.nu_m)
+    fibres = moduli(1e3 * E_f, settings.nu_f)
+    values = {"vf": vf, "b": 400.0, "c": 0.4, "reference": reference, "spread": spread}
+    values |= {"K_m": matrix.bulk, "G_m": matrix.shear, "K_f": fibres.bulk, "G_f": fibres.shear}
+    return Cells(settings, **{name: np.array([float(value)]) for name, value in values.items()})
 
 
 def means(name):
@@ -46,8 +47,12 @@ def test_equal_elastic_phases_make_no_composite(reference):
 
 
 def test_the_matrix_as_reference_gives_the_bounds_of_hashin():
-    vf, own = 0.3, cells(0.3, 400.0)
-    k_m, k_f, G_m, G_f = own.K_m + own.G_m / 3, own.K_f + own.G_f / 3, own.G_m, own.G_f
+    vf = 0.3
+    own = cells(vf, 400.0)
+    G_m = own.G_m
+    G_f = own.G_f
+    k_m = own.K_m + G_m / 3
+    k_f = own.K_f + G_f / 3
     k, G, *_ = own.linear(G_m, G_f)
     np.testing.assert_allclose(k, k_m + vf / (1 / (k_f - k_m) + (1 - vf) / (k_m + G_m)))
     shear = vf / (1 / (G_f - G_m) + (1 - vf) * (k_m + 2 * G_m) / (2 * G_m * (k_m + G_m)))
@@ -62,13 +67,12 @@ def test_rigid_fibres():
 
 
 def test_the_self_consistent_medium_does_not_know_which_phase_is_the_matrix():
-    one, other = cells(0.3, 200.0, 1.0), cells(0.3, 200.0, 1.0)
-    swapped = _Cells(one.settings, 1 - one.vf, one.K_f, one.G_f, one.K_m, one.G_m,
-                     one.b, one.c, one.reference, one.spread)  # fmt: skip
-    for first, second in zip(
-        other.linear(one.G_m, one.G_f)[:2], swapped.linear(one.G_f, one.G_m)[:2], strict=True
-    ):
-        np.testing.assert_allclose(first, second, rtol=1e-5)
+    one = cells(0.3, 200.0, 1.0)
+    swapped = replace(one, vf=1 - one.vf, K_m=one.K_f, G_m=one.G_f, K_f=one.K_m, G_f=one.G_m)
+    k, G, *_ = one.linear(one.G_m, one.G_f)
+    k_swapped, G_swapped, *_ = swapped.linear(one.G_f, one.G_m)
+    np.testing.assert_allclose(k, k_swapped, rtol=1e-5)
+    np.testing.assert_allclose(G, G_swapped, rtol=1e-5)
 
 
 @pytest.mark.parametrize("reference", [0.0, 0.5])
@@ -92,9 +96,8 @@ def test_the_mean_square_is_at_least_the_square_of_the_mean():
     for G_m in own.G_m * np.array([1.0, 0.1, 0.01]):
         k, G, dilatations, shears = own.linear(np.array([G_m]), own.G_f)
         volume, shear = own.shape(k, G)
-        squares = (
-            (1 - 1e-12) * 2 / 3 * (2 * (shear * shears) ** 2 + (volume * dilatations) ** 2 / 6)
-        )
+        squares = 2 / 3 * (2 * (shear * shears) ** 2 + (volume * dilatations) ** 2 / 6)
+        squares *= 1 - 1e-12
         assert own.rms_strain(np.array([G_m])) ** 2 >= squares[0]
         assert own.rms_strain(np.array([G_m]), fibres=True) ** 2 >= squares[1]
 
@@ -114,9 +117,8 @@ def test_simulated_cells_have_these_properties():
     X, simulated = means("noise")
     found = mean_field(X)
     relative = found[:, :4] / simulated[:, :4] - 1
-    bias, correlation = relative.mean(axis=0), [
-        np.corrcoef(*pair)[0, 1] for pair in zip(found.T, simulated.T, strict=True)
-    ]  # fmt: skip
+    bias = relative.mean(axis=0)
+    correlation = [np.corrcoef(*pair)[0, 1] for pair in zip(found.T, simulated.T, strict=True)]
     np.testing.assert_allclose(bias, [0.041, 0.018, -0.003, 0.001], atol=0.002)
     assert np.all(np.array(correlation) > [0.94, 0.994, 0.999, 0.998, 0.96])
     assert np.sqrt(np.mean((found - simulated)[:, 4] ** 2)) < 0.051
@@ -135,7 +137,8 @@ def test_without_fluctuation_the_matrix_yields_at_once():
 
 
 def test_a_lognormal_strain_keeps_its_energy():
-    own, strain = cells(0.3, 400.0, spread=0.35), 0.02
+    own = cells(0.3, 400.0, spread=0.35)
+    strain = 0.02
     draws = np.exp(0.35 * np.random.default_rng(0).standard_normal(400_000) - 0.35**2) * strain
     energy = np.mean(own.mises(draws) * draws)
     np.testing.assert_allclose(
@@ -145,7 +148,8 @@ def test_a_lognormal_strain_keeps_its_energy():
 
 def test_parameters_are_broadcast():
     X = np.array([CELL, [0.1, 300.0, 350.0, 0.3]])
-    references, factors = np.array([[0.0], [0.5]]), np.array([[1.0], [0.9]])
+    references = np.array([[0.0], [0.5]])
+    factors = np.array([[1.0], [0.9]])
     together = mean_field(X, reference=references, hardening=factors)
     assert together.shape == (2, 2, 5)
     for i in range(2):

@@ -47,19 +47,24 @@ def test_work_of_the_fields_is_work_of_the_averages():
     """Hill–Mandel condition; the averages are those of the fields."""
     settings = dataclasses.replace(SMALL, tolerance=1e-10, increments=20)
     rve = solve_rve(INPUTS, 1, settings, fit=False)
-    d, x = rve.discretisation, rve.path.x
-    u, macro_strain = rve.problem.fluctuation(x), x[-3:]
-    work, mean = 0.0, np.zeros(4)
+    d = rve.discretisation
+    x = rve.path.x
+    u = rve.problem.fluctuation(x)
+    macro_strain = x[-3:]
+    work = 0.0
+    mean = np.zeros(4)
     parts = [(d.matrix, rve.fields.matrix_stress)]
     parts += list(zip(d.fibres, rve.fields.fibre_stress, strict=True))
     for e, stress in parts:
         gradient = np.einsum("mqid,mie->mqde", e.gradients, u[e.dofs].reshape(-1, 6, 2))
-        exx, eyy = gradient[..., 0, 0] + macro_strain[0], gradient[..., 1, 1] + macro_strain[1]
+        exx = gradient[..., 0, 0] + macro_strain[0]
+        eyy = gradient[..., 1, 1] + macro_strain[1]
         gxy = gradient[..., 0, 1] + gradient[..., 1, 0] + macro_strain[2]
         density = stress[..., 0] * exx + stress[..., 1] * eyy + stress[..., 3] * gxy
         work += (e.weights * density).sum()
         mean += np.einsum("mq,mqi->i", e.weights, stress)
-    stress, strain = rve.history["stress"][-1], rve.history["strain"][-1]
+    stress = rve.history["stress"][-1]
+    strain = rve.history["strain"][-1]
     assert work == pytest.approx(stress[0] * strain[0] + stress[1] * strain[1], rel=1e-8)
     assert mean == pytest.approx(stress, rel=1e-7, abs=1e-5)
 
@@ -68,7 +73,8 @@ def _hashin_shtrikman(vf, fibre, matrix):
     """Bounds on the plane-strain bulk and shear modulus of aligned stiff fibres."""
 
     def bound(v, inclusion, host):
-        (ki, mi), (kh, mh) = inclusion, host
+        ki, mi = inclusion
+        kh, mh = host
         k = kh + v / (1 / (ki - kh) + (1 - v) / (kh + mh))
         m = mh + v / (1 / (mi - mh) + (1 - v) * (kh + 2 * mh) / (2 * mh * (kh + mh)))
         return k, m
@@ -98,13 +104,15 @@ def test_stiffness_lies_between_the_bounds_of_hashin_and_shtrikman(vf, E_f):
 
 def test_equal_shear_moduli_have_the_bulk_modulus_of_hill():
     """With equal shear moduli the bulk modulus is exact whatever the arrangement (Hill, 1964)."""
-    nu_f, vf = 0.45, 0.35
+    nu_f = 0.45
+    vf = 0.35
     mu, kappa_m = moduli(100.0, 0.3)
     _, kappa_f = moduli(2 * mu * (1 + nu_f), nu_f)
     settings = dataclasses.replace(ELASTIC, nu_f=nu_f, n_fibres=12)
     micro = random_microstructure(vf, 2, 12)
     stress = _elastic(micro, Inputs(vf, 2 * mu * (1 + nu_f), 400.0, 0.4), settings, (1.0, 1.0, 0.0))
-    k_f, k_m = kappa_f + mu / 3, kappa_m + mu / 3
+    k_f = kappa_f + mu / 3
+    k_m = kappa_m + mu / 3
     exact = 1 / (vf / (k_f + mu) + (1 - vf) / (k_m + mu)) - mu
     assert (stress[0] + stress[1]) / 4 / 1e3 == pytest.approx(exact, rel=2e-4)
 
@@ -130,7 +138,8 @@ def test_a_translated_pattern_has_the_same_properties(plastic_rve):
         np.add(plastic_rve.microstructure.centres, (0.37, 0.21)) % 1.0,
         plastic_rve.microstructure.radii[0],
     )
-    a, b = plastic_rve.effective, solve_rve(INPUTS, moved, SMALL).effective
+    a = plastic_rve.effective
+    b = solve_rve(INPUTS, moved, SMALL).effective
     assert b.E_eff_GPa == pytest.approx(a.E_eff_GPa, rel=1e-3)
     assert b.b_eff_MPa == pytest.approx(a.b_eff_MPa, rel=5e-3)
 
@@ -143,7 +152,8 @@ def test_a_pattern_turned_with_its_loading_has_the_same_properties(plastic_rve):
     loading = Loading((None, SMALL.strain, None))
     history = solve_rve(INPUTS, turned, SMALL, loading, fit=False).history
     swapped = {k: v[:, [1, 0, 2, 3]] if v.ndim == 2 else v for k, v in history.items()}
-    a, b = plastic_rve.effective, effective_properties(swapped, 400.0, swapped)
+    a = plastic_rve.effective
+    b = effective_properties(swapped, 400.0, swapped)
     assert b.E_eff_GPa == pytest.approx(a.E_eff_GPa, rel=1e-3)
     assert b.b_eff_MPa == pytest.approx(a.b_eff_MPa, rel=5e-3)
     assert b.c_eff == pytest.approx(a.c_eff, rel=5e-3)

@@ -15,7 +15,9 @@ from fe_data.settings import Inputs, Settings
 
 MATRIX = Inputs(0.0, 400.0, 400.0, 0.4)  # no fibres: every point is loaded like the cell
 MU, KAPPA = moduli(1e5, 0.3)
-A, B, C = 400.0, 400.0, 0.4
+A = 400.0
+B = 400.0
+C = 0.4
 SETTINGS = Settings(n_fibres=3, resolution=2.0, tolerance=1e-9)
 INPUTS = Inputs(0.3, 400.0, 400.0, 0.4)
 
@@ -29,15 +31,19 @@ def test_shear_cycles_follow_the_closed_form():
     ends = (0.01, -0.012, 0.02, 0.0)
     loading = Loading([(0.0, 0.0, end) for end in ends], increments=10)
     history = solve_rve(MATRIX, 1, SETTINGS, loading).history
-    plastic = p = 0.0  # plastic strain and its accumulated amount, both as equivalents
-    factor, elastic = 2 / np.sqrt(3), 0
+    # Plastic strain and its accumulated amount, both as equivalents.
+    plastic = 0.0
+    p = 0.0
+    factor = 2 / np.sqrt(3)
+    elastic = 0
     for row in range(1, 41):
         equivalent = factor * history["strain"][row, 3]
         trial = 3 * MU * (equivalent - plastic)
         if abs(trial) > _yield_stress(p):
             excess = lambda dp: abs(trial) - 3 * MU * dp - _yield_stress(p + dp)  # noqa: E731, B023
             dp = brentq(excess, 0.0, abs(trial) / (3 * MU), xtol=1e-18, rtol=1e-14)
-            plastic, p = plastic + np.sign(trial) * dp, p + dp
+            plastic += np.sign(trial) * dp
+            p += dp
         else:
             elastic += 1
         stress = 3 * MU * (equivalent - plastic) / np.sqrt(3)
@@ -49,7 +55,9 @@ def test_shear_cycles_follow_the_closed_form():
 
 def _integrate(strains, yield_stress):
     """Stress of a material point along mean strains (n, 4), in full tensors, root by root."""
-    plastic, p, stresses = np.zeros((3, 3)), 0.0, []
+    plastic = np.zeros((3, 3))
+    p = 0.0
+    stresses = []
     for xx, yy, zz, xy in strains:
         e = np.array([[xx, xy, 0.0], [xy, yy, 0.0], [0.0, 0.0, zz]])
         trial = 2 * MU * (e - np.trace(e) / 3 * np.eye(3) - plastic)
@@ -57,7 +65,8 @@ def _integrate(strains, yield_stress):
         if q > yield_stress(p):
             excess = lambda dp: q - 3 * MU * dp - yield_stress(p + dp)  # noqa: E731, B023
             dp = brentq(excess, 0.0, q / (3 * MU), xtol=1e-18, rtol=1e-14)
-            plastic, p = plastic + 1.5 * dp / q * trial, p + dp
+            plastic = plastic + 1.5 * dp / q * trial
+            p += dp
             trial *= 1 - 3 * MU * dp / q
         s = trial + KAPPA * np.trace(e) * np.eye(3)
         stresses.append([s[0, 0], s[1, 1], s[2, 2], s[0, 1]])
@@ -93,7 +102,8 @@ def cycle():
 
 
 def test_unloading_is_elastic_and_ends_without_stress(cycle):
-    strain, stress = cycle.history["strain"], cycle.history["stress"]
+    strain = cycle.history["strain"]
+    stress = cycle.history["stress"]
     slopes = np.diff(stress[:, 0]) / np.diff(strain[:, 0])
     assert slopes[[20, 21, 60, 61]] == pytest.approx(slopes[0], rel=1e-3)
     assert slopes[19] < 0.2 * slopes[0]
@@ -107,7 +117,8 @@ def test_unloading_is_elastic_and_ends_without_stress(cycle):
 
 def test_work_of_a_cycle_is_stored_or_dissipated(cycle):
     """Work of the averages = elastic energy of the fields + the integral of a + b p^c by p."""
-    d, fields = cycle.discretisation, cycle.fields
+    d = cycle.discretisation
+    fields = cycle.fields
     work = sum(
         trapezoid(cycle.history["stress"][:, i], factor * cycle.history["strain"][:, i])
         for i, factor in ((0, 1.0), (1, 1.0), (3, 2.0))

@@ -8,6 +8,7 @@ from scipy.optimize import brentq
 
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import random_microstructure
+from fe_data.geometry.outline import Outline
 from fe_data.loading import Loading
 from fe_data.mechanics.elements import Elements, discretise
 from fe_data.mechanics.load_stepping import solve_load_steps
@@ -30,12 +31,18 @@ def _law(b, c):
     return J2Law(MU, 0.0, 400.0, b, c)
 
 
+def _discretised(vf, n_fibres=30, resolution=None):
+    micro = random_microstructure(vf, 1, n_fibres)
+    return discretise(generate_mesh(Outline(micro, resolution)))
+
+
 def test_the_return_mapping_ends_on_the_yield_surface():
     """All combinations of exponent, coefficient, plastic strain before and excess stress."""
-    cases = itertools.product(
-        [0.01, 0.2, 0.5, 0.9, 1.0], [0.0, 1e-3, 400.0, 1e5], [0.0, 1e-15, 1e-6, 0.05],
-        [1e-8, 1e-3, 1.0, 100.0, 1e4],
-    )  # fmt: skip
+    exponents = [0.01, 0.2, 0.5, 0.9, 1.0]
+    coefficients = [0.0, 1e-3, 400.0, 1e5]
+    strains = [0.0, 1e-15, 1e-6, 0.05]
+    stresses = [1e-8, 1e-3, 1.0, 100.0, 1e4]
+    cases = itertools.product(exponents, coefficients, strains, stresses)
     c, b, p_old, excess = np.array(list(cases)).T
     hardening = np.where(p_old > 0, b * p_old**c, 0.0)
     q_trial = 400.0 + hardening + excess
@@ -59,12 +66,14 @@ def test_the_return_mapping_ends_on_the_yield_surface():
 
 def test_the_return_mapping_follows_the_law_of_voce():
     """From nearly linear to saturated at once, and where only the last digits are left."""
-    cases = itertools.product(
-        [1e-3, 0.02, 0.5, 1.0], [1e-3, 400.0, 1e5], [0.0, 1e-6, 0.05, 1.0],
-        [1e-6, 1e-3, 1.0, 100.0, 1e4],
-    )  # fmt: skip
+    characteristic_strains = [1e-3, 0.02, 0.5, 1.0]
+    coefficients = [1e-3, 400.0, 1e5]
+    strains = [0.0, 1e-6, 0.05, 1.0]
+    stresses = [1e-6, 1e-3, 1.0, 100.0, 1e4]
+    cases = itertools.product(characteristic_strains, coefficients, strains, stresses)
     for c, b, p_old, excess in cases:
-        law, hardening = J2Law(MU, 0.0, 400.0, b, c, voce=True), -b * np.expm1(-p_old / c)
+        law = J2Law(MU, 0.0, 400.0, b, c, voce=True)
+        hardening = -b * np.expm1(-p_old / c)
         q_trial = 400.0 + hardening + excess
         dp, slope = plastic_increment(q_trial, p_old, hardening, law)
         added = -b * np.exp(-p_old / c) * np.expm1(-dp / c)
@@ -77,7 +86,8 @@ def test_the_return_mapping_follows_the_law_of_voce():
 @pytest.mark.parametrize("stress", [390.0, 450.0, 1e4])
 def test_a_block_of_points_ends_where_single_points_do(law, stress):
     """Elements of no size under one macro strain, each with a plastic strain of its own before."""
-    law, m = _law(*law), BLOCK + 3
+    law = _law(*law)
+    m = BLOCK + 3
     p_old = np.append([0.0, 1e-200], np.logspace(-12, -1, 3 * m - 2)).reshape(m, 3)
     hardening = law.hardening_coefficient * p_old**law.hardening_exponent
     old = HistoryVariables(np.zeros((m, 3, 3)), p_old, hardening)
@@ -85,7 +95,9 @@ def test_a_block_of_points_ends_where_single_points_do(law, stress):
     nothing = np.zeros((m, 3, 6, 2))
     elements = Elements(np.zeros((m, 12), np.int32), nothing, np.ones((m, 3)), *3 * [nothing])
     strain = np.array([0.0, 0.0, stress / (np.sqrt(3) * MU)])
-    force, integrals, tangent = np.zeros(12), np.zeros(11), np.full((m, 3, 6), np.nan)
+    force = np.zeros(12)
+    integrals = np.zeros(11)
+    tangent = np.full((m, 3, 6), np.nan)
     return_map(force, strain, elements, law, old, new, tangent, np.zeros(12), integrals)
     single = [
         plastic_increment(stress, p, h, law) if stress > 400.0 + h + 1e-9 else (0.0, np.inf)
@@ -122,7 +134,9 @@ def test_a_matrix_under_pure_shear_follows_its_law(law, solver):
     settings = Settings(increments=4, tolerance=1e-10, resolution=1.0, hardening=name)
     shear = Loading((None, None, 0.03))
     rve = solve_rve(Inputs(0.0, 400.0, b, c), 1, settings, shear, solver=solver)
-    for e, stress in zip(*(rve.history[key][1:, 3] for key in ("strain", "stress")), strict=True):
+    strains = rve.history["strain"][1:, 3]
+    stresses = rve.history["stress"][1:, 3]
+    for e, stress in zip(strains, stresses, strict=True):
         total = 2 * e / np.sqrt(3)
         p = brentq(lambda p, q=total: 3 * MU * (q - p) - 400.0 - LAWS[law](p), 0, total)
         assert np.sqrt(3) * stress == pytest.approx(400.0 + LAWS[law](p), rel=1e-9)
@@ -140,7 +154,7 @@ def test_hardening_goes_on_after_an_increment_too_small_to_store(c, excess):
 
 def test_small_increments_with_a_small_exponent_follow_the_law():
     """The first increment beyond yield, of less than 1 MPa, is too small to store."""
-    d = discretise(generate_mesh(random_microstructure(0.0, 1), 4))
+    d = _discretised(vf=0.0, resolution=4)
     problem = RVEProblem(d, Inputs(0.0, 400.0, 400.0, 0.01), Settings())
     path = solve_load_steps(problem, Loading((0.0045, None, None)), 500, 1e-8)
     p = path.state.old.p
@@ -151,11 +165,10 @@ def test_small_increments_with_a_small_exponent_follow_the_law():
 
 def test_tangent_is_the_derivative_of_the_force():
     inputs = Inputs(0.2, 300.0, 400.0, 0.4)
-    problem = RVEProblem(
-        discretise(generate_mesh(random_microstructure(0.2, 1, 4), 4)), inputs, Settings()
-    )
+    problem = RVEProblem(_discretised(vf=0.2, n_fibres=4, resolution=4), inputs, Settings())
     path = solve_load_steps(problem, Loading((0.02, None, None)), 10, 1e-6)
-    state, rng = path.state, np.random.default_rng(0)
+    state = path.state
+    rng = np.random.default_rng(0)
     x = path.x * 1.05
     direction = rng.standard_normal(len(x)) * 1e-3
     problem.internal_force(x, state)
@@ -172,11 +185,11 @@ def test_tangent_is_the_derivative_of_the_force():
 
 def test_newton_converges_quadratically():
     inputs = Inputs(0.2, 300.0, 400.0, 0.4)
-    problem = RVEProblem(
-        discretise(generate_mesh(random_microstructure(0.2, 1, 4), 4)), inputs, Settings()
-    )
+    problem = RVEProblem(_discretised(vf=0.2, n_fibres=4, resolution=4), inputs, Settings())
     path = solve_load_steps(problem, Loading((0.03, None, None)), 30, 1e-8)
-    x, state, free = path.x.copy(), path.state, np.array([1, 2])
+    x = path.x.copy()
+    state = path.state
+    free = np.array([1, 2])
     x[problem.n] += 0.001
     unknown = np.append(np.arange(problem.n), problem.n + free)
     errors = []
@@ -198,7 +211,8 @@ def _one_point(settings: Settings, hardening):
     """Plane strain, sigma_yy = 0, implicit Euler, one point at a time with a bracketing solver."""
     mu, kappa = moduli(1e3 * settings.E_m_GPa, settings.nu_m)
     a = settings.a_MPa
-    ep, p = np.zeros(4), 0.0
+    ep = np.zeros(4)
+    p = 0.0
 
     def respond(exx, eyy):
         e = np.array([exx, eyy, 0.0, 0.0])
@@ -225,8 +239,9 @@ def _one_point(settings: Settings, hardening):
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_without_fibres_the_volume_element_is_one_point(law):
     b, c, name = law
-    inputs, settings = Inputs(0.0, 400.0, b, c), Settings(tolerance=1e-10, hardening=name)
-    problem = RVEProblem(discretise(generate_mesh(random_microstructure(0.0, 1))), inputs, settings)
+    inputs = Inputs(0.0, 400.0, b, c)
+    settings = Settings(tolerance=1e-10, hardening=name)
+    problem = RVEProblem(_discretised(vf=0.0), inputs, settings)
     path = solve_load_steps(problem, Loading((0.05, None, None)), 50, settings.tolerance)
     stress, plastic, p = zip(*_one_point(settings, LAWS[law]), strict=True)
     assert path.history["stress"][1:] == pytest.approx(np.array(stress), rel=1e-6, abs=1e-4)
@@ -238,9 +253,7 @@ def test_without_fibres_the_volume_element_is_one_point(law):
 
 def test_state_is_untouched_by_a_trial():
     inputs = Inputs(0.2, 300.0, 400.0, 0.4)
-    problem = RVEProblem(
-        discretise(generate_mesh(random_microstructure(0.2, 1, 2), 3)), inputs, Settings()
-    )
+    problem = RVEProblem(_discretised(vf=0.2, n_fibres=2, resolution=3), inputs, Settings())
     state = State(*problem.matrix.weights.shape)
     x = np.zeros(problem.n + 3)
     x[problem.n] = 0.05

@@ -1,4 +1,4 @@
-"""EffectiveProperties properties from curves whose properties are known."""
+"""Effective properties from curves whose properties are known."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,10 @@ from fe_data.mechanics.properties import effective_properties, elastic_constants
 
 
 def test_hooke_is_recovered():
-    E, nu = 123e3, 0.27
-    lam, mu = E * nu / ((1 + nu) * (1 - 2 * nu)), E / (2 * (1 + nu))
+    E = 123e3
+    nu = 0.27
+    lam = E * nu / ((1 + nu) * (1 - 2 * nu))
+    mu = E / (2 * (1 + nu))
     strain = np.array([[1e-3, -3e-4, 0, 0], [2e-3, 1e-4, 0, 0]])
     trace = strain[:, :2].sum(axis=1, keepdims=True)
     stress = lam * trace * [1, 1, 1, 0] + 2 * mu * strain

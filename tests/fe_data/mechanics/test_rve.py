@@ -16,7 +16,7 @@ from fe_data.loading import Loading
 from fe_data.mechanics import rve
 from fe_data.mechanics.plots import plot_rve
 from fe_data.mechanics.properties import elastic_constants
-from fe_data.mechanics.rve import simulate, solve_rve, uniaxial
+from fe_data.mechanics.rve import solve_rve, uniaxial
 from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
 
 CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fibres", "5"]
@@ -112,14 +112,15 @@ def test_a_run_that_fails_leaves_the_earlier_result(tmp_path):
 @pytest.mark.parametrize("vf", [0.0, 0.25])
 def test_elastic_constants_are_found_where_the_first_increment_yields(vf, changed):
     """Those of the matrix for a cell without fibres, else those of a path that stays elastic."""
-    inputs, settings = Inputs(vf, 400.0, 400.0, 0.4), replace(SMALL, **changed, increments=10)
+    inputs = Inputs(vf, 400.0, 400.0, 0.4)
+    settings = replace(SMALL, **changed, increments=10)
     found = solve_rve(inputs, 1, settings)
     assert found.history["yielded_fraction"][1] > 0.01
     elastic = solve_rve(inputs, 1, SMALL, uniaxial(1e-5), fit=False).history
     E, nu = elastic_constants(elastic["strain"][1:], elastic["stress"][1:])
     expected = (100.0, 0.3) if vf == 0.0 else (E[0] / 1e3, nu[0])
-    found = found.effective.E_eff_GPa, found.effective.nu_eff
-    assert found == pytest.approx(expected, rel=1e-5)
+    constants = (found.effective.E_eff_GPa, found.effective.nu_eff)
+    assert constants == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("vf", [0.0, 0.25])
@@ -162,7 +163,8 @@ def test_the_command_line_takes_given_fibres(tmp_path, capsys):
     x, y, r = np.transpose(GIVEN)
     assert result["inputs"]["vf"] == pytest.approx(np.pi * (r**2).sum())
     micro = Microstructure(np.column_stack([x, y]), r)
-    inputs, settings = Inputs(**result["inputs"]), Settings(**result["settings"])
+    inputs = Inputs(**result["inputs"])
+    settings = Settings(**result["settings"])
     solved = solve_rve(inputs, micro, settings)
     assert result["history"]["stress"] == solved.history["stress"].tolist()
     drawn = [ax.collections[1].get_paths() for ax in plot_rve(solved).axes[2:4]]
@@ -196,9 +198,11 @@ def test_given_fibres_that_cannot_be_simulated_are_refused(
 def test_fibres_of_equal_shear_modulus_have_the_bulk_modulus_of_hill(rows):
     """R. Hill, J. Mech. Phys. Solids 12 (1964) 199: exact for any arrangement; plane strain."""
     x, y, r = np.transpose(rows)
-    micro, settings = Microstructure(np.column_stack([x, y]), r), Settings(nu_m=0.45, nu_f=0.0)
+    micro = Microstructure(np.column_stack([x, y]), r)
+    settings = Settings(nu_m=0.45, nu_f=0.0)
     G = 1e5 / 2.9  # E_m = 100 GPa
-    inputs, biaxial = Inputs(0.3, 2 * G / 1e3, 400.0, 0.4), Loading((1e-5, 1e-5, 0.0))
+    inputs = Inputs(0.3, 2 * G / 1e3, 400.0, 0.4)
+    biaxial = Loading((1e-5, 1e-5, 0.0))
     xx, yy = solve_rve(inputs, micro, settings, biaxial).history["stress"][-1, :2]
     k_m, k_f = (G / (1 - 2 * nu) for nu in (settings.nu_m, settings.nu_f))
     vf = np.pi * (r**2).sum()
@@ -258,7 +262,8 @@ def test_too_little_memory_gets_one_sentence(tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize("strain", [(None, None, 0.05), (0.0, 0.0, 0.05), (None, 0.05, None)])
 def test_effective_properties_are_of_uniaxial_loading_only(strain):
-    inputs, settings = Inputs(0.25, 400.0, 400.0, 0.4), Settings(n_fibres=2, increments=4)
+    inputs = Inputs(0.25, 400.0, 400.0, 0.4)
+    settings = Settings(n_fibres=2, increments=4)
     rve = solve_rve(inputs, 1, settings, Loading(strain))
     assert rve.effective is None
     assert np.isfinite(rve.p_sigma)
@@ -282,11 +287,11 @@ def test_generated_rows_are_the_cells(tmp_path):
     table = load_table(tmp_path / "dataset.csv")
     for i in range(2):
         sample = design.sample(i)
-        alone = simulate(sample.inputs, sample.seed, SMALL)
+        alone = solve_rve(sample.inputs, sample.seed, SMALL).result()
         assert table.outputs[i].tolist() == [alone.effective[name] for name in OUTPUT_NAMES]
 
 
 def test_the_same_seed_gives_the_same_cell():
-    a, b, c = (simulate(Inputs(0.2, 300.0, 400.0, 0.3), seed, SMALL) for seed in (1, 1, 2))
+    a, b, c = (solve_rve(Inputs(0.2, 300.0, 400.0, 0.3), seed, SMALL) for seed in (1, 1, 2))
     assert a.effective == b.effective
     assert a.effective != c.effective

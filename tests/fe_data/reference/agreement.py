@@ -35,7 +35,8 @@ def differences(inputs, loading, settings=SETTINGS):
     for name in ("stress", "plastic_strain", "yielded_fraction"):
         rows = len(one.history[name]) - 1
         a, b = (rve.history[name][1:].reshape(rows, -1) for rve in (one, other))
-        size, difference = np.linalg.norm(a, axis=1), np.linalg.norm(a - b, axis=1)
+        size = np.linalg.norm(a, axis=1)
+        difference = np.linalg.norm(a - b, axis=1)
         assert (difference[size == 0] == 0).all()
         largest[name] = max(difference[size > 0] / size[size > 0])
     if one.effective is not None:

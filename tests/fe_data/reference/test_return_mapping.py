@@ -29,9 +29,11 @@ def test_the_increment_meets_the_yield_stress(law, p_old):
 def test_the_tangent_is_the_derivative_of_the_stress(law):
     rng = np.random.default_rng(0)
     n = 20
-    strain, step = 0.01 * rng.standard_normal((n, 4)), 1e-7
+    strain = 0.01 * rng.standard_normal((n, 4))
+    step = 1e-7
     old = History(1e-3 * rng.standard_normal((n, 4)) @ DEVIATORIC, 0.01 * rng.random(n))
-    mu, yields = np.full(n, MU), np.arange(n) % 4 > 0  # every fourth point is a fibre
+    mu = np.full(n, MU)
+    yields = np.arange(n) % 4 > 0  # every fourth point is a fibre
     _, tangent, new = return_map(strain, old, mu, yields, law)
     assert (new.p > old.p).sum() > 10
     assert (new.p[~yields] == old.p[~yields]).all()

@@ -37,13 +37,17 @@ def _solver(a, joined, xy):
 
 @settings(max_examples=40, deadline=None)
 @given(
-    nx=st.integers(1, 14), ny=st.integers(1, 14), block=st.integers(1, 3),
-    periodic=st.booleans(), seed=st.integers(0, 2**31),
-)  # fmt: skip
+    nx=st.integers(1, 14),
+    ny=st.integers(1, 14),
+    block=st.integers(1, 3),
+    periodic=st.booleans(),
+    seed=st.integers(0, 2**31),
+)
 def test_solutions_are_those_of_dense_algebra(nx, ny, block, periodic, seed):
     rng = np.random.default_rng(seed)
     a, joined, xy = _grid(nx, ny, block, rng, periodic)
-    solver, n = _solver(a, joined, xy), len(a)
+    solver = _solver(a, joined, xy)
+    n = len(a)
     values = solver.values.copy()
     for scale in (1.0, 3.0):
         solver.values[:] = scale * values
@@ -75,7 +79,8 @@ def test_fill_on_a_grid_grows_as_nested_dissection_lets_it():
         plan = plan_elimination(upper.indptr, upper.indices, xy)
         assert sorted(plan.position) == list(range(side**2))
         assert plan.eliminated.sum() == side**2
-        size, updated = plan.size.astype(float), (plan.size - plan.eliminated).astype(float)
+        size = plan.size.astype(float)
+        updated = (plan.size - plan.eliminated).astype(float)
         flops.append((size**3 - updated**3).sum() / 3)
     assert flops[1] < 11 * flops[0]  # n^(3/2): 8 times; a band matrix: 16 times
 
@@ -106,6 +111,7 @@ def test_a_matrix_singular_in_single_precision_is_shifted():
 def test_the_upper_triangle_gives_the_whole_product():
     a, _, _ = _grid(5, 7, 2, np.random.default_rng(3), periodic=True)
     upper = sp.triu(sp.csr_matrix(a), format="csr")
-    x, y = np.random.default_rng(2).standard_normal(len(a)), np.empty(len(a))
+    x = np.random.default_rng(2).standard_normal(len(a))
+    y = np.empty(len(a))
     symmetric_product(upper.indptr, upper.indices, upper.data, x, y)
     assert y == pytest.approx(a @ x, rel=1e-12)

@@ -39,7 +39,8 @@ def test_every_solver_gives_the_averages_of_our_own(monkeypatch, own, name):
 @pytest.mark.parametrize("name", SOLVERS[1:])
 def test_solvers_of_libraries_take_several_right_hand_sides_and_new_values(monkeypatch, name):
     monkeypatch.setenv(VARIABLE, name)
-    indptr, indices = np.array([0, 2, 3], np.int32), np.array([0, 1, 1], np.int32)
+    indptr = np.array([0, 2, 3], np.int32)
+    indices = np.array([0, 1, 1], np.int32)
     solver = sparse_cholesky(indptr, indices, np.eye(2))
     for scale in (1.0, 3.0):
         solver.values[:] = scale * np.array([2.0, 1.0, 4.0])

@@ -1,0 +1,152 @@
+"""The two solvers of a meshed volume element, and the fields that they leave behind.
+
+`CompiledSolver` runs the compiled kernels of this package. `UFLSolver` solves the same equations in
+UFL (`fe_data.reference`). Both offer the methods of the protocol `Solver`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from fe_data.arrays import Floats
+from fe_data.geometry.outline import MATRIX
+from fe_data.loading import Loading
+from fe_data.mechanics.elements import Discretisation, Elements
+from fe_data.mechanics.load_stepping import EquilibriumPath, solve_load_steps
+from fe_data.mechanics.plasticity import HistoryVariables
+from fe_data.mechanics.problem import RVEProblem, State
+from fe_data.mechanics.properties import Moduli
+from fe_data.reference import cell as reference
+from fe_data.settings import Inputs, Settings
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Values at the q integration points of each of m elements, at the end of loading."""
+
+    matrix_stress: Floats  # (m, q, 4) xx, yy, zz, xy [MPa]
+    fibre_stress: tuple[Floats, ...]  # the same in each fibre
+    plastic_strain: Floats  # (m, q) equivalent plastic strain of the matrix [-]
+
+
+class Solver(Protocol):
+    """A solver that holds the equations of one meshed volume element."""
+
+    @property
+    def problem(self) -> RVEProblem | reference.Cell:
+        """The discrete equations: material law, unknowns and their meaning."""
+
+    def solve(self, loading: Loading, increments: int, tolerance: float) -> EquilibriumPath:
+        """Follow a loading from rest.
+
+        Args:
+            loading: Path of the mean strain and stress.
+            increments: Number of increments of each part that has no number of its own.
+            tolerance: Relative residual at which Newton's method has converged [-].
+
+        Returns:
+            Volume averages at every increment, and the state at the end.
+        """
+
+    def fields(self, path: EquilibriumPath) -> Fields:
+        """Recover stress and plastic strain at the end of the last path that `solve` returned."""
+
+
+class CompiledSolver:
+    """The solver of this package: compiled kernels, condensed fibres, load steps that adapt."""
+
+    def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
+        self.discretisation = d
+        self.problem = RVEProblem(d, inputs, settings)
+
+    def solve(self, loading: Loading, increments: int, tolerance: float) -> EquilibriumPath:
+        """Follow a loading from rest, see `Solver.solve`."""
+        return solve_load_steps(self.problem, loading, increments, tolerance)
+
+    def fields(self, path: EquilibriumPath) -> Fields:
+        """Recover the stress at every integration point from the unknowns at the end of a path."""
+        problem = self.problem
+        u = problem.fluctuation(path.x)
+        macro_strain = path.x[problem.n :]
+        fibre_stress = [
+            _stress(fibre, u, macro_strain, problem.fibre_moduli, 0.0)
+            for fibre in self.discretisation.fibres
+        ]
+        history = path.state.old
+        matrix_stress = _stress(
+            self.discretisation.matrix,
+            u,
+            macro_strain,
+            Moduli(problem.law.shear_modulus, problem.law.bulk_modulus),
+            _four_components(history.plastic_strain),
+        )
+        return Fields(matrix_stress, tuple(fibre_stress), history.p.copy())
+
+
+class UFLSolver:
+    """The second solver: forms in UFL, a plain Newton loop, and MUMPS."""
+
+    def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
+        self.discretisation = d
+        self.problem = reference.Cell(d, inputs, settings)
+
+    def solve(self, loading: Loading, increments: int, tolerance: float) -> EquilibriumPath:
+        """Follow a loading from rest, see `Solver.solve`."""
+        cell = self.problem
+        x, history, averages, steps = reference.solve_load_steps(
+            cell, loading, increments, tolerance
+        )
+        plastic_strain = history.plastic_strain[cell.in_matrix]
+        p = history.p[cell.in_matrix]
+        state = State(*p.shape)
+        state.old = HistoryVariables(plastic_strain[..., [0, 1, 3]], p, cell.law.hardening(p))
+        counts = {
+            "newton_iterations": steps,
+            "factorisations": steps,
+            "updates": steps + len(averages["stress"]) - 1,
+            "cutbacks": 0,
+            "cg_iterations": 0,
+        }
+        return EquilibriumPath(x, state, averages, counts)
+
+    def fields(self, path: EquilibriumPath) -> Fields:
+        """Take the stresses that the last update of the form left at the integration points."""
+        stress = self.problem.point_stress
+        material = self.discretisation.material
+        fibre_stress = [stress[material == i] for i in range(len(self.discretisation.fibres))]
+        return Fields(stress[material == MATRIX], tuple(fibre_stress), path.state.old.p)
+
+
+SOLVERS: dict[str, Callable[[Discretisation, Inputs, Settings], Solver]] = {
+    "compiled": CompiledSolver,
+    "dolfinx": UFLSolver,
+}
+
+
+def _four_components(plastic_strain: Floats) -> Floats:
+    """Components xx, yy, zz, xy (..., 4) of a traceless tensor from xx, yy, xy (..., 3)."""
+    xx, yy, xy = np.moveaxis(plastic_strain, -1, 0)
+    return np.stack([xx, yy, -xx - yy, xy], axis=-1)
+
+
+def _stress(
+    e: Elements, u: Floats, macro_strain: Floats, material: Moduli, plastic: Floats | float
+) -> Floats:
+    """Stress (m, q, 4) of a fluctuation u in all dofs on top of a macro strain (3,)."""
+    u = u[e.dofs]
+    # ε = E + sym ∇u
+    gradient = np.einsum("mqid,mie->mqde", e.gradients, u.reshape(-1, 6, 2))
+    xx = gradient[..., 0, 0] + macro_strain[0]
+    yy = gradient[..., 1, 1] + macro_strain[1]
+    xy = (gradient[..., 0, 1] + gradient[..., 1, 0] + macro_strain[2]) / 2
+    # s = 2μ (dev ε - ε_p), in plane strain
+    third = (xx + yy) / 3
+    deviator = np.stack([xx - third, yy - third, -third, xy], axis=-1) - plastic
+    stress: Floats = 2 * material.shear * deviator
+    # σ = s + κ θ I with θ = Σ_r φ_r θ_r, the projected dilatation (see `elements`)
+    dilatation = np.einsum("mrk,mk->mr", e.dilatation, u)
+    dilatation[:, 0] += e.root_area * (macro_strain[0] + macro_strain[1])
+    stress[..., :3] += material.bulk * np.einsum("mqr,mr->mq", e.modes, dilatation)[..., None]
+    return stress
