@@ -195,11 +195,19 @@ ARRAYS = [
 ]
 
 
+PLAIN = {"a": [1, -2, 2**40, 0.5, None, True, "text", b"bytes"], "b": ((), {}, (1, 2, 3, 4))}
+
+
 @pytest.mark.parametrize("protocol", range(6))
-def test_arrays_keep_their_values_and_type(tmp_path, protocol):
-    for number, read in enumerate(load_arrays(write(tmp_path / "a.pkl", ARRAYS, protocol))):
-        np.testing.assert_array_equal(read, ARRAYS[number])
-        assert not isinstance(read, np.ndarray) or read.dtype == ARRAYS[number].dtype
+def test_arrays_and_plain_data_keep_their_values_and_types(tmp_path, protocol):
+    """Also where a part is named twice, as the first table is; Python reads plain data the same."""
+    content = [*ARRAYS, ARRAYS[0]]
+    found = load_arrays(write(tmp_path / "a.pkl", content, protocol))
+    for expected, read in zip(content, found, strict=True):
+        np.testing.assert_array_equal(read, expected)
+        assert not isinstance(read, np.ndarray) or read.dtype == expected.dtype
+    path = write(tmp_path / "b.pkl", PLAIN, protocol)
+    assert load_arrays(path) == pickle.load(io.BytesIO(path.read_bytes()))  # noqa: S301
 
 
 class Harmful:
@@ -245,6 +253,9 @@ BOMB = b"\x80\x04K\x01\x85\x94" + b"".join(
         (collections.OrderedDict(a=1), "'collections.OrderedDict' is not admitted"),
         ({1, 2}, "only arrays, numbers and texts are admitted"),
         (print, "is not admitted"),
+        (b"cbuiltins\neval\n(S'1'\ntR.", "'builtins.eval' is not admitted"),
+        (b"(S'true'\nios\nsystem\n.", "not admitted"),
+        (b"cnumpy.testing._private.utils\nrunstring\n(S'1'\n}tR.", "runstring' is not admitted"),
         (b"\x80\x04cnumpy\nndarray\n.", "only arrays, numbers and texts are admitted"),
         (b"\x80\x02cnumpy\ndtype\n(U\x02f8tR.", "only arrays, numbers and texts are admitted"),
         (b"\x80\x02cnumpy\nload\n.", "'numpy.load' is not admitted"),
@@ -342,13 +353,6 @@ def test_a_large_table_of_small_parts_is_read(tmp_path):
     assert load_arrays(write(tmp_path / "a.pkl", content)) == content
 
 
-@pytest.mark.parametrize("protocol", range(6))
-def test_a_part_that_is_named_twice_is_read_twice(tmp_path, protocol):
-    first, second = load_arrays(write(tmp_path / "a.pkl", [TABLE, TABLE], protocol))
-    np.testing.assert_array_equal(first, TABLE)
-    np.testing.assert_array_equal(second, TABLE)
-
-
 @pytest.mark.parametrize("kind", UNUSUAL)
 def test_only_a_regular_file_is_read(tmp_path, capsys, kind):
     folder = tmp_path / "published"
@@ -411,20 +415,20 @@ def test_one_bad_file_does_not_hinder_the_others(tmp_path, capsys):
     )
 
 
-def answer_or_message(path, data):
+def check_answer(path, data):
+    """The reader gives arrays, or a message that names the file."""
     path.write_bytes(data)
     try:
         load_arrays(path)
     except UnsafePickle as error:
-        return str(error)
-    return str(path)
+        message = str(error)
+        assert message.startswith(str(path))
 
 
 @given(st.binary(max_size=300))
 @FUZZ
 def test_any_bytes_give_arrays_or_a_message(tmp_path, data):
-    path = tmp_path / "any.pkl"
-    assert answer_or_message(path, b"\x80\x04" + data + b".").startswith(str(path))
+    check_answer(tmp_path / "any.pkl", b"\x80\x04" + data + b".")
 
 
 OPCODES = sorted(opcode.code for opcode in pickletools.opcodes)
@@ -434,17 +438,9 @@ VALID = [pickle.dumps((X[:2], Y[:2]), protocol) for protocol in range(6)]
 @given(st.data())
 @FUZZ
 def test_a_changed_pickle_gives_arrays_or_a_message(tmp_path, data):
-    path = tmp_path / "any.pkl"
     changed = bytearray(data.draw(st.sampled_from(VALID)))
     for _ in range(data.draw(st.integers(1, 4))):
         place = data.draw(st.integers(0, len(changed) - 1))
         code = data.draw(st.sampled_from(OPCODES)).encode("latin-1")[0]
         changed[place] = data.draw(st.one_of(st.just(code), st.integers(0, 255)))
-    assert answer_or_message(path, bytes(changed)).startswith(str(path))
-
-
-def test_reader_agrees_with_python_on_plain_data(tmp_path):
-    content = {"a": [1, -2, 2**40, 0.5, None, True, "text", b"bytes"], "b": ((), {}, (1, 2, 3, 4))}
-    for protocol in range(6):
-        path = write(tmp_path / "a.pkl", content, protocol)
-        assert load_arrays(path) == pickle.load(io.BytesIO(path.read_bytes()))  # noqa: S301
+    check_answer(tmp_path / "any.pkl", bytes(changed))
