@@ -97,7 +97,8 @@ def test_shards_together_equal_the_whole(tmp_path, undisturbed):
 
 
 def test_a_shard_reads_the_records_of_others_only_when_all_are_there(tmp_path, monkeypatch):
-    read, header = [], collection.read_header
+    read = []
+    header = collection.read_header
 
     def counted(folder, index, config):
         read.append(index)
@@ -518,7 +519,8 @@ def test_a_full_disk_stops_in_one_sentence_and_the_folder_stays_usable(
 
 def test_two_machines_write_the_same_file_at_once(tmp_path, monkeypatch):
     """One is between writing and renaming when the other, of the same process number, begins."""
-    path, sync = tmp_path / "table.csv", record.os.fsync
+    path = tmp_path / "table.csv"
+    sync = record.os.fsync
 
     def other_first(descriptor):
         monkeypatch.setattr(record.os, "fsync", sync)
@@ -568,7 +570,8 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, undisturbed)
 
 def test_an_interrupt_that_a_thread_of_a_library_takes_is_put_off_too(tmp_path, monkeypatch):
     """The record is on disk and not yet counted; only the main thread blocks the signal."""
-    write, ended = record.write_atomic, threading.Event()
+    write = record.write_atomic
+    ended = threading.Event()
 
     def interrupted_after_two(path, data):
         write(path, data)

@@ -81,7 +81,8 @@ def cells(name, sizes=None):
     if sizes is not None:
         places = [np.flatnonzero(design.groups == n)[:size] for n, size in enumerate(sizes)]
         x = x[np.concatenate(places)]
-    low, high = [300, 0.16, 100, 0.277, 0], [800, 0.5, 170, 0.299, 0.8]
+    low = [300, 0.16, 100, 0.277, 0]
+    high = [800, 0.5, 170, 0.299, 0.8]
     return np.hstack([x, np.random.default_rng(len(x)).uniform(low, high, (len(x), 5))])
 
 
@@ -112,8 +113,10 @@ def published(tmp_path):
 def test_published_files_become_the_tables_of_their_designs(published, tmp_path, capsys):
     out = tmp_path / "authors"
     assert main(["import-authors", str(published), str(out)]) == 0
-    lines = [f"{published / f} -> {out / n}.csv: {len(cells(n, SIZES.get(n)))} samples"
-             for f, n in sorted(FILES.items())]  # fmt: skip
+    lines = [
+        f"{published / f} -> {out / n}.csv: {len(cells(n, SIZES.get(n)))} samples"
+        for f, n in sorted(FILES.items())
+    ]
     assert capsys.readouterr().out.splitlines() == lines
     for name in FILES.values():
         table = load_table(out / f"{name}.csv")
@@ -312,8 +315,11 @@ ENDLESS = {
     "tuples as a shape": (array(b"C\x00", nested(60)), "the shape of an array is not"),
     "lists of lists": (lists(6, 60), "parts are named again and again"),
     "one array many times": (
-        b"](" + array(b"B" + struct.pack("<I", 8000) + bytes(8000), b"M\xe8\x03\x85")
-        + b"\x94" + 50_000 * b"h\x00" + b"e",
+        b"]("
+        + array(b"B" + struct.pack("<I", 8000) + bytes(8000), b"M\xe8\x03\x85")
+        + b"\x94"
+        + 50_000 * b"h\x00"
+        + b"e",
         "parts are named again and again",
     ),
     "bytes of a number": (
@@ -321,8 +327,12 @@ ENDLESS = {
         "bytes are made of a text",
     ),
     "a text many times": (
-        b"](X" + struct.pack("<I", 10_000) + 10_000 * b"x" + b"\x94c_codecs\nencode\n\x940"
-        + 20_000 * b"h\x01h\x00\x85R" + b"e",
+        b"](X"
+        + struct.pack("<I", 10_000)
+        + 10_000 * b"x"
+        + b"\x94c_codecs\nencode\n\x940"
+        + 20_000 * b"h\x01h\x00\x85R"
+        + b"e",
         "parts are named again and again",
     ),
     "a shape of -1": (
@@ -337,7 +347,7 @@ ENDLESS = {
         b"N" + b"".join(b"p%d\n" % n for n in SAME_HASH),
         "a part has a number out of range",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ENDLESS)
