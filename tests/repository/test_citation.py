@@ -37,7 +37,8 @@ def test_the_licence_is_one():
 
 
 def test_both_name_the_same_paper():
-    paper, article = CITATION["preferred-citation"], CODEMETA["referencePublication"]
+    paper = CITATION["preferred-citation"]
+    article = CODEMETA["referencePublication"]
     assert CITATION["references"] == [paper]
     assert paper["title"] == article["name"]
     assert [(each["given-names"], each["family-names"]) for each in paper["authors"]] == [

@@ -10,8 +10,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("bnn", "fe_data", "prior_study", "figures", "bench", "examples", "docs",
-           "tests/repository/lanes")  # fmt: skip
+FOLDERS = (
+    "bnn",
+    "fe_data",
+    "prior_study",
+    "figures",
+    "bench",
+    "examples",
+    "docs",
+    "tests/repository/lanes",
+)
 ENCODING_AT = {"read_text": 0, "write_text": 1}  # its place among the arguments
 
 

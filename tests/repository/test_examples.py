@@ -63,7 +63,8 @@ def test_the_loop_goes_on_wherever_it_is_killed(run, tmp_path, monkeypatch):
     log = tmp_path / "log"
     log.mkdir()
     cell, generate = AnalyticCell(log=log), fe_data.generate
-    written, unchanged = [], Path.replace
+    written = []
+    unchanged = Path.replace
     monkeypatch.setattr(executors, "semaphores_work", lambda: False)
     monkeypatch.setattr(fe_data, "generate", partial(generate, simulator=cell, silent=True))
     sizes = "--start", "6", "--batch", "2", "--rounds", "1"
@@ -78,7 +79,8 @@ def test_the_loop_goes_on_wherever_it_is_killed(run, tmp_path, monkeypatch):
         return unchanged(path, target)
 
     monkeypatch.setattr(Path, "replace", replace)
-    kills, status = -1, signal.SIGKILL
+    kills = -1
+    status = signal.SIGKILL
     while status == signal.SIGKILL:
         kills += 1
         if (child := os.fork()) == 0:

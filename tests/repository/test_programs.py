@@ -41,10 +41,15 @@ def run(monkeypatch, capsys):
 
 def test_the_programs_are_found():
     assert {
-        "fe_data/__main__.py", "prior_study/__main__.py", "figures/report/page.py",
-        "bench/fe_data.py", "bench/peers/__main__.py", "examples/table.py",
-        "tests/repository/lanes/debian.py", "tests/fe_data/dataset/test_card.py",
-    } <= {*PROGRAMS}  # fmt: skip
+        "fe_data/__main__.py",
+        "prior_study/__main__.py",
+        "figures/report/page.py",
+        "bench/fe_data.py",
+        "bench/peers/__main__.py",
+        "examples/table.py",
+        "tests/repository/lanes/debian.py",
+        "tests/fe_data/dataset/test_card.py",
+    } <= {*PROGRAMS}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

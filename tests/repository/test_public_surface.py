@@ -34,8 +34,11 @@ def public_callables():
         names = [(f"{package.__name__}.{name}", getattr(package, name)) for name in package.__all__]
         for name, value in names:
             if isinstance(value, ModuleType):
-                members = [(f"{name}.{key}", v) for key, v in vars(value).items() if key[0] != "_"
-                           and callable(v) and v.__module__.startswith(value.__name__)]  # fmt: skip
+                members = [
+                    (f"{name}.{key}", v)
+                    for key, v in vars(value).items()
+                    if key[0] != "_" and callable(v) and v.__module__.startswith(value.__name__)
+                ]
             else:
                 members = [(name, value)] if callable(value) else []
             for key, member in members:

@@ -31,10 +31,3 @@ def test_gmsh_comes_with_the_extra_fe_alone():
     having = [extra for extra, needed in extras.items() if "gmsh" in " ".join(needed)]
     assert having == ["fe"]
     assert re.search(r"^\| gmsh [\d.]+ \| GPL-2.0-or-later", PAGE, re.MULTILINE)
-
-
-@pytest.mark.parametrize("name", ["README.md", "fe_data/README.md", "Containerfile"])
-def test_who_installs_or_passes_on_gmsh_is_sent_to_the_note(name):
-    text = (ROOT / name).read_text(encoding="utf-8")
-    assert "THIRD_PARTY.md" in text
-    assert "GPL" in text

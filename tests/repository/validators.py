@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repository.lanes.folder import lanes_folder, locked
+from tests.repository.lanes.common import lanes_folder, locked
 
 VERSIONS = ("cffconvert==2.0.0", "roc-validator==0.13.0")
 

@@ -71,8 +71,9 @@ def test_record_keeps_histories_and_provenance(tmp_path):
     assert header["config"] == storage.configuration(DESIGN, SETTINGS)["digest"]
 
 
-def test_provenance_of_the_table(tmp_path):
-    make(tmp_path)
+def test_provenance_of_the_table_and_a_second_run_simulates_nothing(tmp_path):
+    assert make(tmp_path).simulated == 8
+    assert make(tmp_path).simulated == 0
     content = json.loads((tmp_path / storage.PROVENANCE).read_text())
     assert content["table_sha256"] == hashlib.sha256(table(tmp_path)).hexdigest()
     assert content["inputs_sha256"] == digest_inputs(DESIGN.inputs, DESIGN.groups)
@@ -96,7 +97,8 @@ def test_shards_together_equal_the_whole(tmp_path, undisturbed):
 
 
 def test_a_shard_reads_the_records_of_others_only_when_all_are_there(tmp_path, monkeypatch):
-    read, header = [], collection.read_header
+    read = []
+    header = collection.read_header
 
     def counted(folder, index, config):
         read.append(index)
@@ -109,11 +111,6 @@ def test_a_shard_reads_the_records_of_others_only_when_all_are_there(tmp_path, m
         assert summary.counts["ok"] == 2
         read.clear()
     assert make(tmp_path, shard=(4, 4), jobs=1).counts["ok"] == 8
-
-
-def test_second_run_simulates_nothing(tmp_path):
-    assert make(tmp_path).simulated == 8
-    assert make(tmp_path).simulated == 0
 
 
 def test_a_failure_is_retried_with_another_microstructure_and_recorded(tmp_path):
@@ -187,53 +184,69 @@ def test_a_sample_that_always_kills_its_worker_ends_as_failed(tmp_path):
     assert verify(tmp_path)[0] == []
 
 
-def damage(path, how):
+def flip(path, place):
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(data)
+
+
+def rewritten(path, **changes):
+    """Give a record other entries of its header, and the checksum of these."""
     data = path.read_bytes()
-    if how == "truncated":
-        path.write_bytes(data[: len(data) // 2])
-    elif how == "empty":
-        path.write_bytes(b"")
-    elif how == "bit flipped":
-        path.write_bytes(data[:1000] + bytes([data[1000] ^ 1]) + data[1001:])
-    elif how == "checksum changed":
-        path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    elif how == "another sample":
-        path.write_bytes(path.with_name("0000001.npz").read_bytes())
-    elif how == "another format":
-        np.savez(path, values=np.arange(3))
-    else:
+    header = record.decode_header(data) | changes
+    path.write_bytes(record.encode(header, record.decode_arrays(data)))
+
+
+def foreign(path):
+    """Put the same sample of another configuration in the place of a record."""
+    folder = path.parents[2] / "other"
+    make(folder, design=named_design("train_beta", 4, count=8))
+    path.write_bytes(storage.record_path(folder, 6).read_bytes())
+
+
+def put(kind):
+    """What removes a record and puts something else in its place."""
+
+    def replace(path):
         path.unlink()
+        UNUSUAL[kind](path)
+
+    return replace
 
 
-HOW = ["truncated", "empty", "bit flipped", "checksum changed", "another sample"]
+REPLACED = {
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:1000]),
+    "empty": lambda path: path.write_bytes(b""),
+    "bit flipped": lambda path: flip(path, 1000),
+    "checksum changed": lambda path: flip(path, -1),
+    "another sample": lambda path: path.write_bytes(path.with_name("0000001.npz").read_bytes()),
+    "another format": lambda path: np.savez(path, values=np.arange(3)),
+    "another configuration": foreign,
+    "deleted": Path.unlink,
+    "pipe": put("pipe"),
+    "device": put("device"),
+    "folder": put("folder"),
+}
+SAYING = {
+    "another configuration": "record of another configuration",
+    "pipe": "is a pipe: a regular file is needed",
+    "device": "is a device: a regular file is needed",
+    "folder": "is a folder: a regular file is needed",
+}
 
 
-@pytest.mark.parametrize("how", [*HOW, "another format", "deleted"])
-def test_a_damaged_record_is_found_and_made_again(tmp_path, undisturbed, how):
-    make(tmp_path)
-    damage(storage.record_path(tmp_path, 6), how)
-    problems, _ = verify(tmp_path)
-    assert len(problems) == 1
-    assert problems[0].startswith("sample 6: ")
-    assert make(tmp_path).simulated == 1
-    assert verify(tmp_path)[0] == []
-    assert table(tmp_path) == undisturbed
-
-
-@pytest.mark.parametrize("kind", UNUSUAL)
-def test_what_is_no_file_in_the_place_of_a_record_is_found_and_replaced(
-    tmp_path, undisturbed, kind
-):
-    make(tmp_path)
-    path = storage.record_path(tmp_path, 6)
-    path.unlink()
-    UNUSUAL[kind](path)
+@pytest.mark.parametrize("how", REPLACED)
+def test_what_is_no_record_in_the_place_of_one_is_found_and_made_again(tmp_path, undisturbed, how):
+    folder = tmp_path / "data"
+    make(folder)
+    REPLACED[how](storage.record_path(folder, 6))
     with limited(megabytes=50):
-        problems, _ = verify(tmp_path)
-    assert problems == [f"sample 6: {path} is a {kind}: a regular file is needed"]
-    assert make(tmp_path).simulated == 1
-    assert verify(tmp_path)[0] == []
-    assert table(tmp_path) == undisturbed
+        (problem,) = verify(folder)[0]
+    assert problem.startswith("sample 6: ")
+    assert SAYING.get(how, "") in problem
+    assert make(folder).simulated == 1
+    assert verify(folder)[0] == []
+    assert table(folder) == undisturbed
 
 
 def test_a_link_in_the_place_of_a_record_is_replaced_and_not_followed(tmp_path, undisturbed):
@@ -277,27 +290,20 @@ def test_a_record_may_not_unpack_to_more_than_its_size():
         record.decode_header(data)
 
 
-@pytest.mark.parametrize("kind", UNUSUAL)
-@pytest.mark.parametrize("name", [storage.CONFIG, storage.TABLE, storage.PROVENANCE])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [(storage.CONFIG, "pipe"), (storage.TABLE, "device"), (storage.PROVENANCE, "folder")],
+)
 def test_what_is_no_file_in_the_place_of_another_is_found_and_replaced(
-    tmp_path, undisturbed, kind, name
+    tmp_path, undisturbed, name, kind
 ):
     make(tmp_path)
-    path = tmp_path / name
-    path.unlink()
-    UNUSUAL[kind](path)
+    put(kind)(tmp_path / name)
     with limited(megabytes=50):
-        assert f"{path} is a {kind}: a regular file is needed" in verify(tmp_path)[0]
+        assert f"{tmp_path / name} is a {kind}: a regular file is needed" in verify(tmp_path)[0]
     assert make(tmp_path).simulated == 0
     assert verify(tmp_path)[0] == []
     assert table(tmp_path) == undisturbed
-
-
-def rewritten(path, **changes):
-    """A record with other entries of its header, and the checksum of these."""
-    data = path.read_bytes()
-    header = record.decode_header(data) | changes
-    path.write_bytes(record.encode(header, record.decode_arrays(data)))
 
 
 OTHER_ENTRIES = [
@@ -355,16 +361,6 @@ def test_any_flipped_bit_of_a_record_is_found(tmp_path):
         flipped = data[:place] + bytes([data[place] ^ (1 << int(place) % 8)]) + data[place + 1 :]
         with pytest.raises(record.DamagedRecord):
             record.decode_header(flipped)
-
-
-def test_a_record_of_another_configuration_is_made_again(tmp_path, undisturbed):
-    make(tmp_path / "a")
-    make(tmp_path / "b", design=named_design("train_beta", 4, count=8))
-    foreign = storage.record_path(tmp_path / "b", 1).read_bytes()
-    storage.record_path(tmp_path / "a", 1).write_bytes(foreign)
-    assert verify(tmp_path / "a")[0] == ["sample 1: record of another configuration"]
-    make(tmp_path / "a")
-    assert table(tmp_path / "a") == undisturbed
 
 
 @pytest.mark.parametrize(
@@ -455,28 +451,31 @@ def test_shards_may_begin_at_the_same_moment(tmp_path, monkeypatch):
     assert make(tmp_path, shard=(1, 2)).simulated == 4
 
 
-def test_two_runs_on_one_folder_exclude_each_other_but_shards_do_not(tmp_path):
-    with storage.locked(tmp_path):
-        with pytest.raises(FolderInUse, match="is in use by another `generate`"):
-            make(tmp_path)
-        with pytest.raises(FolderInUse):
-            make(tmp_path, shard=(1, 2))
-    with storage.locked(tmp_path, (1, 2)):
-        with pytest.raises(FolderInUse):
-            make(tmp_path, shard=(1, 2))
-        with pytest.raises(FolderInUse):
-            make(tmp_path)
-        make(tmp_path, shard=(2, 2))
+WHOLE = (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("held", "shard", "excluded"),
+    [
+        (WHOLE, WHOLE, True),
+        (WHOLE, (1, 2), True),
+        ((1, 2), WHOLE, True),
+        ((1, 2), (1, 2), True),
+        ((1, 2), (2, 2), False),
+        ((1, 2), (1, 4), True),
+        ((1, 2), (3, 4), True),
+        ((1, 2), (2, 3), True),
+        ((1, 2), (2, 4), False),
+    ],
+)
+def test_runs_that_share_samples_exclude_each_other(tmp_path, held, shard, excluded):
+    with storage.locked(tmp_path, held):
+        if excluded:
+            with pytest.raises(FolderInUse, match="is in use by another `generate`"):
+                make(tmp_path, shard=shard)
+        else:
+            make(tmp_path, shard=shard)
     assert make(tmp_path).table_written
-
-
-def test_shards_of_different_numbers_exclude_each_other_where_they_overlap(tmp_path):
-    with storage.locked(tmp_path, (1, 2)):
-        for overlapping in ((1, 4), (3, 4), (2, 3)):
-            with pytest.raises(FolderInUse):
-                make(tmp_path, shard=overlapping)
-        make(tmp_path, shard=(2, 4))
-    assert make(tmp_path, shard=(1, 2)).simulated == 4
 
 
 @pytest.mark.parametrize("name", [".lock", ".lock-1-of-2"])
@@ -520,7 +519,8 @@ def test_a_full_disk_stops_in_one_sentence_and_the_folder_stays_usable(
 
 def test_two_machines_write_the_same_file_at_once(tmp_path, monkeypatch):
     """One is between writing and renaming when the other, of the same process number, begins."""
-    path, sync = tmp_path / "table.csv", record.os.fsync
+    path = tmp_path / "table.csv"
+    sync = record.os.fsync
 
     def other_first(descriptor):
         monkeypatch.setattr(record.os, "fsync", sync)
@@ -570,7 +570,8 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, undisturbed)
 
 def test_an_interrupt_that_a_thread_of_a_library_takes_is_put_off_too(tmp_path, monkeypatch):
     """The record is on disk and not yet counted; only the main thread blocks the signal."""
-    write, ended = record.write_atomic, threading.Event()
+    write = record.write_atomic
+    ended = threading.Event()
 
     def interrupted_after_two(path, data):
         write(path, data)
@@ -648,14 +649,11 @@ def shown(stream, total, **options):
     return stream.getvalue()
 
 
-def test_a_terminal_shows_a_bar_with_the_time_left():
-    text = shown(Terminal(), 50)
-    assert "50/50" in text
-    assert "sample/s" in text or "s/sample" in text
-    assert "<00:00" in text
-
-
-def test_a_log_gets_few_lines_and_always_the_last():
+def test_a_terminal_shows_a_bar_a_log_few_lines_and_a_silent_run_nothing():
+    bar = shown(Terminal(), 50)
+    assert "50/50" in bar
+    assert "<00:00" in bar
+    assert shown(Terminal(), 5, silent=True) == ""
     for total in (1, 7, 5000):
         lines = shown(io.StringIO(), total).splitlines()
         assert 1 <= len(lines) <= 10
@@ -669,7 +667,3 @@ def test_a_log_tells_the_time_left_of_this_run(monkeypatch):
         monkeypatch.setattr(progress, "_time", lambda: started + 40)
         progress.update(5)
         assert stream.getvalue().splitlines()[-1] == "95/100 samples,  8.00s/sample, 00:40 left"
-
-
-def test_a_silent_run_shows_nothing():
-    assert shown(Terminal(), 5, silent=True) == ""
