@@ -26,7 +26,8 @@ def inputs() -> np.ndarray:
 
 def simulate(n_fibres: int, jobs: int = 2) -> Table:
     groups = np.arange(6).repeat(ARRANGEMENTS[n_fibres])
-    folder, design = OUT / str(n_fibres), Design("inputs", 0, inputs()[groups], groups)
+    folder = OUT / str(n_fibres)
+    design = Design("inputs", 0, inputs()[groups], groups)
     generate(design, Settings(n_fibres=n_fibres), folder, jobs=jobs)
     return load_table(folder / "dataset.csv")
 

@@ -42,8 +42,10 @@ def weight_statistics(
     kernels = [centred[:, layer.kernel] for layer in architecture.layers]
     names = ["all", *(f"W{layer.index}" for layer in architecture.layers)]
     described = layer_statistics(weights, architecture)
-    columns = {key: np.array([described[name][key] for name in names])
-               for key in ("variance", "excess_kurtosis", "alpha", "beta")}  # fmt: skip
+    columns = {
+        key: np.array([described[name][key] for name in names])
+        for key in ("variance", "excess_kurtosis", "alpha", "beta")
+    }
     histograms = [histogram(kernel) for kernel in kernels]
     shown = min(SHOWN_WEIGHTS, *(kernel.shape[1] for kernel in kernels))
     return WeightStatistics(

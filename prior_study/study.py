@@ -67,7 +67,9 @@ def run(config: StudyConfig, progress: bool = False) -> Study:
 
 
 def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
-    pretrained, prior, grid = pretrain(name, config, progress), STUDY_PRIORS[name], config.grid
+    pretrained = pretrain(name, config, progress)
+    prior = STUDY_PRIORS[name]
+    grid = config.grid
     weights = pretrained.weights
     order = np.argsort(pretrained.inputs[:, 0])
     inputs = pretrained.inputs[order]
@@ -79,7 +81,8 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
     ]
     moments = [Moments.of(values) for values in functions]
     many = prior.process.sample(grid, TRUE_FUNCTIONS, config.seed + 2)
-    widths, spacing = reconstruction.half_widths(many[:, :, 0]), grid[1, 0] - grid[0, 0]
+    widths = reconstruction.half_widths(many[:, :, 0])
+    spacing = grid[1, 0] - grid[0, 0]
     kept = min(KEPT_FUNCTIONS, len(weights), config.functions)
     return PriorResult(
         weights=weights,
@@ -101,11 +104,19 @@ def pretrain(name: str, config: StudyConfig, progress: bool = False) -> Pretrain
     correction = BIAS_CORRECTION[config.optimiser]
     settings = TrainingSettings(epochs=config.epochs(name), bias_correction=correction)
     return bnn.pretrain(
-        STUDY_PRIORS[name].process, n_features=1, prior_points=config.prior_points,
-        n_pretrained=config.members, hidden=HIDDEN, settings=settings, device=config.device,
-        progress=progress, random_state=config.seed,
-        input_bounds=None, output_bounds=None, prior_range=2.0,
-    )  # fmt: skip
+        STUDY_PRIORS[name].process,
+        n_features=1,
+        prior_points=config.prior_points,
+        n_pretrained=config.members,
+        hidden=HIDDEN,
+        settings=settings,
+        device=config.device,
+        progress=progress,
+        random_state=config.seed,
+        input_bounds=None,
+        output_bounds=None,
+        prior_range=2.0,
+    )
 
 
 def save(study: Study, path: Path) -> None:

@@ -6,8 +6,10 @@ from functools import cached_property
 from pathlib import Path
 
 LIBRARIES = Path(__file__).with_name("libraries")
-CELLS, NOISE = "the training cells", "and the paper's noise"
-REPLICATES, FIELDS = "and replicates", "and mean fields"
+CELLS = "the training cells"
+NOISE = "and the paper's noise"
+REPLICATES = "and replicates"
+FIELDS = "and mean fields"
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ class Peer:
     @cached_property
     def code(self) -> list[ast.stmt]:
         """The class, after what it uses of its file, imports too."""
-        wanted, used = {self.kind}, []
+        wanted = {self.kind}
+        used = []
         for statement in reversed(ast.parse(self.source.read_text(encoding="utf-8")).body):
             named = {
                 (a.asname or a.name).partition(".")[0] for a in getattr(statement, "names", [])

@@ -17,9 +17,13 @@ from bnn.function_priors.exact_posterior import ExactPosterior
 
 
 def to_c(
-    model: ExactPosterior | EnsembleRegressor, path: str | os.PathLike[str], *,
-    name: str = "surrogate", members: int | None = None, max_bytes: int = 100_000,
-) -> None:  # fmt: skip
+    model: ExactPosterior | EnsembleRegressor,
+    path: str | os.PathLike[str],
+    *,
+    name: str = "surrogate",
+    members: int | None = None,
+    max_bytes: int = 100_000,
+) -> None:
     """Write mean and standard deviation (epistemic) of a fitted estimator as one C99 file.
 
     The file includes math.h only and says how to call its functions: NAME_init once, then NAME at
@@ -53,12 +57,16 @@ def to_c(
     if isinstance(model, ExactPosterior):
         if members is not None:
             raise ValueError(f"members = {members!r}: an ExactPosterior has none")
-        kind, tables = "posterior.c", posterior_tables(model)
-        fewer, each = "fewer data", 0
+        kind = "posterior.c"
+        tables = posterior_tables(model)
+        fewer = "fewer data"
+        each = 0
     else:
         found, weights = chosen_weights(model, members)
-        kind, tables = "ensemble.c", ensemble_tables(found, weights)
-        fewer, each = "smaller networks", 5 * weights.shape[1] + 8
+        kind = "ensemble.c"
+        tables = ensemble_tables(found, weights)
+        fewer = "smaller networks"
+        each = 5 * weights.shape[1] + 8
     interface, estimator = (
         files("bnn.export").joinpath(file).read_text("ascii") for file in ("interface.c", kind)
     )

@@ -48,14 +48,16 @@ def clipped_to(members: Members) -> Array:
 
 def ensemble_tables(members: Members, weights: Array) -> dict[str, Table]:
     """Return what ensemble.c takes; the weights have single precision."""
-    single, net = weights.astype(np.float32), members.architecture
+    single = weights.astype(np.float32)
+    net = members.architecture
     if not np.array_equal(single, weights):
         raise ValueError("the weights of the ensemble: must be of single precision")
     digits = single.ravel().view(np.uint32)[:, None] // 85 ** np.arange(4, -1, -1) % 85
     text = DIGITS[digits].tobytes().decode("ascii")
     value, slope = ACTIVATIONS_IN_C[net.activation]
     low, high = clipped_to(members)
-    ins, outs = members.input_scaler, members.output_scaler
+    ins = members.input_scaler
+    outs = members.output_scaler
     K = len(weights)
 
     def doubles(inputs: int, outputs: int) -> int:
@@ -65,10 +67,23 @@ def ensemble_tables(members: Members, weights: Array) -> dict[str, Table]:
     fewer = "fewer members or narrower layers"
     inputs, outputs = part_that_fits(doubles, net.n_inputs, net.n_outputs, fewer)
     return {
-        "N_IN": net.n_inputs, "N_OUT": net.n_outputs, "INPUTS": inputs, "OUTPUTS": outputs,
-        "K": K, "LAYERS": len(net.layers), "WEIGHTS": net.n_weights,
-        "WIDEST": max(*net.widths[:-1], outputs), "WIDTHS": np.array(net.widths),
-        "VALUE(z)": value, "SLOPE(z)": slope, "IN_CENTRE": ins.centre, "IN_HALF": ins.half_range,
-        "OUT_CENTRE": outs.centre, "OUT_HALF": outs.half_range, "LOW": low, "HIGH": high,
-        "ROW": ROW, "TEXT": np.array([text[i : i + 5 * ROW] for i in range(0, len(text), 5 * ROW)]),
-    }  # fmt: skip
+        "N_IN": net.n_inputs,
+        "N_OUT": net.n_outputs,
+        "INPUTS": inputs,
+        "OUTPUTS": outputs,
+        "K": K,
+        "LAYERS": len(net.layers),
+        "WEIGHTS": net.n_weights,
+        "WIDEST": max(*net.widths[:-1], outputs),
+        "WIDTHS": np.array(net.widths),
+        "VALUE(z)": value,
+        "SLOPE(z)": slope,
+        "IN_CENTRE": ins.centre,
+        "IN_HALF": ins.half_range,
+        "OUT_CENTRE": outs.centre,
+        "OUT_HALF": outs.half_range,
+        "LOW": low,
+        "HIGH": high,
+        "ROW": ROW,
+        "TEXT": np.array([text[i : i + 5 * ROW] for i in range(0, len(text), 5 * ROW)]),
+    }

@@ -89,7 +89,9 @@ class FunctionFit:
     def __init__(
         self, architecture: Architecture, X: Tensor, targets: Tensor, metric: Metric
     ) -> None:
-        self._architecture, self._X, self._metric = architecture, X, metric
+        self._architecture = architecture
+        self._X = X
+        self._metric = metric
         self._targets = targets
 
     def loss(self, weights: Tensor, members: Tensor) -> Tensor:
@@ -145,7 +147,9 @@ def conjugate_gradients(
     accuracy: float,  # relative to the right sides, in the preconditioner's norm
 ) -> Tensor:
     """Solve k positive definite systems with right sides (k, m); Hestenes & Stiefel (1952)."""
-    solution, residual, direction = torch.zeros_like(right), right.clone(), torch.zeros_like(right)
+    solution = torch.zeros_like(right)
+    residual = right.clone()
+    direction = torch.zeros_like(right)
     before = goal = right.new_zeros(len(right))
     for number in range(_PRODUCTS):
         scaled = precondition(residual)
@@ -157,7 +161,8 @@ def conjugate_gradients(
         direction = scaled + torch.where(before > 0, square / before, 0.0)[:, None] * direction
         image = product(direction)
         length = torch.where(going, square / (direction * image).sum(dim=1), 0.0)[:, None]
-        solution, residual = solution + length * direction, residual - length * image
+        solution = solution + length * direction
+        residual = residual - length * image
         before = square
     return solution
 
@@ -174,7 +179,9 @@ def fit_functions(
     progress: str | None = None,
 ) -> TrainingResult:
     """Minimise eᵀ M⁻¹ e per direction, e = f^ω(X) - t, from weights (K, d)."""
-    place, nugget, metrics = torch.device(device), _FIRST_NUGGET, []
+    place = torch.device(device)
+    nugget = _FIRST_NUGGET
+    metrics = []
     while nugget > 2.0 * nuggets.min():
         metrics.append(Metric(covariance, np.maximum(nuggets, nugget), device))
         nugget /= 10.0

@@ -73,7 +73,8 @@ class Linearisation:
     def pull_back(self, direction: Tensor) -> Tensor:
         """Return Jᵀ v, (k, d), of directions v (k, n_out n)."""
         k, n, n_out = self.values.shape
-        delta, parts = direction.view(k, n_out, n).mT, []
+        delta = direction.view(k, n_out, n).mT
+        parts = []
         for inputs, (kernel, _), slope in list(self._parts())[::-1]:
             delta = delta * slope
             parts += [delta.sum(dim=1), (inputs.mT @ delta).reshape(k, -1)]

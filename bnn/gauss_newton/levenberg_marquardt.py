@@ -15,7 +15,8 @@ from bnn._validation import Floats, Ints
 from bnn.training.execution import progress_bar, run_groups
 from bnn.training.loop import TrainingResult
 
-_DAMPING, _LEAST_DAMPING = 1e-2, 1e-8
+_DAMPING = 1e-2
+_LEAST_DAMPING = 1e-8
 _LARGEST_BEND = 0.75  # 2 |a| s / |v| that is followed; Transtrum & Sethna (2012)
 _SHORTEST_STEP = 1e-8  # over the largest weight: the networks that are returned are float32
 _WINDOW = 30  # iterations, over which the pace of a member is judged
@@ -51,7 +52,8 @@ def minimise(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Fit k members at once from weights (k, d) float64; Levenberg (1944), Marquardt (1963)."""
     # Returns the weights, the objective's record (iterations + 1, k), and which members finished.
-    weights, members = weights.clone(), torch.arange(len(weights), device=weights.device)
+    weights = weights.clone()
+    members = torch.arange(len(weights), device=weights.device)
     record = weights.new_full((rule.iterations + 1, len(weights)), torch.nan)
     record[0] = problem.loss(weights, members)
     members = members[record[0] > rule.loss]
@@ -62,7 +64,8 @@ def minimise(
         before = record[iteration - 1, members]
         step, bend = problem.step(weights[members], members, damping[members])
         relative = 2.0 * bend.norm(dim=1) / step.norm(dim=1)
-        moved, after = torch.empty_like(step), torch.full_like(before, torch.inf)
+        moved = torch.empty_like(step)
+        after = torch.full_like(before, torch.inf)
         better = whole = torch.zeros_like(members, dtype=torch.bool)
         for length in problem.lengths:  # a shorter step costs much less than another direction
             if better.all():

@@ -34,12 +34,16 @@ class WeightFit:
         prior: DiagonalPlusLowRank[Tensor],
         anchors: Tensor,
     ) -> None:
-        self._architecture, self._X, self._y = architecture, X, y
-        self._prior, self._anchors = prior, anchors
+        self._architecture = architecture
+        self._X = X
+        self._y = y
+        self._prior = prior
+        self._anchors = anchors
         # J P Jᵀ = J̃ (I + R̃ R̃ᵀ) J̃ᵀ with J̃ = J D^½ and R̃ = D^-½ R, for P = D + R Rᵀ.
         self._deviations = prior.diagonal.sqrt()
         self._root = prior.root / self._deviations[:, None]
-        self._precision, (k, n, n_out) = torch.linalg.inv(noise), y.shape
+        self._precision = torch.linalg.inv(noise)
+        (k, n, n_out) = y.shape
         if noise.ndim == 2:
             self._noise = torch.kron(noise, torch.eye(n, dtype=y.dtype, device=y.device))
         else:
@@ -101,7 +105,8 @@ def fit_weights(
 
     def problem(members: Ints) -> list[WeightFit]:
         inputs = tensor(X if X.ndim == 2 else X[members])
-        targets, centres = tensor(y[members]), tensor(anchors[members])
+        targets = tensor(y[members])
+        centres = tensor(anchors[members])
         own = tensor(noise if noise.ndim == 2 else noise[members])
         return [WeightFit(architecture, inputs, targets, own, prior, centres)]
 

@@ -23,13 +23,15 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
 
     def __init__(self, members: Members) -> None:
         super().__init__()
-        net, noise = members.architecture, members.noise_covariance
+        net = members.architecture
+        noise = members.noise_covariance
         self.layers = [(W, b.unsqueeze(1)) for W, b in net.unpack(_double(members.weights))]
         self.activation = getattr(torch.nn.functional, net.activation, lambda z: z)
         scalers = members.input_scaler, members.output_scaler
         self.scales = [_double(v) for s in scalers for v in (s.centre, s.half_range)]
         self.bounds = None if members.bounds is None else _double(members.bounds)
-        self.noise, self.outputs = noise, list(range(net.n_outputs))
+        self.noise = noise
+        self.outputs = list(range(net.n_outputs))
         self.transform = torch.eye(len(members.weights), dtype=torch.float64)
 
     @property
@@ -90,13 +92,15 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
             why = "the covariances between points that they tell are too noisy"
             raise ValueError(f"model has {K} members: must be at least {LEAST}, {why}")
         mean, A, R = self._results(X, noise)
-        s, r = torch.linalg.cholesky(A.mT @ A + R), torch.linalg.cholesky(R)
+        s = torch.linalg.cholesky(A.mT @ A + R)
+        r = torch.linalg.cholesky(R)
         whitened = torch.linalg.solve_triangular(s, A.mT, upper=False)  # s⁻¹ Aᵀ
         # Deviations a become a - A (s + r)⁻ᵀ s⁻¹ Aᵀ a, the mean moves by aᵀ A (s sᵀ)⁻¹ (Y - mean).
         shrunk = torch.linalg.solve_triangular((s + r).mT, whitened, upper=True)
         misfit = torch.linalg.solve_triangular(s, (Y - mean).flatten(-2).unsqueeze(-1), upper=False)
         shift = (whitened.mT @ misfit).mT / (K - 1) ** 0.5
-        model, eye = copy.copy(self), torch.eye(K, dtype=A.dtype)
+        model = copy.copy(self)
+        eye = torch.eye(K, dtype=A.dtype)
         model.transform = (eye - A @ shrunk + shift) @ self.transform
         return model
 

@@ -14,7 +14,8 @@ from sklearn.exceptions import NotFittedError
 
 from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored
 
-FORMAT, VERSION = "bnn", 4
+FORMAT = "bnn"
+VERSION = 4
 MAX_RATIO = 10  # of what arrays unpack to and the size of their file, which others may have packed,
 MIN_UNPACKED = 1_000_000  # but so many bytes are read from any file
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)

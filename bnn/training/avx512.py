@@ -195,7 +195,11 @@ def _transpose(b, b_column, n_inner, n_columns, t, t_row):
 @_compiled()
 def _multiply(a, a_row, a_column, b, b_row, c, c_row, n_rows, n_inner, n_columns):
     for j in range(0, n_columns, _WIDTH):
-        n, right, to, left, i = n_columns - j, b + 4 * j, c + 4 * j, a, n_rows
+        n = n_columns - j
+        right = b + 4 * j
+        to = c + 4 * j
+        left = a
+        i = n_rows
         while i > 0:
             if i >= 10:
                 _ten_rows(left, a_row, a_column, right, b_row, to, c_row, n_inner, n)
@@ -209,7 +213,9 @@ def _multiply(a, a_row, a_column, b, b_row, c, c_row, n_rows, n_inner, n_columns
             else:
                 _one_row(left, a_row, a_column, right, b_row, to, c_row, n_inner, n)
                 done = 1
-            left, to, i = left + done * a_row, to + done * c_row, i - done
+            left = left + done * a_row
+            to = to + done * c_row
+            i = i - done
 
 
 _MATRICES = types.Array(types.float32, 3, "A")
@@ -218,7 +224,9 @@ _MATRICES = types.Array(types.float32, 3, "A")
 @_compiled(types.void(_MATRICES, _MATRICES, _MATRICES))
 def multiply(A: Floats, B: Floats, out: Floats) -> None:
     """Write A[k] B[k] to out[k], float32 (k, rows, columns), with the interpreter's lock free."""
-    n_rows, n_inner, n_columns = A.shape[1], A.shape[2], B.shape[2]
+    n_rows = A.shape[1]
+    n_inner = A.shape[2]
+    n_columns = B.shape[2]
     if B.shape[:2] != (len(A), n_inner) or out.shape != (len(A), n_rows, n_columns):
         raise ValueError("A, B and out must have shapes (k, m, n), (k, n, p) and (k, m, p)")
     if A.size == 0 or B.size == 0:
@@ -230,11 +238,21 @@ def multiply(A: Floats, B: Floats, out: Floats) -> None:
     room = (n_inner + LANES, n_columns + LANES) if turned else (0, 0)
     T = np.empty(room, np.float32)
     for k in range(len(A)):
-        b, b_row = B.ctypes.data + k * B.strides[0], B.strides[1]
+        b = B.ctypes.data + k * B.strides[0]
+        b_row = B.strides[1]
         if turned:
             _transpose(b, B.strides[2], n_inner, n_columns, T.ctypes.data, T.strides[0])
-            b, b_row = T.ctypes.data, T.strides[0]
+            b = T.ctypes.data
+            b_row = T.strides[0]
         _multiply(
-            A.ctypes.data + k * A.strides[0], A.strides[1], A.strides[2], b, b_row,
-            out.ctypes.data + k * out.strides[0], out.strides[1], n_rows, n_inner, n_columns,
-        )  # fmt: skip
+            A.ctypes.data + k * A.strides[0],
+            A.strides[1],
+            A.strides[2],
+            b,
+            b_row,
+            out.ctypes.data + k * out.strides[0],
+            out.strides[1],
+            n_rows,
+            n_inner,
+            n_columns,
+        )

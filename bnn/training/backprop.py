@@ -65,7 +65,9 @@ class Pass:
         self, architecture: Architecture, weights: LayerBlocks, gradients: LayerBlocks, batch: int
     ) -> None:
         self._activation = ACTIVATIONS[architecture.activation]
-        k, device, widths = len(weights.blocks[0]), weights.flat.device, architecture.widths
+        k = len(weights.blocks[0])
+        device = weights.flat.device
+        widths = architecture.widths
         products = products_on(device)
         self._operand = operand = products.operand
         self._multiply = products.multiply
@@ -101,7 +103,8 @@ class Pass:
 
     def backward(self, inputs: Any) -> None:
         """Write ∂loss/∂ω to the gradients, given the inputs and ∂loss/∂f in self.delta."""
-        multiply, errors = self._multiply, self._errors
+        multiply = self._multiply
+        errors = self._errors
         for index in range(len(self._z) - 1, 0, -1):
             below = index - 1
             multiply(self._hidden[below], self._errors_transposed[index], self._gradients[index])

@@ -36,7 +36,8 @@ class DiagonalPlusLowRank(Generic[Values]):
         """Return τ² I + V S² Vᵀ, for a variance τ², orthonormal directions V and deviations S."""
         d, r = directions.shape
         total = deviations**2 + variance
-        root, factor = directions * deviations, directions * np.sqrt(1.0 / variance - 1.0 / total)
+        root = directions * deviations
+        factor = directions * np.sqrt(1.0 / variance - 1.0 / total)
         log_determinant = float(np.log(total).sum() + (d - r) * np.log(variance))
         return DiagonalPlusLowRank(np.full(d, variance), root, factor, log_determinant)
 

@@ -61,7 +61,8 @@ class ConvergenceMonitor:
     def __init__(
         self, criterion: Convergence | None, variances: Floats, group: MemberGroup
     ) -> None:
-        self._criterion, self._group = criterion, group
+        self._criterion = criterion
+        self._group = group
         device = group.loss.device
         self._targets = torch.as_tensor(variances, dtype=torch.float32, device=device)
         self._done = torch.zeros(len(variances), dtype=torch.bool, device=device)
@@ -95,10 +96,17 @@ class ConvergenceMonitor:
 
 
 def train(
-    architecture: Architecture, weights: Floats, X: Floats, y: Floats, settings: TrainingSettings,
-    *, seeds: NDArray[np.uint32], objective: Objective | None = None, device: str = "cpu",
+    architecture: Architecture,
+    weights: Floats,
+    X: Floats,
+    y: Floats,
+    settings: TrainingSettings,
+    *,
+    seeds: NDArray[np.uint32],
+    objective: Objective | None = None,
+    device: str = "cpu",
     progress: str | None = None,
-) -> TrainingResult:  # fmt: skip
+) -> TrainingResult:
     """Minimise Σ_i (y_i - f(x_i))ᵀ P (y_i - f(x_i)) + penalty(ω - ω0) for each member.
 
     Minibatches scale the data term by N/b, so that the weight of the prior does not depend on b,
@@ -128,9 +136,12 @@ def train(
     check_kind("objective", objective, Objective, type(None))
     check_kind("progress", progress, str, type(None))
     check_device(device)
-    weights, X, y = as_finite("weights", weights), as_finite("X", X), as_finite("y", y)
+    weights = as_finite("weights", weights)
+    X = as_finite("X", X)
+    y = as_finite("y", y)
     _check_shapes(architecture, weights, X, y, seeds)
-    place, objective = torch.device(device), objective or Objective()
+    place = torch.device(device)
+    objective = objective or Objective()
     workers = torch.get_num_threads() if place.type == "cpu" else 1
     # As many members together as fit the cache, on a GPU all.
     fitting = max(CACHE_LINE, _GROUP_WEIGHTS // architecture.n_weights)
@@ -168,7 +179,8 @@ def _check_shapes(
     if X.ndim < 2:
         raise ValueError(f"X has shape {X.shape}: must be (N, n_in) or (K, N, n_in)")
     check_kind("seeds", seeds, np.ndarray)
-    K, n = len(weights), X.shape[-2]
+    K = len(weights)
+    n = X.shape[-2]
     for name, values, shapes in (
         ("weights", weights, [(K, architecture.n_weights)]),
         ("X", X, [(n, architecture.n_inputs), (K, n, architecture.n_inputs)]),

@@ -48,11 +48,17 @@ class MemberData:
     """
 
     def __init__(
-        self, X: Floats, y: Floats, seeds: NDArray[np.uint32], shuffled: bool, device: torch.device,
+        self,
+        X: Floats,
+        y: Floats,
+        seeds: NDArray[np.uint32],
+        shuffled: bool,
+        device: torch.device,
         precision: Floats | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         k, n = y.shape[:2]
-        inputs, targets = with_ones(_float32(X, device)), _float32(y, device)
+        inputs = with_ones(_float32(X, device))
+        targets = _float32(y, device)
         if precision is not None and precision.ndim > 2:
             entries = _float32(precision, device).flatten(-2)
             targets = torch.cat([targets, entries.expand(k, n, -1)], dim=2)
@@ -61,7 +67,8 @@ class MemberData:
         shape = (k, n, inputs.shape[-1])
         self.X = inputs.expand(shape).clone(memory_format=torch.contiguous_format)
         self.y = targets.clone()
-        self._X, self._y = inputs.flatten(0, -2), targets.flatten(0, -2)
+        self._X = inputs.flatten(0, -2)
+        self._y = targets.flatten(0, -2)
         self._shuffler = Shuffler(seeds, n, device) if shuffled else None
 
     def shuffle(self, epoch: int) -> None:
@@ -79,14 +86,20 @@ class Adam:
     """Fused Adam on one flat buffer of weights, changed in place, and one of gradients."""
 
     def __init__(self, weights: Tensor, gradients: Tensor, settings: TrainingSettings) -> None:
-        self._weights, self._gradients = weights, gradients
+        self._weights = weights
+        self._gradients = gradients
         self._moments = torch.zeros_like(weights), torch.zeros_like(weights)
         self._first = 0.0 if settings.bias_correction else _STEP_WITHOUT_CORRECTION
         self._count = torch.tensor(self._first, device=weights.device)
         self._constants: dict[str, Any] = {
-            "lr": settings.learning_rate, "beta1": settings.beta1, "beta2": settings.beta2,
-            "eps": settings.epsilon, "weight_decay": 0.0, "amsgrad": False, "maximize": False,
-        }  # fmt: skip
+            "lr": settings.learning_rate,
+            "beta1": settings.beta1,
+            "beta2": settings.beta2,
+            "eps": settings.epsilon,
+            "weight_decay": 0.0,
+            "amsgrad": False,
+            "maximize": False,
+        }
 
     def step(self) -> None:
         """Update the weights by the gradients."""
@@ -94,9 +107,14 @@ class Adam:
         self._count.add_(1.0)
         # The function of torch.optim that ends here takes longer than some of the products.
         torch.ops.aten._fused_adam_(
-            [self._weights], [self._gradients], [first], [second], [], [self._count],
+            [self._weights],
+            [self._gradients],
+            [first],
+            [second],
+            [],
+            [self._count],
             **self._constants,
-        )  # fmt: skip
+        )
 
     def reset(self) -> None:
         """Forget the moments."""
@@ -109,10 +127,16 @@ class MemberGroup:
     """k members under training on X (N, n_in) or (k, N, n_in) and y (k, N, n_out)."""
 
     def __init__(
-        self, architecture: Architecture, weights: Floats, X: Floats, y: Floats,
-        settings: TrainingSettings, seeds: NDArray[np.uint32], objective: Objective,
+        self,
+        architecture: Architecture,
+        weights: Floats,
+        X: Floats,
+        y: Floats,
+        settings: TrainingSettings,
+        seeds: NDArray[np.uint32],
+        objective: Objective,
         device: torch.device,
-    ) -> None:  # fmt: skip
+    ) -> None:
         k, n = y.shape[:2]
         batch = min(settings.batch_size or n, n)
         self.data = MemberData(X, y, seeds, batch < n, device, objective.precision)
@@ -120,7 +144,8 @@ class MemberGroup:
         self.gradients = LayerBlocks(architecture, k, device)
         self.adam = Adam(self.weights.flat, self.gradients.flat, settings)
         self._batches = self._views(architecture, batch, n)
-        self.n, self._sums = n, settings.batch_sums
+        self.n = n
+        self._sums = settings.batch_sums
         self.loss = torch.zeros(k, device=device)
         self.record = torch.full((settings.epochs, k), torch.nan, device=device)
         self._precision = None

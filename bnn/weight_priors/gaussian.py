@@ -16,7 +16,8 @@ class ProperGaussian(WeightPrior):
     """N(μ0, Σ) with Σ = diag(D) + R Rᵀ, and penalty (ω - ω0)ᵀ Σ⁻¹ (ω - ω0)."""
 
     def __init__(self, mean: ArrayLike, covariance: DiagonalPlusLowRank[Array]) -> None:
-        self.mean, self.covariance = as_vector("mean", mean), covariance
+        self.mean = as_vector("mean", mean)
+        self.covariance = covariance
         self.variance = np.sum(covariance.root**2, axis=1) + covariance.diagonal
 
     def regulariser(self) -> GaussianRegulariser:
