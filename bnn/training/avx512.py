@@ -11,14 +11,15 @@ Zen 5 core, for 50 members (`python -m bench.bnn`):
 | gradient of the weights         | 161  | 73      |
 | gradient of the layer below     | 240  | 85      |
 
-so that the pre-training of prior C takes 20 s instead of 40 s.
+With them the pre-training of prior C takes 20 s instead of 40 s.
 
 How it works. A tile of the result, at most 10 rows of 32 columns, stays in registers while the rows
 of B pass by; numba compiles the tiles from LLVM instructions written out here. A matrix B that is
-stored by columns is transposed first. Matrices are given by an address and by strides in bytes.
+stored by columns is transposed first. A matrix is an address and its strides in bytes.
 
-How to do without. `bnn.training.matmul` chooses these products where the processor has AVX-512, and
-PyTorch's elsewhere or with the environment variable BNN_PRODUCTS=torch; results differ by rounding.
+How to switch it off. `bnn.training.matmul` chooses these products where the processor has AVX-512,
+and those of PyTorch elsewhere or with the environment variable BNN_PRODUCTS=torch. Results differ
+by rounding.
 """
 
 # numba types what generates instructions, not Python:

@@ -1,4 +1,4 @@
-"""The optimisation of some members side by side: data, passes, Adam, record, graph."""
+"""The optimisation of a group of members: their data, passes, optimiser and losses."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +24,7 @@ _STEP_WITHOUT_CORRECTION = 1e9
 class Objective:
     """The constants of the loss (y - f)ᵀ P (y - f) + penalty(ω - ω0)."""
 
-    # P = Σ_noise⁻¹, (n_out, n_out), or one for each point, ((K,) N, n_out, n_out); None: identity
+    # P = Σ_noise⁻¹, (n_out, n_out), or per point, ((K,) N, n_out, n_out); None is the identity
     precision: Floats | None = None
     regulariser: Regulariser | None = None
     anchors: Floats | None = None  # ω0, (K, d), with a regulariser
@@ -32,8 +32,9 @@ class Objective:
     def of(self, members: Ints) -> "Objective":
         """Return the objective of some members."""
         anchors = None if self.anchors is None else self.anchors[members]
-        own = self.precision is not None and self.precision.ndim == 4
-        precision = self.precision[members] if own else self.precision  # type: ignore[index]
+        precision = self.precision
+        if precision is not None and precision.ndim == 4:
+            precision = precision[members]
         return Objective(precision, self.regulariser, anchors)
 
 
@@ -44,7 +45,7 @@ def _float32(values: Floats, device: torch.device) -> Tensor:
 class MemberData:
     """Data X (N, n_in) or (k, N, n_in) and y (k, N, n_out), in the order of the current epoch.
 
-    Where points have a precision of their own, its entries stand behind the targets.
+    Where each point has its own precision, the entries of this matrix follow its targets in y.
     """
 
     def __init__(
@@ -182,7 +183,7 @@ class MemberGroup:
         torch.div(self.loss, self.n, out=self.record[epoch])
 
     def steps(self) -> None:
-        """Take the optimisation steps of one epoch; the same calls on the same buffers always."""
+        """Take the optimisation steps of one epoch, by the same calls on the same buffers."""
         self.loss.zero_()
         for run, inputs, y, own in self._batches:
             self._data_gradient(run.forward(inputs), y, own, run.delta)
@@ -191,18 +192,23 @@ class MemberGroup:
             self.adam.step()
 
     def _data_gradient(self, outputs: Tensor, y: Tensor, own: Tensor | None, delta: Tensor) -> None:
+        # r = f - y, (k, n_out, b)
         residual = outputs.sub_(y)
+        # δ = P r
         if self._precision is not None:
             torch.bmm(self._precision, residual, out=delta)
         elif own is not None:
             torch.sum(own * residual[:, None], dim=2, out=delta)
         else:
             delta.copy_(residual)
+        # loss ← loss + Σ_i r_iᵀ P r_i
         self.loss.add_(residual.mul_(delta).sum(dim=(1, 2)))
+        # ∂loss / ∂f = 2 P r, over b: the factor N / b, over the common divisor N
         delta.mul_(2.0 if self._sums else 2.0 / y.shape[2])
 
     def _penalty_gradient(self) -> None:
         if self._add_penalty is not None:
+            # ω - ω0
             torch.sub(self.weights.flat, self._anchors.flat, out=self._differences.flat)
             scale = 1.0 if self._sums else 1.0 / self.n
             self._add_penalty(self._differences.blocks, self.gradients.blocks, scale)
