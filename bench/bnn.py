@@ -44,14 +44,16 @@ class Workload:
 
 
 FLEXIBLE = STUDY_PRIORS["C"]
-STUDY = Workload(ARCHITECTURE, FLEXIBLE.process, 100, 400, FLEXIBLE.epochs)
+STUDY = Workload(
+    ARCHITECTURE, FLEXIBLE.process, n_members=100, n_points=400, epochs=FLEXIBLE.epochs
+)
 MEAN = bnn.LinearMean([0.656, -0.191, 0.933, -0.876, 1.195])  # least squares on the published cells
 MATERIALS = Workload(
     bnn.Architecture((4, 20, 20, 20, 20, 5)),
     bnn.GaussianProcessPrior(MEAN, KERNEL, 5, FEATURES),
-    50,
-    500,
-    1000,
+    n_members=50,
+    n_points=500,
+    epochs=1000,
 )
 
 

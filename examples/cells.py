@@ -25,7 +25,7 @@ y = table.outputs[:, [0, 2]]
 
 
 def mean_field(X):
-    """What mechanics says of both properties before a cell is simulated."""
+    """Both properties by a mean field, without any simulated cell."""
     return fe_data.mean_field(X, settings)[:, [0, 2]]
 
 

@@ -34,12 +34,12 @@ of_means = noise(points) / (len(cells) / len(points))  # of 15 cells each
 
 
 def mean_field(X, **parameters):
-    """What mechanics says of the scaled properties."""
+    """The scaled properties by a mean field."""
     return 2 * (fe_data.mean_field(X, **parameters)[:, :4] - low) / (high - low) - 1
 
 
 def learnt(parameters):
-    """The mean fields of some parameters, and what 50 cells say of their discrepancy."""
+    """The mean fields of given parameters plus a discrepancy, learnt from 50 cells."""
     known = {"mean": lambda X: mean_field(X, **parameters), "mean_features": ()}
     return bnn.ExactPosterior(bnn.evidence.fit_prior(X, y, noise, **known), noise=noise).fit(X, y)
 

@@ -22,13 +22,15 @@ from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
 INPUTS = list(INPUT_NAMES)
 OUTPUTS = list(OUTPUT_NAMES)
 settings = fe_data.Settings(n_fibres=options.fibres)
-cells = fe_data.load_table(Path("fe_data/datasets/noise.csv"))  # which tell the scatter
+cells = fe_data.load_table(
+    Path("fe_data/datasets/noise.csv")
+)  # repeated cells, which give the scatter
 noise = bnn.HeteroscedasticNoise.from_replicates(cells.inputs, cells.outputs, cells.group)
-noise = replace(noise, correlation=None)  # which takes much less time
+noise = replace(noise, correlation=None)  # without it the fits are much faster
 
 
 def write(table, path):
-    """There whole or not at all, whenever this process is killed."""
+    """Write a table in one step, so that a killed process leaves no part of it."""
     write_atomic(path, table.to_csv(index=False).encode())
 
 

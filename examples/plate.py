@@ -45,7 +45,7 @@ with tempfile.TemporaryDirectory() as folder:
     cell = ctypes.CDLL(str(library))
 cell.cell_init()
 
-# What each network says at the integration points, (K, n, 2), which is followed to the end.
+# The values of each network at the integration points, (K, n, 2), are carried through the plate.
 mesh = create_rectangle(MPI.COMM_SELF, [[0.0, 0.0], [2.0, 1.0]], [40, 20])
 V = domain.space(mesh, "Lagrange", 2, (2,))
 Q = domain.quadrature_space(mesh, 2)

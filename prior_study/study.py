@@ -19,14 +19,14 @@ from prior_study.statistics import WeightStatistics, weight_statistics
 FORMAT = 2
 KEPT_FUNCTIONS = 100  # functions of each reconstruction that are kept for pictures
 TRUE_FUNCTIONS = 4000  # realisations behind the widths of a functional prior
-# What is compared with the functional prior: K of its own realisations (the error of K draws),
-# the networks fitted to them, and functions of networks drawn from each weight prior.
+# Sources of functions that are compared with the functional prior: K of its own realisations, which
+# show the error of K draws, the networks fitted to realisations, and each weight prior.
 SOURCES = ("realisations", "pretrained", *WEIGHT_PRIOR_NAMES)
 
 
 @dataclass(frozen=True)
 class PriorResult:
-    """What the study finds for one functional prior; n points of the grid, six SOURCES."""
+    """Results for one functional prior, at n points of the grid and for the six SOURCES."""
 
     weights: np.ndarray  # pre-trained weights ω0^[k], (K, d) float32
     inputs: np.ndarray  # points that the networks were fitted at, (M,) increasing

@@ -1,4 +1,4 @@
-"""Who is compared, what each is given, and how much a user writes for it."""
+"""The estimators that are compared, the data that each is given, and the lines a user writes."""
 
 import ast
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class Peer:
     def lines(self) -> int:
         """Lines of code, one for each statement; docstrings, of one line each, do not count."""
         lines = [line.strip() for each in self.code for line in ast.unparse(each).splitlines()]
-        return sum(bool(line) and not line.startswith('"""') for line in lines)
+        return len([line for line in lines if line and not line.startswith('"""')])
 
 
 PEERS = (

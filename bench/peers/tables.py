@@ -16,8 +16,8 @@ from figures.style import STYLE, WIDTH, save
 
 Found = Mapping[Peer, Mapping[tuple[str, int], Mapping[str, Any]]]  # by training set and draw
 SHARED = {"rmse": ("RMSE", 3), "crps": ("CRPS", 3), "coverage": ("coverage (95 %)", 2)}
-TIMED = "ind100"
-TIMES = {"fit": 1, "predict": 2}  # training set, and decimals of the seconds
+TIMED = "ind100"  # training set whose times are shown
+TIMES = {"fit": 1, "predict": 2}  # decimals of the seconds
 FEW = 4  # draws, without which one does not count as the best beside others that have them
 LOWEST = -100.0  # of the picture's axis
 

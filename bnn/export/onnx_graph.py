@@ -60,7 +60,7 @@ def to_onnx(
     check_is_fitted(model)
     found, weights = chosen_weights(model, members)
     net = found.architecture
-    low_high = clipped_to(found)
+    low, high = clipped_to(found)
     if net.activation not in ACTIVATIONS:
         known = ", ".join(ACTIVATIONS)
         raise ValueError(f"activation = {net.activation!r}: ONNX Runtime computes {known} alone")
@@ -73,8 +73,8 @@ def to_onnx(
         "in_half": found.input_scaler.half_range,
         "out_centre": found.output_scaler.centre,
         "out_half": found.output_scaler.half_range,
-        "low": low_high[0],
-        "high": low_high[1],
+        "low": low,
+        "high": high,
         "leak": np.array(SLOPE),
         "bend": np.array(20.0),
         "freedom": np.array(len(weights) - 1.0),
@@ -82,10 +82,13 @@ def to_onnx(
     }
     layers = []
     for number, (kernel, bias) in enumerate(net.unpack(weights), start=1):
-        kept |= {f"W_{number}": kernel, f"b_{number}": bias[:, None]}
+        kept[f"W_{number}"] = kernel
+        kept[f"b_{number}"] = bias[:, None]
         last = number == len(net.layers)
         step = LAYER if last else LAYER + ACTIVATIONS[net.activation]
-        layers.append(re.sub(r"\b(W|b|p|z|s|far|a)\b", rf"\1_{number}", step).format(number - 1))
+        # Names of a layer end in its number; its input is a of the layer before.
+        numbered = re.sub(r"\b(W|b|p|z|s|far|a)\b", rf"\1_{number}", step)
+        layers.append(numbered.format(number - 1))
     text = GRAPH.format(
         n_in=net.n_inputs, n_out=net.n_outputs, layers="\n    ".join(layers), last=len(layers)
     )

@@ -17,7 +17,7 @@ from bnn.noise.covariances import is_diagonal
 
 Table: TypeAlias = int | str | NDArray[Any]
 NAMES = "RBF", "Matern12", "Matern32", "Matern52", "RationalQuadratic"
-KINDS = [getattr(kernels, name) for name in NAMES]  # posterior.c has their numbers
+KINDS = [getattr(kernels, name) for name in NAMES]  # posterior.c numbers them in this order
 
 
 def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
@@ -25,7 +25,7 @@ def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
     given = model._given
     X = model.X_
     y = model.y_
-    (N, n_in) = X.shape
+    N, n_in = X.shape
     n_out = y.shape[1]
     if isinstance(given, ProcessPosterior):
         processes = [given]
@@ -37,20 +37,24 @@ def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
     if not is_diagonal(first._at):
         raise ValueError("the noise is correlated between outputs: no C file takes that")
     coefficients, intercept = _mean(first.prior, n_in)
+    # Many components share kernels, so each row is written once and the parts hold its number.
     parts = []
-    tables = (dict[tuple[float, ...], int](), dict[tuple[float, ...], int]())
+    stationary_rows: dict[tuple[float, ...], int] = {}
+    linear_rows: dict[tuple[float, ...], int] = {}
     for process in processes:
         for j, kernel in enumerate(process.prior.kernels):
-            rows = _kernel_rows(kernel, process.prior._features_of(j, n_in), n_in)
-            numbers = zip(tables, rows, strict=True)
-            parts.append([table.setdefault(row, len(table)) for table, row in numbers])
+            features = process.prior._features_of(j, n_in)
+            stationary, linear = _kernel_rows(kernel, features, n_in)
+            stationary_number = stationary_rows.setdefault(stationary, len(stationary_rows))
+            linear_number = linear_rows.setdefault(linear, len(linear_rows))
+            parts.append([stationary_number, linear_number])
     noise = np.einsum("...jj->...j", first._at) * np.ones((N, n_out))
     S = len(processes)
 
     def doubles(inputs: int, outputs: int) -> int:
         return 2 * (N + 1 + n_in) + (1 + inputs) * (2 * S + 1 + 2 * outputs)
 
-    # One output at a time, since outputs share no work.
+    # The C file treats one output at a time, since outputs share no work.
     inputs, outputs = part_that_fits(doubles, n_in, 1, "fewer data")
     return {
         "N_IN": n_in,
@@ -66,8 +70,8 @@ def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
         "SLOPES": coefficients,
         "INTERCEPT": intercept,
         "SHARES": shares,
-        "STATIONARY": np.array([*tables[0]]),
-        "LINEAR": np.array([*tables[1]]),
+        "STATIONARY": np.array([*stationary_rows]),
+        "LINEAR": np.array([*linear_rows]),
         "PARTS": np.array(parts),
     }
 
