@@ -44,12 +44,17 @@ class Workload:
 
 
 FLEXIBLE = STUDY_PRIORS["C"]
-STUDY = Workload(ARCHITECTURE, FLEXIBLE.process, 100, 400, FLEXIBLE.epochs)
+STUDY = Workload(
+    ARCHITECTURE, FLEXIBLE.process, n_members=100, n_points=400, epochs=FLEXIBLE.epochs
+)
 MEAN = bnn.LinearMean([0.656, -0.191, 0.933, -0.876, 1.195])  # least squares on the published cells
 MATERIALS = Workload(
     bnn.Architecture((4, 20, 20, 20, 20, 5)),
-    bnn.GaussianProcessPrior(MEAN, KERNEL, 5, FEATURES), 50, 500, 1000,
-)  # fmt: skip
+    bnn.GaussianProcessPrior(MEAN, KERNEL, 5, FEATURES),
+    n_members=50,
+    n_points=500,
+    epochs=1000,
+)
 
 
 def batched_seconds(work: Workload, n_members: int, epochs: int) -> float:
@@ -113,9 +118,15 @@ def functional(n_data: int = 50, n_members: int = 30) -> dict[str, float]:
     X = 2.0 * np.random.default_rng(0).uniform(size=(n_data, 4)) - 1.0
     y = MATERIALS.prior.sample(X, 1, 1)[0]
     ensemble = bnn.FunctionAnchoredEnsemble(
-        MATERIALS.prior, n_pretrained=n_members, n_members=n_members, noise=noise_std(),
-        random_state=0, input_bounds=None, output_bounds=None, prior_range=2.0,
-    )  # fmt: skip
+        MATERIALS.prior,
+        n_pretrained=n_members,
+        n_members=n_members,
+        noise=noise_std(),
+        random_state=0,
+        input_bounds=None,
+        output_bounds=None,
+        prior_range=2.0,
+    )
     times = [(time.perf_counter(), time.process_time())]
     for step in (lambda: ensemble.pretrain(n_features=4), lambda: ensemble.fit(X, y)):
         step()
@@ -128,8 +139,11 @@ def functional(n_data: int = 50, n_members: int = 30) -> dict[str, float]:
 def product_rates() -> dict[str, dict[str, float]]:
     """GFLOP/s of one core in the three products of a hidden layer, PyTorch's and ours."""
     # 50 members, 50 x 50 weights and a bias, batches of 32.
-    W, H = torch.rand(50, 51, 50), torch.rand(50, 51, 32)
-    D, Z, G = torch.rand(50, 50, 32), torch.rand(50, 50, 32), torch.empty_like(W)
+    W = torch.rand(50, 51, 50)
+    H = torch.rand(50, 51, 32)
+    D = torch.rand(50, 50, 32)
+    Z = torch.rand(50, 50, 32)
+    G = torch.empty_like(W)
     below = W[:, :-1], D, Z
     tasks = {"forward": (W.mT, H, Z), "weight gradient": (H, D.mT, G), "layer below": below}
 
@@ -152,7 +166,8 @@ def shown(figures: dict[str, float], decimals: int = 1) -> str:
 
 def main(full: bool) -> None:
     share = 1.0 if full else 0.02
-    threads, load = torch.get_num_threads(), os.getloadavg()[0]
+    threads = torch.get_num_threads()
+    load = os.getloadavg()[0]
     print(f"{threads} threads, load {load:.1f}, torch {torch.__version__}")
     print("seconds, and how many times as long a member-by-member loop takes")
     for name, work in (("prior C", STUDY), ("materials", MATERIALS)):

@@ -1,7 +1,7 @@
-"""How properties hang on the number of fibres in a cell: python -m bench.size_effect prints it.
+"""How properties depend on the number of fibres in a cell: python -m bench.size_effect prints it.
 
 Cells of 15, 30 and 60 fibres beside ones of 120 at six inputs, fewer arrangements of larger cells,
-and the exponents by which scatter falls with their number. A run that was ended goes on.
+and the exponents by which scatter falls with their number. An interrupted run continues.
 """
 
 import argparse
@@ -26,7 +26,8 @@ def inputs() -> np.ndarray:
 
 def simulate(n_fibres: int, jobs: int = 2) -> Table:
     groups = np.arange(6).repeat(ARRANGEMENTS[n_fibres])
-    folder, design = OUT / str(n_fibres), Design("inputs", 0, inputs()[groups], groups)
+    folder = OUT / str(n_fibres)
+    design = Design("inputs", 0, inputs()[groups], groups)
     generate(design, Settings(n_fibres=n_fibres), folder, jobs=jobs)
     return load_table(folder / "dataset.csv")
 

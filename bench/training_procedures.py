@@ -25,8 +25,10 @@ def main(folder: Path) -> None:
     from figures.pipeline.training import PROCEDURES
 
     settings = load_profile("full").surrogate
-    cases, test_set = load_cases(folder, settings.cases), load_samples(folder, TEST)
-    theta, procedure = fit_theta(cases[TRAINING_CASE]), PROCEDURES["proper"]
+    cases = load_cases(folder, settings.cases)
+    test_set = load_samples(folder, TEST)
+    theta = fit_theta(cases[TRAINING_CASE])
+    procedure = PROCEDURES["proper"]
     for field in ("as printed", *FIELDS):
         if field in FIELDS:
             procedure = replace(procedure, **{field: getattr(PROCEDURES["published"], field)})

@@ -18,12 +18,14 @@ import fe_data
 design = fe_data.named_design("train_uniform", count=options.cells)
 settings = fe_data.Settings(n_fibres=options.fibres)
 fe_data.generate(design, settings, options.data, jobs=options.jobs)  # goes on where it stopped
-table, names = fe_data.load_table(options.data / "dataset.csv"), ["b_eff [MPa]", "E_eff [GPa]"]
-X, y = table.inputs, table.outputs[:, [0, 2]]
+table = fe_data.load_table(options.data / "dataset.csv")
+names = ["b_eff [MPa]", "E_eff [GPa]"]
+X = table.inputs
+y = table.outputs[:, [0, 2]]
 
 
 def mean_field(X):
-    """What mechanics says of both properties before a cell is simulated."""
+    """Both properties by a mean field, without any simulated cell."""
     return fe_data.mean_field(X, settings)[:, [0, 2]]
 
 

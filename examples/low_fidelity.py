@@ -27,7 +27,8 @@ train, test = (pd.read_csv(f"fe_data/datasets/{name}_uniform.csv") for name in (
 few = train[train["vf"] < 0.2][:8]
 (X, y), (X_new, truth) = ((t[["vf", "E_f_GPa"]].to_numpy(), t["E_eff_GPa"]) for t in (few, test))
 prior = bnn.SamplerPrior(halpin_tsai, {"zeta": stats.uniform(0.2, 2.0)})  # 0.2 to 2.2
-given, K = {"noise": 0.5, "random_state": 0}, options.members  # GPa
+given = {"noise": 0.5, "random_state": 0}  # GPa
+K = options.members
 model = bnn.FunctionAnchoredEnsemble(prior, n_members=K, n_pretrained=K, **given)
 points = np.random.default_rng(0).uniform((0.05, 200.0), (0.40, 600.0), (200, 2))
 model.pretrain(points).fit(X, y)  # pre-trained where predictions will be asked for
@@ -37,7 +38,8 @@ for name, mean in {"zeta 1, corrected": lambda X: halpin_tsai(X, 1.0), "without"
     known[name] = bnn.ExactPosterior(smooth, noise=0.5).fit(X, y)
 for name, each in known.items():
     mean, std = each.predict(X_new, return_std=True)
-    error, inside = bnn.metrics.rmse(truth, mean), bnn.metrics.coverage(truth, mean, std, noise=0.5)
+    error = bnn.metrics.rmse(truth, mean)
+    inside = bnn.metrics.coverage(truth, mean, std, noise=0.5)
     print(f"{name:17} RMSE {error:.2f} GPa, inside 95 % {inside:.2f}")
 names = {"input_names": ["vf [-]", "E_f [GPa]"], "output_names": ["E_eff [GPa]"]}
 bnn.plots.plot_slices(model, X_new, truth, at=(0.3, 400.0), **names).savefig(options.out)

@@ -17,8 +17,12 @@ import bnn
 import fe_data
 
 INPUTS = ["vf", "E_f_GPa", "b_m_MPa", "c_m"]
-RANGES = {"b_eff_MPa": (300, 800), "c_eff": (0.16, 0.50), "E_eff_GPa": (100, 170),
-          "nu_eff": (0.277, 0.299)}  # fmt: skip
+RANGES = {
+    "b_eff_MPa": (300, 800),
+    "c_eff": (0.16, 0.50),
+    "E_eff_GPa": (100, 170),
+    "nu_eff": (0.277, 0.299),
+}
 low, high = np.transpose(list(RANGES.values()))
 tables = (pd.read_csv(f"fe_data/datasets/{name}.csv") for name in ("train_beta", "noise"))
 (X, y), (X_cells, cells) = ((t[INPUTS].to_numpy(), t[[*RANGES]].to_numpy()) for t in tables)
@@ -30,18 +34,21 @@ of_means = noise(points) / (len(cells) / len(points))  # of 15 cells each
 
 
 def mean_field(X, **parameters):
-    """What mechanics says of the scaled properties."""
+    """The scaled properties by a mean field."""
     return 2 * (fe_data.mean_field(X, **parameters)[:, :4] - low) / (high - low) - 1
 
 
 def learnt(parameters):
-    """The mean fields of some parameters, and what 50 cells say of their discrepancy."""
+    """The mean fields of given parameters plus a discrepancy, learnt from 50 cells."""
     known = {"mean": lambda X: mean_field(X, **parameters), "mean_features": ()}
     return bnn.ExactPosterior(bnn.evidence.fit_prior(X, y, noise, **known), noise=noise).fit(X, y)
 
 
-uncertain = {"reference": stats.uniform(0.0, 0.5), "fluctuation": stats.uniform(0.3, 0.5),
-             "hardening": stats.uniform(0.95, 0.1)}  # fmt: skip
+uncertain = {
+    "reference": stats.uniform(0.0, 0.5),
+    "fluctuation": stats.uniform(0.3, 0.5),
+    "hardening": stats.uniform(0.95, 0.1),
+}
 check = bnn.check_prior(
     bnn.SamplerPrior(mean_field, uncertain), X, y, noise, realisations=20, random_state=0
 )
@@ -55,6 +62,7 @@ mean = sum(w * m for w, (m, _) in zip(weights, each, strict=True))
 variance = sum(w * (s**2 + (m - mean) ** 2) for w, (m, s) in zip(weights, each, strict=True))
 found = {"as they are": learnt({}).predict(points, True), "uncertain": (mean, np.sqrt(variance))}
 for name, (m, s) in found.items():
-    error, inside = bnn.metrics.rmse(truth, m), bnn.metrics.coverage(truth, m, s, noise=of_means)
+    error = bnn.metrics.rmse(truth, m)
+    inside = bnn.metrics.coverage(truth, m, s, noise=of_means)
     print(f"{name:11} RMSE {error:.3f}, inside 95 % {inside:.2f}")
 bnn.plots.plot_parity(truth, mean, np.sqrt(variance), [*RANGES]).savefig(options.out)

@@ -19,21 +19,25 @@ import fe_data
 from fe_data.dataset.record import write_atomic
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
 
-INPUTS, OUTPUTS = list(INPUT_NAMES), list(OUTPUT_NAMES)
+INPUTS = list(INPUT_NAMES)
+OUTPUTS = list(OUTPUT_NAMES)
 settings = fe_data.Settings(n_fibres=options.fibres)
-cells = fe_data.load_table(Path("fe_data/datasets/noise.csv"))  # which tell the scatter
+cells = fe_data.load_table(
+    Path("fe_data/datasets/noise.csv")
+)  # repeated cells, which give the scatter
 noise = bnn.HeteroscedasticNoise.from_replicates(cells.inputs, cells.outputs, cells.group)
-noise = replace(noise, correlation=None)  # which takes much less time
+noise = replace(noise, correlation=None)  # without it the fits are much faster
 
 
 def write(table, path):
-    """There whole or not at all, whenever this process is killed."""
+    """Write a table in one step, so that a killed process leaves no part of it."""
     write_atomic(path, table.to_csv(index=False).encode())
 
 
 def chosen(cells):
     """The next cells, and the mean standard deviation of scaled outputs that is left after each."""
-    X, y = cells[INPUTS].to_numpy(), cells[OUTPUTS].to_numpy()
+    X = cells[INPUTS].to_numpy()
+    y = cells[OUTPUTS].to_numpy()
     model = bnn.ExactPosterior(bnn.evidence.fit_prior(X, y, noise), noise=noise).fit(X, y)
     candidates = fe_data.named_design("train_uniform", seed=len(X), count=500).inputs
     rows, variances = bnn.choose(model, candidates, options.batch)
@@ -41,7 +45,8 @@ def chosen(cells):
 
 
 design = fe_data.named_design("replicates", count=options.start, microstructures=1)
-first, rounds = pd.DataFrame(design.inputs, columns=INPUTS), []
+first = pd.DataFrame(design.inputs, columns=INPUTS)
+rounds = []
 for number in range(options.rounds + 1):
     folder = options.data / f"{number:02}"
     file = folder / "design.csv"

@@ -26,41 +26,53 @@ import bnn
 from bnn.noise import replicate_covariance
 from fe_data.geometry import domain
 
-INPUTS, OUTPUTS = ["vf", "E_f_GPa"], ["E_eff_GPa", "nu_eff"]
+INPUTS = ["vf", "E_f_GPa"]
+OUTPUTS = ["E_eff_GPa", "nu_eff"]
 cells, repeats = (pd.read_csv(f"fe_data/datasets/{n}.csv") for n in ("train_uniform", "noise"))
 X, y = (cells[names][: options.cells].to_numpy() for names in (INPUTS, OUTPUTS))
 noise = np.sqrt(np.diag(replicate_covariance(repeats[OUTPUTS], repeats["group"])))
 prior = bnn.evidence.fit_prior(X, y, noise, estimate="maximum", mean_features=())
-K, rng = options.members, np.random.default_rng(0)
+K = options.members
+rng = np.random.default_rng(0)
 settings = {"noise": noise, "n_members": K, "n_pretrained": K, "random_state": 0}
 model = bnn.FunctionAnchoredEnsemble(prior, hidden=(10, 10), points=60, **settings)
 model.pretrain(rng.uniform((0.1, 200.0), (0.4, 600.0), (60, 2))).fit(X, y)
 with tempfile.TemporaryDirectory() as folder:
-    source, library = Path(folder, "cell.c"), Path(folder, "cell.so")
+    source = Path(folder, "cell.c")
+    library = Path(folder, "cell.so")
     bnn.export.to_c(model, source, name="cell")
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, "-o", library, "-lm"], check=True)
     cell = ctypes.CDLL(str(library))
 cell.cell_init()
 
-# What each network says at the integration points, (K, n, 2), which is followed to the end.
+# The values of each network at the integration points, (K, n, 2), are carried through the plate.
 mesh = create_rectangle(MPI.COMM_SELF, [[0.0, 0.0], [2.0, 1.0]], [40, 20])
-V, Q = domain.space(mesh, "Lagrange", 2, (2,)), domain.quadrature_space(mesh, 2)
+V = domain.space(mesh, "Lagrange", 2, (2,))
+Q = domain.quadrature_space(mesh, 2)
 points = domain.at_points(ufl.SpatialCoordinate(mesh), mesh, 2)()
-waves, phases = rng.normal(0.0, 4.0, (200, 2)), rng.uniform(0.0, 2.0 * np.pi, 200)
+waves = rng.normal(0.0, 4.0, (200, 2))
+phases = rng.uniform(0.0, 2.0 * np.pi, 200)
 vf = 0.25 + 0.12 * np.tanh(np.cos(points @ waves.T + phases).sum(axis=1) / 10.0)
-inputs, material = np.column_stack([vf, np.full_like(vf, 400.0)]), np.empty((K, len(vf), 2))
+inputs = np.column_stack([vf, np.full_like(vf, 400.0)])
+material = np.empty((K, len(vf), 2))
 cell.cell_members(len(vf), *(a.ctypes.data_as(ctypes.c_void_p) for a in (inputs, material)))
 
 # Plane strain, pulled by 0.1 % between smooth grips.
-properties, u, v = fem.Function(Q), ufl.TrialFunction(V), ufl.TestFunction(V)
-E, nu, strain = properties[0], properties[1], ufl.sym(ufl.grad(u))
+properties = fem.Function(Q)
+u = ufl.TrialFunction(V)
+v = ufl.TestFunction(V)
+E = properties[0]
+nu = properties[1]
+strain = ufl.sym(ufl.grad(u))
 stress = E / (1 + nu) * (strain + nu / (1 - 2 * nu) * ufl.tr(strain) * ufl.Identity(2))
 stiffness = domain.assembler(ufl.inner(stress, ufl.sym(ufl.grad(v))) * domain.measure(mesh))
 x, y = V.tabulate_dof_coordinates()[:, :2].T
 grips = np.isclose(abs(x - 1.0), 1.0)
 free = np.column_stack([~grips, ~np.isclose(x + y, 0.0)]).ravel()
 edge = np.flatnonzero(np.isclose(y, 1.0))
-edge, lifts, moduli = edge[x[edge].argsort()], [], []
+edge = edge[x[edge].argsort()]
+lifts = []
+moduli = []
 for values in material:
     domain.assign(properties, values)
     A = stiffness()
@@ -78,7 +90,8 @@ fields = {
 for ax, (title, values) in zip(axes, fields.items(), strict=False):
     figure.colorbar(ax.tripcolor(*points.T, values), location="bottom")
     ax.set(title=title, aspect="equal")
-mean, std = np.mean(lifts, axis=0), np.std(lifts, axis=0, ddof=1)
+mean = np.mean(lifts, axis=0)
+std = np.std(lifts, axis=0, ddof=1)
 axes[2].fill_between(x[edge], mean - 2.0 * std, mean + 2.0 * std, alpha=0.4)
 axes[2].plot(x[edge], mean)
 axes[2].set(title="the top edge moves down", xlabel="x / height", ylabel="1000 × lift / height")

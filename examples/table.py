@@ -19,9 +19,11 @@ import pandas as pd
 import bnn
 from bnn.noise import replicate_covariance
 
-INPUTS, OUTPUTS = ["vf", "E_f_GPa", "b_m_MPa", "c_m"], ["b_eff_MPa", "c_eff", "E_eff_GPa"]
+INPUTS = ["vf", "E_f_GPa", "b_m_MPa", "c_m"]
+OUTPUTS = ["b_eff_MPa", "c_eff", "E_eff_GPa"]
 
-train, test = pd.read_csv(options.train)[: options.rows], pd.read_csv(options.test)
+train = pd.read_csv(options.train)[: options.rows]
+test = pd.read_csv(options.test)
 repeats = pd.read_csv(options.repeats)
 noise = np.sqrt(np.diag(replicate_covariance(repeats[OUTPUTS], repeats["group"])))
 prior = bnn.evidence.fit_prior(train[INPUTS], train[OUTPUTS], noise)

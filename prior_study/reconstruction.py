@@ -49,7 +49,8 @@ class Distance:
 
 def distance(found: Moments, true: Moments) -> Distance:
     """Distance of functions from a prior, by moments on the same grid; zero for equal moments."""
-    # Gelbrich (1990); the trace of the root of C0^½ C C0^½ sums the singular values of R0ᵀ R.
+    # Gelbrich (1990): W² = |m - m0|² + tr C + tr C0 - 2 tr (C0^½ C C0^½)^½. With C = R Rᵀ the last
+    # trace is the sum of the singular values of R0ᵀ R.
     roots = covariance_root(true.covariance).T @ covariance_root(found.covariance)
     fidelity = np.linalg.svd(roots, compute_uv=False).sum()
     traces = np.trace(found.covariance) + np.trace(true.covariance)
@@ -72,7 +73,7 @@ def half_widths(functions: np.ndarray) -> np.ndarray:
 
 def width_error(found: np.ndarray, true: np.ndarray) -> float:
     """Root mean square of log(w / w0) of half widths, w of functions (K, n): log 2 for twice w0."""
-    # A few functions that are far out change neither quantile.
+    # Quantiles do not depend on a few functions far from the others.
     ratio = np.log(half_widths(found) / true)
     return float(np.sqrt(np.mean(ratio**2)))
 

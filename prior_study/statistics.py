@@ -1,4 +1,4 @@
-"""What the weights of a pre-trained ensemble look like: Table 1, Figs. 2, 3 and 5 of the paper."""
+"""Statistics of the weights of a pre-trained ensemble: Table 1, Figs. 2, 3 and 5 of the paper."""
 
 from dataclasses import dataclass
 
@@ -42,8 +42,10 @@ def weight_statistics(
     kernels = [centred[:, layer.kernel] for layer in architecture.layers]
     names = ["all", *(f"W{layer.index}" for layer in architecture.layers)]
     described = layer_statistics(weights, architecture)
-    columns = {key: np.array([described[name][key] for name in names])
-               for key in ("variance", "excess_kurtosis", "alpha", "beta")}  # fmt: skip
+    columns = {
+        key: np.array([described[name][key] for name in names])
+        for key in ("variance", "excess_kurtosis", "alpha", "beta")
+    }
     histograms = [histogram(kernel) for kernel in kernels]
     shown = min(SHOWN_WEIGHTS, *(kernel.shape[1] for kernel in kernels))
     return WeightStatistics(
@@ -86,8 +88,8 @@ def mean_correlation(centred: np.ndarray) -> float:
 
 
 def null_correlation(centred: np.ndarray, seed: int = 0) -> float:
-    """95 % level of mean |r| were the weights of a kernel (K, n) independent over the networks."""
-    # Each weight keeps its K values, tails included, in an order of its own.
+    """95 % quantile of mean |r| for independent weights with the values of a kernel (K, n)."""
+    # The K values of each weight are permuted independently, which keeps their distribution.
     chosen = _spread_evenly(centred, COUNTED_WEIGHTS)
     standard = chosen - chosen.mean(axis=0)
     standard /= np.linalg.norm(standard, axis=0)
@@ -108,10 +110,10 @@ def _mean_size(matrix: np.ndarray) -> float:
 
 
 def held(singular_values: np.ndarray) -> np.ndarray:
-    """Share of the variance of the weights that the leading directions hold together, (K-1,)."""
+    """Cumulative share of the variance of the weights along the leading directions, (K-1,)."""
     return np.cumsum(singular_values**2) / np.sum(singular_values**2)
 
 
 def directions(singular_values: np.ndarray, share: float = 0.9) -> int:
-    """How many leading directions hold a share of the variance of the weights."""
+    """Number of leading directions that hold a share of the variance of the weights."""
     return int(np.searchsorted(held(singular_values), share)) + 1

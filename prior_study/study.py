@@ -19,14 +19,14 @@ from prior_study.statistics import WeightStatistics, weight_statistics
 FORMAT = 2
 KEPT_FUNCTIONS = 100  # functions of each reconstruction that are kept for pictures
 TRUE_FUNCTIONS = 4000  # realisations behind the widths of a functional prior
-# What is compared with the functional prior: K of its own realisations (the error of K draws),
-# the networks fitted to them, and functions of networks drawn from each weight prior.
+# Sources of functions that are compared with the functional prior: K of its own realisations, which
+# show the error of K draws, the networks fitted to realisations, and each weight prior.
 SOURCES = ("realisations", "pretrained", *WEIGHT_PRIOR_NAMES)
 
 
 @dataclass(frozen=True)
 class PriorResult:
-    """What the study finds for one functional prior; n points of the grid, six SOURCES."""
+    """Results for one functional prior, at n points of the grid and for the six SOURCES."""
 
     weights: np.ndarray  # pre-trained weights ω0^[k], (K, d) float32
     inputs: np.ndarray  # points that the networks were fitted at, (M,) increasing
@@ -67,7 +67,9 @@ def run(config: StudyConfig, progress: bool = False) -> Study:
 
 
 def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
-    pretrained, prior, grid = pretrain(name, config, progress), STUDY_PRIORS[name], config.grid
+    pretrained = pretrain(name, config, progress)
+    prior = STUDY_PRIORS[name]
+    grid = config.grid
     weights = pretrained.weights
     order = np.argsort(pretrained.inputs[:, 0])
     inputs = pretrained.inputs[order]
@@ -79,7 +81,8 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
     ]
     moments = [Moments.of(values) for values in functions]
     many = prior.process.sample(grid, TRUE_FUNCTIONS, config.seed + 2)
-    widths, spacing = reconstruction.half_widths(many[:, :, 0]), grid[1, 0] - grid[0, 0]
+    widths = reconstruction.half_widths(many[:, :, 0])
+    spacing = grid[1, 0] - grid[0, 0]
     kept = min(KEPT_FUNCTIONS, len(weights), config.functions)
     return PriorResult(
         weights=weights,
@@ -101,11 +104,19 @@ def pretrain(name: str, config: StudyConfig, progress: bool = False) -> Pretrain
     correction = BIAS_CORRECTION[config.optimiser]
     settings = TrainingSettings(epochs=config.epochs(name), bias_correction=correction)
     return bnn.pretrain(
-        STUDY_PRIORS[name].process, n_features=1, prior_points=config.prior_points,
-        n_pretrained=config.members, hidden=HIDDEN, settings=settings, device=config.device,
-        progress=progress, random_state=config.seed,
-        input_bounds=None, output_bounds=None, prior_range=2.0,
-    )  # fmt: skip
+        STUDY_PRIORS[name].process,
+        n_features=1,
+        prior_points=config.prior_points,
+        n_pretrained=config.members,
+        hidden=HIDDEN,
+        settings=settings,
+        device=config.device,
+        progress=progress,
+        random_state=config.seed,
+        input_bounds=None,
+        output_bounds=None,
+        prior_range=2.0,
+    )
 
 
 def save(study: Study, path: Path) -> None:

@@ -26,16 +26,24 @@ def draws() -> list[Draw]:
 
 def write(draw: Draw, case: str, path: Path) -> None:
     """Write a training set, the test cells and what else is known, scaled to [-1, 1]."""
-    train, table = draw.cases[case], load_designs(SHIPPED_TABLES, [REPEATED])[REPEATED]
+    train = draw.cases[case]
+    table = load_designs(SHIPPED_TABLES, [REPEATED])[REPEATED]
     repeated: Samples = scaled(table)
     hypercube = qmc.LatinHypercube(train.X.shape[1], seed=0)
     X_low = np.vstack([train.X, 2 * hypercube.random(LOW) - 1])
     part = path.with_name(f"part-{path.name}")  # a file that was half written would stay
     np.savez(
-        part, X=train.X, y=train.y, X_test=draw.test.X, y_test=draw.test.y,
-        X_repeated=repeated.X, y_repeated=repeated.y, groups=table.group,
-        X_low=X_low, y_low=mean_fields(X_low),
-    )  # fmt: skip
+        part,
+        X=train.X,
+        y=train.y,
+        X_test=draw.test.X,
+        y_test=draw.test.y,
+        X_repeated=repeated.X,
+        y_repeated=repeated.y,
+        groups=table.group,
+        X_low=X_low,
+        y_low=mean_fields(X_low),
+    )
     part.replace(path)
 
 
@@ -44,7 +52,9 @@ def scores(y: np.ndarray, found: dict[str, np.ndarray]) -> dict[str, float]:
 
     The ELPPD is that of a normal density for each output, in physical units.
     """
-    mean, std, units = found["mean"], found["std"], len(y) * LOG_UNITS
+    mean = found["mean"]
+    std = found["std"]
+    units = len(y) * LOG_UNITS
     return {
         "rmse": metrics.rmse(y, mean),
         "elppd": metrics.elppd_gaussian(y, mean, std) - units,

@@ -1,4 +1,4 @@
-"""Who is compared, what each is given, and how much a user writes for it."""
+"""The estimators that are compared, the data that each is given, and the lines a user writes."""
 
 import ast
 from dataclasses import dataclass
@@ -6,8 +6,10 @@ from functools import cached_property
 from pathlib import Path
 
 LIBRARIES = Path(__file__).with_name("libraries")
-CELLS, NOISE = "the training cells", "and the paper's noise"
-REPLICATES, FIELDS = "and replicates", "and mean fields"
+CELLS = "the training cells"
+NOISE = "and the paper's noise"
+REPLICATES = "and replicates"
+FIELDS = "and mean fields"
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ class Peer:
     @cached_property
     def code(self) -> list[ast.stmt]:
         """The class, after what it uses of its file, imports too."""
-        wanted, used = {self.kind}, []
+        wanted = {self.kind}
+        used = []
         for statement in reversed(ast.parse(self.source.read_text(encoding="utf-8")).body):
             named = {
                 (a.asname or a.name).partition(".")[0] for a in getattr(statement, "names", [])
@@ -57,7 +60,7 @@ class Peer:
     def lines(self) -> int:
         """Lines of code, one for each statement; docstrings, of one line each, do not count."""
         lines = [line.strip() for each in self.code for line in ast.unparse(each).splitlines()]
-        return sum(bool(line) and not line.startswith('"""') for line in lines)
+        return len([line for line in lines if line and not line.startswith('"""')])
 
 
 PEERS = (

@@ -26,8 +26,10 @@ GIVEN = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
 
 def environment(library: str, folder: Path) -> Path:
     """The interpreter of a library's environment, which is made from its pinned packages."""
-    wanted, home = LIBRARIES / f"{library}.txt", folder / library
-    made, python = home / "made.txt", home / "bin" / "python"
+    wanted = LIBRARIES / f"{library}.txt"
+    home = folder / library
+    made = home / "made.txt"
+    python = home / "bin" / "python"
     if not made.is_file() or made.read_text(encoding="utf-8") != wanted.read_text(encoding="utf-8"):
         venv = [sys.executable, "-m", "venv", "--clear", home]
         pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps", "-r", wanted]
@@ -48,12 +50,17 @@ class Worker:
         python = Path(sys.executable) if peer.ours else environment(peer.library, folder)
         program = [python, Path(__file__).with_name("worker.py"), peer.source, peer.kind, limit]
         given = os.environ | GIVEN | ({"PYTHONPATH": str(ROOT)} if peer.ours else {})
-        self.limit, self.found = limit, folder / f"{peer.name}.npz"
+        self.limit = limit
+        self.found = folder / f"{peer.name}.npz"
         with (folder / f"{peer.library}.log").open("a", encoding="utf-8") as errors:
             self.process = subprocess.Popen(
-                list(map(str, program)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=errors, env=given, encoding="utf-8",
-            )  # fmt: skip
+                list(map(str, program)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=given,
+                encoding="utf-8",
+            )
 
     def ask(self, given: Path) -> dict[str, Any]:
         """The scores on a training set, or what went wrong."""
@@ -77,7 +84,8 @@ class Results:
     """One line of JSON for each estimator, training set and draw, written at once."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.rows = path, []
+        self.path = path
+        self.rows = []
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
         for line in text.splitlines():
             with contextlib.suppress(ValueError):  # it was cut off
@@ -98,7 +106,8 @@ class Results:
 def study(peers: Sequence[Peer], results: Results, folder: Path, last: int, limit: float) -> None:
     """Run what is not done yet, the first draws of all before the next of one."""
     done = {(row["peer"], row["case"], row["draw"]) for row in results.rows}
-    every, first = draws(), 0
+    every = draws()
+    first = 0
     (folder / "sets").mkdir(parents=True, exist_ok=True)
     for stage in STAGES:
         for peer in peers:

@@ -16,15 +16,17 @@ from figures.style import STYLE, WIDTH, save
 
 Found = Mapping[Peer, Mapping[tuple[str, int], Mapping[str, Any]]]  # by training set and draw
 SHARED = {"rmse": ("RMSE", 3), "crps": ("CRPS", 3), "coverage": ("coverage (95 %)", 2)}
-TIMED, TIMES = "ind100", {"fit": 1, "predict": 2}  # training set, and decimals of the seconds
+TIMED = "ind100"  # training set whose times are shown
+TIMES = {"fit": 1, "predict": 2}  # decimals of the seconds
 FEW = 4  # draws, without which one does not count as the best beside others that have them
 LOWEST = -100.0  # of the picture's axis
 
 
 def by_peer(rows: Sequence[Mapping[str, Any]]) -> Found:
     """Results of those that were tried."""
-    found = {p: {(row["case"], row["draw"]): row for row in rows if row["peer"] == p.name}
-             for p in PEERS}  # fmt: skip
+    found = {
+        p: {(row["case"], row["draw"]): row for row in rows if row["peer"] == p.name} for p in PEERS
+    }
     return {peer: own for peer, own in found.items() if own}
 
 
@@ -50,7 +52,8 @@ def shown(numbers: Sequence[float], digits: int, scatter: bool = False) -> str:
 
 def score_table(found: Found) -> str:
     """A row for each estimator: ELPPD on every training set, the other scores, time and effort."""
-    words, body = [in_words(case) for case in CASES], []
+    words = [in_words(case) for case in CASES]
+    body = []
     header = ["given", "estimator", *(f"ELPPD, {each}" for each in words)]
     header += [f"{name}, {' / '.join(words)}" for name, _ in SHARED.values()]
     header += [f"{name} [s], {in_words(TIMED)}" for name in TIMES]
@@ -70,7 +73,8 @@ def score_table(found: Found) -> str:
 
 def verdict_table(found: Found) -> str:
     """On every training set the best of ours against the best of the others, draw by draw."""
-    header, body = ["given", "training set", "best of ours", "best of the others"], []
+    header = ["given", "training set", "best of ours", "best of the others"]
+    body = []
     for knows in dict.fromkeys(peer.knows for peer in found):
         first, *_ = tried = [peer for peer in found if peer.knows == knows]
         for case in CASES:
@@ -95,7 +99,8 @@ def verdict(gain: Sequence[float]) -> str:
     """In words, by the standard error of a paired difference."""
     if len(gain) < 2:
         return "open"
-    mean, margin = np.mean(gain), error(gain)
+    mean = np.mean(gain)
+    margin = error(gain)
     return "best" if mean > margin else "level" if mean >= -margin else "behind"
 
 
@@ -106,7 +111,8 @@ def picture(found: Found) -> Figure:
     figure, panels = plt.subplots(1, len(CASES), figsize=size, sharey=True)
     for axes, case in zip(panels, CASES, strict=True):
         for i, peer in enumerate(found):
-            numbers, colour = [*values(found, peer, case).values()], "C1" if peer.ours else "C0"
+            numbers = [*values(found, peer, case).values()]
+            colour = "C1" if peer.ours else "C0"
             if not numbers:
                 word = "failed" if any(name == case for name, _ in found[peer]) else "not run"
                 axes.text(0.03, i, word, transform=axes.get_yaxis_transform(), va="center")

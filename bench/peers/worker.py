@@ -28,7 +28,8 @@ def load(source: str, name: str) -> type:
 def predict(kind: type, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Mean and standard deviation of single cells at the test inputs; processor seconds."""
     np.random.seed(0)  # noqa: NPY002, libraries that take no seed draw from it
-    estimator, asked = kind(), inspect.signature(kind.fit).parameters
+    estimator = kind()
+    asked = inspect.signature(kind.fit).parameters
     started = time.process_time()
     estimator.fit(**{name: given[name] for name in asked if name != "self"})
     fitted = time.process_time()

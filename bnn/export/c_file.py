@@ -17,14 +17,18 @@ from bnn.function_priors.exact_posterior import ExactPosterior
 
 
 def to_c(
-    model: ExactPosterior | EnsembleRegressor, path: str | os.PathLike[str], *,
-    name: str = "surrogate", members: int | None = None, max_bytes: int = 100_000,
-) -> None:  # fmt: skip
+    model: ExactPosterior | EnsembleRegressor,
+    path: str | os.PathLike[str],
+    *,
+    name: str = "surrogate",
+    members: int | None = None,
+    max_bytes: int = 100_000,
+) -> None:
     """Write mean and standard deviation (epistemic) of a fitted estimator as one C99 file.
 
     The file includes math.h only and says how to call its functions: NAME_init once, then NAME at
     any number of points for mean, standard deviation and their gradients by the inputs, all in the
-    units of the data; of an ensemble also NAME_members for what each network says. Threads may call
+    units of the data; for an ensemble also NAME_members for each network. Threads may call
     them side by side, and a call takes less than 64 kB of stack. A weight takes five bytes; an
     ExactPosterior stores its data, and NAME_init factorises its matrices.
 
@@ -53,29 +57,35 @@ def to_c(
     if isinstance(model, ExactPosterior):
         if members is not None:
             raise ValueError(f"members = {members!r}: an ExactPosterior has none")
-        kind, tables = "posterior.c", posterior_tables(model)
-        fewer, each = "fewer data", 0
+        kind = "posterior.c"
+        tables = posterior_tables(model)
+        fewer = "fewer data"
     else:
         found, weights = chosen_weights(model, members)
-        kind, tables = "ensemble.c", ensemble_tables(found, weights)
-        fewer, each = "smaller networks", 5 * weights.shape[1] + 8
-    interface, estimator = (
-        files("bnn.export").joinpath(file).read_text("ascii") for file in ("interface.c", kind)
-    )
+        kind = "ensemble.c"
+        tables = ensemble_tables(found, weights)
+        fewer = "smaller networks"
+        each = 5 * weights.shape[1] + 8  # bytes per member
+    sources = files("bnn.export")
+    interface = sources.joinpath("interface.c").read_text("ascii")
+    estimator = sources.joinpath(kind).read_text("ascii")
     code = interface + estimator
     check_name(name, [*tables], code)
     declared = "".join(_declaration(*table) for table in tables.items())
     text = re.sub(r"\bsurrogate", name, code).replace("/* TABLES */\n", declared)
     if len(text) > max_bytes:
-        if each and (room := len(weights) - -(-(len(text) - max_bytes) // each)) >= 2:
-            fewer = f"members = {room}"
+        if isinstance(model, EnsembleRegressor):
+            superfluous = -(-(len(text) - max_bytes) // each)  # rounded up
+            room = len(weights) - superfluous
+            if room >= 2:
+                fewer = f"members = {room}"
         given = f"the file would have {len(text)} bytes, more than max_bytes = {max_bytes}"
         raise ValueError(f"{given}: take {fewer} or a larger max_bytes")
     Path(path).write_text(text, encoding="ascii")
 
 
 def _declaration(name: str, values: Table) -> str:
-    """Return a constant of C, a macro if it is no array."""
+    """Return the definition of a constant in C: of an array, or of a macro for other values."""
     if not isinstance(values, np.ndarray):
         return f"#define {name} {values}\n"
     kind = {"f": "double ", "i": "int ", "U": "char *const "}[values.dtype.kind]

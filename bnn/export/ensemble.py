@@ -8,7 +8,7 @@ from bnn.ensembles.networks import Members
 from bnn.export.posterior import Table
 from bnn.export.stack import part_that_fits
 
-ROW = 800  # weights of a string: compilers of C99 need not take more than 4095 characters
+ROW = 800  # weights per string; C99 guarantees strings of 4095 characters
 DIGITS = np.array([c for c in range(ord("#"), ord("z")) if chr(c) not in "?\\"], dtype=np.uint8)
 
 # φ(z) and dφ / dz, for each of bnn.networks.activations.ACTIVATIONS.
@@ -40,22 +40,27 @@ def chosen_weights(model: EnsembleRegressor, members: int | None) -> tuple[Membe
 
 
 def clipped_to(members: Members) -> Array:
-    """Return the bounds that predictions are clipped to, (2, n_out), infinite where none are."""
+    """Return the bounds of predictions, (2, n_out), infinite for outputs without bounds."""
     none = np.array([[-np.inf], [np.inf]])
     bounds = none if members.bounds is None else members.bounds
     return np.broadcast_to(bounds, (2, members.architecture.n_outputs)).astype(float)
 
 
 def ensemble_tables(members: Members, weights: Array) -> dict[str, Table]:
-    """Return what ensemble.c takes; the weights have single precision."""
-    single, net = weights.astype(np.float32), members.architecture
+    """Return the constants of ensemble.c by name; the weights must have single precision."""
+    single = weights.astype(np.float32)
+    net = members.architecture
     if not np.array_equal(single, weights):
         raise ValueError("the weights of the ensemble: must be of single precision")
-    digits = single.ravel().view(np.uint32)[:, None] // 85 ** np.arange(4, -1, -1) % 85
+    # The 32 bits of a weight are an integer, written with five digits of base 85.
+    bits = single.ravel().view(np.uint32)[:, None]
+    digits = bits // 85 ** np.arange(4, -1, -1) % 85
     text = DIGITS[digits].tobytes().decode("ascii")
     value, slope = ACTIVATIONS_IN_C[net.activation]
+    rows = [text[i : i + 5 * ROW] for i in range(0, len(text), 5 * ROW)]
     low, high = clipped_to(members)
-    ins, outs = members.input_scaler, members.output_scaler
+    ins = members.input_scaler
+    outs = members.output_scaler
     K = len(weights)
 
     def doubles(inputs: int, outputs: int) -> int:
@@ -65,10 +70,23 @@ def ensemble_tables(members: Members, weights: Array) -> dict[str, Table]:
     fewer = "fewer members or narrower layers"
     inputs, outputs = part_that_fits(doubles, net.n_inputs, net.n_outputs, fewer)
     return {
-        "N_IN": net.n_inputs, "N_OUT": net.n_outputs, "INPUTS": inputs, "OUTPUTS": outputs,
-        "K": K, "LAYERS": len(net.layers), "WEIGHTS": net.n_weights,
-        "WIDEST": max(*net.widths[:-1], outputs), "WIDTHS": np.array(net.widths),
-        "VALUE(z)": value, "SLOPE(z)": slope, "IN_CENTRE": ins.centre, "IN_HALF": ins.half_range,
-        "OUT_CENTRE": outs.centre, "OUT_HALF": outs.half_range, "LOW": low, "HIGH": high,
-        "ROW": ROW, "TEXT": np.array([text[i : i + 5 * ROW] for i in range(0, len(text), 5 * ROW)]),
-    }  # fmt: skip
+        "N_IN": net.n_inputs,
+        "N_OUT": net.n_outputs,
+        "INPUTS": inputs,
+        "OUTPUTS": outputs,
+        "K": K,
+        "LAYERS": len(net.layers),
+        "WEIGHTS": net.n_weights,
+        "WIDEST": max(*net.widths[:-1], outputs),
+        "WIDTHS": np.array(net.widths),
+        "VALUE(z)": value,
+        "SLOPE(z)": slope,
+        "IN_CENTRE": ins.centre,
+        "IN_HALF": ins.half_range,
+        "OUT_CENTRE": outs.centre,
+        "OUT_HALF": outs.half_range,
+        "LOW": low,
+        "HIGH": high,
+        "ROW": ROW,
+        "TEXT": np.array(rows),
+    }

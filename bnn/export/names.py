@@ -1,4 +1,4 @@
-"""Names that functions of a C file cannot have."""
+"""Names that are reserved in C and C++, which functions of a C file cannot have."""
 
 import re
 from collections.abc import Iterable
@@ -69,15 +69,15 @@ FAMILIES = re.compile(
 
 
 def check_name(name: str, tables: Iterable[str], code: str) -> None:
-    """Raise ValueError if a name makes functions that C, C++ or the file itself have already.
+    """Raise ValueError if a name gives a function of the file a name that is taken.
 
     Args:
-        name: What a user writes for "surrogate".
-        tables: What the file defines before its code; a macro may have a parameter.
-        code: Of the file, with functions that begin with "surrogate".
+        name: Name that a user chooses in place of "surrogate".
+        tables: Names of the constants of the file; a macro may have a parameter.
+        code: Code of the file, with functions that begin with "surrogate".
 
     Raises:
-        ValueError: If one of the functions has a name of something else.
+        ValueError: If a function would have a name that is taken.
     """
     functions = re.findall(r"^int surrogate(\w*)\(", code, re.MULTILINE)
     own = re.findall(r"^(?:#define |static [^\[(;]*\b)(\w+)", code, re.MULTILINE)

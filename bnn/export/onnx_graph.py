@@ -59,7 +59,8 @@ def to_onnx(
         raise TypeError(f"model = {model!r:.60}: must be an ensemble")
     check_is_fitted(model)
     found, weights = chosen_weights(model, members)
-    net, low_high = found.architecture, clipped_to(found)
+    net = found.architecture
+    low, high = clipped_to(found)
     if net.activation not in ACTIVATIONS:
         known = ", ".join(ACTIVATIONS)
         raise ValueError(f"activation = {net.activation!r}: ONNX Runtime computes {known} alone")
@@ -68,17 +69,26 @@ def to_onnx(
     except ImportError as error:
         raise ImportError(f"{error}: pip install '.[onnx]' in the checkout adds it") from None
     kept: dict[str, NDArray[Any]] = {
-        "in_centre": found.input_scaler.centre, "in_half": found.input_scaler.half_range,
-        "out_centre": found.output_scaler.centre, "out_half": found.output_scaler.half_range,
-        "low": low_high[0], "high": low_high[1], "leak": np.array(SLOPE), "bend": np.array(20.0),
-        "freedom": np.array(len(weights) - 1.0), "members": np.array([0]),
-    }  # fmt: skip
+        "in_centre": found.input_scaler.centre,
+        "in_half": found.input_scaler.half_range,
+        "out_centre": found.output_scaler.centre,
+        "out_half": found.output_scaler.half_range,
+        "low": low,
+        "high": high,
+        "leak": np.array(SLOPE),
+        "bend": np.array(20.0),
+        "freedom": np.array(len(weights) - 1.0),
+        "members": np.array([0]),
+    }
     layers = []
     for number, (kernel, bias) in enumerate(net.unpack(weights), start=1):
-        kept |= {f"W_{number}": kernel, f"b_{number}": bias[:, None]}
+        kept[f"W_{number}"] = kernel
+        kept[f"b_{number}"] = bias[:, None]
         last = number == len(net.layers)
         step = LAYER if last else LAYER + ACTIVATIONS[net.activation]
-        layers.append(re.sub(r"\b(W|b|p|z|s|far|a)\b", rf"\1_{number}", step).format(number - 1))
+        # Names of a layer end in its number; its input is a of the layer before.
+        numbered = re.sub(r"\b(W|b|p|z|s|far|a)\b", rf"\1_{number}", step)
+        layers.append(numbered.format(number - 1))
     text = GRAPH.format(
         n_in=net.n_inputs, n_out=net.n_outputs, layers="\n    ".join(layers), last=len(layers)
     )

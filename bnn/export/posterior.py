@@ -17,43 +17,63 @@ from bnn.noise.covariances import is_diagonal
 
 Table: TypeAlias = int | str | NDArray[Any]
 NAMES = "RBF", "Matern12", "Matern32", "Matern52", "RationalQuadratic"
-KINDS = [getattr(kernels, name) for name in NAMES]  # posterior.c has their numbers
+KINDS = [getattr(kernels, name) for name in NAMES]  # posterior.c numbers them in this order
 
 
 def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
     """Return what posterior.c takes: the data, the noise, and the kernels of each component."""
-    given, X, y = model._given, model.X_, model.y_
-    (N, n_in), n_out = X.shape, y.shape[1]
+    given = model._given
+    X = model.X_
+    y = model.y_
+    N, n_in = X.shape
+    n_out = y.shape[1]
     if isinstance(given, ProcessPosterior):
-        processes, shares = [given], np.ones((1, n_out))
+        processes = [given]
+        shares = np.ones((1, n_out))
     else:
-        processes, shares = given._given, given._weights
+        processes = given._given
+        shares = given._weights
     first = processes[0]
     if not is_diagonal(first._at):
         raise ValueError("the noise is correlated between outputs: no C file takes that")
     coefficients, intercept = _mean(first.prior, n_in)
-    parts, tables = [], (dict[tuple[float, ...], int](), dict[tuple[float, ...], int]())
+    # Many components share kernels, so each row is written once and the parts hold its number.
+    parts = []
+    stationary_rows: dict[tuple[float, ...], int] = {}
+    linear_rows: dict[tuple[float, ...], int] = {}
     for process in processes:
         for j, kernel in enumerate(process.prior.kernels):
-            rows = _kernel_rows(kernel, process.prior._features_of(j, n_in), n_in)
-            numbers = zip(tables, rows, strict=True)
-            parts.append([table.setdefault(row, len(table)) for table, row in numbers])
+            features = process.prior._features_of(j, n_in)
+            stationary, linear = _kernel_rows(kernel, features, n_in)
+            stationary_number = stationary_rows.setdefault(stationary, len(stationary_rows))
+            linear_number = linear_rows.setdefault(linear, len(linear_rows))
+            parts.append([stationary_number, linear_number])
     noise = np.einsum("...jj->...j", first._at) * np.ones((N, n_out))
     S = len(processes)
 
     def doubles(inputs: int, outputs: int) -> int:
         return 2 * (N + 1 + n_in) + (1 + inputs) * (2 * S + 1 + 2 * outputs)
 
-    # One output at a time, since outputs share no work.
+    # The C file treats one output at a time, since outputs share no work.
     inputs, outputs = part_that_fits(doubles, n_in, 1, "fewer data")
     return {
-        "N_IN": n_in, "N_OUT": n_out, "INPUTS": inputs, "OUTPUTS": outputs, "N": N, "S": S,
+        "N_IN": n_in,
+        "N_OUT": n_out,
+        "INPUTS": inputs,
+        "OUTPUTS": outputs,
+        "N": N,
+        "S": S,
         **{name.upper(): number for number, name in enumerate(NAMES)},
-        "X": X, "RESIDUAL": y - first.prior.mean_values(X), "NOISE": noise,
-        "SLOPES": coefficients, "INTERCEPT": intercept, "SHARES": shares,
-        "STATIONARY": np.array([*tables[0]]), "LINEAR": np.array([*tables[1]]),
+        "X": X,
+        "RESIDUAL": y - first.prior.mean_values(X),
+        "NOISE": noise,
+        "SLOPES": coefficients,
+        "INTERCEPT": intercept,
+        "SHARES": shares,
+        "STATIONARY": np.array([*stationary_rows]),
+        "LINEAR": np.array([*linear_rows]),
         "PARTS": np.array(parts),
-    }  # fmt: skip
+    }
 
 
 def _mean(prior: GaussianProcessPrior, n_in: int) -> tuple[Array, Array]:
@@ -75,15 +95,18 @@ def _kernel_rows(
     """Return (kind, k0, α, 1 / L...) of a Stationary part, (√offset, √k0..., o...) of a Linear."""
     # Inputs that the kernel does not see have 1 / L = 0 and k0 = 0.
     parts = [kernel.k1, kernel.k2] if isinstance(kernel, sk.Sum) else [kernel]
-    stationary, linear = np.zeros(3 + n_in), np.zeros(1 + 2 * n_in)
+    stationary = np.zeros(3 + n_in)
+    linear = np.zeros(1 + 2 * n_in)
     seen = np.array(features)
     for part in parts:
         if type(part) in KINDS and not stationary.any():
-            stationary[0], stationary[1] = KINDS.index(type(part)), part.variance
+            stationary[0] = KINDS.index(type(part))
+            stationary[1] = part.variance
             stationary[2] = getattr(part, "alpha", 1.0)
             stationary[3 + seen] = 1.0 / np.asarray(part.lengthscale)
         elif isinstance(part, kernels.Linear) and not linear.any():
-            linear[0], linear[1 + seen] = np.sqrt(part.offset), np.sqrt(part.variance)
+            linear[0] = np.sqrt(part.offset)
+            linear[1 + seen] = np.sqrt(part.variance)
             linear[1 + n_in + seen] = part.origin
         else:
             known = ", ".join(NAMES)

@@ -1,4 +1,4 @@
-"""How much of a gradient the work arrays of a C file hold at once, for threads of small stacks."""
+"""The size of the work arrays of a C file, which have to fit the small stacks of threads."""
 
 from collections.abc import Callable
 
@@ -11,11 +11,11 @@ def part_that_fits(
     """Return how many inputs and outputs a C file treats at once.
 
     Args:
-        doubles: Size of the work arrays, in numbers of double precision, for so many inputs and
-            outputs.
+        doubles: Returns the size of the work arrays, in numbers of double precision, for given
+            numbers of inputs and outputs.
         n_inputs: Number of inputs of the estimator.
         n_outputs: Number of its outputs.
-        fewer: What a user may take less of.
+        fewer: Advice in the message, such as "fewer data".
 
     Returns:
         Numbers of inputs and of outputs.
@@ -25,13 +25,14 @@ def part_that_fits(
     """
     inputs = n_inputs
     outputs = n_outputs
-    # Several parts of the inputs cost less than several of the outputs, which share hidden layers.
-    while (needed := 8 * doubles(inputs, outputs)) > STACK:
+    # Inputs are split first: outputs share hidden layers, so splitting them repeats more work.
+    while 8 * doubles(inputs, outputs) > STACK:
         if inputs > 1:
             inputs = (inputs + 1) // 2
         elif outputs > 1:
             outputs = (outputs + 1) // 2
         else:
+            needed = 8 * doubles(1, 1)
             given = f"a point would take {needed} bytes of the stack, more than {STACK}"
             raise ValueError(f"{given}: take {fewer}")
     return inputs, outputs

@@ -13,27 +13,29 @@ from bnn.gauss_newton.levenberg_marquardt import StoppingRule, fit_members
 from bnn.networks.architecture import Architecture
 from bnn.training.loop import TrainingResult
 
-_PRODUCTS = 200  # for a step at most
-_AHEAD = 0.1  # of the step: where its bend is measured
-# Smaller nuggets are reached from this one in steps of ten: the objective of a small one alone has
-# a valley too narrow to follow.
+_PRODUCTS = 200  # of conjugate gradients for one system, at most
+_AHEAD = 0.1  # fraction of the step, at which its bend is measured
+# The fit begins with this nugget, and a smaller one is approached by factors of ten: the objective
+# of a small nugget has valleys that are too narrow to follow from afar.
 _FIRST_NUGGET = 0.01
-# Steps of larger problems wait for memory, so they are made in single precision where M allows it.
-_LARGE = 4000  # residuals of a member
+# Steps of larger problems are bandwidth-bound, so they use single precision where M allows it.
+_LARGE = 4000  # residuals per member
 _JITTER = 1e-5  # relative, on the preconditioner's diagonal: rounding must not make it indefinite
 
 
 class Metric:
-    """The covariance M = S + D that residuals are measured with, D = δ² I for each output.
+    """The covariance M = S + D of the residuals, with D = δ² I for each output.
 
-    S has diagonal blocks (B, m, m) with B m = n_out n, δ is (n_out,).
+    S is block-diagonal, with blocks (B, m, m) and B m = n_out n; δ is (n_out,).
     """
 
     def __init__(self, S: Array | Tensor, deltas: Array | Tensor, device: str = "cpu") -> None:
-        blocks, nuggets = (torch.as_tensor(values, device=device) for values in (S, deltas))
+        blocks = torch.as_tensor(S, device=device)
+        nuggets = torch.as_tensor(deltas, device=device)
         size = blocks.shape[0] * blocks.shape[1]
         self._n = size // len(nuggets)
         own = nuggets.square().repeat_interleave(self._n).view(len(blocks), -1)
+        # M = S + D = L Lᵀ
         self.blocks = blocks + torch.diag_embed(own)
         self._roots, failed = torch.linalg.cholesky_ex(self.blocks)
         if failed.any():
@@ -42,7 +44,7 @@ class Metric:
                 "double precision, give a larger nugget or noise"
             )
         self._own = own
-        # The smaller δ² is, the more accurately a step has to be solved for: by measurement.
+        # A step has to be more accurate the smaller δ² is; the factor was found by trial.
         self.accuracy = min(max(100.0 * float(nuggets.min()) ** 2, 1e-6), 0.01)
         self.mean_diagonal = float(self.blocks.diagonal(dim1=1, dim2=2).mean())
         rounding = torch.finfo(torch.float32).eps * float(self.blocks.abs().sum(dim=2).max())
@@ -52,12 +54,14 @@ class Metric:
     @cached_property
     def directions(self) -> float:
         """The effective number of directions, tr S M⁻¹, at least 1."""
+        # tr S M⁻¹ = tr (M - D) M⁻¹ = n_out n - tr D M⁻¹
         precisions = torch.cholesky_inverse(self._roots).diagonal(dim1=1, dim2=2)
         return max(precisions.numel() - float((self._own * precisions).sum()), 1.0)
 
     def squares(self, residuals: Tensor) -> Tensor:
         """Return eᵀ M⁻¹ e, (k,), of residuals e (k, n_out n)."""
         blocks = residuals.view(len(residuals), len(self.blocks), -1).permute(1, 2, 0)
+        # eᵀ M⁻¹ e = |L⁻¹ e|²
         whitened: Tensor = torch.linalg.solve_triangular(self._roots, blocks, upper=False)
         return whitened.square().sum(dim=(0, 1))
 
@@ -78,10 +82,11 @@ class Metric:
 class FunctionFit:
     """Objective eᵀ M⁻¹ e per direction, with e = f^ω(X) - t and targets t (k, n, n_out).
 
-    The damped Gauss-Newton step -Jᵀ (J Jᵀ + λ M)⁻¹ e needs one system in the residuals. λ is
-    relative to the mean diagonals of both terms. The system is solved by conjugate gradients,
-    preconditioned by its diagonal blocks of each output: for one output, these are the system.
-    A second one bends the step by the curvature of f^ω along it (geodesic acceleration).
+    The damped Gauss-Newton step is v = -Jᵀ (J Jᵀ + λ M)⁻¹ e, whose system is as large as there are
+    residuals. λ is relative to the mean diagonals of both terms. Conjugate gradients solve the
+    system. Their preconditioner is the diagonal block of each output, which for one output is the
+    system itself. A second system gives the bend of the step by the curvature of f^ω along it
+    (geodesic acceleration).
     """
 
     lengths: Sequence[float] = (1.0, 0.5, 0.25)
@@ -89,7 +94,9 @@ class FunctionFit:
     def __init__(
         self, architecture: Architecture, X: Tensor, targets: Tensor, metric: Metric
     ) -> None:
-        self._architecture, self._X, self._metric = architecture, X, metric
+        self._architecture = architecture
+        self._X = X
+        self._metric = metric
         self._targets = targets
 
     def loss(self, weights: Tensor, members: Tensor) -> Tensor:
@@ -105,28 +112,32 @@ class FunctionFit:
         diagonal = kernels.diagonal(dim1=2, dim2=3)
         scale = diagonal.mean(dim=(1, 2)) / self._metric.mean_diagonal
         factors = damping.to(precision) * scale
+        # The block of output j is J_j J_jᵀ + λ M_j = L_j L_jᵀ.
         self._metric.add_outputs_to(kernels, factors)
         if precision == torch.float32:
             diagonal *= 1.0 + _JITTER
         roots, failed = torch.linalg.cholesky_ex(kernels)
 
         def product(v: Tensor) -> Tensor:
+            # v → (J Jᵀ + λ M) v
             damped = factors[:, None] * self._metric.multiply(v)
             return state.push_forward(state.pull_back(v)) + damped
 
         def precondition(v: Tensor) -> Tensor:
-            # Several times as fast as torch.cholesky_solve for a single right side.
+            # v → L⁻ᵀ L⁻¹ v, several times as fast as torch.cholesky_solve for one right side.
             half = torch.linalg.solve_triangular(roots, v.view(*roots.shape[:3], 1), upper=False)
             whole: Tensor = torch.linalg.solve_triangular(roots.mT, half, upper=True)
             return whole.view(v.shape)
 
         def solve(right: Tensor, accuracy: float) -> Tensor:
+            # r → -Jᵀ (J Jᵀ + λ M)⁻¹ r
             found = conjugate_gradients(product, precondition, right.to(precision), accuracy)
             return -state.pull_back(found)
 
         residuals = self._residuals(self._architecture.forward(weights, self._X), members)
         steps = solve(residuals, self._metric.accuracy)
-        # Half of the second derivative along the step, by a difference; Transtrum & Sethna (2012).
+        # b = (f(ω + h v) - f(ω) - h J v) / h², half of the second derivative of f along v, and the
+        # bend a = -Jᵀ (J Jᵀ + λ M)⁻¹ b; Transtrum & Sethna (2012).
         values = self._architecture.forward(weights + _AHEAD * steps, self._X)
         ahead = self._residuals(values, members)
         bent = (ahead - residuals - _AHEAD * state.push_forward(steps)) / _AHEAD**2
@@ -145,19 +156,26 @@ def conjugate_gradients(
     accuracy: float,  # relative to the right sides, in the preconditioner's norm
 ) -> Tensor:
     """Solve k positive definite systems with right sides (k, m); Hestenes & Stiefel (1952)."""
-    solution, residual, direction = torch.zeros_like(right), right.clone(), torch.zeros_like(right)
-    before = goal = right.new_zeros(len(right))
+    solution = torch.zeros_like(right)
+    residual = right.clone()
+    direction = torch.zeros_like(right)
+    before = right.new_zeros(len(right))
+    goal = before
     for number in range(_PRODUCTS):
+        # s = P⁻¹ r with the preconditioner P
         scaled = precondition(residual)
         square = (residual * scaled).sum(dim=1)
         goal = accuracy**2 * square if number == 0 else goal
         going = square > goal
         if not going.any():
             break
+        # d ← s + (rᵀs / previous rᵀs) d
         direction = scaled + torch.where(before > 0, square / before, 0.0)[:, None] * direction
+        # x ← x + α d and r ← r - α A d, with α = rᵀs / dᵀ A d
         image = product(direction)
         length = torch.where(going, square / (direction * image).sum(dim=1), 0.0)[:, None]
-        solution, residual = solution + length * direction, residual - length * image
+        solution = solution + length * direction
+        residual = residual - length * image
         before = square
     return solution
 
@@ -174,12 +192,15 @@ def fit_functions(
     progress: str | None = None,
 ) -> TrainingResult:
     """Minimise eᵀ M⁻¹ e per direction, e = f^ω(X) - t, from weights (K, d)."""
-    place, nugget, metrics = torch.device(device), _FIRST_NUGGET, []
+    place = torch.device(device)
+    nugget = _FIRST_NUGGET
+    metrics = []
     while nugget > 2.0 * nuggets.min():
         metrics.append(Metric(covariance, np.maximum(nuggets, nugget), device))
         nugget /= 10.0
     metrics.append(Metric(covariance, nuggets, device))
-    points, goals = (torch.as_tensor(v, dtype=torch.float64, device=place) for v in (X, targets))
+    points = torch.as_tensor(X, dtype=torch.float64, device=place)
+    goals = torch.as_tensor(targets, dtype=torch.float64, device=place)
 
     def problems(members: Ints) -> list[FunctionFit]:
         return [FunctionFit(architecture, points, goals[members], metric) for metric in metrics]

@@ -20,12 +20,13 @@ class Linearisation:
 
     def __init__(self, architecture: Architecture, weights: Tensor, X: Tensor) -> None:
         activation = ACTIVATIONS[architecture.activation]
-        self._inputs, z = map(list, zip(*architecture.layer_values(weights, X), strict=True))
-        self.values = z.pop()
+        inputs, z = zip(*architecture.layer_values(weights, X), strict=True)
+        self._inputs = list(inputs)
+        *hidden, self.values = z
         self._unpack = architecture.unpack
         self._layers = architecture.unpack(weights)
-        self._slopes = [torch.ones_like(values) for values in z]
-        for slope, values in zip(self._slopes, z, strict=True):
+        self._slopes = [torch.ones_like(values) for values in hidden]
+        for slope, values in zip(self._slopes, hidden, strict=True):
             activation.backward(slope, values)
 
     @cached_property
@@ -38,9 +39,9 @@ class Linearisation:
         return found[::-1]
 
     def tangent_kernels(self) -> Tensor:
-        """Return J Jᵀ of each output, (k, n_out, n, n), without J itself; see its lower triangles.
+        """Return the lower triangles of J Jᵀ of each output, (k, n_out, n, n), without forming J.
 
-        Above the diagonal only the blocks of _ROWS rows on it are filled.
+        Entries above the diagonal are not valid: only those near it are computed.
         """
         k, n, n_out = self.values.shape
         total: Tensor = self.values.new_zeros(k, n_out, n, n)
@@ -50,7 +51,8 @@ class Linearisation:
             rows += self._gram(-1, start, end)[:, None]
             for layer, sensitivity in enumerate(self._sensitivities):
                 gram = self._gram(layer, start, end)
-                for j, own in enumerate(sensitivity.unbind(dim=1)):  # in memory that is used again
+                # J Jᵀ += (s sᵀ) ∘ (a aᵀ + 1) per layer and output, without a buffer for all outputs
+                for j, own in enumerate(sensitivity.unbind(dim=1)):
                     rows[:, j].addcmul_(own[:, start:end] @ own[:, :end].mT, gram)
         return total
 
@@ -73,7 +75,9 @@ class Linearisation:
     def pull_back(self, direction: Tensor) -> Tensor:
         """Return Jᵀ v, (k, d), of directions v (k, n_out n)."""
         k, n, n_out = self.values.shape
-        delta, parts = direction.view(k, n_out, n).mT, []
+        # δ starts as v and becomes φ'(z) W δ of the layer below; the gradients are aᵀ δ and Σ δ.
+        delta = direction.view(k, n_out, n).mT
+        parts = []
         for inputs, (kernel, _), slope in list(self._parts())[::-1]:
             delta = delta * slope
             parts += [delta.sum(dim=1), (inputs.mT @ delta).reshape(k, -1)]
@@ -86,6 +90,7 @@ class Linearisation:
         for own, (inputs, (kernel, _), slope) in zip(
             self._unpack(direction), self._parts(), strict=True
         ):
+            # ∂z = a ∂W + ∂b + ∂a W, then ∂a = φ'(z) ∂z
             moved = (torch.baddbmm(own[1][:, None], inputs, own[0]) + moved @ kernel) * slope
         return moved.mT.reshape(len(direction), -1)
 

@@ -15,10 +15,11 @@ from bnn._validation import Floats, Ints
 from bnn.training.execution import progress_bar, run_groups
 from bnn.training.loop import TrainingResult
 
-_DAMPING, _LEAST_DAMPING = 1e-2, 1e-8
-_LARGEST_BEND = 0.75  # 2 |a| s / |v| that is followed; Transtrum & Sethna (2012)
-_SHORTEST_STEP = 1e-8  # over the largest weight: the networks that are returned are float32
-_WINDOW = 30  # iterations, over which the pace of a member is judged
+_DAMPING = 1e-2
+_LEAST_DAMPING = 1e-8
+_LARGEST_BEND = 0.75  # bound on 2 |a| s / |v|; Transtrum & Sethna (2012)
+_SHORTEST_STEP = 1e-8  # relative to the largest weight; the networks returned are float32
+_WINDOW = 30  # iterations over which the rate of decrease of a member is measured
 _GROUP_ENTRIES = 4_000_000  # of the matrices of a group of members
 
 
@@ -51,7 +52,8 @@ def minimise(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Fit k members at once from weights (k, d) float64; Levenberg (1944), Marquardt (1963)."""
     # Returns the weights, the objective's record (iterations + 1, k), and which members finished.
-    weights, members = weights.clone(), torch.arange(len(weights), device=weights.device)
+    weights = weights.clone()
+    members = torch.arange(len(weights), device=weights.device)
     record = weights.new_full((rule.iterations + 1, len(weights)), torch.nan)
     record[0] = problem.loss(weights, members)
     members = members[record[0] > rule.loss]
@@ -61,18 +63,24 @@ def minimise(
             break
         before = record[iteration - 1, members]
         step, bend = problem.step(weights[members], members, damping[members])
+        # 2 |a| / |v|
         relative = 2.0 * bend.norm(dim=1) / step.norm(dim=1)
-        moved, after = torch.empty_like(step), torch.full_like(before, torch.inf)
-        better = whole = torch.zeros_like(members, dtype=torch.bool)
-        for length in problem.lengths:  # a shorter step costs much less than another direction
+        moved = torch.empty_like(step)
+        after = torch.full_like(before, torch.inf)
+        better = torch.zeros_like(members, dtype=torch.bool)
+        whole = better
+        # A shorter step costs much less than another direction.
+        for length in problem.lengths:
             if better.all():
                 break
             trusted = (length * relative <= _LARGEST_BEND)[:, None]
+            # v s + a s²
             along = length * step + length**2 * torch.where(trusted, bend, 0.0)
             moved[~better] = weights[members[~better]] + along[~better]
             after[~better] = problem.loss(moved[~better], members[~better])
             better = after < before
             whole = better if length == 1.0 else whole
+        # max |v| <= 1e-8 max |ω|
         short = step.abs().amax(dim=1) <= _SHORTEST_STEP * moved.abs().amax(dim=1)
         weights[members] = torch.where(better[:, None], moved, weights[members])
         # After a failed step the damping rises by a factor that no later decrease undoes exactly.
@@ -80,15 +88,17 @@ def minimise(
         damping[members] = (damping[members] * factor).clamp_min(_LEAST_DAMPING)
         after = torch.where(better, after, before)
         record[iteration, members] = after
-        # Where not even the shortest step helps, the objective has a minimum or a corner.
+        # Where even a step of the smallest length lowers nothing, the weights are at a minimum or
+        # at a corner of the objective.
         flat = torch.where(whole, before - after <= rule.decrease * before, short)
         ended = flat | (after <= rule.loss)
         if rule.loss > -np.inf and iteration >= _WINDOW:
-            # Progress slows down: who would be late at the pace of the last steps stays late.
+            # Fits slow down: a member that would not reach rule.loss in the iterations left at the
+            # mean factor per iteration of the last window is given up.
             pace = (after / record[iteration - _WINDOW, members]) ** (1.0 / _WINDOW)
             ended |= after * pace ** (rule.iterations - iteration) > rule.loss
         members = members[~ended]
-    if rule.loss > -np.inf:  # a minimum above it does not count
+    if rule.loss > -np.inf:  # a member at a minimum above rule.loss is not finished
         return weights, record, record.nan_to_num(torch.inf).amin(dim=0) <= rule.loss
     finished = torch.ones(len(weights), dtype=torch.bool, device=weights.device)
     finished[members] = False
@@ -104,7 +114,7 @@ def fit_members(
     progress: str | None = None,
 ) -> TrainingResult:
     """Fit K members from weights (K, d), group by group, side by side on the cores."""
-    # The problems of a group are solved in turn, each from where the one before ended.
+    # Each problem of a group starts at the weights that solve the problem before it.
     place = torch.device(device)
     size = max(_GROUP_ENTRIES // n_entries, 1)
     groups = np.array_split(np.arange(len(weights)), -(-len(weights) // size))
@@ -127,7 +137,7 @@ def fit_members(
     finished = torch.cat(ended).cpu().numpy()
     if not finished.all():
         warnings.warn(
-            f"{(~finished).sum()} of {len(weights)} members did not arrive within "
+            f"{np.count_nonzero(~finished)} of {len(weights)} members did not arrive within "
             f"{rule.iterations} Gauss-Newton iterations",
             ConvergenceWarning,
             stacklevel=4,

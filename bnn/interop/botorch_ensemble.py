@@ -1,4 +1,4 @@
-"""Members of an ensemble as a model of BoTorch, which can be conditioned on results to come."""
+"""Members of an ensemble as a model of BoTorch that can be conditioned on new results."""
 
 import copy
 from typing import Any, Self
@@ -19,17 +19,21 @@ def _double(values: Any) -> Tensor:
 
 
 class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
-    """The members, or linear combinations of them after results have been taken in."""
+    """The members, or linear combinations of them once the model has been conditioned."""
 
     def __init__(self, members: Members) -> None:
         super().__init__()
-        net, noise = members.architecture, members.noise_covariance
+        net = members.architecture
+        noise = members.noise_covariance
         self.layers = [(W, b.unsqueeze(1)) for W, b in net.unpack(_double(members.weights))]
         self.activation = getattr(torch.nn.functional, net.activation, lambda z: z)
-        scalers = members.input_scaler, members.output_scaler
-        self.scales = [_double(v) for s in scalers for v in (s.centre, s.half_range)]
+        self.input_centre = _double(members.input_scaler.centre)
+        self.input_half = _double(members.input_scaler.half_range)
+        self.output_centre = _double(members.output_scaler.centre)
+        self.output_half = _double(members.output_scaler.half_range)
         self.bounds = None if members.bounds is None else _double(members.bounds)
-        self.noise, self.outputs = noise, list(range(net.n_outputs))
+        self.noise = noise
+        self.outputs = list(range(net.n_outputs))
         self.transform = torch.eye(len(members.weights), dtype=torch.float64)
 
     @property
@@ -39,7 +43,7 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
 
     @property
     def batch_shape(self) -> torch.Size:
-        """Shape of the batches of models: before results are taken in there is one."""
+        """Shape of the batches of models; empty before the model is conditioned."""
         return self.transform.shape[:-2]
 
     def subset_output(self, idcs: list[int]) -> Self:
@@ -50,11 +54,11 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
 
     def forward(self, X: Tensor) -> Tensor:
         """Return the values of the members at X (..., n, n_in), (..., K, n, n_out)."""
-        a = ((X - self.scales[0]) / self.scales[1]).unsqueeze(-3)
+        a = ((X - self.input_centre) / self.input_half).unsqueeze(-3)
         for number, (kernel, bias) in enumerate(self.layers, start=1):
             z = a @ kernel + bias
             a = self.activation(z) if number < len(self.layers) else z
-        values = a * self.scales[3] + self.scales[2]
+        values = a * self.output_half + self.output_centre
         if self.bounds is not None:
             values = values.clamp(*self.bounds)
         return torch.einsum("...kl,...lnj->...knj", self.transform, values[..., self.outputs])
@@ -90,13 +94,16 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
             why = "the covariances between points that they tell are too noisy"
             raise ValueError(f"model has {K} members: must be at least {LEAST}, {why}")
         mean, A, R = self._results(X, noise)
-        s, r = torch.linalg.cholesky(A.mT @ A + R), torch.linalg.cholesky(R)
+        # C + R = s sᵀ with C = Aᵀ A, and R = r rᵀ
+        s = torch.linalg.cholesky(A.mT @ A + R)
+        r = torch.linalg.cholesky(R)
         whitened = torch.linalg.solve_triangular(s, A.mT, upper=False)  # s⁻¹ Aᵀ
         # Deviations a become a - A (s + r)⁻ᵀ s⁻¹ Aᵀ a, the mean moves by aᵀ A (s sᵀ)⁻¹ (Y - mean).
         shrunk = torch.linalg.solve_triangular((s + r).mT, whitened, upper=True)
         misfit = torch.linalg.solve_triangular(s, (Y - mean).flatten(-2).unsqueeze(-1), upper=False)
         shift = (whitened.mT @ misfit).mT / (K - 1) ** 0.5
-        model, eye = copy.copy(self), torch.eye(K, dtype=A.dtype)
+        model = copy.copy(self)
+        eye = torch.eye(K, dtype=A.dtype)
         model.transform = (eye - A @ shrunk + shift) @ self.transform
         return model
 

@@ -14,14 +14,15 @@ from sklearn.exceptions import NotFittedError
 
 from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored
 
-FORMAT, VERSION = "bnn", 4
-MAX_RATIO = 10  # of what arrays unpack to and the size of their file, which others may have packed,
-MIN_UNPACKED = 1_000_000  # but so many bytes are read from any file
+FORMAT = "bnn"
+VERSION = 4
+MAX_RATIO = 10  # largest ratio of the unpacked arrays to the size of their file
+MIN_UNPACKED = 1_000_000  # bytes that any file may unpack to
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
 
 class StoredModel:
-    """What estimators that can be saved have in common; their classes are `storable`."""
+    """Base of estimators that can be saved, whose classes are `storable`."""
 
     fitted_attributes: ClassVar[tuple[str, ...]] = ()
 
@@ -40,7 +41,8 @@ class StoredModel:
         """Write the fitted model to one .npz file, without pickle; a crash leaves the old file.
 
         Args:
-            path: Where. Hyper-parameters that no file can hold, such as functions, are NotStored.
+            path: Of the file. Hyper-parameters that no file can hold, such as functions, are
+                stored as NotStored.
 
         Raises:
             NotFittedError: If the model has not been fitted.
@@ -65,7 +67,7 @@ class StoredModel:
 
     @classmethod
     def from_stored(cls, parameters: dict[str, Any], fitted: dict[str, Any]) -> Self:
-        """Make the model again from what stored_fields returned, which is checked."""
+        """Make the model from what stored_fields returned; ValueError if the parts do not fit."""
         model = cls(**parameters)
         if fitted.keys() != set(cls.fitted_attributes):
             needed = ", ".join(cls.fitted_attributes)
@@ -83,7 +85,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Load a model.
 
     Args:
-        path: What `save` wrote.
+        path: Of a file that `save` wrote.
 
     Returns:
         The model, of the class saved; hyper-parameters that no file can hold are `NotStored`.

@@ -31,7 +31,7 @@ def register(kind: type, fields: Callable[[Any], dict[str, Any]], make: Callable
 
 
 def _name(kind: type) -> str:
-    """Return the name in files; scikit-learn has classes that are called as ours are."""
+    """Return the name of a type in files, with a prefix for scikit-learn, which shares names."""
     name = kind.__name__
     return f"sklearn.{name}" if kind.__module__.startswith("sklearn.") else name
 

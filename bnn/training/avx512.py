@@ -11,14 +11,15 @@ Zen 5 core, for 50 members (`python -m bench.bnn`):
 | gradient of the weights         | 161  | 73      |
 | gradient of the layer below     | 240  | 85      |
 
-so that the pre-training of prior C takes 20 s instead of 40 s.
+With them the pre-training of prior C takes 20 s instead of 40 s.
 
 How it works. A tile of the result, at most 10 rows of 32 columns, stays in registers while the rows
 of B pass by; numba compiles the tiles from LLVM instructions written out here. A matrix B that is
-stored by columns is transposed first. Matrices are given by an address and by strides in bytes.
+stored by columns is transposed first. A matrix is an address and its strides in bytes.
 
-How to do without. `bnn.training.matmul` chooses these products where the processor has AVX-512, and
-PyTorch's elsewhere or with the environment variable BNN_PRODUCTS=torch; results differ by rounding.
+How to switch it off. `bnn.training.matmul` chooses these products where the processor has AVX-512,
+and those of PyTorch elsewhere or with the environment variable BNN_PRODUCTS=torch. Results differ
+by rounding.
 """
 
 # numba types what generates instructions, not Python:
@@ -195,7 +196,11 @@ def _transpose(b, b_column, n_inner, n_columns, t, t_row):
 @_compiled()
 def _multiply(a, a_row, a_column, b, b_row, c, c_row, n_rows, n_inner, n_columns):
     for j in range(0, n_columns, _WIDTH):
-        n, right, to, left, i = n_columns - j, b + 4 * j, c + 4 * j, a, n_rows
+        n = n_columns - j
+        right = b + 4 * j
+        to = c + 4 * j
+        left = a
+        i = n_rows
         while i > 0:
             if i >= 10:
                 _ten_rows(left, a_row, a_column, right, b_row, to, c_row, n_inner, n)
@@ -209,7 +214,9 @@ def _multiply(a, a_row, a_column, b, b_row, c, c_row, n_rows, n_inner, n_columns
             else:
                 _one_row(left, a_row, a_column, right, b_row, to, c_row, n_inner, n)
                 done = 1
-            left, to, i = left + done * a_row, to + done * c_row, i - done
+            left = left + done * a_row
+            to = to + done * c_row
+            i = i - done
 
 
 _MATRICES = types.Array(types.float32, 3, "A")
@@ -218,7 +225,9 @@ _MATRICES = types.Array(types.float32, 3, "A")
 @_compiled(types.void(_MATRICES, _MATRICES, _MATRICES))
 def multiply(A: Floats, B: Floats, out: Floats) -> None:
     """Write A[k] B[k] to out[k], float32 (k, rows, columns), with the interpreter's lock free."""
-    n_rows, n_inner, n_columns = A.shape[1], A.shape[2], B.shape[2]
+    n_rows = A.shape[1]
+    n_inner = A.shape[2]
+    n_columns = B.shape[2]
     if B.shape[:2] != (len(A), n_inner) or out.shape != (len(A), n_rows, n_columns):
         raise ValueError("A, B and out must have shapes (k, m, n), (k, n, p) and (k, m, p)")
     if A.size == 0 or B.size == 0:
@@ -230,11 +239,21 @@ def multiply(A: Floats, B: Floats, out: Floats) -> None:
     room = (n_inner + LANES, n_columns + LANES) if turned else (0, 0)
     T = np.empty(room, np.float32)
     for k in range(len(A)):
-        b, b_row = B.ctypes.data + k * B.strides[0], B.strides[1]
+        b = B.ctypes.data + k * B.strides[0]
+        b_row = B.strides[1]
         if turned:
             _transpose(b, B.strides[2], n_inner, n_columns, T.ctypes.data, T.strides[0])
-            b, b_row = T.ctypes.data, T.strides[0]
+            b = T.ctypes.data
+            b_row = T.strides[0]
         _multiply(
-            A.ctypes.data + k * A.strides[0], A.strides[1], A.strides[2], b, b_row,
-            out.ctypes.data + k * out.strides[0], out.strides[1], n_rows, n_inner, n_columns,
-        )  # fmt: skip
+            A.ctypes.data + k * A.strides[0],
+            A.strides[1],
+            A.strides[2],
+            b,
+            b_row,
+            out.ctypes.data + k * out.strides[0],
+            out.strides[1],
+            n_rows,
+            n_inner,
+            n_columns,
+        )

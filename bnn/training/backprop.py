@@ -1,7 +1,7 @@
 """Batched forward and backward passes, written out, in preallocated buffers.
 
 Weights are kept layer by layer: block l is (k, (n_in + 1) n_out), the matrices [W; b] of k
-networks. The bias is the kernel's last row, met by a constant 1 behind each activation, so that a
+networks. The bias is the last row, which multiplies a constant 1 appended to the activations: a
 layer costs one batched product forward and two backward.
 """
 
@@ -22,17 +22,19 @@ class LayerBlocks:
 
     def __init__(self, architecture: Architecture, k: int, device: torch.device) -> None:
         self.slices = [slice(layer.start, layer.stop) for layer in architecture.layers]
-        # Blocks start at cache lines and end in padding: matrix products depend, in the last bit,
-        # on the alignment, and vector instructions round differently from the remainder loop.
+        # Blocks start at cache lines and are padded to whole ones. The last bit of a matrix product
+        # depends on the alignment, and vector instructions round differently from the loop over the
+        # remaining numbers.
         starts = [0]
         for columns in self.slices:
             size = k * (columns.stop - columns.start)
-            starts.append(starts[-1] + -(-size // CACHE_LINE) * CACHE_LINE)
+            lines = -(-size // CACHE_LINE)  # rounded up
+            starts.append(starts[-1] + lines * CACHE_LINE)
         self.flat = torch.zeros(starts[-1], device=device)
-        self.blocks = [
-            self.flat[start : start + k * (s.stop - s.start)].view(k, -1)
-            for start, s in zip(starts, self.slices, strict=False)
-        ]
+        self.blocks = []
+        for start, columns in zip(starts[:-1], self.slices, strict=True):
+            size = k * (columns.stop - columns.start)
+            self.blocks.append(self.flat[start : start + size].view(k, -1))
         self.matrices = [
             block.view(k, layer.n_in + 1, layer.n_out)
             for block, layer in zip(self.blocks, architecture.layers, strict=True)
@@ -65,9 +67,12 @@ class Pass:
         self, architecture: Architecture, weights: LayerBlocks, gradients: LayerBlocks, batch: int
     ) -> None:
         self._activation = ACTIVATIONS[architecture.activation]
-        k, device, widths = len(weights.blocks[0]), weights.flat.device, architecture.widths
+        k = len(weights.blocks[0])
+        device = weights.flat.device
+        widths = architecture.widths
         products = products_on(device)
-        self._operand = operand = products.operand
+        operand = products.operand
+        self._operand = operand
         self._multiply = products.multiply
         self._z = [torch.empty(k, n, batch, device=device) for n in widths[1:]]
         self._deltas = [torch.empty_like(z) for z in self._z]
@@ -93,6 +98,7 @@ class Pass:
     def forward(self, inputs: Any) -> Tensor:
         """Evaluate the networks at what inputs() returned: (k, n_out, batch), a buffer."""
         for index, outlet in enumerate(self._outlets):
+            # z = [W; b]ᵀ [a; 1], then a = φ(z)
             self._multiply(self._forward[index], inputs, self._products[index])
             self._activation.forward(self._z[index], outlet)
             inputs = self._hidden[index]
@@ -101,10 +107,13 @@ class Pass:
 
     def backward(self, inputs: Any) -> None:
         """Write ∂loss/∂ω to the gradients, given the inputs and ∂loss/∂f in self.delta."""
-        multiply, errors = self._multiply, self._errors
+        multiply = self._multiply
+        errors = self._errors
         for index in range(len(self._z) - 1, 0, -1):
             below = index - 1
+            # ∂loss/∂[W; b] = [a; 1] δᵀ
             multiply(self._hidden[below], self._errors_transposed[index], self._gradients[index])
+            # δ of the layer below = φ'(z) W δ
             multiply(self._kernels[index], errors[index], errors[below])
             self._activation.backward(self._deltas[below], self._z[below])
         multiply(inputs, self._errors_transposed[0], self._gradients[0])

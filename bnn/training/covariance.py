@@ -1,4 +1,4 @@
-"""The covariance diag(D) + R Rᵀ of many weights, from few directions."""
+"""The covariance diag(D) + R Rᵀ of many weights, where R has few columns."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -26,8 +26,10 @@ class DiagonalPlusLowRank(Generic[Values]):
     def diagonal_only(cls, variance: ArrayLike) -> "DiagonalPlusLowRank[Array]":
         """Return diag(D) of variances D (d,)."""
         diagonal = np.asarray(variance, dtype=float)
-        nothing = np.zeros((diagonal.size, 0))
-        return DiagonalPlusLowRank(diagonal, nothing, nothing, float(np.log(diagonal).sum()))
+        no_columns = np.zeros((diagonal.size, 0))
+        # log |diag(D)| = Σ_j log D_j
+        log_determinant = float(np.log(diagonal).sum())
+        return DiagonalPlusLowRank(diagonal, no_columns, no_columns, log_determinant)
 
     @classmethod
     def isotropic_plus(
@@ -35,8 +37,13 @@ class DiagonalPlusLowRank(Generic[Values]):
     ) -> "DiagonalPlusLowRank[Array]":
         """Return τ² I + V S² Vᵀ, for a variance τ², orthonormal directions V and deviations S."""
         d, r = directions.shape
+        # P = τ² (I - V Vᵀ) + V (S² + τ² I) Vᵀ, since the columns of V are orthonormal.
         total = deviations**2 + variance
-        root, factor = directions * deviations, directions * np.sqrt(1.0 / variance - 1.0 / total)
+        # R = V S
+        root = directions * deviations
+        # P⁻¹ = I / τ² - F Fᵀ with F = V (1 / τ² - 1 / (S² + τ²))^½
+        factor = directions * np.sqrt(1.0 / variance - 1.0 / total)
+        # log |P| = Σ_i log(S_i² + τ²) + (d - r) log τ²
         log_determinant = float(np.log(total).sum() + (d - r) * np.log(variance))
         return DiagonalPlusLowRank(np.full(d, variance), root, factor, log_determinant)
 
@@ -47,11 +54,13 @@ class DiagonalPlusLowRank(Generic[Values]):
         return DiagonalPlusLowRank(D, R, F, self.log_determinant)
 
     def multiply(self, rows: Values) -> Values:
-        """Return rows P, (..., d)."""
+        """Return u P, (..., d), of rows u (..., d)."""
+        # u P = u D + (u R) Rᵀ
         return rows * self.diagonal + (rows @ self.root) @ self.root.T
 
     def quadratic(self, differences: Values) -> Values:
         """Return uᵀ P⁻¹ u, (K,), of differences u (K, d)."""
+        # uᵀ P⁻¹ u = uᵀ D⁻¹ u - |Fᵀ u|²
         whole: Values = (differences**2 / self.diagonal).sum(-1)
         along: Values = ((differences @ self.factor) ** 2).sum(-1)
         return whole - along

@@ -1,8 +1,8 @@
-"""How the work reaches the processor, and how far it is: groups on cores, epochs on a GPU.
+"""Running groups of members on the cores of a CPU, or epochs on a GPU, with a progress bar.
 
-On a CPU each group has a thread, with no barriers between threads: splitting every operation over
-the cores costs a barrier per operation, where each core waits for the slowest one. PyTorch leaves
-the interpreter's lock during its operations, so that whole groups run side by side instead. On a
+On a CPU each group has a thread of its own. Splitting every operation over the cores would instead
+cost a barrier per operation, where all cores wait for the slowest one. PyTorch releases the
+interpreter's lock during its operations, so that whole groups run in parallel. On a
 GPU a fixed sequence of kernels is recorded once, as a CUDA graph, and launched as a whole.
 """
 
@@ -44,7 +44,8 @@ def run_groups(
 
 def capture(function: Callable[[], None], restore: Callable[[], None]) -> Callable[[], object]:
     """Record a function of fixed buffers as a CUDA graph, and return its replay."""
-    # The function must not allocate what outlives it, nor read results; restore undoes its changes.
+    # The function must neither allocate memory that outlives it nor read results. Recording runs
+    # it, and restore() undoes its changes.
     side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -59,12 +60,13 @@ def capture(function: Callable[[], None], restore: Callable[[], None]) -> Callab
 
 
 class _Lines:
-    """Standard error output in whole lines, where tqdm would write over one line again."""
+    """Writes each state of a progress bar to standard error as a line of its own."""
 
     last = ""
 
     def write(self, text: str) -> None:
-        if (line := text.strip()) not in ("", self.last):
+        line = text.strip()
+        if line not in ("", self.last):
             print(line, file=sys.stderr)
             self.last = line
 

@@ -33,7 +33,7 @@ Part: TypeAlias = tuple[Floats, Floats, Ints]
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """What came out of training K networks."""
+    """Weights and losses of K trained networks."""
 
     weights: Floats  # (K, d) float32
     losses: Floats  # data term, mean over the points, (epochs, K); NaN after a member ended
@@ -43,9 +43,9 @@ class TrainingResult:
 
 def member_groups(n_members: int, size: int, workers: int = 1) -> list[Ints]:
     """Split members 0..K-1 into groups of about `size`; their number is a multiple of `workers`."""
-    # The results do not depend on the groups, to the last bit: a group starts at a multiple of 16
-    # members, so that the matrices of a member are aligned in the same way in any group, and it has
-    # at least two members, since products of single matrices take another path.
+    # The results do not depend on the groups, to the last bit. A group starts at a multiple of 16
+    # members, so that the matrices of a member have the same alignment in any group. A group has at
+    # least two members, since a product of single matrices rounds differently.
     n = -(-max(round(n_members / size), 1) // workers) * workers
     n = min(n, -(-n_members // CACHE_LINE))
     starts = np.unique([CACHE_LINE * round(n_members * i / n / CACHE_LINE) for i in range(n)])
@@ -56,12 +56,13 @@ def member_groups(n_members: int, size: int, workers: int = 1) -> list[Ints]:
 
 
 class ConvergenceMonitor:
-    """Ends each member by its own losses and the variances (k,) of its targets alone."""
+    """Ends each member by its own losses and the variance of its own targets, (k,)."""
 
     def __init__(
         self, criterion: Convergence | None, variances: Floats, group: MemberGroup
     ) -> None:
-        self._criterion, self._group = criterion, group
+        self._criterion = criterion
+        self._group = group
         device = group.loss.device
         self._targets = torch.as_tensor(variances, dtype=torch.float32, device=device)
         self._done = torch.zeros(len(variances), dtype=torch.bool, device=device)
@@ -77,11 +78,11 @@ class ConvergenceMonitor:
         mean = self._group.record[epoch + 1 - rule.window : epoch + 1].mean(dim=0)
         small = mean <= rule.residual_variance * self._targets
         flat = mean >= (1.0 - rule.improvement) * self._previous
-        new = (small | flat | ~torch.isfinite(mean)) & ~self._done
+        ended = (small | flat | ~torch.isfinite(mean)) & ~self._done
         self._previous = mean
-        self._weights = torch.where(new[:, None], self._group.weights.export(), self._weights)
-        self._epochs[new] = epoch + 1
-        self._done |= new
+        self._weights = torch.where(ended[:, None], self._group.weights.export(), self._weights)
+        self._epochs[ended] = epoch + 1
+        self._done |= ended
         return bool(self._done.all())
 
     def results(self, epochs: int) -> Part:
@@ -95,14 +96,22 @@ class ConvergenceMonitor:
 
 
 def train(
-    architecture: Architecture, weights: Floats, X: Floats, y: Floats, settings: TrainingSettings,
-    *, seeds: NDArray[np.uint32], objective: Objective | None = None, device: str = "cpu",
+    architecture: Architecture,
+    weights: Floats,
+    X: Floats,
+    y: Floats,
+    settings: TrainingSettings,
+    *,
+    seeds: NDArray[np.uint32],
+    objective: Objective | None = None,
+    device: str = "cpu",
     progress: str | None = None,
-) -> TrainingResult:  # fmt: skip
+) -> TrainingResult:
     """Minimise Σ_i (y_i - f(x_i))ᵀ P (y_i - f(x_i)) + penalty(ω - ω0) for each member.
 
     Minibatches scale the data term by N/b, so that the weight of the prior does not depend on b,
-    unless the settings ask for plain sums. The whole is divided by N, which Adam does not notice.
+    unless the settings ask for plain sums. The sum is divided by N; Adam's steps do not depend on
+    such a factor, but for epsilon.
 
     Args:
         architecture: The networks.
@@ -128,36 +137,60 @@ def train(
     check_kind("objective", objective, Objective, type(None))
     check_kind("progress", progress, str, type(None))
     check_device(device)
-    weights, X, y = as_finite("weights", weights), as_finite("X", X), as_finite("y", y)
+    weights = as_finite("weights", weights)
+    X = as_finite("X", X)
+    y = as_finite("y", y)
     _check_shapes(architecture, weights, X, y, seeds)
-    place, objective = torch.device(device), objective or Objective()
+    place = torch.device(device)
+    objective = objective or Objective()
     workers = torch.get_num_threads() if place.type == "cpu" else 1
     # As many members together as fit the cache, on a GPU all.
     fitting = max(CACHE_LINE, _GROUP_WEIGHTS // architecture.n_weights)
     size = settings.members_at_once or (fitting if place.type == "cpu" else len(weights))
     groups = member_groups(len(weights), size, workers)
-    plans = [(group, settings) for group in groups]
-    if settings.bias_correction == "first":
-        plain, corrected = (replace(settings, bias_correction=b) for b in (False, True))
-        plans = [(np.zeros(2, dtype=int), corrected), *((group, plain) for group in groups)]
-    total = settings.epochs * len(plans)
-    with progress_bar(total, progress, "epoch") as bar:
+    plans = _plans(groups, settings)
+    with progress_bar(settings.epochs * len(plans), progress, "epoch") as bar:
 
         def run(plan: tuple[Ints, TrainingSettings], stop: threading.Event) -> Part:
-            members, settings = plan
-            data = X if np.ndim(X) == 2 else X[members], y[members]
-            goal = objective.of(members)
+            members, own_settings = plan
             group = MemberGroup(
-                architecture, weights[members], *data, settings, seeds[members], goal, place
+                architecture,
+                weights[members],
+                X if np.ndim(X) == 2 else X[members],
+                y[members],
+                own_settings,
+                seeds[members],
+                objective.of(members),
+                place,
             )
-            return _train_group(group, y[members], settings, bar, stop)
+            return _train_group(group, y[members], own_settings, bar, stop)
 
         parts = run_groups(run, plans, workers)
     if settings.bias_correction == "first":
-        first, (weights, losses, epochs), *others = parts
-        alone = first[0][:1], first[1][:, :1], first[2][:1]
-        parts = [alone, (weights[1:], losses[:, 1:], epochs[1:]), *others]
+        parts = _with_corrected_first(parts)
     return _joined(parts, settings.epochs, len(seeds))
+
+
+def _plans(groups: list[Ints], settings: TrainingSettings) -> list[tuple[Ints, TrainingSettings]]:
+    """Return the members of each run and their settings."""
+    if settings.bias_correction != "first":
+        return [(group, settings) for group in groups]
+    corrected = replace(settings, bias_correction=True)
+    plain = replace(settings, bias_correction=False)
+    # The first member runs once more with the correction, as a pair, since a product of single
+    # matrices rounds differently.
+    first_twice = np.zeros(2, dtype=int)
+    return [(first_twice, corrected), *((group, plain) for group in groups)]
+
+
+def _with_corrected_first(parts: list[Part]) -> list[Part]:
+    """Return the parts with member 0 from the run that has the correction of the bias."""
+    corrected, first_group, *others = parts
+    weights, losses, epochs = corrected
+    member_0 = (weights[:1], losses[:, :1], epochs[:1])
+    weights, losses, epochs = first_group
+    remaining = (weights[1:], losses[:, 1:], epochs[1:])
+    return [member_0, remaining, *others]
 
 
 def _check_shapes(
@@ -168,7 +201,8 @@ def _check_shapes(
     if X.ndim < 2:
         raise ValueError(f"X has shape {X.shape}: must be (N, n_in) or (K, N, n_in)")
     check_kind("seeds", seeds, np.ndarray)
-    K, n = len(weights), X.shape[-2]
+    K = len(weights)
+    n = X.shape[-2]
     for name, values, shapes in (
         ("weights", weights, [(K, architecture.n_weights)]),
         ("X", X, [(n, architecture.n_inputs), (K, n, architecture.n_inputs)]),
@@ -199,12 +233,15 @@ def _train_group(
 
 
 def _joined(parts: list[Part], budget: int, n_members: int) -> TrainingResult:
-    weights = np.concatenate([part[0] for part in parts])[:n_members]
-    epochs = np.concatenate([part[2] for part in parts])[:n_members]
-    losses = np.concatenate(
-        [np.pad(p[1], ((0, budget - len(p[1])), (0, 0)), constant_values=np.nan) for p in parts],
-        axis=1,
-    )[: epochs.max(), :n_members]
+    """Join the results of groups whose runs ended after different numbers of epochs."""
+    all_weights, all_losses, all_epochs = zip(*parts, strict=True)
+    weights = np.concatenate(all_weights)[:n_members]
+    epochs = np.concatenate(all_epochs)[:n_members]
+    padded = []
+    for losses in all_losses:
+        missing = budget - len(losses)
+        padded.append(np.pad(losses, ((0, missing), (0, 0)), constant_values=np.nan))
+    losses = np.concatenate(padded, axis=1)[: epochs.max(), :n_members]
     last = losses[epochs - 1, np.arange(n_members)]
     finite = np.isfinite(weights).all(axis=1) & np.isfinite(last)
     return TrainingResult(weights, losses, epochs, tuple(np.flatnonzero(~finite).tolist()))

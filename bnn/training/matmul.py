@@ -34,7 +34,7 @@ def _has_wide_vectors() -> bool:
 
 
 def products_on(device: torch.device) -> Products:
-    """Choose a device's products: our own with 512-bit vectors, unless BNN_PRODUCTS=torch."""
+    """Return our own products on a CPU with AVX-512, unless BNN_PRODUCTS=torch; else PyTorch's."""
     choice = os.environ.get("BNN_PRODUCTS", "own")
     check_option("BNN_PRODUCTS", choice, ("own", "torch"))
     if choice == "own" and device.type == "cpu" and _has_wide_vectors():

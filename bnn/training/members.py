@@ -1,4 +1,4 @@
-"""The optimisation of some members side by side: data, passes, Adam, record, graph."""
+"""The optimisation of a group of members: their data, passes, optimiser and losses."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +24,7 @@ _STEP_WITHOUT_CORRECTION = 1e9
 class Objective:
     """The constants of the loss (y - f)ᵀ P (y - f) + penalty(ω - ω0)."""
 
-    # P = Σ_noise⁻¹, (n_out, n_out), or one for each point, ((K,) N, n_out, n_out); None: identity
+    # P = Σ_noise⁻¹, (n_out, n_out), or per point, ((K,) N, n_out, n_out); None is the identity
     precision: Floats | None = None
     regulariser: Regulariser | None = None
     anchors: Floats | None = None  # ω0, (K, d), with a regulariser
@@ -32,8 +32,9 @@ class Objective:
     def of(self, members: Ints) -> "Objective":
         """Return the objective of some members."""
         anchors = None if self.anchors is None else self.anchors[members]
-        own = self.precision is not None and self.precision.ndim == 4
-        precision = self.precision[members] if own else self.precision  # type: ignore[index]
+        precision = self.precision
+        if precision is not None and precision.ndim == 4:
+            precision = precision[members]
         return Objective(precision, self.regulariser, anchors)
 
 
@@ -44,15 +45,21 @@ def _float32(values: Floats, device: torch.device) -> Tensor:
 class MemberData:
     """Data X (N, n_in) or (k, N, n_in) and y (k, N, n_out), in the order of the current epoch.
 
-    Where points have a precision of their own, its entries stand behind the targets.
+    Where each point has its own precision, the entries of this matrix follow its targets in y.
     """
 
     def __init__(
-        self, X: Floats, y: Floats, seeds: NDArray[np.uint32], shuffled: bool, device: torch.device,
+        self,
+        X: Floats,
+        y: Floats,
+        seeds: NDArray[np.uint32],
+        shuffled: bool,
+        device: torch.device,
         precision: Floats | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         k, n = y.shape[:2]
-        inputs, targets = with_ones(_float32(X, device)), _float32(y, device)
+        inputs = with_ones(_float32(X, device))
+        targets = _float32(y, device)
         if precision is not None and precision.ndim > 2:
             entries = _float32(precision, device).flatten(-2)
             targets = torch.cat([targets, entries.expand(k, n, -1)], dim=2)
@@ -61,7 +68,8 @@ class MemberData:
         shape = (k, n, inputs.shape[-1])
         self.X = inputs.expand(shape).clone(memory_format=torch.contiguous_format)
         self.y = targets.clone()
-        self._X, self._y = inputs.flatten(0, -2), targets.flatten(0, -2)
+        self._X = inputs.flatten(0, -2)
+        self._y = targets.flatten(0, -2)
         self._shuffler = Shuffler(seeds, n, device) if shuffled else None
 
     def shuffle(self, epoch: int) -> None:
@@ -79,14 +87,20 @@ class Adam:
     """Fused Adam on one flat buffer of weights, changed in place, and one of gradients."""
 
     def __init__(self, weights: Tensor, gradients: Tensor, settings: TrainingSettings) -> None:
-        self._weights, self._gradients = weights, gradients
+        self._weights = weights
+        self._gradients = gradients
         self._moments = torch.zeros_like(weights), torch.zeros_like(weights)
         self._first = 0.0 if settings.bias_correction else _STEP_WITHOUT_CORRECTION
         self._count = torch.tensor(self._first, device=weights.device)
         self._constants: dict[str, Any] = {
-            "lr": settings.learning_rate, "beta1": settings.beta1, "beta2": settings.beta2,
-            "eps": settings.epsilon, "weight_decay": 0.0, "amsgrad": False, "maximize": False,
-        }  # fmt: skip
+            "lr": settings.learning_rate,
+            "beta1": settings.beta1,
+            "beta2": settings.beta2,
+            "eps": settings.epsilon,
+            "weight_decay": 0.0,
+            "amsgrad": False,
+            "maximize": False,
+        }
 
     def step(self) -> None:
         """Update the weights by the gradients."""
@@ -94,9 +108,14 @@ class Adam:
         self._count.add_(1.0)
         # The function of torch.optim that ends here takes longer than some of the products.
         torch.ops.aten._fused_adam_(
-            [self._weights], [self._gradients], [first], [second], [], [self._count],
+            [self._weights],
+            [self._gradients],
+            [first],
+            [second],
+            [],
+            [self._count],
             **self._constants,
-        )  # fmt: skip
+        )
 
     def reset(self) -> None:
         """Forget the moments."""
@@ -109,10 +128,16 @@ class MemberGroup:
     """k members under training on X (N, n_in) or (k, N, n_in) and y (k, N, n_out)."""
 
     def __init__(
-        self, architecture: Architecture, weights: Floats, X: Floats, y: Floats,
-        settings: TrainingSettings, seeds: NDArray[np.uint32], objective: Objective,
+        self,
+        architecture: Architecture,
+        weights: Floats,
+        X: Floats,
+        y: Floats,
+        settings: TrainingSettings,
+        seeds: NDArray[np.uint32],
+        objective: Objective,
         device: torch.device,
-    ) -> None:  # fmt: skip
+    ) -> None:
         k, n = y.shape[:2]
         batch = min(settings.batch_size or n, n)
         self.data = MemberData(X, y, seeds, batch < n, device, objective.precision)
@@ -120,7 +145,8 @@ class MemberGroup:
         self.gradients = LayerBlocks(architecture, k, device)
         self.adam = Adam(self.weights.flat, self.gradients.flat, settings)
         self._batches = self._views(architecture, batch, n)
-        self.n, self._sums = n, settings.batch_sums
+        self.n = n
+        self._sums = settings.batch_sums
         self.loss = torch.zeros(k, device=device)
         self.record = torch.full((settings.epochs, k), torch.nan, device=device)
         self._precision = None
@@ -157,7 +183,7 @@ class MemberGroup:
         torch.div(self.loss, self.n, out=self.record[epoch])
 
     def steps(self) -> None:
-        """Take the optimisation steps of one epoch; the same calls on the same buffers always."""
+        """Take the optimisation steps of one epoch, by the same calls on the same buffers."""
         self.loss.zero_()
         for run, inputs, y, own in self._batches:
             self._data_gradient(run.forward(inputs), y, own, run.delta)
@@ -166,18 +192,23 @@ class MemberGroup:
             self.adam.step()
 
     def _data_gradient(self, outputs: Tensor, y: Tensor, own: Tensor | None, delta: Tensor) -> None:
+        # r = f - y, (k, n_out, b)
         residual = outputs.sub_(y)
+        # δ = P r
         if self._precision is not None:
             torch.bmm(self._precision, residual, out=delta)
         elif own is not None:
             torch.sum(own * residual[:, None], dim=2, out=delta)
         else:
             delta.copy_(residual)
+        # loss ← loss + Σ_i r_iᵀ P r_i
         self.loss.add_(residual.mul_(delta).sum(dim=(1, 2)))
+        # ∂loss / ∂f = 2 P r, over b: the factor N / b, over the common divisor N
         delta.mul_(2.0 if self._sums else 2.0 / y.shape[2])
 
     def _penalty_gradient(self) -> None:
         if self._add_penalty is not None:
+            # ω - ω0
             torch.sub(self.weights.flat, self._anchors.flat, out=self._differences.flat)
             scale = 1.0 if self._sums else 1.0 / self.n
             self._add_penalty(self._differences.blocks, self.gradients.blocks, scale)

@@ -22,7 +22,7 @@ class Regulariser(Protocol):
     """A penalty on the distance of the weights from their anchors."""
 
     def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
-        """Lay the constants out by layers, columns `slices`, on a device."""
+        """Copy the constants of each layer, columns `slices`, to a device; return its gradient."""
         ...
 
 
@@ -41,7 +41,9 @@ class GaussianRegulariser:
 
         def add_gradient(differences: Blocks, gradients: Blocks, scale: float) -> None:
             for difference, gradient, row in zip(differences, gradients, rows, strict=True):
+                # ∂/∂ω_j p_j (ω_j - ω0_j)² = 2 p_j (ω_j - ω0_j)
                 gradient.addcmul_(difference, row, value=2.0 * scale)
+            # ∂/∂ω (-|Fᵀ (ω - ω0)|²) = -2 F Fᵀ (ω - ω0)
             if subtract is not None:
                 subtract(differences, gradients, -scale)
 
@@ -51,8 +53,8 @@ class GaussianRegulariser:
 class PowerRegulariser:
     """2 Σ_j (|ω_j - ω0_j| / α_j)^β_j with α and β (d,), of a generalised normal density."""
 
-    # |δ|^(β-1) has a pole at δ = 0 for β < 1, where every member starts: there, distances under
-    # this fraction of α count as zero.
+    # Every member starts at δ = ω - ω0 = 0, where |δ|^(β-1) has a pole if β < 1. For such β the
+    # gradient is zero where |δ| is smaller than this fraction of α.
     SMALLEST = 1e-3
 
     def __init__(self, alpha: Floats, beta: Floats) -> None:
@@ -63,16 +65,17 @@ class PowerRegulariser:
         """See Regulariser."""
         alpha = torch.as_tensor(self.alpha, dtype=torch.float32, device=device)
         beta = torch.as_tensor(self.beta, dtype=torch.float32, device=device)
-        smallest = self.SMALLEST * (beta < 1.0).float()
+        smallest = torch.where(beta < 1.0, self.SMALLEST, 0.0)
         rows = [(alpha[s], beta[s], smallest[s]) for s in slices]
 
         def add_gradient(differences: Blocks, gradients: Blocks, scale: float) -> None:
             for difference, gradient, (alpha, beta, smallest) in zip(
                 differences, gradients, rows, strict=True
             ):
+                # ∂/∂ω 2 |δ/α|^β = 2 (β/α) |δ/α|^(β-1) sign(δ/α)
                 ratio = difference / alpha
                 size = torch.maximum(ratio.abs(), smallest).pow_(beta - 1.0)
-                size.mul_(torch.sign(ratio) * (ratio.abs() >= smallest))
+                size.mul_(torch.where(ratio.abs() >= smallest, torch.sign(ratio), 0.0))
                 gradient.addcmul_(size, beta / alpha, value=2.0 * scale)
 
         return add_gradient
@@ -86,15 +89,17 @@ class LowRankRegulariser:
 
     def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
         """See Regulariser."""
-        # float64: the order of summation, which varies with the number of members, then leaves
-        # no trace in the float32 gradient.
+        # The order of summation varies with the number of members. In float64 its rounding errors
+        # do not reach the float32 gradient.
         whole = torch.as_tensor(self.factor, dtype=torch.float64, device=device)
         factors = [whole[s].contiguous() for s in slices]
 
         def add_gradient(differences: Blocks, gradients: Blocks, scale: float) -> None:
+            # z = Σ_l (ω - ω0)_l F_l over the layers l, (k, r)
             projection = differences[0].double() @ factors[0]
             for difference, factor in zip(differences[1:], factors[1:], strict=True):
                 projection.addmm_(difference.double(), factor)
+            # ∂/∂ω_l |Fᵀ (ω - ω0)|² = 2 z F_lᵀ
             for gradient, factor in zip(gradients, factors, strict=True):
                 gradient.add_(projection @ factor.T, alpha=2.0 * scale)
 

@@ -19,6 +19,13 @@ WEIGHT_PRIORS: dict[str, type[WeightPrior]] = {
 }
 
 __all__ = [
-    "WEIGHT_PRIORS", "FactorisedGaussian", "FactorisedGeneralisedNormal", "IsotropicGaussian",
-    "LowRankGaussian", "ProbabilisticPCA", "ProperGaussian", "WeightPrior", "layer_statistics",
-]  # fmt: skip
+    "WEIGHT_PRIORS",
+    "FactorisedGaussian",
+    "FactorisedGeneralisedNormal",
+    "IsotropicGaussian",
+    "LowRankGaussian",
+    "ProbabilisticPCA",
+    "ProperGaussian",
+    "WeightPrior",
+    "layer_statistics",
+]

@@ -54,7 +54,8 @@ class WeightPrior(ABC):
 
     def _differences(self, weights: ArrayLike, anchors: ArrayLike) -> Array:
         """Return ω - ω0, (K, d), of weights (K, d) and anchors (K, d) or (d,) that are finite."""
-        first, second = as_finite("weights", weights), as_finite("anchors", anchors)
+        first = as_finite("weights", weights)
+        second = as_finite("anchors", anchors)
         d = self.mean.size
         if first.ndim != 2 or first.shape[1] != d:
             raise ValueError(f"weights has shape {first.shape}: must be (K, {d})")

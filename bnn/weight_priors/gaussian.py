@@ -16,15 +16,19 @@ class ProperGaussian(WeightPrior):
     """N(μ0, Σ) with Σ = diag(D) + R Rᵀ, and penalty (ω - ω0)ᵀ Σ⁻¹ (ω - ω0)."""
 
     def __init__(self, mean: ArrayLike, covariance: DiagonalPlusLowRank[Array]) -> None:
-        self.mean, self.covariance = as_vector("mean", mean), covariance
+        self.mean = as_vector("mean", mean)
+        self.covariance = covariance
+        # diag Σ = D + Σ_i R_i²
         self.variance = np.sum(covariance.root**2, axis=1) + covariance.diagonal
 
     def regulariser(self) -> GaussianRegulariser:
         """Return the gradient of the penalty, for the training loop."""
+        # Σ⁻¹ = D⁻¹ - F Fᵀ
         return GaussianRegulariser(1.0 / self.covariance.diagonal, self.covariance.factor)
 
     def _deviations(self, n: int, rng: np.random.Generator) -> Array:
         d, r = self.covariance.root.shape
+        # R z + D^½ z' with independent standard normal z and z'
         along = rng.standard_normal((n, r)) @ self.covariance.root.T
         across: Array = np.sqrt(self.covariance.diagonal) * rng.standard_normal((n, d))
         return along + across
@@ -33,6 +37,7 @@ class ProperGaussian(WeightPrior):
         return self.covariance.quadratic(differences)
 
     def _log_normaliser(self) -> float:
+        # d log 2π + log |Σ|
         return float(self.mean.size * np.log(2.0 * np.pi) + self.covariance.log_determinant)
 
 

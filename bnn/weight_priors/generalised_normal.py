@@ -31,12 +31,14 @@ class FactorisedGeneralisedNormal(WeightPrior):
         self.mean = as_vector("mean", mean)
         self.alpha = as_vector("alpha", alpha, self.mean.size, positive=True)
         self.beta = as_vector("beta", beta, self.mean.size, positive=True)
+        # α² Γ(3/β) / Γ(1/β)
         self.variance = self.alpha**2 * gamma(3.0 / self.beta) / gamma(1.0 / self.beta)
 
     @classmethod
     def _fit(cls, weights: Array, architecture: Architecture) -> Self:
         centred = weights - weights.mean(axis=0)
-        alpha, beta = np.empty((2, architecture.n_weights))
+        alpha = np.empty(architecture.n_weights)
+        beta = np.empty(architecture.n_weights)
         for columns in architecture.groups.values():
             alpha[columns], beta[columns] = fit_generalised_normal(centred[:, columns])
         return cls(weights.mean(axis=0), alpha, beta)
@@ -53,17 +55,19 @@ class FactorisedGeneralisedNormal(WeightPrior):
         return np.asarray(2.0 * np.sum((np.abs(differences) / self.alpha) ** self.beta, axis=-1))
 
     def _log_normaliser(self) -> float:
+        # -2 Σ_j log(β_j / (2 α_j Γ(1/β_j)))
         return float(-2.0 * np.sum(np.log(0.5 * self.beta / self.alpha) - gammaln(1.0 / self.beta)))
 
 
 def fit_generalised_normal(centred: Array) -> tuple[float, float]:
-    """Fit α and β, in [0.2, 10], of p ∝ exp(-(|w| / α)^β), best for centred values (K, n)."""
+    """Return α and β in [0.2, 10] of p ∝ exp(-(|w| / α)^β), the most likely for values (K, n)."""
     variance = unbiased_variance(centred)
     if variance < SMALLEST_VARIANCE:  # a narrow Gaussian
         return float(np.sqrt(2.0 * SMALLEST_VARIANCE)), 2.0
     size = np.abs(centred.ravel()) / np.sqrt(variance)
 
     def alpha_of(beta: float) -> float:
+        # α = (β mean(|w|^β))^(1/β) maximises the likelihood at a given β.
         return float((beta * np.mean(size**beta)) ** (1.0 / beta))
 
     def negative_log_likelihood(log_beta: float) -> float:

@@ -13,10 +13,11 @@ from bnn.weight_priors.density import WeightPrior, as_vector
 
 def principal_directions(weights: Array) -> tuple[Array, Array]:
     """Return S (r,) and V (d, r) of the decomposition W0 = U S Vᵀ of the centred weights (K, d)."""
+    # W0 = U S Vᵀ
     _, s, vt = np.linalg.svd(weights - weights.mean(axis=0), full_matrices=False)
     # Centring makes singular value number K zero, up to rounding errors: r <= K-1. Values below
     # 1e-6 of the largest are rounding errors of float32 weights.
-    rank = int(np.sum(s[: len(weights) - 1] > 1e-6 * s[0]))
+    rank = int(np.count_nonzero(s[: len(weights) - 1] > 1e-6 * s[0]))
     if rank == 0:
         raise ValueError("weights: all networks are equal, there is no covariance to learn")
     return s[:rank], vt[:rank].T
@@ -34,7 +35,7 @@ def as_directions(directions: ArrayLike, d: int, r: int) -> Array:
 class LowRankGaussian(WeightPrior):
     """N(μ0, Σ0) with the sample covariance Σ0 = V S² Vᵀ / (K-1) of the networks.
 
-    The density is degenerate: its support are the r <= K-1 directions V. The penalty
+    The density is degenerate: its support is spanned by the r <= K-1 directions V. The penalty
     (K-1) |S⁻¹ Vᵀ (ω - ω0)|² is zero along all other directions. Draws are
     ω = V S z / sqrt(K-1) + μ0 with z ~ N(0, I).
 
@@ -57,6 +58,7 @@ class LowRankGaussian(WeightPrior):
         self.rank = self.singular_values.size
         # Standard deviations along the directions, (r,).
         self.deviations: Array = self.singular_values / np.sqrt(n_networks - 1)
+        # diag Σ0 = Σ_i (V_i S_i)² / (K-1)
         self.variance = np.sum((self.directions * self.deviations) ** 2, axis=1)
 
     @classmethod
@@ -65,6 +67,7 @@ class LowRankGaussian(WeightPrior):
 
     def covariance(self) -> Array:
         """Return Σ0, (d, d)."""
+        # Σ0 = R Rᵀ with R = V S / √(K-1)
         root = self.directions * self.deviations
         return root @ root.T
 
@@ -79,18 +82,23 @@ class LowRankGaussian(WeightPrior):
             |(I - V Vᵀ)(ω - ω0)| of each network, (K,).
         """
         difference = self._differences(weights, anchors)
+        # |(I - V Vᵀ) u| with u = ω - ω0
         along = difference @ self.directions
         return np.asarray(np.linalg.norm(difference - along @ self.directions.T, axis=-1))
 
     def regulariser(self) -> LowRankRegulariser:
         """Return the gradient of the penalty, for the training loop."""
+        # Σ0⁺ = F Fᵀ with F = √(K-1) V S⁻¹
         return LowRankRegulariser(self.directions / self.deviations)
 
     def _deviations(self, n: int, rng: np.random.Generator) -> Array:
+        # V S z / √(K-1)
         return rng.standard_normal((n, self.rank)) @ (self.directions * self.deviations).T
 
     def _penalty(self, differences: Array) -> Array:
+        # (K-1) |S⁻¹ Vᵀ (ω - ω0)|²
         return np.asarray(np.sum((differences @ self.directions / self.deviations) ** 2, axis=-1))
 
     def _log_normaliser(self) -> float:
+        # r log 2π + log |S² / (K-1)|
         return float(self.rank * np.log(2.0 * np.pi) + 2.0 * np.sum(np.log(self.deviations)))

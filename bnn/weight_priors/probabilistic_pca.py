@@ -17,7 +17,8 @@ from bnn.weight_priors.low_rank import as_directions, principal_directions
 class ProbabilisticPCA(ProperGaussian):
     """N(μ0, Σ0 + τ² I) with the sample covariance Σ0 = V S² Vᵀ / (K-1) of at least 3 networks.
 
-    τ² maximises the summed log-density of each fifth of the networks under μ0 and Σ0 of the rest.
+    τ² maximises a likelihood by cross-validation: each fifth of the networks is scored under the
+    density that the other networks give.
     Unlike the low-rank density it is proper: all d directions have a finite variance, at a cost of
     O(K d) for a penalty, a gradient or a sample.
 
@@ -39,20 +40,30 @@ class ProbabilisticPCA(ProperGaussian):
         self.deviations = as_vector("deviations", deviations, positive=True)
         self.directions = as_directions(directions, size, self.deviations.size)
         self.noise_variance = float(noise_variance)
-        scales = (self.noise_variance, self.directions, self.deviations)
-        super().__init__(mean, DiagonalPlusLowRank.isotropic_plus(*scales))
+        covariance = DiagonalPlusLowRank.isotropic_plus(
+            self.noise_variance, self.directions, self.deviations
+        )
+        super().__init__(mean, covariance)
 
     @classmethod
     def _fit(cls, weights: Array, _: Architecture) -> Self:
         if len(weights) < 3:
             raise ValueError(f"K = {len(weights)}: probabilistic PCA needs at least 3 networks")
         fold = np.arange(len(weights)) % min(5, len(weights))
-        pairs = [(cls._of(weights[fold != i], 1.0), weights[fold == i]) for i in np.unique(fold)]
+        learnt = []
+        held_out = []
+        for i in np.unique(fold):
+            learnt.append(cls._of(weights[fold != i], 1.0))
+            held_out.append(weights[fold == i])
 
         def negative_log_likelihood(log_variance: float) -> float:
             tau2 = np.exp(log_variance)
-            densities = [(cls(p.mean, p.deviations, p.directions, tau2), w) for p, w in pairs]
-            return -float(sum(p.log_prob(w).sum() for p, w in densities))
+            log_likelihoods = []
+            for prior, own in zip(learnt, held_out, strict=True):
+                # Σ = V S² Vᵀ / (K-1) + τ² I
+                density = cls(prior.mean, prior.deviations, prior.directions, tau2)
+                log_likelihoods.append(density.log_prob(own).sum())
+            return -float(sum(log_likelihoods))
 
         bounds = np.log([SMALLEST_VARIANCE, max(weights.var(), 10.0 * SMALLEST_VARIANCE)])
         best = minimize_scalar(negative_log_likelihood, bounds=bounds, method="bounded")
@@ -60,6 +71,7 @@ class ProbabilisticPCA(ProperGaussian):
 
     @classmethod
     def _of(cls, weights: Array, noise_variance: float) -> Self:
+        # W0 = U S Vᵀ, with deviations S / √(K-1)
         singular_values, directions = principal_directions(weights)
         deviations = singular_values / np.sqrt(len(weights) - 1)
         return cls(weights.mean(axis=0), deviations, directions, noise_variance)

@@ -27,7 +27,10 @@ def layer_statistics(weights: ArrayLike, architecture: Architecture) -> dict[str
     for name, columns in {**architecture.groups, "all": slice(None)}.items():
         values = centred[:, columns]
         alpha, beta = fit_generalised_normal(values)
-        excess = float(kurtosis(values.ravel()))
-        shape = {"excess_kurtosis": excess, "alpha": alpha, "beta": beta}
-        statistics[name] = {"variance": unbiased_variance(values)} | shape
+        statistics[name] = {
+            "variance": unbiased_variance(values),
+            "excess_kurtosis": float(kurtosis(values.ravel())),
+            "alpha": alpha,
+            "beta": beta,
+        }
     return statistics

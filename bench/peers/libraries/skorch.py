@@ -37,9 +37,16 @@ class DeepEnsemble:
         for seed in range(MEMBERS):
             torch.manual_seed(seed)
             member = NeuralNetRegressor(
-                Network, criterion=NegativeLogLikelihood, optimizer=torch.optim.Adam, lr=0.1,
-                max_epochs=40, batch_size=100, train_split=None, verbose=0, **sizes,
-            )  # fmt: skip
+                Network,
+                criterion=NegativeLogLikelihood,
+                optimizer=torch.optim.Adam,
+                lr=0.1,
+                max_epochs=40,
+                batch_size=100,
+                train_split=None,
+                verbose=0,
+                **sizes,
+            )
             self.members.append(member.fit(X.astype(np.float32), values))
 
     def predict(self, X):
