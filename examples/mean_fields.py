@@ -31,7 +31,7 @@ of_means = noise(points) / (len(cells) / len(points))  # of 15 cells each
 
 def mean_field(X, **parameters):
     """What mechanics says of the scaled properties."""
-    return 2 * (fe_data.mean_field(X, **parameters)[:, :4] - low) / (high - low) - 1
+    return 2 * (fe_data.mean_field(X, outputs=[*RANGES], **parameters) - low) / (high - low) - 1
 
 
 def learnt(parameters):

@@ -26,7 +26,8 @@ from fe_data.mechanics.properties import (
     elastic_increments,
 )
 from fe_data.reference import cell as reference
-from fe_data.settings import MAX_SEED, OUTPUT_NAMES, Inputs, Settings, require_integer, require_kind
+from fe_data.schema import output_names
+from fe_data.settings import MAX_SEED, Inputs, Settings, require_integer, require_kind
 
 _ELASTIC_STRAIN = 0.01  # of the matrix at its yield stress: nothing yields
 _Value = TypeVar("_Value")
@@ -38,7 +39,7 @@ class RVEResult:
     """What a record keeps of one volume element.
 
     Attributes:
-        effective: Values of OUTPUT_NAMES; empty under another loading than that of the paper.
+        effective: Values of the outputs by name; empty under another loading than that of the paper.
         history: Volume averages at every increment, see `load_stepping.EquilibriumPath`.
         fibre_centres: (n_fibres, 2), in sides of the volume element.
         info: Sizes, counts, qualities of the fits and seconds of each stage.
@@ -91,7 +92,7 @@ class RVESolution:
         if self.effective is not None:
             values = dataclasses.asdict(self.effective) | {"p_sigma": self.p_sigma}
         return RVEResult(
-            effective={name: values[name] for name in OUTPUT_NAMES if name in values},
+            effective={name: values[name] for name in output_names() if name in values},
             history=self.history,
             fibre_centres=self.microstructure.centres,
             info={
@@ -100,7 +101,7 @@ class RVESolution:
                 "n_elements": len(self.discretisation.triangles),
                 "linear_solver": self.problem.linear_solver,
                 **self.path.counts,
-                **{name: value for name, value in values.items() if name not in OUTPUT_NAMES},
+                **{name: value for name, value in values.items() if name not in output_names()},
                 **{f"seconds_{k}": v for k, v in self.seconds.items()},
             },
         )

@@ -15,7 +15,7 @@ import bnn
 from fe_data.dataset.table import load_inputs, load_table
 from fe_data.published.array_pickle import load_arrays
 from fe_data.published.import_authors import read_groups, write_csv
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from fe_data.schema import INPUT_NAMES, required_outputs
 from figures.pipeline.profiles import Profile, load_profile
 from tests.limits import limited
 
@@ -63,7 +63,7 @@ CELLS = st.one_of(
     st.integers().map(str),
     st.text(string.printable, max_size=5),
 )  # fmt: skip
-COLUMNS = ["index", "seed", "group", *INPUT_NAMES, *OUTPUT_NAMES, "status"]
+COLUMNS = ["index", "seed", "group", *INPUT_NAMES, *required_outputs(), "status"]
 ROW = "0,1,0,0.2,400.0,350.0,0.4,420.0,0.35,120.0,0.29,0.2,ok"
 TABLE = "\n".join([",".join(COLUMNS), ROW, ROW.replace("0,1,0", "1,2,1")]) + "\n"
 NAMES = st.one_of(st.sampled_from(COLUMNS), st.text(max_size=4))
