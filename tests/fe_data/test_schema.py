@@ -26,7 +26,7 @@ FURTHER = schema.Output(
 SHIPPED = "fe_data/datasets/test_uniform.csv"
 
 
-def five(inputs, seed, settings):
+def five(_inputs, seed, _settings):
     """A simulator that knows the required outputs alone."""
     values = np.random.default_rng(seed).uniform(1, 2, len(schema.required_outputs()))
     effective = dict(zip(schema.required_outputs(), values.tolist(), strict=True))
@@ -51,8 +51,9 @@ def further(monkeypatch):
 
 
 @pytest.fixture
-def folders(further, tmp_path):
+def folders(request, tmp_path):
     """Folders of the same cells with and without the further output."""
+    request.getfixturevalue("further")
     design = named_design("noise", count=2, microstructures=3)
     for name, simulator in {"five": five, "six": six}.items():
         summary = generate(design, Settings(), tmp_path / name, simulator=simulator, silent=True)
@@ -95,11 +96,13 @@ def test_a_table_lacks_it_where_a_record_does(folders):
     assert verify(mixed)[0] == []
 
 
-def test_shipped_tables_are_read_without_it(further):
+@pytest.mark.usefixtures("further")
+def test_shipped_tables_are_read_without_it():
     assert load_table(SHIPPED).outputs.shape == (50, len(schema.required_outputs()))
 
 
-def test_mean_fields_say_what_they_have_no_model_for(further):
+@pytest.mark.usefixtures("further")
+def test_mean_fields_say_what_they_have_no_model_for():
     cell = [0.3, 400.0, 400.0, 0.4]
     both = mean_field(cell, outputs=["nu_eff", "b_eff_MPa"])
     assert both.tolist() == mean_field(cell)[[3, 0]].tolist()

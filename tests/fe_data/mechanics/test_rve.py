@@ -17,7 +17,7 @@ from fe_data.mechanics import rve
 from fe_data.mechanics.plots import plot_rve
 from fe_data.mechanics.properties import elastic_constants
 from fe_data.mechanics.rve import simulate, solve_rve, uniaxial
-from fe_data.schema import required_outputs
+from fe_data.schema import output_names
 from fe_data.settings import Inputs, Settings
 
 CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fibres", "5"]
@@ -35,7 +35,7 @@ def test_rve_writes_result_picture_and_fields(tmp_path, capsys):
     line = f"b_eff {number} MPa, c_eff {number}, E_eff {number} GPa, nu_eff {number}, p_sigma "
     assert re.fullmatch(f"{tmp_path}/cell: {line}{number}\n", capsys.readouterr().out)
     result = json.loads((tmp_path / "cell" / "result.json").read_text())
-    assert set(result["effective"]) == set(required_outputs())
+    assert set(result["effective"]) == set(output_names())
     assert 400 < result["effective"]["b_eff_MPa"] < 700
     assert result["info"]["warning"] == ""
     assert len(result["history"]["stress"]) == 51
@@ -284,7 +284,7 @@ def test_generated_rows_are_the_cells(tmp_path):
     for i in range(2):
         sample = design.sample(i)
         alone = simulate(sample.inputs, sample.seed, SMALL)
-        assert table.outputs[i].tolist() == [alone.effective[name] for name in required_outputs()]
+        assert table.outputs[i].tolist() == [alone.effective[name] for name in output_names()]
 
 
 def test_the_same_seed_gives_the_same_cell():
