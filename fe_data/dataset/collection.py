@@ -111,10 +111,7 @@ def failed_attempts(header: dict[str, Any]) -> list[Failure]:
 
 
 def table_row(header: dict[str, Any]) -> dict[str, Any]:
-    """Row of the table by column, with the outputs that a record has; none of a failed sample.
-
-    A DamagedRecord tells that an entry is missing or that the outputs do not go with the status.
-    """
+    """Row of the table by column; a DamagedRecord where an entry is missing or does not fit."""
     try:
         scalars = ("index", "seed", "group", "status", *(["path"] if "path" in header else []))
         row = {name: header[name] for name in scalars} | {
@@ -173,7 +170,8 @@ def table_texts(config: dict[str, Any], found: Collection) -> dict[str, str]:
     texts = {PROVENANCE: json.dumps(content, indent=2) + "\n", TABLE: table}
     if found.failures:
         buffer = io.StringIO()
-        rows = [FAILURE_COLUMNS, *found.failures]
-        csv.writer(buffer, lineterminator="\n").writerows(rows)
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(FAILURE_COLUMNS)
+        writer.writerows(found.failures)
         texts[FAILURES] = buffer.getvalue()
     return texts

@@ -231,10 +231,7 @@ class Problems:
 def read_rows(
     path: Path, required: Sequence[str], optional: Sequence[str], *, others: bool = True
 ) -> Iterator[tuple[int, Row]]:
-    """Line number and wanted entries of every row that is not blank.
-
-    Other columns than the required and optional ones are ignored, or refused without `others`.
-    """
+    """Line number and wanted entries of every row that is not blank; `others` are ignored."""
     require_kind("path", path, str, Path)
     path = Path(path)
     row = None

@@ -39,7 +39,7 @@ class RVEResult:
     """What a record keeps of one volume element.
 
     Attributes:
-        effective: Values of the outputs by name; empty under another loading than that of the paper.
+        effective: Values of the outputs by name; empty under another loading than the paper's.
         history: Volume averages at every increment, see `load_stepping.EquilibriumPath`.
         fibre_centres: (n_fibres, 2), in sides of the volume element.
         info: Sizes, counts, qualities of the fits and seconds of each stage.

@@ -65,7 +65,7 @@ def design_of(name: str, n_groups: int) -> str | None:
 
 
 def read_groups(path: Path) -> list[Floats]:
-    """Inputs and outputs (rows, n_in + n_out) of each group in a .pkl file of one of the published layouts."""
+    """Inputs and outputs (rows, n_in + n_out) of each group in a published .pkl file."""
     content = load_arrays(path)
     try:
         match content:
