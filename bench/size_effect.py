@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from fe_data import Design, Settings, Table, compare, generate, load_table
-from fe_data.settings import INPUT_BOUNDS
+from fe_data.schema import INPUT_BOUNDS
 from fe_data.statistics.compare import format_comparison
 
 ARRANGEMENTS = {15: 80, 30: 40, 60: 20, 120: 6}  # for each input

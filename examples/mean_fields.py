@@ -35,7 +35,7 @@ of_means = noise(points) / (len(cells) / len(points))  # of 15 cells each
 
 def mean_field(X, **parameters):
     """The scaled properties by a mean field."""
-    return 2 * (fe_data.mean_field(X, **parameters)[:, :4] - low) / (high - low) - 1
+    return 2 * (fe_data.mean_field(X, outputs=[*RANGES], **parameters) - low) / (high - low) - 1
 
 
 def learnt(parameters):

@@ -17,10 +17,10 @@ import pandas as pd
 import bnn
 import fe_data
 from fe_data.dataset.record import write_atomic
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from fe_data.schema import INPUT_NAMES, required_outputs
 
 INPUTS = list(INPUT_NAMES)
-OUTPUTS = list(OUTPUT_NAMES)
+OUTPUTS = list(required_outputs())
 settings = fe_data.Settings(n_fibres=options.fibres)
 cells = fe_data.load_table(
     Path("fe_data/datasets/noise.csv")

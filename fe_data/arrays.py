@@ -24,5 +24,6 @@ def numbers(name: str, values: ArrayLike) -> Floats:
 
 def pair_keys(a: Ints, b: Ints, n: int) -> Ints:
     """Number smaller * n + larger of each pair of indices below n, in either order."""
-    a, b = np.asarray(a, dtype=np.int64), np.asarray(b, dtype=np.int64)
+    a = np.asarray(a, dtype=np.int64)
+    b = np.asarray(b, dtype=np.int64)
     return np.asarray(np.minimum(a, b) * n + np.maximum(a, b))

@@ -58,7 +58,8 @@ class Loading:
     def __post_init__(self) -> None:
         given = (("strain", (Real, NoneType)), ("stress", (Real,)))
         strain, stress = (_vertices(name, getattr(self, name), kinds) for name, kinds in given)
-        counts, n = self.increments, max(len(strain), len(stress))
+        counts = self.increments
+        n = max(len(strain), len(stress))
         if counts is not None:
             numbers = np.atleast_1d(np.array(counts, dtype=object)).tolist()
             counts = tuple(require_integer("increments", i, 1, MAX_INCREMENTS) for i in numbers)

@@ -17,7 +17,11 @@ from fe_data.cli import options
 from fe_data.cli.options import File, Integer, Number
 from fe_data.settings import Inputs, Settings, require_between
 
-OK, INCOMPLETE, REFUSED, INTERRUPTED = 0, 1, 2, 130  # exit codes
+# Exit codes
+OK = 0
+INCOMPLETE = 1
+REFUSED = 2
+INTERRUPTED = 130
 MAX_LINES = 50  # of problems, printed by verify
 Dataset = Annotated[
     Path, Argument(parser=options.table, metavar="DIR", help="dataset folder or table")
@@ -35,7 +39,7 @@ Loading = Annotated[
     ),
 ]
 app = typer.Typer(
-    help="Representative volume elements (RVEs) of a fibre composite: four inputs, five effective "
+    help="Representative volume elements (RVEs) of a fibre composite: from inputs to effective "
     "properties.",
     add_completion=False,
     rich_markup_mode=None,

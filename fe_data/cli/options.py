@@ -52,7 +52,8 @@ def path(text: str) -> Path:
     return Path(text)
 
 
-integer, number = parser(int, "an integer"), parser(float, "a number")
+integer = parser(int, "an integer")
+number = parser(float, "a number")
 Integer = functools.partial(typer.Option, parser=integer, metavar="N")
 Number = functools.partial(typer.Option, parser=number, metavar="X")
 File = functools.partial(typer.Option, parser=path, metavar="FILE")
@@ -66,7 +67,8 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
         settings = Settings(**{name: options.pop(name) for name in SETTINGS_HELP})
         return command(**options, settings=settings)
 
-    own, types = inspect.signature(command), typing.get_type_hints(Settings)
+    own = inspect.signature(command)
+    types = typing.get_type_hints(Settings)
     parameters = [p for p in own.parameters.values() if p.name != "settings"]
     for name, text in SETTINGS_HELP.items():
         default = getattr(Settings, name)
@@ -74,8 +76,14 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
         option = kinds.get(types[name], Number)(
             "--" + name.replace("_", "-"), help=text, show_default=default or "automatic"
         )
-        kind, annotation = inspect.Parameter.KEYWORD_ONLY, Annotated[types[name], option]
-        parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+        parameters.append(
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=default,
+                annotation=Annotated[types[name], option],
+            )
+        )
     wrapped.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return wrapped
 
@@ -100,9 +108,13 @@ def table(text: str) -> Path:
 
 
 def design(
-    name: str | None, inputs: Path | None, out: Path, seed: int, count: int | None,
+    name: str | None,
+    inputs: Path | None,
+    out: Path,
+    seed: int,
+    count: int | None,
     microstructures: int | None,
-) -> "fe_data.Design":  # fmt: skip
+) -> "fe_data.Design":
     """The design of a name or of a file."""
     from fe_data.dataset.storage import TABLE
 

@@ -16,18 +16,25 @@ from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import Loading
 from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import RVESolution, SolverName, solve_rve, uniaxial
+from fe_data.schema import DIMENSIONLESS, OUTPUTS
 from fe_data.settings import MAX_SEED, Inputs, Settings, require_integer
 from fe_data.sparse.solver import chosen_solver
 
-RESULT, PICTURE = "result.json", "rve.png"
+RESULT = "result.json"
+PICTURE = "rve.png"
 FIELDS = ("fields.xdmf", "fields.h5")
 MAX_RESULT = 200_000_000  # bytes of an earlier result
 
 
 def run_rve(
-    inputs: Inputs, arrangement: int | Microstructure, settings: Settings, out: Path,
-    loading: Loading | None, xdmf: bool, solver: SolverName,
-) -> str:  # fmt: skip
+    inputs: Inputs,
+    arrangement: int | Microstructure,
+    settings: Settings,
+    out: Path,
+    loading: Loading | None,
+    xdmf: bool,
+    solver: SolverName,
+) -> str:
     """Simulate one RVE into a folder, in place of an earlier run's files; what it is, in a line."""
     from fe_data.mechanics.plots import plot_rve
 
@@ -95,11 +102,12 @@ def describe(rve: RVESolution) -> str:
     if e is None:
         xx, yy, zz, xy = rve.history["stress"][-1]
         return f"mean stress xx {xx:.1f}, yy {yy:.1f}, zz {zz:.1f}, xy {xy:.1f} MPa"
-    text = (
-        f"b_eff {e.b_eff_MPa:.1f} MPa, c_eff {e.c_eff:.4f}, E_eff {e.E_eff_GPa:.2f} GPa, "
-        f"nu_eff {e.nu_eff:.4f}, p_sigma {rve.p_sigma:.3f}"
-    )
-    return text + (f" ({e.warning})" if e.warning else "")
+    values = rve.result().effective
+    parts = []
+    for output in OUTPUTS:
+        unit = "" if output.unit == DIMENSIONLESS else f" {output.unit}"
+        parts.append(f"{output.symbol} {values[output.name]:.{output.digits}f}{unit}")
+    return ", ".join(parts) + (f" ({e.warning})" if e.warning else "")
 
 
 def write_fields(rve: RVESolution, path: Path) -> None:
@@ -108,8 +116,10 @@ def write_fields(rve: RVESolution, path: Path) -> None:
     fluctuation = rve.problem.fluctuation(rve.path.x).reshape(-1, 2)[d.merged]
     exx, eyy, gxy = rve.path.x[-3:]
     displacement = fluctuation + d.points @ np.array([[exx, gxy / 2], [gxy / 2, eyy]])
-    mises, plastic = np.empty(len(d.triangles)), np.zeros(len(d.triangles))
-    materials, parts = (MATRIX, *range(len(d.fibres))), (d.matrix, *d.fibres)
+    mises = np.empty(len(d.triangles))
+    plastic = np.zeros(len(d.triangles))
+    materials = (MATRIX, *range(len(d.fibres)))
+    parts = (d.matrix, *d.fibres)
     stresses = (rve.fields.matrix_stress, *rve.fields.fibre_stress)
     for material, part, stress in zip(materials, parts, stresses, strict=True):
         mises[d.material == material] = np.average(von_mises(stress), axis=1, weights=part.weights)

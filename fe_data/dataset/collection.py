@@ -15,9 +15,9 @@ from typing import Any
 from fe_data.dataset import record
 from fe_data.dataset.record import DamagedRecord
 from fe_data.dataset.storage import FAILURES, PROVENANCE, TABLE, record_path
-from fe_data.dataset.table import COLUMNS, PATH_COLUMNS, STATUSES, format_row
+from fe_data.dataset.table import PATH_COLUMNS, STATUSES, format_row, table_columns
 from fe_data.files.reading import UnusualFile, read_file
-from fe_data.settings import OUTPUT_NAMES
+from fe_data.schema import INPUT_NAMES, output_names, outputs_among, required_outputs
 
 REQUIRED: dict[str, type[Any] | tuple[type[Any], ...]] = {  # entries of a header
     "seed": int,
@@ -37,7 +37,7 @@ Failure = tuple[int, int, int, str, str]  # in the order of FAILURE_COLUMNS
 class Collection:
     """What the records of a folder hold, in the order of the samples."""
 
-    rows: list[str] = field(default_factory=list)  # of the table
+    rows: list[dict[str, Any]] = field(default_factory=list)  # of the table, by column
     failures: list[Failure] = field(default_factory=list)  # every failed attempt
     counts: dict[str, int] = field(default_factory=lambda: {"ok": 0, "retried": 0, "failed": 0})
     problems: dict[int, str] = field(default_factory=dict)  # samples without a usable record
@@ -80,7 +80,7 @@ def is_done(folder: Path, index: int, config_digest: str, retry_failed: bool = F
 
 
 def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Collection:
-    """Read the records of the given samples; memory holds one line of text per sample."""
+    """Read the records of the given samples; memory holds one row of the table per sample."""
     found = Collection()
     for index in indices:
         try:
@@ -110,20 +110,36 @@ def failed_attempts(header: dict[str, Any]) -> list[Failure]:
         raise DamagedRecord(f"incomplete header ({error})") from None
 
 
-def table_row(header: dict[str, Any]) -> str:
-    """Line of the table; a DamagedRecord where an entry lacks or outputs do not go with status."""
+def table_row(header: dict[str, Any]) -> dict[str, Any]:
+    """Row of the table by column; a DamagedRecord where an entry is missing or does not fit."""
     try:
+        scalars = ("index", "seed", "group", "status", *(["path"] if "path" in header else []))
+        row = {name: header[name] for name in scalars} | {
+            name: header["inputs"][name] for name in INPUT_NAMES
+        }
         if "path" in header:
-            return format_row({**header, **header["inputs"]}, PATH_COLUMNS)
-        outputs = header["outputs"] or dict.fromkeys(OUTPUT_NAMES)
-        scalars = {name: header[name] for name in ("index", "seed", "group", "status")}
-        row = format_row({**scalars, **header["inputs"], **outputs})
-        finite = [isinstance(x, float) and math.isfinite(x) for x in map(outputs.get, OUTPUT_NAMES)]
+            return row
+        outputs = header["outputs"] or {}
+        names = () if header["status"] == "failed" else outputs_among(outputs)
+        row |= {name: outputs[name] for name in names}
+        right = all(isinstance(outputs[name], float) for name in names)
+        right = right and all(math.isfinite(outputs[name]) for name in names)
     except (KeyError, TypeError, AttributeError) as error:
         raise DamagedRecord(f"incomplete header ({error})") from None
-    if finite != [header["status"] != "failed"] * len(finite):
+    if not right or (not names and outputs):
         raise DamagedRecord("outputs do not go with the status")
     return row
+
+
+def columns_of(found: Collection) -> tuple[str, ...]:
+    """Columns of the table: of the optional outputs those that every sample with outputs has."""
+    with_outputs = [row for row in found.rows if row["status"] != "failed"]
+    names = [
+        name
+        for name in output_names()
+        if name in required_outputs() or all(name in row for row in with_outputs)
+    ]
+    return table_columns(names)
 
 
 def write_tables(folder: Path, config: dict[str, Any], found: Collection) -> None:
@@ -137,8 +153,10 @@ def write_tables(folder: Path, config: dict[str, Any], found: Collection) -> Non
 
 def table_texts(config: dict[str, Any], found: Collection) -> dict[str, str]:
     """Content of provenance.json, dataset.csv and, where an attempt failed, failures.csv."""
-    columns = PATH_COLUMNS if "paths" in config else COLUMNS
-    table = ",".join(columns) + "\n" + "".join(found.rows)
+    columns = PATH_COLUMNS if "paths" in config else columns_of(found)
+    empty = dict.fromkeys(columns)  # outputs of a failed sample
+    rows = [format_row(empty | row, columns) for row in found.rows]
+    table = ",".join(columns) + "\n" + "".join(rows)
     makers = [{**json.loads(text), "records": count} for text, count in found.made_by.items()]
     content = {
         "config_sha256": config["digest"],
@@ -152,7 +170,8 @@ def table_texts(config: dict[str, Any], found: Collection) -> dict[str, str]:
     texts = {PROVENANCE: json.dumps(content, indent=2) + "\n", TABLE: table}
     if found.failures:
         buffer = io.StringIO()
-        rows = [FAILURE_COLUMNS, *found.failures]
-        csv.writer(buffer, lineterminator="\n").writerows(rows)
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(FAILURE_COLUMNS)
+        writer.writerows(found.failures)
         texts[FAILURES] = buffer.getvalue()
     return texts

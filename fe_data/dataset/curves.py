@@ -10,6 +10,7 @@ from fe_data.dataset.record import MAX_BYTES, decode_arrays
 from fe_data.dataset.storage import TABLE, record_path
 from fe_data.dataset.table import TableError, load_table, read_rows
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
+from fe_data.settings import require_kind
 
 SHIPPED = "curves.npz"  # beside tables: strain, and stress by the name of the table
 MAX_SHIPPED = 100_000_000  # bytes
@@ -17,38 +18,68 @@ MAX_SHIPPED = 100_000_000  # bytes
 
 @dataclass(frozen=True)
 class Curves:
-    """Stress over strain in the direction of loading, without the state of rest.
+    """Averaged curves of the rows of a table.
 
     Attributes:
-        strain: (increments,) mean strain xx.
-        stress: (n, increments) mean stress xx [MPa] of each row of the table.
-        std: (n, increments) standard deviation [MPa] over fibre arrangements where the rows are
-            means over these; else None.
+        histories: For each row `strain` [-] and `stress` [MPa], (increments + 1, components) from
+            rest, and what else its record has, see `decode_arrays`. Shipped curves have the
+            component xx alone.
+        std: (n, increments) standard deviation [MPa] of the stress xx over fibre arrangements where
+            the rows are means over these; else None.
+
+    Examples:
+        >>> from fe_data import load_curves
+        >>> curves = load_curves("fe_data/datasets/test_uniform.csv")
+        >>> curves.stress.shape, curves.strain[-1].round(3).item()
+        ((50, 50), 0.05)
     """
 
-    strain: Floats
-    stress: Floats
+    histories: list[dict[str, Floats]]
     std: Floats | None = None
+
+    @property
+    def strain(self) -> Floats:
+        """Mean strain xx (increments,) that all rows share, without the state of rest.
+
+        Raises:
+            ValueError: If the rows have different paths of loading.
+        """
+        strains = [history["strain"][1:, 0] for history in self.histories]
+        same = all(strain.shape == strains[0].shape for strain in strains)
+        if not same or not all(np.allclose(strain, strains[0], rtol=1e-6) for strain in strains):
+            raise ValueError("the rows have different paths of loading: take their histories")
+        return strains[0]
+
+    @property
+    def stress(self) -> Floats:
+        """Mean stress xx (n, increments) [MPa] without the state of rest."""
+        return np.array([history["stress"][1:, 0] for history in self.histories])
 
 
 def load_curves(path: Path) -> Curves:
-    """Read the averaged curves of the samples of a table.
+    """Read the averaged curves of the samples of a table, whatever their loading.
 
     Args:
         path: `dataset.csv` of a dataset folder, whose records hold the curves, or a table of
             `fe_data/datasets`, which has them in `curves.npz` beside it, to seven digits.
 
     Returns:
-        The curves, in the order of `load_table`.
+        The curves of the samples that did not fail, in the order of the table.
 
     Raises:
-        TableError: The table cannot be read or there are no curves of its rows.
+        TableError: The table or a record cannot be read, there are no curves of its rows, or all
+            samples failed.
+
+    Examples:
+        >>> from fe_data import load_curves
+        >>> len(load_curves("fe_data/datasets/train_beta.csv").histories)
+        50
     """
-    table, path = load_table(path), Path(path)
+    require_kind("path", path, str, Path)
+    path = Path(path)
     if path.name == TABLE:
-        histories = load_histories(path)
-        stress = np.array([history["stress"][1:, 0] for history in histories])
-        return Curves(histories[0]["strain"][1:, 0], stress)
+        return Curves(_recorded(path))
+    table = load_table(path)
     try:
         data = read_file(path.with_name(SHIPPED), MAX_SHIPPED)
         packed = read_arrays(data, most_unpacked(len(data)))
@@ -59,28 +90,27 @@ def load_curves(path: Path) -> Curves:
         raise TableError(f"{path}: there are no curves of it in a {SHIPPED} beside it") from None
     if stress.shape != (len(table), len(strain)):
         raise TableError(f"{path} has {len(table)} rows: {SHIPPED} has {len(stress)} curves of it")
-    return Curves(strain, stress, arrays.get(f"{path.stem}_std"))
+    histories = [{"strain": _from_rest(strain), "stress": _from_rest(row)} for row in stress]
+    return Curves(histories, arrays.get(f"{path.stem}_std"))
 
 
-def load_histories(path: Path) -> list[dict[str, Floats]]:
-    """Read the averaged histories of the samples of a dataset folder, whatever their loading.
+def _from_rest(values: Floats) -> Floats:
+    """One component (increments + 1, 1) from its values (increments,) after rest."""
+    return np.concatenate([[0.0], values])[:, None]
 
-    Args:
-        path: `dataset.csv` of the folder.
 
-    Returns:
-        What `decode_arrays` gives of each sample that did not fail, in the order of the table.
-
-    Raises:
-        TableError: The table or a record cannot be read, or all samples failed.
-    """
-    rows = [row for _, row in read_rows(path, ("index", "status"), ())]
-    folder, histories = Path(path).parent, []
-    for index in (row["index"] for row in rows if row["status"] != "failed"):
+def _recorded(path: Path) -> list[dict[str, Floats]]:
+    """Histories in the records of the samples of a table that did not fail."""
+    folder = path.parent
+    histories = []
+    for _, row in read_rows(path, ("index", "status"), ()):
+        if row["status"] == "failed":
+            continue
         try:
-            data = read_file(record_path(folder, int(index)), MAX_BYTES)
+            data = read_file(record_path(folder, int(row["index"])), MAX_BYTES)
             histories.append(decode_arrays(data))
         except (OSError, ValueError) as error:
+            index = row["index"]
             raise TableError(f"{folder}: no curve of sample {index:.60} ({error})") from None
     if not histories:
         raise TableError(f"{folder}: no sample has outputs")

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from fe_data.arrays import Floats
 from fe_data.dataset import table
 from fe_data.loading import AXES, Loading
-from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, MAX_SEED, Inputs, require_integer
+from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES, INPUTS
+from fe_data.settings import MAX_SEED, Inputs, require_integer
 
 FILE_DESIGN = "inputs"
 MAX_SAMPLES = 1_000_000
-# Beta(2,4), Beta(3,2), Beta(3,3), Beta(3,3) in the order of INPUT_NAMES.
-BETA_SHAPES = ((2.0, 4.0), (3.0, 2.0), (3.0, 3.0), (3.0, 3.0))
+BETA_SHAPES = tuple(quantity.beta for quantity in INPUTS)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Design:
     Attributes:
         name: Key of NAMED_DESIGNS, or FILE_DESIGN.
         seed: Seed of the design and of all fibre arrangements.
-        inputs: (n, 4), in the order and units of INPUT_NAMES.
+        inputs: (n, n_in), in the order and units of `schema.INPUTS`.
         groups: (n,) number of the input of each sample.
         loadings: Paths that the samples take in turn; none for the loading of the paper.
     """
@@ -90,7 +90,7 @@ class Design:
 
 
 def digest_inputs(inputs: Floats, groups: NDArray[np.int64]) -> str:
-    """SHA-256 of inputs (n, 4) and groups (n,), to the last bit and on any machine."""
+    """SHA-256 of the bits of inputs (n, n_in) and groups (n,), which is the same on any machine."""
     values = np.ascontiguousarray(inputs, dtype="<f8").tobytes()
     return hashlib.sha256(values + np.ascontiguousarray(groups, dtype="<i8").tobytes()).hexdigest()
 
@@ -150,7 +150,7 @@ def named_design(
 
 
 def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> Design:
-    """Design from a CSV file with the four input columns and, optionally, `group`.
+    """Design from a CSV file with the columns of the inputs and, optionally, `group`.
 
     Further columns are ignored, so that any dataset.csv can be simulated again. Without
     `group`, every row is its own group.
@@ -171,8 +171,7 @@ def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> 
     if len(points) > MAX_SAMPLES:
         raise ValueError(f"{path}: {len(points)} rows are too many: allowed are {MAX_SAMPLES}")
     repeats = require_integer("microstructures", microstructures, 1, MAX_SAMPLES // len(points))
-    points, groups = np.repeat(points, repeats, axis=0), np.repeat(groups, repeats)
-    return Design(FILE_DESIGN, seed, points, groups)
+    return Design(FILE_DESIGN, seed, np.repeat(points, repeats, axis=0), np.repeat(groups, repeats))
 
 
 def loadings_from_file(path: Path) -> list[Loading]:
@@ -192,8 +191,10 @@ def loadings_from_file(path: Path) -> list[Loading]:
         TableError: The message names every bad entry by line number, column and value, or the
             path that is refused.
     """
-    strains, stresses = (tuple(f"{kind}_{axes}" for axes in AXES) for kind in ("strain", "stress"))
-    columns, problems = ("path", *strains, *stresses, "increments"), table.Problems(path)
+    strains = [f"strain_{axes}" for axes in AXES]
+    stresses = [f"stress_{axes}" for axes in AXES]
+    columns = ("path", *strains, *stresses, "increments")
+    problems = table.Problems(path)
     paths: dict[int, list[list[Any]]] = {}
     for line, row in table.read_rows(path, (), columns, others=False):
         given = {name: text for name, text in row.items() if text}

@@ -147,9 +147,12 @@ def _wait_for_start(futures: Iterable[Future[Any]]) -> None:
 
 
 def _results(
-    executor: Executor, function: Callable[[Any], Any], tasks: Sequence[Any], width: int,
+    executor: Executor,
+    function: Callable[[Any], Any],
+    tasks: Sequence[Any],
+    width: int,
     running: dict[Future[Any], Any],
-) -> Iterator[Any]:  # fmt: skip
+) -> Iterator[Any]:
     """Results in the order in which they are ready, with at most `width` tasks in `running`."""
     waiting = iter(tasks)
     try:
@@ -185,7 +188,9 @@ def _result(future: Future[Any], running: dict[Future[Any], Any]) -> Any:
 @contextlib.contextmanager
 def interrupts_blocked() -> Iterator[None]:
     """Put off Ctrl-C and SIGTERM. Workers that start inside never see them: their parent reacts."""
-    signals, came, handlers = (signal.SIGINT, signal.SIGTERM), list[int](), dict[int, Any]()
+    signals = (signal.SIGINT, signal.SIGTERM)
+    came: list[int] = []
+    handlers: dict[int, Any] = {}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         # A thread of a library (BLAS, Dask) may take the signal; its handler runs in this thread.

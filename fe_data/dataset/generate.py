@@ -16,6 +16,7 @@ from fe_data.dataset.design import Design, Sample
 from fe_data.dataset.executors import WorkerDied
 from fe_data.geometry.microstructure import require_packable
 from fe_data.loading import Loading
+from fe_data.schema import INPUT_NAMES
 from fe_data.settings import Settings, require_integer, require_kind
 from fe_data.sparse.solver import chosen_solver
 
@@ -53,11 +54,18 @@ class Summary:
 
 
 def generate(
-    design: Design, settings: Settings, folder: Path, *,
-    loading: Loading | Sequence[Loading] | None = None, jobs: int = 1,
-    shard: tuple[int, int] = (1, 1), dask: str | None = None,
-    simulator: worker.Simulator | None = None, retry_failed: bool = False, silent: bool = False,
-) -> Summary:  # fmt: skip
+    design: Design,
+    settings: Settings,
+    folder: Path,
+    *,
+    loading: Loading | Sequence[Loading] | None = None,
+    jobs: int = 1,
+    shard: tuple[int, int] = (1, 1),
+    dask: str | None = None,
+    simulator: worker.Simulator | None = None,
+    retry_failed: bool = False,
+    silent: bool = False,
+) -> Summary:
     """Simulate what a dataset folder lacks, then write its table.
 
     The table is a function of (design, settings) alone: the number of jobs, shards, interruptions
@@ -92,7 +100,8 @@ def generate(
     require_kind("dask", dask, str, NoneType)
     require_kind("retry_failed", retry_failed, bool)
     require_kind("silent", silent, bool)
-    folder, shard = Path(folder), _checked_shard(shard)
+    folder = Path(folder)
+    shard = _checked_shard(shard)
     jobs = require_integer("jobs", jobs, 1, MAX_JOBS)
     if loading is not None:
         paths = tuple(loading) if isinstance(loading, Sequence) else (loading,)
@@ -133,9 +142,10 @@ def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
 
 
 def _require_packable(design: Design, settings: Settings) -> None:
-    densest = int(design.inputs[:, 0].argmax())
+    fractions = design.inputs[:, INPUT_NAMES.index("vf")]
+    densest = int(fractions.argmax())
     try:
-        require_packable(float(design.inputs[densest, 0]), settings.n_fibres, settings.min_spacing)
+        require_packable(float(fractions[densest]), settings.n_fibres, settings.min_spacing)
     except ValueError as error:
         raise ValueError(f"row {densest} of the design: {error}") from None
 
@@ -160,8 +170,10 @@ class _Run:
         done = self.total - len(pending)
         with executors.interrupts_blocked():  # threads of the bar leave Ctrl-C to this one
             self.progress = progress_bar(self.total, done, sys.stderr, silent=self.silent)
-        dask, local = executors.dask_workers, executors.local_workers
-        workers = local(self.jobs) if self.dask is None else dask(self.dask)
+        if self.dask is None:
+            workers = executors.local_workers(self.jobs)
+        else:
+            workers = executors.dask_workers(self.dask)
         try:
             with self.progress, workers as run:
                 while self.remaining:
@@ -208,7 +220,8 @@ class _Lines:
     """Give a log whole lines, where tqdm would write over one line again and again."""
 
     def __init__(self, stream: TextIO):
-        self.stream, self.last = stream, ""
+        self.stream = stream
+        self.last = ""
 
     def write(self, text: str) -> None:
         if (line := text.strip()) not in ("", self.last):

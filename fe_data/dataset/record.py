@@ -52,7 +52,8 @@ def encode(header: dict[str, Any], arrays: Mapping[str, Floats]) -> bytes:
 
 def decode_header(data: bytes) -> dict[str, Any]:
     """Scalars and texts of a record whose checksum is right; its arrays are not read."""
-    content, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
+    content = data[:-_CHECKSUM_BYTES]
+    checksum = data[-_CHECKSUM_BYTES:]
     if not data.startswith(b"PK\x03\x04"):
         raise DamagedRecord("not a record")
     if hashlib.sha256(content).hexdigest().encode() != checksum:

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from fe_data.arrays import Floats
 from fe_data.files.reading import UnusualFile, most_unpacked, open_stream, read_file
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, Inputs, require_integer, require_kind
+from fe_data.schema import INPUT_NAMES, output_names, outputs_among, required_outputs
+from fe_data.settings import Inputs, require_integer, require_kind
 
 Numbers = NDArray[np.int64]
 Row = dict[str, str]
-COLUMNS = ("index", "seed", "group", *INPUT_NAMES, *OUTPUT_NAMES, "status")
 PATH_COLUMNS = ("index", "seed", "group", *INPUT_NAMES, "path", "status")  # of a dataset of paths
 STATUSES = ("ok", "retried", "failed")
 MAX_PROBLEMS = 20  # listed in one message; the rest is counted
@@ -43,10 +43,17 @@ class Table:
         index: (n,) number of the sample; the row where a file has no such column.
         seed: (n,) seed of the fibre arrangement; -1 where a file has no such column.
         group: (n,) number of the input; the index where a file has no such column.
-        inputs: (n, 4), in the order and units of INPUT_NAMES.
-        outputs: (n, 5), in the order and units of OUTPUT_NAMES.
+        inputs: (n, n_in), in the order and units of `schema.INPUTS`.
+        outputs: (n, n_out), in the order and units of `output_names`.
         status: (n,) "ok" or "retried".
         failed: (m,) index of every sample without outputs.
+        output_names: Outputs that the file has: those of the paper at least.
+
+    Examples:
+        >>> from fe_data import load_table
+        >>> table = load_table("fe_data/datasets/test_uniform.csv")
+        >>> len(table), table.inputs.shape, table.output_names[-1]
+        (50, (50, 4), 'p_sigma')
     """
 
     index: Numbers
@@ -56,12 +63,37 @@ class Table:
     outputs: Floats
     status: NDArray[np.str_]
     failed: Numbers
+    output_names: tuple[str, ...] = field(default_factory=required_outputs)
 
     def __len__(self) -> int:
         return len(self.index)
 
+    def with_outputs(self, names: Sequence[str]) -> "Table":
+        """The same samples with some of the outputs.
 
-def format_row(values: Mapping[str, object], columns: Sequence[str] = COLUMNS) -> str:
+        Args:
+            names: Outputs, in the order of the new columns.
+
+        Returns:
+            The table.
+
+        Examples:
+            >>> from fe_data import load_table
+            >>> table = load_table("fe_data/datasets/test_uniform.csv")
+            >>> table.with_outputs(["nu_eff"]).outputs.shape
+            (50, 1)
+        """
+        columns = [self.output_names.index(name) for name in names]
+        return replace(self, outputs=self.outputs[:, columns], output_names=tuple(names))
+
+
+def table_columns(outputs: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Columns of dataset.csv with these outputs, or all."""
+    named = output_names() if outputs is None else outputs
+    return ("index", "seed", "group", *INPUT_NAMES, *named, "status")
+
+
+def format_row(values: Mapping[str, object], columns: Sequence[str]) -> str:
     """One line of dataset.csv; floats are written so that reading gives the same bits."""
     return ",".join(format_value(values[name]) for name in columns) + "\n"
 
@@ -72,46 +104,66 @@ def load_table(path: Path) -> Table:
     A `TableError` names every bad entry by line number, column and value.
 
     Args:
-        path: CSV file, or one packed as .gz, with the input and output columns; `index`, `seed`,
-            `group` and `status` are optional, other columns are ignored.
+        path: CSV file, or one packed as .gz, with the columns of the inputs and of the required
+            outputs; those of other outputs, `index`, `seed`, `group` and `status` are optional, and
+            all else is ignored.
 
     Returns:
         The samples with outputs, in the order of the file.
+
+    Examples:
+        >>> from fe_data import load_table
+        >>> load_table("fe_data/datasets/train_beta.csv").group[:3].tolist()
+        [0, 1, 2]
     """
-    required, optional = (*INPUT_NAMES, *OUTPUT_NAMES), ("index", "seed", "group", "status")
-    problems, samples, failed = Problems(path), [], []
+    required = (*INPUT_NAMES, *required_outputs())
+    optional = (*output_names(), "index", "seed", "group", "status")
+    problems = Problems(path)
+    samples = []
+    failed = []
+    names = required_outputs()
     first_line: dict[int, int] = {}
     for number, (line, row) in enumerate(read_rows(path, required, optional)):
         parse = partial(problems.parse, line, row)
-        index, status = parse(parse_integer, "index", number), parse(_status, "status", "ok")
+        names = outputs_among(row)
+        index = parse(parse_integer, "index", number)
+        status = parse(_status, "status", "ok")
         if (first := first_line.setdefault(index, line)) != line:
             problems.add(line, f"index = {index} is in line {first} already")
-        numbers = parse(parse_integer, "seed", -1), parse(parse_integer, "group", index)
+        seed = parse(parse_integer, "seed", -1)
+        group = parse(parse_integer, "group", index)
         inputs = [parse(_input, name) for name in INPUT_NAMES]
         output = _nothing if status == "failed" else parse_float
-        outputs = [parse(output, name) for name in OUTPUT_NAMES]
+        outputs = [parse(output, name) for name in names]
         if status == "failed":
             failed.append(index)
         elif not problems.count:
-            samples.append((index, *numbers, inputs, outputs, status))
+            samples.append((index, seed, group, inputs, outputs, status))
     problems.raise_if_any()
     columns = [*zip(*samples, strict=True)] or [()] * 6
-    index, seed, group, others = (np.array(values, np.int64) for values in (*columns[:3], failed))
-    X = np.reshape(columns[3], (-1, len(INPUT_NAMES)))
-    y = np.reshape(columns[4], (-1, len(OUTPUT_NAMES)))
-    return Table(index, seed, group, X, y, np.array(columns[5], "U8"), others)
+    return Table(
+        index=np.array(columns[0], np.int64),
+        seed=np.array(columns[1], np.int64),
+        group=np.array(columns[2], np.int64),
+        inputs=np.reshape(columns[3], (-1, len(INPUT_NAMES))),
+        outputs=np.reshape(columns[4], (-1, len(names))),
+        status=np.array(columns[5], "U8"),
+        failed=np.array(failed, np.int64),
+        output_names=names,
+    )
 
 
 def read_numbers(path: Path, names: Sequence[str]) -> Floats:
     """Finite numbers (n, len(names)) of columns; a TableError names every bad entry."""
-    problems, rows = Problems(path), read_rows(path, names, ())
+    problems = Problems(path)
+    rows = read_rows(path, names, ())
     numbers = [[problems.parse(*row, parse_float, name) for name in names] for row in rows]
     problems.raise_if_any()
     return np.array(numbers, float)
 
 
 def load_inputs(path: Path) -> tuple[Floats, Numbers]:
-    """Read the four input columns and `group` of a CSV file; other columns are ignored.
+    """Read the columns of the inputs and `group` of a CSV file; other columns are ignored.
 
     A `TableError` names every bad entry by line number, column and value.
 
@@ -119,11 +171,18 @@ def load_inputs(path: Path) -> tuple[Floats, Numbers]:
         path: The CSV file.
 
     Returns:
-        Inputs (n, 4), in the order and units of INPUT_NAMES, and groups (n,); without a group
-        column every row is its own group.
+        Inputs (n, n_in), in the order and units of `schema.INPUTS`, and groups (n,); without a
+        group column every row is its own group.
+
+    Examples:
+        >>> from fe_data import load_inputs
+        >>> inputs, groups = load_inputs("fe_data/datasets/noise.csv")
+        >>> inputs.shape, groups[-1].item()
+        ((300, 4), 19)
     """
     problems = Problems(path)
-    points, groups = [], []
+    points = []
+    groups = []
     first_of_group: dict[int, tuple[int, list[float | None]]] = {}
     for number, (line, row) in enumerate(read_rows(path, INPUT_NAMES, ("group",))):
         point = [problems.parse(line, row, _input, name) for name in INPUT_NAMES]
@@ -172,7 +231,7 @@ class Problems:
 def read_rows(
     path: Path, required: Sequence[str], optional: Sequence[str], *, others: bool = True
 ) -> Iterator[tuple[int, Row]]:
-    """Line number and wanted entries of every row that is not blank; other columns at will."""
+    """Line number and wanted entries of every row that is not blank; `others` are ignored."""
     require_kind("path", path, str, Path)
     path = Path(path)
     row = None

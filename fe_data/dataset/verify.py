@@ -11,7 +11,8 @@ from fe_data.dataset import collection, storage
 from fe_data.dataset.collection import Collection
 from fe_data.dataset.design import digest_inputs, retry_seed, seed_of
 from fe_data.files.reading import UnusualFile, read_file
-from fe_data.settings import INPUT_NAMES, require_kind
+from fe_data.schema import INPUT_NAMES
+from fe_data.settings import require_kind
 
 MAX_ROW = 10_000  # bytes of a sample in a table, reasons of failures included
 
@@ -52,16 +53,19 @@ def _check_files(folder: Path, config: dict[str, Any], found: Collection) -> lis
 
 def _check_design(config: dict[str, Any], found: Collection) -> list[str]:
     """Whether inputs and seeds are those that the configuration asks for."""
-    table = [row.split(",") for row in found.rows]
-    inputs = np.array([row[3 : 3 + len(INPUT_NAMES)] for row in table], float)
-    groups = np.array([int(row[2]) for row in table])
+    inputs = np.array([[row[name] for name in INPUT_NAMES] for row in found.rows], float)
+    groups = np.array([row["group"] for row in found.rows])
     problems = []
     if digest_inputs(inputs, groups) != config["inputs_sha256"]:
         problems.append("the records' inputs are not those of the configuration")
-    for index, row in enumerate(table):
-        first = seed_of(config["design"], config["seed"], index)
-        if int(row[1]) != (retry_seed(first) if row[-1] == "retried\n" else first):
-            problems.append(f"sample {index}: seed = {row[1]} is not that of the configuration")
+    for index, row in enumerate(found.rows):
+        expected = seed_of(config["design"], config["seed"], index)
+        if row["status"] == "retried":
+            expected = retry_seed(expected)
+        if row["seed"] != expected:
+            problems.append(
+                f"sample {index}: seed = {row['seed']} is not that of the configuration"
+            )
     return problems
 
 

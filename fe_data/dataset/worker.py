@@ -14,7 +14,8 @@ from fe_data.dataset import record
 from fe_data.dataset.design import Sample, retry_seed
 from fe_data.errors import SimulationError
 from fe_data.loading import Loading
-from fe_data.settings import OUTPUT_NAMES, Inputs, Settings
+from fe_data.schema import outputs_among
+from fe_data.settings import Inputs, Settings
 
 if TYPE_CHECKING:
     from fe_data.mechanics.rve import RVEResult
@@ -69,7 +70,7 @@ class Job:
         try:
             loading = () if sample.loading is None else (sample.loading,)
             result = simulator(sample.inputs, seed, self.settings, *loading)
-            _require_finite(result, () if loading else OUTPUT_NAMES)
+            _require_finite(result, () if loading else outputs_among(result.effective))
             return result, ""
         except (OSError, MemoryError, ImportError):  # of the machine rather than of the sample
             raise
@@ -119,7 +120,8 @@ def encode_result(
     if result is None:
         return sample.index, record.encode(header, {})
     if sample.loading is None:
-        header["outputs"] = {name: float(result.effective[name]) for name in OUTPUT_NAMES}
+        names = outputs_among(result.effective)
+        header["outputs"] = {name: float(result.effective[name]) for name in names}
     header["info"] = result.info
     arrays = {**result.history, "fibre_centres": result.fibre_centres}
     return sample.index, record.encode(header, arrays)

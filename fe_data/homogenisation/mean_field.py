@@ -10,6 +10,7 @@ medium between the matrix (lower bound for stiff fibres: Z. Hashin, J. Appl. Mec
 and the composite itself (self-consistent: R. Hill, J. Mech. Phys. Solids 13 (1965) 189).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +21,8 @@ from scipy.special import ndtr, roots_hermitenorm
 from fe_data.arrays import Floats, numbers
 from fe_data.errors import FitError
 from fe_data.mechanics.properties import elastic_constants, equivalent_strain, moduli, von_mises
-from fe_data.settings import INPUT_NAMES, Inputs, Settings, require_between, require_kind
+from fe_data.schema import INPUT_NAMES
+from fe_data.settings import Inputs, Settings, require_between, require_kind
 
 # How p_sigma follows from the root mean square of the fibres' stress: reference medium, threshold
 # over `fibre_stress_MPa`, and spread of the stress' logarithm. They are fitted to the 20 means of
@@ -38,6 +40,8 @@ _POINTS = 80
 _NODES, _WEIGHTS = roots_hermitenorm(9)
 _BOUNDS = {"reference": (0, 1), "hardening": (1e-3, 1e3), "fluctuation": (0, 1)}
 _STEP = 1e-20j  # imaginary: derivatives have no rounding error (Squire & Trapp, SIAM Rev. 40, 1998)
+# Outputs that mean fields have a model for.
+MODELLED = ("b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma")
 Numbers = NDArray[Any]  # real, or complex for a derivative
 
 
@@ -48,6 +52,7 @@ def mean_field(
     reference: ArrayLike = 0.0,
     hardening: ArrayLike = 1.0,
     fluctuation: ArrayLike = 0.6,
+    outputs: Sequence[str] = MODELLED,
 ) -> Floats:
     """Effective properties of cells with very many fibres, by mean fields: many cells at once.
 
@@ -55,19 +60,21 @@ def mean_field(
     tell how `p_sigma` follows from the root mean square of the stress in the fibres.
 
     Args:
-        inputs: Inputs (..., 4) in the order and units of INPUT_NAMES.
+        inputs: Inputs (..., n_in) in the order and units of `schema.INPUTS`.
         settings: Phases, load and increments; mesh and arrangement play no role.
         reference: Reference medium in [0, 1], 0 the matrix and 1 the composite itself; like the two
             others broadcast against (...).
         hardening: Factor on b_m, in [0.001, 1000].
         fluctuation: Spread of the logarithm of the matrix' strain over √v_f, in [0, 1]; 0 is the
             modified secant method itself.
+        outputs: Names of the outputs that are wanted.
 
     Returns:
-        Outputs (..., 5) in the order and units of OUTPUT_NAMES.
+        Outputs (..., len(outputs)) in the order of these names, in the units of the schema.
 
     Raises:
-        ValueError: An input or another number is out of range, or shapes do not match.
+        ValueError: An input or another number is out of range, shapes do not match, or there is no
+            model of an output, which the message names.
         FitError: Fewer than 3 increments of a curve are plastic.
 
     >>> b, c, E, nu, p_sigma = mean_field([0.3, 400.0, 400.0, 0.4])  # v_f, E_f, b_m, c_m
@@ -80,6 +87,7 @@ def mean_field(
         raise ValueError(
             f"settings.hardening = {settings.hardening!r}: mean_field takes 'power' alone"
         )
+    _check_modelled(outputs)
     X = _checked_inputs(inputs)
     given = {"reference": reference, "hardening": hardening, "fluctuation": fluctuation}
     others = {name: _checked_parameter(name, values) for name, values in given.items()}
@@ -93,7 +101,24 @@ def mean_field(
     G_s, reached = cells.increments()
     b_eff, c_eff = cells.power_law(G_s, reached)
     p_sigma = cells.share_above_threshold(G_s[..., -1:], reached[..., -1:])
-    return np.stack([b_eff, c_eff, E / 1e3, nu, p_sigma], axis=-1)
+    columns_by_name = {
+        "b_eff_MPa": b_eff,
+        "c_eff": c_eff,
+        "E_eff_GPa": E / 1e3,
+        "nu_eff": nu,
+        "p_sigma": p_sigma,
+    }
+    return np.stack([columns_by_name[name] for name in outputs], axis=-1)
+
+
+def _check_modelled(outputs: Sequence[str]) -> None:
+    """Raise ValueError for an output that mean fields have no model of."""
+    for name in outputs:
+        if name not in MODELLED:
+            allowed = ", ".join(MODELLED)
+            raise ValueError(
+                f"outputs: mean fields have no model of {name!r:.60}, but of {allowed}"
+            )
 
 
 def _checked_inputs(inputs: ArrayLike) -> Floats:

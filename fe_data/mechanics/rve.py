@@ -27,7 +27,8 @@ from fe_data.mechanics.properties import (
 )
 from fe_data.mechanics.solvers import SOLVERS, Fields, Solver
 from fe_data.reference import cell as reference
-from fe_data.settings import MAX_SEED, OUTPUT_NAMES, Inputs, Settings, require_integer, require_kind
+from fe_data.schema import output_names
+from fe_data.settings import MAX_SEED, Inputs, Settings, require_integer, require_kind
 
 _ELASTIC_STRAIN = 0.01  # of the strain at which the matrix yields: nothing yields
 SolverName = Literal["compiled", "dolfinx"]
@@ -38,7 +39,8 @@ class RVEResult:
     """What a record keeps of one volume element.
 
     Attributes:
-        effective: Values of OUTPUT_NAMES; empty where effective properties were not asked for.
+        effective: Values of the outputs by name; empty where effective properties were not asked
+            for.
         history: Volume averages at every increment, see `load_stepping.EquilibriumPath`.
         fibre_centres: (n_fibres, 2), in sides of the volume element.
         info: Sizes, counts, qualities of the fits and seconds of each stage.
@@ -112,10 +114,10 @@ class RVESolution:
         if self.effective is not None:
             values = dataclasses.asdict(self.effective)
             values["p_sigma"] = self.p_sigma
-        qualities = {name: value for name, value in values.items() if name not in OUTPUT_NAMES}
+        qualities = {name: value for name, value in values.items() if name not in output_names()}
         seconds = {f"seconds_{stage}": value for stage, value in self.seconds.items()}
         return RVEResult(
-            effective={name: values[name] for name in OUTPUT_NAMES if name in values},
+            effective={name: values[name] for name in output_names() if name in values},
             history=self.history,
             fibre_centres=self.microstructure.centres,
             info={

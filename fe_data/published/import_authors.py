@@ -11,9 +11,10 @@ from fe_data.dataset import record
 from fe_data.dataset.design import NAMED_DESIGNS
 from fe_data.dataset.table import format_value
 from fe_data.published.array_pickle import load_arrays
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, Inputs
+from fe_data.schema import INPUT_NAMES, required_outputs
+from fe_data.settings import Inputs
 
-COLUMNS = (*INPUT_NAMES, *OUTPUT_NAMES)
+COLUMNS = (*INPUT_NAMES, *required_outputs())
 KEYS = "with the keys inpts and outpts, or groups_inputs and groups_outputs,"
 MAX_PARTS = 4  # of a container, in a message
 # How the published file of each design is called, and what the notebooks do without its table.
@@ -31,7 +32,9 @@ def import_tables(source: Path, out: Path) -> tuple[list[str], list[str]]:
     paths = sorted(source.glob("*.pkl")) if source.is_dir() else [source]
     if not paths:
         raise ValueError(f"{source} holds no .pkl file")
-    done, refused, tables = [], [], dict[str, list[tuple[Path, list[Floats]]]]()
+    done = []
+    refused = []
+    tables: dict[str, list[tuple[Path, list[Floats]]]] = {}
     for path in paths:
         try:
             groups = read_groups(path)
@@ -62,7 +65,7 @@ def design_of(name: str, n_groups: int) -> str | None:
 
 
 def read_groups(path: Path) -> list[Floats]:
-    """Inputs and outputs (rows, 9) of each group in a .pkl file of one of the published layouts."""
+    """Inputs and outputs (rows, n_in + n_out) of each group in a published .pkl file."""
     content = load_arrays(path)
     try:
         match content:
@@ -104,9 +107,10 @@ def describe(content: Any, depth: int = 2) -> str:
 
 
 def _join(x: Any, y: Any) -> Floats:
-    """Inputs (n, 4) and outputs (n, 5) side by side, where they have these shapes and are valid."""
-    arrays = isinstance(x, np.ndarray) and isinstance(y, np.ndarray)
-    if not arrays or x.size == 0 or x.shape != (x.size // 4, 4) or y.shape != (len(x), 5):
+    """Inputs (n, n_in) and outputs (n, n_out) side by side, if they are valid tables."""
+    right = isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and x.size > 0 and x.ndim == 2
+    right = right and x.shape[1] == len(INPUT_NAMES)
+    if not right or y.shape != (len(x), len(required_outputs())):
         raise ValueError(f"inputs are {describe(x)} and outputs {describe(y)}")
     for row in x.tolist():
         Inputs(*row)  # refuses what is out of range

@@ -7,10 +7,10 @@ from scipy.spatial import cKDTree
 
 from fe_data.arrays import Floats
 from fe_data.dataset.table import Table
-from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES, require_kind
+from fe_data.schema import INPUT_BOUNDS, output
+from fe_data.settings import require_kind
 from fe_data.statistics.replicates import Statistics, replicate_statistics
 
-ABSOLUTE = ("p_sigma",)  # a fraction that may be 0: its differences are not divided by it
 SAME_INPUTS = 1e-9  # distance in the unit box of the inputs
 
 
@@ -21,7 +21,8 @@ class Comparison:
     Attributes:
         ours: Statistics of the inputs of the dataset, in its order.
         reference: Statistics of the inputs that they are paired with.
-        difference: (m, 5) of the means, relative to the reference, but of p_sigma absolute.
+        difference: (m, n_out) of the means, relative to the reference, or absolute where the
+            schema says so.
         distance: Largest distance of paired inputs, as a fraction of the input box; 0 when equal.
         unpaired: Number of reference inputs that no input of the dataset is paired with.
     """
@@ -34,24 +35,26 @@ class Comparison:
 
     @property
     def bias(self) -> Floats:
-        """Mean differences, (5,)."""
+        """Mean differences, (n_out,)."""
         return np.asarray(self.difference.mean(axis=0))
 
     @property
     def standard_error(self) -> Floats:
-        """Standard errors of the bias, (5,), by the replicates; NaN where a cell stands alone."""
+        """Standard errors of the bias by the replicates, (n_out,); NaN for a single cell."""
         errors = np.hypot(self.ours.standard_error, self.reference.standard_error)
-        relative = _differences(self.reference.mean + errors, self.reference.mean)
+        relative = _differences(
+            self.reference.mean + errors, self.reference.mean, self.ours.output_names
+        )
         return np.asarray(np.sqrt((relative**2).sum(axis=0)) / len(relative))
 
     @property
     def spread(self) -> Floats:
-        """Standard deviations of the differences, (5,); 0 for one pair."""
+        """Standard deviations of the differences, (n_out,); 0 for one pair."""
         return np.asarray(self.difference.std(axis=0, ddof=min(1, len(self.difference) - 1)))
 
     @property
     def scatter(self) -> Floats:
-        """Mean coefficients of variation of our replicates and the reference's, (2, 5), or NaN."""
+        """Mean coefficients of variation of our and the reference's replicates, (2, n_out)."""
         return np.array([_scatter(each) for each in (self.ours, self.reference)])
 
 
@@ -59,10 +62,13 @@ def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[
     """Largest difference of two tables row by row, and every index that exceeds the tolerance."""
     if not len(ours):
         raise ValueError("the dataset has no sample with outputs")
+    ours, reference = _of_common_outputs(ours, reference)
     same_shape = ours.inputs.shape == reference.inputs.shape
     if not same_shape or not np.allclose(ours.inputs, reference.inputs, rtol=1e-12, atol=0):
         raise ValueError("the tables do not hold the same inputs in the same order")
-    difference = np.abs(_differences(ours.outputs, reference.outputs)).max(axis=1)
+    difference = np.abs(_differences(ours.outputs, reference.outputs, ours.output_names)).max(
+        axis=1
+    )
     return float(difference.max()), ours.index[~(difference <= tolerance)].tolist()
 
 
@@ -82,25 +88,40 @@ def compare(ours: Table, reference: Table) -> Comparison:
     """
     require_kind("ours", ours, Table)
     require_kind("reference", reference, Table)
-    a, b = replicate_statistics(ours), replicate_statistics(reference)
+    ours, reference = _of_common_outputs(ours, reference)
+    a = replicate_statistics(ours)
+    b = replicate_statistics(reference)
     low, high = np.transpose(list(INPUT_BOUNDS.values()))
     unit_a, unit_b = ((table.X - low) / (high - low) for table in (a, b))
     distance, nearest = cKDTree(unit_b).query(unit_a)
-    matched = Statistics(*(values[nearest] for values in vars(b).values()))
+    matched = Statistics(
+        group=b.group[nearest],
+        X=b.X[nearest],
+        mean=b.mean[nearest],
+        covariance=b.covariance[nearest],
+        count=b.count[nearest],
+        output_names=b.output_names,
+    )
     return Comparison(
         ours=a,
         reference=matched,
-        difference=_differences(a.mean, matched.mean),
+        difference=_differences(a.mean, matched.mean, a.output_names),
         distance=0.0 if distance.max() < SAME_INPUTS else float(distance.max()),
         unpaired=len(b.X) - len(np.unique(nearest)),
     )
 
 
-def _differences(ours: Floats, reference: Floats) -> Floats:
-    """Differences (n, 5), relative to the reference or, where that is 0, to ours; see ABSOLUTE."""
+def _of_common_outputs(ours: Table, reference: Table) -> tuple[Table, Table]:
+    """Both tables with the outputs that both have."""
+    names = [name for name in ours.output_names if name in reference.output_names]
+    return ours.with_outputs(names), reference.with_outputs(names)
+
+
+def _differences(ours: Floats, reference: Floats, names: tuple[str, ...]) -> Floats:
+    """Differences (n, n_out), relative to the reference or else to ours, or absolute by schema."""
     scale = np.where(reference == 0, np.abs(ours), np.abs(reference))
     scale[scale == 0] = 1.0  # without hardening b is 0 on both sides
-    scale[:, [name in ABSOLUTE for name in OUTPUT_NAMES]] = 1.0
+    scale[:, [output(name).absolute for name in names]] = 1.0
     return np.asarray((ours - reference) / scale)
 
 
@@ -122,9 +143,10 @@ def format_comparison(comparison: Comparison) -> str:
     if comparison.unpaired:
         which += f"; {comparison.unpaired} inputs of the reference are not used"
     titles = "output           bias   se(bias)     spread      worst  at pair      CoV  CoV ref"
-    lines, worst = [which, titles], np.abs(difference).argmax(axis=0)
-    for i, name in enumerate(OUTPUT_NAMES):
-        scale, unit = (1.0, "") if name in ABSOLUTE else (100.0, " %")
+    lines = [which, titles]
+    worst = np.abs(difference).argmax(axis=0)
+    for i, name in enumerate(comparison.ours.output_names):
+        scale, unit = (1.0, "") if output(name).absolute else (100.0, " %")
         moments = [each[i] for each in (comparison.bias, comparison.standard_error)]
         values = [*moments, comparison.spread[i], difference[worst[i], i]]
         shown = [f"{scale * x:+.3f}{unit}" if x == x else "-" for x in values]

@@ -1,6 +1,6 @@
 """Cells of equal inputs reduced to mean and scatter over fibre arrangements."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 
@@ -9,14 +9,40 @@ from numpy.typing import NDArray
 
 from fe_data.arrays import Floats
 from fe_data.dataset.table import Table, TableError, load_table, read_numbers
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES, require_kind
+from fe_data.schema import INPUT_NAMES, output, required_outputs
+from fe_data.settings import require_kind
 
-_PAIRS = np.triu_indices(len(OUTPUT_NAMES), 1)
-_STD, _ERRORS = ([f"{what}_{name}" for name in OUTPUT_NAMES] for what in ("std", "standard_error"))
-_SYMBOLS = ["_".join(name.split("_")[:2]) for name in OUTPUT_NAMES]  # without units
-_CORRELATIONS = [f"correlation_{a}_{b}" for a, b in combinations(_SYMBOLS, 2)]
-# Means have the names of outputs, so that whatever reads tables of cells reads them.
-COLUMNS = ("group", *INPUT_NAMES, "count", *OUTPUT_NAMES, *_STD, *_ERRORS, *_CORRELATIONS)
+
+@dataclass(frozen=True)
+class StatisticsColumns:
+    """Columns of a file of statistics with the given outputs.
+
+    Means have the names of outputs, so that whatever reads tables of cells reads them.
+    """
+
+    outputs: tuple[str, ...]
+
+    @property
+    def std(self) -> list[str]:
+        """Standard deviations of single cells."""
+        return [f"std_{name}" for name in self.outputs]
+
+    @property
+    def errors(self) -> list[str]:
+        """Standard errors of the means."""
+        return [f"standard_error_{name}" for name in self.outputs]
+
+    @property
+    def correlations(self) -> list[str]:
+        """Correlations of every pair of outputs, whose names have no units there."""
+        symbols = [output(name).symbol for name in self.outputs]
+        return [f"correlation_{a}_{b}" for a, b in combinations(symbols, 2)]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All columns in their order."""
+        means = ("group", *INPUT_NAMES, "count", *self.outputs)
+        return (*means, *self.std, *self.errors, *self.correlations)
 
 
 @dataclass(frozen=True)
@@ -25,10 +51,17 @@ class Statistics:
 
     Attributes:
         group: (m,) number of the input.
-        X: (m, 4) inputs, in the order and units of INPUT_NAMES.
-        mean: (m, 5) of the cells with outputs, in the order and units of OUTPUT_NAMES.
-        covariance: (m, 5, 5) of single cells, with divisor count - 1; NaN for one cell.
+        X: (m, n_in) inputs, in the order and units of `schema.INPUTS`.
+        mean: (m, n_out) of the cells with outputs, in the order of `output_names`.
+        covariance: (m, n_out, n_out) of single cells, with divisor count - 1; NaN for one cell.
         count: (m,) number of cells with outputs.
+        output_names: Names of the outputs.
+
+    Examples:
+        >>> from fe_data import load_statistics
+        >>> truth = load_statistics("fe_data/datasets/truth.csv")
+        >>> truth.mean.shape, truth.count[0].item()
+        ((200, 5), 50)
     """
 
     group: NDArray[np.int64]
@@ -36,15 +69,16 @@ class Statistics:
     mean: Floats
     covariance: Floats
     count: NDArray[np.int64]
+    output_names: tuple[str, ...] = field(default_factory=required_outputs)
 
     @property
     def std(self) -> Floats:
-        """Standard deviations of single cells, (m, 5)."""
+        """Standard deviations of single cells, (m, n_out)."""
         return np.asarray(np.sqrt(np.einsum("mjj->mj", self.covariance)))
 
     @property
     def standard_error(self) -> Floats:
-        """Standard errors of the means, (m, 5)."""
+        """Standard errors of the means, (m, n_out)."""
         return np.asarray(self.std / np.sqrt(self.count)[:, None])
 
 
@@ -66,13 +100,15 @@ def replicate_statistics(table: Table) -> Statistics:
     _, first, which = np.unique(table.inputs, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     members = [table.outputs[which.ravel() == number] for number in order]
-    one = np.full((len(OUTPUT_NAMES),) * 2, np.nan)
+    n_out = len(table.output_names)
+    one = np.full((n_out, n_out), np.nan)
     return Statistics(
         group=table.group[first[order]],
         X=table.inputs[first[order]],
         mean=np.array([cells.mean(axis=0) for cells in members]),
         covariance=np.array([np.cov(x, rowvar=False) if len(x) > 1 else one for x in members]),
         count=np.array([len(cells) for cells in members]),
+        output_names=table.output_names,
     )
 
 
@@ -81,13 +117,16 @@ def save_statistics(statistics: Statistics, path: Path) -> None:
     if np.any(few := statistics.count < 2):
         group = statistics.group[few][0]
         raise ValueError(f"group = {group} has 1 cell with outputs: its scatter needs 2")
-    std, scale = statistics.std, np.where(statistics.std > 0, statistics.std, 1.0)
+    header = StatisticsColumns(statistics.output_names).all
+    std = statistics.std
+    scale = np.where(std > 0, std, 1.0)
     correlation = statistics.covariance / (scale[:, :, None] * scale[:, None])
     columns = [statistics.group, statistics.X, statistics.count, statistics.mean]
-    columns += [std, statistics.standard_error, correlation[:, *_PAIRS]]
-    kinds = ["%d"] + ["%.17g"] * 4 + ["%d"] + ["%.10g"] * (len(COLUMNS) - 6)
-    header = ",".join(COLUMNS)
-    np.savetxt(path, np.column_stack(columns), kinds, ",", header=header, comments="")
+    columns += [std, statistics.standard_error, correlation[:, *_pairs(statistics.output_names)]]
+    kinds = ["%d", *["%.17g"] * len(INPUT_NAMES), "%d"]
+    kinds += ["%.10g"] * (len(header) - len(kinds))
+    text = ",".join(header)
+    np.savetxt(path, np.column_stack(columns), kinds, ",", header=text, comments="")
 
 
 def load_statistics(path: Path) -> Statistics:
@@ -104,14 +143,24 @@ def load_statistics(path: Path) -> Statistics:
         TableError: The message names the bad entries.
     """
     table = load_table(path)
-    numbers = read_numbers(path, ("count", *_STD, *_CORRELATIONS))
-    count, std, pairs = np.split(numbers, [1, 1 + len(_STD)], axis=1)
+    named = StatisticsColumns(table.output_names)
+    numbers = read_numbers(path, ("count", *named.std, *named.correlations))
+    count, std, pairs = np.split(numbers, [1, 1 + len(named.std)], axis=1)
     possible = (count >= 2) & (count % 1 == 0), std >= 0, np.abs(pairs) <= 1
     if not np.all(fits := np.hstack(possible).all(axis=1)):
         needed = "count is an integer >= 2, std_... >= 0, correlation_... in [-1, 1]"
         raise TableError(f"{path}, row {np.argmin(fits) + 1} below the header: {needed}")
-    covariance = np.tile(np.eye(len(OUTPUT_NAMES)), (len(table), 1, 1))
-    covariance[:, *_PAIRS] = covariance[:, *_PAIRS[::-1]] = pairs
+    covariance = np.tile(np.eye(len(named.outputs)), (len(table), 1, 1))
+    upper, lower = _pairs(named.outputs)
+    covariance[:, upper, lower] = pairs
+    covariance[:, lower, upper] = pairs
     covariance *= std[:, :, None] * std[:, None]
     counts = count.ravel().astype(np.int64)
-    return Statistics(table.group, table.inputs, table.outputs, covariance, counts)
+    return Statistics(
+        table.group, table.inputs, table.outputs, covariance, counts, table.output_names
+    )
+
+
+def _pairs(outputs: tuple[str, ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows and columns of the pairs of outputs in a covariance, each pair once."""
+    return np.triu_indices(len(outputs), 1)

@@ -8,12 +8,12 @@ from typing import Any
 import jinja2
 import numpy as np
 
-from fe_data.settings import OUTPUT_NAMES
 from figures.beyond.methods import LABELS
 from figures.beyond.priors import correlation
 from figures.beyond.scores import Row
 from figures.beyond.tables import COMPARED, HEADINGS, Results, shown
 from figures.claims import Claim
+from figures.materials.problem import OUTPUT_NAMES
 from figures.pipeline.settings import PAPER_COUNTS, PAPER_TEST
 from figures.scores import LARGER_IS_BETTER, Interval
 

@@ -9,8 +9,8 @@ import numpy as np
 from bnn import GaussianProcessPrior
 from bnn.function_priors.evidence import lengthscales
 from bnn.noise import replicate_covariance
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
-from figures.materials.problem import FEATURES, OUTPUT_SCALING, load_designs
+from fe_data.schema import INPUT_NAMES
+from figures.materials.problem import FEATURES, OUTPUT_NAMES, OUTPUT_SCALING, load_designs
 from figures.pipeline.paths import REPLICATES
 
 # Linear means whose evidence is compared: features, intercept. The first is the paper's.

@@ -8,9 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from fe_data.settings import OUTPUT_NAMES
 from figures.knowledge.study import MODELS, Rows, counts_of
-from figures.materials.problem import LABELS
+from figures.materials.problem import LABELS, OUTPUT_NAMES
 from figures.pipeline.settings import TRAINING_CASE
 from figures.style import STYLE, WIDTH, band, with_legend
 

@@ -9,9 +9,16 @@ from pandas.api.typing import DataFrameGroupBy
 from sklearn.feature_selection import mutual_info_regression
 
 from fe_data.dataset.table import Table
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from fe_data.schema import INPUT_NAMES
 from figures.claims import Claim
-from figures.materials.problem import FEATURES, NOISE_COV, OUTPUT_SCALING, by_output, columns
+from figures.materials.problem import (
+    FEATURES,
+    NOISE_COV,
+    OUTPUT_NAMES,
+    OUTPUT_SCALING,
+    by_output,
+    columns,
+)
 from figures.pipeline.paths import REPLICATES, TEST, TRAINING
 
 UNIFORM = "train_uniform"

@@ -12,9 +12,9 @@ from matplotlib.patches import Polygon
 from fe_data.dataset.table import Table
 from fe_data.mechanics import plots
 from fe_data.mechanics.rve import RVESolution
-from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
+from fe_data.schema import INPUT_BOUNDS
 from figures.materials.data import SETS, noise_table
-from figures.materials.problem import INPUT_LABELS, LABELS, NOISE_COV, columns
+from figures.materials.problem import INPUT_LABELS, LABELS, NOISE_COV, OUTPUT_NAMES, columns
 from figures.style import STYLE, WIDTH, with_legend
 
 MAGNIFICATION = 4  # of the mean deformation in the sketch of the loading

@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from fe_data.dataset.table import load_table
-from fe_data.settings import OUTPUT_NAMES
 from figures.claims import Section, Table, load_published
-from figures.materials.problem import Samples, fit_theta, scaled
+from figures.materials.problem import (
+    OUTPUT_NAMES,
+    Samples,
+    fit_theta,
+    load_paper_table,
+    scaled,
+)
 from figures.materials.surrogate import SCORES, OutputScores, Rows, improvements, train
 from figures.pipeline.paths import TEST, drawn, require_tables, table_path
 from figures.pipeline.processes import seeds_of, side_by_side
@@ -45,7 +49,7 @@ def load_draws(data_dir: Path | str, profile: Profile) -> list[Draw]:
     sizes, tables = profile.datasets, {}
     for design in [TEST, *(case.design for case in profile.surrogate.cases.values())]:
         require_tables(drawn(data_dir), design)
-        tables[design] = table = load_table(path := table_path(drawn(data_dir), design))
+        tables[design] = table = load_paper_table(path := table_path(drawn(data_dir), design))
         held, needed = len(table) + len(table.failed), profile.draws.count * sizes[design]
         if held < needed:
             raise ValueError(f"{path} holds {held} cells: {needed} are needed")

@@ -8,9 +8,15 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bnn.evaluation.metrics import calibration_curve
-from fe_data.settings import OUTPUT_NAMES
 from figures.materials import problem
-from figures.materials.problem import INPUT_LABELS, LABELS, LOWEST_OUTPUT, OUTPUT_SCALING, Samples
+from figures.materials.problem import (
+    INPUT_LABELS,
+    LABELS,
+    LOWEST_OUTPUT,
+    OUTPUT_NAMES,
+    OUTPUT_SCALING,
+    Samples,
+)
 from figures.materials.surrogate import Prediction, Row, Rows
 from figures.style import STYLE, WIDTH, band, with_legend
 

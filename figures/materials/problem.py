@@ -9,38 +9,26 @@ import pandas as pd
 
 from bnn import RBF, GaussianProcessPrior, LinearMean
 from bnn.scaling import BoundsScaler
+from fe_data import schema
 from fe_data.dataset.table import Table, load_table
-from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, OUTPUT_NAMES
+from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES
 from figures.pipeline.paths import TEST, TRAINING, require_tables, table_path, tables_of
 from figures.pipeline.settings import TRAINING_CASE, Case
 
+# The outputs of the paper: tables may have further ones.
+OUTPUTS = [output for output in schema.OUTPUTS if output.required]
+OUTPUT_NAMES = tuple(output.name for output in OUTPUTS)
 # Physical ranges that [-1, 1] stands for.
-OUTPUT_BOUNDS = {
-    "b_eff_MPa": (300.0, 800.0),
-    "c_eff": (0.16, 0.50),
-    "E_eff_GPa": (100.0, 170.0),
-    "nu_eff": (0.277, 0.299),
-    "p_sigma": (0.0, 0.8),
-}
-NOISE_COV = (0.03, 0.02, 0.005, 0.002, 0.25)  # std / mid-range of each output (section 3.2.1)
+OUTPUT_BOUNDS = {output.name: output.bounds for output in OUTPUTS}
+# Standard deviation over mid-range of each output (section 3.2.1).
+NOISE_COV = tuple(output.noise for output in OUTPUTS if output.noise is not None)
 # Inputs that each output's prior sees: the "influential subset" of Table 2.
 FEATURES = ((0, 1, 2), (0, 2, 3), (0, 1), (0,), (0, 1, 2, 3))
 KERNEL = RBF(variance=0.2, lengthscale=0.8)
 ALONG = np.linspace(-1, 1, 81)  # scaled, where Fig. 11 b draws the prior along each input
 LOWEST_OUTPUT = 0.01  # physical; the prior's samples are clipped there, so that y > 0
-INPUT_LABELS = {
-    "vf": r"$v_f$ [–]",
-    "E_f_GPa": r"$E_f$ [GPa]",
-    "b_m_MPa": r"$b_m$ [MPa]",
-    "c_m": r"$c_m$ [–]",
-}
-LABELS = {
-    "b_eff_MPa": r"$b_\mathrm{eff}$ [MPa]",
-    "c_eff": r"$c_\mathrm{eff}$ [–]",
-    "E_eff_GPa": r"$E_\mathrm{eff}$ [GPa]",
-    "nu_eff": r"$\nu_\mathrm{eff}$ [–]",
-    "p_sigma": r"$p_\sigma$ [–]",
-}
+INPUT_LABELS = {quantity.name: quantity.label_with_unit for quantity in schema.INPUTS}
+LABELS = {output.name: output.label_with_unit for output in OUTPUTS}
 INPUT_SCALING = BoundsScaler(*np.transpose(list(INPUT_BOUNDS.values())))
 OUTPUT_SCALING = BoundsScaler(*np.transpose(list(OUTPUT_BOUNDS.values())))
 
@@ -74,7 +62,12 @@ class Samples:
 def load_samples(data_dir: Path | str, design: str, count: int | None = None) -> Samples:
     """The first, or all, scaled samples of a design; cells whose simulation failed are left out."""
     require_tables(data_dir, design)
-    return scaled(load_table(table_path(data_dir, design)))[:count]
+    return scaled(load_paper_table(table_path(data_dir, design)))[:count]
+
+
+def load_paper_table(path: Path) -> Table:
+    """A table with the outputs of the paper alone."""
+    return load_table(path).with_outputs(OUTPUT_NAMES)
 
 
 def scaled(table: Table) -> Samples:
@@ -94,7 +87,7 @@ def load_cases(data_dir: Path | str, cases: Mapping[str, Case]) -> dict[str, Sam
 
 def load_designs(data_dir: Path | str, designs: Iterable[str]) -> dict[str, Table]:
     """Tables of those designs that a folder has, by name."""
-    return {design: load_table(path) for design, path in tables_of(data_dir, designs).items()}
+    return {design: load_paper_table(path) for design, path in tables_of(data_dir, designs).items()}
 
 
 def published_tables(data_dir: Path | str, designs: Iterable[str]) -> list[str]:

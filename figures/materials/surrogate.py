@@ -9,9 +9,9 @@ import numpy as np
 
 import bnn
 from bnn.evaluation.metrics import coverage, elppd, miscalibration_area, rmse
-from fe_data.settings import OUTPUT_NAMES
 from figures.claims import Claim
 from figures.materials import problem
+from figures.materials.problem import OUTPUT_NAMES
 from figures.pipeline.settings import TRAINING_CASE, Surrogate
 from figures.pipeline.training import PRIOR, UNSCALED, Procedure
 from figures.scores import Interval, Number, Scores, all_hold, is_below, over_repeats

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import yaml
 
-from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, OUTPUT_NAMES
-from figures.materials.problem import OUTPUT_SCALING
+from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES
+from figures.materials.problem import OUTPUT_NAMES, OUTPUT_SCALING
 from figures.pipeline import processes
 from figures.pipeline.run_notebook import find_notebook, parameters
 

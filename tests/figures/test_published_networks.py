@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from fe_data.settings import INPUT_BOUNDS, INPUT_NAMES, OUTPUT_NAMES
-from figures.materials.problem import MEANS, NOISE_COV, OUTPUT_BOUNDS
+from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES
+from figures.materials.problem import MEANS, NOISE_COV, OUTPUT_BOUNDS, OUTPUT_NAMES
 from figures.published_networks import USED, main
 from tests.fe_data.published.test_import_authors import published_bytes
 

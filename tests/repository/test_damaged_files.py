@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import bnn
 from fe_data.dataset.table import load_inputs, load_table
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from fe_data.schema import INPUT_NAMES, required_outputs
 from figures.pipeline.profiles import Profile, load_profile
 from tests.limits import limited
 
@@ -53,7 +53,7 @@ def damaged(draw, content: bytes):
     return bytes(data)
 
 
-COLUMNS = ["index", "seed", "group", *INPUT_NAMES, *OUTPUT_NAMES, "status"]
+COLUMNS = ["index", "seed", "group", *INPUT_NAMES, *required_outputs(), "status"]
 ROW = "0,1,0,0.2,400.0,350.0,0.4,420.0,0.35,120.0,0.29,0.2,ok"
 TABLE = "\n".join([",".join(COLUMNS), ROW, ROW.replace("0,1,0", "1,2,1")]) + "\n"
 CELLS = st.one_of(

@@ -9,7 +9,7 @@ from scipy import stats
 
 from fe_data.dataset.design import BETA_SHAPES, NAMED_DESIGNS
 from fe_data.dataset.table import load_table
-from fe_data.settings import INPUT_BOUNDS, OUTPUT_NAMES
+from fe_data.schema import INPUT_BOUNDS, required_outputs
 from fe_data.statistics.replicates import load_statistics
 
 SHIPPED = Path(__file__).parents[3] / "fe_data" / "datasets"
@@ -66,7 +66,9 @@ def scatter():
         "median, largest |",
         "|---" * 3 + "|",
     ]
-    for name, std, error in zip(OUTPUT_NAMES, found.std.T, found.standard_error.T, strict=True):
+    for name, std, error in zip(
+        required_outputs(), found.std.T, found.standard_error.T, strict=True
+    ):
         numbers = (min(std), np.median(std), max(std)), (np.median(error), max(error))
         shown = (", ".join(f"{value:.2g}" for value in each) for each in numbers)
         lines.append(f"| `{name}` | {' | '.join(shown)} |")

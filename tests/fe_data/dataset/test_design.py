@@ -15,7 +15,8 @@ from fe_data.dataset.design import (
     named_design,
     retry_seed,
 )
-from fe_data.settings import INPUT_BOUNDS, Inputs, Settings
+from fe_data.schema import INPUT_BOUNDS
+from fe_data.settings import Inputs, Settings
 
 LOW, HIGH = np.transpose(list(INPUT_BOUNDS.values()))
 

@@ -7,7 +7,7 @@ import pytest
 
 from fe_data.__main__ import main
 from fe_data.dataset import record, storage
-from fe_data.dataset.curves import load_histories
+from fe_data.dataset.curves import load_curves
 from fe_data.dataset.design import loadings_from_file, named_design
 from fe_data.dataset.generate import generate
 from fe_data.dataset.table import TableError, load_inputs, load_table
@@ -72,7 +72,7 @@ def test_samples_take_the_paths_in_turn(tmp_path):
     header = record.decode_header(storage.record_path(tmp_path, 3).read_bytes())
     assert header["path"] == 1
     assert Loading(**header["loading"]) == PATHS[1]
-    histories = load_histories(tmp_path / storage.TABLE)
+    histories = load_curves(tmp_path / storage.TABLE).histories
     ends = [history["strain"][-1, 0] for history in histories]
     assert ends == [0.01, -0.01, 0.01, -0.01, 0.01]
     with pytest.raises(TableError, match=r"column b_eff_MPa, c_eff, .* is missing"):

@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fe_data.dataset.table import (
-    COLUMNS,
     Problems,
     TableError,
     format_row,
     load_inputs,
     load_table,
+    table_columns,
 )
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from fe_data.schema import INPUT_NAMES, required_outputs
 from tests.limits import UNUSUAL, limited
 
 GOOD = "0.2,400,350,0.4"
@@ -36,9 +36,12 @@ OUTPUTS = "420,0.35,120,0.29,0.2"
 def test_outputs_survive_the_table_to_the_last_bit(tmp_path, outputs):
     scalars = {"index": 4, "seed": 2**63 - 1, "group": 2, "status": "ok"}
     inputs = dict(zip(INPUT_NAMES, (0.1 + 0.2, 1e2 / 3 * 10, 350.0, 1 / 3), strict=True))
-    row = format_row({**scalars, **inputs, **dict(zip(OUTPUT_NAMES, outputs, strict=True))})
+    columns = table_columns(required_outputs())
+    row = format_row(
+        {**scalars, **inputs, **dict(zip(required_outputs(), outputs, strict=True))}, columns
+    )
     path = tmp_path / "table.csv"
-    path.write_text(",".join(COLUMNS) + "\n" + row)
+    path.write_text(",".join(columns) + "\n" + row)
     table = load_table(path)
     assert struct.pack("5d", *table.outputs[0]) == struct.pack("5d", *outputs)
     assert table.inputs[0].tolist() == list(inputs.values())

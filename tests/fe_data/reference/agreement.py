@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from fe_data import Inputs, Loading, Settings, solve_rve
-from fe_data.settings import INPUT_BOUNDS
+from fe_data.schema import INPUT_BOUNDS
 
 CORNERS = ("0000", "1111", "1010", "0101", "1100", "0011")  # low or high: vf, E_f, b_m, c_m
 LOADINGS = {

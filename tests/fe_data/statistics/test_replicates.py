@@ -7,8 +7,8 @@ import pytest
 
 from fe_data.__main__ import main
 from fe_data.dataset.design import named_design
-from fe_data.dataset.table import COLUMNS, Table, TableError, format_row, load_table
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from fe_data.dataset.table import Table, TableError, format_row, load_table, table_columns
+from fe_data.schema import INPUT_NAMES, required_outputs
 from fe_data.statistics.replicates import load_statistics, replicate_statistics, save_statistics
 
 
@@ -31,10 +31,12 @@ def write(path, table, failed=()):
         outputs = table.outputs[i] if ok else [None] * 5
         rows.append(
             dict(zip(INPUT_NAMES, table.inputs[i], strict=True))
-            | dict(zip(OUTPUT_NAMES, outputs, strict=True))
+            | dict(zip(required_outputs(), outputs, strict=True))
             | {"index": i, "seed": i, "group": table.group[i], "status": "ok" if ok else "failed"}
         )
-    path.write_text(",".join(COLUMNS) + "\n" + "".join(map(format_row, rows)))
+    columns = table_columns(required_outputs())
+    lines = [format_row(row, columns) for row in rows]
+    path.write_text(",".join(columns) + "\n" + "".join(lines))
 
 
 def test_moments_are_those_of_the_definition():

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from fe_data.dataset.design import named_design
-from fe_data.settings import OUTPUT_NAMES
 from fe_data.statistics.replicates import Statistics, save_statistics
 from figures.knowledge.truth import Truth, load_truth
-from figures.materials.problem import INPUT_SCALING, OUTPUT_SCALING
+from figures.materials.problem import INPUT_SCALING, OUTPUT_NAMES, OUTPUT_SCALING
 
 RNG = np.random.default_rng(0)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fe_data.dataset.table import Table, load_table
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from fe_data.schema import INPUT_NAMES
 from figures import style
 from figures.materials import data_panels as materials_data_panels
 from figures.materials.data import (
@@ -20,7 +20,7 @@ from figures.materials.data import (
     noise_table,
     share_outside,
 )
-from figures.materials.problem import FEATURES, load_designs
+from figures.materials.problem import FEATURES, OUTPUT_NAMES, load_designs
 
 
 def table_of(outputs, groups):

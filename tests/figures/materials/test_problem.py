@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
+from fe_data.schema import INPUT_NAMES
 from figures.materials.problem import (
     INPUT_SCALING,
     MEANS,
+    OUTPUT_NAMES,
     OUTPUT_SCALING,
     Samples,
     fit_theta,

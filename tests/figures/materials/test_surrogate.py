@@ -6,10 +6,9 @@ import pytest
 from scipy.stats import norm
 
 from bnn.evaluation.metrics import elppd
-from fe_data.settings import OUTPUT_NAMES
 from figures import style
 from figures.materials import panels
-from figures.materials.problem import Samples, fit_theta, load_samples, noise_std
+from figures.materials.problem import OUTPUT_NAMES, Samples, fit_theta, load_samples, noise_std
 from figures.materials.surrogate import (
     Prediction,
     claims,

@@ -1,0 +1,249 @@
+"""The inputs and outputs of a volume element: the one place that lists them.
+
+Tables, records, comparisons, the command line, the dataset card and the figures ask this module. An
+output that is not `required` may be missing in a table: tables that were made before it exists
+are read without it.
+"""
+
+from collections.abc import Container
+from dataclasses import dataclass
+
+DIMENSIONLESS = "–"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """An input or an output of a volume element.
+
+    Attributes:
+        name: Name of the column in a table, with the unit at its end where there is one.
+        unit: Unit, or DIMENSIONLESS.
+        meaning: What it is, for the dataset card and the help of the command line.
+        label: Mathematical symbol, for pictures.
+        bounds: Values that are scaled to -1 and 1; designs draw inputs between them.
+
+    Examples:
+        >>> from fe_data.schema import INPUTS
+        >>> [quantity.symbol for quantity in INPUTS]
+        ['vf', 'E_f', 'b_m', 'c_m']
+        >>> INPUTS[1].label_with_unit
+        '$E_f$ [GPa]'
+    """
+
+    name: str
+    unit: str
+    meaning: str
+    label: str
+    bounds: tuple[float, float]
+
+    @property
+    def symbol(self) -> str:
+        """The name without the unit."""
+        return self.name.removesuffix(f"_{self.unit}")
+
+    @property
+    def label_with_unit(self) -> str:
+        """The label of an axis."""
+        return f"{self.label} [{self.unit}]"
+
+
+@dataclass(frozen=True)
+class Input(Quantity):
+    """An input, which every table has.
+
+    Attributes:
+        allowed: Smallest and largest value that a simulation takes.
+        beta: Shape parameters of the beta distribution of the design "train_beta".
+
+    Examples:
+        >>> from fe_data.schema import INPUTS
+        >>> INPUTS[0].bounds, INPUTS[0].allowed
+        ((0.05, 0.4), (0.005, 0.5))
+    """
+
+    allowed: tuple[float, float]
+    beta: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Output(Quantity):
+    """An output.
+
+    Attributes:
+        digits: Decimals that the command line prints.
+        noise: Standard deviation that the paper assumes, over the middle of `bounds`; None where
+            the paper has no such output.
+        required: Whether every table must have the column.
+        absolute: Whether differences of two tables are absolute rather than relative. This suits
+            fractions that may be 0.
+
+    Examples:
+        >>> from fe_data.schema import OUTPUTS
+        >>> [output.name for output in OUTPUTS if output.absolute]
+        ['p_sigma']
+    """
+
+    digits: int
+    noise: float | None = None
+    required: bool = False
+    absolute: bool = False
+
+
+# The bounds of the inputs and the noise are those of the paper (sections 3.2 and 3.2.1).
+INPUTS = (
+    Input(
+        name="vf",
+        unit=DIMENSIONLESS,
+        meaning="volume fraction of the fibres",
+        label="$v_f$",
+        bounds=(0.05, 0.40),
+        # Thin fibres need fine meshes: at the smallest volume fraction there are 134 000 dofs.
+        allowed=(0.005, 0.5),
+        beta=(2.0, 4.0),
+    ),
+    Input(
+        name="E_f_GPa",
+        unit="GPa",
+        meaning="Young's modulus of the fibres",
+        label="$E_f$",
+        bounds=(200.0, 600.0),
+        allowed=(1.0, 1e5),
+        beta=(3.0, 2.0),
+    ),
+    Input(
+        name="b_m_MPa",
+        unit="MPa",
+        meaning="hardening coefficient of the matrix",
+        label="$b_m$",
+        bounds=(300.0, 500.0),
+        allowed=(0.0, 1e5),
+        beta=(3.0, 3.0),
+    ),
+    Input(
+        name="c_m",
+        unit=DIMENSIONLESS,
+        meaning="hardening exponent of the matrix",
+        label="$c_m$",
+        bounds=(0.20, 0.55),
+        allowed=(0.01, 1.0),
+        beta=(3.0, 3.0),
+    ),
+)
+OUTPUTS = (
+    Output(
+        name="b_eff_MPa",
+        unit="MPa",
+        meaning="effective hardening coefficient",
+        label=r"$b_\mathrm{eff}$",
+        bounds=(300.0, 800.0),
+        digits=1,
+        noise=0.03,
+        required=True,
+    ),
+    Output(
+        name="c_eff",
+        unit=DIMENSIONLESS,
+        meaning="effective hardening exponent",
+        label=r"$c_\mathrm{eff}$",
+        bounds=(0.16, 0.50),
+        digits=4,
+        noise=0.02,
+        required=True,
+    ),
+    Output(
+        name="E_eff_GPa",
+        unit="GPa",
+        meaning="effective Young's modulus",
+        label=r"$E_\mathrm{eff}$",
+        bounds=(100.0, 170.0),
+        digits=2,
+        noise=0.005,
+        required=True,
+    ),
+    Output(
+        name="nu_eff",
+        unit=DIMENSIONLESS,
+        meaning="effective Poisson ratio",
+        label=r"$\nu_\mathrm{eff}$",
+        bounds=(0.277, 0.299),
+        digits=4,
+        noise=0.002,
+        required=True,
+    ),
+    Output(
+        name="p_sigma",
+        unit=DIMENSIONLESS,
+        meaning="area fraction of the fibres with a von Mises stress above 900 MPa",
+        label=r"$p_\sigma$",
+        bounds=(0.0, 0.8),
+        digits=3,
+        noise=0.25,
+        required=True,
+        absolute=True,
+    ),
+)
+
+INPUT_NAMES = tuple(quantity.name for quantity in INPUTS)
+INPUT_BOUNDS = {quantity.name: quantity.bounds for quantity in INPUTS}
+
+
+def output_names() -> tuple[str, ...]:
+    """Names of all outputs, which a simulation has.
+
+    Returns:
+        The names, in the order of their columns.
+
+    Examples:
+        >>> from fe_data.schema import output_names
+        >>> output_names()[:3]
+        ('b_eff_MPa', 'c_eff', 'E_eff_GPa')
+    """
+    return tuple(output.name for output in OUTPUTS)
+
+
+def required_outputs() -> tuple[str, ...]:
+    """Names of the outputs that every table has, which are those of the paper.
+
+    Returns:
+        The names, in the order of their columns.
+
+    Examples:
+        >>> from fe_data.schema import required_outputs
+        >>> required_outputs()[-1]
+        'p_sigma'
+    """
+    return tuple(output.name for output in OUTPUTS if output.required)
+
+
+def outputs_among(names: Container[str]) -> tuple[str, ...]:
+    """Names of the outputs that something has.
+
+    Args:
+        names: Container of names, such as the header of a table or the values of a simulation.
+
+    Returns:
+        Every required output, and each other one whose name is there, in the order of the schema.
+
+    Examples:
+        >>> from fe_data.schema import outputs_among, required_outputs
+        >>> outputs_among(["vf", "of_another_program"]) == required_outputs()
+        True
+    """
+    return tuple(output.name for output in OUTPUTS if output.required or output.name in names)
+
+
+def output(name: str) -> Output:
+    """The output of a name.
+
+    Args:
+        name: Name of its column.
+
+    Returns:
+        The output.
+
+    Examples:
+        >>> from fe_data.schema import output
+        >>> output("nu_eff").noise
+        0.002
+    """
+    return {each.name: each for each in OUTPUTS}[name]

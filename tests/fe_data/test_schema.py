@@ -1,0 +1,111 @@
+"""One place lists the quantities: a further output reaches tables, and old tables stay readable."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from fe_data import Inputs, Settings, generate, load_table, mean_field, schema, verify
+from fe_data.dataset.design import named_design
+from fe_data.mechanics.rve import RVEResult
+from fe_data.statistics.compare import compare
+from fe_data.statistics.replicates import (
+    load_statistics,
+    replicate_statistics,
+    save_statistics,
+)
+
+FURTHER = schema.Output(
+    name="e_max",
+    unit=schema.DIMENSIONLESS,
+    meaning="largest strain of the matrix",
+    label=r"$\varepsilon_\mathrm{max}$",
+    bounds=(0.0, 1.0),
+    digits=3,
+)
+SHIPPED = "fe_data/datasets/test_uniform.csv"
+
+
+def five(_inputs, seed, _settings):
+    """A simulator that knows the required outputs alone."""
+    values = np.random.default_rng(seed).uniform(1, 2, len(schema.required_outputs()))
+    effective = dict(zip(schema.required_outputs(), values.tolist(), strict=True))
+    return RVEResult(effective, {}, np.zeros((1, 2)), {})
+
+
+def six(inputs, seed, settings):
+    """A simulator that knows the further output too."""
+    known = five(inputs, seed, settings)
+    return dataclasses.replace(known, effective=known.effective | {"e_max": seed / 2**63})
+
+
+def test_inputs_are_those_of_the_schema():
+    assert tuple(field.name for field in dataclasses.fields(Inputs)) == schema.INPUT_NAMES
+
+
+@pytest.fixture
+def further(monkeypatch):
+    """The schema with one output more, in the processes of the workers too."""
+    monkeypatch.setattr("fe_data.dataset.executors.semaphores_work", lambda: False)
+    monkeypatch.setattr(schema, "OUTPUTS", (*schema.OUTPUTS, FURTHER))
+
+
+@pytest.fixture
+def folders(request, tmp_path):
+    """Folders of the same cells with and without the further output."""
+    request.getfixturevalue("further")
+    request.getfixturevalue("further")
+    design = named_design("noise", count=2, microstructures=3)
+    for name, simulator in {"five": five, "six": six}.items():
+        summary = generate(design, Settings(), tmp_path / name, simulator=simulator, silent=True)
+        assert summary.table_written
+        assert verify(tmp_path / name)[0] == []
+    return tmp_path
+
+
+def test_a_further_output_is_written_and_read(folders):
+    old = load_table(folders / "five" / "dataset.csv")
+    new = load_table(folders / "six" / "dataset.csv")
+    assert old.output_names == schema.required_outputs()
+    assert new.output_names == (*schema.required_outputs(), "e_max")
+    assert (new.outputs[:, -1] == new.seed / 2**63).all()
+    assert (new.with_outputs(old.output_names).outputs == old.outputs).all()
+
+
+def test_tables_with_and_without_it_are_compared_by_what_they_share(folders):
+    tables = [load_table(folders / name / "dataset.csv") for name in ("five", "six")]
+    comparison = compare(*tables)
+    assert comparison.ours.output_names == schema.required_outputs()
+    assert not comparison.difference.any()
+
+
+def test_statistics_have_it(folders):
+    path = folders / "statistics.csv"
+    found = replicate_statistics(load_table(folders / "six" / "dataset.csv"))
+    save_statistics(found, path)
+    again = load_statistics(path)
+    assert again.output_names == found.output_names
+    np.testing.assert_allclose(again.covariance, found.covariance, rtol=1e-8)
+
+
+def test_a_table_lacks_it_where_a_record_does(folders):
+    design = named_design("noise", count=2, microstructures=3)
+    mixed = folders / "five"
+    next((mixed / "records").glob("*/*.npz")).unlink()
+    generate(design, Settings(), mixed, simulator=six, silent=True)
+    assert load_table(mixed / "dataset.csv").output_names == schema.required_outputs()
+    assert verify(mixed)[0] == []
+
+
+@pytest.mark.usefixtures("further")
+def test_shipped_tables_are_read_without_it():
+    assert load_table(SHIPPED).outputs.shape == (50, len(schema.required_outputs()))
+
+
+@pytest.mark.usefixtures("further")
+def test_mean_fields_say_what_they_have_no_model_for():
+    cell = [0.3, 400.0, 400.0, 0.4]
+    both = mean_field(cell, outputs=["nu_eff", "b_eff_MPa"])
+    assert both.tolist() == mean_field(cell)[[3, 0]].tolist()
+    with pytest.raises(ValueError, match="no model of 'e_max'"):
+        mean_field(cell, outputs=["c_eff", "e_max"])
