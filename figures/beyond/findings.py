@@ -19,7 +19,8 @@ from figures.scores import LARGER_IS_BETTER, Interval
 
 ABOUT = "Beyond"  # what the claims are about
 Rows = Mapping[str, Row[Interval]]  # by method
-ADVISED, RIVALS = "function_evidence", ("low_rank", "vanilla", "function")
+ADVISED = "function_evidence"
+RIVALS = ("low_rank", "vanilla", "function")
 REPLICATES = ("of replicates", "of replicates, diagonal")  # kinds of Σ_noise
 NEGLIGIBLE = 0.5  # of the standard deviation between seeds, below which two methods are alike
 # What functional anchoring is to reach with 30 networks and the paper's numbers of cells, by
@@ -39,7 +40,8 @@ TARGETS: tuple[tuple[str, str, dict[str, float]], ...] = (
 def claims(results: Results) -> list[Claim]:
     """Claims with our numbers and whether these bear them out."""
     rows = results.cases[results.first]
-    seen, random = results.published.gradient_in_span, results.published.dimension
+    seen = results.published.gradient_in_span
+    random = results.published.dimension
     words = "The published regulariser sees less of the data's gradient than of a random direction"
     ours = {"in span(V)": seen.mean, "of a random direction": random.mean}
     at_size = (results.n_members, results.n_test) == (30, PAPER_TEST)
@@ -62,7 +64,9 @@ def claims(results: Results) -> list[Claim]:
 
 def _compared(rows: Rows, first: str, second: str, score: str) -> Claim:
     """The claim that the first method is better."""
-    name, better, worse = HEADINGS[score][0], LABELS[first].capitalize(), LABELS[second]
+    name = HEADINGS[score][0]
+    better = LABELS[first].capitalize()
+    worse = LABELS[second]
     ours = {LABELS[method]: getattr(rows[method], score).mean for method in (first, second)}
     holds = rows[first].is_better(rows[second], score)
     return Claim(ABOUT, f"{better} has a better {name} than {worse}", ours, holds)
@@ -94,11 +98,17 @@ def _noise_claim(results: Results) -> Claim:
 def _reached(results: Results, case: str, method: str, limits: Mapping[str, float]) -> Claim:
     """The claim that a method has scores no worse than some limits."""
     prior = method.replace("function", "exact")
-    row, exact = results.cases[case][method], results.exact[case][prior]
-    words, ours, best, met = [], {}, {}, True
+    row = results.cases[case][method]
+    exact = results.exact[case][prior]
+    words = []
+    ours = {}
+    best = {}
+    met = True
     for score, limit in limits.items():
-        name, larger = HEADINGS[score][0], score in LARGER_IS_BETTER
-        ours[name], best[name] = getattr(row, score).mean, getattr(exact, score)
+        name = HEADINGS[score][0]
+        larger = score in LARGER_IS_BETTER
+        ours[name] = getattr(row, score).mean
+        best[name] = getattr(exact, score)
         words.append(f"{name} {'≥' if larger else '≤'} {limit:g}")
         met &= ours[name] >= limit if larger else ours[name] <= limit
     claim = f"{LABELS[method].capitalize()}, {results.label(case)}: {', '.join(words)}"

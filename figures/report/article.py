@@ -45,10 +45,13 @@ def content() -> dict[str, Any]:
     profile = load_profile("full")
     return {
         "items": {n: {e.item.place: judged(e) for e in compare(run)} for n, run in runs.items()},
-        "cell": asdict(settings.Settings()), "adam": asdict(TrainingSettings()), "signs": SIGNS,
-        "example": profile.example_1d.model_dump(), "surrogate": profile.surrogate.model_dump(),
+        "cell": asdict(settings.Settings()),
+        "adam": asdict(TrainingSettings()),
+        "signs": SIGNS,
+        "example": profile.example_1d.model_dump(),
+        "surrogate": profile.surrogate.model_dump(),
         "constants": {k: v for each in NAMED for k, v in vars(each).items() if k.isupper()},
-    }  # fmt: skip
+    }
 
 
 def compiled(**options: Any) -> Any:

@@ -16,7 +16,10 @@ from figures.pipeline.paths import NOTEBOOKS
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.pipeline.settings import TRAINING_CASE
 
-REPRODUCED, OPEN, DIFFERS, NOT_COMPARABLE = "reproduced", "open", "differs", "not comparable"
+REPRODUCED = "reproduced"
+OPEN = "open"
+DIFFERS = "differs"
+NOT_COMPARABLE = "not comparable"
 PARTLY = "partly"  # of a whole figure or table
 NOT_JUDGED = ""  # shown beside the paper's numbers, without a scatter of its own
 SIGNS = {REPRODUCED: "✓", PARTLY: "~", OPEN: "○", DIFFERS: "✗"}
@@ -99,7 +102,8 @@ class Comparison:
     @property
     def pictures(self) -> dict[str, str]:
         """File → caption of its pictures."""
-        prefix, captions = self.item.prefix, self.metrics.figures
+        prefix = self.item.prefix
+        captions = self.metrics.figures
         return {f: text for f, text in captions.items() if prefix and f.startswith(prefix)}
 
     @cached_property
@@ -122,7 +126,8 @@ class Comparison:
 
     def _row(self, name: str, row: Row, sizes: Collection[str]) -> dict[str, Check]:
         """The numbers of a row by column; ValueError where one is missing that must be there."""
-        metrics, unit = self.judged, self.item.unit
+        metrics = self.judged
+        unit = self.item.unit
         may_lack = row.case not in {None, TRAINING_CASE, *sizes}
         may_lack |= self.over_draws and row.scatter is None
         same, scatters = row.scatter_on(metrics.published_tables)
@@ -151,8 +156,10 @@ class Comparison:
     @property
     def claims(self) -> list[Claim]:
         """The claims about it: those judged by draws, if there are any."""
-        drawn, own = ([claim for claim in metrics.claims if claim.about == self.item.place]
-                      for metrics in (self.draws, self.metrics))  # fmt: skip
+        drawn, own = (
+            [claim for claim in metrics.claims if claim.about == self.item.place]
+            for metrics in (self.draws, self.metrics)
+        )
         return drawn or own
 
     def holding(self, words: str) -> list[bool | None]:
@@ -201,10 +208,13 @@ def compare(run: Mapping[str, Metrics]) -> list[Comparison]:
     """Every figure and table of the paper beside the metrics of a run, by notebook."""
     none = Metrics()
     return [
-        Comparison(item, run.get(item.notebook, none),
-                   run.get(DRAWS, none) if item.notebook == SURROGATE else none)
+        Comparison(
+            item,
+            run.get(item.notebook, none),
+            run.get(DRAWS, none) if item.notebook == SURROGATE else none,
+        )
         for item in load_published().values()
-    ]  # fmt: skip
+    ]
 
 
 def read(paths: Iterable[Path]) -> dict[str, Metrics]:

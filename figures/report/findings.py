@@ -62,8 +62,11 @@ def findings(runs: Mapping[str, Mapping[str, Metrics]]) -> list[Finding]:
     """Findings that the runs, by words for their tables, have metrics for and bear out."""
     found = []
     for each in load_findings().findings:
-        texts = {filled(each.text, run, words=words): run for words, run in runs.items()
-                 if all(metrics.paper_size is not False for metrics in run.values())}  # fmt: skip
+        texts = {
+            filled(each.text, run, words=words): run
+            for words, run in runs.items()
+            if all(metrics.paper_size is not False for metrics in run.values())
+        }
         if borne_out := {text: run for text, run in texts.items() if text}:
             number = filled(each.number, next(iter(borne_out.values())))
             update = {"text": "; ".join(borne_out), "number": number}

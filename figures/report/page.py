@@ -25,7 +25,8 @@ def render(profile: Profile, out_dir: Path) -> str:
     run = read_run(profile, out_dir)
     entries = compare(run)
     for entry in entries:
-        place, notebook = entry.item.place, entry.item.notebook
+        place = entry.item.place
+        notebook = entry.item.notebook
         needed = notebook in run and place.startswith("Fig.") and not entry.pictures
         if needed and place not in entry.metrics.left_out:
             raise ValueError(f"{place} is missing: {notebook} lists no picture")
@@ -34,18 +35,27 @@ def render(profile: Profile, out_dir: Path) -> str:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters |= {"brief": brief, "label": label, "power": power, "written": written}
     environment.filters |= {
-        "inlined": partial(inlined, out_dir), "filled": partial(filled, run=judged),
+        "inlined": partial(inlined, out_dir),
+        "filled": partial(filled, run=judged),
         "decimals": column_decimals,
-    }  # fmt: skip
+    }
     page = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     published = any(metrics.published_tables for metrics in judged.values())
     found = findings({"published tables" if published else "our tables": judged})
     return page.render(
-        run_name=out_dir.name, run=run, small=small, judged=judged, signs=SIGNS, findings=found,
-        entries=list(zip(entries, compare(judged), strict=True)), drawn=DRAWS,
-        judged_name=(REFERENCE if small else out_dir).name, differences=load_findings().differences,
-        heading=heading, heading_above=heading_above,
-    )  # fmt: skip
+        run_name=out_dir.name,
+        run=run,
+        small=small,
+        judged=judged,
+        signs=SIGNS,
+        findings=found,
+        entries=list(zip(entries, compare(judged), strict=True)),
+        drawn=DRAWS,
+        judged_name=(REFERENCE if small else out_dir).name,
+        differences=load_findings().differences,
+        heading=heading,
+        heading_above=heading_above,
+    )
 
 
 def read_run(profile: Profile, out_dir: Path) -> dict[str, Metrics]:

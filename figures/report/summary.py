@@ -35,8 +35,10 @@ def files_of(entry: Comparison) -> list[str]:
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown."""
-    lines = ["|".join(["", *(f" {cell} " if cell else " " for cell in row), ""])
-             for row in [header, *rows]]  # fmt: skip
+    lines = [
+        "|".join(["", *(f" {cell} " if cell else " " for cell in row), ""])
+        for row in [header, *rows]
+    ]
     return "\n".join([lines[0], "|---" * len(header) + "|", *lines[1:]])
 
 
@@ -44,8 +46,10 @@ def score_table(runs: Mapping[str, Sequence[Comparison]]) -> str:
     """Table 3 of the paper against ours, a column for each run, and for Adam proper on the last."""
     entries = {name: e for name, run in runs.items() for e in run if e.item.place == "Table 3"}
     judged, *_, last = entries.values()
-    columns = [*((_column(*each), each[1].rows, "") for each in entries.items()),
-               (f"{RUNS[[*entries][-1]]}{PROPER}", last.rows, PROPER)]  # fmt: skip
+    columns = [
+        *((_column(*each), each[1].rows, "") for each in entries.items()),
+        (f"{RUNS[[*entries][-1]]}{PROPER}", last.rows, PROPER),
+    ]
     rows = [
         [row, label(column), check.published.replace("-", "−")]
         + [_cell(found.get(row + suffix, {}).get(column)) for _, found, suffix in columns]
@@ -107,8 +111,10 @@ class Known(Metrics):
 
 def knowledge_table(run: Known) -> str:
     """What is known, and how good the exact posterior is with it, on every training set."""
-    groups = {in_words(case): {MODELS[name].label: row for name, row in rows.items()}
-              for case, rows in run.rows.items()}  # fmt: skip
+    groups = {
+        in_words(case): {MODELS[name].label: row for name, row in rows.items()}
+        for case, rows in run.rows.items()
+    }
     return _grouped(groups, ("truth_rmse_fields", "elppd"))
 
 
@@ -136,9 +142,12 @@ def blocks(runs: Mapping[str, Run]) -> dict[Path, dict[str, str]]:
     entries = {name: compare(run) for name, run in runs.items()}
     ours, theirs = (Methods.model_validate(dict(runs[name][BEYOND])) for name in RUNS)
     methods = {RUNS["full-authors"]: theirs, RUNS["full"]: ours}
-    content = {"findings": findings({RUNS[name]: run for name, run in runs.items()}),
-               "differences": load_findings().differences, "map": entries["full"],
-               "runtime": runs}  # fmt: skip
+    content = {
+        "findings": findings({RUNS[name]: run for name, run in runs.items()}),
+        "differences": load_findings().differences,
+        "map": entries["full"],
+        "runtime": runs,
+    }
     used = {"heading": heading, "files_of": files_of, "signs": SIGNS}
     environment = jinja2.Environment(trim_blocks=True, undefined=jinja2.StrictUndefined)
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).make_module(used)
@@ -157,7 +166,8 @@ def blocks(runs: Mapping[str, Run]) -> dict[Path, dict[str, str]]:
 def with_blocks(text: str, current: Mapping[str, str]) -> str:
     """A text with every block between its comments replaced by the current one."""
     for name, block in current.items():
-        start, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
+        start = f"<!-- {name} -->\n"
+        end = f"<!-- end {name} -->"
         before, _, rest = text.partition(start)
         _, _, after = rest.partition(end)
         text = f"{before}{start}{block}\n{end}{after}"

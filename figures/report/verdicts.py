@@ -46,7 +46,8 @@ def _table(run: Mapping[str, Metrics], places: tuple[str, ...]) -> pd.DataFrame:
 
 def _rows(entry: Comparison) -> Iterator[tuple[str, tuple[str, str, str, str]]]:
     """Name, subject, the paper's, ours and the verdict of all that is judged."""
-    place, unit = entry.item.place, entry.item.unit
+    place = entry.item.place
+    unit = entry.item.unit
     digits = column_decimals(entry.named_rows)
     for name, checks in entry.named_rows.items():
         for column, check in checks.items():

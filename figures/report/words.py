@@ -11,15 +11,31 @@ from figures.report.comparison import Check
 MANY_DIGITS = 30  # from which on a number has digits enough
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 LABELS = {  # name in metrics files → what the page calls it
-    "vf": "v_f", "E_f_GPa": "E_f", "b_m_MPa": "b_m", "b_eff_MPa": "b_eff", "E_eff_GPa": "E_eff",
-    "nu_eff": "ν_eff", "p_sigma": "p_σ", "rmse": "RMSE", "elppd": "ELPPD",
-    "train_beta": "second training set", "train_uniform": "first training set",
-    "generalised_normal": "generalised normal", "low_rank": "multivariate Gaussian",
+    "vf": "v_f",
+    "E_f_GPa": "E_f",
+    "b_m_MPa": "b_m",
+    "b_eff_MPa": "b_eff",
+    "E_eff_GPa": "E_eff",
+    "nu_eff": "ν_eff",
+    "p_sigma": "p_σ",
+    "rmse": "RMSE",
+    "elppd": "ELPPD",
+    "train_beta": "second training set",
+    "train_uniform": "first training set",
+    "generalised_normal": "generalised normal",
+    "low_rank": "multivariate Gaussian",
     "outd": "out of distribution",
-    **{f"{name} {scale}": f"{words}, L = {scale}" for scale in ("0.1", "1") for name, words in {
-        "anchored": "anchored", "factorised": "factorised", "exact": "exact posterior",
-        "published": "anchored to the first layer"}.items()},
-}  # fmt: skip
+    **{
+        f"{name} {scale}": f"{words}, L = {scale}"
+        for scale in ("0.1", "1")
+        for name, words in {
+            "anchored": "anchored",
+            "factorised": "factorised",
+            "exact": "exact posterior",
+            "published": "anchored to the first layer",
+        }.items()
+    },
+}
 NAMES = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, LABELS))}|ind(\d+))(?!\w)")
 
 
@@ -40,8 +56,10 @@ def digits_beside(printed: str) -> int:
 def column_decimals(rows: Mapping[str, Mapping[str, Check]]) -> dict[str, int]:
     """Decimals of our numbers in each column of a table."""
     columns = next(iter(rows.values()), {})
-    return {column: max(digits_beside(cells[column].published) for cells in rows.values())
-            for column in columns}  # fmt: skip
+    return {
+        column: max(digits_beside(cells[column].published) for cells in rows.values())
+        for column in columns
+    }
 
 
 def power(number: float) -> str:

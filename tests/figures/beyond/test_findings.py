@@ -50,7 +50,8 @@ def advised(changed):
     def give(exact_elppd=145.0, **elppd):
         rows = {}
         for name in ("function_evidence", *RIVALS):
-            rmse, density = 0.1 if name == "function_evidence" else 0.2, elppd.get(name, 100.0)
+            rmse = 0.1 if name == "function_evidence" else 0.2
+            density = elppd.get(name, 100.0)
             values = {"rmse": rmse, "miscalibration": 0.1, "elppd": density}
             rows[name] = {score: [value, value] for score, value in values.items()}
         return paragraphs(changed(exact_elppd, **rows))[-1]

@@ -26,8 +26,13 @@ from figures.pipeline.training import PROCEDURES
 
 BRIEF = Surrogate(
     cases={"outd": Case(design="train_beta", count=10)},
-    repeats=2, n_pretrained=4, n_members=3, prior_points=30, pretrain_epochs=2, epochs=2,
-)  # fmt: skip
+    repeats=2,
+    n_pretrained=4,
+    n_members=3,
+    prior_points=30,
+    pretrain_epochs=2,
+    epochs=2,
+)
 
 
 def prediction(shift=0.0, members=30, cells=50, spread=0.1):
@@ -52,7 +57,8 @@ def test_change_of_units_shifts_the_elppd_by_a_constant():
 
 
 def test_a_biased_prediction_scores_worse_in_every_respect():
-    good, biased = prediction().scores(), prediction(shift=0.5).scores()
+    good = prediction().scores()
+    biased = prediction(shift=0.5).scores()
     assert biased.rmse > good.rmse
     assert biased.miscalibration > good.miscalibration
     assert biased.elppd < good.elppd
@@ -98,7 +104,8 @@ def test_improvement_is_the_mean_of_those_of_the_repeats():
 
 def test_coverage_of_a_correct_spread_is_that_of_two_standard_deviations():
     rng = np.random.default_rng(1)
-    centre, std = rng.uniform(-1, 1, (4000, 5)), 0.2
+    centre = rng.uniform(-1, 1, (4000, 5))
+    std = 0.2
     observed = centre + std * rng.normal(size=centre.shape)
     samples = centre + std * np.array([-1.0, 1.0])[:, None, None]
     assert Prediction(samples, observed).scores().coverage == pytest.approx(0.9545, abs=0.005)
@@ -110,8 +117,11 @@ def test_the_prior_has_as_many_networks_as_the_ensembles(repeats):
 
 def claim(rows, about, start):
     explained = dict.fromkeys(OUTPUT_NAMES, 0.1) | {"nu_eff": 0.9}
-    (found,) = [c for c in claims(rows, explained, PAPER_COUNTS)
-                if c.about == about and c.claim.startswith(start)]  # fmt: skip
+    (found,) = [
+        c
+        for c in claims(rows, explained, PAPER_COUNTS)
+        if c.about == about and c.claim.startswith(start)
+    ]
     return found.holds
 
 
@@ -171,7 +181,8 @@ def test_prior_of_the_composite_depends_on_what_the_paper_says():
     assert negligible.holds
     assert max(negligible.ours[name] for name in ("E_f_GPa", "b_m_MPa", "c_m")) < 1e-3
     assert narrower.holds
-    z, bound = norm(-theta[4], np.sqrt(0.2)), 0.01 / 0.4 - 1
+    z = norm(-theta[4], np.sqrt(0.2))
+    bound = 0.01 / 0.4 - 1
     moments = [z.expect(lambda t, n=n: np.maximum(t, bound) ** n) for n in (1, 2)]
     expected = np.sqrt(moments[1] - moments[0] ** 2)
     assert narrower.ours["smallest"] == pytest.approx(expected, rel=0.15)
@@ -197,7 +208,8 @@ def test_behaviour_laws_are_drawn_from_the_weakest_to_the_strongest_cell():
 
 @pytest.mark.parametrize("draw", ["predictions", "calibration", "prior_mean", "prior_functions"])
 def test_every_panel_shows_something_with_a_name(draw, tables, repeats):
-    theta, test_set = np.full(5, 0.5), load_samples(tables, "test_uniform")
+    theta = np.full(5, 0.5)
+    test_set = load_samples(tables, "test_uniform")
     figure = {
         "predictions": lambda: panels.predictions(
             repeats[0]["outd_anchored"], score_rows(repeats)["outd_anchored"], [0, 1, 2, 3]

@@ -68,7 +68,8 @@ def test_kernels_of_equal_variance_are_isotropic(study):
 
 def test_a_kernel_at_its_level_is_not_correlated(study):
     statistics = study.results["B"].statistics
-    above, at = statistics.null_correlation + 0.001, statistics.null_correlation.copy()
+    above = statistics.null_correlation + 0.001
+    at = statistics.null_correlation.copy()
     both = changed(changed(study, "B", mean_correlation=above), "D", mean_correlation=above + 1)
     assert claim([both], "within every kernel").holds
     one = np.where(np.arange(5) == 2, at, above)
@@ -76,7 +77,8 @@ def test_a_kernel_at_its_level_is_not_correlated(study):
 
 
 def test_slower_decay_of_one_start_refutes_the_fastest(study):
-    fast, slow = np.r_[9.0, np.ones(14)], np.ones(15)
+    fast = np.r_[9.0, np.ones(14)]
+    slow = np.ones(15)
     first, other = (changed(study, "D", singular_values=values) for values in (fast, slow))
     assert claim([first, first], "decay fastest").holds
     assert not claim([first, other], "decay fastest").holds
@@ -96,7 +98,8 @@ def test_singular_values_that_cross_do_not_grow_at_every_index(study):
 
 @pytest.mark.parametrize(("words", "source"), [("(a)", "isotropic"), ("(b)", "factorised")])
 def test_width_of_networks_drawn_with_the_same_numbers_is_compared(study, words, source):
-    index, functions = SOURCES.index(source), study.results["A"].functions
+    index = SOURCES.index(source)
+    functions = study.results["A"].functions
     for prior, scale in zip("ABDC", (1.0, 2.0, 3.0, 4.0), strict=True):
         scaled = study.results[prior].functions.copy()
         scaled[index] = scale * functions[index]

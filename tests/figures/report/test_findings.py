@@ -52,9 +52,12 @@ def test_numbers_are_those_of_the_metrics():
     rows = committed_run("full", ROOT)[BEYOND]["rows"]["outd"]
     seen, low_rank, none = (
         np.mean(values)
-        for values in (rows["low_rank"]["gradient_in_span"]["values"],
-                       rows["low_rank"]["elppd"]["values"], rows["none"]["elppd"]["values"])
-    )  # fmt: skip
+        for values in (
+            rows["low_rank"]["gradient_in_span"]["values"],
+            rows["low_rank"]["elppd"]["values"],
+            rows["none"]["elppd"]["values"],
+        )
+    )
     text = texts()[INERT]
     assert f"sees {100 * seen:.1f} % of the squared gradient" in text
     assert f"the ELPPD by {none - low_rank:.1f}".replace("-", "−") in text

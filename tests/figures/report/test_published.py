@@ -228,7 +228,8 @@ def test_every_figure_and_table_of_the_map_has_its_cell_and_file(ours):
         item = entry.item
         assert heading(item), f"{item.notebook} has no heading for {place}"
         run = load_run("full")
-        figures, metrics = run[item.notebook]["figures"], {f"{name}.json" for name in run}
+        figures = run[item.notebook]["figures"]
+        metrics = {f"{name}.json" for name in run}
         assert set(files_of(entry)) <= {*figures, *metrics}
 
 

@@ -47,7 +47,8 @@ def scores():
     names = row_paths(committed_run("full", ROOT)["04_materials_draws"]["n_train"])
     columns = []
     for words in header[3:]:
-        draws, ours = "draws of the tables" in words, words.startswith("our")
+        draws = "draws of the tables" in words
+        ours = words.startswith("our")
         notebook = "04_materials_draws" if draws else "04_materials_surrogate"
         columns.append(("full" if ours else "full-authors", notebook, ", Adam proper" in words))
     for label, score, _, *cells in rows:
@@ -196,12 +197,18 @@ def at(metrics, path):
 def page_numbers(sections):
     """(place, text, value): every number of the page in the tables and claims about the paper."""
     for item in yaml.safe_load((ROOT / "figures" / "published.yaml").read_text(encoding="utf-8")):
-        place, parts = item["place"], sections[item["place"]]
+        place = item["place"]
+        parts = sections[item["place"]]
         metrics = origin(parts)
         tables = [rows_of(part.table) for part in parts if part.name == "div"]
         if item.get("rows"):
-            columns = [[at(metrics, item["ours"].format(row=row, column=column))
-                        for column in item["columns"]] for row in item["rows"]]  # fmt: skip
+            columns = [
+                [
+                    at(metrics, item["ours"].format(row=row, column=column))
+                    for column in item["columns"]
+                ]
+                for row in item["rows"]
+            ]
             for texts, values in zip(tables.pop(0), filter(all, columns), strict=True):
                 for text, value in zip(texts[1:], values, strict=True):
                     spread = value.get("std", value.get("error"))
