@@ -49,7 +49,7 @@ def claims(results: Results) -> list[Claim]:
         *(_alike(rows, score) for score in COMPARED),
         _compared(rows, "none", "vanilla", "rmse"),
         _compared(rows, "none", "random_low_rank", "rmse"),
-        Claim(ABOUT, words, ours, seen.mean + seen.margin < random.mean),
+        Claim("sees_less", ABOUT, words, ours, seen.mean + seen.margin < random.mean),
         _compared(rows, "function", "low_rank", "elppd"),
         _compared(rows, "function_evidence", "function", "rmse"),
         _compared(rows, "function_evidence", "function", "elppd"),
@@ -69,7 +69,8 @@ def _compared(rows: Rows, first: str, second: str, score: str) -> Claim:
     worse = LABELS[second]
     ours = {LABELS[method]: getattr(rows[method], score).mean for method in (first, second)}
     holds = rows[first].is_better(rows[second], score)
-    return Claim(ABOUT, f"{better} has a better {name} than {worse}", ours, holds)
+    words = f"{better} has a better {name} than {worse}"
+    return Claim(f"better/{first}/{second}/{score}", ABOUT, words, ours, holds)
 
 
 def _alike(rows: Rows, score: str) -> Claim:
@@ -81,9 +82,9 @@ def _alike(rows: Rows, score: str) -> Claim:
         "differs by less than half of the standard deviation between seeds"
     )
     if deviation is None:
-        return Claim(ABOUT, words, {"largest difference": largest}, None)
+        return Claim(f"alike/{score}", ABOUT, words, {"largest difference": largest}, None)
     ours = {"largest difference": largest, "between seeds": deviation}
-    return Claim(ABOUT, words, ours, largest < NEGLIGIBLE * deviation)
+    return Claim(f"alike/{score}", ABOUT, words, ours, largest < NEGLIGIBLE * deviation)
 
 
 def _noise_claim(results: Results) -> Claim:
@@ -92,7 +93,7 @@ def _noise_claim(results: Results) -> Claim:
         full, diagonal = (kinds[kind]["exact_evidence"].elppd for kind in REPLICATES)
         gains[case] = full - diagonal
     words = "Correlations of the noise raise the ELPPD of the exact posterior, prior by evidence"
-    return Claim(ABOUT, words, gains, min(gains.values()) > 0)
+    return Claim("correlated_noise", ABOUT, words, gains, min(gains.values()) > 0)
 
 
 def _reached(results: Results, case: str, method: str, limits: Mapping[str, float]) -> Claim:
@@ -112,7 +113,8 @@ def _reached(results: Results, case: str, method: str, limits: Mapping[str, floa
         words.append(f"{name} {'≥' if larger else '≤'} {limit:g}")
         met &= ours[name] >= limit if larger else ours[name] <= limit
     claim = f"{LABELS[method].capitalize()}, {results.label(case)}: {', '.join(words)}"
-    return Claim(ABOUT, claim, ours | {"exact posterior": best}, met)
+    identifier = f"target/{case}/{method}"
+    return Claim(identifier, ABOUT, claim, ours | {"exact posterior": best}, met)
 
 
 def paragraphs(results: Results) -> list[str]:

@@ -64,15 +64,18 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
     """What section 3.1 says in words, as comparisons of two numbers of `rows`."""
     flexible, constrained = (f"{scale:g}" for scale in LENGTHSCALES)
 
-    def smaller(about: str, claim: str, name: str, *methods: str, key: str = "") -> Claim:
+    def smaller(
+        identifier: str, about: str, claim: str, name: str, *methods: str, key: str = ""
+    ) -> Claim:
         """The claim that a number is smaller in size for the first of two methods."""
         numbers = {method: getattr(table[method], name) for method in methods}
         ours = {method: each[key] if key else each for method, each in numbers.items()}
-        return Claim(about, claim, ours, is_below(*map(abs, ours.values())))
+        return Claim(identifier, about, claim, ours, is_below(*map(abs, ours.values())))
 
     found = [
         *(
             smaller(
+                f"vanilla_surer/{scale}/{region}",
                 "Fig. 6",
                 f"Vanilla predicts less uncertainty than anchored with L = {scale} ({region})",
                 "std",
@@ -84,6 +87,7 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
             for region in REGIONS
         ),
         smaller(
+            "constrained_surer",
             "Fig. 6",
             "The constrained prior leaves less uncertainty between the data than the flexible one",
             "std",
@@ -96,6 +100,7 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
         prior = f"The factorised prior ({how})"
         found += [
             smaller(
+                f"{kind}/fits_worse",
                 "Fig. 7",
                 f"{prior} fits the data worse, L = {constrained}",
                 "rmse",
@@ -103,6 +108,7 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
                 f"{kind} {constrained}",
             ),
             smaller(
+                f"{kind}/defect",
                 "Fig. 7",
                 f"{prior}: the imperfect fit is a defect, the exact posterior fits "
                 f"the data better, L = {constrained}",
@@ -112,6 +118,7 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
             ),
             *(
                 smaller(
+                    f"{kind}/surer/{region}",
                     "Fig. 7",
                     f"{prior} under-estimates uncertainty, L = {flexible} ({region})",
                     "std",
@@ -123,6 +130,7 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
             ),
             *(
                 smaller(
+                    f"{kind}/forgets/{scale}",
                     "Fig. 7",
                     f"{prior} forgets the prior mean near x = 1, L = {scale}",
                     "drift",
@@ -133,6 +141,7 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
             ),
             *(
                 smaller(
+                    f"{kind}/conveys_worse/{scale}/{moment}",
                     "Fig. 7",
                     f"{prior} conveys the prior worse: its {words} is farther from the "
                     f"exact posterior's, L = {scale}",

@@ -74,7 +74,8 @@ def about_fitted_fields(
     return about_fields(train, noise, max(fields, key=evidence))
 
 
-PAPER = "of the paper"  # kinds of noise
+# Kinds of noise.
+PAPER = "of the paper"
 COVARIANCE = "one covariance"
 BY_INPUT = "by input"
 MODELS = {

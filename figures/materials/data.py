@@ -85,6 +85,7 @@ def claims(designs: Mapping[str, Table], information: Mapping[str, Any]) -> list
     replicates = {name: designs[name] for name in REPLICATES if name in designs}
     return [
         Claim(
+            "supports",
             "Fig. 9",
             "Test and second training set have different supports: share of test cells "
             "with an output outside the training range",
@@ -112,6 +113,7 @@ def _information_claim(information: Mapping[str, Any]) -> Claim:
     }
     more = any(set(above[output]) - set(paper[output]) for output in paper)
     return Claim(
+        "subsets",
         "Table 2",
         "The inputs with positive mutual information are the influential "
         "subsets of the paper (chance: what shuffled outputs reach in 5 % of cases)",
@@ -129,6 +131,7 @@ def _scatter_claims(replicates: Mapping[str, Table]) -> list[Claim]:
     }
     return [
         Claim(
+            "scatter",
             "Fig. 10",
             "The random arrangement hardly moves E_eff, but p_σ very much: "
             "coefficients of variation below 1 % and above 20 %",
@@ -136,6 +139,7 @@ def _scatter_claims(replicates: Mapping[str, Table]) -> list[Claim]:
             mean["E_eff_GPa"] < 0.01 and mean["p_sigma"] > 0.2,
         ),
         Claim(
+            "assumed_noise",
             "Fig. 10",
             "The noise that the paper assumes (3, 2, 0.5, 0.2 and 25 % of mid-range) "
             "is larger than the scatter: standard deviation within groups, over the assumed one",

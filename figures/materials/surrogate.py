@@ -158,6 +158,7 @@ def prior_function_claims(theta: np.ndarray, seed: int) -> list[Claim]:
     middle = float(spread[len(spread) // 2])
     return [
         Claim(
+            "prior_of_nu",
             "Fig. 11",
             "In the functional prior all inputs but v_f are negligible for ν_eff: "
             "standard deviation of a realisation along each, under 5 % of that along v_f",
@@ -165,6 +166,7 @@ def prior_function_claims(theta: np.ndarray, seed: int) -> list[Claim]:
             all(varied[name] < 0.05 * varied["vf"] for name in varied if name != "vf"),
         ),
         Claim(
+            "constraint_of_p",
             "Fig. 11",
             "The constraint p_σ > 0 narrows the prior of p_σ at small v_f: standard "
             "deviation at the smallest v_f below that at mid-range",
@@ -179,6 +181,7 @@ def claims(rows: Rows, explained: Mapping[str, float], n_train: Mapping[str, int
     # From `score_rows` and `prior_mean_table`; n_train: cells of each training set.
     most = max(explained, key=lambda name: explained[name])
     prior = Claim(
+        "prior_mean",
         "Fig. 11",
         "The prior mean is highly informative for ν_eff and less so for c_eff: R² on "
         "the test set, the largest and below one half",
@@ -195,9 +198,12 @@ def comparison_claims(rows: Rows, n_train: Mapping[str, int]) -> list[Claim]:
     return [*by_size, *_method_claims(rows["outd_anchored"], rows["outd_vanilla"])]
 
 
-def _claim(about: str, claim: str, cells: Mapping[str, Interval], holds: bool | None) -> Claim:
+def _claim(
+    identifier: str, about: str, claim: str, cells: Mapping[str, Interval], holds: bool | None
+) -> Claim:
     """A claim about numbers of trainings, whose means are shown."""
-    return Claim(about, claim, {name: cell.mean for name, cell in cells.items()}, holds)
+    ours = {name: cell.mean for name, cell in cells.items()}
+    return Claim(identifier, about, claim, ours, holds)
 
 
 def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
@@ -209,6 +215,7 @@ def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
     return [
         *(
             _claim(
+                f"more_cells/{score}",
                 "Fig. 12",
                 f"{label} improves from {counts} training cells",
                 {size: getattr(anchored[size], score) for size in SIZES},
@@ -217,6 +224,7 @@ def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
             for score, label in SCORES.items()
         ),
         _claim(
+            "more_cells/spread",
             "Fig. 12",
             "Predicted epistemic uncertainty is reduced from "
             f"{counts} training cells: mean standard deviation",
@@ -227,12 +235,14 @@ def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
             ),
         ),
         _claim(
+            "outside/rmse",
             "Table 3",
             f"For {compared} training cells the mean is less accurate out of distribution: RMSE",
             {"ind50": inside.rmse, "outd": outside.rmse},
             is_below(inside.rmse, outside.rmse),
         ),
         _claim(
+            "outside/miscalibration",
             "Table 3",
             "… while the quality of the uncertainty is comparable: miscalibration within 0.03",
             {"ind50": inside.miscalibration, "outd": outside.miscalibration},
@@ -255,10 +265,11 @@ def _method_claims(anchored: Row, vanilla: Row) -> list[Claim]:
         words = f"{name}: anchored is {'slightly worse' if worse else 'better'} calibrated"
         holds = is_below(theirs, ours) if worse else is_below(ours, theirs)
         cells = {"anchored": ours, "vanilla": theirs}
-        return _claim("Fig. 14", f"{words} than vanilla", cells, holds)
+        return _claim(f"calibration/{name}", "Fig. 14", f"{words} than vanilla", cells, holds)
 
     return [
         _claim(
+            "coverage",
             "Fig. 13",
             "Vanilla under-estimates uncertainty: less of the test values within ± 2 "
             "standard deviations than with anchoring (95 % would be right)",
@@ -267,6 +278,7 @@ def _method_claims(anchored: Row, vanilla: Row) -> list[Claim]:
         ),
         *(
             _claim(
+                f"better/{score}",
                 "Table 3",
                 f"Out of distribution, anchored is better than vanilla: {label}",
                 {"anchored": getattr(anchored, score), "vanilla": getattr(vanilla, score)},
@@ -276,6 +288,7 @@ def _method_claims(anchored: Row, vanilla: Row) -> list[Claim]:
         ),
         *map(calibration, OUTPUT_NAMES),
         _claim(
+            "gains_most",
             "Table 4",
             "The outputs whose RMSE gains most are ν_eff and E_eff, where the prior mean says most",
             gains,

@@ -17,10 +17,10 @@ from figures.pipeline.processes import repeated
 from figures.scores import Interval, Number, over_repeats
 
 OUTPUTS = slice(4)  # b, c, E and ν; p_sigma has few digits of its own
-FIRST = 10  # cells: to begin with, then chosen; beside the beta table
-MORE = 25
-FEW = 5
-MANY = 20
+FIRST = 10  # cells to begin with
+MORE = 25  # cells chosen then
+FEW = 5  # cells chosen beside the beta table
+MANY = 20  # cells of a hypercube beside the beta table
 DRAWN = (25, 35, 50, 100)  # cells of hypercubes
 REGION = 200  # inputs where predictions are wanted
 HYPERCUBE = "hypercube"

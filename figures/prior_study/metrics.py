@@ -64,6 +64,7 @@ def claims(starts: Sequence[Study]) -> list[Claim]:
     }
     return [
         Claim(
+            "fit",
             "Fig. 1",
             "Networks follow the realisations that they are fitted to: share of "
             "variance left unexplained below 5 %",
@@ -71,6 +72,7 @@ def claims(starts: Sequence[Study]) -> list[Claim]:
             max(unexplained.values()) < 0.05,
         ),
         Claim(
+            "variance_grows",
             "Table 1",
             "The variance of the weights grows with the flexibility of the prior, A < B < C",
             variance,
@@ -78,12 +80,14 @@ def claims(starts: Sequence[Study]) -> list[Claim]:
         ),
         _anisotropy_claim(study),
         Claim(
+            "heavy_tails",
             "Fig. 2",
             "Weights have heavy tails: the largest β0 of a kernel is below 2",
             beta,
             max(beta.values()) < 2,
         ),
         Claim(
+            "correlated",
             "Fig. 3",
             "Weights within every kernel of priors B and D are correlated: mean |r| / "
             "its 95 % level for weights permuted over the networks, W0 to W4",
@@ -94,12 +98,14 @@ def claims(starts: Sequence[Study]) -> list[Claim]:
             all(r > level for kernels in pairs.values() for r, level in kernels),
         ),
         Claim(
+            "singular_values_grow",
             "Fig. 5",
             "Flexible priors have larger singular values, A < B < C at every index: medians",
             median,
             bool(np.all(np.diff(values, axis=0) > 0)),
         ),
         Claim(
+            "decay_of_D",
             "Fig. 5",
             "Singular values decay fastest for prior D: share of the variance that the "
             f"first {LEADING} directions hold, for D in the least of its {len(starts)} starts",
@@ -122,6 +128,7 @@ def _anisotropy_claim(study: Study) -> Claim:
         ours[name] = {"largest / smallest": float(variance.max() / variance.min()), "χ²": squares}
     level = float(chi2.ppf(LEVEL, len(variance) - 1))
     return Claim(
+        "anisotropic",
         "Table 1",
         "The prior is not isotropic: variances of kernels differ by more than "
         f"their bootstrap errors, χ² above its 95 % level of {level:.1f}",
@@ -143,6 +150,7 @@ def _spread_claims(study: Study) -> list[Claim]:
         ours = {n: {"size": sizes[n].mean, "slope / size": float(slopes[n])} for n in names}
         claims.append(
             Claim(
+                f"wider/{source}",
                 "Fig. 4",
                 f"{words}: root mean square about their mean, {' < '.join(names)}, with that "
                 "of the slope over it",
@@ -175,6 +183,7 @@ def _reconstruction_claims(starts: Sequence[Study]) -> list[Claim]:
     )
     return [
         Claim(
+            "recovered_mean",
             "Fig. 4",
             "The factorised Gaussian recovers the mean of priors A to C, the isotropic "
             "does not: relative distance of the mean",
@@ -182,6 +191,7 @@ def _reconstruction_claims(starts: Sequence[Study]) -> list[Claim]:
             all_hold(_is_below_half(mean[n]["factorised"], mean[n]["isotropic"]) for n in "ABC"),
         ),
         Claim(
+            "recovered_widths",
             "Fig. 4",
             "The multivariate Gaussian recovers the varying uncertainty of prior D, "
             f"the factorised does not: error of the widths, {len(starts)} starts",
@@ -189,6 +199,7 @@ def _reconstruction_claims(starts: Sequence[Study]) -> list[Claim]:
             _is_below_half(width["D"]["low_rank"], width["D"]["factorised"]),
         ),
         Claim(
+            "correlations_over_tails",
             "Fig. 4",
             "Correlations matter more than tails: a generalised normal instead of the "
             "factorised Gaussian changes the Wasserstein distance less than the multivariate "
@@ -204,6 +215,7 @@ def _reconstruction_claims(starts: Sequence[Study]) -> list[Claim]:
         ),
         *(
             Claim(
+                f"closest/{name}",
                 "Fig. 4",
                 f"Prior {name}: the multivariate Gaussian is closest to the functional "
                 f"prior, Wasserstein distance (starts: {len(row['low_rank'].values)})",

@@ -38,8 +38,8 @@ TAR = [
     "--mode=u+w,go-w,a+rX",
     "--use-compress-program=gzip -n9",
 ]
-SITE = "build/docs"  # of `make docs` and `make article`
-ARTICLE = "build/article.pdf"
+SITE = "build/docs"  # of `make docs`
+ARTICLE = "build/article.pdf"  # of `make article`
 PIP = [sys.executable, "-m", "pip", "install", "-qq", "--dry-run", "--ignore-installed"]
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import nbformat
 from pydantic import BaseModel
 
-from figures.claims import Claim, Item, Row, Section, load_published, tolerance
+from figures.claims import Claim, Item, Row, Section, decimals, load_published, tolerance
 from figures.pipeline.paths import NOTEBOOKS
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.pipeline.settings import TRAINING_CASE
@@ -23,6 +23,9 @@ NOT_COMPARABLE = "not comparable"
 PARTLY = "partly"  # of a whole figure or table
 NOT_JUDGED = ""  # shown beside the paper's numbers, without a scatter of its own
 SIGNS = {REPRODUCED: "✓", PARTLY: "~", OPEN: "○", DIFFERS: "✗"}
+
+
+MANY_DIGITS = 30  # from which on a printed number has digits enough
 
 
 class Number(NamedTuple):
@@ -48,6 +51,17 @@ class Metrics(BaseModel, extra="allow"):
     section: Section | None = None  # that is no part of the paper
     provenance: dict[str, Any] = {}
 
+    def has_claim(self, identifier: str) -> bool:
+        """Whether the notebook makes a claim."""
+        return any(claim.id == identifier for claim in self.claims)
+
+    def claim(self, identifier: str) -> Claim:
+        """The claim of an id; ValueError where there is none."""
+        for claim in self.claims:
+            if claim.id == identifier:
+                return claim
+        raise ValueError(f"no claim has the id {identifier!r}")
+
     def number(self, path: str) -> Number:
         """The number at a path of names; KeyError has the name it lacks."""
         value: Any = reduce(getitem, path.split("."), self.model_extra or {})
@@ -69,6 +83,11 @@ class Check:
     scatter: float | None  # standard deviation of one result
     n: int
     comparable: bool  # whether ours was computed at the paper's size
+
+    @property
+    def decimals(self) -> int:
+        """Decimals of ours beside the printed number: small numbers have one more."""
+        return decimals(self.published) + int(abs(float(self.published)) < MANY_DIGITS)
 
     @property
     def verdict(self) -> str:
@@ -114,6 +133,18 @@ class Comparison:
         sizes = self.judged.n | self.judged.n_train
         rows = {name: self._row(name, row, sizes) for name, row in self.item.rows.items()}
         return {name: checks for name, checks in rows.items() if checks}
+
+    @property
+    def files(self) -> list[str]:
+        """What it is written to, in the folder of a run."""
+        notebook = DRAWS if self.over_draws else self.item.notebook
+        numbers = [f"{notebook}.json"] if self.item.rows else []
+        return [*numbers, *self.pictures]
+
+    def claim(self, identifier: str) -> Claim:
+        """The claim of an id that is judged; ValueError where there is none."""
+        own = self.draws if self.draws.has_claim(identifier) else self.metrics
+        return own.claim(identifier)
 
     def label(self, name: str) -> str:
         """The label of a row."""
@@ -161,13 +192,6 @@ class Comparison:
             for metrics in (self.draws, self.metrics)
         )
         return drawn or own
-
-    def holding(self, words: str) -> list[bool | None]:
-        """Whether each claim with some words in it holds; ValueError where none has them."""
-        found = [claim.holds for claim in self.claims if words in claim.claim]
-        if not found:
-            raise ValueError(f"no claim about {self.item.place} has the words {words!r}")
-        return found
 
     @property
     def claim_verdicts(self) -> dict[bool | None, str]:

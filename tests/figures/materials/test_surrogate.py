@@ -115,13 +115,9 @@ def test_the_prior_has_as_many_networks_as_the_ensembles(repeats):
     assert repeats[0]["prior"].samples.shape == repeats[0]["outd_anchored"].samples.shape
 
 
-def claim(rows, about, start):
+def claim(rows, identifier):
     explained = dict.fromkeys(OUTPUT_NAMES, 0.1) | {"nu_eff": 0.9}
-    (found,) = [
-        c
-        for c in claims(rows, explained, PAPER_COUNTS)
-        if c.about == about and c.claim.startswith(start)
-    ]
+    (found,) = [c for c in claims(rows, explained, PAPER_COUNTS) if c.id == identifier]
     return found.holds
 
 
@@ -132,17 +128,17 @@ def test_claims_follow_the_numbers():
     }
     good = sizes | {"outd_anchored": prediction(0.12), "outd_vanilla": prediction(0.25)}
     rows = score_rows([good])
-    assert claim(rows, "Fig. 11", "The prior mean") is True
-    assert claim(rows, "Fig. 12", "RMSE improves") is True
-    assert claim(rows, "Fig. 12", "Predicted epistemic uncertainty") is True
-    assert claim(rows, "Table 3", "For 50 training") is True
-    assert claim(rows, "Fig. 13", "Vanilla under-estimates") is True
-    assert claim(rows, "Fig. 14", "b_eff_MPa") is True
-    assert claim(rows, "Fig. 14", "c_eff") is False
+    assert claim(rows, "prior_mean") is True
+    assert claim(rows, "more_cells/rmse") is True
+    assert claim(rows, "more_cells/spread") is True
+    assert claim(rows, "outside/rmse") is True
+    assert claim(rows, "coverage") is True
+    assert claim(rows, "calibration/b_eff_MPa") is True
+    assert claim(rows, "calibration/c_eff") is False
     bad = score_rows([good | {"ind50_anchored": prediction(0.3, spread=0.2)}])
-    assert claim(bad, "Fig. 12", "Predicted epistemic uncertainty") is False
-    assert claim(bad, "Fig. 12", "RMSE improves") is False
-    assert claim(bad, "Table 3", "For 50 training") is False
+    assert claim(bad, "more_cells/spread") is False
+    assert claim(bad, "more_cells/rmse") is False
+    assert claim(bad, "outside/rmse") is False
 
 
 def test_claims_name_the_sizes_of_the_run():
