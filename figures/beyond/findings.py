@@ -150,7 +150,8 @@ def _against_rivals(results: Results) -> dict[str, Any]:
         for score in COMPARED:
             better = {rival: rows[ADVISED].is_better(rows[rival], score) for rival in RIVALS}
             answers += better.values()
-            if rivals := [rival for rival in RIVALS if better[rival] is False]:
+            rivals = [rival for rival in RIVALS if better[rival] is False]
+            if rivals:
                 behind[case, score] = rivals
                 best = max(rows[rival].elppd.mean for rival in rivals)
                 if score == "elppd" and results.exact[case]["exact_evidence"].elppd > best:

@@ -48,7 +48,9 @@ def load_draws(data_dir: Path | str, profile: Profile) -> list[Draw]:
     tables = {}
     for design in [TEST, *(case.design for case in profile.surrogate.cases.values())]:
         require_tables(drawn(data_dir), design)
-        tables[design] = table = load_table(path := table_path(drawn(data_dir), design))
+        path = table_path(drawn(data_dir), design)
+        table = load_table(path)
+        tables[design] = table
         held = len(table) + len(table.failed)
         needed = profile.draws.count * sizes[design]
         if held < needed:

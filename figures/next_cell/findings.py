@@ -92,7 +92,7 @@ def section(rows: Rows, known: Rows) -> Section:
     few = beta[BOX][FEW]
     many = beta[HYPERCUBE][MANY]
     paragraphs = [
-        f"Means over {seeds} seed{'s' * (seeds > 1)} with the half width of their 95 % interval. "
+        f"Means over {seeds} {'seed' if seeds == 1 else 'seeds'} with the half width of their 95 % interval. "
         f"{ALL} cells, the first {FIRST} of a hypercube and {MORE} chosen for the whole box, have "
         "the RMSE of "
         f"{worth[BOX]['rmse']} of a hypercube, in their worst tenth of the inputs that of "

@@ -30,7 +30,9 @@ def errors(rows: Rows) -> Figure:
                 label=name,
             )
         axes.set(xscale="log", yscale="log", xlabel="cells", ylabel=words)
-        axes.set_xticks(counts := sorted({10, 15, *DRAWN}), map(str, counts))
-        axes.set_yticks(marks := (0.02, 0.03, 0.05, 0.1, 0.2), map(str, marks))
+        counts = sorted({10, 15, *DRAWN})
+        marks = (0.02, 0.03, 0.05, 0.1, 0.2)
+        axes.set_xticks(counts, map(str, counts))
+        axes.set_yticks(marks, map(str, marks))
         axes.minorticks_off()
     return with_legend(figure, 3)

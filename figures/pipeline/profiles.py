@@ -112,7 +112,8 @@ class UniqueKeys(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """The mapping of a node."""
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        if twice := [key for i, key in enumerate(keys) if key in keys[:i]]:
+        twice = [key for i, key in enumerate(keys) if key in keys[:i]]
+        if twice:
             raise ValueError(f"the key {twice[0]!r} stands twice in one mapping")
         return super().construct_mapping(node, deep)
 

@@ -224,8 +224,10 @@ class Comparison:
     def count(self) -> str:
         """How many of the comparisons are reproduced and open; empty when there are none."""
         met, left, off = self._counts
-        words = f"{met} of {met + left + off}" + f", {left} open" * bool(left)
-        return words if met + left + off else ""
+        if met + left + off == 0:
+            return ""
+        words = f"{met} of {met + left + off}"
+        return f"{words}, {left} open" if left else words
 
 
 def compare(run: Mapping[str, Metrics]) -> list[Comparison]:
