@@ -85,6 +85,7 @@ def section(rows: Rows, known: Rows) -> Section:
     """The findings in words, and a table of all errors."""
     worth = equivalents(rows)
     seeds = len(rows[BOX][ALL].rmse.values)
+    repeats = "1 seed" if seeds == 1 else f"{seeds} seeds"
     beta = {name: rows[BETA + name] for name in (BOX, HYPERCUBE)}
     limits = known[WORST][ALL].worst_std, known[HYPERCUBE][100].worst_std
     beside = known[BETA + BOX][FEW].std, known[BETA + HYPERCUBE][MANY].std
@@ -92,7 +93,7 @@ def section(rows: Rows, known: Rows) -> Section:
     few = beta[BOX][FEW]
     many = beta[HYPERCUBE][MANY]
     paragraphs = [
-        f"Means over {seeds} {'seed' if seeds == 1 else 'seeds'} with the half width of their 95 % interval. "
+        f"Means over {repeats} with the half width of their 95 % interval. "
         f"{ALL} cells, the first {FIRST} of a hypercube and {MORE} chosen for the whole box, have "
         "the RMSE of "
         f"{worth[BOX]['rmse']} of a hypercube, in their worst tenth of the inputs that of "
