@@ -76,7 +76,10 @@ def main() -> None:
         print("the article is skipped: typst is not installed (pip install typst)")
         return
     TARGET.parent.mkdir(exist_ok=True)
-    TARGET.write_bytes(compiled())
+    try:
+        TARGET.write_bytes(compiled())
+    except ValueError as error:  # a finding that the metrics do not bear out
+        sys.exit(f"error: {error}")
     print(f"{TARGET.relative_to(ROOT)} is written")
 
 

@@ -110,8 +110,14 @@ def found_on(run: Mapping[str, Metrics], words: str) -> list[Found]:
         if metrics is None or metrics.paper_size is False:
             continue
         unmet = each.unmet(metrics)
-        number = "" if unmet else filled(each.number, it=metrics)
-        text = "" if unmet else filled(each.text, it=metrics, words=words)
+        number = ""
+        text = ""
+        if not unmet:
+            try:
+                number = filled(each.number, it=metrics)
+                text = filled(each.text, it=metrics, words=words)
+            except UndefinedError as error:  # another profile has other training sets
+                unmet = [f"not measured: {error.message}"]
         found.append(Found(each, unmet, number, text))
     return found
 

@@ -63,6 +63,12 @@ def test_a_number_that_turns_or_a_claim_that_is_not_made_stops_it_too(run):
     assert 'rows["exact 1"].rmse.mean > ' in unmet["no_defect"][0]
 
 
+def test_a_run_without_a_number_of_a_finding_is_named(run):
+    del run[BEYOND]["differences_from_published"]
+    (found,) = [each for each in found_on(typed(run), "our tables") if each.unmet]
+    assert found.unmet[0].startswith("not measured: ")
+
+
 def test_other_words_in_a_claim_change_no_finding(run):
     before = findings({"our tables": typed(run)})
     for metrics in run.values():
