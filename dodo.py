@@ -134,7 +134,8 @@ def task_notebook():
         metrics = OUT / f"{name}.json"
         code = [path, *notebook_sources(path), *sources(["figures.pipeline.run_notebook"])]
         templates = [text for file in code if (text := file.with_suffix(".txt")).is_file()]
-        # published.yaml and the full run are left out: hours would follow a word in a verdict.
+        # published.yaml and the full run are left out: otherwise editing a verdict's wording would
+        # rerun notebooks.
         read = [*data_files(code, NOTEBOOKS / "data"), *tables, *templates]
         read += paths.tables_below() if name in (KNOWLEDGE, NEXT_CELL) else []
         yield {
@@ -170,7 +171,8 @@ def task_report():
     results = {path.name: file_digest(path) for path in apart if paths.is_complete(path)}
     command = ["-m", "figures.report.page", GIVEN_PROFILE, str(OUT)]
     report = ROOT / "figures" / "report"
-    files = [report / "page.html", report / "findings.yaml", ROOT / "figures" / "published.yaml"]
+    template = report / "templates" / "page.html"
+    files = [template, report / "findings.yaml", ROOT / "figures" / "published.yaml"]
     if OUT != paths.REFERENCE:  # its verdicts stand on the page of a smaller run
         files += paths.REFERENCE.glob("*.json")
     # In the order in which they begin: first the tables, which several notebooks wait for.

@@ -39,6 +39,7 @@ def tolerance(printed: str, scatter: float, n: int) -> float | None:
 class Claim:
     """A claim in words with our numbers; the fields are those of a metrics file."""
 
+    id: str  # by which findings, reasons and the article refer to it
     about: str  # figure or table of the paper, or another subject
     claim: str
     ours: Mapping[str, Any]  # our numbers by name, to be shown

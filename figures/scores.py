@@ -72,7 +72,8 @@ class Scores(Generic[Number]):
 
     def is_better(self, other: "Scores[Interval]", score: str) -> bool | None:
         """Whether a score is better than another method's; None where the repeats leave it open."""
-        first, second = getattr(self, score), getattr(other, score)
+        first = getattr(self, score)
+        second = getattr(other, score)
         return is_below(second, first) if score in LARGER_IS_BETTER else is_below(first, second)
 
 

@@ -23,11 +23,17 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def band(
-    axes: Axes, x: np.ndarray, mean: np.ndarray, std: np.ndarray, label: str,
-    color: str = "C0", alpha: float = 0.25,
-) -> None:  # fmt: skip
+    axes: Axes,
+    x: np.ndarray,
+    mean: np.ndarray,
+    std: np.ndarray,
+    label: str,
+    color: str = "C0",
+    alpha: float = 0.25,
+) -> None:
     """Draw a mean and the band of ± 2 standard deviations around it, (n,) each."""
-    low, high = mean - 2 * std, mean + 2 * std
+    low = mean - 2 * std
+    high = mean + 2 * std
     axes.fill_between(x, low, high, color=color, alpha=alpha, lw=0, label=f"{label} ± 2 std")
     axes.plot(x, mean, color=color, label=label)
 

@@ -44,7 +44,8 @@ def _curves(lengthscale: float, settings: Beyond, seed: int) -> dict[str, Curves
     X, y = ensembles.load_data()
     data = Data(X, y[:, None], np.array([ensembles.NOISE]))
     exact = ensembles.exact_posterior(lengthscale)
-    prior, count = ensembles.functional_prior(lengthscale), settings.example_members
+    prior = ensembles.functional_prior(lengthscale)
+    count = settings.example_members
 
     def scaled(epochs: int) -> int:
         return max(round(settings.example_epochs_scale * epochs), 1)
@@ -56,11 +57,16 @@ def _curves(lengthscale: float, settings: Beyond, seed: int) -> dict[str, Curves
     )
     members = {
         name: weights.train_weights(
-            method, networks, data, n_members=count, seed=seed, resampling="likelihood",
+            method,
+            networks,
+            data,
+            n_members=count,
+            seed=seed,
+            resampling="likelihood",
             epochs=scaled(epochs_of(method, lengthscale)),
         )
         for name, method in METHODS.items()
-    }  # fmt: skip
+    }
     members["function"] = weights.train_functions(smooth, data, settings.function_points, seed)
     samples = {name: each.sample(ensembles.GRID)[:, :, 0] for name, each in members.items()}
     samples["sampled"] = np.random.default_rng(seed).multivariate_normal(
@@ -76,7 +82,12 @@ def _curves(lengthscale: float, settings: Beyond, seed: int) -> dict[str, Curves
 
 def distances(repeats: list[Cases]) -> dict[str, dict[str, Distance[Interval]]]:
     """The distances alone, over repeats."""
-    return over_repeats([
-        {case: {name: each.distance for name, each in rows.items()} for case, rows in cases.items()}
-        for cases in repeats
-    ])  # fmt: skip
+    return over_repeats(
+        [
+            {
+                case: {name: each.distance for name, each in rows.items()}
+                for case, rows in cases.items()
+            }
+            for cases in repeats
+        ]
+    )

@@ -19,7 +19,8 @@ from figures.scores import LARGER_IS_BETTER, Interval
 
 ABOUT = "Beyond"  # what the claims are about
 Rows = Mapping[str, Row[Interval]]  # by method
-ADVISED, RIVALS = "function_evidence", ("low_rank", "vanilla", "function")
+ADVISED = "function_evidence"
+RIVALS = ("low_rank", "vanilla", "function")
 REPLICATES = ("of replicates", "of replicates, diagonal")  # kinds of Σ_noise
 NEGLIGIBLE = 0.5  # of the standard deviation between seeds, below which two methods are alike
 # What functional anchoring is to reach with 30 networks and the paper's numbers of cells, by
@@ -39,7 +40,8 @@ TARGETS: tuple[tuple[str, str, dict[str, float]], ...] = (
 def claims(results: Results) -> list[Claim]:
     """Claims with our numbers and whether these bear them out."""
     rows = results.cases[results.first]
-    seen, random = results.published.gradient_in_span, results.published.dimension
+    seen = results.published.gradient_in_span
+    random = results.published.dimension
     words = "The published regulariser sees less of the data's gradient than of a random direction"
     ours = {"in span(V)": seen.mean, "of a random direction": random.mean}
     at_size = (results.n_members, results.n_test) == (30, PAPER_TEST)
@@ -47,7 +49,7 @@ def claims(results: Results) -> list[Claim]:
         *(_alike(rows, score) for score in COMPARED),
         _compared(rows, "none", "vanilla", "rmse"),
         _compared(rows, "none", "random_low_rank", "rmse"),
-        Claim(ABOUT, words, ours, seen.mean + seen.margin < random.mean),
+        Claim("sees_less", ABOUT, words, ours, seen.mean + seen.margin < random.mean),
         _compared(rows, "function", "low_rank", "elppd"),
         _compared(rows, "function_evidence", "function", "rmse"),
         _compared(rows, "function_evidence", "function", "elppd"),
@@ -62,10 +64,13 @@ def claims(results: Results) -> list[Claim]:
 
 def _compared(rows: Rows, first: str, second: str, score: str) -> Claim:
     """The claim that the first method is better."""
-    name, better, worse = HEADINGS[score][0], LABELS[first].capitalize(), LABELS[second]
+    name = HEADINGS[score][0]
+    better = LABELS[first].capitalize()
+    worse = LABELS[second]
     ours = {LABELS[method]: getattr(rows[method], score).mean for method in (first, second)}
     holds = rows[first].is_better(rows[second], score)
-    return Claim(ABOUT, f"{better} has a better {name} than {worse}", ours, holds)
+    words = f"{better} has a better {name} than {worse}"
+    return Claim(f"better/{first}/{second}/{score}", ABOUT, words, ours, holds)
 
 
 def _alike(rows: Rows, score: str) -> Claim:
@@ -77,9 +82,9 @@ def _alike(rows: Rows, score: str) -> Claim:
         "differs by less than half of the standard deviation between seeds"
     )
     if deviation is None:
-        return Claim(ABOUT, words, {"largest difference": largest}, None)
+        return Claim(f"alike/{score}", ABOUT, words, {"largest difference": largest}, None)
     ours = {"largest difference": largest, "between seeds": deviation}
-    return Claim(ABOUT, words, ours, largest < NEGLIGIBLE * deviation)
+    return Claim(f"alike/{score}", ABOUT, words, ours, largest < NEGLIGIBLE * deviation)
 
 
 def _noise_claim(results: Results) -> Claim:
@@ -88,21 +93,28 @@ def _noise_claim(results: Results) -> Claim:
         full, diagonal = (kinds[kind]["exact_evidence"].elppd for kind in REPLICATES)
         gains[case] = full - diagonal
     words = "Correlations of the noise raise the ELPPD of the exact posterior, prior by evidence"
-    return Claim(ABOUT, words, gains, min(gains.values()) > 0)
+    return Claim("correlated_noise", ABOUT, words, gains, min(gains.values()) > 0)
 
 
 def _reached(results: Results, case: str, method: str, limits: Mapping[str, float]) -> Claim:
     """The claim that a method has scores no worse than some limits."""
     prior = method.replace("function", "exact")
-    row, exact = results.cases[case][method], results.exact[case][prior]
-    words, ours, best, met = [], {}, {}, True
+    row = results.cases[case][method]
+    exact = results.exact[case][prior]
+    words = []
+    ours = {}
+    best = {}
+    met = True
     for score, limit in limits.items():
-        name, larger = HEADINGS[score][0], score in LARGER_IS_BETTER
-        ours[name], best[name] = getattr(row, score).mean, getattr(exact, score)
+        name = HEADINGS[score][0]
+        larger = score in LARGER_IS_BETTER
+        ours[name] = getattr(row, score).mean
+        best[name] = getattr(exact, score)
         words.append(f"{name} {'≥' if larger else '≤'} {limit:g}")
         met &= ours[name] >= limit if larger else ours[name] <= limit
     claim = f"{LABELS[method].capitalize()}, {results.label(case)}: {', '.join(words)}"
-    return Claim(ABOUT, claim, ours | {"exact posterior": best}, met)
+    identifier = f"target/{case}/{method}"
+    return Claim(identifier, ABOUT, claim, ours | {"exact posterior": best}, met)
 
 
 def paragraphs(results: Results) -> list[str]:
@@ -138,7 +150,8 @@ def _against_rivals(results: Results) -> dict[str, Any]:
         for score in COMPARED:
             better = {rival: rows[ADVISED].is_better(rows[rival], score) for rival in RIVALS}
             answers += better.values()
-            if rivals := [rival for rival in RIVALS if better[rival] is False]:
+            rivals = [rival for rival in RIVALS if better[rival] is False]
+            if rivals:
                 behind[case, score] = rivals
                 best = max(rows[rival].elppd.mean for rival in rivals)
                 if score == "elppd" and results.exact[case]["exact_evidence"].elppd > best:

@@ -42,17 +42,20 @@ class Repeat:
 
     def for_weights(self, prior: GaussianProcessPrior, count: int | None = None) -> Pretrained:
         """The paper's networks, pre-trained to a prior, for the methods in weight space."""
-        count, epochs = count or self.settings.n_pretrained, self.settings.pretrain_epochs
+        count = count or self.settings.n_pretrained
+        epochs = self.settings.pretrain_epochs
         return pretrained(prior, PAPER, self.settings, self.seed, count=count, epochs=epochs)
 
     def for_functions(self, prior: FunctionalPrior, network: dict = SMOOTH) -> Pretrained:
         """Networks pre-trained to a prior, to be anchored in function space."""
-        count, epochs = self.settings.n_members, self.settings.function_pretrain_epochs
+        count = self.settings.n_members
+        epochs = self.settings.function_pretrain_epochs
         return pretrained(prior, network, self.settings, self.seed, count=count, epochs=epochs)
 
     def in_weights(self, name: str, networks: Pretrained, problem: Problem) -> WeightRow[float]:
         """A method in weight space."""
-        method, settings = METHODS[name], self.settings
+        method = METHODS[name]
+        settings = self.settings
         epochs = settings.converged_epochs if method.converged else settings.epochs
         members = weights.train_weights(
             method, networks, problem, n_members=settings.n_members, epochs=epochs, seed=self.seed
@@ -62,7 +65,8 @@ class Repeat:
 
     def in_functions(self, networks: Pretrained, problem: Problem, exact: str) -> Row[float]:
         """Functional anchoring, against an exact posterior."""
-        points, started = self.settings.function_points, time.perf_counter()
+        points = self.settings.function_points
+        started = time.perf_counter()
         members = weights.train_functions(networks, problem, points, self.seed)
         seconds = time.perf_counter() - started
         return replace(problem.row(members.sample(problem.test.X), exact), seconds=seconds)
@@ -75,9 +79,11 @@ class Repeat:
     def on_cases(self, problems: Problems, small: bool = True) -> dict[str, Rows]:
         """Every method from one pre-training for each prior: training set → method."""
         first, paper = next((name, problem.paper) for name, problem in problems.items())
-        networks, started = self.for_weights(paper), time.perf_counter()
+        networks = self.for_weights(paper)
+        started = time.perf_counter()
         smooth = self.for_functions(paper)
-        seconds, cases = time.perf_counter() - started, {}
+        seconds = time.perf_counter() - started
+        cases = {}
         for case, problem in problems.items():
             chosen = METHODS if case == first else CORE
             rows: Rows = {name: self.in_weights(name, networks, problem) for name in chosen}
@@ -122,7 +128,8 @@ def run_spans(problem: Problem, settings: Beyond, seed: int) -> dict[str, Weight
     repeats = []
     for i, each in enumerate(seeds_of(seed, settings.repeats)):
         # Of the one pre-training, each repeat trains a block of its own.
-        first, train = i * settings.n_members, Repeat(settings, each).in_weights
+        first = i * settings.n_members
+        train = Repeat(settings, each).in_weights
         blocks = {count: weights.block(pool, first, count) for count in settings.spans}
         repeats.append({f"K = {k}": train("low_rank", b, problem) for k, b in blocks.items()})
     return over_repeats(repeats)

@@ -36,11 +36,20 @@ def methods(rows: Mapping[str, Row[Interval]], exact: Mapping[str, Row[float]]) 
     figure, panels = plt.subplots(1, 3, figsize=(WIDTH, 0.27 * len(rows) + 1.3), sharey=True)
     for axes, score in zip(panels, COMPARED, strict=True):
         for y, (method, row) in enumerate(rows.items()):
-            number, color = getattr(row, score), _colour(method)
+            number = getattr(row, score)
+            color = _colour(method)
             # Only the ELPPD can be negative.
             below = number.margin if score == "elppd" else min(number.margin, number.mean)
-            axes.errorbar(number.mean, y, xerr=[[below], [number.margin]], fmt="o", color=color,
-                          ms=4, capsize=2, label=COLOURS[color])  # fmt: skip
+            axes.errorbar(
+                number.mean,
+                y,
+                xerr=[[below], [number.margin]],
+                fmt="o",
+                color=color,
+                ms=4,
+                capsize=2,
+                label=COLOURS[color],
+            )
             ticks = np.full(len(number.values), y)
             axes.plot(number.values, ticks, "|", color=color, ms=4, alpha=0.35)
         for (name, best), style in zip(exact.items(), ("--", ":", "-."), strict=True):
@@ -65,8 +74,14 @@ def span(rows: Mapping[str, Row[Interval]], spans: Mapping[str, WeightRow[Interv
     for count, elppd in zip(counts, (row.elppd for row in spans.values()), strict=True):
         right.errorbar(count, elppd.mean, yerr=elppd.margin, fmt="o", color="C0", capsize=2)
     none = rows["none"].elppd
-    right.axhspan(none.mean - none.margin, none.mean + none.margin, color="0.45", alpha=0.25, lw=0,
-                  label="no regulariser")  # fmt: skip
+    right.axhspan(
+        none.mean - none.margin,
+        none.mean + none.margin,
+        color="0.45",
+        alpha=0.25,
+        lw=0,
+        label="no regulariser",
+    )
     right.axhline(rows["vanilla"].elppd.mean, color="k", ls=":", lw=1, label="vanilla")
     right.set(ylabel="ELPPD")
     for axes in (left, right):
@@ -82,7 +97,8 @@ def example(cases: Mapping[str, Mapping[str, Curves]]) -> Figure:
     """One-dimensional posteriors of some methods on the exact one."""
     size = (WIDTH, 2.5 * len(cases) + 0.4)
     figure, panels = plt.subplots(len(cases), len(SHOWN_1D), figsize=size, sharex=True, sharey=True)
-    x, (X, y) = GRID[:, 0], load_data()
+    x = GRID[:, 0]
+    X, y = load_data()
     for row, (name, curves) in zip(panels, cases.items(), strict=True):
         exact = curves["exact"]
         for axes, method in zip(row, SHOWN_1D, strict=True):
@@ -90,8 +106,14 @@ def example(cases: Mapping[str, Mapping[str, Curves]]) -> Figure:
             band(axes, x, shown.mean, shown.std, COLOURS[_colour(method)], _colour(method))
             for shift in (-2, 0, 2):
                 label = f"exact posterior{', mean ± 2 std' if shift else ', mean'}"
-                axes.plot(x, exact.mean + shift * exact.std, color="C1", lw=0.9,
-                          ls="--" if shift else "-", label=label)  # fmt: skip
+                axes.plot(
+                    x,
+                    exact.mean + shift * exact.std,
+                    color="C1",
+                    lw=0.9,
+                    ls="--" if shift else "-",
+                    label=label,
+                )
             axes.plot(X[:, 0], y, "o", color="k", ms=1.8, label="data")
             axes.set(xlim=(-1, 1), ylim=LIMITS)
             words = f"mean {shown.distance.mean:.2f}, std {shown.distance.std:.0%} off"

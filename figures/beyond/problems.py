@@ -31,9 +31,14 @@ class Problem(Data):
         """The best variances and length scales for a mean in MEANS, or their average."""
         features, intercept = MEANS[mean]
         return fit_prior(
-            self.X, self.y, self.noise, estimate=estimate, mean_features=features,
-            intercept=intercept, coefficient_variance=1.0,
-        )  # fmt: skip
+            self.X,
+            self.y,
+            self.noise,
+            estimate=estimate,
+            mean_features=features,
+            intercept=intercept,
+            coefficient_variance=1.0,
+        )
 
     @cached_property
     def priors(self) -> dict[str, GaussianProcessPrior]:
@@ -80,7 +85,8 @@ class Problem(Data):
     @property
     def exact(self) -> dict[str, Row[float]]:
         """Scores of the exact posteriors in closed form."""
-        X, y = self.test.X, self.test.y
+        X = self.test.X
+        y = self.test.y
         return {name: exact_scores(each, X, y) for name, each in self.posteriors.items()}
 
     def under_noise(self, replicates: np.ndarray) -> dict[str, "Problem"]:

@@ -60,7 +60,8 @@ class Distance(Generic[Number]):
 def scores(samples: np.ndarray, observed: np.ndarray, noise: np.ndarray) -> Row[float]:
     """Scores of samples (K, n, 5), scaled, given the observed outputs (n, 5) and the noise."""
     # Members that all sit on a bound have no spread: any truth but theirs is infinitely far.
-    mean, std = samples.mean(axis=0), np.maximum(samples.std(axis=0), SMALLEST_SPREAD)
+    mean = samples.mean(axis=0)
+    std = np.maximum(samples.std(axis=0), SMALLEST_SPREAD)
     return _scores(observed, mean, std, noise, elppd(observed, samples, noise))
 
 

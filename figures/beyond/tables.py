@@ -121,11 +121,14 @@ def _relevance(label: str, outputs: Sequence[Relevance]) -> Table:
         "length scale is below 10 (scaled units, in which the range of an input is 2).",
         ["output", "paper", "by evidence", "length scales"],
         [
-            [each.output, *map(", ".join, (each.paper, each.chosen)),
-             ", ".join(f"{scale:.1f}" for scale in each.lengthscales)]
+            [
+                each.output,
+                *map(", ".join, (each.paper, each.chosen)),
+                ", ".join(f"{scale:.1f}" for scale in each.lengthscales),
+            ]
             for each in outputs
         ],
-    )  # fmt: skip
+    )
 
 
 def _noise_tables(results: Results) -> list[Table]:

@@ -53,14 +53,26 @@ class Data:
 
 
 def pretrained(
-    prior: FunctionalPrior, network: dict[str, Any], settings: Beyond, seed: int,
-    *, count: int, epochs: int, n_features: int = 4,
-) -> bnn.Pretrained:  # fmt: skip
+    prior: FunctionalPrior,
+    network: dict[str, Any],
+    settings: Beyond,
+    seed: int,
+    *,
+    count: int,
+    epochs: int,
+    n_features: int = 4,
+) -> bnn.Pretrained:
     """Networks pre-trained to a functional prior (Algorithm 3)."""
     return bnn.pretrain(
-        prior, n_features=n_features, prior_points=settings.prior_points, n_pretrained=count,
-        settings=bnn.TrainingSettings(epochs=epochs), random_state=seed, **network, **PRIOR,
-    )  # fmt: skip
+        prior,
+        n_features=n_features,
+        prior_points=settings.prior_points,
+        n_pretrained=count,
+        settings=bnn.TrainingSettings(epochs=epochs),
+        random_state=seed,
+        **network,
+        **PRIOR,
+    )
 
 
 def block(pool: bnn.Pretrained, first: int, count: int) -> bnn.Pretrained:
@@ -69,18 +81,30 @@ def block(pool: bnn.Pretrained, first: int, count: int) -> bnn.Pretrained:
 
 
 def train_weights(
-    method: Method, networks: bnn.Pretrained, data: Data,
-    *, n_members: int, epochs: int, seed: int, resampling: str = "bootstrap",
-) -> bnn.Members:  # fmt: skip
+    method: Method,
+    networks: bnn.Pretrained,
+    data: Data,
+    *,
+    n_members: int,
+    epochs: int,
+    seed: int,
+    resampling: str = "bootstrap",
+) -> bnn.Members:
     """Train the first networks to data; all of them are behind the weight prior."""
     # Methods with equal seeds share resampled data, minibatches and random starts.
     return bnn.anchor(
-        networks, data.X, data.y, noise=data.noise, n_members=n_members,
+        networks,
+        data.X,
+        data.y,
+        noise=data.noise,
+        n_members=n_members,
         regulariser=method.regulariser,
         start="anchors" if method.warm else "random",
         optimiser="gauss_newton" if method.optimum else "adam",
-        resampling=resampling, settings=bnn.TrainingSettings(epochs=epochs), random_state=seed,
-    )  # fmt: skip
+        resampling=resampling,
+        settings=bnn.TrainingSettings(epochs=epochs),
+        random_state=seed,
+    )
 
 
 def train_functions(networks: bnn.Pretrained, data: Data, points: int, seed: int) -> bnn.Members:
@@ -94,7 +118,7 @@ def train_functions(networks: bnn.Pretrained, data: Data, points: int, seed: int
 
 
 def diagnostics(members: bnn.Members, networks: bnn.Pretrained) -> dict[str, float]:
-    """What the low-rank regulariser sees of networks, whatever they were trained with; means."""
+    """What the low-rank regulariser sees of networks trained with any regulariser; means."""
     prior = bnn.LowRankGaussian.fit(networks.weights, networks.architecture)
     gradient = bnn.data_gradient(members, members.start)
     penalty = prior.penalty(members.weights, networks.weights[members.numbers])

@@ -76,21 +76,30 @@ def first_layer_anchors(weights: np.ndarray, architecture: bnn.Architecture) -> 
 def run(settings: Example1D, choice: TrainingChoice, seed: int) -> dict[str, Prediction]:
     """Every ensemble of the example and the exact posteriors, by name and length scale."""
     procedure = PROCEDURES[choice]
-    training, points = procedure.adam, procedure.points(settings, 1, seed)
+    training = procedure.adam
+    points = procedure.points(settings, 1, seed)
     common: dict[str, Any] = {
-        "noise": NOISE, "n_members": settings.n_members, "resampling": "likelihood",
+        "noise": NOISE,
+        "n_members": settings.n_members,
+        "resampling": "likelihood",
         "random_state": seed,
-    }  # fmt: skip
+    }
     vanilla = training(VANILLA_EPOCHS)
     members = bnn.train_vanilla(*load_data(), hidden=HIDDEN, settings=vanilla, **common | UNSCALED)
     found = {"vanilla": Prediction.of_networks(members.sample)}
     for scale in LENGTHSCALES:
         epochs = max(round(settings.pretrain_epochs_scale * PRETRAIN_EPOCHS[scale]), 1)
         networks = bnn.pretrain(
-            functional_prior(scale), points, n_features=1, prior_points=settings.prior_points,
-            n_pretrained=settings.n_pretrained, hidden=HIDDEN, random_state=seed,
-            settings=training(epochs), **PRIOR,
-        )  # fmt: skip
+            functional_prior(scale),
+            points,
+            n_features=1,
+            prior_points=settings.prior_points,
+            n_pretrained=settings.n_pretrained,
+            hidden=HIDDEN,
+            random_state=seed,
+            settings=training(epochs),
+            **PRIOR,
+        )
         found[f"prior {scale:g}"] = Prediction.of_networks(networks.sample)
         own = networks.weights[: settings.n_members]
         repeated = first_layer_anchors(own, networks.architecture)
@@ -101,9 +110,14 @@ def run(settings: Example1D, choice: TrainingChoice, seed: int) -> dict[str, Pre
             ("published", "factorised", FACTORISED_EPOCHS, repeated),
         ):
             members = bnn.anchor(
-                networks, *load_data(), regulariser=regulariser, anchors=anchors, start=own,
-                settings=training(epochs), **common,
-            )  # fmt: skip
+                networks,
+                *load_data(),
+                regulariser=regulariser,
+                anchors=anchors,
+                start=own,
+                settings=training(epochs),
+                **common,
+            )
             found[f"{name} {scale:g}"] = Prediction.of_networks(members.sample)
         found[f"exact {scale:g}"] = exact_posterior(scale)
     return found

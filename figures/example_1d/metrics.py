@@ -36,7 +36,8 @@ class Row(Generic[Number]):
 
 def row(name: str, found: Mapping[str, Prediction]) -> Row[float]:
     """Numbers of a method of `ensembles.run`."""
-    prediction, distances = found[name], None
+    prediction = found[name]
+    distances = None
     method, _, scale = name.partition(" ")
     if method in ANCHORED:
         exact = found[f"exact {scale}"]
@@ -63,39 +64,94 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
     """What section 3.1 says in words, as comparisons of two numbers of `rows`."""
     flexible, constrained = (f"{scale:g}" for scale in LENGTHSCALES)
 
-    def smaller(about: str, claim: str, name: str, *methods: str, key: str = "") -> Claim:
+    def smaller(
+        identifier: str, about: str, claim: str, name: str, *methods: str, key: str = ""
+    ) -> Claim:
         """The claim that a number is smaller in size for the first of two methods."""
         numbers = {method: getattr(table[method], name) for method in methods}
         ours = {method: each[key] if key else each for method, each in numbers.items()}
-        return Claim(about, claim, ours, is_below(*map(abs, ours.values())))
+        return Claim(identifier, about, claim, ours, is_below(*map(abs, ours.values())))
 
     found = [
-        *(smaller("Fig. 6",
-                  f"Vanilla predicts less uncertainty than anchored with L = {scale} ({region})",
-                  "std", "vanilla", f"anchored {scale}", key=region)
-          for scale in (flexible, constrained) for region in REGIONS),
-        smaller("Fig. 6", "The constrained prior leaves less uncertainty between the data than the "
-                "flexible one", "std", f"anchored {constrained}", f"anchored {flexible}",
-                key="gap"),
-    ]  # fmt: skip
+        *(
+            smaller(
+                f"vanilla_surer/{scale}/{region}",
+                "Fig. 6",
+                f"Vanilla predicts less uncertainty than anchored with L = {scale} ({region})",
+                "std",
+                "vanilla",
+                f"anchored {scale}",
+                key=region,
+            )
+            for scale in (flexible, constrained)
+            for region in REGIONS
+        ),
+        smaller(
+            "constrained_surer",
+            "Fig. 6",
+            "The constrained prior leaves less uncertainty between the data than the flexible one",
+            "std",
+            f"anchored {constrained}",
+            f"anchored {flexible}",
+            key="gap",
+        ),
+    ]
     for kind, how in (("factorised", "own anchors"), ("published", "anchored to the first layer")):
         prior = f"The factorised prior ({how})"
         found += [
-            smaller("Fig. 7", f"{prior} fits the data worse, L = {constrained}",
-                    "rmse", f"anchored {constrained}", f"{kind} {constrained}"),
-            smaller("Fig. 7", f"{prior}: the imperfect fit is a defect, the exact posterior fits "
-                    f"the data better, L = {constrained}",
-                    "rmse", f"exact {constrained}", f"{kind} {constrained}"),
-            *(smaller("Fig. 7", f"{prior} under-estimates uncertainty, L = {flexible} ({region})",
-                      "std", f"{kind} {flexible}", f"anchored {flexible}", key=region)
-              for region in REGIONS),
-            *(smaller("Fig. 7", f"{prior} forgets the prior mean near x = 1, L = {scale}",
-                      "drift", f"anchored {scale}", f"{kind} {scale}")
-              for scale in (flexible, constrained)),
-            *(smaller("Fig. 7", f"{prior} conveys the prior worse: its {words} is farther from the "
-                      f"exact posterior's, L = {scale}",
-                      "to_exact", f"anchored {scale}", f"{kind} {scale}", key=moment)
-              for scale in (flexible, constrained)
-              for moment, words in (("mean", "mean"), ("std", "standard deviation"))),
-        ]  # fmt: skip
+            smaller(
+                f"{kind}/fits_worse",
+                "Fig. 7",
+                f"{prior} fits the data worse, L = {constrained}",
+                "rmse",
+                f"anchored {constrained}",
+                f"{kind} {constrained}",
+            ),
+            smaller(
+                f"{kind}/defect",
+                "Fig. 7",
+                f"{prior}: the imperfect fit is a defect, the exact posterior fits "
+                f"the data better, L = {constrained}",
+                "rmse",
+                f"exact {constrained}",
+                f"{kind} {constrained}",
+            ),
+            *(
+                smaller(
+                    f"{kind}/surer/{region}",
+                    "Fig. 7",
+                    f"{prior} under-estimates uncertainty, L = {flexible} ({region})",
+                    "std",
+                    f"{kind} {flexible}",
+                    f"anchored {flexible}",
+                    key=region,
+                )
+                for region in REGIONS
+            ),
+            *(
+                smaller(
+                    f"{kind}/forgets/{scale}",
+                    "Fig. 7",
+                    f"{prior} forgets the prior mean near x = 1, L = {scale}",
+                    "drift",
+                    f"anchored {scale}",
+                    f"{kind} {scale}",
+                )
+                for scale in (flexible, constrained)
+            ),
+            *(
+                smaller(
+                    f"{kind}/conveys_worse/{scale}/{moment}",
+                    "Fig. 7",
+                    f"{prior} conveys the prior worse: its {words} is farther from the "
+                    f"exact posterior's, L = {scale}",
+                    "to_exact",
+                    f"anchored {scale}",
+                    f"{kind} {scale}",
+                    key=moment,
+                )
+                for scale in (flexible, constrained)
+                for moment, words in (("mean", "mean"), ("std", "standard deviation"))
+            ),
+        ]
     return found

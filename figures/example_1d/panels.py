@@ -47,7 +47,8 @@ def anchored(found: Mapping[str, Prediction]) -> Figure:
     """Fig. 6 b: pre-trained networks and anchored ensembles beside the exact posterior."""
     figure, panels = plt.subplots(len(LENGTHSCALES), 2, figsize=(WIDTH, 6.2))
     for (left, right), scale in zip(panels, LENGTHSCALES, strict=True):
-        title, name = f"anchored ensemble, $L = {scale:g}$", f"anchored {scale:g}"
+        title = f"anchored ensemble, $L = {scale:g}$"
+        name = f"anchored {scale:g}"
         _panel(left, f"prior, $L = {scale:g}$", found[f"prior {scale:g}"], prior=True)
         _panel(right, title, found[name], found[f"exact {scale:g}"])
     return with_legend(figure, 4)

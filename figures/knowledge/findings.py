@@ -20,7 +20,8 @@ COLUMNS = {  # number → heading and decimals
     "truth_miscalibration": ("miscalibration of f", 3),
     "truth_z": ("root mean square z", 2),
 }
-FEW, MANY = 10, 50  # training cells that are to be worth as much with mean fields as without
+FEW = 10  # training cells that with mean fields are to be worth
+MANY = 50  # as many without them
 
 
 def in_words(case: str) -> str:
@@ -34,37 +35,58 @@ def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Clai
     `alone` is the RMSE of mean fields without a cell; `spread` and `corners` are relative errors
     of the predicted standard deviations, their median over all inputs and over the outermost.
     """
-    fields, linear = (f"ind{FEW}", "fitted"), (f"ind{MANY}", "by_input")
+    fields = (f"ind{FEW}", "fitted")
+    linear = (f"ind{MANY}", "by_input")
     few, many = (rows[case][model].truth_rmse_fields for case, model in (fields, linear))
     farther = rows[TRAINING_CASE]["fitted"].truth_rmse_fields
     words = "RMSE of b_eff, c_eff, E_eff and nu_eff against the truth"
     return [
-        Claim(ABOUT, f"Mean fields alone have an {words} of at most 0.12", {"RMSE": alone},
-              alone <= 0.12),
-        Claim(ABOUT, f"Mean fields with {FEW} cells have a smaller {words} than a linear mean with "
-              f"{MANY}",
-              {f"mean fields, {FEW} cells": few.mean, f"linear, {MANY} cells": many.mean},
-              is_below(few, many)),
-        Claim(ABOUT, f"Out of distribution mean fields have an {words} of at most 0.040",
-              {"RMSE": farther.mean}, farther.mean <= 0.040),
+        Claim(
+            "fields_alone",
+            ABOUT,
+            f"Mean fields alone have an {words} of at most 0.12",
+            {"RMSE": alone},
+            alone <= 0.12,
+        ),
+        Claim(
+            "few_cells",
+            ABOUT,
+            f"Mean fields with {FEW} cells have a smaller {words} than a linear mean with {MANY}",
+            {f"mean fields, {FEW} cells": few.mean, f"linear, {MANY} cells": many.mean},
+            is_below(few, many),
+        ),
+        Claim(
+            "fields_outside",
+            ABOUT,
+            f"Out of distribution mean fields have an {words} of at most 0.040",
+            {"RMSE": farther.mean},
+            farther.mean <= 0.040,
+        ),
         _everywhere(rows, "fitted", "by_input", "truth_rmse_fields", "Mean fields lower the RMSE"),
         _everywhere(rows, "covariance", "evidence", "elppd", "One covariance raises the ELPPD"),
         _everywhere(rows, "by_input", "covariance", "elppd", "Noise by input raises the ELPPD"),
-        Claim(ABOUT, "Predicted standard deviations of single cells are within 15 % of the truth's "
-              "(median), within 30 % at the outermost inputs",
-              {"all inputs": spread, "outermost": corners}, spread <= 0.15 and corners <= 0.30),
-    ]  # fmt: skip
+        Claim(
+            "deviations",
+            ABOUT,
+            "Predicted standard deviations of single cells are within 15 % of the truth's "
+            "(median), within 30 % at the outermost inputs",
+            {"all inputs": spread, "outermost": corners},
+            spread <= 0.15 and corners <= 0.30,
+        ),
+    ]
 
 
 def _everywhere(rows: Rows, first: str, second: str, score: str, words: str) -> Claim:
     """The claim that one model is better than another on every training set."""
-    answers, ours = [], {}
+    answers = []
+    ours = {}
     for case, models in rows.items():
         pair = [getattr(models[name], score) for name in (first, second)]
         ours[case] = (pair[0] - pair[1]).mean
         better, worse = pair[::-1] if score in LARGER_IS_BETTER else pair
         answers.append(is_below(better, worse))
-    return Claim(ABOUT, f"{words} on every training set (change)", ours, all_hold(answers))
+    words = f"{words} on every training set (change)"
+    return Claim(f"everywhere/{first}", ABOUT, words, ours, all_hold(answers))
 
 
 def equivalents(rows: Rows, alone: float) -> dict[str, str]:

@@ -27,9 +27,13 @@ HEADINGS = {
 
 @plt.style.context(STYLE)
 def against_truth(
-    known: np.ndarray, predicted: np.ndarray, colours: np.ndarray, words: Sequence[str],
-    tolerance: float = 0.0, log: bool = False,
-) -> Figure:  # fmt: skip
+    known: np.ndarray,
+    predicted: np.ndarray,
+    colours: np.ndarray,
+    words: Sequence[str],
+    tolerance: float = 0.0,
+    log: bool = False,
+) -> Figure:
     """One panel for each output: predictions over what is true, (n, 5) each, coloured by v_f (n,).
 
     `words` are those before the output on both axes and `tolerance` is relative.
@@ -41,11 +45,13 @@ def against_truth(
             axes.loglog()
             for axis in (axes.xaxis, axes.yaxis):
                 axis.set_minor_formatter(NullFormatter())
-        low, high = min(x.min(), y.min()), max(x.max(), y.max())
+        low = min(x.min(), y.min())
+        high = max(x.max(), y.max())
         ends = np.array([low, high])
         axes.plot(ends, ends, color="0.3", lw=0.8)
         if tolerance:
-            low_ends, high_ends = ends * (1 - tolerance), ends * (1 + tolerance)
+            low_ends = ends * (1 - tolerance)
+            high_ends = ends * (1 + tolerance)
             axes.fill_between(ends, low_ends, high_ends, color="0.85", zorder=0)
         axes.set_title(LABELS[name])
     panels[0].set_ylabel(words[1])
@@ -77,9 +83,15 @@ def _over_counts(axes: Axes, rows: Rows, score: str, models: Sequence[str]) -> N
     for model in models:
         numbers = [getattr(rows[f"ind{count}"][model], score) for count in counts]
         axes.errorbar(
-            counts, [n.mean for n in numbers], yerr=[n.margin for n in numbers], marker="o", ms=3,
-            capsize=2, color=COLOURS[model], label=MODELS[model].label,
-        )  # fmt: skip
+            counts,
+            [n.mean for n in numbers],
+            yerr=[n.margin for n in numbers],
+            marker="o",
+            ms=3,
+            capsize=2,
+            color=COLOURS[model],
+            label=MODELS[model].label,
+        )
     axes.set(xscale="log", xlabel="training cells, in distribution")
     axes.set_xticks(counts, map(str, counts))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -88,25 +100,38 @@ def _over_counts(axes: Axes, rows: Rows, score: str, models: Sequence[str]) -> N
 def _out_of_distribution(axes: Axes, rows: Rows, score: str, models: Sequence[str]) -> None:
     for i, model in enumerate(models):
         number = getattr(rows[TRAINING_CASE][model], score)
-        axes.errorbar(i, number.mean, yerr=number.margin, fmt="o", ms=4, capsize=2,
-                      color=COLOURS[model])  # fmt: skip
-        axes.plot(np.full(len(number.values), i + 0.25), number.values, "_", ms=4, alpha=0.35,
-                  color=COLOURS[model])  # fmt: skip
+        axes.errorbar(
+            i, number.mean, yerr=number.margin, fmt="o", ms=4, capsize=2, color=COLOURS[model]
+        )
+        axes.plot(
+            np.full(len(number.values), i + 0.25),
+            number.values,
+            "_",
+            ms=4,
+            alpha=0.35,
+            color=COLOURS[model],
+        )
     axes.set(xlim=(-0.7, len(models) - 0.3), xticks=[], xlabel="50 cells, out\nof distribution")
 
 
 @plt.style.context(STYLE)
 def curve_fans(
-    strain: np.ndarray, titles: Sequence[str], mean: np.ndarray, spread: np.ndarray,
-    total: np.ndarray, simulated: Sequence[np.ndarray],
-) -> Figure:  # fmt: skip
+    strain: np.ndarray,
+    titles: Sequence[str],
+    mean: np.ndarray,
+    spread: np.ndarray,
+    total: np.ndarray,
+    simulated: Sequence[np.ndarray],
+) -> Figure:
     """Predicted curves (m, increments) with bands of f and of a cell, beside simulated ones.
 
     Standard deviations are relative, and below the curves everything is: to the predicted mean.
     """
-    figure, panels = plt.subplots(2, len(titles), figsize=(WIDTH, 4.6), sharex=True, sharey="row",
-                                  squeeze=False)  # fmt: skip
-    x, hundred = 100 * strain, np.full(len(strain), 100.0)
+    figure, panels = plt.subplots(
+        2, len(titles), figsize=(WIDTH, 4.6), sharex=True, sharey="row", squeeze=False
+    )
+    x = 100 * strain
+    hundred = np.full(len(strain), 100.0)
     for i, title in enumerate(titles):
         for axes, scale, shift in zip(panels[:, i], (mean[i], hundred), (0, 100), strict=True):
             centre = scale - shift

@@ -74,7 +74,10 @@ def about_fitted_fields(
     return about_fields(train, noise, max(fields, key=evidence))
 
 
-PAPER, COVARIANCE, BY_INPUT = "of the paper", "one covariance", "by input"  # kinds of noise
+# Kinds of noise.
+PAPER = "of the paper"
+COVARIANCE = "one covariance"
+BY_INPUT = "by input"
 MODELS = {
     "paper": Knowledge("the paper's prior and noise", None, PAPER),
     "evidence": Knowledge("prior by evidence, the paper's noise", linear, PAPER),
@@ -145,8 +148,10 @@ def judge_ensembles(
 ) -> dict[str, dict[str, Judged[float]]]:
     """Ensembles of one seed: training set → method, a key of LABELS of notebook 05."""
     paper = composite.functional_prior(composite.fit_theta(draw.cases[TRAINING_CASE]))
-    repeat, noise = Repeat(settings, seed), composite.noise_std()
-    networks, smooth = repeat.for_weights(paper), repeat.for_functions(paper)
+    repeat = Repeat(settings, seed)
+    noise = composite.noise_std()
+    networks = repeat.for_weights(paper)
+    smooth = repeat.for_functions(paper)
     sizes: dict[str, Any] = settings.model_dump(include={"n_members", "epochs"}) | {"seed": seed}
     found: dict[str, dict[str, Judged[float]]] = {}
     for name, train in training_sets(draw, counts).items():
@@ -155,7 +160,8 @@ def judge_ensembles(
         members["function"] = train_functions(smooth, data, settings.function_points, seed)
         found[name] = {}
         for method, each in members.items():
-            f, cells = each.sample(truth.X), scores(each.sample(draw.test.X), draw.test.y, noise)
+            f = each.sample(truth.X)
+            cells = scores(each.sample(draw.test.X), draw.test.y, noise)
             found[name][method] = judged(cells, f.mean(axis=0), f.std(axis=0, ddof=1), truth)
     return found
 

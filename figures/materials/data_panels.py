@@ -27,8 +27,13 @@ def overview(cell: RVESolution) -> Figure:
     figure, axes = plt.subplot_mosaic(
         "AABBCC;DDDEEE", figsize=(WIDTH, 6.8), height_ratios=(1.0, 0.95)
     )
-    draw = (plots.draw_arrangement, plots.draw_mesh, draw_loading, plots.draw_mises,
-            plots.draw_curve)  # fmt: skip
+    draw = (
+        plots.draw_arrangement,
+        plots.draw_mesh,
+        draw_loading,
+        plots.draw_mises,
+        plots.draw_curve,
+    )
     for number, (ax, function) in enumerate(zip(axes.values(), draw, strict=True), start=1):
         function(ax, cell)
         ax.set_title(f"({number}) {ax.get_title()}")
@@ -43,15 +48,20 @@ def draw_loading(ax: Axes, cell: RVESolution) -> None:
     corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     deformed = corners + corners @ np.array([[exx, gxy], [gxy, eyy]])
     ax.add_patch(Polygon(corners, fill=False, ls="--", ec="0.5", label="before"))
-    ax.add_patch(Polygon(deformed, fc="C0", ec="C0", alpha=0.25,
-                         label=f"after, {MAGNIFICATION} × magnified"))  # fmt: skip
+    ax.add_patch(
+        Polygon(deformed, fc="C0", ec="C0", alpha=0.25, label=f"after, {MAGNIFICATION} × magnified")
+    )
     middle = deformed[2, 1] / 2
     for start, end in ((deformed[1, 0] + 0.02, deformed[1, 0] + 0.2), (-0.02, -0.2)):
         ax.annotate("", (end, middle), (start, middle), arrowprops={"arrowstyle": "-|>", "lw": 2})
-    ax.text(0.5, middle,
-            rf"mean $\varepsilon_{{xx}}$ = 0 … {strain[0]:.3g}" + f"\nin {len(before)} increments\n"
-            r"mean $\sigma_{yy} = \sigma_{xy} = 0$" + "\n" + r"$\varepsilon_{zz} = 0$, periodic",
-            ha="center", va="center")  # fmt: skip
+    ax.text(
+        0.5,
+        middle,
+        rf"mean $\varepsilon_{{xx}}$ = 0 … {strain[0]:.3g}" + f"\nin {len(before)} increments\n"
+        r"mean $\sigma_{yy} = \sigma_{xy} = 0$" + "\n" + r"$\varepsilon_{zz} = 0$, periodic",
+        ha="center",
+        va="center",
+    )
     ax.set(xlim=(-0.25, 1.45), ylim=(-0.25, 1.3), aspect="equal", xlabel="$x$", ylabel="$y$")
     ax.set(title="Loading: uniaxial tension", xticks=(0, 1), yticks=(0, 1))
     ax.legend(loc="upper center", ncols=2)
@@ -62,7 +72,8 @@ def histograms(designs: Mapping[str, Table]) -> Figure:
     """Fig. 9: inputs (top) and outputs (bottom) of those of the three sets that are there."""
     figure = plt.figure(figsize=(WIDTH, 4.8))
     (above,), (below,) = figure.subfigures(2, 1, squeeze=False)
-    top, bottom = above.subplots(1, 4), below.subplots(1, 5)
+    top = above.subplots(1, 4)
+    bottom = below.subplots(1, 5)
     tables = {design: columns(table) for design, table in designs.items()}
     everything = pd.concat(tables.values())
     for axes, (name, label) in zip([*top, *bottom], (INPUT_LABELS | LABELS).items(), strict=True):
@@ -71,7 +82,8 @@ def histograms(designs: Mapping[str, Table]) -> Figure:
         for index, (design, words) in enumerate(SETS.items()):
             if design in tables:
                 counts, _ = np.histogram(tables[design][name], edges)
-                shares, text = counts / len(tables[design]), f"{words} ({len(tables[design])})"
+                shares = counts / len(tables[design])
+                text = f"{words} ({len(tables[design])})"
                 look = {"color": f"C{index}", "ls": ("-", "--", "-.")[index]}
                 axes.stairs(shares, edges, lw=1.4, label=text, **look)
         axes.set_xlabel(label)

@@ -25,7 +25,8 @@ from figures.pipeline.training import PROCEDURES
 from figures.scores import CONFIDENCE, LARGER_IS_BETTER, Interval, over_repeats, written
 
 ALL = "all outputs"
-ANCHORED, VANILLA = f"{TRAINING_CASE}_anchored", f"{TRAINING_CASE}_vanilla"
+ANCHORED = f"{TRAINING_CASE}_anchored"
+VANILLA = f"{TRAINING_CASE}_vanilla"
 Scored = Mapping[str, OutputScores[float]]  # method → scores of one training
 
 
@@ -39,18 +40,23 @@ class Draw:
     @property
     def outside(self) -> float:
         """Share of the test cells whose v_f lies outside the range of the second training set."""
-        vf, known = self.test.X[:, 0], self.cases[TRAINING_CASE].X[:, 0]
+        vf = self.test.X[:, 0]
+        known = self.cases[TRAINING_CASE].X[:, 0]
         return float(np.mean((vf < known.min()) | (vf > known.max())))
 
 
 def load_draws(data_dir: Path | str, profile: Profile) -> list[Draw]:
     """Draws of the sizes of a profile: each takes the next rows of every table."""
     assert profile.draws
-    sizes, tables = profile.datasets, {}
+    sizes = profile.datasets
+    tables = {}
     for design in [TEST, *(case.design for case in profile.surrogate.cases.values())]:
         require_tables(drawn(data_dir), design)
-        tables[design] = table = load_paper_table(path := table_path(drawn(data_dir), design))
-        held, needed = len(table) + len(table.failed), profile.draws.count * sizes[design]
+        path = table_path(drawn(data_dir), design)
+        table = load_paper_table(path)
+        tables[design] = table
+        held = len(table) + len(table.failed)
+        needed = profile.draws.count * sizes[design]
         if held < needed:
             raise ValueError(f"{path} holds {held} cells: {needed} are needed")
     samples = {design: scaled(table) for design, table in tables.items()}
@@ -111,7 +117,8 @@ class Gain:
     @classmethod
     def of(cls, gain: Interval, outside: Sequence[float], printed: float | None = None) -> "Gain":
         """The gain with its regression on the shares outside, and the place of the paper's."""
-        values, fit = np.array(gain.values), stats.linregress(outside, gain.values)
+        values = np.array(gain.values)
+        fit = stats.linregress(outside, gain.values)
         half_width = float(stats.t.ppf(0.5 + 0.5 * CONFIDENCE, len(outside) - 2) * fit.stderr)
         positive = int(np.sum(values > 0))
         below = None if printed is None else int(np.sum(values < printed))
@@ -127,8 +134,10 @@ def printed_scores(method: str) -> dict[str, float]:
 
 def gains(rows: Rows, outside: Sequence[float]) -> dict[str, dict[str, Gain]]:
     """Gains by score and output; of an output the fraction of Table 4, else the difference."""
-    anchored, vanilla = rows[ANCHORED], rows[VANILLA]
-    fractions, table_4 = improvements(rows, TRAINING_CASE), load_published()["Table 4"]
+    anchored = rows[ANCHORED]
+    vanilla = rows[VANILLA]
+    fractions = improvements(rows, TRAINING_CASE)
+    table_4 = load_published()["Table 4"]
     found: dict[str, dict[str, Gain]] = {}
     for score in SCORES:
         paper = _gain(score, *(printed_scores(name)[score] for name in (ANCHORED, VANILLA)))
@@ -159,13 +168,17 @@ def section(found: Mapping[str, Mapping[str, Gain]], outside: Sequence[float]) -
     )
     share = f"{np.mean(outside):.0%} ({min(outside):.0%} to {max(outside):.0%})".replace("%", " %")
     rows = [
-        [f"{label}, {name}", _written(each.gain, score), f"{each.positive} of {count}",
-         "" if each.printed is None else _written(each.printed, score),
-         "" if each.below_printed is None else f"{each.below_printed} of {count}",
-         _written({"mean": each.slope / 10, "std": each.slope_half_width / 10}, score)]
+        [
+            f"{label}, {name}",
+            _written(each.gain, score),
+            f"{each.positive} of {count}",
+            "" if each.printed is None else _written(each.printed, score),
+            "" if each.below_printed is None else f"{each.below_printed} of {count}",
+            _written({"mean": each.slope / 10, "std": each.slope_half_width / 10}, score),
+        ]
         for score, label in SCORES.items()
         for name, each in found[score].items()
-    ]  # fmt: skip
+    ]
     return Section(
         [
             f"Over {count} independent draws of the tables, anchoring changes the scores out of "
@@ -179,12 +192,18 @@ def section(found: Mapping[str, Mapping[str, Gain]], outside: Sequence[float]) -
                 "difference of the scores; in RMSE and miscalibration of one output it is the "
                 "fraction of Table 4. The last column is the regression on the share of test cells "
                 "outside the training range.",
-                ["", "gain", "better in", "the paper's", "draws that gain less",
-                 "per 10 % of cells outside"],
+                [
+                    "",
+                    "gain",
+                    "better in",
+                    "the paper's",
+                    "draws that gain less",
+                    "per 10 % of cells outside",
+                ],
                 rows,
             )
         ],
-    )  # fmt: skip
+    )
 
 
 def _written(number: Any, score: str) -> str:

@@ -41,18 +41,26 @@ def _pairs(axes: Axes, rows: Rows, score: str) -> None:
     axes.plot(ends, ends, "k--", lw=1)
     axes.plot(*points.T, **DRAW)
     axes.plot(*paper, **PAPER)
-    low, high = ((0.72, 0.06), (0.06, 0.9))
+    low = (0.72, 0.06)
+    high = (0.06, 0.9)
     better, worse = (high, low) if score in LARGER_IS_BETTER else (low, high)
     for place, words in ((better, "anchored\nbetter"), (worse, "vanilla\nbetter")):
-        axes.text(*place, words, transform=axes.transAxes, color="0.4", fontsize="small",
-                  va="top" if place is high else "bottom")  # fmt: skip
+        axes.text(
+            *place,
+            words,
+            transform=axes.transAxes,
+            color="0.4",
+            fontsize="small",
+            va="top" if place is high else "bottom",
+        )
     axes.set(xlim=ends, ylim=ends, aspect="equal")
     axes.locator_params(nbins=5)
 
 
 def _gains(axes: Axes, gain: Gain, outside: np.ndarray) -> None:
     """Gain of every draw, its mean with the 95 % interval, and the regression."""
-    mean, margin = gain.gain.mean, gain.gain.margin
+    mean = gain.gain.mean
+    margin = gain.gain.margin
     percent = 100 * outside
     axes.axhline(0, color="k", lw=0.8)
     axes.axhspan(mean - margin, mean + margin, color="C2", alpha=0.25, lw=0, label="mean, 95 %")

@@ -48,7 +48,8 @@ def prior_functions(theta: np.ndarray, seed: int) -> Figure:
     figure, panels = plt.subplots(len(SHOWN_PRIOR), 4, figsize=(WIDTH, 5), sharey="row")
     inputs = problem.INPUT_SCALING.inverse_transform(np.outer(problem.ALONG, np.ones(4)))
     for i, (name, realisations) in enumerate(problem.prior_along_inputs(theta, seed).items()):
-        samples, across = OUTPUT_SCALING.inverse_transform(realisations), inputs[:, i]
+        samples = OUTPUT_SCALING.inverse_transform(realisations)
+        across = inputs[:, i]
         for axes, output in zip(panels[:, i], SHOWN_PRIOR, strict=True):
             functions = samples[:, :, OUTPUT_NAMES.index(output)]
             axes.plot(across, functions[:25].T, color="0.55", lw=0.6, label="realisations")
@@ -119,7 +120,8 @@ def parity_limits(predictions: Sequence[Prediction]) -> np.ndarray:
     """Axis limits that hold every point and error bar, (2, 5) physical."""
     values = [p.mean + sign * BAND * p.std for p in predictions for sign in (-1, 1)]
     values += [p.observed for p in predictions]
-    low, high = np.min(values, axis=(0, 1)), np.max(values, axis=(0, 1))
+    low = np.min(values, axis=(0, 1))
+    high = np.max(values, axis=(0, 1))
     margin = 0.05 * (high - low)
     return OUTPUT_SCALING.inverse_transform(np.array([low - margin, high + margin]))
 
@@ -133,8 +135,10 @@ def calibration(
     for label, method in methods.items():
         own = [repeat[method] for repeat in repeats]
         found = [calibration_curve(p.observed, p.mean, p.std) for p in own]
-        levels, curves = found[0][0], [curve for _, curve in found]
-        mean, std = np.mean(curves, axis=0), np.std(curves, axis=0)
+        levels = found[0][0]
+        curves = [curve for _, curve in found]
+        mean = np.mean(curves, axis=0)
+        std = np.std(curves, axis=0)
         areas = rows[method].by_output["miscalibration"]
         for axes, name, m, s in zip(panels, OUTPUT_NAMES, mean.T, std.T, strict=True):
             text = f"{label}, area {areas[name].mean:.2f}"

@@ -72,7 +72,8 @@ def load_paper_table(path: Path) -> Table:
 
 def scaled(table: Table) -> Samples:
     """The cells of a table, scaled."""
-    X, y = INPUT_SCALING.transform(table.inputs), OUTPUT_SCALING.transform(table.outputs)
+    X = INPUT_SCALING.transform(table.inputs)
+    y = OUTPUT_SCALING.transform(table.outputs)
     return Samples(X, y)
 
 
@@ -121,14 +122,16 @@ def fit_theta(samples: Samples) -> np.ndarray:
 
 def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
     """The prior p(g) of section 3.2.2 with slopes θ of the mean, (5,), clipped at y > 0."""
-    mean, n = LinearMean(np.asarray(theta)), len(OUTPUT_NAMES)
+    mean = LinearMean(np.asarray(theta))
+    n = len(OUTPUT_NAMES)
     bounds = OUTPUT_SCALING.transform(np.full(n, LOWEST_OUTPUT)), None
     return GaussianProcessPrior(mean, KERNEL, n_outputs=n, features=FEATURES, bounds=bounds)
 
 
 def prior_along_inputs(theta: np.ndarray, seed: int) -> dict[str, np.ndarray]:
     """Realisations (400, 81, 5) of the prior along each input, the others at mid-range."""
-    prior, axes = functional_prior(theta), np.eye(len(INPUT_NAMES))
+    prior = functional_prior(theta)
+    axes = np.eye(len(INPUT_NAMES))
     return {
         name: prior.sample(np.outer(ALONG, axes[i]), 400, seed + i)
         for i, name in enumerate(INPUT_NAMES)

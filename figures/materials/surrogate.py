@@ -57,7 +57,8 @@ class Prediction:
         """Scores of epistemic uncertainty; the ELPPD is with noise, in physical units."""
         moments = self.observed, self.mean, self.std
         physical = problem.OUTPUT_SCALING.inverse_transform
-        truth, samples = physical(self.observed), physical(self.samples)
+        truth = physical(self.observed)
+        samples = physical(self.samples)
         noise = problem.noise_std() * problem.OUTPUT_SCALING.half_range
         densities = [elppd(truth[:, j], samples[:, :, [j]], s) for j, s in enumerate(noise)]
         return OutputScores(
@@ -76,21 +77,33 @@ class Prediction:
 
 
 def train(
-    cases: Cases, test_set: problem.Samples, theta: np.ndarray,
-    settings: Surrogate, procedure: Procedure, seed: int,
-) -> dict[str, Prediction]:  # fmt: skip
+    cases: Cases,
+    test_set: problem.Samples,
+    theta: np.ndarray,
+    settings: Surrogate,
+    procedure: Procedure,
+    seed: int,
+) -> dict[str, Prediction]:
     """Pre-train once, then train on each training set and predict the test set."""
     n_inputs = test_set.X.shape[1]
     pretrained = bnn.pretrain(
-        problem.functional_prior(theta), procedure.points(settings, n_inputs, seed),
-        n_features=n_inputs, prior_points=settings.prior_points,
-        n_pretrained=settings.n_pretrained, hidden=HIDDEN, random_state=seed,
-        settings=procedure.adam(settings.pretrain_epochs), **PRIOR,
-    )  # fmt: skip
+        problem.functional_prior(theta),
+        procedure.points(settings, n_inputs, seed),
+        n_features=n_inputs,
+        prior_points=settings.prior_points,
+        n_pretrained=settings.n_pretrained,
+        hidden=HIDDEN,
+        random_state=seed,
+        settings=procedure.adam(settings.pretrain_epochs),
+        **PRIOR,
+    )
     common: dict[str, Any] = {
-        "noise": problem.noise_std(), "n_members": settings.n_members, "resampling": "bootstrap",
-        "settings": procedure.adam(settings.epochs), "random_state": seed,
-    }  # fmt: skip
+        "noise": problem.noise_std(),
+        "n_members": settings.n_members,
+        "resampling": "bootstrap",
+        "settings": procedure.adam(settings.epochs),
+        "random_state": seed,
+    }
     weight_prior = procedure.low_rank(procedure.learnt_from(pretrained, settings.n_members))
     # As many networks as the trained ensembles have: the ELPPD of few networks depends on it.
     samples = {"prior": pretrained.sample(test_set.X)[: settings.n_members]}
@@ -146,13 +159,23 @@ def prior_function_claims(theta: np.ndarray, seed: int) -> list[Claim]:
     # Two standard errors of log(middle / small), each of n independent normal realisations.
     by_chance = 2.0 / np.sqrt(len(realisations["vf"]) - 1)
     return [
-        Claim("Fig. 11", "In the functional prior all inputs but v_f are negligible for ν_eff: "
-              "standard deviation of a realisation along each, under 5 % of that along v_f",
-              varied, all(varied[name] < 0.05 * varied["vf"] for name in varied if name != "vf")),
-        Claim("Fig. 11", "The constraint p_σ > 0 narrows the prior of p_σ at small v_f: standard "
-              "deviation at the smallest v_f below that at mid-range by more than chance",
-              {"smallest": small, "mid-range": middle}, bool(np.log(middle / small) > by_chance)),
-    ]  # fmt: skip
+        Claim(
+            "prior_of_nu",
+            "Fig. 11",
+            "In the functional prior all inputs but v_f are negligible for ν_eff: "
+            "standard deviation of a realisation along each, under 5 % of that along v_f",
+            varied,
+            all(varied[name] < 0.05 * varied["vf"] for name in varied if name != "vf"),
+        ),
+        Claim(
+            "constraint_of_p",
+            "Fig. 11",
+            "The constraint p_σ > 0 narrows the prior of p_σ at small v_f: standard "
+            "deviation at the smallest v_f below that at mid-range by more than chance",
+            {"smallest": small, "mid-range": middle},
+            bool(np.log(middle / small) > by_chance),
+        ),
+    ]
 
 
 def claims(rows: Rows, explained: Mapping[str, float], n_train: Mapping[str, int]) -> list[Claim]:
@@ -160,10 +183,13 @@ def claims(rows: Rows, explained: Mapping[str, float], n_train: Mapping[str, int
     # From `score_rows` and `prior_mean_table`; n_train: cells of each training set.
     most = max(explained, key=lambda name: explained[name])
     prior = Claim(
-        "Fig. 11", "The prior mean is highly informative for ν_eff and less so for c_eff: R² on "
+        "prior_mean",
+        "Fig. 11",
+        "The prior mean is highly informative for ν_eff and less so for c_eff: R² on "
         "the test set, the largest and below one half",
-        explained, most == "nu_eff" and explained["c_eff"] < 0.5,
-    )  # fmt: skip
+        explained,
+        most == "nu_eff" and explained["c_eff"] < 0.5,
+    )
     return [prior, *comparison_claims(rows, n_train)]
 
 
@@ -174,60 +200,100 @@ def comparison_claims(rows: Rows, n_train: Mapping[str, int]) -> list[Claim]:
     return [*by_size, *_method_claims(rows["outd_anchored"], rows["outd_vanilla"])]
 
 
-def _claim(about: str, claim: str, cells: Mapping[str, Interval], holds: bool | None) -> Claim:
+def _claim(
+    identifier: str, about: str, claim: str, cells: Mapping[str, Interval], holds: bool | None
+) -> Claim:
     """A claim about numbers of trainings, whose means are shown."""
-    return Claim(about, claim, {name: cell.mean for name, cell in cells.items()}, holds)
+    ours = {name: cell.mean for name, cell in cells.items()}
+    return Claim(identifier, about, claim, ours, holds)
 
 
 def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
     """Claims on the size of the training set, and on one of that size out of distribution."""
     counts = " to ".join(str(n_train[size]) for size in SIZES)
     compared = " and ".join(dict.fromkeys(str(n_train[case]) for case in ("ind50", "outd")))
-    inside, outside = anchored["ind50"], anchored["outd"]
+    inside = anchored["ind50"]
+    outside = anchored["outd"]
     return [
-        *(_claim("Fig. 12", f"{label} improves from {counts} training cells",
-                 {size: getattr(anchored[size], score) for size in SIZES},
-                 all_hold(anchored[b].is_better(anchored[a], score) for a, b in pairwise(SIZES)))
-          for score, label in SCORES.items()),
-        _claim("Fig. 12", "Predicted epistemic uncertainty is reduced from "
-               f"{counts} training cells: mean standard deviation",
-               {size: anchored[size].epistemic_std for size in SIZES},
-               all_hold(is_below(anchored[b].epistemic_std, anchored[a].epistemic_std)
-                        for a, b in pairwise(SIZES))),
-        _claim("Table 3", f"For {compared} training cells the mean is less accurate out of "
-               "distribution: RMSE", {"ind50": inside.rmse, "outd": outside.rmse},
-               is_below(inside.rmse, outside.rmse)),
-        _claim("Table 3", "… while the quality of the uncertainty is comparable: miscalibration "
-               "within 0.03", {"ind50": inside.miscalibration, "outd": outside.miscalibration},
-               abs(inside.miscalibration.mean - outside.miscalibration.mean) < 0.03),
-    ]  # fmt: skip
+        *(
+            _claim(
+                f"more_cells/{score}",
+                "Fig. 12",
+                f"{label} improves from {counts} training cells",
+                {size: getattr(anchored[size], score) for size in SIZES},
+                all_hold(anchored[b].is_better(anchored[a], score) for a, b in pairwise(SIZES)),
+            )
+            for score, label in SCORES.items()
+        ),
+        _claim(
+            "more_cells/spread",
+            "Fig. 12",
+            "Predicted epistemic uncertainty is reduced from "
+            f"{counts} training cells: mean standard deviation",
+            {size: anchored[size].epistemic_std for size in SIZES},
+            all_hold(
+                is_below(anchored[b].epistemic_std, anchored[a].epistemic_std)
+                for a, b in pairwise(SIZES)
+            ),
+        ),
+        _claim(
+            "outside/rmse",
+            "Table 3",
+            f"For {compared} training cells the mean is less accurate out of distribution: RMSE",
+            {"ind50": inside.rmse, "outd": outside.rmse},
+            is_below(inside.rmse, outside.rmse),
+        ),
+        _claim(
+            "outside/miscalibration",
+            "Table 3",
+            "… while the quality of the uncertainty is comparable: miscalibration within 0.03",
+            {"ind50": inside.miscalibration, "outd": outside.miscalibration},
+            abs(inside.miscalibration.mean - outside.miscalibration.mean) < 0.03,
+        ),
+    ]
 
 
 def _method_claims(anchored: Row, vanilla: Row) -> list[Claim]:
     """Claims on the anchored and the vanilla ensemble out of distribution."""
-    first, second = anchored.by_output, vanilla.by_output
+    first = anchored.by_output
+    second = vanilla.by_output
     gains = improvements({"_anchored": anchored, "_vanilla": vanilla}, "")["rmse"]
     others = [gain for name, gain in gains.items() if name not in LEADING]
 
     def calibration(name: str) -> Claim:
-        ours, theirs = first["miscalibration"][name], second["miscalibration"][name]
+        ours = first["miscalibration"][name]
+        theirs = second["miscalibration"][name]
         worse = name == WORSE_CALIBRATED
         words = f"{name}: anchored is {'slightly worse' if worse else 'better'} calibrated"
         holds = is_below(theirs, ours) if worse else is_below(ours, theirs)
         cells = {"anchored": ours, "vanilla": theirs}
-        return _claim("Fig. 14", f"{words} than vanilla", cells, holds)
+        return _claim(f"calibration/{name}", "Fig. 14", f"{words} than vanilla", cells, holds)
 
     return [
-        _claim("Fig. 13", "Vanilla under-estimates uncertainty: less of the test values within ± 2 "
-               "standard deviations than with anchoring (95 % would be right)",
-               {"vanilla": vanilla.coverage, "anchored": anchored.coverage},
-               is_below(vanilla.coverage, anchored.coverage)),
-        *(_claim("Table 3", f"Out of distribution, anchored is better than vanilla: {label}",
-                 {"anchored": getattr(anchored, score), "vanilla": getattr(vanilla, score)},
-                 anchored.is_better(vanilla, score))
-          for score, label in SCORES.items()),
+        _claim(
+            "coverage",
+            "Fig. 13",
+            "Vanilla under-estimates uncertainty: less of the test values within ± 2 "
+            "standard deviations than with anchoring (95 % would be right)",
+            {"vanilla": vanilla.coverage, "anchored": anchored.coverage},
+            is_below(vanilla.coverage, anchored.coverage),
+        ),
+        *(
+            _claim(
+                f"better/{score}",
+                "Table 3",
+                f"Out of distribution, anchored is better than vanilla: {label}",
+                {"anchored": getattr(anchored, score), "vanilla": getattr(vanilla, score)},
+                anchored.is_better(vanilla, score),
+            )
+            for score, label in SCORES.items()
+        ),
         *map(calibration, OUTPUT_NAMES),
-        _claim("Table 4", "The outputs whose RMSE gains most are ν_eff and E_eff, where the prior "
-               "mean says most", gains,
-               all_hold(is_below(other, gains[name]) for name in LEADING for other in others)),
-    ]  # fmt: skip
+        _claim(
+            "gains_most",
+            "Table 4",
+            "The outputs whose RMSE gains most are ν_eff and E_eff, where the prior mean says most",
+            gains,
+            all_hold(is_below(other, gains[name]) for name in LEADING for other in others),
+        ),
+    ]

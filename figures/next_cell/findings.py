@@ -1,5 +1,7 @@
 """What notebook 07 found: claims with their numbers, paragraphs and a table."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from figures.claims import Claim, Section, Table
@@ -7,7 +9,8 @@ from figures.knowledge.study import equivalent_cells
 from figures.next_cell.study import BETA, BOX, DRAWN, FEW, FIRST, HYPERCUBE, MANY, MORE, WORST, Rows
 from figures.scores import Interval, is_below, written
 
-ABOUT, ALL = "Next cells", FIRST + MORE  # what the claims are about; cells of a loop
+ABOUT = "Next cells"  # what the claims are about
+ALL = FIRST + MORE  # cells of a loop
 COLUMNS = {
     "rmse": "RMSE",
     "worst": "worst tenth",
@@ -18,26 +21,51 @@ COLUMNS = {
 
 def claims(rows: Rows, known: Rows) -> list[Claim]:
     """Claims with our numbers; `known` are the rows where the prior was known before."""
-    cube, beta = rows[HYPERCUBE], rows[BETA + HYPERCUBE][MANY]
-    few, many = f"{FEW} chosen", f"{MANY} of a hypercube"
-    pairs = [
-        (f"{ALL} cells, {MORE} of them chosen, have a smaller RMSE than 50 of a hypercube",
-         {f"{ALL} cells": rows[BOX][ALL].rmse, "50 of a hypercube": cube[50].rmse}),
-        (f"{ALL} cells, {MORE} of them chosen for the worst tenth, have a smaller RMSE in their "
-         "worst tenth than 100 of a hypercube",
-         {f"{ALL} cells": rows[WORST][ALL].worst, "100 of a hypercube": cube[100].worst}),
-        (f"Beside the beta table {few} cells give a smaller RMSE than {many}",
-         {few: rows[BETA + BOX][FEW].rmse, many: beta.rmse}),
-        (f"Beside the beta table {few} cells give a smaller RMSE in the worst tenth than {many}",
-         {few: rows[BETA + BOX][FEW].worst, many: beta.worst}),
-        (f"With a prior that is known before, {ALL} cells, {MORE} of them chosen for the worst "
-         "tenth, leave a smaller standard deviation there than 100 of a hypercube",
-         {f"{ALL} cells": known[WORST][ALL].worst_std,
-          "100 of a hypercube": known[HYPERCUBE][100].worst_std}),
-    ]  # fmt: skip
+    cube = rows[HYPERCUBE]
+    beta = rows[BETA + HYPERCUBE][MANY]
+    beside = rows[BETA + BOX][FEW]
+    all_cells = f"{ALL} cells"
+    few = f"{FEW} chosen"
+    many = f"{MANY} of a hypercube"
+    fifty = "50 of a hypercube"
+    hundred = "100 of a hypercube"
+
+    def smaller(identifier: str, words: str, ours: Mapping[str, Interval]) -> Claim:
+        """The claim that the first of two numbers is smaller."""
+        means = {name: number.mean for name, number in ours.items()}
+        return Claim(identifier, ABOUT, words, means, is_below(*ours.values()))
+
     return [
-        Claim(ABOUT, words, {name: n.mean for name, n in ours.items()}, is_below(*ours.values()))
-        for words, ours in pairs
+        smaller(
+            "box",
+            f"{ALL} cells, {MORE} of them chosen, have a smaller RMSE than {fifty}",
+            {all_cells: rows[BOX][ALL].rmse, fifty: cube[50].rmse},
+        ),
+        smaller(
+            "worst_tenth",
+            f"{ALL} cells, {MORE} of them chosen for the worst tenth, have a smaller RMSE in their "
+            f"worst tenth than {hundred}",
+            {all_cells: rows[WORST][ALL].worst, hundred: cube[100].worst},
+        ),
+        smaller(
+            "beta/rmse",
+            f"Beside the beta table {few} cells give a smaller RMSE than {many}",
+            {few: beside.rmse, many: beta.rmse},
+        ),
+        smaller(
+            "beta/worst",
+            f"Beside the beta table {few} cells give a smaller RMSE in the worst tenth than {many}",
+            {few: beside.worst, many: beta.worst},
+        ),
+        smaller(
+            "known_prior",
+            f"With a prior that is known before, {ALL} cells, {MORE} of them chosen for the worst "
+            f"tenth, leave a smaller standard deviation there than {hundred}",
+            {
+                all_cells: known[WORST][ALL].worst_std,
+                hundred: known[HYPERCUBE][100].worst_std,
+            },
+        ),
     ]
 
 
@@ -55,13 +83,17 @@ def equivalents(rows: Rows) -> dict[str, dict[str, str]]:
 
 def section(rows: Rows, known: Rows) -> Section:
     """The findings in words, and a table of all errors."""
-    worth, seeds = equivalents(rows), len(rows[BOX][ALL].rmse.values)
+    worth = equivalents(rows)
+    seeds = len(rows[BOX][ALL].rmse.values)
+    repeats = "1 seed" if seeds == 1 else f"{seeds} seeds"
     beta = {name: rows[BETA + name] for name in (BOX, HYPERCUBE)}
     limits = known[WORST][ALL].worst_std, known[HYPERCUBE][100].worst_std
     beside = known[BETA + BOX][FEW].std, known[BETA + HYPERCUBE][MANY].std
-    first, few, many = beta[BOX][0], beta[BOX][FEW], beta[HYPERCUBE][MANY]
+    first = beta[BOX][0]
+    few = beta[BOX][FEW]
+    many = beta[HYPERCUBE][MANY]
     paragraphs = [
-        f"Means over {seeds} seed{'s' * (seeds > 1)} with the half width of their 95 % interval. "
+        f"Means over {repeats} with the half width of their 95 % interval. "
         f"{ALL} cells, the first {FIRST} of a hypercube and {MORE} chosen for the whole box, have "
         "the RMSE of "
         f"{worth[BOX]['rmse']} of a hypercube, in their worst tenth of the inputs that of "

@@ -20,12 +20,19 @@ def errors(rows: Rows) -> Figure:
         for name, colour in ((HYPERCUBE, "0.45"), (BOX, "C0"), (WORST, "C1")):
             numbers = {n: getattr(found, score) for n, found in rows[name].items()}
             axes.errorbar(
-                [*numbers], [n.mean for n in numbers.values()],
-                yerr=[n.margin for n in numbers.values()], marker="o", ms=3, capsize=2,
-                color=colour, label=name,
-            )  # fmt: skip
+                [*numbers],
+                [n.mean for n in numbers.values()],
+                yerr=[n.margin for n in numbers.values()],
+                marker="o",
+                ms=3,
+                capsize=2,
+                color=colour,
+                label=name,
+            )
         axes.set(xscale="log", yscale="log", xlabel="cells", ylabel=words)
-        axes.set_xticks(counts := sorted({10, 15, *DRAWN}), map(str, counts))
-        axes.set_yticks(marks := (0.02, 0.03, 0.05, 0.1, 0.2), map(str, marks))
+        counts = sorted({10, 15, *DRAWN})
+        marks = (0.02, 0.03, 0.05, 0.1, 0.2)
+        axes.set_xticks(counts, map(str, counts))
+        axes.set_yticks(marks, map(str, marks))
         axes.minorticks_off()
     return with_legend(figure, 3)

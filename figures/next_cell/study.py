@@ -17,10 +17,15 @@ from figures.pipeline.processes import repeated
 from figures.scores import Interval, Number, over_repeats
 
 OUTPUTS = slice(4)  # b, c, E and ν; p_sigma has few digits of its own
-FIRST, MORE, FEW, MANY = 10, 25, 5, 20  # cells: to begin with, then chosen; beside the beta table
+FIRST = 10  # cells to begin with
+MORE = 25  # cells chosen then
+FEW = 5  # cells chosen beside the beta table
+MANY = 20  # cells of a hypercube beside the beta table
 DRAWN = (25, 35, 50, 100)  # cells of hypercubes
 REGION = 200  # inputs where predictions are wanted
-HYPERCUBE, BOX, WORST = "hypercube", "chosen", "chosen for the worst tenth"
+HYPERCUBE = "hypercube"
+BOX = "chosen"
+WORST = "chosen for the worst tenth"
 BETA = "beta table, "  # and one of the three
 
 
@@ -62,7 +67,8 @@ class Study:
 
     def hypercube(self, count: int, seed: int) -> Samples:
         """The cells nearest to the points of a Latin hypercube, each of them once."""
-        n_in, rows = self.pool.X.shape[1], list[int]()
+        n_in = self.pool.X.shape[1]
+        rows = list[int]()
         for point in 2.0 * qmc.LatinHypercube(n_in, seed=seed).random(count) - 1.0:
             distances = np.sum((self.pool.X - point) ** 2, axis=1)
             distances[rows] = np.inf
@@ -81,7 +87,8 @@ class Study:
         rng = np.random.default_rng(seed)
         candidates = self.pool[rng.permutation(len(self.pool))[: self.candidates]]
         box = 2.0 * qmc.LatinHypercube(candidates.X.shape[1], seed=rng).random(REGION) - 1.0
-        rounds, found = [cells], {}
+        rounds = [cells]
+        found = {}
         for count in range(0, more + 1, self.batch):
             given = joined(rounds)
             model = self.posterior(given)
@@ -98,9 +105,12 @@ class Study:
                     _, std = model.predict(box, return_std=True)
                     region = box[np.argsort(np.sum(std**2, axis=1))[-(REGION // 10) :]]
                 rows, _ = bnn.choose(
-                    model, candidates.X, self.batch, region=region,
+                    model,
+                    candidates.X,
+                    self.batch,
+                    region=region,
                     output_ranges=[2.0] * given.y.shape[1],
-                )  # fmt: skip
+                )
                 rounds.append(candidates[rows])
         return found, rounds
 

@@ -13,14 +13,27 @@ from figures.pipeline.paths import ROOT, TEST, TRAINING
 
 PROFILE_DIR = ROOT / "notebooks" / "profiles"
 Notebook = Literal[
-    "00_method", "01_prior_study", "02_example_1d", "03_materials_data",
-    "04_materials_surrogate", "04_materials_draws", "05_beyond_the_paper", "06_knowledge",
+    "00_method",
+    "01_prior_study",
+    "02_example_1d",
+    "03_materials_data",
+    "04_materials_surrogate",
+    "04_materials_draws",
+    "05_beyond_the_paper",
+    "06_knowledge",
     "07_next_cell",
-]  # fmt: skip
+]
 SECTIONS = (
-    "method", "prior_study", "example_1d", "materials_data", "surrogate", "draws", "beyond",
-    "knowledge", "next_cell",
-)  # fmt: skip
+    "method",
+    "prior_study",
+    "example_1d",
+    "materials_data",
+    "surrogate",
+    "draws",
+    "beyond",
+    "knowledge",
+    "next_cell",
+)
 SETTINGS = dict(zip(get_args(Notebook), SECTIONS, strict=True))  # notebook → its section
 EXAMPLE, DATA, SURROGATE, DRAWS, BEYOND, KNOWLEDGE, NEXT_CELL = get_args(Notebook)[2:]
 NEEDED = {DRAWS: "draws", BEYOND: "beyond", KNOWLEDGE: "beyond"}  # sections without defaults
@@ -99,7 +112,8 @@ class UniqueKeys(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """The mapping of a node."""
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        if twice := [key for i, key in enumerate(keys) if key in keys[:i]]:
+        twice = [key for i, key in enumerate(keys) if key in keys[:i]]
+        if twice:
             raise ValueError(f"the key {twice[0]!r} stands twice in one mapping")
         return super().construct_mapping(node, deep)
 
@@ -148,7 +162,8 @@ def _sentence(error: ErrorDetails) -> str:
 def _shown(value: object) -> str:
     """A value on one line of a message, shortened where it is long."""
     short = reprlib.Repr()
-    short.maxlevel, short.maxstring = 1, 60
+    short.maxlevel = 1
+    short.maxstring = 60
     try:
         return short.repr(value)
     except ValueError:  # Python writes no integers of more than 4300 digits

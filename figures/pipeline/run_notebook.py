@@ -56,11 +56,15 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
     earlier = pictures(metrics) or []
     try:
         papermill.execute_notebook(
-            path, unfinished, parameters=values, cwd=ROOT, kernel_name="python3",
+            path,
+            unfinished,
+            parameters=values,
+            cwd=ROOT,
+            kernel_name="python3",
             progress_bar=sys.stderr.isatty(),
             # Errors of cells come back as results; the log has the kernel's notes on its own end.
             extra_arguments=["--log-level=CRITICAL"],
-        )  # fmt: skip
+        )
     except PapermillExecutionError as error:
         cause = f"{error.ename}: {error.evalue} (details in {unfinished})"
         raise NotebookError(f"cell {error.exec_count} of {path.stem} failed: {cause}") from None
@@ -77,8 +81,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m figures.pipeline.run_notebook")
     parser.add_argument("notebook")
-    parser.add_argument("-p", dest="parameters", nargs=2, action="append", default=[],
-                        metavar=("NAME", "VALUE"))  # fmt: skip
+    parser.add_argument(
+        "-p", dest="parameters", nargs=2, action="append", default=[], metavar=("NAME", "VALUE")
+    )
     options = parser.parse_args(arguments)
     try:
         execute(find_notebook(options.notebook), dict(options.parameters))

@@ -50,7 +50,8 @@ def simulate(out: Path, designs: dict[str, int], seed: int, jobs: int) -> int:
         arguments = [design, "--count", str(count), "--seed", str(seed)]
         keep_own_samples(out / design, arguments)
         command = ["generate", *arguments, "--out", str(out / design), "--jobs", str(jobs)]
-        if code := run_command(command):
+        code = run_command(command)
+        if code:
             return code
     return 0
 

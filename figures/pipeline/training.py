@@ -52,8 +52,11 @@ class Procedure:
 
 PROCEDURES: Mapping[TrainingChoice, Procedure] = {
     "published": Procedure(
-        bias_correction="first", batch_sums=True, own_points=True, from_trained=True,
+        bias_correction="first",
+        batch_sums=True,
+        own_points=True,
+        from_trained=True,
         degrees_lost=2,
     ),
     "proper": Procedure(),
-}  # fmt: skip
+}

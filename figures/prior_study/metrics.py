@@ -63,41 +63,78 @@ def claims(starts: Sequence[Study]) -> list[Claim]:
         for n in "BD"
     }
     return [
-        Claim("Fig. 1", "Networks follow the realisations that they are fitted to: share of "
-              "variance left unexplained below 5 %",
-              unexplained, max(unexplained.values()) < 0.05),
-        Claim("Table 1", "The variance of the weights grows with the flexibility of the prior, "
-              "A < B < C", variance, variance["A"] < variance["B"] < variance["C"]),
+        Claim(
+            "fit",
+            "Fig. 1",
+            "Networks follow the realisations that they are fitted to: share of "
+            "variance left unexplained below 5 %",
+            unexplained,
+            max(unexplained.values()) < 0.05,
+        ),
+        Claim(
+            "variance_grows",
+            "Table 1",
+            "The variance of the weights grows with the flexibility of the prior, A < B < C",
+            variance,
+            variance["A"] < variance["B"] < variance["C"],
+        ),
         _anisotropy_claim(study),
-        Claim("Fig. 2", "Weights have heavy tails: the largest β0 of a kernel is below 2",
-              beta, max(beta.values()) < 2),
-        Claim("Fig. 3", "Weights within every kernel of priors B and D are correlated: mean |r| / "
-              "its 95 % level for weights permuted over the networks, W0 to W4",
-              {name: "; ".join(f"{r:.3f} / {level:.3f}" for r, level in kernels)
-               for name, kernels in pairs.items()},
-              all(r > level for kernels in pairs.values() for r, level in kernels)),
-        Claim("Fig. 5", "Flexible priors have larger singular values, A < B < C at every index: "
-              "medians", median, bool(np.all(np.diff(values, axis=0) > 0))),
-        Claim("Fig. 5", "Singular values decay fastest for prior D: share of the variance that the "
-              f"first {LEADING} directions hold, for D in the least of its {len(starts)} starts",
-              leading, leading["D"] == max(leading.values())),
+        Claim(
+            "heavy_tails",
+            "Fig. 2",
+            "Weights have heavy tails: the largest β0 of a kernel is below 2",
+            beta,
+            max(beta.values()) < 2,
+        ),
+        Claim(
+            "correlated",
+            "Fig. 3",
+            "Weights within every kernel of priors B and D are correlated: mean |r| / "
+            "its 95 % level for weights permuted over the networks, W0 to W4",
+            {
+                name: "; ".join(f"{r:.3f} / {level:.3f}" for r, level in kernels)
+                for name, kernels in pairs.items()
+            },
+            all(r > level for kernels in pairs.values() for r, level in kernels),
+        ),
+        Claim(
+            "singular_values_grow",
+            "Fig. 5",
+            "Flexible priors have larger singular values, A < B < C at every index: medians",
+            median,
+            bool(np.all(np.diff(values, axis=0) > 0)),
+        ),
+        Claim(
+            "decay_of_D",
+            "Fig. 5",
+            "Singular values decay fastest for prior D: share of the variance that the "
+            f"first {LEADING} directions hold, for D in the least of its {len(starts)} starts",
+            leading,
+            leading["D"] == max(leading.values()),
+        ),
         *_spread_claims(study),
         *_reconstruction_claims(starts),
-    ]  # fmt: skip
+    ]
 
 
 def _anisotropy_claim(study: Study) -> Claim:
     """Table 1: whether one variance for all kernels of a prior is within their bootstrap errors."""
     ours = {}
     for name, result in study.results.items():
-        variance, error = result.statistics.variance[1:], result.statistics.variance_error[1:]
+        variance = result.statistics.variance[1:]
+        error = result.statistics.variance_error[1:]
         common = np.average(variance, weights=error**-2)
         squares = float(np.sum(((variance - common) / error) ** 2))
         ours[name] = {"largest / smallest": float(variance.max() / variance.min()), "χ²": squares}
     level = float(chi2.ppf(LEVEL, len(variance) - 1))
-    return Claim("Table 1", "The prior is not isotropic: variances of kernels differ by more than "
-                 f"their bootstrap errors, χ² above its 95 % level of {level:.1f}", ours,
-                 all(row["χ²"] > level for row in ours.values()))  # fmt: skip
+    return Claim(
+        "anisotropic",
+        "Table 1",
+        "The prior is not isotropic: variances of kernels differ by more than "
+        f"their bootstrap errors, χ² above its 95 % level of {level:.1f}",
+        ours,
+        all(row["χ²"] > level for row in ours.values()),
+    )
 
 
 def _spread_claims(study: Study) -> list[Claim]:
@@ -111,11 +148,16 @@ def _spread_claims(study: Study) -> list[Claim]:
         sizes = {name: _deviations(study.results[name], source) for name in names}
         slopes = {name: study.results[name].comparison.steepness[source] for name in names}
         ours = {n: {"size": sizes[n].mean, "slope / size": float(slopes[n])} for n in names}
-        claims.append(Claim(
-            "Fig. 4", f"{words}: root mean square about their mean, {' < '.join(names)}, with that "
-            "of the slope over it",
-            ours, all_hold(is_below(a, b) for a, b in pairwise(sizes.values())),
-        ))  # fmt: skip
+        claims.append(
+            Claim(
+                f"wider/{source}",
+                "Fig. 4",
+                f"{words}: root mean square about their mean, {' < '.join(names)}, with that "
+                "of the slope over it",
+                ours,
+                all_hold(is_below(a, b) for a, b in pairwise(sizes.values())),
+            )
+        )
     return claims
 
 
@@ -129,32 +171,60 @@ def _deviations(result: PriorResult, source: str) -> Interval:
 def _reconstruction_claims(starts: Sequence[Study]) -> list[Claim]:
     """What section 2.2.2 says of networks drawn from the weight priors."""
     kinds = [*WEIGHT_PRIOR_NAMES]
-    found = over_repeats([
-        {name: result.comparison.loc[kinds].to_dict() for name, result in study.results.items()}
-        for study in starts
-    ])  # fmt: skip
+    found = over_repeats(
+        [
+            {name: result.comparison.loc[kinds].to_dict() for name, result in study.results.items()}
+            for study in starts
+        ]
+    )
     mean, width, wasserstein = (
         {name: row[measure] for name, row in found.items()}
         for measure in ("mean", "width", "wasserstein")
     )
     return [
-        Claim("Fig. 4", "The factorised Gaussian recovers the mean of priors A to C, the isotropic "
-              "does not: relative distance of the mean", mean,
-              all_hold(_is_below_half(mean[n]["factorised"], mean[n]["isotropic"]) for n in "ABC")),
-        Claim("Fig. 4", "The multivariate Gaussian recovers the varying uncertainty of prior D, "
-              f"the factorised does not: error of the widths, {len(starts)} starts", width["D"],
-              _is_below_half(width["D"]["low_rank"], width["D"]["factorised"])),
-        Claim("Fig. 4", "Correlations matter more than tails: a generalised normal instead of the "
-              "factorised Gaussian changes the Wasserstein distance less than the multivariate "
-              "Gaussian does", wasserstein,
-              all_hold(is_below(abs(row["generalised_normal"] - row["factorised"]),
-                                abs(row["low_rank"] - row["factorised"]))
-                       for row in wasserstein.values())),
-        *(Claim("Fig. 4", f"Prior {name}: the multivariate Gaussian is closest to the functional "
-                f"prior, Wasserstein distance (starts: {len(row['low_rank'].values)})", row,
-                all_hold(is_below(row["low_rank"], row[kind]) for kind in kinds[:-1]))
-          for name, row in wasserstein.items()),
-    ]  # fmt: skip
+        Claim(
+            "recovered_mean",
+            "Fig. 4",
+            "The factorised Gaussian recovers the mean of priors A to C, the isotropic "
+            "does not: relative distance of the mean",
+            mean,
+            all_hold(_is_below_half(mean[n]["factorised"], mean[n]["isotropic"]) for n in "ABC"),
+        ),
+        Claim(
+            "recovered_widths",
+            "Fig. 4",
+            "The multivariate Gaussian recovers the varying uncertainty of prior D, "
+            f"the factorised does not: error of the widths, {len(starts)} starts",
+            width["D"],
+            _is_below_half(width["D"]["low_rank"], width["D"]["factorised"]),
+        ),
+        Claim(
+            "correlations_over_tails",
+            "Fig. 4",
+            "Correlations matter more than tails: a generalised normal instead of the "
+            "factorised Gaussian changes the Wasserstein distance less than the multivariate "
+            "Gaussian does",
+            wasserstein,
+            all_hold(
+                is_below(
+                    abs(row["generalised_normal"] - row["factorised"]),
+                    abs(row["low_rank"] - row["factorised"]),
+                )
+                for row in wasserstein.values()
+            ),
+        ),
+        *(
+            Claim(
+                f"closest/{name}",
+                "Fig. 4",
+                f"Prior {name}: the multivariate Gaussian is closest to the functional "
+                f"prior, Wasserstein distance (starts: {len(row['low_rank'].values)})",
+                row,
+                all_hold(is_below(row["low_rank"], row[kind]) for kind in kinds[:-1]),
+            )
+            for name, row in wasserstein.items()
+        ),
+    ]
 
 
 def _is_below_half(first: Interval, second: Interval) -> bool | None:

@@ -35,7 +35,8 @@ def priors(study: Study) -> Figure:
     figure, panels = plt.subplots(1, len(study.results), figsize=(WIDTH, 2.9), squeeze=False)
     for axes, (name, result) in zip(panels[0], study.results.items(), strict=True):
         inside = np.abs(result.inputs) <= 1.05
-        x, values = result.inputs[inside], result.realisations[:, inside]
+        x = result.inputs[inside]
+        values = result.realisations[:, inside]
         axes.plot(x, values.T, color="0.55", lw=0.5, rasterized=True, label="realisations")
         for member, colour in ((0, "C0"), (1, "C1")):
             axes.plot(x, result.fitted[member, inside], color=colour, label=f"network {member + 1}")
@@ -59,9 +60,11 @@ def histograms(study: Study) -> Figure:
     """Fig. 2: demeaned weights of each kernel with Gaussian and generalised normal fits."""
     figure, panels = plt.subplots(len(SHOWN), 5, figsize=(WIDTH, 5.0))
     for axes, found, layer, title in _kernels(study, panels):
-        edges, density = found.bin_edges[layer], found.density[layer]
+        edges = found.bin_edges[layer]
+        density = found.density[layer]
         x = np.linspace(edges[0], edges[-1], 400)
-        alpha, beta = found.alpha[layer + 1], found.beta[layer + 1]
+        alpha = found.alpha[layer + 1]
+        beta = found.beta[layer + 1]
         gaussian = norm.pdf(x, scale=np.sqrt(found.variance[layer + 1]))
         axes.stairs(density, edges, fill=True, color="0.8", label="weights")
         axes.plot(x, gaussian, color="C0", label="Gaussian")
@@ -78,7 +81,8 @@ def correlations(study: Study) -> Figure:
     figure, panels = plt.subplots(len(SHOWN), 5, figsize=(WIDTH, 4.8))
     for axes, found, layer, title in _kernels(study, panels):
         image = axes.imshow(found.correlation[layer], cmap="RdBu_r", vmin=-1, vmax=1)
-        size, level = found.mean_correlation[layer], found.null_correlation[layer]
+        size = found.mean_correlation[layer]
+        level = found.null_correlation[layer]
         axes.set(title=f"{title}\n$|r|$ = {size:.3f}, level {level:.3f}")
         axes.set(xlabel="weight", xticks=(0, 24, 49), yticks=(0, 24, 49))
         axes.set(xticklabels=(1, 25, 50), yticklabels=(1, 25, 50))
@@ -95,9 +99,17 @@ def reconstructed(study: Study) -> Figure:
     x = study.config.grid[:, 0]
     for row, source, letter in zip(panels, WEIGHT_PRIOR_NAMES, "abcd", strict=True):
         for axes, (name, result) in zip(row, study.results.items(), strict=True):
-            values, (mean, std) = result.functions[SOURCES.index(source)], result.exact
-            axes.plot(x, values.T, color="C0", lw=0.5, alpha=0.35, rasterized=True,
-                      label="networks drawn from the weight prior")  # fmt: skip
+            values = result.functions[SOURCES.index(source)]
+            (mean, std) = result.exact
+            axes.plot(
+                x,
+                values.T,
+                color="C0",
+                lw=0.5,
+                alpha=0.35,
+                rasterized=True,
+                label="networks drawn from the weight prior",
+            )
             axes.plot(x, mean, color="k", label="functional prior, mean")
             for sign in (-2, 2):
                 axes.plot(x, mean + sign * std, "k--", lw=1, label="functional prior, mean ± 2 std")
@@ -123,7 +135,8 @@ def distances(study: Study) -> Figure:
     }
     for axes, (measure, words) in zip(panels, measures.items(), strict=True):
         for index, (name, result) in enumerate(study.results.items()):
-            x, values = position + 0.12 * (index - 1.5), result.comparison[measure]
+            x = position + 0.12 * (index - 1.5)
+            values = result.comparison[measure]
             axes.semilogy(x, values, MARKERS[index], label=f"prior {name}")
         axes.set_ylabel(words)
         axes.set_xticks(position, labels, fontsize=7)

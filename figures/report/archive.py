@@ -28,9 +28,18 @@ from figures.pipeline.provenance import file_digest
 from figures.report.summary import RUNS
 
 # Contents alone decide about its bytes: sorted, of one time and of no user.
-TAR = ["tar", "--create", "--sort=name", "--owner=0", "--group=0", "--numeric-owner",
-       "--mode=u+w,go-w,a+rX", "--use-compress-program=gzip -n9"]  # fmt: skip
-SITE, ARTICLE = "build/docs", "build/article.pdf"  # of `make docs` and `make article`
+TAR = [
+    "tar",
+    "--create",
+    "--sort=name",
+    "--owner=0",
+    "--group=0",
+    "--numeric-owner",
+    "--mode=u+w,go-w,a+rX",
+    "--use-compress-program=gzip -n9",
+]
+SITE = "build/docs"  # of `make docs`
+ARTICLE = "build/article.pdf"  # of `make article`
 PIP = [sys.executable, "-m", "pip", "install", "-qq", "--dry-run", "--ignore-installed"]
 
 
@@ -48,7 +57,8 @@ def python_lock() -> str:
     report = json.loads(output(*PIP, "--report", "-", "--constraint", "constraints.txt", *wanted))
     lines = [f"# {platform.platform()}, Python {platform.python_version()}\n"]
     for package in sorted(report["install"], key=lambda each: each["metadata"]["name"].lower()):
-        name, version = package["metadata"]["name"], package["metadata"]["version"]
+        name = package["metadata"]["name"]
+        version = package["metadata"]["version"]
         digest = package["download_info"]["archive_info"]["hash"].replace("=", ":")
         lines.append(f"{name}=={version} --hash={digest}\n")
     return "".join(lines)
@@ -94,13 +104,15 @@ def metadata(folder: Path, commit: str, date: datetime) -> dict[str, Any]:
     def entities(paths: Iterable[Path]) -> list[Any]:
         return [crate.get(str(path.relative_to(folder))) for path in paths if path.is_file()]
 
-    crate.name, crate.datePublished = about["name"], date
+    crate.name = about["name"]
+    crate.datePublished = date
     crate.description = f"{about['description']}; commit {commit}"
     crate.license = named(about["license"], "CreativeWork", about["license"].split("/")[-1])
     crate.root_dataset["author"] = named("#authors", "Organization", about["author"][0]["name"])
     tables = {file_digest(path): path for path in tables_below(folder)}
     for path in sorted(file for run in RUNS for file in (folder / "figures" / run).glob("*.json")):
-        metrics, run = json.loads(path.read_text(encoding="utf-8")), path.parent
+        metrics = json.loads(path.read_text(encoding="utf-8"))
+        run = path.parent
         source = metrics["provenance"]
         read = [tables[digest] for digest in source["inputs_sha256"].values() if digest in tables]
         action = crate.add_action(

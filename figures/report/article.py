@@ -17,9 +17,9 @@ from figures.example_1d import ensembles
 from figures.materials import problem
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import load_profile
-from figures.report.comparison import SIGNS, Comparison, compare, read
-from figures.report.summary import RUNS
-from figures.report.words import digits_beside
+from figures.report.comparison import SIGNS, Comparison, compare
+from figures.report.findings import findings
+from figures.report.summary import RUNS, committed
 
 TARGET = ROOT / "build" / "article.pdf"
 NAMED = (settings, design, properties, claims, ensembles, problem, methods)  # of the constants
@@ -29,8 +29,7 @@ def judged(entry: Comparison) -> dict[str, Any]:
     """A figure or table of the paper with our numbers beside the printed ones, and verdicts."""
     rows = {
         name: {
-            column: vars(check)
-            | {"verdict": check.verdict, "decimals": digits_beside(check.published)}
+            column: vars(check) | {"verdict": check.verdict, "decimals": check.decimals}
             for column, check in checks.items()
         }
         for name, checks in entry.named_rows.items()
@@ -41,14 +40,18 @@ def judged(entry: Comparison) -> dict[str, Any]:
 
 def content() -> dict[str, Any]:
     """What the article takes from the code: verdicts on both runs, settings and constants."""
-    runs = {name: read(sorted((ROOT / "figures" / name).glob("*.json"))) for name in RUNS}
+    runs = committed()
+    findings({words: runs[name] for name, words in RUNS.items()})  # which the article rests on
     profile = load_profile("full")
     return {
         "items": {n: {e.item.place: judged(e) for e in compare(run)} for n, run in runs.items()},
-        "cell": asdict(settings.Settings()), "adam": asdict(TrainingSettings()), "signs": SIGNS,
-        "example": profile.example_1d.model_dump(), "surrogate": profile.surrogate.model_dump(),
+        "cell": asdict(settings.Settings()),
+        "adam": asdict(TrainingSettings()),
+        "signs": SIGNS,
+        "example": profile.example_1d.model_dump(),
+        "surrogate": profile.surrogate.model_dump(),
         "constants": {k: v for each in NAMED for k, v in vars(each).items() if k.isupper()},
-    }  # fmt: skip
+    }
 
 
 def compiled(**options: Any) -> Any:
@@ -73,7 +76,10 @@ def main() -> None:
         print("the article is skipped: typst is not installed (pip install typst)")
         return
     TARGET.parent.mkdir(exist_ok=True)
-    TARGET.write_bytes(compiled())
+    try:
+        TARGET.write_bytes(compiled())
+    except ValueError as error:  # a finding that the metrics do not bear out
+        sys.exit(f"error: {error}")
     print(f"{TARGET.relative_to(ROOT)} is written")
 
 

@@ -11,15 +11,21 @@ from typing import Any, NamedTuple
 import nbformat
 from pydantic import BaseModel
 
-from figures.claims import Claim, Item, Row, Section, load_published, tolerance
+from figures.claims import Claim, Item, Row, Section, decimals, load_published, tolerance
 from figures.pipeline.paths import NOTEBOOKS
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.pipeline.settings import TRAINING_CASE
 
-REPRODUCED, OPEN, DIFFERS, NOT_COMPARABLE = "reproduced", "open", "differs", "not comparable"
+REPRODUCED = "reproduced"
+OPEN = "open"
+DIFFERS = "differs"
+NOT_COMPARABLE = "not comparable"
 PARTLY = "partly"  # of a whole figure or table
 NOT_JUDGED = ""  # shown beside the paper's numbers, without a scatter of its own
 SIGNS = {REPRODUCED: "✓", PARTLY: "~", OPEN: "○", DIFFERS: "✗"}
+
+
+MANY_DIGITS = 30  # from which on a printed number has digits enough
 
 
 class Number(NamedTuple):
@@ -45,6 +51,17 @@ class Metrics(BaseModel, extra="allow"):
     section: Section | None = None  # that is no part of the paper
     provenance: dict[str, Any] = {}
 
+    def has_claim(self, identifier: str) -> bool:
+        """Whether the notebook makes a claim."""
+        return any(claim.id == identifier for claim in self.claims)
+
+    def claim(self, identifier: str) -> Claim:
+        """The claim of an id; ValueError where there is none."""
+        for claim in self.claims:
+            if claim.id == identifier:
+                return claim
+        raise ValueError(f"no claim has the id {identifier!r}")
+
     def number(self, path: str) -> Number:
         """The number at a path of names; KeyError has the name it lacks."""
         value: Any = reduce(getitem, path.split("."), self.model_extra or {})
@@ -66,6 +83,11 @@ class Check:
     scatter: float | None  # standard deviation of one result
     n: int
     comparable: bool  # whether ours was computed at the paper's size
+
+    @property
+    def decimals(self) -> int:
+        """Decimals of ours beside the printed number: small numbers have one more."""
+        return decimals(self.published) + int(abs(float(self.published)) < MANY_DIGITS)
 
     @property
     def verdict(self) -> str:
@@ -99,7 +121,8 @@ class Comparison:
     @property
     def pictures(self) -> dict[str, str]:
         """File → caption of its pictures."""
-        prefix, captions = self.item.prefix, self.metrics.figures
+        prefix = self.item.prefix
+        captions = self.metrics.figures
         return {f: text for f, text in captions.items() if prefix and f.startswith(prefix)}
 
     @cached_property
@@ -110,6 +133,18 @@ class Comparison:
         sizes = self.judged.n | self.judged.n_train
         rows = {name: self._row(name, row, sizes) for name, row in self.item.rows.items()}
         return {name: checks for name, checks in rows.items() if checks}
+
+    @property
+    def files(self) -> list[str]:
+        """What it is written to, in the folder of a run."""
+        notebook = DRAWS if self.over_draws else self.item.notebook
+        numbers = [f"{notebook}.json"] if self.item.rows else []
+        return [*numbers, *self.pictures]
+
+    def claim(self, identifier: str) -> Claim:
+        """The claim of an id that is judged; ValueError where there is none."""
+        own = self.draws if self.draws.has_claim(identifier) else self.metrics
+        return own.claim(identifier)
 
     def label(self, name: str) -> str:
         """The label of a row."""
@@ -122,7 +157,8 @@ class Comparison:
 
     def _row(self, name: str, row: Row, sizes: Collection[str]) -> dict[str, Check]:
         """The numbers of a row by column; ValueError where one is missing that must be there."""
-        metrics, unit = self.judged, self.item.unit
+        metrics = self.judged
+        unit = self.item.unit
         may_lack = row.case not in {None, TRAINING_CASE, *sizes}
         may_lack |= self.over_draws and row.scatter is None
         same, scatters = row.scatter_on(metrics.published_tables)
@@ -151,16 +187,11 @@ class Comparison:
     @property
     def claims(self) -> list[Claim]:
         """The claims about it: those judged by draws, if there are any."""
-        drawn, own = ([claim for claim in metrics.claims if claim.about == self.item.place]
-                      for metrics in (self.draws, self.metrics))  # fmt: skip
+        drawn, own = (
+            [claim for claim in metrics.claims if claim.about == self.item.place]
+            for metrics in (self.draws, self.metrics)
+        )
         return drawn or own
-
-    def holding(self, words: str) -> list[bool | None]:
-        """Whether each claim with some words in it holds; ValueError where none has them."""
-        found = [claim.holds for claim in self.claims if words in claim.claim]
-        if not found:
-            raise ValueError(f"no claim about {self.item.place} has the words {words!r}")
-        return found
 
     @property
     def claim_verdicts(self) -> dict[bool | None, str]:
@@ -193,18 +224,23 @@ class Comparison:
     def count(self) -> str:
         """How many of the comparisons are reproduced and open; empty when there are none."""
         met, left, off = self._counts
-        words = f"{met} of {met + left + off}" + f", {left} open" * bool(left)
-        return words if met + left + off else ""
+        if met + left + off == 0:
+            return ""
+        words = f"{met} of {met + left + off}"
+        return f"{words}, {left} open" if left else words
 
 
 def compare(run: Mapping[str, Metrics]) -> list[Comparison]:
     """Every figure and table of the paper beside the metrics of a run, by notebook."""
     none = Metrics()
     return [
-        Comparison(item, run.get(item.notebook, none),
-                   run.get(DRAWS, none) if item.notebook == SURROGATE else none)
+        Comparison(
+            item,
+            run.get(item.notebook, none),
+            run.get(DRAWS, none) if item.notebook == SURROGATE else none,
+        )
         for item in load_published().values()
-    ]  # fmt: skip
+    ]
 
 
 def read(paths: Iterable[Path]) -> dict[str, Metrics]:

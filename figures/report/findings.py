@@ -1,51 +1,77 @@
-"""What was found, from the metrics, and where the published code differs from the paper."""
+"""What was found, from the metrics, and where the published code differs from the paper.
+
+A finding names the claims that it rests on by their ids, and what it asks of numbers. The README,
+the guides and the article are made of committed metrics: there a finding that these do not bear out
+stops the build, and a person writes it anew. The page of a run names the findings that this run
+does not bear out, with what is measured; a small run shows those of the committed run.
+"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache, reduce
 from operator import getitem
 from pathlib import Path
 from typing import Any, Literal
 
-import jinja2
 import yaml
+from jinja2 import UndefinedError
 from pydantic import BaseModel
 
 from figures.report.comparison import Metrics
-from figures.report.words import label
-from figures.scores import Interval, written
+from figures.report.words import ENVIRONMENT, brief, filled
+from figures.scores import Interval
 
-TEMPLATES = Path(__file__).with_name("findings.yaml")
+VERDICTS = {True: "holds", False: "does not hold", None: "is open"}
+RECORDS = Path(__file__).with_name("findings.yaml")
 
 
 class Picture(BaseModel, extra="forbid"):
     """Numbers side by side, each a dot with the interval of its mean."""
 
     shows: str
-    rows: dict[str, str]  # label → where the number is: notebook/name/...
+    rows: dict[str, str]  # label → where the number is in the metrics
     decimals: int
     large: str  # section of the page that shows more
 
-    def numbers(self, run: Mapping[str, Metrics]) -> dict[str, Interval]:
-        """The numbers of a run by label; KeyError has the name that its metrics lack."""
+    def numbers(self, metrics: Metrics) -> dict[str, Interval]:
+        """The numbers by label; KeyError has the name that the metrics lack."""
         found = {}
         for name, path in self.rows.items():
-            notebook, *names = path.split("/")
-            value = reduce(getitem, names, run[notebook].model_extra or {})
+            value: Any = reduce(getitem, path.split("/"), metrics.model_extra or {})
             found[name] = Interval(tuple(value["values"] if isinstance(value, dict) else [value]))
         return found
 
 
 class Finding(BaseModel, extra="forbid"):
-    """A finding with the commands that give it."""
+    """A finding with its conditions and the commands that give it."""
 
+    id: str
+    notebook: str  # whose metrics have its numbers, `it` in the templates
     title: str
-    number: str  # one, in the rest of a sentence that the title begins; first of the runs
-    text: str  # with all its numbers; in findings.yaml both are templates
+    number: str  # one, in the rest of a sentence that the title begins
+    text: str  # with all its numbers
+    holds: list[str] = []  # ids of the claims that must hold
+    fails: list[str] = []  # ids of the claims that must not hold
+    numbers: list[str] = []  # conditions on numbers
     picture: Picture
     commands: list[str]
 
+    def unmet(self, metrics: Metrics) -> list[str]:
+        """Its conditions that the metrics do not meet, with what is measured."""
+        wanted = dict.fromkeys(self.holds, True) | dict.fromkeys(self.fails, False)
+        found = []
+        for identifier, holds in wanted.items():
+            if not metrics.has_claim(identifier):
+                found.append(f"claim {identifier} is not made")
+                continue
+            claim = metrics.claim(identifier)
+            if claim.holds is not holds:
+                found.append(f"claim {identifier} {VERDICTS[claim.holds]} ({brief(claim.ours)})")
+        failing = [each for each in self.numbers if not is_met(each, metrics)]
+        return found + [f"{' '.join(condition.split())} is not so" for condition in failing]
 
-class Findings(BaseModel, extra="forbid"):
+
+class Records(BaseModel, extra="forbid"):
     """The content of findings.yaml."""
 
     findings: list[Finding]
@@ -53,26 +79,58 @@ class Findings(BaseModel, extra="forbid"):
 
 
 @cache
-def load_findings() -> Findings:
-    """Templates of the findings, and differences of the published code."""
-    return Findings.model_validate(yaml.safe_load(TEMPLATES.read_text(encoding="utf-8")))
+def load_records() -> Records:
+    """The findings, and the differences of the published code."""
+    return Records.model_validate(yaml.safe_load(RECORDS.read_text(encoding="utf-8")))
 
 
-def findings(runs: Mapping[str, Mapping[str, Metrics]]) -> list[Finding]:
-    """Findings that the runs, by words for their tables, have metrics for and bear out."""
+def is_met(condition: str, metrics: Metrics) -> bool:
+    """Whether a condition on numbers is true; where the metrics lack one of them it is not."""
+    try:
+        return bool(ENVIRONMENT.compile_expression(condition)(it=metrics))
+    except UndefinedError:
+        return False
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finding on a run."""
+
+    finding: Finding
+    unmet: list[str]  # conditions that the run does not meet
+    number: str
+    text: str
+
+
+def found_on(run: Mapping[str, Metrics], words: str) -> list[Found]:
+    """Every finding whose notebook is in a run, on tables that `words` name."""
     found = []
-    for each in load_findings().findings:
-        texts = {filled(each.text, run, words=words): run for words, run in runs.items()
-                 if all(metrics.paper_size is not False for metrics in run.values())}  # fmt: skip
-        if borne_out := {text: run for text, run in texts.items() if text}:
-            number = filled(each.number, next(iter(borne_out.values())))
-            update = {"text": "; ".join(borne_out), "number": number}
-            found.append(each.model_copy(update=update))
+    for each in load_records().findings:
+        metrics = run.get(each.notebook)
+        if metrics is None or metrics.paper_size is False:
+            continue
+        unmet = each.unmet(metrics)
+        number = ""
+        text = ""
+        if not unmet:
+            try:
+                number = filled(each.number, it=metrics)
+                text = filled(each.text, it=metrics, words=words)
+            except UndefinedError as error:  # another profile has other training sets
+                unmet = [f"not measured: {error.message}"]
+        found.append(Found(each, unmet, number, text))
     return found
 
 
-def filled(template: str, run: Mapping[str, Metrics], **context: Any) -> str:
-    """A text with numbers of a run; a name that its metrics do not have counts as false."""
-    environment = jinja2.Environment(undefined=jinja2.ChainableUndefined)
-    environment.filters |= {"label": label, "written": written}
-    return " ".join(environment.from_string(template).render(run=run, **context).split())
+def findings(runs: Mapping[str, Mapping[str, Metrics]]) -> list[tuple[Finding, str]]:
+    """Each finding with its text on the runs, by words for their tables; all must bear it out."""
+    texts: dict[str, list[str]] = {}
+    for words, run in runs.items():
+        for each in found_on(run, words):
+            if each.unmet:
+                cause = f"finding {each.finding.id!r} is not borne out on {words}"
+                raise ValueError(f"{cause}: {'; '.join(each.unmet)}")
+            texts.setdefault(each.finding.id, []).append(each.text)
+    return [
+        (each, "; ".join(texts[each.id])) for each in load_records().findings if each.id in texts
+    ]

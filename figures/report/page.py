@@ -6,18 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import jinja2
 import typer
 from typer import Argument
 
 from figures.pipeline.paths import MEDIA_TYPES, REFERENCE, ROOT, is_complete, picture_path
 from figures.pipeline.profiles import DRAWS, Profile, load_profile
-from figures.report.comparison import SIGNS, Metrics, compare, heading, heading_above, read
-from figures.report.findings import filled, findings, load_findings
-from figures.report.words import brief, column_decimals, label, power
-from figures.scores import written
-
-TEMPLATE = Path(__file__).with_name("page.html")
+from figures.report.comparison import Metrics, compare, read
+from figures.report.findings import found_on, load_records
+from figures.report.words import ENVIRONMENT, filled
 
 
 def render(profile: Profile, out_dir: Path) -> str:
@@ -25,27 +21,27 @@ def render(profile: Profile, out_dir: Path) -> str:
     run = read_run(profile, out_dir)
     entries = compare(run)
     for entry in entries:
-        place, notebook = entry.item.place, entry.item.notebook
+        place = entry.item.place
+        notebook = entry.item.notebook
         needed = notebook in run and place.startswith("Fig.") and not entry.pictures
         if needed and place not in entry.metrics.left_out:
             raise ValueError(f"{place} is missing: {notebook} lists no picture")
     small = any(metrics.paper_size is False for metrics in run.values())
     judged = read(sorted(REFERENCE.glob("*.json"))) if small else run  # a small run decides nothing
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    environment.filters |= {"brief": brief, "label": label, "power": power, "written": written}
-    environment.filters |= {
-        "inlined": partial(inlined, out_dir), "filled": partial(filled, run=judged),
-        "decimals": column_decimals,
-    }  # fmt: skip
-    page = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     published = any(metrics.published_tables for metrics in judged.values())
-    found = findings({"published tables" if published else "our tables": judged})
-    return page.render(
-        run_name=out_dir.name, run=run, small=small, judged=judged, signs=SIGNS, findings=found,
-        entries=list(zip(entries, compare(judged), strict=True)), drawn=DRAWS,
-        judged_name=(REFERENCE if small else out_dir).name, differences=load_findings().differences,
-        heading=heading, heading_above=heading_above,
-    )  # fmt: skip
+    return ENVIRONMENT.get_template("page.html").render(
+        run_name=out_dir.name,
+        run=run,
+        small=small,
+        judged=judged,
+        judged_name=REFERENCE.name if small else out_dir.name,
+        found=found_on(judged, "published tables" if published else "our tables"),
+        records=load_records(),
+        entries=list(zip(entries, compare(judged), strict=True)),
+        drawn=DRAWS,
+        inlined=partial(inlined, out_dir),
+        filled=partial(filled, run=judged),
+    )
 
 
 def read_run(profile: Profile, out_dir: Path) -> dict[str, Metrics]:

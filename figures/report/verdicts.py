@@ -1,6 +1,5 @@
 """The table of a notebook's section: what the paper says, what ours are, and the verdict."""
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from figures.report.words import brief, column_decimals, label, power
 from figures.scores import written
 
 COLUMNS = ["what", "paper", "ours", "verdict"]
-STARTS = re.compile(r"\d+(?= starts)|(?<=starts: )\d+")  # a size of the run in a claim's words
 CELLS = {"text-align": "left", "vertical-align": "top", "white-space": "pre-line"}
 
 
@@ -46,7 +44,8 @@ def _table(run: Mapping[str, Metrics], places: tuple[str, ...]) -> pd.DataFrame:
 
 def _rows(entry: Comparison) -> Iterator[tuple[str, tuple[str, str, str, str]]]:
     """Name, subject, the paper's, ours and the verdict of all that is judged."""
-    place, unit = entry.item.place, entry.item.unit
+    place = entry.item.place
+    unit = entry.item.unit
     digits = column_decimals(entry.named_rows)
     for name, checks in entry.named_rows.items():
         for column, check in checks.items():
@@ -59,4 +58,4 @@ def _rows(entry: Comparison) -> Iterator[tuple[str, tuple[str, str, str, str]]]:
     for claim in entry.claims:
         ours = brief(claim.ours, entry.judged.n_train)
         verdict = entry.claim_verdicts[claim.holds]
-        yield STARTS.sub("", claim.claim), (place, label(claim.claim), ours, verdict)
+        yield claim.id, (place, label(claim.claim), ours, verdict)

@@ -1,25 +1,43 @@
-"""Words and digits for names and numbers of metrics files."""
+"""Words and digits for names and numbers of metrics files, and the tree of templates."""
 
 import math
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from figures.claims import decimals
-from figures.report.comparison import Check
+import jinja2
 
-MANY_DIGITS = 30  # from which on a number has digits enough
+from figures.report.comparison import SIGNS, Check, heading, heading_above
+from figures.scores import written
+
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 LABELS = {  # name in metrics files → what the page calls it
-    "vf": "v_f", "E_f_GPa": "E_f", "b_m_MPa": "b_m", "b_eff_MPa": "b_eff", "E_eff_GPa": "E_eff",
-    "nu_eff": "ν_eff", "p_sigma": "p_σ", "rmse": "RMSE", "elppd": "ELPPD",
-    "train_beta": "second training set", "train_uniform": "first training set",
-    "generalised_normal": "generalised normal", "low_rank": "multivariate Gaussian",
+    "vf": "v_f",
+    "E_f_GPa": "E_f",
+    "b_m_MPa": "b_m",
+    "b_eff_MPa": "b_eff",
+    "E_eff_GPa": "E_eff",
+    "nu_eff": "ν_eff",
+    "p_sigma": "p_σ",
+    "rmse": "RMSE",
+    "elppd": "ELPPD",
+    "train_beta": "second training set",
+    "train_uniform": "first training set",
+    "generalised_normal": "generalised normal",
+    "low_rank": "multivariate Gaussian",
     "outd": "out of distribution",
-    **{f"{name} {scale}": f"{words}, L = {scale}" for scale in ("0.1", "1") for name, words in {
-        "anchored": "anchored", "factorised": "factorised", "exact": "exact posterior",
-        "published": "anchored to the first layer"}.items()},
-}  # fmt: skip
+    **{
+        f"{name} {scale}": f"{words}, L = {scale}"
+        for scale in ("0.1", "1")
+        for name, words in {
+            "anchored": "anchored",
+            "factorised": "factorised",
+            "exact": "exact posterior",
+            "published": "anchored to the first layer",
+        }.items()
+    },
+}
 NAMES = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, LABELS))}|ind(\d+))(?!\w)")
 
 
@@ -32,16 +50,10 @@ def label(text: str, sizes: Mapping[str, int] | None = None) -> str:
     )
 
 
-def digits_beside(printed: str) -> int:
-    """Decimals of a number of ours beside a printed one: small ones have one more."""
-    return decimals(printed) + (abs(float(printed)) < MANY_DIGITS)
-
-
 def column_decimals(rows: Mapping[str, Mapping[str, Check]]) -> dict[str, int]:
     """Decimals of our numbers in each column of a table."""
     columns = next(iter(rows.values()), {})
-    return {column: max(digits_beside(cells[column].published) for cells in rows.values())
-            for column in columns}  # fmt: skip
+    return {column: max(cells[column].decimals for cells in rows.values()) for column in columns}
 
 
 def power(number: float) -> str:
@@ -65,3 +77,24 @@ def brief(values: Any, sizes: Mapping[str, int] | None = None) -> str:
         return f"{mantissa} × {power(10.0 ** int(exponent))}".replace("-", "−")
     text = f"{values:#.3g}" if abs(values) < 1000 else f"{values:.0f}"
     return text.rstrip(".").replace("-", "−")
+
+
+# Markdown has no autoescape; HTML has. A name that is not there is an error.
+ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
+    autoescape=jinja2.select_autoescape(),
+    undefined=jinja2.StrictUndefined,
+)
+ENVIRONMENT.filters |= {
+    "brief": brief,
+    "decimals": column_decimals,
+    "label": label,
+    "power": power,
+    "written": written,
+}
+ENVIRONMENT.globals |= {"heading": heading, "heading_above": heading_above, "signs": SIGNS}
+
+
+def filled(template: str, **context: Any) -> str:
+    """A text of the records with numbers of metrics, on one line."""
+    return " ".join(ENVIRONMENT.from_string(template).render(**context).split())

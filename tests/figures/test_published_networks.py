@@ -57,7 +57,8 @@ def test_printed_scores_are_those_of_the_first_thirty_networks(folder, capsys, d
     printed = dict(line.split(" (")[0].split(": ") for line in capsys.readouterr().out.splitlines())
     table = np.loadtxt(folder / "test_uniform.csv", delimiter=",", skiprows=1)
     low, high = np.transpose(list(INPUT_BOUNDS.values()))
-    X, y = 2 * (table[:, :4] - low) / (high - low) - 1, table[:, 4:]
+    X = 2 * (table[:, :4] - low) / (high - low) - 1
+    y = table[:, 4:]
     scaled = np.array([outputs(each, X) for each in members[:USED]])
     predicted = LOW + (scaled + 1) / 2 * (HIGH - LOW)
     error = (predicted.mean(axis=0) - y) / (HIGH - LOW) * 2

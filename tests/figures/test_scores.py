@@ -32,7 +32,8 @@ def test_a_single_repeat_has_no_interval_and_decides():
 
 
 def test_a_comparison_needs_more_than_its_scatter():
-    low, high = Interval((1.0, 1.1, 0.9)), Interval((2.0, 2.1, 1.9))
+    low = Interval((1.0, 1.1, 0.9))
+    high = Interval((2.0, 2.1, 1.9))
     assert is_below(low, high) is True
     assert is_below(high, low) is False
     assert is_below(Interval((1.0, 2.0, 3.0)), Interval((2.0, 1.0, 3.1))) is None
@@ -42,7 +43,8 @@ def test_a_comparison_needs_more_than_its_scatter():
 def test_an_interval_excludes_zero_where_the_paired_t_test_is_significant():
     """Twenty pairs with a common scatter much larger than their difference."""
     common = 10.0 * RNG.standard_normal(20)
-    a, b = common + RNG.standard_normal(20), common + 0.4 + RNG.standard_normal(20)
+    a = common + RNG.standard_normal(20)
+    b = common + 0.4 + RNG.standard_normal(20)
     for shift in (0.0, 0.5, 2.0):
         difference = Interval(tuple(a)) - Interval(tuple(b + shift))
         assert bool(difference.sign) == (ttest_rel(a, b + shift).pvalue < 0.05)
@@ -82,11 +84,14 @@ class Timed(Scores):
 
 def test_scores_of_repeats_are_scores_of_intervals(tmp_path):
     repeats = [Timed(rmse=i, miscalibration=2 * i, elppd=i, coverage=0.5) for i in range(4)]
-    first, second = over_repeats(repeats[:2]), over_repeats(repeats[2:])
+    first = over_repeats(repeats[:2])
+    second = over_repeats(repeats[2:])
     assert first.miscalibration == Interval((0.0, 2.0))
     assert [first.is_better(second, name) for name in ("rmse", "elppd", "coverage")] == [
-        True, False, None,
-    ]  # fmt: skip
+        True,
+        False,
+        None,
+    ]
     write_json(tmp_path / "m.json", {"a": first, "b": Timed(1.0, 1.0, 1.0, 1.0, seconds=3.0)})
     content = json.loads((tmp_path / "m.json").read_text())
     assert list(content["a"]) == ["rmse", "miscalibration", "elppd", "coverage"]

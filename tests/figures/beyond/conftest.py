@@ -21,11 +21,23 @@ def brief():
             "outd": {"design": "train_beta", "count": 10},
             "ind25": {"design": "train_uniform", "count": 4},
         },
-        "repeats": 2, "n_members": 3, "n_pretrained": 4, "prior_points": 30, "pretrain_epochs": 3,
-        "epochs": 2, "converged_epochs": 4, "spans": [3, 6], "function_pretrain_epochs": 3,
-        "function_points": 5, "small_repeats": 1, "noise_repeats": 1, "example_repeats": 1,
-        "example_members": 3, "example_pretrained": 4, "example_epochs_scale": 0.01,
-    }  # fmt: skip
+        "repeats": 2,
+        "n_members": 3,
+        "n_pretrained": 4,
+        "prior_points": 30,
+        "pretrain_epochs": 3,
+        "epochs": 2,
+        "converged_epochs": 4,
+        "spans": [3, 6],
+        "function_pretrain_epochs": 3,
+        "function_points": 5,
+        "small_repeats": 1,
+        "noise_repeats": 1,
+        "example_repeats": 1,
+        "example_members": 3,
+        "example_pretrained": 4,
+        "example_epochs_scale": 0.01,
+    }
 
 
 @pytest.fixture(scope="session")
@@ -68,7 +80,8 @@ def changed(results):
 
     def change(exact_elppd=145.0, other=None, **rows):
         """With method → score → values, the ELPPD of the exact posterior by evidence, the rest."""
-        cases, exact = dict(results.cases["outd"]), dict(results.exact["outd"])
+        cases = dict(results.cases["outd"])
+        exact = dict(results.exact["outd"])
         for method, scores in rows.items():
             values = {score: Interval(tuple(each)) for score, each in scores.items()}
             cases[method] = dataclasses.replace(cases[method], **values)

@@ -77,15 +77,19 @@ def test_folders_without_replicates_have_no_noise_of_their_own(tables):
 
 def test_noise_that_depends_on_the_input_tells_replicates_better():
     """Each of 20 inputs by the others, in nats for 50 cells of deviations from their mean."""
-    table, gain = load_table(table_path(TABLES, "noise")), 0.0
-    cells, groups = scaled(table), np.asarray(table.group)
+    table = load_table(table_path(TABLES, "noise"))
+    gain = 0.0
+    cells = scaled(table)
+    groups = np.asarray(table.group)
     for group in np.unique(groups):
-        rest, own = groups != group, cells[groups == group]
+        rest = groups != group
+        own = cells[groups == group]
         noise = HeteroscedasticNoise.from_replicates(
             cells.X[rest], cells.y[rest], groups[rest], squares=(0,)
         )
         constant = replicate_covariance(cells.y[rest], groups[rest])
-        within, freedom = own.y - own.y.mean(axis=0), len(own) - 1
+        within = own.y - own.y.mean(axis=0)
+        freedom = len(own) - 1
         for sign, covariance in ((1, noise(own.X[:1])[0]), (-1, constant)):
             squares = np.sum(within * np.linalg.solve(covariance, within.T).T)
             gain -= 0.5 * sign * (freedom * np.linalg.slogdet(covariance)[1] + squares)

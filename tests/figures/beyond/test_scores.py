@@ -20,7 +20,8 @@ NOISE = noise_std()
 
 
 def posterior():
-    X, y = RNG.uniform(-1, 1, (12, 4)), 0.5 * RNG.standard_normal((12, 5))
+    X = RNG.uniform(-1, 1, (12, 4))
+    y = 0.5 * RNG.standard_normal((12, 5))
     prior = GaussianProcessPrior(0.0, RBF(0.2, 0.8), n_outputs=5)
     return ExactPosterior(prior, noise=NOISE).fit(X, y)
 
@@ -28,7 +29,8 @@ def posterior():
 def test_scores_are_those_of_the_published_table():
     observed = RNG.uniform(-1, 1, (20, 5))
     samples = observed + 0.1 * RNG.standard_normal((30, 20, 5))
-    found, published = scores(samples, observed, NOISE), Prediction(samples, observed).scores()
+    found = scores(samples, observed, NOISE)
+    published = Prediction(samples, observed).scores()
     for name in ("rmse", "miscalibration", "elppd"):
         assert getattr(found, name) == pytest.approx(getattr(published, name))
 
@@ -48,7 +50,8 @@ def test_many_draws_score_as_the_closed_form():
 def test_distance_of_known_moments():
     exact = np.zeros((6, 2)), np.ones((6, 2))
     draws = RNG.standard_normal((20000, 6, 2))
-    near, far = Distance.of(draws, *exact), Distance.of(3.0 * draws + 1.0, *exact)
+    near = Distance.of(draws, *exact)
+    far = Distance.of(3.0 * draws + 1.0, *exact)
     assert max(near.mean, near.std) < 0.02
     assert far.mean == pytest.approx(1.0, abs=0.05)
     assert far.std == pytest.approx(2.0, abs=0.05)

@@ -23,7 +23,8 @@ from figures.pipeline.training import PRIOR as SCALED_ALREADY
 from figures.pipeline.training import UNSCALED
 
 RNG = np.random.default_rng(0)
-X, Y = RNG.uniform(-1, 1, (9, 2)), RNG.standard_normal((9, 3))
+X = RNG.uniform(-1, 1, (9, 2))
+Y = RNG.standard_normal((9, 3))
 NOISE = np.array([0.1, 0.2, 0.3])
 PRIOR = GaussianProcessPrior(0.0, RBF(), n_outputs=3)
 SIZES = {"n_members": 3, "epochs": 4}
@@ -33,27 +34,46 @@ SIZES = {"n_members": 3, "epochs": 4}
 def networks():
     settings = TrainingSettings(epochs=3)
     return pretrain(
-        PRIOR, n_features=2, n_pretrained=5, prior_points=20, settings=settings, random_state=7,
+        PRIOR,
+        n_features=2,
+        n_pretrained=5,
+        prior_points=20,
+        settings=settings,
+        random_state=7,
         **SCALED_ALREADY,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("name", ["low_rank", "none", "factorised"])
 def test_warm_methods_are_the_anchored_ensembles(name, networks):
     ensemble = AnchoredEnsemble(
-        PRIOR, n_pretrained=5, prior_points=20, pretrain_epochs=3, noise=NOISE,
-        regulariser=name, random_state=7, **SCALED_ALREADY, **SIZES,
-    ).fit(X, Y)  # fmt: skip
+        PRIOR,
+        n_pretrained=5,
+        prior_points=20,
+        pretrain_epochs=3,
+        noise=NOISE,
+        regulariser=name,
+        random_state=7,
+        **SCALED_ALREADY,
+        **SIZES,
+    ).fit(X, Y)
     members = train_weights(METHODS[name], networks, Data(X, Y, NOISE), seed=7, **SIZES)
     np.testing.assert_allclose(members.weights, ensemble.members_.weights, atol=1e-6)
 
 
 def test_the_proper_prior_is_the_anchored_ensemble_at_its_optimum(networks):
     ensemble = AnchoredEnsemble(
-        PRIOR, n_pretrained=5, prior_points=20, pretrain_epochs=3, noise=NOISE,
-        regulariser="probabilistic_pca", optimiser="gauss_newton", random_state=7,
-        **SCALED_ALREADY, **SIZES,
-    ).fit(X, Y)  # fmt: skip
+        PRIOR,
+        n_pretrained=5,
+        prior_points=20,
+        pretrain_epochs=3,
+        noise=NOISE,
+        regulariser="probabilistic_pca",
+        optimiser="gauss_newton",
+        random_state=7,
+        **SCALED_ALREADY,
+        **SIZES,
+    ).fit(X, Y)
     members = train_weights(METHODS["proper"], networks, Data(X, Y, NOISE), seed=7, **SIZES)
     np.testing.assert_allclose(members.weights, ensemble.members_.weights, atol=1e-5)
 

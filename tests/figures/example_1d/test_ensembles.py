@@ -54,13 +54,21 @@ def test_proper_training_is_that_of_the_printed_algorithms(monkeypatch):
     settings = Example1D(n_pretrained=6, n_members=4, prior_points=40, pretrain_epochs_scale=0.01)
     proper, published = (example_1d.run(settings, choice, 2) for choice in ("proper", "published"))
     common = {
-        "noise": example_1d.NOISE, "n_members": 4, "hidden": example_1d.HIDDEN,
-        "resampling": "likelihood", "random_state": 2,
-    }  # fmt: skip
+        "noise": example_1d.NOISE,
+        "n_members": 4,
+        "hidden": example_1d.HIDDEN,
+        "resampling": "likelihood",
+        "random_state": 2,
+    }
     anchored = AnchoredEnsemble(
-        example_1d.functional_prior(1.0), n_pretrained=6, prior_points=40, pretrain_epochs=3,
-        epochs=4, **PRIOR, **common,
-    )  # fmt: skip
+        example_1d.functional_prior(1.0),
+        n_pretrained=6,
+        prior_points=40,
+        pretrain_epochs=3,
+        epochs=4,
+        **PRIOR,
+        **common,
+    )
     ensembles = {"vanilla": VanillaEnsemble(epochs=5, **UNSCALED, **common), "anchored 1": anchored}
     for name, ensemble in ensembles.items():
         printed = ensemble.fit(*example_1d.load_data()).predict(example_1d.GRID)

@@ -26,7 +26,8 @@ def test_mean_and_deviation_on_the_whole_interval(lengthscale, epochs):
     )
     mean, std = ensemble.fit(*load_data()).predict(GRID, return_std=True)
     exact = exact_posterior(lengthscale)
-    deviation, relative = np.abs(mean - exact.mean).mean(), np.abs(std / exact.std - 1.0).mean()
+    deviation = np.abs(mean - exact.mean).mean()
+    relative = np.abs(std / exact.std - 1.0).mean()
     print(f"L = {lengthscale}: mean {deviation:.4f}, standard deviation {100 * relative:.1f} %")
     assert deviation < 0.05
     assert relative < 0.15

@@ -15,7 +15,8 @@ def test_bands_are_two_standard_deviations_about_the_mean_and_simulations_relati
     deviations = np.full((2, 3), 0.01), np.full((2, 3), 0.03)
     figure = panels.curve_fans(STRAIN, ["a", "b"], MEAN, *deviations, simulated)
     assert [axes.get_title() for axes in figure.axes] == ["a", "b", "", ""]
-    above, below = figure.axes[1], figure.axes[3]
+    above = figure.axes[1]
+    below = figure.axes[3]
     for axes, low, high in ((above, 263.2, 296.8), (below, -6.0, 6.0)):
         ends = axes.collections[0].get_paths()[0].vertices
         at_end = ends[np.isclose(ends[:, 0], 0.3)][:, 1]

@@ -55,7 +55,8 @@ def test_mean_fields_of_a_prior_alone_are_its_predictions_far_from_all_cells(dra
 
 
 def test_scores_at_cells_and_against_the_truth_are_those_of_the_predictions(draws, kinds):
-    draw, known = draws[1], MODELS["evidence"]
+    draw = draws[1]
+    known = MODELS["evidence"]
     model = posterior(known, training_sets(draw, COUNTS)["ind10"], kinds[known.noise], None)
     truth = Truth(draw.test.X, model.predict(draw.test.X), np.full((50, 5), 1e-6))
     found = judge(model, draw.test, truth)

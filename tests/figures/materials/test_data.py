@@ -26,10 +26,14 @@ from figures.materials.problem import FEATURES, OUTPUT_NAMES, load_designs
 def table_of(outputs, groups):
     n = len(outputs)
     return Table(
-        index=np.arange(n), seed=np.zeros(n, int), group=np.asarray(groups),
-        inputs=np.tile([0.2, 400.0, 400.0, 0.4], (n, 1)), outputs=np.asarray(outputs),
-        status=np.array(["ok"] * n), failed=np.array([], int),
-    )  # fmt: skip
+        index=np.arange(n),
+        seed=np.zeros(n, int),
+        group=np.asarray(groups),
+        inputs=np.tile([0.2, 400.0, 400.0, 0.4], (n, 1)),
+        outputs=np.asarray(outputs),
+        status=np.array(["ok"] * n),
+        failed=np.array([], int),
+    )
 
 
 @pytest.fixture
@@ -61,7 +65,8 @@ def test_mutual_information_finds_the_dependence():
 
 def test_mutual_information_of_a_gaussian_pair_is_the_closed_form():
     rng = np.random.default_rng(2)
-    rho, n = 0.8, 4000
+    rho = 0.8
+    n = 4000
     x = rng.normal(size=n)
     y = rho * x + np.sqrt(1 - rho**2) * rng.normal(size=n)
     found = mutual_information(x[:, None], y[:, None])[0, 0]
@@ -70,7 +75,8 @@ def test_mutual_information_of_a_gaussian_pair_is_the_closed_form():
 
 def test_chance_level_is_reached_by_independent_pairs_rarely():
     rng = np.random.default_rng(3)
-    X, y = rng.uniform(size=(50, 2)), rng.uniform(size=(50, 10))
+    X = rng.uniform(size=(50, 2))
+    y = rng.uniform(size=(50, 10))
     above = mutual_information(X, y) > chance_level(X, y, shuffles=40, seed=0)
     assert above.mean() < 0.15
 
@@ -79,7 +85,8 @@ def test_influential_inputs_are_those_of_positive_information(tables):
     """The rule of section 3.2.2; those above chance stand beside them."""
     found = information_table(load_table(tables / "train_beta.csv"), shuffles=20, seed=0)
     for output in OUTPUT_NAMES:
-        value, chance = found["value"][output], found["chance"][output]
+        value = found["value"][output]
+        chance = found["chance"][output]
         assert found["influential"][output] == [n for n in INPUT_NAMES if value[n] > 0]
         assert found["above_chance"][output] == [n for n in INPUT_NAMES if value[n] > chance[n]]
 
@@ -96,9 +103,14 @@ def claim_about(place, tables, replicates=(), **changes):
 
 @pytest.mark.parametrize(
     ("influential", "above_chance", "holds"),
-    [(["vf"], ["vf"], True), (["vf"], [], True), ([], [], None),
-     (["vf", "c_m"], ["vf"], None), (["vf", "c_m"], ["vf", "c_m"], False)],
-)  # fmt: skip
+    [
+        (["vf"], ["vf"], True),
+        (["vf"], [], True),
+        ([], [], None),
+        (["vf", "c_m"], ["vf"], None),
+        (["vf", "c_m"], ["vf", "c_m"], False),
+    ],
+)
 def test_subsets_are_compared_by_the_rule_of_the_paper(tables, influential, above_chance, holds):
     """An input below chance shows neither that it is influential nor that it is not."""
     changes = {"influential": {"nu_eff": influential}, "above_chance": {"nu_eff": above_chance}}
@@ -121,7 +133,8 @@ def test_the_assumed_noise_is_compared_with_the_scatter_of_every_design(tables, 
 
 
 def test_share_outside_counts_cells_and_not_values():
-    inner, outer = table_of(np.zeros((2, 5)), [0, 1]), table_of(np.ones((2, 5)), [0, 1])
+    inner = table_of(np.zeros((2, 5)), [0, 1])
+    outer = table_of(np.ones((2, 5)), [0, 1])
     mixed = table_of(np.vstack([np.zeros(5), np.ones(5)]), [0, 1])
     assert share_outside(inner, inner) == 0
     assert share_outside(outer, inner) == 1

@@ -77,7 +77,8 @@ def test_prior_has_the_published_variance_and_mean():
 def test_table_of_a_generated_folder_and_a_single_file_are_both_found(tables, tmp_path):
     (tmp_path / "train_beta").mkdir()
     (tmp_path / "train_beta" / "dataset.csv").write_bytes((tables / "train_beta.csv").read_bytes())
-    generated, single = load_samples(tmp_path, "train_beta"), load_samples(tables, "train_beta")
+    generated = load_samples(tmp_path, "train_beta")
+    single = load_samples(tables, "train_beta")
     np.testing.assert_array_equal(generated.X, single.X)
 
 

@@ -25,8 +25,13 @@ from figures.pipeline.training import PROCEDURES
 
 BRIEF = Surrogate(
     cases={"outd": Case(design="train_beta", count=10)},
-    repeats=2, n_pretrained=4, n_members=3, prior_points=30, pretrain_epochs=2, epochs=2,
-)  # fmt: skip
+    repeats=2,
+    n_pretrained=4,
+    n_members=3,
+    prior_points=30,
+    pretrain_epochs=2,
+    epochs=2,
+)
 
 
 def prediction(shift=0.0, members=30, cells=50, spread=0.1):
@@ -51,7 +56,8 @@ def test_change_of_units_shifts_the_elppd_by_a_constant():
 
 
 def test_a_biased_prediction_scores_worse_in_every_respect():
-    good, biased = prediction().scores(), prediction(shift=0.5).scores()
+    good = prediction().scores()
+    biased = prediction(shift=0.5).scores()
     assert biased.rmse > good.rmse
     assert biased.miscalibration > good.miscalibration
     assert biased.elppd < good.elppd
@@ -97,7 +103,8 @@ def test_improvement_is_the_mean_of_those_of_the_repeats():
 
 def test_coverage_of_a_correct_spread_is_that_of_two_standard_deviations():
     rng = np.random.default_rng(1)
-    centre, std = rng.uniform(-1, 1, (4000, 5)), 0.2
+    centre = rng.uniform(-1, 1, (4000, 5))
+    std = 0.2
     observed = centre + std * rng.normal(size=centre.shape)
     samples = centre + std * np.array([-1.0, 1.0])[:, None, None]
     assert Prediction(samples, observed).scores().coverage == pytest.approx(0.9545, abs=0.005)
@@ -107,10 +114,9 @@ def test_the_prior_has_as_many_networks_as_the_ensembles(repeats):
     assert repeats[0]["prior"].samples.shape == repeats[0]["outd_anchored"].samples.shape
 
 
-def claim(rows, about, start):
+def claim(rows, identifier):
     explained = dict.fromkeys(OUTPUT_NAMES, 0.1) | {"nu_eff": 0.9}
-    (found,) = [c for c in claims(rows, explained, PAPER_COUNTS)
-                if c.about == about and c.claim.startswith(start)]  # fmt: skip
+    (found,) = [c for c in claims(rows, explained, PAPER_COUNTS) if c.id == identifier]
     return found.holds
 
 
@@ -121,17 +127,17 @@ def test_claims_follow_the_numbers():
     }
     good = sizes | {"outd_anchored": prediction(0.12), "outd_vanilla": prediction(0.25)}
     rows = score_rows([good])
-    assert claim(rows, "Fig. 11", "The prior mean") is True
-    assert claim(rows, "Fig. 12", "RMSE improves") is True
-    assert claim(rows, "Fig. 12", "Predicted epistemic uncertainty") is True
-    assert claim(rows, "Table 3", "For 50 training") is True
-    assert claim(rows, "Fig. 13", "Vanilla under-estimates") is True
-    assert claim(rows, "Fig. 14", "b_eff_MPa") is True
-    assert claim(rows, "Fig. 14", "c_eff") is False
+    assert claim(rows, "prior_mean") is True
+    assert claim(rows, "more_cells/rmse") is True
+    assert claim(rows, "more_cells/spread") is True
+    assert claim(rows, "outside/rmse") is True
+    assert claim(rows, "coverage") is True
+    assert claim(rows, "calibration/b_eff_MPa") is True
+    assert claim(rows, "calibration/c_eff") is False
     bad = score_rows([good | {"ind50_anchored": prediction(0.3, spread=0.2)}])
-    assert claim(bad, "Fig. 12", "Predicted epistemic uncertainty") is False
-    assert claim(bad, "Fig. 12", "RMSE improves") is False
-    assert claim(bad, "Table 3", "For 50 training") is False
+    assert claim(bad, "more_cells/spread") is False
+    assert claim(bad, "more_cells/rmse") is False
+    assert claim(bad, "outside/rmse") is False
 
 
 def test_claims_name_the_sizes_of_the_run():
@@ -170,7 +176,8 @@ def test_prior_of_the_composite_depends_on_what_the_paper_says():
     assert negligible.holds
     assert max(negligible.ours[name] for name in ("E_f_GPa", "b_m_MPa", "c_m")) < 1e-3
     assert narrower.holds
-    z, bound = norm(-theta[4], np.sqrt(0.2)), 0.01 / 0.4 - 1
+    z = norm(-theta[4], np.sqrt(0.2))
+    bound = 0.01 / 0.4 - 1
     moments = [z.expect(lambda t, n=n: np.maximum(t, bound) ** n) for n in (1, 2)]
     expected = np.sqrt(moments[1] - moments[0] ** 2)
     assert narrower.ours["smallest"] == pytest.approx(expected, rel=0.15)
@@ -196,7 +203,8 @@ def test_behaviour_laws_are_drawn_from_the_weakest_to_the_strongest_cell():
 
 @pytest.mark.parametrize("draw", ["predictions", "calibration", "prior_mean", "prior_functions"])
 def test_every_panel_shows_something_with_a_name(draw, tables, repeats):
-    theta, test_set = np.full(5, 0.5), load_samples(tables, "test_uniform")
+    theta = np.full(5, 0.5)
+    test_set = load_samples(tables, "test_uniform")
     figure = {
         "predictions": lambda: panels.predictions(
             repeats[0]["outd_anchored"], score_rows(repeats)["outd_anchored"], [0, 1, 2, 3]

@@ -58,7 +58,8 @@ def test_cells_of_a_hypercube_are_in_every_slice_of_each_input(study):
 
 def test_errors_are_those_of_the_predictions_and_of_the_tenth_where_they_are_largest(study):
     model = study.posterior(study.pool[:40])
-    found, (mean, std) = study.errors(model), model.predict(study.truth.X, return_std=True)
+    found = study.errors(model)
+    (mean, std) = model.predict(study.truth.X, return_std=True)
     squares = np.sort(np.mean((mean - surface(study.truth.X)) ** 2, axis=1))
     assert found.rmse**2 == pytest.approx(squares.mean())
     assert found.worst**2 == pytest.approx(squares[54:].mean())

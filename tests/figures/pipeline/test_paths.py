@@ -39,8 +39,22 @@ def test_metrics_that_are_missing_or_cut_off_are_not_complete(metrics, text):
     assert not is_complete(metrics)
 
 
-FOREIGN = ["../precious.svg", "/precious.svg", "sub/a.svg", "..", ".", "", "notes.txt", "n.json",
-           "link.svg", "a\0.svg", "\ud800.svg", "a.svg/", "./a.svg", 3]  # fmt: skip
+FOREIGN = [
+    "../precious.svg",
+    "/precious.svg",
+    "sub/a.svg",
+    "..",
+    ".",
+    "",
+    "notes.txt",
+    "n.json",
+    "link.svg",
+    "a\0.svg",
+    "\ud800.svg",
+    "a.svg/",
+    "./a.svg",
+    3,
+]
 
 
 @pytest.mark.parametrize("name", FOREIGN)

@@ -19,12 +19,17 @@ def test_both_profiles_train_the_published_networks_and_the_quick_one_pretrains_
 
 def test_full_profile_has_the_published_sizes():
     assert load_profile("full").datasets == {
-        "train_beta": 50, "test_uniform": 50, "train_uniform": 100, "replicates": 10, "noise": 20,
-    }  # fmt: skip
+        "train_beta": 50,
+        "test_uniform": 50,
+        "train_uniform": 100,
+        "replicates": 10,
+        "noise": 20,
+    }
 
 
 def test_a_profile_at_the_size_of_the_paper_is_told_from_a_smaller_one():
-    quick, full = load_profile("quick"), load_profile("full")
+    quick = load_profile("quick")
+    full = load_profile("full")
     assert full.prior_study.at_paper_size
     assert full.example_1d.at_paper_size
     assert full.surrogate.at_paper_size

@@ -10,11 +10,16 @@ from figures.materials.surrogate import HIDDEN, train
 from figures.pipeline.settings import Case, Surrogate
 from figures.pipeline.training import PRIOR, PROCEDURES, UNSCALED
 
-PUBLISHED, PROPER = PROCEDURES["published"], PROCEDURES["proper"]
+PUBLISHED = PROCEDURES["published"]
+PROPER = PROCEDURES["proper"]
 BRIEF = Surrogate(
     cases={"outd": Case(design="train_beta", count=10)},
-    n_pretrained=6, n_members=4, prior_points=30, pretrain_epochs=3, epochs=3,
-)  # fmt: skip
+    n_pretrained=6,
+    n_members=4,
+    prior_points=30,
+    pretrain_epochs=3,
+    epochs=3,
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +31,21 @@ def predicted(tables):
         c: train({"outd": train_set}, test_set, theta, BRIEF, p, 5) for c, p in PROCEDURES.items()
     }
     common = {
-        "noise": noise_std(), "n_members": 4, "hidden": HIDDEN, "epochs": 3,
-        "resampling": "bootstrap", "random_state": 5,
-    }  # fmt: skip
+        "noise": noise_std(),
+        "n_members": 4,
+        "hidden": HIDDEN,
+        "epochs": 3,
+        "resampling": "bootstrap",
+        "random_state": 5,
+    }
     anchored = bnn.AnchoredEnsemble(
-        functional_prior(theta), n_pretrained=6, prior_points=30, pretrain_epochs=3, **PRIOR,
+        functional_prior(theta),
+        n_pretrained=6,
+        prior_points=30,
+        pretrain_epochs=3,
+        **PRIOR,
         **common,
-    )  # fmt: skip
+    )
     vanilla = bnn.VanillaEnsemble(**UNSCALED, **common)
     ensembles = {"outd_anchored": anchored, "outd_vanilla": vanilla}
     data = train_set.X, train_set.y
@@ -42,7 +55,8 @@ def predicted(tables):
 
 @pytest.fixture(scope="module")
 def pretrained():
-    X, settings = np.random.default_rng(0).normal(size=(20, 2)), bnn.TrainingSettings(epochs=2)
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    settings = bnn.TrainingSettings(epochs=2)
     prior = bnn.GaussianProcessPrior()
     return bnn.pretrain(prior, X, n_pretrained=8, hidden=(5,), settings=settings, random_state=0)
 

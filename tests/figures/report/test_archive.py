@@ -104,7 +104,8 @@ def test_every_metrics_file_names_its_notebook_commit_seed_and_tables(graph):
     found = 0
     for run in ("full", "full-authors"):
         for name, metrics in committed_run(run, ROOT).items():
-            action, source = graph[f"#{run}-{name}"], metrics["provenance"]
+            action = graph[f"#{run}-{name}"]
+            source = metrics["provenance"]
             assert action["instrument"] == {"@id": f"notebooks/{name}.ipynb"}
             assert f"notebooks/{name}.ipynb" in graph
             assert action["description"] == f"commit {source['commit']}, seed {source['seed']}"
@@ -194,8 +195,17 @@ def test_the_validator_of_ro_crate_accepts_it_and_not_one_without_its_root(writt
     context = f"{rocrate.__path__[0]}/data/ro-crate.jsonld"
     cache = tmp_path / "cache"
     subprocess.run([validators() / "python", "-c", SEED, cache, context], check=True)
-    options = ["-y", "validate", "--offline", "--cache-path", cache, "--no-paging", "-v",
-               "--profile-identifier", "ro-crate-1.1"]  # fmt: skip
+    options = [
+        "-y",
+        "validate",
+        "--offline",
+        "--cache-path",
+        cache,
+        "--no-paging",
+        "-v",
+        "--profile-identifier",
+        "ro-crate-1.1",
+    ]
     validate("rocrate-validator", *options, written[1])
     folder = shutil.copytree(written[1], tmp_path / "broken")
     described = folder / "ro-crate-metadata.json"

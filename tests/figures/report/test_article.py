@@ -44,6 +44,18 @@ def test_it_is_not_built_from_metrics_that_its_sentences_contradict(monkeypatch)
         article.compiled()
 
 
+@needs_typst
+def test_a_finding_that_is_not_borne_out_stops_it_with_one_sentence(monkeypatch, tmp_path):
+    def unmet(_):
+        raise ValueError("finding 'inert' is not borne out")
+
+    monkeypatch.setattr(article, "findings", unmet)
+    monkeypatch.setattr(article, "TARGET", tmp_path / "article.pdf")
+    with pytest.raises(SystemExit, match="error: finding 'inert' is not borne out"):
+        article.main()
+    assert not article.TARGET.exists()
+
+
 def test_without_typst_it_is_skipped_with_one_sentence(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(article, "find_spec", lambda _: None)
     monkeypatch.setattr(article, "TARGET", tmp_path / "article.pdf")

@@ -163,7 +163,7 @@ def test_verdict_needs_equal_sizes_and_a_scatter(ours, scatter, comparable, expe
      ([True, None], OPEN, "1 of 2, 1 open"), ([], NOT_COMPARABLE, "")],
 )  # fmt: skip
 def test_verdict_on_a_figure_follows_from_its_claims(holds, expected, count):
-    claims = [Claim("Fig. 1", "so", {}, each) for each in holds]
+    claims = [Claim("so", "Fig. 1", "so", {}, each) for each in holds]
     full, small = (
         Comparison(load_published()["Fig. 1"], Metrics(claims=claims, paper_size=size), Metrics())
         for size in (True, False)
@@ -178,7 +178,7 @@ def test_verdict_on_a_figure_follows_from_its_claims(holds, expected, count):
      (True, False, NOT_COMPARABLE)],
 )  # fmt: skip
 def test_a_claim_is_reproduced_only_when_our_numbers_bear_it_out(holds, comparable, expected):
-    content = {"claim": "so", "ours": {}, "about": "Fig. 6", "holds": holds}
+    content = {"id": "so", "claim": "so", "ours": {}, "about": "Fig. 6", "holds": holds}
     metrics = Metrics.model_validate({"claims": [content], "paper_size": comparable})
     entries = {entry.item.place: entry for entry in compare({"02_example_1d": metrics})}
     assert entries["Fig. 6"].verdicts == [expected]
@@ -192,7 +192,7 @@ def drawn(metrics):
     del draws["rows"]["proper"]  # which is shown beside, and not judged
     for row in draws["rows"]["published"].values():
         row["rmse"] = {"mean": 0.15, "std": 0.02, "values": [0.13, 0.15, 0.17, 0.15]}
-    claims = [{"about": about, "claim": "over draws", "ours": {}, "holds": True}
+    claims = [{"id": about, "about": about, "claim": "over draws", "ours": {}, "holds": True}
               for about in ("Table 3", "Fig. 13")]  # fmt: skip
     draws |= {"claims": claims, "paper_size": True}
     run = {SURROGATE: metrics | {"paper_size": True}, DRAWS: draws}

@@ -162,7 +162,9 @@ def test_a_notebook_apart_is_shown_once_it_has_run(profile, out_dir):
         "title": "Other methods",
         "figures": {},
         "provenance": {"seed": 3},
-        "claims": [{"about": "Beyond", "claim": "It is so", "ours": {"a": 0.5}, "holds": None}],
+        "claims": [
+            {"id": "so", "about": "Beyond", "claim": "It is so", "ours": {"a": 0.5}, "holds": None}
+        ],
         "section": {
             "paragraphs": ["In words"],
             "tables": [{"caption": "First < second", "header": ["method"], "rows": [["exact"]]}],

@@ -22,10 +22,11 @@ from figures.report.comparison import (
     compare,
     heading,
 )
-from figures.report.findings import filled
-from figures.report.summary import README, RUNS, blocks, files_of, with_blocks
+from figures.report.summary import RUNS, blocks, with_blocks
+from figures.report.words import filled
 from tests.figures.report.committed import committed_files, committed_run
 
+README = ROOT / "README.md"
 PUBLISHED = load_published()
 NUMERIC = ("Table 1", "Fig. 10", "Table 2", "Table 3", "Table 4")
 
@@ -89,45 +90,6 @@ def test_what_differs_has_its_reason_and_what_is_met_has_none(ours, on_published
 
 def reason_of(place):
     return " ".join((PUBLISHED[place].reason + PUBLISHED[place].note).split())
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_notes_and_reasons_fill_from_the_metrics(name):
-    run = typed_run(name)
-    for entry in compare(run):
-        if entry.metrics.title:
-            text = filled(entry.item.note + entry.item.reason, run, entry=entry)
-            assert not re.search(r"[{}]|nan|±\s*\.", text), text
-
-
-def test_the_note_on_the_optimiser_has_the_committed_variances(ours):
-    table = load_run("full")["01_prior_study"]["table_1"]
-    proper, published = (table[kind]["A"]["all"]["value"] for kind in ("proper", "published"))
-    note = filled(PUBLISHED["Table 1"].note, typed_run("full"), entry=ours["Table 1"])
-    assert f"smaller over all weights: {100 * (1 - proper / published):.0f} % for A, " in note
-
-
-@pytest.mark.parametrize("place", [place for place, item in PUBLISHED.items() if item.reason])
-def test_the_reason_says_what_the_claims_and_numbers_below_it_say(place):
-    """It changes with the verdict on each claim that it is about, and has what differs."""
-    run = typed_run("full")
-    (entry,) = (each for each in compare(run) if each.item.place == place)
-
-    def reason():
-        return filled(entry.item.reason, run, entry=entry)
-
-    for cells in entry.rows.values():
-        for check in cells.values():
-            if check.verdict == DIFFERS:
-                assert check.published.replace("-", "−") in reason()
-    before = reason()
-    for claim in entry.claims:
-        if (holds := claim.holds) is not True:
-            object.__setattr__(claim, "holds", True)
-            assert reason() != before, claim.claim
-            object.__setattr__(claim, "holds", holds)
-    with pytest.raises(ValueError, match="has the words 'no such'"):
-        entry.holding("no such")
 
 
 def test_what_differs_in_table_3_is_met_on_the_published_tables(on_published_tables):
@@ -228,17 +190,28 @@ def test_every_figure_and_table_of_the_map_has_its_cell_and_file(ours):
         item = entry.item
         assert heading(item), f"{item.notebook} has no heading for {place}"
         run = load_run("full")
-        figures, metrics = run[item.notebook]["figures"], {f"{name}.json" for name in run}
-        assert set(files_of(entry)) <= {*figures, *metrics}
+        figures = run[item.notebook]["figures"]
+        metrics = {f"{name}.json" for name in run}
+        assert set(entry.files) <= {*figures, *metrics}
 
 
-def test_readme_shows_the_committed_metrics():
+def test_what_is_committed_is_what_is_rendered():
+    """README and guides; `make article` reads the same records when it is set."""
     runs = {name: typed_run(name) for name in RUNS}
     for path, current in blocks(runs).items():
         text = path.read_text()
         assert with_blocks(text, current) == text, (
             "git add figures, python -m figures.report.summary --write"
         )
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_notes_and_reasons_name_claims_that_there_are(name):
+    run = typed_run(name)
+    for entry in compare(run):
+        if entry.metrics.title:
+            text = filled(entry.item.note + entry.item.reason, run=run, entry=entry)
+            assert not re.search(r"[{}]|nan|±\s*\.", text), text
 
 
 def test_readme_names_files_and_targets_that_exist():

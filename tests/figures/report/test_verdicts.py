@@ -9,7 +9,7 @@ from figures.pipeline.paths import NOTEBOOKS, REFERENCE, ROOT
 from figures.report.verdicts import verdict_table
 
 STUDY = "01_prior_study"
-CLAIM = {"about": "Fig. 4", "ours": {"D": 2.0}, "holds": False}
+CLAIM = {"id": "D", "about": "Fig. 4", "ours": {"D": 2.0}, "holds": False}
 
 
 def file(folder, **changes):
@@ -47,10 +47,10 @@ def test_a_small_run_has_the_full_run_and_its_verdicts_beside_it(tmp_path, monke
     full = CLAIM | {"claim": "D is least of its 10 starts", "holds": True}
     monkeypatch.setattr("figures.report.verdicts.REFERENCE", tmp_path / "full")
     (tmp_path / "full").mkdir()
-    file(tmp_path / "full", claims=[full, CLAIM | {"claim": "Only large"}])
+    file(tmp_path / "full", claims=[full, CLAIM | {"id": "large", "claim": "Only large"}])
     small = [
         CLAIM | {"claim": "D is least of its 3 starts", "ours": {"D": 3.0}},
-        CLAIM | {"claim": "Only small"},
+        CLAIM | {"id": "small", "claim": "Only small"},
     ]
     shown = verdict_table(file(tmp_path, claims=small, paper_size=False), "Fig. 4").data
     assert [*shown.columns[2:]] == ["ours, this small run", "full run", "verdict on the full run"]

@@ -1,0 +1,49 @@
+"""What the notebook 05_beyond_the_paper takes from figures: what works beyond the paper."""
+
+from figures import style
+from figures.beyond import panels
+from figures.beyond.example_1d import distances, run_example
+from figures.beyond.findings import claims, paragraphs
+from figures.beyond.methods import run_cases, run_noise, run_spans
+from figures.beyond.priors import correlation, relevance, replicate_noise, subset_counts
+from figures.beyond.problems import input_files, load_problems, with_moments
+from figures.beyond.tables import Results, tables
+from figures.claims import Section
+from figures.materials.problem import FEATURES, LABELS, OUTPUT_NAMES, OUTPUT_SCALING
+from figures.pipeline.processes import repeated, seeds_of
+from figures.report.words import label
+from figures.rooms.record import Record, claims_table, shown_table
+from figures.scores import over_repeats
+
+__all__ = [
+    "FEATURES",
+    "LABELS",
+    "OUTPUT_NAMES",
+    "OUTPUT_SCALING",
+    "Record",
+    "Results",
+    "Section",
+    "claims",
+    "claims_table",
+    "correlation",
+    "distances",
+    "input_files",
+    "label",
+    "load_problems",
+    "over_repeats",
+    "panels",
+    "paragraphs",
+    "relevance",
+    "repeated",
+    "replicate_noise",
+    "run_cases",
+    "run_example",
+    "run_noise",
+    "run_spans",
+    "seeds_of",
+    "shown_table",
+    "style",
+    "subset_counts",
+    "tables",
+    "with_moments",
+]
