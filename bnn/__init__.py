@@ -5,24 +5,26 @@ from types import ModuleType
 
 from bnn import export, interop
 from bnn.acquisition.choice import choose
-from bnn.components import ComponentRegressor, PrincipalComponents
-from bnn.ensembles.anchoring import AnchoredEnsemble, anchor
-from bnn.ensembles.base import ConstantInputWarning
-from bnn.ensembles.fitting import data_gradient
-from bnn.ensembles.function_anchoring import (
+from bnn.estimators.anchoring import AnchoredEnsemble, anchor
+from bnn.estimators.components import ComponentRegressor, PrincipalComponents
+from bnn.estimators.ensemble import ConstantInputWarning
+from bnn.estimators.exact_posterior import ExactPosterior
+from bnn.estimators.fitting import data_gradient
+from bnn.estimators.function_anchoring import (
     FunctionAnchoredEnsemble,
     FunctionAnchoring,
     anchor_functions,
 )
-from bnn.ensembles.networks import Members
-from bnn.ensembles.pretraining import Pretrained, PriorRangeWarning, pretrain
-from bnn.ensembles.vanilla import VanillaEnsemble, train_vanilla
+from bnn.estimators.members import Members
+from bnn.estimators.pretraining import Pretrained, PriorRangeWarning, pretrain
+from bnn.estimators.vanilla import VanillaEnsemble, train_vanilla
 from bnn.evaluation import metrics
 from bnn.evaluation.prior_check import PriorCheck, check_prior
-from bnn.function_priors import evidence
-from bnn.function_priors.exact_posterior import ExactPosterior
-from bnn.function_priors.gaussian_process import GaussianProcessPrior
-from bnn.function_priors.kernels import (
+from bnn.networks.architecture import Architecture
+from bnn.noise import HeteroscedasticNoise, NoiseWarning, StudentNoise
+from bnn.priors import evidence
+from bnn.priors.gaussian_process import GaussianProcessPrior
+from bnn.priors.kernels import (
     RBF,
     Linear,
     Matern12,
@@ -31,11 +33,9 @@ from bnn.function_priors.kernels import (
     Periodic,
     RationalQuadratic,
 )
-from bnn.function_priors.means import LinearMean, RandomMean
-from bnn.function_priors.mixture import MixturePrior
-from bnn.function_priors.samplers import SamplerPrior, TablePrior, latin_hypercube
-from bnn.networks.architecture import Architecture
-from bnn.noise import HeteroscedasticNoise, NoiseWarning, StudentNoise
+from bnn.priors.means import LinearMean, RandomMean
+from bnn.priors.mixture import MixturePrior
+from bnn.priors.samplers import SamplerPrior, TablePrior, latin_hypercube
 from bnn.scaling import BoundsScaler, BoundsWarning
 from bnn.storage import NotStored, load
 from bnn.training.loop import DivergenceError, DivergenceWarning, train

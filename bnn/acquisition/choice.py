@@ -9,10 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState, generator
 from bnn._validation import Array, Ints, as_columns, as_finite, check_count, check_flags
-from bnn.ensembles.base import EnsembleRegressor
-from bnn.function_priors.conditioning import JointColumns, output_vectors
-from bnn.function_priors.exact_posterior import ExactPosterior
+from bnn.estimators.ensemble import EnsembleRegressor
+from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.noise import Covariance, StudentNoise, covariance_at
+from bnn.priors.conditioning import JointColumns, output_vectors
 from bnn.scaling import BoundsScaler
 
 LEAST = 200  # members: the error of a correlation is about 1 / √K

@@ -8,10 +8,10 @@ from scipy.stats import chi2
 
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
 from bnn._validation import Array, as_data, check_count
-from bnn.function_priors.gaussian_process import GaussianProcessPrior
-from bnn.function_priors.means import RandomMean
-from bnn.function_priors.samplers import FunctionalPrior, TablePrior, draw_realisations
 from bnn.noise import Noise, checked_noise, covariance_at
+from bnn.priors.gaussian_process import GaussianProcessPrior
+from bnn.priors.means import RandomMean
+from bnn.priors.samplers import FunctionalPrior, TablePrior, draw_realisations
 
 LEVELS = (0.025, 0.5, 0.975)
 

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._validation import check_integer
-from bnn.ensembles.base import EnsembleRegressor
+from bnn.estimators.ensemble import EnsembleRegressor
+from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.export.ensemble import chosen_weights, ensemble_tables
 from bnn.export.names import check_name
 from bnn.export.posterior import Table, posterior_tables
-from bnn.function_priors.exact_posterior import ExactPosterior
 
 
 def to_c(

@@ -3,8 +3,8 @@
 import numpy as np
 
 from bnn._validation import Array, check_integer
-from bnn.ensembles.base import EnsembleRegressor
-from bnn.ensembles.networks import Members
+from bnn.estimators.ensemble import EnsembleRegressor
+from bnn.estimators.members import Members
 from bnn.export.posterior import Table
 from bnn.export.stack import part_that_fits
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bnn.ensembles.base import EnsembleRegressor
+from bnn.estimators.ensemble import EnsembleRegressor
 from bnn.export.ensemble import chosen_weights, clipped_to
 from bnn.networks.activations import SLOPE
 

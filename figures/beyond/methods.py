@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from bnn import GaussianProcessPrior, Pretrained
-from bnn.function_priors.samplers import FunctionalPrior
+from bnn.priors.samplers import FunctionalPrior
 from figures.beyond import weights
 from figures.beyond.problems import Problem, with_moments
 from figures.beyond.scores import Row, WeightRow

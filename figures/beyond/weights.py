@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import bnn
-from bnn.function_priors.samplers import FunctionalPrior
+from bnn.priors.samplers import FunctionalPrior
 from figures.pipeline.settings import Beyond
 from figures.pipeline.training import PRIOR
 

@@ -8,7 +8,7 @@ from sklearn.gaussian_process import kernels as sk
 import bnn
 from bnn import metrics
 from bnn.evaluation.plots import plot_1d
-from bnn.function_priors.evidence import fit_prior
+from bnn.priors.evidence import fit_prior
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (12, 3))

@@ -6,9 +6,9 @@ from scipy.stats import multivariate_normal, norm
 
 import bnn
 from bnn import HeteroscedasticNoise, metrics
-from bnn.ensembles.fitting import data_gradient
-from bnn.function_priors.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
+from bnn.estimators.fitting import data_gradient
 from bnn.noise import replicate_covariance, resample
+from bnn.priors.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
 from bnn.weight_priors import IsotropicGaussian
 
 RNG = np.random.default_rng(4)

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 
 from bnn import RBF, AnchoredEnsemble, Architecture, GaussianProcessPrior, ProbabilisticPCA
 from bnn._seeding import Purpose, member_generators, seed_sequence, spawn
-from bnn.ensembles.fitting import OPTIMUM
+from bnn.estimators.fitting import OPTIMUM
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.noise import resample
 from bnn.training.backprop import LayerBlocks
