@@ -101,8 +101,8 @@ def _joint(
     """Return covariances at X of f, half ranges of outputs, and the noise."""
     if isinstance(model, ExactPosterior):
         half_ranges = BoundsScaler.fit(model.y_).half_range
-        return model._given.joint_columns(X), half_ranges, model.noise_covariance_
-    members = model._fitted_members()
+        return model.posterior_.joint_columns(X), half_ranges, model.noise_
+    members = model.fitted_members()
     samples = members.sample(X)
     K, _, n_out = samples.shape
     if K < LEAST:

@@ -9,14 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState, generator
 from bnn._validation import Array, as_columns, as_finite, as_points, check_count
+from bnn.estimators.by_evidence import likely_prior, likely_tails
 from bnn.estimators.regressor import PredictiveRegressor
 from bnn.noise import Covariance, Noise, StudentNoise, checked_tails, covariance_at, noise_of_data
 from bnn.noise.student import bound, nodes, scaled
 from bnn.priors.conditioning import ProcessPosterior
-from bnn.priors.gaussian_process import default_prior
 from bnn.priors.mixture import MixturePosterior, MixturePrior
 from bnn.priors.precision_factors import Prior, factors_of
-from bnn.scaling import BoundsScaler
 from bnn.storage import storable
 
 
@@ -32,16 +31,18 @@ class ExactPosterior(PredictiveRegressor):
 
     Args:
         prior: GaussianProcessPrior whose mean is not random, or a MixturePrior of such, whose
-            weights the evidence updates; None takes a GaussianProcessPrior() in units of half the
-            ranges of the data; `evidence.fit_prior` finds a better one.
+            weights the evidence updates; None is that of `evidence.fit_prior` for the data, an
+            average over hyper-parameters.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
             HeteroscedasticNoise, with which correlated outputs take O((n_out N)³); or a
             StudentNoise, under which the posterior is variational: its precision factors λ are
-            independent of f, and of each other. Given q(λ), that of f is exact.
+            independent of f, and of each other. Given q(λ), that of f is exact. None or "constant"
+            estimates standard deviations by the evidence of the data, "by_input" a
+            HeteroscedasticNoise, "student" a StudentNoise. Evidence is that of 200 data at most.
 
     Attributes:
         prior_: Prior that was conditioned.
-        noise_covariance_: Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
+        noise_: Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
         factors_: E λ of the data under a StudentNoise, (N,), which is small for outliers; or ones.
         X_: Training inputs, (N, n_in).
         y_: Training outputs, (N, n_out).
@@ -50,40 +51,59 @@ class ExactPosterior(PredictiveRegressor):
     Tipping & Lawrence (2005), Neurocomputing 69.
     """
 
-    fitted_attributes: ClassVar = ("prior_", "noise_covariance_", "X_", "y_", "y_ndim_",
-                                   "feature_names_")  # fmt: skip
-    _fewest: ClassVar[int] = 1
+    fitted_attributes: ClassVar = (
+        "prior_",
+        "noise_",
+        "X_",
+        "y_",
+        "y_ndim_",
+        "feature_names_",
+    )
 
-    def __init__(self, prior: Prior | None = None, *, noise: Noise | StudentNoise = 0.1) -> None:
-        self.prior, self.noise = prior, noise
+    def __init__(
+        self, prior: Prior | None = None, *, noise: Noise | StudentNoise | str | None = None
+    ) -> None:
+        self.prior = prior
+        self.noise = noise
+
+    @property
+    def _fewest(self) -> int:
+        """Number of data needed: one tells nothing of a prior or of noise."""
+        return 2 if self.prior is None or self.noise is None or isinstance(self.noise, str) else 1
 
     def _fit(self, X: Array, y: Array) -> None:
-        n_outputs, prior = y.shape[1], self.prior
-        if prior is None:
-            prior = default_prior(BoundsScaler.fit(X), BoundsScaler.fit(y))
-        if not isinstance(prior, Prior):
-            raise ValueError(f"prior = {prior!r:.60}: must be a GaussianProcessPrior or a mixture")
-        if n_outputs != prior.n_outputs:
-            raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
-        if isinstance(self.noise, StudentNoise):
-            kept = checked_tails(self.noise, X.shape[1], n_outputs)
+        n_outputs = y.shape[1]
+        if self.prior is not None and not isinstance(self.prior, Prior):
+            needed = "must be a GaussianProcessPrior or a mixture"
+            raise ValueError(f"prior = {self.prior!r:.60}: {needed}")
+        if self.prior is not None and n_outputs != self.prior.n_outputs:
+            raise ValueError(f"y has {n_outputs} outputs: must be {self.prior.n_outputs}")
+        noise = likely_tails(self.noise, X, y)
+        kept: Covariance | StudentNoise
+        if isinstance(noise, StudentNoise):
+            kept = checked_tails(noise, X.shape[1], n_outputs)
         else:
-            kept = noise_of_data(self.noise, X, y)
-        self._condition(prior, kept, X, y)
+            kept = noise_of_data(noise, X, y)
+        self._condition(likely_prior(self.prior, noise, X, y), kept, X, y)
 
     def _condition(
         self, prior: Prior, noise: Covariance | StudentNoise, X: Array, y: Array
     ) -> None:
-        known, self.factors_, self._beyond = covariance_at(noise, X), np.ones(len(X)), 0.0
+        known = covariance_at(noise, X)
+        self.factors_ = np.ones(len(X))
+        self._beyond = 0.0
         if isinstance(noise, StudentNoise):
             noise, known, self.factors_ = factors_of(prior, noise, X, y, known)
             self._beyond = bound(noise.degrees, self.factors_, y.shape[1])
-        self.prior_, self.noise_covariance_, self.X_, self.y_ = prior, noise, X, y
-        self._given: ProcessPosterior | MixturePosterior
+        self.prior_ = prior
+        self.noise_ = noise
+        self.X_ = X
+        self.y_ = y
+        self.posterior_: ProcessPosterior | MixturePosterior
         if isinstance(prior, MixturePrior):
-            self._given = MixturePosterior(prior, known, X, y)
+            self.posterior_ = MixturePosterior(prior, known, X, y)
         else:
-            self._given = ProcessPosterior(prior, known, X, y)
+            self.posterior_ = ProcessPosterior(prior, known, X, y)
 
     def check_restored(self) -> None:
         """Condition the restored prior on the restored data, which have to fit each other."""
@@ -94,7 +114,7 @@ class ExactPosterior(PredictiveRegressor):
         if self.y_ndim_ not in (1, 2) or y.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y_ has {y.shape[1]} outputs and y_ndim_ is {self.y_ndim_!r}")
         self.n_features_in_ = X.shape[1]
-        noise = checked_tails(self.noise_covariance_, X.shape[1], y.shape[1])
+        noise = checked_tails(self.noise_, X.shape[1], y.shape[1])
         self._condition(self.prior_, noise, X, y)
 
     def joint_moments(self, X: ArrayLike) -> tuple[Array, Array]:
@@ -107,17 +127,17 @@ class ExactPosterior(PredictiveRegressor):
             Mean, (n, n_out), and covariance, (n_out n, n_out n); entry j n + i: output j, point i.
         """
         points = self._checked(X)
-        return self._given.mean(points), self._given.joint_covariance(points)
+        return self.posterior_.mean(points), self.posterior_.joint_covariance(points)
 
     def _mean(self, X: Array) -> Array:
-        batches = self._given.batches(len(X))
-        return np.concatenate([self._given.mean(X[part]) for part in batches])
+        batches = self.posterior_.batches(len(X))
+        return np.concatenate([self.posterior_.mean(X[part]) for part in batches])
 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
-        batches = self._given.batches(len(X))
-        spreads = np.concatenate([self._given.covariances(X[part]) for part in batches])
+        batches = self.posterior_.batches(len(X))
+        spreads = np.concatenate([self.posterior_.covariances(X[part]) for part in batches])
         spreads = spreads if joint else np.einsum("njj->nj", spreads)
-        return self._mean(X), spreads, covariance_at(self.noise_covariance_, X)
+        return self._mean(X), spreads, covariance_at(self.noise_, X)
 
     def sample(self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = None) -> Array:
         """Draw functions from the posterior.
@@ -134,7 +154,7 @@ class ExactPosterior(PredictiveRegressor):
             ValueError: If there are too many points for that.
         """
         check_count("n_samples", n_samples, 1)
-        return self._given.sample(self._checked(X), n_samples, generator(random_state))
+        return self.posterior_.sample(self._checked(X), n_samples, generator(random_state))
 
     def elppd(self, X: ArrayLike, y: ArrayLike) -> float:
         """Return the expected log pointwise predictive density, noise included.
@@ -154,18 +174,20 @@ class ExactPosterior(PredictiveRegressor):
         values = as_columns("y", as_finite("y", y), len(points))
         if values.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y has {values.shape[1]} outputs: must be {self.prior_.n_outputs}")
-        batches = self._given.batches(len(points))
+        batches = self.posterior_.batches(len(points))
         parts = [self._log_density(points[part], values[part]) for part in batches]
         return float(np.concatenate(parts).sum())
 
     def _log_density(self, X: Array, y: Array) -> Array:
-        noise, covariances = self.noise_covariance_, covariance_at(self.noise_covariance_, X)
+        noise = self.noise_
+        covariances = covariance_at(noise, X)
         if not isinstance(noise, StudentNoise):
-            return self._given.log_density(X, y, covariances)
-        scale, away = scaled(noise, covariances) * np.ones((len(X), 1, 1)), y - self._mean(X)
+            return self.posterior_.log_density(X, y, covariances)
+        scale = scaled(noise, covariances) * np.ones((len(X), 1, 1))
+        away = y - self._mean(X)
         squares = np.einsum("ni,nij,nj->n", away, np.linalg.inv(scale), away)
         factors, weights = nodes(noise.degrees, squares, y.shape[1])
-        logs = self._given.log_density(X, y, scale / factors[:, :, None, None]).sum(axis=-1)
+        logs = self.posterior_.log_density(X, y, scale / factors[:, :, None, None]).sum(axis=-1)
         return np.asarray(logsumexp(logs + weights, axis=0))
 
     def log_evidence(self) -> float:
@@ -174,4 +196,4 @@ class ExactPosterior(PredictiveRegressor):
         Under a StudentNoise it is the lower bound that the variational posterior has.
         """
         check_is_fitted(self)
-        return float(np.sum(self._given.log_evidences)) + self._beyond
+        return float(np.sum(self.posterior_.log_evidences)) + self._beyond

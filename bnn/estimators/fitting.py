@@ -6,12 +6,12 @@ import numpy as np
 import torch
 
 from bnn._seeding import Purpose, member_generators, member_seeds, spawn
-from bnn._validation import Array, Floats, check_device, check_flags, check_kind, check_option
+from bnn._validation import Array, Floats, check_device, check_kind, check_option
 from bnn.estimators.members import Members, check_weights, finite_members
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
 from bnn.gauss_newton.weight_space import fit_weights
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.noise import RESAMPLINGS, Covariance, covariance_at, resample
 from bnn.scaling import BoundsScaler
 from bnn.training.loop import train
@@ -25,7 +25,7 @@ OPTIMUM = StoppingRule(iterations=10_000, decrease=1e-9)
 
 
 def random_starts(
-    architecture: Architecture, n_members: int, seeds: np.random.SeedSequence, init: str = "glorot"
+    architecture: MLP, n_members: int, seeds: np.random.SeedSequence, init: str = "glorot"
 ) -> Floats:
     """Return independent random starts, (K, d) float32; one does not depend on their number."""
     generators = member_generators(spawn(seeds, Purpose.START), n_members)
@@ -33,7 +33,7 @@ def random_starts(
 
 
 def perturbed_starts(
-    architecture: Architecture, n: int, init: str, scale: float, seeds: np.random.SeedSequence
+    architecture: MLP, n: int, init: str, scale: float, seeds: np.random.SeedSequence
 ) -> Floats:
     """Return the common start ω_init, perturbed for each of n networks, (n, d) float32."""
     start = architecture.initial_weights(1, spawn(seeds, Purpose.START), init)
@@ -46,7 +46,7 @@ def perturbed_starts(
 class Task:
     """Networks, their data X (N, n_in) and y (N, n_out), and how each gets a version of its own."""
 
-    architecture: Architecture
+    architecture: MLP
     X: Array
     y: Array
     input_scaler: BoundsScaler
@@ -57,14 +57,21 @@ class Task:
 
 
 def train_to_data(
-    task: Task, start: Floats, settings: TrainingSettings | None, device: str, progress: bool,
-    weight_prior: WeightPrior | None = None, anchors: Floats | None = None,
-) -> Members:  # fmt: skip
-    """Train members, (K, d) at the start, by Adam; without settings by Gauss-Newton."""
+    task: Task,
+    start: Floats,
+    training: TrainingSettings,
+    device: str,
+    *,
+    weight_prior: WeightPrior | None = None,
+    anchors: Floats | None = None,
+    optimiser: str = "adam",
+) -> Members:
+    """Train members, (K, d) at the start, by Adam or by Gauss-Newton, which needs anchors."""
     check_option("resampling", task.resampling, RESAMPLINGS)
-    check_flags(progress=progress)
     check_device(device)
-    K, network, title = len(start), task.architecture, "training" if progress else None
+    K = len(start)
+    network = task.architecture
+    title = "training" if training.progress else None
     generators = member_generators(spawn(task.seeds, Purpose.RESAMPLING), K)
     kept = task.noise_covariance
     covariance = covariance_at(kept, task.X)
@@ -72,7 +79,7 @@ def train_to_data(
     data = task.input_scaler.transform(inputs), task.output_scaler.transform(targets)
     given = network, start, *data
     noise = task.output_scaler.transform_covariance(covariance_at(kept, inputs))
-    if settings is None:
+    if optimiser == "gauss_newton":
         assert isinstance(weight_prior, ProperGaussian)
         assert anchors is not None
         prior = weight_prior.covariance
@@ -81,15 +88,28 @@ def train_to_data(
         term = None if weight_prior is None else weight_prior.regulariser()
         goal = Objective(_precision(noise), term, anchors)
         seeds = member_seeds(spawn(task.seeds, Purpose.TRAINING), K)
-        result = train(*given, settings, seeds=seeds, objective=goal, device=device, progress=title)
+        result = train(*given, training, seeds=seeds, objective=goal, device=device, progress=title)
     numbers = finite_members(K, result.diverged, "training")
-    weights, anchors = result.weights[numbers], None if anchors is None else anchors[numbers]
+    weights = result.weights[numbers]
+    kept_anchors = None if anchors is None else anchors[numbers]
     penalties = np.zeros(len(weights))
-    if weight_prior is not None and anchors is not None:
-        penalties = weight_prior.penalty(weights, anchors)
-    trained_to = network, start, inputs, targets, task.input_scaler, task.output_scaler
-    own = {"anchors": anchors, "penalties": penalties}
-    return Members.of(result, numbers, *trained_to, noise_covariance=kept, **own)
+    if weight_prior is not None and kept_anchors is not None:
+        penalties = weight_prior.penalty(weights, kept_anchors)
+    return Members(
+        architecture=network,
+        start=start[numbers],
+        weights=weights,
+        inputs=inputs if inputs.ndim == 2 else inputs[numbers],
+        targets=targets[numbers],
+        input_scaler=task.input_scaler,
+        output_scaler=task.output_scaler,
+        losses=result.losses,
+        epochs=result.epochs,
+        numbers=numbers,
+        noise_covariance=kept,
+        anchors=kept_anchors,
+        penalties=penalties,
+    )
 
 
 def _precision(noise: Array) -> Array:

@@ -1,8 +1,8 @@
 """Anchoring in function space: networks that follow draws from the posterior."""
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ from scipy.stats import qmc
 from sklearn.exceptions import ConvergenceWarning
 
 from bnn._seeding import Purpose, RandomState, generator, member_generators, seed_sequence, spawn
+from bnn._settings import Settings
 from bnn._validation import (
     Array,
     check_count,
@@ -18,25 +19,30 @@ from bnn._validation import (
     check_kind,
     check_positive,
 )
+from bnn.estimators.by_evidence import likely_noise
 from bnn.estimators.members import Members, joined
 from bnn.estimators.pretrained_ensemble import PretrainedEnsemble
-from bnn.estimators.pretraining import DATA_WARNINGS, Pretrained, checked_data
+from bnn.estimators.pretraining import DATA_WARNINGS, Pretrained, Pretraining, checked_data
 from bnn.gauss_newton.function_space import Metric, fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
+from bnn.networks.architecture import Architecture
 from bnn.noise import Covariance, Noise, covariance_at, noise_of_data, resample
 from bnn.priors.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.priors.drawn_priors import DrawnPrior
-from bnn.priors.mixture import MixturePosterior, MixturePrior, combination, shared_out
+from bnn.priors.mixture import MixturePosterior, MixturePrior, allocate_components, combination
+from bnn.scaling import Scaling
 from bnn.storage import NotStored, storable
 from bnn.training.execution import progress_bar
+from bnn.training.settings import TrainingSettings
 
 # The nugget that follows the noise: this fraction of its standard deviation, and at most so much.
 _OF_NOISE, _MOST_NUGGET = 0.5, 0.01
 
 
-@dataclass(frozen=True)
-class FunctionAnchoring:
-    """Settings of `anchor_functions`.
+@storable
+@dataclass
+class FunctionAnchoring(Settings):
+    """How networks are held near realisations of a functional prior, see `anchor_functions`.
 
     Args:
         points: Number of measurement points beside the training inputs, in a Latin hypercube of
@@ -48,6 +54,7 @@ class FunctionAnchoring:
         iterations: Largest number of Gauss-Newton iterations per member.
         realisations: Drawn for the covariance of a prior without a kernel.
         centred: Whether a GP's realisations and the perturbed data are shifted to exact means.
+        progress: Whether to show a progress bar.
     """
 
     points: int = 200
@@ -56,6 +63,7 @@ class FunctionAnchoring:
     iterations: int = 100
     realisations: int = 1000
     centred: bool = True
+    progress: bool = False
 
     def __post_init__(self) -> None:
         """Raise ValueError if a field is out of range."""
@@ -63,10 +71,10 @@ class FunctionAnchoring:
             check_count(name, getattr(self, name), least)
         nugget = _MOST_NUGGET if self.nugget is None else self.nugget
         check_positive(nugget=nugget, tolerance=self.tolerance)
-        check_flags(centred=self.centred)
+        check_flags(centred=self.centred, progress=self.progress)
 
 
-SETTINGS = FunctionAnchoring()
+ANCHORING = FunctionAnchoring()
 
 
 def anchor_functions(
@@ -74,11 +82,10 @@ def anchor_functions(
     X: Array,
     y: Array,
     *,
-    noise: Noise = 0.1,
+    noise: Noise | str | None = None,
     n_members: int | None = None,
-    settings: FunctionAnchoring = SETTINGS,
+    anchoring: FunctionAnchoring = ANCHORING,
     device: str = "cpu",
-    progress: bool = False,
     random_state: RandomState = None,
 ) -> Members:
     """Train pre-trained networks to data, each held near its own prior realisation g.
@@ -91,18 +98,18 @@ def anchor_functions(
     with the prior's covariance C. This is, up to a constant, the distance of f to the realisation
     conditioned on the data, f* (Matheron's rule), measured with the posterior covariance. For a
     Gaussian process and networks wide enough, the members are draws from the exact posterior. The
-    members are shared out among the components of a MixturePrior by their posterior weights.
+    members are allocated to the components of a MixturePrior by their posterior weights.
 
     Args:
         pretrained: Networks from `pretrain`; smooth ("silu") and wide ones follow f* best.
         X: Inputs, (N, n_in).
         y: Outputs, (N,) or (N, n_out).
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise.
+            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            of the data, "by_input" a HeteroscedasticNoise.
         n_members: K, the first of the pre-trained networks; None takes all.
-        settings: Measurement points, and when a member has arrived.
+        anchoring: Measurement points, and when a member has arrived.
         device: "cpu" or "cuda".
-        progress: Whether to show a progress bar.
         random_state: Seed of the perturbed data, measurement points and realisations.
 
     Returns:
@@ -117,26 +124,27 @@ def anchor_functions(
         BoundsWarning, NoiseWarning, PriorRangeWarning: If data do not fit bounds, noise or prior.
     """
     X, y = checked_data(pretrained, X, y, n_members)
-    check_kind("settings", settings, FunctionAnchoring)
-    check_flags(progress=progress)
+    check_kind("anchoring", anchoring, FunctionAnchoring)
     check_device(device)
-    kept, seeds = noise_of_data(noise, X, y), seed_sequence(random_state)
+    kept = noise_of_data(likely_noise(noise, X, y), X, y)
+    seeds = seed_sequence(random_state)
     covariance = covariance_at(kept, X)
     if isinstance(pretrained.prior, MixturePrior):
         chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])
-        return _anchor_to_components(chosen, X, y, kept, settings, device, progress, seeds)
-    prior, scaler = _drawn_prior(pretrained), pretrained.output_scaler
-    points = np.concatenate([X, _measurement_points(pretrained, settings.points, seeds)])
+        return _anchor_to_components(chosen, X, y, kept, anchoring, device, seeds)
+    prior = _drawn_prior(pretrained)
+    scaler = pretrained.output_scaler
+    points = np.concatenate([X, _measurement_points(pretrained, anchoring.points, seeds)])
     inputs = pretrained.input_scaler.transform(points)
     anchors, numbers = pretrained.weights[:n_members], pretrained.numbers[:n_members]
-    g = scaler.transform(prior.at(points, numbers, settings.centred))
-    C = prior.covariance(points, settings.realisations, spawn(seeds, Purpose.COVARIANCE))
+    g = scaler.transform(prior.at(points, numbers, anchoring.centred))
+    C = prior.covariance(points, anchoring.realisations, spawn(seeds, Purpose.COVARIANCE))
     scales = np.repeat(scaler.half_range, len(points)).reshape(len(C), -1)
     C = C / (scales[:, :, None] * scales[:, None, :])
     scaled_noise = scaler.transform_covariance(covariance)
     least = np.einsum("...jj->...j", scaled_noise).reshape(-1, scaled_noise.shape[-1]).min(axis=0)
     most = np.minimum(_OF_NOISE * np.sqrt(least), _MOST_NUGGET)
-    nuggets = most if settings.nugget is None else np.full_like(most, settings.nugget)
+    nuggets = most if anchoring.nugget is None else np.full_like(most, anchoring.nugget)
     variances = np.diagonal(C, axis1=1, axis2=2).reshape(len(nuggets), -1)
     check_nugget(nuggets, variances.mean(axis=1))
     prior_metric = Metric(C, nuggets)
@@ -146,34 +154,59 @@ def anchor_functions(
         raise ValueError(f"noise = {noise}: too small for the prior in double precision") from error
     generators = member_generators(spawn(seeds, Purpose.RESAMPLING), len(anchors))
     _, perturbed = resample(X, y, "likelihood", covariance, generators)
-    if settings.centred:
+    if anchoring.centred:
         perturbed += y - perturbed.mean(axis=0)
     targets = posterior.apply(g, scaler.transform(perturbed))
-    metric = posterior.covariance, nuggets
-    rule = StoppingRule(settings.iterations, loss=settings.tolerance)
-    architecture, title = pretrained.architecture, "training" if progress else None
-    result = fit_functions(architecture, anchors, inputs, targets, *metric, rule, device, title)
-    moved = architecture.forward(result.weights.astype(float), inputs) - g
-    penalties = prior_metric.squares(torch.as_tensor(output_vectors(moved))).numpy()
-    goals = scaler.inverse_transform(targets)
-    trained_to = architecture, anchors, points, goals, pretrained.input_scaler, scaler
-    own = {"anchors": anchors, "penalties": penalties, "bounds": prior.bounds}
-    return Members.of(result, np.arange(len(anchors)), *trained_to, noise_covariance=kept, **own)
+    result = fit_functions(
+        pretrained.architecture,
+        anchors,
+        inputs,
+        targets,
+        posterior.covariance,
+        nuggets,
+        StoppingRule(anchoring.iterations, loss=anchoring.tolerance),
+        device,
+        "training" if anchoring.progress else None,
+    )
+    moved = pretrained.architecture.forward(result.weights.astype(float), inputs) - g
+    return Members(
+        architecture=pretrained.architecture,
+        start=anchors,
+        weights=result.weights,
+        inputs=points,
+        targets=scaler.inverse_transform(targets),
+        input_scaler=pretrained.input_scaler,
+        output_scaler=scaler,
+        losses=result.losses,
+        epochs=result.epochs,
+        numbers=np.arange(len(anchors)),
+        noise_covariance=kept,
+        anchors=anchors,
+        penalties=prior_metric.squares(torch.as_tensor(output_vectors(moved))).numpy(),
+        bounds=prior.bounds,
+    )
 
 
 def _anchor_to_components(
-    pretrained: Pretrained, X: Array, y: Array, noise: Covariance, settings: FunctionAnchoring,
-    device: str, progress: bool, seeds: np.random.SeedSequence,
-) -> Members:  # fmt: skip
-    """Anchor each member to a component of a mixture, shared out by their posterior weights."""
-    mixture, K = pretrained.prior, len(pretrained.weights)
+    pretrained: Pretrained,
+    X: Array,
+    y: Array,
+    noise: Covariance,
+    anchoring: FunctionAnchoring,
+    device: str,
+    seeds: np.random.SeedSequence,
+) -> Members:
+    """Anchor each member to a component of a mixture, allocated by their posterior weights."""
+    mixture = pretrained.prior
+    K = len(pretrained.weights)
     assert isinstance(mixture, MixturePrior)
     own = covariance_at(noise, X) * np.eye(mixture.n_outputs)
     shares = MixturePosterior(mixture, own, X, y).shares
-    numbers = shared_out(shares, K, spawn(seeds, Purpose.COMPONENTS))
-    settings = replace(settings, centred=False)  # a member alone has no mean
+    numbers = allocate_components(shares, K, spawn(seeds, Purpose.COMPONENTS))
+    # A member alone has no mean, and the bar is that of all members.
+    alone = replace(anchoring, centred=False, progress=False)
     parts = []
-    title = "training" if progress else None
+    title = "training" if anchoring.progress else None
     with warnings.catch_warnings(), progress_bar(K, title, "member") as bar:
         for said_once in (ConvergenceWarning, *DATA_WARNINGS):  # not by every member
             warnings.simplefilter("ignore", said_once)
@@ -181,13 +214,13 @@ def _anchor_to_components(
             one = replace(pretrained.select([k]), prior=combination(mixture, numbers[k]))
             seed = spawn(seeds, Purpose.COMPONENTS, k)
             part = anchor_functions(
-                one, X, y, noise=noise, settings=settings, device=device, random_state=seed
+                one, X, y, noise=noise, anchoring=alone, device=device, random_state=seed
             )
             parts.append(part)
             bar.update()
-    late = sum(np.nanmin(part.losses) > settings.tolerance for part in parts)
+    late = sum(np.nanmin(part.losses) > anchoring.tolerance for part in parts)
     if late:
-        message = f"{late} of {K} members did not arrive within {settings.iterations} iterations"
+        message = f"{late} of {K} members did not arrive within {anchoring.iterations} iterations"
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
     return joined(parts)
 
@@ -218,7 +251,7 @@ def _measurement_points(
 
 @storable
 @dataclass(eq=False, repr=False, kw_only=True)
-class FunctionAnchoredEnsemble(PretrainedEnsemble, settings=FunctionAnchoring):
+class FunctionAnchoredEnsemble(PretrainedEnsemble):
     """Ensemble pre-trained to a functional prior, whose members are anchored in function space.
 
     Each member is held near its own prior realisation and follows that realisation conditioned on
@@ -226,29 +259,58 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble, settings=FunctionAnchoring):
     exact posterior; see `bnn.pretrain` and `bnn.anchor_functions`.
 
     Args:
-        activation: Of the hidden layers; smooth networks follow the prior's realisations best.
+        prior: p(g), see bnn.priors; None is the average that `evidence.fit_prior` returns for the
+            data. A bnn.Pretrained is taken as it is, and no parameter of pre-training is used.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            of the data, "by_input" a HeteroscedasticNoise.
+        n_members: Networks trained to data, K: the first of those pre-trained.
+        network: Hidden layers, activation and initial weights; smooth networks follow the prior's
+            realisations best. None is Architecture((50, 50, 50), "silu").
+        pretraining: Of the networks to the prior; None is Pretraining(n_networks=30) with
+            TrainingSettings(epochs=500).
+        anchoring: Measurement points, and when a member has arrived; None is FunctionAnchoring().
+        scaling: Bounds of inputs and outputs; None is Scaling(), the ranges of the data.
+        device: "cpu" or "cuda".
+        random_state: Seed.
 
     Attributes:
         pretrained_: The pre-trained networks, a bnn.Pretrained.
         members_: The trained networks, a bnn.Members.
+        prior_: The functional prior.
+        noise_: Σ_noise, (n_out, n_out), or the HeteroscedasticNoise.
     """
 
-    hidden: Sequence[int] = (50, 50, 50)
-    activation: str = "silu"
-    n_pretrained: int = 30
-    pretrain_epochs: int = 500
-    points: int = FunctionAnchoring.points
-    nugget: float | None = FunctionAnchoring.nugget
-    tolerance: float = FunctionAnchoring.tolerance
-    iterations: int = FunctionAnchoring.iterations
-    realisations: int = FunctionAnchoring.realisations
-    centred: bool = FunctionAnchoring.centred
+    noise: Noise | str | None = None
+    n_members: int = 30
+    network: Architecture | None = None
+    pretraining: Pretraining | None = None
+    anchoring: FunctionAnchoring | None = None
+    scaling: Scaling | None = None
+    device: str = "cpu"
+    random_state: RandomState = None
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        FunctionAnchoring(**self._arguments_of(FunctionAnchoring))
+    group_defaults: ClassVar[dict[str, Settings]] = {
+        "network": Architecture((50, 50, 50), "silu"),
+        "pretraining": Pretraining(n_networks=30, training=TrainingSettings(epochs=500)),
+        "anchoring": ANCHORING,
+        "scaling": Scaling(),
+    }
+
+    @property
+    def _nugget(self) -> float | None:
+        nugget: float | None = self.group("anchoring").nugget
+        return nugget
 
     def _trained(self, X: Array, y: Array) -> Members:
-        settings = FunctionAnchoring(**self._arguments_of(FunctionAnchoring))
-        pretrained, chosen = self._pretrained_for(X, y), self._arguments_of(anchor_functions)
-        return anchor_functions(pretrained, X, y, settings=settings, **chosen)
+        noise = likely_noise(self.noise, X, y)
+        return anchor_functions(
+            self._pretrained_for(X, y, noise),
+            X,
+            y,
+            noise=noise,
+            n_members=self.n_members,
+            anchoring=self.group("anchoring"),
+            device=self.device,
+            random_state=self.random_state,
+        )

@@ -3,16 +3,15 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
 
 import numpy as np
 
 from bnn._validation import Array, Floats, Ints, as_points, own_copy
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.noise import Covariance, checked_noise
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
-from bnn.training.loop import DivergenceError, DivergenceWarning, TrainingResult
+from bnn.training.loop import DivergenceError, DivergenceWarning
 
 # Networks and points are evaluated in blocks of fixed size, which bounds the memory.
 MEMBER_BLOCK, POINT_BLOCK = 64, 2048
@@ -35,7 +34,7 @@ class Networks:
         numbers: Which of the networks trained these are, (K,): those that diverged are left out.
     """
 
-    architecture: Architecture
+    architecture: MLP
     start: Floats
     weights: Floats
     inputs: Array
@@ -68,16 +67,6 @@ class Networks:
         """Say what these are, without the numbers."""
         K, widths = len(self.weights), self.architecture.widths
         return f"{type(self).__name__}({K} networks of widths {widths})"
-
-    @classmethod
-    def of(cls, result: TrainingResult, numbers: Ints, *data: Any, **own: Any) -> Self:
-        """Take networks from a training: architecture, start, inputs, targets and scalers."""
-        architecture, start, inputs, targets, *scalers = data
-        points = inputs if inputs.ndim == 2 else inputs[numbers]
-        trained = architecture, start[numbers], result.weights[numbers], points, targets[numbers]
-        values = *trained, *scalers, result.losses, result.epochs, numbers
-        names = [field.name for field in fields(Networks)]
-        return cls(**dict(zip(names, values, strict=True)), **own)
 
     @property
     def diverged(self) -> tuple[int, ...]:
@@ -146,7 +135,8 @@ class Members(Networks):
 
 def joined(parts: Sequence[Members]) -> Members:
     """Put members together that were trained apart, each at points (n, n_in) of its own."""
-    longest, own = max(len(part.losses) for part in parts), {}
+    longest = max(len(part.losses) for part in parts)
+    own = {}
     for name in ("weights", "targets", "epochs", "start", "anchors", "penalties"):
         own[name] = np.concatenate([getattr(part, name) for part in parts])
     losses = np.full((longest, len(parts)), np.nan)
@@ -156,7 +146,7 @@ def joined(parts: Sequence[Members]) -> Members:
     return replace(parts[0], numbers=np.arange(len(parts)), **own)
 
 
-def check_weights(name: str, weights: Floats, architecture: Architecture) -> None:
+def check_weights(name: str, weights: Floats, architecture: MLP) -> None:
     """Raise ValueError unless weights are (K, d) finite floating-point numbers."""
     n_weights = architecture.n_weights
     if not isinstance(weights, np.ndarray):

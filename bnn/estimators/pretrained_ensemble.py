@@ -1,69 +1,72 @@
 """Base of the estimators whose networks are pre-trained to a functional prior first."""
 
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from bnn._validation import Array, as_array, as_points, check_count, own_copy
+from bnn._validation import Array, as_array, as_points, own_copy
+from bnn.estimators.by_evidence import likely_prior
 from bnn.estimators.ensemble import EnsembleRegressor
-from bnn.estimators.pretraining import Pretrained, check_pretraining, pretrain
+from bnn.estimators.pretraining import Pretrained, check_functional_prior, pretrain
+from bnn.noise import Noise
 from bnn.priors.samplers import FunctionalPrior
-from bnn.scaling import BoundsScaler
+from bnn.scaling import BoundsScaler, Scaling
+from bnn.storage import NotStored
 from bnn.storage.values import kept, same
-from bnn.training.settings import Convergence
+
+# Changing one of these hyper-parameters makes the pre-training run again.
+SHAPING = ("prior", "network", "pretraining", "scaling", "random_state")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PretrainedEnsemble(EnsembleRegressor):
     """Base of ensembles whose networks are fitted to realisations of a prior first.
 
-    Args:
-        prior: p(g), see bnn.priors; None is a GaussianProcessPrior() in units of the
-            bounds. A bnn.Pretrained is taken as it is, and no parameter of pre-training is used.
-        n_pretrained: Networks pre-trained; the first n_members of them are trained to data.
-        prior_points: M, points at which the prior is fitted.
-        prior_range: These lie in the input bounds, widened by this factor; the paper has 2.
-        pretrain_epochs: Epochs of pre-training, at most.
-        convergence: A bnn.Convergence that ends pre-training early; None runs all epochs.
-        perturbation: Standard deviation of the members' perturbation of the common start.
+    They have the parameters of SHAPING, beside n_members, noise, anchoring and device.
     """
 
     prior: FunctionalPrior | Pretrained | None = field(default=None, kw_only=False)
-    n_pretrained: int = 50
-    prior_points: int = 500
-    prior_range: float = 1.0
-    pretrain_epochs: int = 1000
-    convergence: Convergence | None = None
-    perturbation: float = 0.01
     pretrained_: Pretrained | None = field(default=None, init=False)
     pretrained_with_: dict[str, Any] | None = field(default=None, init=False)
 
-    fitted_attributes: ClassVar = (*EnsembleRegressor.fitted_attributes, "pretrained_",
-                                   "pretrained_with_")  # fmt: skip
+    fitted_attributes: ClassVar[tuple[str, ...]] = (
+        *EnsembleRegressor.fitted_attributes,
+        "pretrained_",
+        "pretrained_with_",
+    )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_pretraining(**self._arguments_of(check_pretraining))
-        check_count("pretrain_epochs", self.pretrain_epochs, 1)
+        check_functional_prior(self.prior)
         most = self._most_members
-        if self.n_members > most:
-            raise ValueError(f"n_members = {self.n_members}: must be <= n_pretrained = {most}")
-        self._settings(self.pretrain_epochs, self.convergence)
+        if self.n_members > most:  # type: ignore[attr-defined]
+            given = f"n_members = {self.n_members}"  # type: ignore[attr-defined]
+            raise ValueError(f"{given}: must be <= pretraining.n_networks = {most}")
 
     @property
     def _most_members(self) -> int:
-        prior = self.prior
-        return len(prior.epochs) if isinstance(prior, Pretrained) else self.n_pretrained
+        if isinstance(self.prior, Pretrained):
+            return len(self.prior.epochs)
+        return int(self.group("pretraining").n_networks)
+
+    @property
+    def prior_(self) -> FunctionalPrior | NotStored:
+        """The functional prior that the networks were pre-trained to."""
+        if self.pretrained_ is None:
+            raise NotFittedError("call pretrain or fit first")
+        return self.pretrained_.prior
 
     def pretrain(self, X: ArrayLike | None = None, *, n_features: int | None = None) -> Self:
-        """Fit the networks to realisations of the prior for every fit; members trained are gone.
+        """Fit the networks to realisations of the prior for every fit; discards trained members.
 
         Bounds that are "data" are here the ranges of X and of the realisations, and `fit` takes
-        these networks for any data. Without this call `fit` pre-trains with the ranges of its own
-        data, and again where these ranges change, as if it had not been called before.
+        these networks for any data; a prior that is None is a GaussianProcessPrior() in units of
+        the bounds. Without this call `fit` pre-trains with the ranges of its own data, where the
+        prior is None to the prior by their evidence, and again where these change.
 
         Args:
             X: Points where the prior is fitted, (M, n_in), see `bnn.pretrain`; clones lack them.
@@ -78,46 +81,93 @@ class PretrainedEnsemble(EnsembleRegressor):
         """
         self._check_parameters()
         self.members_ = None
-        self._pretrain(None if X is None else as_array("X", X), n_features)
+        points = None if X is None else as_array("X", X)
+        scaling = self.group("scaling")
+        self._pretrain(self.prior, points, scaling, n_features=n_features)
+        self.pretrained_with_ = {"X": points, "ranges": {}, "data": None} | self._shaping()
         return self
 
     def _pretrain(
-        self, X: ArrayLike | None, n_features: int | None, data: tuple[Array, Array] | None = None
+        self,
+        prior: Any,
+        X: ArrayLike | None,
+        scaling: Scaling,
+        *,
+        n_features: int | None,
+        n_outputs: int | None = None,
     ) -> None:
-        """Run Algorithm 3 for the shape of data and, without points X, for their ranges."""
-        ranges = {} if data is None or X is not None else self._ranges(*data)
-        if isinstance(self.prior, Pretrained):
-            self.pretrained_ = self.prior
-        else:
-            chosen = self._arguments_of(pretrain) | {
-                "n_outputs": None if data is None else data[1].shape[1],
-                "settings": self._settings(self.pretrain_epochs, self.convergence),
-            }
-            self.pretrained_ = pretrain(X=X, n_features=n_features, **chosen | ranges)
-        shaping = {name: own_copy(getattr(self, name)) for name in SHAPING}
-        self.pretrained_with_ = {"X": X, "ranges": ranges} | shaping
+        """Run Algorithm 3, unless the prior is networks that are pre-trained already."""
+        if isinstance(prior, Pretrained):
+            self.pretrained_ = prior
+            return
+        self.pretrained_ = pretrain(
+            prior,
+            X,
+            n_features=n_features,
+            n_outputs=n_outputs,
+            network=self.group("network"),
+            settings=self.group("pretraining"),
+            scaling=scaling,
+            nugget=self._nugget,
+            device=self.device,  # type: ignore[attr-defined]
+            random_state=self.random_state,  # type: ignore[attr-defined]
+        )
+
+    @property
+    def _nugget(self) -> float | None:
+        """The nugget of the anchoring to come, if it has one."""
+        return None
+
+    def _shaping(self) -> dict[str, Any]:
+        """Return copies of the hyper-parameters that the pre-trained networks depend on."""
+        pretraining = clone(self.group("pretraining"))
+        pretraining.set_params(training__members_at_once=None, training__progress=False)
+        return {
+            "prior": own_copy(self.prior),
+            "network": clone(self.group("network")),
+            "pretraining": pretraining,
+            "scaling": clone(self.group("scaling")),
+            "random_state": own_copy(self.random_state),  # type: ignore[attr-defined]
+        }
 
     def _ranges(self, X: Array, y: Array) -> dict[str, Array]:
         """Return the pairs (n, 2) that data have for bounds that are "data"."""
-        data = {"input_bounds": X, "output_bounds": y}
-        wanted = [name for name in data if same(getattr(self, name), "data")]
-        return {name: np.transpose(astuple(BoundsScaler.fit(data[name]))) for name in wanted}
+        scaling = self.group("scaling")
+        ranges = {}
+        if same(scaling.inputs, "data"):
+            ranges["inputs"] = _range(X)
+        if same(scaling.outputs, "data"):
+            ranges["outputs"] = _range(y)
+        return ranges
 
-    def _pretrained_for(self, X: Array, y: Array) -> Pretrained:
+    def _pretrained_for(self, X: Array, y: Array, noise: Noise) -> Pretrained:
         """Return the pre-trained networks, after pre-training where they are missing or stale."""
         known = self.pretrained_with_
-        if self.pretrained_ is None or known is None or self._stale(self.pretrained_, known, X, y):
-            self._pretrain(None if known is None else known["X"], X.shape[1], (X, y))
+        found = self.pretrained_
+        if found is not None and known is not None and not self._stale(found, known, X, y, noise):
+            return found
+        points = None if known is None else known["X"]
+        ranges = {} if points is not None else self._ranges(X, y)
+        scaling = clone(self.group("scaling")).set_params(**ranges)
+        prior = likely_prior(self.prior, noise, X, y)
+        self._pretrain(prior, points, scaling, n_features=X.shape[1], n_outputs=y.shape[1])
+        data = (X, y, noise) if self.prior is None else None
+        self.pretrained_with_ = {"X": points, "ranges": ranges, "data": data} | self._shaping()
         assert self.pretrained_ is not None
         return self.pretrained_
 
-    def _stale(self, found: Pretrained, known: dict[str, Any], X: Array, y: Array) -> bool:
+    def _stale(
+        self, found: Pretrained, known: dict[str, Any], X: Array, y: Array, noise: Noise
+    ) -> bool:
         if known["ranges"] and not same(known["ranges"], self._ranges(X, y)):
             return True
+        if known["data"] is not None and not same(known["data"], (X, y, noise)):
+            return True  # the prior is that of the evidence of other data
         follows = self.prior is None and not found.inputs_given
         if follows and found.shape != (X.shape[1], y.shape[1]):
-            return True  # the default prior has as many inputs and outputs as the data
-        return not all(same(getattr(self, name), known[name]) for name in SHAPING)
+            return True
+        shaping = self._shaping()
+        return not all(same(shaping[name], known[name]) for name in SHAPING)
 
     def sample_prior(self, X: ArrayLike) -> Array:
         """Return f of every pre-trained network at X (n, n_in), (K, n, n_out) float64."""
@@ -139,10 +189,11 @@ class PretrainedEnsemble(EnsembleRegressor):
         if not isinstance(self.pretrained_, Pretrained):
             raise ValueError(f"pretrained_ is a {type(self.pretrained_).__name__}")
         known = self.pretrained_with_
-        if not isinstance(known, dict) or known.keys() != {"X", "ranges", *SHAPING}:
+        if not isinstance(known, dict) or known.keys() != {"X", "ranges", "data", *SHAPING}:
             raise ValueError("the parameters of the pre-training are not those there are")
 
 
-# Changing one of these hyper-parameters makes the pre-training run again.
-NOT_SHAPING = {"n_members", "noise", "members_at_once", "device", "progress"}
-SHAPING = [f.name for f in fields(PretrainedEnsemble) if f.init and f.name not in NOT_SHAPING]
+def _range(values: Array) -> Array:
+    """Return the range of each column of values (N, n) as pairs, (n, 2)."""
+    scaler = BoundsScaler.fit(values)
+    return np.stack([scaler.low, scaler.high], axis=1)

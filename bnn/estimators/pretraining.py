@@ -1,21 +1,20 @@
 """Pre-training to a functional prior, Algorithm 3 of the paper."""
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bnn._seeding import Purpose, RandomState, member_seeds, seed_sequence, spawn
+from bnn._settings import Settings
 from bnn._validation import (
     Array,
     as_data,
     as_finite,
     check_count,
     check_device,
-    check_flags,
     check_integers,
     check_kind,
     check_not_negative,
@@ -29,14 +28,12 @@ from bnn.noise import NoiseWarning
 from bnn.priors.conditioning import check_nugget
 from bnn.priors.gaussian_process import default_prior
 from bnn.priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
-from bnn.scaling import Bounds, BoundsWarning, scaler_of, warn_far
+from bnn.scaling import BoundsWarning, Scaling, scaler_of, warn_far
 from bnn.storage import NotStored, storable
 from bnn.storage.values import dataclass_fields, kept
 from bnn.training.loop import train
 from bnn.training.settings import TrainingSettings
 from bnn.weight_priors import WEIGHT_PRIORS, WeightPrior
-
-SETTINGS = TrainingSettings(epochs=1000)
 
 
 class PriorRangeWarning(UserWarning):
@@ -44,6 +41,38 @@ class PriorRangeWarning(UserWarning):
 
 
 DATA_WARNINGS = BoundsWarning, NoiseWarning, PriorRangeWarning  # of what does not fit the data
+
+
+@storable
+@dataclass
+class Pretraining(Settings):
+    """How networks are fitted to realisations of a functional prior.
+
+    Args:
+        n_networks: Networks pre-trained, of which the first n_members are trained to data.
+        n_points: M, points at which the prior is fitted, where none are given.
+        range_factor: These lie in the input bounds, widened by this factor; the paper has 2.
+        perturbation: Standard deviation of each network's perturbation of the common start.
+        training: Epochs of Adam, its other settings, and what ends it early.
+    """
+
+    n_networks: int = 50
+    n_points: int = 500
+    range_factor: float = 1.0
+    perturbation: float = 0.01
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+
+    def __post_init__(self) -> None:
+        check_count("n_networks", self.n_networks, 2)
+        check_count("n_points", self.n_points, 2)
+        check_positive(range_factor=self.range_factor)
+        check_not_negative(perturbation=self.perturbation)
+        check_kind("training", self.training, TrainingSettings)
+
+
+NETWORK = Architecture()
+SETTINGS = Pretraining()
+SCALING = Scaling()
 
 
 @storable
@@ -118,37 +147,32 @@ class Pretrained(Networks):
 
 
 def pretrain(
-    prior: FunctionalPrior | None, X: ArrayLike | None = None, *, n_features: int | None = None,
-    n_outputs: int | None = None, prior_points: int = 500, prior_range: float = 1.0,
-    n_pretrained: int = 50, hidden: Sequence[int] = (20, 20, 20, 20),
-    activation: str = "leaky_relu", settings: TrainingSettings = SETTINGS,
-    input_bounds: Bounds = "data", output_bounds: Bounds = "data", init: str = "glorot",
-    perturbation: float = 0.01, nugget: float | None = None, device: str = "cpu",
-    progress: bool = False, random_state: RandomState = None,
-) -> Pretrained:  # fmt: skip
+    prior: FunctionalPrior | None,
+    X: ArrayLike | None = None,
+    *,
+    n_features: int | None = None,
+    n_outputs: int | None = None,
+    network: Architecture = NETWORK,
+    settings: Pretraining = SETTINGS,
+    scaling: Scaling = SCALING,
+    nugget: float | None = None,
+    device: str = "cpu",
+    random_state: RandomState = None,
+) -> Pretrained:
     """Fit networks to realisations of a functional prior, one each.
 
     Args:
-        prior: p(g), see bnn.priors; None is a GaussianProcessPrior() for n_outputs, in
-            units of the bounds (in those of y where the output bounds are "data").
+        prior: p(g), see bnn.priors; None is a GaussianProcessPrior() for n_outputs, in units of the
+            bounds (in those of y where the output bounds are "data").
         X: Points, (M, n_in), or (K, M, n_in) for points of each network's own; None takes a
             TablePrior's, or else a Latin hypercube within the input bounds.
         n_features: Number of inputs; needed where X is None.
         n_outputs: Number of outputs; None takes those of the prior.
-        prior_points: M, where X is None.
-        prior_range: Factor by which the Latin hypercube is wider than the bounds; the paper has 2.
-        n_pretrained: K.
-        hidden: Widths of the hidden layers.
-        activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
-        settings: Of the training loop.
-        input_bounds: Scaled to [-1, 1]: (low, high) for all columns, a pair for each, or SciPy's
-            Bounds; "data" takes the range of X; None scales nothing.
-        output_bounds: The same for the outputs; "data" takes the range of the realisations.
-        init: Of the common start, "glorot" or "he".
-        perturbation: Standard deviation of each network's perturbation of the common start.
+        network: Hidden layers, activation and initial weights.
+        settings: Number of networks and of points, and how they are trained.
+        scaling: Bounds of inputs and outputs; "data" takes the ranges of X and of the realisations.
         nugget: That of the FunctionAnchoring to come, refused here if too large for the prior.
         device: "cpu" or "cuda".
-        progress: Whether to show a progress bar.
         random_state: Seed.
 
     Returns:
@@ -160,11 +184,11 @@ def pretrain(
 
     Source: Algorithm 3 of the paper.
     """
-    check_pretraining(prior, prior_points, prior_range, n_pretrained, perturbation)
-    check_integers("hidden", hidden, 1)
-    check_flags(progress=progress)
+    check_functional_prior(prior)
     check_device(device)
-    check_kind("settings", settings, TrainingSettings)
+    check_kind("network", network, Architecture)
+    check_kind("settings", settings, Pretraining)
+    check_kind("scaling", scaling, Scaling)
     for name, number in (("n_features", n_features), ("n_outputs", n_outputs)):
         if number is not None:
             check_count(name, number, 1)
@@ -172,45 +196,73 @@ def pretrain(
         check_positive(nugget=nugget)
     if isinstance(prior, NotStored):
         raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
+    K = settings.n_networks
     seeds = seed_sequence(random_state)
     tabulated = getattr(prior, "points", None)
     given = X is not None or tabulated is not None
     points = tabulated if X is None else X
     if points is None:
-        if n_features is None:
-            raise ValueError("n_features = None: must be given where X is not")
-        seed = spawn(seeds, Purpose.INPUTS)
-        scaled = latin_hypercube(prior_points, n_features, seed, prior_range)
-        points = scaler_of("input_bounds", input_bounds, None, n_features).inverse_transform(scaled)
+        points = _drawn_points(n_features, settings, scaling, seeds)
     inputs = as_finite("X", points)
-    fits = inputs.ndim == 2 or (inputs.ndim == 3 and len(inputs) == n_pretrained)
+    fits = inputs.ndim == 2 or (inputs.ndim == 3 and len(inputs) == K)
     if not fits or inputs.shape[-2] < 2 or 0 in inputs.shape:
-        shapes = f"(M >= 2, n_in) or ({n_pretrained}, M >= 2, n_in)"
+        shapes = f"(M >= 2, n_in) or ({K}, M >= 2, n_in)"
         raise ValueError(f"X has shape {inputs.shape}: must be {shapes}")
-    prior_seed, n_in = spawn(seeds, Purpose.PRIOR), inputs.shape[-1]
-    scaler = scaler_of("input_bounds", input_bounds, inputs, n_in)
+    prior_seed = spawn(seeds, Purpose.PRIOR)
+    n_in = inputs.shape[-1]
+    scaler = scaler_of("scaling.inputs", scaling.inputs, inputs, n_in)
     if prior is None:  # the range of realisations is not known yet
-        known = None if isinstance(output_bounds, str) else output_bounds
-        outputs = scaler_of("output_bounds", known, None, n_outputs or 1)
+        known = None if isinstance(scaling.outputs, str) else scaling.outputs
+        outputs = scaler_of("scaling.outputs", known, None, n_outputs or 1)
         prior = default_prior(scaler, outputs)
-    realisations = draw_realisations(prior, inputs, n_pretrained, prior_seed)
+    realisations = draw_realisations(prior, inputs, K, prior_seed)
     n_out = realisations.shape[2]
     _check_shape((n_in, n_out), (n_features or n_in, n_outputs or n_out))
-    output_scaler = scaler_of("output_bounds", output_bounds, realisations, n_out)
-    architecture = Architecture((n_in, *hidden, n_out), activation)
-    start = perturbed_starts(architecture, n_pretrained, init, perturbation, seeds)
-    data = scaler.transform(inputs), output_scaler.transform(realisations)
+    output_scaler = scaler_of("scaling.outputs", scaling.outputs, realisations, n_out)
+    mlp = network.mlp(n_in, n_out)
+    start = perturbed_starts(mlp, K, network.init, settings.perturbation, seeds)
+    scaled_inputs = scaler.transform(inputs)
+    targets = output_scaler.transform(realisations)
     if nugget is not None:
-        check_nugget(np.full(n_out, nugget), data[1].var(axis=0).mean(axis=0))
-    shuffles = member_seeds(spawn(seeds, Purpose.PRETRAINING), n_pretrained)
-    title = "pre-training" if progress else None
+        check_nugget(np.full(n_out, nugget), targets.var(axis=0).mean(axis=0))
     result = train(
-        architecture, start, *data, settings, seeds=shuffles, device=device, progress=title
+        mlp,
+        start,
+        scaled_inputs,
+        targets,
+        settings.training,
+        seeds=member_seeds(spawn(seeds, Purpose.PRETRAINING), K),
+        device=device,
+        progress="pre-training" if settings.training.progress else None,
     )
-    numbers = finite_members(n_pretrained, result.diverged, "pre-training")
-    trained_to = architecture, start, inputs, realisations, scaler, output_scaler
-    own = {"prior": prior, "prior_seed": prior_seed, "inputs_given": given}
-    return Pretrained.of(result, numbers, *trained_to, **own)
+    numbers = finite_members(K, result.diverged, "pre-training")
+    return Pretrained(
+        architecture=mlp,
+        start=start[numbers],
+        weights=result.weights[numbers],
+        inputs=inputs if inputs.ndim == 2 else inputs[numbers],
+        targets=realisations[numbers],
+        input_scaler=scaler,
+        output_scaler=output_scaler,
+        losses=result.losses,
+        epochs=result.epochs,
+        numbers=numbers,
+        prior=prior,
+        prior_seed=prior_seed,
+        inputs_given=given,
+    )
+
+
+def _drawn_points(
+    n_features: int | None, settings: Pretraining, scaling: Scaling, seeds: np.random.SeedSequence
+) -> Array:
+    """Return the points of a Latin hypercube in the input bounds, (M, n_in)."""
+    if n_features is None:
+        raise ValueError("n_features = None: must be given where X is not")
+    seed = spawn(seeds, Purpose.INPUTS)
+    scaled = latin_hypercube(settings.n_points, n_features, seed, settings.range_factor)
+    scaler = scaler_of("scaling.inputs", scaling.inputs, None, n_features)
+    return scaler.inverse_transform(scaled)
 
 
 def checked_data(
@@ -223,8 +275,8 @@ def checked_data(
         check_count("n_members", n_members, 1)
     X, y = as_data(X, y)
     _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
-    warn_far("input_bounds", pretrained.input_scaler, X)
-    warn_far("output_bounds", pretrained.output_scaler, y)
+    warn_far("scaling.inputs", pretrained.input_scaler, X)
+    warn_far("scaling.outputs", pretrained.output_scaler, y)
     points, scaler = pretrained.inputs.reshape(-1, X.shape[1]), pretrained.input_scaler
     if not pretrained.inputs_given:  # drawn within the bounds, which few points do not reach
         points = np.vstack([points, scaler.low, scaler.high])
@@ -232,24 +284,18 @@ def checked_data(
     outside = 1.0 - np.mean(np.all((low <= X) & (high >= X), axis=1))
     if outside > 0.5:
         points_of = f"the points at which the prior was fitted, {low} to {high}"
-        remedy = "give input_bounds, or pre-train at points of your own"
+        remedy = "give scaling=Scaling(inputs=...), or pre-train at points of your own"
         message = f"{outside:.0%} of the data lie outside {points_of}: {remedy}"
         warnings.warn(message, PriorRangeWarning, stacklevel=6)
     return X, y
 
 
-def check_pretraining(
-    prior: object, prior_points: int, prior_range: float, n_pretrained: int, perturbation: float
-) -> None:
-    """Raise ValueError where an argument of `pretrain` is not admissible."""
+def check_functional_prior(prior: object) -> None:
+    """Raise ValueError unless a prior can be sampled, or is None, or was left out of a file."""
     if isinstance(prior, type):
         raise ValueError(f"prior = {prior.__name__}: must be an object, not its class")
     if not (prior is None or isinstance(prior, NotStored) or hasattr(prior, "sample")):
         raise ValueError(f"prior = {prior!r}: must have a method sample")
-    check_count("n_pretrained", n_pretrained, 2)
-    check_count("prior_points", prior_points, 2)
-    check_positive(prior_range=prior_range)
-    check_not_negative(perturbation=perturbation)
 
 
 def _check_shape(prior: tuple[int, int], data: tuple[int, int]) -> None:

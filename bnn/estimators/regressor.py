@@ -1,7 +1,7 @@
 """What the estimators share, exact posterior and ensembles alike: predictions, tags, saving."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,11 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
     """Base of the estimators, which have moments of f(x) and a covariance of the noise."""
 
     y_ndim_: int | None = None  # number of dimensions of y in fit
-    _fewest: ClassVar[int] = 2  # data
+
+    @property
+    def _fewest(self) -> int:
+        """Number of data needed."""
+        return 2
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that several outputs are supported."""

@@ -1,47 +1,53 @@
 """Vanilla ensemble, Algorithm 1 of the paper: the function and the scikit-learn estimator."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bnn._seeding import RandomState, seed_sequence
-from bnn._validation import Array, as_data, check_count, check_integers, check_kind
+from bnn._settings import Settings
+from bnn._validation import Array, as_data, check_count, check_kind, check_option
+from bnn.estimators.by_evidence import likely_noise
 from bnn.estimators.ensemble import EnsembleRegressor
 from bnn.estimators.fitting import Task, random_starts, train_to_data
 from bnn.estimators.members import Members
 from bnn.networks.architecture import Architecture
-from bnn.noise import Noise, noise_of_data
-from bnn.scaling import Bounds, scaler_of, warn_far
+from bnn.noise import RESAMPLINGS, Noise, noise_of_data
+from bnn.scaling import Scaling, scaler_of, warn_far
 from bnn.storage import storable
 from bnn.training.settings import TrainingSettings
 
-SETTINGS = TrainingSettings(epochs=400)
+NETWORK = Architecture()
+TRAINING = TrainingSettings(epochs=400)
+SCALING = Scaling()
 
 
 def train_vanilla(
-    X: Array, y: Array, *, noise: Noise = 0.1, n_members: int = 30, resampling: str = "likelihood",
-    hidden: Sequence[int] = (20, 20, 20, 20), activation: str = "leaky_relu",
-    settings: TrainingSettings = SETTINGS, input_bounds: Bounds = "data",
-    output_bounds: Bounds = "data", init: str = "glorot", device: str = "cpu",
-    progress: bool = False, random_state: RandomState = None,
-) -> Members:  # fmt: skip
+    X: Array,
+    y: Array,
+    *,
+    noise: Noise | str | None = None,
+    n_members: int = 30,
+    resampling: str = "likelihood",
+    network: Architecture = NETWORK,
+    training: TrainingSettings = TRAINING,
+    scaling: Scaling = SCALING,
+    device: str = "cpu",
+    random_state: RandomState = None,
+) -> Members:
     """Train networks from independent random starts, each to its own version of the data.
 
     Args:
         X: Inputs, (N, n_in).
         y: Outputs, (N,) or (N, n_out).
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise.
+            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            of the data, "by_input" a HeteroscedasticNoise.
         n_members: K.
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
-        hidden: Widths of the hidden layers.
-        activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
-        settings: Of the training loop.
-        input_bounds: Scaled to [-1, 1]: (low, high) for all columns, a pair for each, or SciPy's
-            Bounds; "data" takes the range of the data; None scales nothing.
-        output_bounds: The same for the outputs.
-        init: "glorot" or "he".
+        network: Hidden layers, activation and initial weights.
+        training: Epochs of Adam, 400 by default, and its other settings.
+        scaling: Bounds of inputs and outputs.
         device: "cpu" or "cuda".
-        progress: Whether to show a progress bar.
         random_state: Seed.
 
     Returns:
@@ -58,18 +64,20 @@ def train_vanilla(
     """
     X, y = as_data(X, y)
     check_count("n_members", n_members, 2)
-    check_kind("settings", settings, TrainingSettings)
-    check_integers("hidden", hidden, 1)
-    architecture = Architecture((X.shape[1], *hidden, y.shape[1]), activation)
+    check_option("resampling", resampling, RESAMPLINGS)
+    check_kind("network", network, Architecture)
+    check_kind("training", training, TrainingSettings)
+    check_kind("scaling", scaling, Scaling)
+    mlp = network.mlp(X.shape[1], y.shape[1])
     seeds = seed_sequence(random_state)
-    scaler = scaler_of("input_bounds", input_bounds, X, X.shape[1])
-    output_scaler = scaler_of("output_bounds", output_bounds, y, y.shape[1])
-    warn_far("input_bounds", scaler, X)
-    warn_far("output_bounds", output_scaler, y)
-    kept = noise_of_data(noise, X, y)
-    task = Task(architecture, X, y, scaler, output_scaler, kept, resampling, seeds)
-    start = random_starts(architecture, n_members, seeds, init)
-    return train_to_data(task, start, settings, device, progress)
+    scaler = scaler_of("scaling.inputs", scaling.inputs, X, X.shape[1])
+    output_scaler = scaler_of("scaling.outputs", scaling.outputs, y, y.shape[1])
+    warn_far("scaling.inputs", scaler, X)
+    warn_far("scaling.outputs", output_scaler, y)
+    kept = noise_of_data(likely_noise(noise, X, y), X, y)
+    task = Task(mlp, X, y, scaler, output_scaler, kept, resampling, seeds)
+    start = random_starts(mlp, n_members, seeds, network.init)
+    return train_to_data(task, start, training, device)
 
 
 @storable
@@ -78,18 +86,49 @@ class VanillaEnsemble(EnsembleRegressor):
     """Deep ensemble with resampled data and independent random starts.
 
     Args:
+        n_members: Networks trained to data, K.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            of the data, "by_input" a HeteroscedasticNoise.
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
-        epochs: Training epochs.
+        network: Hidden layers, activation and initial weights; None is Architecture().
+        training: Of the networks to data; None is TrainingSettings(epochs=400).
+        scaling: Bounds of inputs and outputs; None is Scaling(), the ranges of the data.
+        device: "cpu" or "cuda".
+        random_state: Seed.
 
     Attributes:
         members_: The trained networks, a bnn.Members.
+        noise_: Σ_noise, (n_out, n_out), or the HeteroscedasticNoise.
 
     Source: Algorithm 1 of the paper.
     """
 
+    n_members: int = 30
+    noise: Noise | str | None = None
     resampling: str = "likelihood"
-    epochs: int = 400
+    network: Architecture | None = None
+    training: TrainingSettings | None = None
+    scaling: Scaling | None = None
+    device: str = "cpu"
+    random_state: RandomState = None
+
+    group_defaults: ClassVar[dict[str, Settings]] = {
+        "network": NETWORK,
+        "training": TRAINING,
+        "scaling": SCALING,
+    }
 
     def _trained(self, X: Array, y: Array) -> Members:
-        settings, chosen = self._settings(self.epochs), self._arguments_of(train_vanilla)
-        return train_vanilla(X, y, settings=settings, **chosen)
+        return train_vanilla(
+            X,
+            y,
+            noise=self.noise,
+            n_members=self.n_members,
+            resampling=self.resampling,
+            network=self.group("network"),
+            training=self.group("training"),
+            scaling=self.group("scaling"),
+            device=self.device,
+            random_state=self.random_state,
+        )

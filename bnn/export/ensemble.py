@@ -30,7 +30,7 @@ ACTIVATIONS_IN_C = {
 
 def chosen_weights(model: EnsembleRegressor, members: int | None) -> tuple[Members, Array]:
     """Return the members of an ensemble, and the weights of the first ones in double precision."""
-    found = model._fitted_members()
+    found = model.fitted_members()
     K = len(found.weights)
     if members is not None:
         check_integer("members", members, 2)

@@ -22,7 +22,7 @@ KINDS = [getattr(kernels, name) for name in NAMES]  # posterior.c has their numb
 
 def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
     """Return what posterior.c takes: the data, the noise, and the kernels of each component."""
-    given, X, y = model._given, model.X_, model.y_
+    given, X, y = model.posterior_, model.X_, model.y_
     (N, n_in), n_out = X.shape, y.shape[1]
     if isinstance(given, ProcessPosterior):
         processes, shares = [given], np.ones((1, n_out))

@@ -39,4 +39,4 @@ def botorch_model(model: EnsembleRegressor) -> Any:
         from bnn.interop.botorch_ensemble import BotorchEnsemble
     except ImportError as error:
         raise ImportError(f"{error}: pip install '.[botorch]' in the checkout adds it") from None
-    return BotorchEnsemble(model._fitted_members())
+    return BotorchEnsemble(model.fitted_members())

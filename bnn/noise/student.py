@@ -49,7 +49,7 @@ class StudentNoise:
     def degrees(self) -> float:
         """Return ν, once it is known."""
         if self.freedom is None:
-            raise ValueError("freedom = None: must be a number here, as in noise_covariance_")
+            raise ValueError("freedom = None: must be a number here, as in noise_")
         return self.freedom
 
 

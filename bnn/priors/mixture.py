@@ -12,7 +12,7 @@ from bnn._seeding import RandomState, generator, seed_sequence, spawn
 from bnn._validation import Array, Ints, as_finite, is_row, own_copy
 from bnn.noise.covariances import is_diagonal
 from bnn.priors.conditioning import JointColumns, ProcessPosterior
-from bnn.priors.gaussian_process import GaussianProcessPrior, OwnPrior
+from bnn.priors.gaussian_process import FunctionPrior, GaussianProcessPrior
 from bnn.storage import storable
 from bnn.storage.values import same
 
@@ -22,7 +22,7 @@ COMBINATIONS = 32  # of components, where correlated noise couples the outputs
 
 @storable
 @dataclass(frozen=True)
-class MixturePrior(OwnPrior):
+class MixturePrior(FunctionPrior):
     """Each output is drawn from one of several Gaussian processes, whatever the others come from.
 
     Attributes:
@@ -69,7 +69,7 @@ class MixturePrior(OwnPrior):
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
         """Draw realisations, which are shared out among the components."""
         seeds = seed_sequence(random_state)
-        numbers = shared_out(self.shares, n_samples, spawn(seeds, 0))
+        numbers = allocate_components(self.shares, n_samples, spawn(seeds, 0))
         return assembled(
             numbers, lambda s: self.components[s].sample(X, n_samples, spawn(seeds, 1))
         )
@@ -81,7 +81,7 @@ def combination(mixture: MixturePrior, numbers: Ints) -> GaussianProcessPrior:
     return replace(mixture.components[0], kernel=kernels)
 
 
-def shared_out(shares: Array, n: int, random_state: RandomState) -> Ints:
+def allocate_components(shares: Array, n: int, random_state: RandomState) -> Ints:
     """Give n draws of each output to components, whose shares are (S, n_out), (n, n_out)."""
     rng, columns = generator(random_state), []
     for share in shares.T:
@@ -116,7 +116,7 @@ class MixturePosterior:
         self.shares, self.log_evidences = softmax(logs, axis=0), logsumexp(logs, axis=0)
         self._weights = self.shares
         if not self._independent:
-            numbers = shared_out(self.shares, COMBINATIONS, 0)
+            numbers = allocate_components(self.shares, COMBINATIONS, 0)
             priors = [combination(prior, row) for row in numbers]
             self._given = [ProcessPosterior(each, noise, X, y) for each in priors]
             together = np.array([given.log_evidences.sum() for given in self._given])
@@ -175,7 +175,7 @@ class MixturePosterior:
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draw functions at X, (n_samples, n, n_out), shared out among the components."""
         shares = self._weights if self._independent else self._weights[:, :1]
-        numbers = shared_out(shares, n_samples, rng)
+        numbers = allocate_components(shares, n_samples, rng)
         return assembled(numbers, lambda s: self._given[s].sample(X, n_samples, rng))
 
     def log_density(self, X: Array, y: Array, noise: Array) -> Array:

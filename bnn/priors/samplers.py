@@ -21,7 +21,8 @@ from bnn._validation import (
     check_positive,
     own_copy,
 )
-from bnn.priors.gaussian_process import OwnPrior
+from bnn.priors.gaussian_process import FunctionPrior
+from bnn.storage import storable
 
 
 @runtime_checkable
@@ -64,7 +65,7 @@ def draw_realisations(
         seeds = seed_sequence(random_state)
         draws = [draw_realisations(prior, x, 1, spawn(seeds, k)) for k, x in enumerate(X)]
         return np.concatenate(draws)
-    if not isinstance(prior, OwnPrior):  # every library takes an integer
+    if not isinstance(prior, FunctionPrior):  # every library takes an integer
         random_state = int(seed_sequence(random_state).generate_state(1)[0])
     values = np.asarray(prior.sample(X, n_samples, random_state), dtype=float)
     if values.ndim == 2:
@@ -80,7 +81,7 @@ def draw_realisations(
 
 
 @dataclass(frozen=True)
-class SamplerPrior(OwnPrior):
+class SamplerPrior(FunctionPrior):
     """A prior from any sampler or low-fidelity model with random parameters.
 
     Attributes:
@@ -121,7 +122,8 @@ def _draw(distribution: Any, rng: np.random.Generator) -> Any:
     return distribution(rng) if callable(distribution) else distribution
 
 
-class TablePrior(OwnPrior):
+@storable
+class TablePrior(FunctionPrior):
     """A prior from a table of realisations, such as earlier simulations or measurements.
 
     Args:
@@ -147,6 +149,10 @@ class TablePrior(OwnPrior):
             raise ValueError(f"values have {found} points: must be {n}, one for each of points")
         if interpolation is not None:
             check_option("interpolation", interpolation, ("linear", "nearest"))
+
+    def stored_fields(self) -> dict[str, Any]:
+        """Return what a file holds: the arguments of the constructor."""
+        return {"points": self.points, "values": self.values, "interpolation": self.interpolation}
 
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
         """Draw rows of the table, without repetition as long as there are enough."""

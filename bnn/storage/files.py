@@ -12,9 +12,10 @@ import torch
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
+from bnn._version import __version__
 from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored
 
-FORMAT, VERSION = "bnn", 4
+FORMAT, VERSION = "bnn", 5
 MAX_RATIO = 10  # of what arrays unpack to and the size of their file, which others may have packed,
 MIN_UNPACKED = 1_000_000  # but so many bytes are read from any file
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
@@ -45,7 +46,8 @@ class StoredModel:
         Raises:
             NotFittedError: If the model has not been fitted.
         """
-        packages = {p.__name__: p.__version__ for p in (np, torch, sklearn)}
+        packages = {"bnn": __version__}
+        packages |= {p.__name__: p.__version__ for p in (np, torch, sklearn)}
         arrays: Arrays = {}
         content = plain(self, arrays)
         header = {"format": FORMAT, "version": VERSION, "packages": packages, "model": content}
@@ -152,9 +154,21 @@ def _require_small(archive: ZipFile, size: int) -> None:
 def _require_version(header: Any) -> None:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise _Foreign("not a saved model")
-    if header.get("version") != VERSION:
-        found = _shortened(header.get("version"))
-        raise _Foreign(f"format version {found}, this bnn reads version {VERSION}")
+    found = header.get("version")
+    if found != VERSION:
+        newer = isinstance(found, int | float) and found > VERSION
+        remedy = "update bnn to read it" if newer else "save the model again with this bnn"
+        raise _Foreign(
+            f"written by {_writer(header)} in format version {_shortened(found)}, "
+            f"bnn {__version__} reads version {VERSION}: {remedy}"
+        )
+
+
+def _writer(header: dict[str, Any]) -> str:
+    """Return which bnn wrote a file, as far as its header says."""
+    packages = header.get("packages")
+    version = packages.get("bnn") if isinstance(packages, dict) else None
+    return "another bnn" if version is None else f"bnn {_shortened(version)}"
 
 
 def _shortened(value: object) -> str:

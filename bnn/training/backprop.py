@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from bnn.networks.activations import ACTIVATIONS
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.matmul import products_on
 
 CACHE_LINE = 16  # in float32 numbers
@@ -20,7 +20,7 @@ CACHE_LINE = 16  # in float32 numbers
 class LayerBlocks:
     """One flat buffer of the weight vectors of k networks, layer by layer."""
 
-    def __init__(self, architecture: Architecture, k: int, device: torch.device) -> None:
+    def __init__(self, architecture: MLP, k: int, device: torch.device) -> None:
         self.slices = [slice(layer.start, layer.stop) for layer in architecture.layers]
         # Blocks start at cache lines and end in padding: matrix products depend, in the last bit,
         # on the alignment, and vector instructions round differently from the remainder loop.
@@ -62,7 +62,7 @@ class Pass:
     """
 
     def __init__(
-        self, architecture: Architecture, weights: LayerBlocks, gradients: LayerBlocks, batch: int
+        self, architecture: MLP, weights: LayerBlocks, gradients: LayerBlocks, batch: int
     ) -> None:
         self._activation = ACTIVATIONS[architecture.activation]
         k, device, widths = len(weights.blocks[0]), weights.flat.device, architecture.widths

@@ -3,13 +3,20 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from bnn._validation import check_count, check_fraction, check_option, check_positive
+from bnn._settings import Settings
+from bnn._validation import (
+    check_count,
+    check_flags,
+    check_fraction,
+    check_option,
+    check_positive,
+)
 from bnn.storage import storable
 
 
 @storable
-@dataclass(frozen=True)
-class Convergence:
+@dataclass
+class Convergence(Settings):
     """When a member counts as trained; tested every `window` epochs.
 
     Attributes:
@@ -27,8 +34,9 @@ class Convergence:
         check_count("window", self.window, 1)
 
 
-@dataclass(frozen=True)
-class TrainingSettings:
+@storable
+@dataclass
+class TrainingSettings(Settings):
     """Settings of Adam and of the loop around it.
 
     Attributes:
@@ -44,6 +52,7 @@ class TrainingSettings:
             as in the paper's runs, instead of N/b times that sum plus the penalty.
         convergence: Ends members early; None runs the whole budget.
         members_at_once: Members trained together; None takes as many as fit the cache.
+        progress: Whether to show a progress bar.
     """
 
     epochs: int = 1000
@@ -56,6 +65,7 @@ class TrainingSettings:
     batch_sums: bool = False
     convergence: Convergence | None = None
     members_at_once: int | None = None
+    progress: bool = False
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "members_at_once"):
@@ -66,3 +76,4 @@ class TrainingSettings:
         if not isinstance(self.convergence, Convergence | None):
             raise ValueError(f"convergence = {self.convergence!r}: must be a Convergence or None")
         check_option("bias_correction", self.bias_correction, (True, False, "first"))
+        check_flags(progress=self.progress)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bnn._validation import Array, check_count, check_positive
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.covariance import DiagonalPlusLowRank
 from bnn.training.penalties import GaussianRegulariser
 from bnn.weight_priors.density import SMALLEST_VARIANCE, WeightPrior, as_vector, unbiased_variance
@@ -52,7 +52,7 @@ class FactorisedGaussian(ProperGaussian):
         super().__init__(mean, DiagonalPlusLowRank.diagonal_only(variances))
 
     @classmethod
-    def _fit(cls, weights: Array, architecture: Architecture) -> Self:
+    def _fit(cls, weights: Array, architecture: MLP) -> Self:
         centred = weights - weights.mean(axis=0)
         variance = np.empty(architecture.n_weights)
         for columns in architecture.groups.values():
@@ -77,6 +77,6 @@ class IsotropicGaussian(ProperGaussian):
         super().__init__(np.zeros(n_weights), DiagonalPlusLowRank.diagonal_only(variances))
 
     @classmethod
-    def _fit(cls, weights: Array, architecture: Architecture) -> Self:
+    def _fit(cls, weights: Array, architecture: MLP) -> Self:
         variance = unbiased_variance(weights - weights.mean(axis=0))
         return cls(max(variance, SMALLEST_VARIANCE), architecture.n_weights)

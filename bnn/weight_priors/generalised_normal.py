@@ -9,7 +9,7 @@ from scipy.special import gamma, gammaln
 from scipy.stats import gennorm
 
 from bnn._validation import Array
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.penalties import PowerRegulariser
 from bnn.weight_priors.density import SMALLEST_VARIANCE, WeightPrior, as_vector, unbiased_variance
 
@@ -34,7 +34,7 @@ class FactorisedGeneralisedNormal(WeightPrior):
         self.variance = self.alpha**2 * gamma(3.0 / self.beta) / gamma(1.0 / self.beta)
 
     @classmethod
-    def _fit(cls, weights: Array, architecture: Architecture) -> Self:
+    def _fit(cls, weights: Array, architecture: MLP) -> Self:
         centred = weights - weights.mean(axis=0)
         alpha, beta = np.empty((2, architecture.n_weights))
         for columns in architecture.groups.values():

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bnn._validation import Array, as_points, check_count
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.penalties import LowRankRegulariser
 from bnn.weight_priors.density import WeightPrior, as_vector
 
@@ -60,7 +60,7 @@ class LowRankGaussian(WeightPrior):
         self.variance = np.sum((self.directions * self.deviations) ** 2, axis=1)
 
     @classmethod
-    def _fit(cls, weights: Array, _: Architecture) -> Self:
+    def _fit(cls, weights: Array, _: MLP) -> Self:
         return cls(weights.mean(axis=0), *principal_directions(weights), len(weights))
 
     def covariance(self) -> Array:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from bnn._validation import Array, check_positive
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.covariance import DiagonalPlusLowRank
 from bnn.weight_priors.density import SMALLEST_VARIANCE, as_vector
 from bnn.weight_priors.gaussian import ProperGaussian
@@ -43,7 +43,7 @@ class ProbabilisticPCA(ProperGaussian):
         super().__init__(mean, DiagonalPlusLowRank.isotropic_plus(*scales))
 
     @classmethod
-    def _fit(cls, weights: Array, _: Architecture) -> Self:
+    def _fit(cls, weights: Array, _: MLP) -> Self:
         if len(weights) < 3:
             raise ValueError(f"K = {len(weights)}: probabilistic PCA needs at least 3 networks")
         fold = np.arange(len(weights)) % min(5, len(weights))

@@ -2,19 +2,19 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import bnn
+from bnn.estimators.fitting import data_gradient
 from bnn.priors.samplers import FunctionalPrior
 from figures.pipeline.settings import Beyond
-from figures.pipeline.training import PRIOR
+from figures.pipeline.training import PRIOR_RANGE, UNSCALED
 
 # The paper's network, and a smooth one that follows realisations of a prior more closely.
-PAPER: dict[str, Any] = {"hidden": (20, 20, 20, 20), "activation": "leaky_relu"}
-SMOOTH: dict[str, Any] = {"hidden": (50, 50, 50), "activation": "silu"}
+PAPER = bnn.Architecture(hidden=(20, 20, 20, 20), activation="leaky_relu")
+SMOOTH = bnn.Architecture(hidden=(50, 50, 50), activation="silu")
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,29 @@ class Data:
 
 
 def pretrained(
-    prior: FunctionalPrior, network: dict[str, Any], settings: Beyond, seed: int,
-    *, count: int, epochs: int, n_features: int = 4,
-) -> bnn.Pretrained:  # fmt: skip
+    prior: FunctionalPrior,
+    network: bnn.Architecture,
+    settings: Beyond,
+    seed: int,
+    *,
+    count: int,
+    epochs: int,
+    n_features: int = 4,
+) -> bnn.Pretrained:
     """Networks pre-trained to a functional prior (Algorithm 3)."""
     return bnn.pretrain(
-        prior, n_features=n_features, prior_points=settings.prior_points, n_pretrained=count,
-        settings=bnn.TrainingSettings(epochs=epochs), random_state=seed, **network, **PRIOR,
-    )  # fmt: skip
+        prior,
+        n_features=n_features,
+        network=network,
+        settings=bnn.Pretraining(
+            n_networks=count,
+            n_points=settings.prior_points,
+            range_factor=PRIOR_RANGE,
+            training=bnn.TrainingSettings(epochs=epochs),
+        ),
+        scaling=UNSCALED,
+        random_state=seed,
+    )
 
 
 def block(pool: bnn.Pretrained, first: int, count: int) -> bnn.Pretrained:
@@ -75,28 +90,36 @@ def train_weights(
     """Train the first networks to data; all of them are behind the weight prior."""
     # Methods with equal seeds share resampled data, minibatches and random starts.
     return bnn.anchor(
-        networks, data.X, data.y, noise=data.noise, n_members=n_members,
-        regulariser=method.regulariser,
-        start="anchors" if method.warm else "random",
-        optimiser="gauss_newton" if method.optimum else "adam",
-        resampling=resampling, settings=bnn.TrainingSettings(epochs=epochs), random_state=seed,
-    )  # fmt: skip
+        networks,
+        data.X,
+        data.y,
+        noise=data.noise,
+        n_members=n_members,
+        training=bnn.TrainingSettings(epochs=epochs),
+        anchoring=bnn.Anchoring(
+            regulariser=method.regulariser,
+            start="anchors" if method.warm else "random",
+            optimiser="gauss_newton" if method.optimum else "adam",
+            resampling=resampling,
+        ),
+        random_state=seed,
+    )
 
 
 def train_functions(networks: bnn.Pretrained, data: Data, points: int, seed: int) -> bnn.Members:
     """Anchor networks in function space at so many points; members need not all arrive."""
-    settings = bnn.FunctionAnchoring(points=points)
+    anchoring = bnn.FunctionAnchoring(points=points)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return bnn.anchor_functions(
-            networks, data.X, data.y, noise=data.noise, settings=settings, random_state=seed
+            networks, data.X, data.y, noise=data.noise, anchoring=anchoring, random_state=seed
         )
 
 
 def diagnostics(members: bnn.Members, networks: bnn.Pretrained) -> dict[str, float]:
     """What the low-rank regulariser sees of networks, whatever they were trained with; means."""
-    prior = bnn.LowRankGaussian.fit(networks.weights, networks.architecture)
-    gradient = bnn.data_gradient(members, members.start)
+    prior = bnn.LowRankGaussian.fit(networks.weights, networks.mlp)
+    gradient = data_gradient(members, members.start)
     penalty = prior.penalty(members.weights, networks.weights[members.numbers])
     return {  # of a `WeightRow`
         "penalty": float(penalty.mean()),

@@ -16,6 +16,7 @@ from bnn import (
     VanillaEnsemble,
     load,
 )
+from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
 X, X_TEST = RNG.uniform(-1, 1, (12, 2)), RNG.uniform(-1, 1, (4, 2))
@@ -88,7 +89,7 @@ def test_the_posterior_is_that_of_all_outputs_at_once(components, noise):
 
 
 def test_members_are_curves_and_their_moments_the_prediction():
-    model = ComponentRegressor(VanillaEnsemble(epochs=3, noise=0.01, **BRIEF)).fit(X, NOISY)
+    model = ComponentRegressor(built(VanillaEnsemble, epochs=3, noise=0.01, **BRIEF)).fit(X, NOISY)
     curves = model.sample(X_TEST)
     assert curves.shape == (4, 4, 7)
     mean, covariance = model.predict(X_TEST, return_cov=True)
@@ -108,7 +109,7 @@ def test_draws_of_the_posterior_are_curves(components):
     "estimator",
     [
         ExactPosterior(PRIOR, noise=NOISE),
-        FunctionAnchoredEnsemble(
+        built(FunctionAnchoredEnsemble,
             PRIOR, noise=NOISE, n_pretrained=4, prior_points=12, pretrain_epochs=2, points=5,
             iterations=1, **BRIEF,
         ),

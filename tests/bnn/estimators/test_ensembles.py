@@ -9,19 +9,22 @@ from sklearn.exceptions import NotFittedError
 from bnn import (
     RBF,
     AnchoredEnsemble,
+    Architecture,
     Convergence,
     DivergenceError,
     DivergenceWarning,
     GaussianProcessPrior,
     SamplerPrior,
+    Scaling,
     TrainingSettings,
     VanillaEnsemble,
-    data_gradient,
     train_vanilla,
 )
 from bnn.estimators.anchoring import REGULARISERS
+from bnn.estimators.fitting import data_gradient
 from bnn.noise import noise_covariance, resample
 from tests.bnn.closed_forms import LinearGaussianPosterior
+from tests.bnn.flat import built, changed
 
 X_TEST = np.array([[-1.5], [-0.5], [0.2], [1.0]])
 DESIGN = np.column_stack([X_TEST, np.ones(4)])
@@ -35,7 +38,8 @@ def linear_ensemble(n_members, seed):
         slope, intercept = [1.0, 0.5] + root @ rng.standard_normal(2)
         return slope * X[:, 0] + intercept
 
-    return AnchoredEnsemble(
+    return built(
+        AnchoredEnsemble,
         SamplerPrior(line),
         hidden=(),
         noise=0.3,
@@ -81,7 +85,7 @@ def test_sampled_anchors_give_the_same_posterior():
     """Anchors drawn from the learnt prior instead of the pre-trained weights: same moments."""
     X, n = np.array([[-0.5], [0.1], [0.8]]), 800
     y = 2.0 * X[:, 0]
-    ensemble = linear_ensemble(n, 4).set_params(anchors="sampled").fit(X, y)
+    ensemble = changed(linear_ensemble(n, 4), anchors="sampled").fit(X, y)
     prior = ensemble.pretrained_.weight_prior("low_rank")
     design = np.column_stack([X, np.ones(3)])
     exact = LinearGaussianPosterior.condition(design, y, 0.3, prior.mean, prior.covariance())
@@ -98,10 +102,10 @@ def test_isotropic_anchoring_has_its_own_closed_form():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (6, 1))
     y = 2.0 * X[:, 0]
-    ensemble = linear_ensemble(20, 2).set_params(regulariser="isotropic", resampling="none")
+    ensemble = changed(linear_ensemble(20, 2), regulariser="isotropic", resampling="none")
     ensemble.fit(X, y)
     design = np.column_stack([X, np.ones(6)])
-    penalty = np.eye(2) / ensemble.pretrained_.weight_prior(ensemble.regulariser).variance
+    penalty = np.eye(2) / ensemble.pretrained_.weight_prior("isotropic").variance
     matrix = design.T @ design / 0.09 + penalty
     exact = np.linalg.solve(
         matrix, (design.T @ y / 0.09)[:, None] + penalty @ ensemble.members_.anchors.T
@@ -129,7 +133,9 @@ def test_full_noise_covariance_reaches_the_prediction():
     rng = np.random.default_rng(0)
     X, noise = rng.uniform(-1, 1, (12, 1)), np.array([[0.04, 0.01], [0.01, 0.09]])
     y = np.column_stack([X[:, 0], -X[:, 0]])
-    ensemble = VanillaEnsemble(hidden=(5,), n_members=3, epochs=20, noise=noise, random_state=0)
+    ensemble = built(
+        VanillaEnsemble, hidden=(5,), n_members=3, epochs=20, noise=noise, random_state=0
+    )
     ensemble.fit(X, y)
     _, epistemic = ensemble.predict(X, return_cov=True)
     _, total = ensemble.predict(X, return_cov=True, total=True)
@@ -153,8 +159,8 @@ def test_prior_is_kept_away_from_data(small_anchored, line_data):
 def test_every_regulariser_trains(regulariser, small_anchored, line_data):
     """Data are fitted, and the reported penalty is the prior's own."""
     X, y = line_data
-    ensemble = small_anchored.set_params(regulariser=regulariser).fit(X, y)
-    small_anchored.set_params(regulariser="low_rank")
+    ensemble = changed(small_anchored, regulariser=regulariser).fit(X, y)
+    changed(small_anchored, regulariser="low_rank")
     assert np.sqrt(np.mean((ensemble.predict(X) - y) ** 2)) < 0.3
     penalty = ensemble.penalty()
     assert penalty.shape == (8,)
@@ -169,9 +175,9 @@ def test_one_pretraining_serves_many_fits(small_anchored, line_data):
     second = small_anchored.fit(X, -y).predict(X)
     assert small_anchored.pretrained_.weights is weights
     assert np.abs(first - second).max() > 0.5
-    small_anchored.set_params(pretrain_epochs=2).fit(X, y)
+    changed(small_anchored, pretrain_epochs=2).fit(X, y)
     assert small_anchored.pretrained_.weights is not weights
-    small_anchored.set_params(pretrain_epochs=150).pretrain(n_features=1)
+    changed(small_anchored, pretrain_epochs=150).pretrain(n_features=1)
     np.testing.assert_array_equal(small_anchored.pretrained_.weights, weights)
 
 
@@ -179,10 +185,18 @@ def test_seed_decides_everything(line_data):
     """Equal seeds give equal networks, other seeds others; members do not depend on K."""
     X, y = line_data
     settings = {"hidden": (8,), "epochs": 20}
-    first = VanillaEnsemble(n_members=4, random_state=3, **settings).fit(X, y).members_.weights
-    again = VanillaEnsemble(n_members=4, random_state=3, **settings).fit(X, y).members_.weights
-    more = VanillaEnsemble(n_members=20, random_state=3, **settings).fit(X, y).members_.weights
-    other = VanillaEnsemble(n_members=4, random_state=4, **settings).fit(X, y).members_.weights
+    first = (
+        built(VanillaEnsemble, n_members=4, random_state=3, **settings).fit(X, y).members_.weights
+    )
+    again = (
+        built(VanillaEnsemble, n_members=4, random_state=3, **settings).fit(X, y).members_.weights
+    )
+    more = (
+        built(VanillaEnsemble, n_members=20, random_state=3, **settings).fit(X, y).members_.weights
+    )
+    other = (
+        built(VanillaEnsemble, n_members=4, random_state=4, **settings).fit(X, y).members_.weights
+    )
     np.testing.assert_array_equal(first, again)
     np.testing.assert_allclose(first, more[:4], atol=1e-5)
     assert np.abs(first - other).max() > 0.1
@@ -191,7 +205,8 @@ def test_seed_decides_everything(line_data):
 def test_convergence_shortens_pretraining():
     """A criterion ends pre-training before the budget."""
     prior = GaussianProcessPrior(lambda X: 2.0 * X[:, 0], RBF(0.6, 2.0))
-    ensemble = AnchoredEnsemble(
+    ensemble = built(
+        AnchoredEnsemble,
         prior,
         hidden=(20, 20),
         n_pretrained=4,
@@ -226,8 +241,13 @@ def test_bootstrap_and_likelihood_resampling():
 def test_vanilla_bootstrap_spreads_less_at_data(line_data):
     """Uncertainty grows away from the data."""
     X, y = line_data
-    ensemble = VanillaEnsemble(
-        hidden=(20, 20), n_members=10, epochs=150, resampling="bootstrap", random_state=0
+    ensemble = built(
+        VanillaEnsemble,
+        hidden=(20, 20),
+        n_members=10,
+        epochs=150,
+        resampling="bootstrap",
+        random_state=0,
     ).fit(X, y)
     std = ensemble.predict(np.array([[0.0], [3.0]]), return_std=True)[1]
     assert std[1] > 3 * std[0]
@@ -240,7 +260,8 @@ def test_diverged_members_are_left_out(line_data):
     def sometimes_huge(X, rng):
         return X[:, 0] * (1e30 if rng.uniform() < 0.15 else 1.0)
 
-    ensemble = AnchoredEnsemble(
+    ensemble = built(
+        AnchoredEnsemble,
         SamplerPrior(sometimes_huge),
         hidden=(5,),
         n_pretrained=10,
@@ -264,7 +285,7 @@ def test_diverged_members_are_left_out(line_data):
 def test_all_diverged_is_an_error(line_data):
     """Fewer than two members left is no ensemble."""
     X, y = line_data
-    ensemble = VanillaEnsemble(hidden=(5,), n_members=3, epochs=3, learning_rate=1e30)
+    ensemble = built(VanillaEnsemble, hidden=(5,), n_members=3, epochs=3, learning_rate=1e30)
     with pytest.raises(DivergenceError, match="training: members 0, 1, 2 of 3 diverged"):
         ensemble.fit(X, y)
 
@@ -297,12 +318,12 @@ BAD = [
         {"input_bounds": (1.0, 0.0)},
         X,
         Y,
-        "input_bounds: bounds of column 0 are 1.0",
+        "scaling.inputs: bounds of column 0 are 1.0",
     ),
-    (VanillaEnsemble, {"input_bounds": 5}, X, Y, r"input_bounds has shape \(\): must be None, 'da"),
-    (VanillaEnsemble, {"input_bounds": (0, [1, 1])}, X, Y, "input_bounds = .*: must be numbers"),
-    (VanillaEnsemble, {"input_bounds": "range"}, X, Y, "input_bounds = 'range': must be one of"),
-    (AnchoredEnsemble, {"prior_range": 0.0}, X, Y, "prior_range = 0.0: must be > 0"),
+    (VanillaEnsemble, {"input_bounds": 5}, X, Y, r"inputs has shape \(\): must be None, 'data'"),
+    (VanillaEnsemble, {"input_bounds": (0, [1, 1])}, X, Y, "inputs = .*: must be numbers"),
+    (VanillaEnsemble, {"input_bounds": "range"}, X, Y, "inputs = 'range': must be one of"),
+    (AnchoredEnsemble, {"prior_range": 0.0}, X, Y, "range_factor = 0.0: must be > 0"),
     (VanillaEnsemble, {}, NAN, Y, "Input X contains NaN"),
     (VanillaEnsemble, {}, X, INF, "Input y contains infinity"),
     (VanillaEnsemble, {}, X[:1], Y[:1], "minimum of 2 is required"),
@@ -310,9 +331,9 @@ BAD = [
     (VanillaEnsemble, {}, X, Y[:5], "inconsistent numbers of samples"),
     (AnchoredEnsemble, {"regulariser": "ridge"}, X, Y, "regulariser = 'ridge': must be one of"),
     (AnchoredEnsemble, {"anchors": "none"}, X, Y, "anchors = 'none'"),
-    (AnchoredEnsemble, {"n_members": 3}, X, Y, "n_members = 3: must be <= n_pretrained = 2"),
-    (AnchoredEnsemble, {"n_pretrained": 1}, X, Y, "n_pretrained = 1: must be an integer >= 2"),
-    (AnchoredEnsemble, {"prior_points": 1}, X, Y, "prior_points = 1: must be an integer >= 2"),
+    (AnchoredEnsemble, {"n_members": 3}, X, Y, "n_members = 3: must be <= pretraining"),
+    (AnchoredEnsemble, {"n_pretrained": 1}, X, Y, "n_networks = 1: must be an integer >= 2"),
+    (AnchoredEnsemble, {"prior_points": 1}, X, Y, "n_points = 1: must be an integer >= 2"),
     (AnchoredEnsemble, {"perturbation": -0.1}, X, Y, "perturbation = -0.1: must be >= 0"),
     (
         AnchoredEnsemble,
@@ -346,17 +367,17 @@ def test_bad_input_names_field_value_and_range(kind, parameters, X, y, message):
     """Every refusal says what was wrong, before any training."""
     settings = VANILLA if kind is VanillaEnsemble else ANCHORED
     with pytest.raises(ValueError, match=message):
-        kind(**{**settings, **parameters}).fit(X, y)
+        built(kind, **{**settings, **parameters}).fit(X, y)
 
 
 def test_constant_input_warns(line_data):
     """A constant column is no error, since a prior may know about it, but is pointed out."""
     X, y = line_data
     with pytest.warns(UserWarning, match="input 1 is constant in the data"):
-        VanillaEnsemble(**VANILLA).fit(np.c_[X, np.ones(len(X))], y)
+        built(VanillaEnsemble, **VANILLA).fit(np.c_[X, np.ones(len(X))], y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        VanillaEnsemble(**VANILLA).fit(X, y)
+        built(VanillaEnsemble, **VANILLA).fit(X, y)
 
 
 def test_before_fitting():
@@ -389,9 +410,13 @@ def test_bounds_from_data_are_the_range_of_the_data(line_data):
     """The default is short for the range, for pre-training too, and follows new data."""
     X, y = line_data
     kind = dict(ANCHORED, prior=SamplerPrior(lambda X, rng: rng.normal() * X[:, 0]))
-    named = AnchoredEnsemble(random_state=0, **kind)
-    given = AnchoredEnsemble(
-        input_bounds=(X.min(), X.max()), output_bounds=(y.min(), y.max()), random_state=0, **kind
+    named = built(AnchoredEnsemble, random_state=0, **kind)
+    given = built(
+        AnchoredEnsemble,
+        input_bounds=(X.min(), X.max()),
+        output_bounds=(y.min(), y.max()),
+        random_state=0,
+        **kind,
     )
     np.testing.assert_allclose(named.fit(X, y).predict(X), given.fit(X, y).predict(X))
     named.fit(10.0 * X, y)
@@ -402,7 +427,7 @@ def test_bounds_from_data_are_the_range_of_the_data(line_data):
 @pytest.mark.parametrize("progress", [False, True])
 def test_progress_bars_can_be_silenced(progress, line_data, capsys):
     """A bar for each stage on standard error, or nothing at all."""
-    AnchoredEnsemble(progress=progress, random_state=0, **ANCHORED).fit(*line_data)
+    built(AnchoredEnsemble, progress=progress, random_state=0, **ANCHORED).fit(*line_data)
     printed = capsys.readouterr()
     assert printed.out == ""
     assert ("pre-training" in printed.err) == progress
@@ -427,12 +452,10 @@ def test_data_gradient_against_finite_differences():
         y,
         noise=noise,
         n_members=2,
-        hidden=(4,),
-        activation="silu",
+        network=Architecture((4,), "silu"),
         resampling="bootstrap",
-        settings=TrainingSettings(epochs=1),
-        input_bounds=None,
-        output_bounds=(-2.0, 3.0),
+        training=TrainingSettings(epochs=1),
+        scaling=Scaling(inputs=None, outputs=(-2.0, 3.0)),
         random_state=0,
     )
     targets = members.output_scaler.transform(members.targets)

@@ -232,7 +232,7 @@ def test_what_no_file_can_hold_is_refused(tmp_path):
         ("X_", np.full((15, 2), np.nan), "must be finite"),
         ("y_", np.zeros((14, 1)), r"y_ has shape \(14, 1\)"),
         ("y_ndim_", 3, "y_ndim_ is 3"),
-        ("noise_covariance_", -np.eye(1), "positive definite"),
+        ("noise_", -np.eye(1), "positive definite"),
     ],
 )
 def test_a_damaged_file_is_refused(name, value, message, tmp_path):

@@ -22,8 +22,9 @@ from bnn import (
 from bnn.gauss_newton import jacobian
 from bnn.gauss_newton.function_space import FunctionFit, Metric
 from bnn.gauss_newton.jacobian import Linearisation
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from tests.bnn.closed_forms import LinearGaussianPosterior, WeightedRealisations
+from tests.bnn.flat import built
 
 X_TEST = np.array([[-0.9], [-0.3], [0.2], [0.8]])
 GRID = np.linspace(-1.0, 1.0, 41)[:, None]
@@ -33,7 +34,8 @@ SMOOTH = {"hidden": (30, 30), "activation": "silu", "prior_points": 100, "random
 
 def linear_ensemble(prior, n, **settings):
     """One-layer networks f = w x + b, anchored in function space."""
-    return FunctionAnchoredEnsemble(
+    return built(
+        FunctionAnchoredEnsemble,
         prior,
         points=20,
         **settings,
@@ -94,7 +96,8 @@ def test_wide_networks_sample_the_gp_posterior(noise):
     X = rng.uniform(-1.0, 1.0, (12, 2))
     y = np.column_stack([np.sin(2.0 * X[:, 0]), X[:, 0] * X[:, 1]])
     prior = GaussianProcessPrior(LinearMean([0.5, 0.0]), [RBF(0.5, 0.8), RBF(0.3, 1.0)], 2)
-    ensemble = FunctionAnchoredEnsemble(
+    ensemble = built(
+        FunctionAnchoredEnsemble,
         prior,
         points=60,
         n_pretrained=n,
@@ -141,7 +144,8 @@ def test_clipped_prior_against_importance_weights():
 def function_ensemble(prior, n, **changes):
     """Smooth networks of one input, anchored in function space."""
     settings = {"noise": 0.3, "pretrain_epochs": 200, **SMOOTH, **changes}
-    return FunctionAnchoredEnsemble(
+    return built(
+        FunctionAnchoredEnsemble,
         prior,
         points=50,
         n_pretrained=n,
@@ -175,7 +179,7 @@ def test_table_prior(interpolation, n):
 @pytest.mark.parametrize("activation", ["silu", "tanh", "leaky_relu", "gelu"])
 def test_linearisation_against_automatic_differentiation(activation, monkeypatch):
     """J, J Jᵀ of each output, J u and Jᵀ v of two networks with two outputs."""
-    architecture = Architecture((3, 5, 4, 2), activation)
+    architecture = MLP((3, 5, 4, 2), activation)
     weights = torch.as_tensor(architecture.initial_weights(2, 0, "he"), dtype=torch.float64)
     X = torch.as_tensor(np.random.default_rng(0).standard_normal((6, 3)))
     state = Linearisation(architecture, weights, X)
@@ -210,7 +214,7 @@ def test_linearisation_against_automatic_differentiation(activation, monkeypatch
 
 def small_fit(blocks, scale):
     """Two networks of two outputs, in a metric with blocks for each output or one for both."""
-    rng, architecture = np.random.default_rng(0), Architecture((3, 4, 2), "silu")
+    rng, architecture = np.random.default_rng(0), MLP((3, 4, 2), "silu")
     roots = torch.as_tensor(rng.standard_normal((blocks, 16 // blocks, 16 // blocks)))
     nuggets = torch.tensor([1e-6, 2e-6], dtype=torch.float64)
     metric, X = Metric(roots @ roots.mT, nuggets), torch.as_tensor(rng.standard_normal((8, 3)))
@@ -295,7 +299,9 @@ def test_one_pretraining_serves_both_anchorings(small_anchored, line_data):
     """Weights and functions start from the same networks, and leave them alone."""
     X, y = line_data
     pretrained = small_anchored.pretrained_
-    ensemble = FunctionAnchoredEnsemble(pretrained, n_members=8, tolerance=FAR, random_state=0)
+    ensemble = built(
+        FunctionAnchoredEnsemble, pretrained, n_members=8, tolerance=FAR, random_state=0
+    )
     ensemble.fit(X, y)
     np.testing.assert_array_equal(ensemble.members_.anchors, pretrained.weights[:8])
     again = ensemble.members_.weights.copy()
@@ -306,18 +312,23 @@ def test_one_pretraining_serves_both_anchorings(small_anchored, line_data):
     assert ensemble.members_.weights.shape == (5, pretrained.weights.shape[1])
     ensemble.set_params(n_members=8).fit(X, y)
     np.testing.assert_array_equal(ensemble.members_.weights, again)
-    with pytest.raises(ValueError, match="n_members = 13: must be <= n_pretrained = 12"):
+    with pytest.raises(ValueError, match="n_members = 13: must be <= pretraining"):
         ensemble.set_params(n_members=13).fit(X, y)
 
 
 def test_saved_and_loaded(small_anchored, line_data, tmp_path):
     """Predictions, penalties and settings come back; fitting again needs the prior."""
-    ensemble = FunctionAnchoredEnsemble(
-        small_anchored.pretrained_, n_members=8, points=30, tolerance=FAR, random_state=0
+    ensemble = built(
+        FunctionAnchoredEnsemble,
+        small_anchored.pretrained_,
+        n_members=8,
+        points=30,
+        tolerance=FAR,
+        random_state=0,
     ).fit(*line_data)
     ensemble.save(tmp_path / "f.npz")
     loaded = load(tmp_path / "f.npz")
-    assert (loaded.points, loaded.tolerance) == (30, FAR)
+    assert (loaded.anchoring.points, loaded.anchoring.tolerance) == (30, FAR)
     np.testing.assert_array_equal(loaded.predict(X_TEST), ensemble.predict(X_TEST))
     np.testing.assert_array_equal(loaded.penalty(), ensemble.members_.penalties)
     with pytest.raises(ValueError, match="prior: a GaussianProcessPrior is not stored"):
@@ -329,7 +340,7 @@ def test_a_network_keeps_its_own_realisation(small_anchored, line_data):
     """Networks chosen from all are anchored to the realisations that they were fitted to."""
     pretrained = small_anchored.pretrained_
     loose = FunctionAnchoring(centred=False, points=20, tolerance=FAR)
-    settings = {"noise": 20.0, "settings": loose, "random_state": 0}
+    settings = {"noise": 20.0, "anchoring": loose, "random_state": 0}
     whole = anchor_functions(pretrained, *line_data, **settings)
     part = anchor_functions(pretrained.select([0, 1, 5]), *line_data, **settings)
     np.testing.assert_allclose(part.targets[:2], whole.targets[:2], atol=1e-12)
@@ -342,7 +353,8 @@ def test_a_network_keeps_its_own_realisation(small_anchored, line_data):
 def test_members_that_do_not_arrive_are_counted():
     """Five units cannot follow a prior realisation that closely."""
     prior = GaussianProcessPrior(0.0, RBF(0.2))
-    ensemble = FunctionAnchoredEnsemble(
+    ensemble = built(
+        FunctionAnchoredEnsemble,
         prior,
         points=30,
         iterations=3,
@@ -375,4 +387,4 @@ def test_settings_are_checked(settings, message):
     with pytest.raises(ValueError, match=message):
         FunctionAnchoring(**settings)
     with pytest.raises(ValueError, match=message):
-        FunctionAnchoredEnsemble(**settings).fit(*few_data())
+        built(FunctionAnchoredEnsemble, **settings).fit(*few_data())

@@ -11,10 +11,11 @@ from bnn import (
     FunctionAnchoredEnsemble,
     GaussianProcessPrior,
     MixturePrior,
-    NotStored,
     load,
 )
 from bnn.priors.evidence import fit_prior
+from bnn.storage import NotStored
+from tests.bnn.flat import built
 
 RNG = np.random.default_rng(1)
 X = RNG.uniform(-1, 1, (8, 1))
@@ -27,7 +28,7 @@ def ensemble(**changes):
         "noise": 0.1, "points": 20, "hidden": (30, 30), "n_pretrained": 20, "n_members": 20,
         "prior_points": 40, "pretrain_epochs": 100, "random_state": 0, "prior": PRIOR,
     }  # fmt: skip
-    return FunctionAnchoredEnsemble(**settings | changes)
+    return built(FunctionAnchoredEnsemble, **settings | changes)
 
 
 def test_members_follow_the_posterior_of_the_mixture(tmp_path):

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from bnn import RBF, AnchoredEnsemble, GaussianProcessPrior
+from tests.bnn.flat import built, changed
 
 pyro_mcmc = pytest.importorskip("pyro.infer.mcmc", reason="needs pyro-ppl")
 
@@ -26,7 +27,8 @@ def data():
 @pytest.fixture(scope="module")
 def ensemble():
     """1-8-1 networks, 300 of them."""
-    return AnchoredEnsemble(
+    return built(
+        AnchoredEnsemble,
         GaussianProcessPrior(0.0, RBF(0.5, 0.8)),
         anchors="sampled",
         hidden=(8,),
@@ -94,9 +96,9 @@ def test_weight_space_ensembles_against_nuts(regulariser, optimiser, ensemble):
     Randomise-then-optimise is exact for linear networks only; 0.17 to 0.21, and 7 %, were measured.
     With 300 networks the low-rank covariance of 25 weights has full rank.
     """
-    ensemble = copy.deepcopy(ensemble).set_params(regulariser=regulariser, optimiser=optimiser)
+    ensemble = changed(copy.deepcopy(ensemble), regulariser=regulariser, optimiser=optimiser)
     ensemble.fit(*data())
-    prior = ensemble.pretrained_.weight_prior(ensemble.regulariser)
+    prior = ensemble.pretrained_.weight_prior(regulariser)
     if regulariser == "low_rank":
         covariance = prior.covariance()
     else:

@@ -13,12 +13,15 @@ from bnn import (
     AnchoredEnsemble,
     FunctionAnchoredEnsemble,
     GaussianProcessPrior,
+    MixturePrior,
     PriorRangeWarning,
     SamplerPrior,
     TablePrior,
     VanillaEnsemble,
     load,
 )
+from bnn.priors.samplers import latin_hypercube
+from tests.bnn.flat import built, changed
 
 X = np.linspace(0.0, 1.0, 9)[:, None]
 Y = np.sin(3.0 * X[:, 0])
@@ -34,13 +37,13 @@ SMALL = {
 
 
 def small(prior=None, **changes):
-    return AnchoredEnsemble(prior, **{**SMALL, **changes})
+    return built(AnchoredEnsemble, prior, **{**SMALL, **changes})
 
 
 def small_functions(prior=None, **changes):
     settings = {name: value for name, value in SMALL.items() if name != "epochs"}
     loose = {"points": 5, "tolerance": 100.0}
-    return FunctionAnchoredEnsemble(prior, **{**settings, **loose, **changes})
+    return built(FunctionAnchoredEnsemble, prior, **{**settings, **loose, **changes})
 
 
 def never(*_):
@@ -55,7 +58,7 @@ def test_given_points_hold_for_pretraining_again():
         return rng.standard_normal() * np.sqrt(inputs[:, 0])
 
     ensemble = small(SamplerPrior(defined_between_0_and_1)).pretrain(X)
-    ensemble.set_params(learning_rate=2e-3).fit(X, Y)
+    changed(ensemble, learning_rate=2e-3).fit(X, Y)
     np.testing.assert_array_equal(ensemble.pretrained_.inputs, X)
 
 
@@ -65,7 +68,8 @@ def test_pretraining_runs_again_with_its_own_points_where_bounds_were_overwritte
     ensemble = small(input_bounds=bounds).pretrain(points)
     points[...] = 7.0
     bounds[...] = 0.0, 2.0
-    ensemble.fit(X, Y)
+    assert ensemble.fit(X, Y).pretrained_.input_scaler.high == 1.0
+    ensemble.set_params(scaling__inputs=bounds).fit(X, Y)
     np.testing.assert_array_equal(ensemble.pretrained_.inputs, X)
     np.testing.assert_array_equal(ensemble.pretrained_.input_scaler.high, [2.0])
 
@@ -81,7 +85,7 @@ def test_another_table_brings_its_own_points():
 def test_pretraining_forgets_the_members(in_function_space, tmp_path):
     """Networks in other units must not be read with the new scalers."""
     ensemble = (small_functions() if in_function_space else small()).fit(X, Y)
-    ensemble.set_params(output_bounds=(-10.0, 10.0), hidden=(5,)).pretrain(X)
+    changed(ensemble, output_bounds=(-10.0, 10.0), hidden=(5,)).pretrain(X)
     with pytest.raises(NotFittedError):
         ensemble.predict(X)
     ensemble.save(tmp_path / "a.npz")
@@ -115,7 +119,7 @@ def test_the_default_prior_takes_the_shape_of_the_data():
         ({"anchors": "sampled", "regulariser": "none"}, "anchors = 'sampled': needs a regulariser"),
         (
             {"regulariser": "probabilistic_pca", "n_pretrained": 2, "n_members": 2},
-            "n_pretrained = 2: regulariser = 'probabilistic_pca' needs 3",
+            "pretraining.n_networks = 2: regulariser = 'probabilistic_pca' needs 3",
         ),
     ],
 )
@@ -139,7 +143,7 @@ def test_pretrained_networks_are_handed_over_between_estimators():
 
 
 def test_data_far_from_the_prior_are_pointed_out():
-    with pytest.warns(PriorRangeWarning, match="100% of the data lie outside .* give input_bounds"):
+    with pytest.warns(PriorRangeWarning, match="100% of the data lie outside .* give scaling"):
         small(input_bounds=None).fit(3.0 + X, Y)
 
 
@@ -165,41 +169,42 @@ def test_priors_of_others_get_a_number_as_seed():
 
 def test_each_network_may_have_points_of_its_own():
     """With points (K, M, n_in), network k follows its realisation at its own points."""
-    X = np.stack([bnn.latin_hypercube(60, 1, seed) for seed in range(4)])
+    X = np.stack([latin_hypercube(60, 1, seed) for seed in range(4)])
     prior = bnn.GaussianProcessPrior(bnn.LinearMean([3.0]), bnn.RBF(0.01, 1.0))
-    settings = bnn.TrainingSettings(epochs=200)
-    networks = bnn.pretrain(prior, X, n_pretrained=4, settings=settings, random_state=0)
+    settings = bnn.Pretraining(4, training=bnn.TrainingSettings(epochs=200))
+    networks = bnn.pretrain(prior, X, settings=settings, random_state=0)
     assert networks.inputs.shape == (4, 60, 1)
     slopes = np.sum(networks.targets * X, axis=1) / np.sum(X**2, axis=1)
     np.testing.assert_allclose(slopes, 3.0, atol=0.3)
     fitted = np.stack([networks.select([k]).sample(X[k])[0] for k in range(4)])
     assert np.sqrt(np.mean((fitted - networks.targets) ** 2)) < 0.1
     data = np.array([[0.5], [1.0]]), np.array([1.5, 3.0])
-    assert bnn.anchor(networks.select([2, 3]), *data, random_state=0).start.shape[0] == 2
+    assert bnn.anchor(networks.select([2, 3]), *data, noise=0.1, random_state=0).start.shape[0] == 2
     with pytest.raises(ValueError, match="prior points that all networks share"):
-        bnn.anchor_functions(networks, *data)
+        bnn.anchor_functions(networks, *data, noise=0.1)
     with pytest.raises(ValueError, match=r"X has shape \(4, 60, 1\): must be .* or \(5, M >= 2"):
-        bnn.pretrain(prior, X, n_pretrained=5)
+        bnn.pretrain(prior, X, settings=bnn.Pretraining(5))
 
 
 def test_a_density_of_ones_own_anchors():
     """A density given to `anchor` acts as the one that it learns itself."""
+    brief = bnn.TrainingSettings(epochs=20)
     networks = bnn.pretrain(
-        None, n_features=1, n_pretrained=5, prior_points=40, random_state=1, input_bounds=None,
-        settings=bnn.TrainingSettings(epochs=20),
+        None, n_features=1, random_state=1, scaling=bnn.Scaling(inputs=None),
+        settings=bnn.Pretraining(5, 40, training=brief),
     )  # fmt: skip
     data = np.linspace(-1.0, 1.0, 8)[:, None], np.linspace(-2.0, 2.0, 8)
     own = networks.weight_prior("factorised")
     given, learnt, weaker = (
-        bnn.anchor(networks, *data, regulariser=prior, noise=0.1, random_state=2,
-                   settings=bnn.TrainingSettings(epochs=20))
+        bnn.anchor(networks, *data, anchoring=bnn.Anchoring(prior), noise=0.1, random_state=2,
+                   training=brief)
         for prior in (own, "factorised", networks.weight_prior("isotropic"))
     )  # fmt: skip
     np.testing.assert_array_equal(given.weights, learnt.weights)
     assert np.abs(weaker.weights - learnt.weights).max() > 1e-4
     low_rank = networks.weight_prior("low_rank")
     with pytest.raises(ValueError, match="needs a proper Gaussian"):
-        bnn.anchor(networks, *data, regulariser=low_rank, optimiser="gauss_newton")
+        bnn.Anchoring(low_rank, optimiser="gauss_newton")
 
 
 def test_the_prior_is_sampled_at_inputs_of_its_own_kind():
@@ -232,7 +237,7 @@ def test_a_prior_is_asked_within_the_input_bounds(make, bounds):
     assert reached.min() < 52.0
     assert reached.max() > 198.0
     with pytest.raises(ValueError, match="E = -"):
-        ensemble.set_params(prior_range=2.0).fit(moduli, 1.1 * moduli[:, 0])
+        changed(ensemble, prior_range=2.0).fit(moduli, 1.1 * moduli[:, 0])
 
 
 @pytest.mark.parametrize("informed", [True, False])
@@ -252,7 +257,7 @@ def test_units_change_nothing(make, informed):
             return scale * rng.standard_normal() * (inputs[:, 0] - shift) / 50.0
 
         own = {"prior": SamplerPrior(prior)} if informed and make is not VanillaEnsemble else {}
-        model = make(noise=0.1 * scale, **own, **kind).fit(shift + 50.0 * X, scale * Y)
+        model = built(make, noise=0.1 * scale, **own, **kind).fit(shift + 50.0 * X, scale * Y)
         return model.predict(shift + 50.0 * X) / scale
 
     np.testing.assert_allclose(predicted(2.0**30, 300.0), predicted(1.0, 0.0), atol=1e-3)
@@ -260,14 +265,26 @@ def test_units_change_nothing(make, informed):
 
 def test_pretraining_is_used_again_where_it_is_that_of_a_first_fit():
     """Data of the same range keep it, others get the networks of an estimator without a past."""
-    ensemble = small(noise=0.05).fit(X, Y)
+    prior = GaussianProcessPrior(0.0, RBF())
+    ensemble = small(prior, noise=0.05).fit(X, Y)
     weights = ensemble.pretrained_.weights
     inner = np.where(np.isin(Y, [Y.min(), Y.max()]), Y, 0.9 * Y)
     assert ensemble.set_params(n_members=2).fit(X, inner).pretrained_.weights is weights
     for inputs, outputs in ((1e3 * X, Y), (X, 5.0 + 1e3 * Y)):
         again = ensemble.set_params(n_members=3).fit(inputs, outputs).predict(inputs)
-        first = small(noise=0.05).fit(inputs, outputs).predict(inputs)
+        first = small(prior, noise=0.05).fit(inputs, outputs).predict(inputs)
         np.testing.assert_array_equal(again, first)
+
+
+def test_a_prior_by_evidence_is_that_of_the_data():
+    """Equal data keep the networks; other data have another prior, whatever their ranges are."""
+    ensemble = small(noise=0.05).fit(X, Y)
+    networks = ensemble.pretrained_
+    assert ensemble.fit(X.copy(), Y.copy()).pretrained_ is networks
+    assert isinstance(ensemble.prior_, MixturePrior)
+    inner = np.where(np.isin(Y, [Y.min(), Y.max()]), Y, 0.9 * Y)
+    assert ensemble.fit(X, inner).pretrained_ is not networks
+    np.testing.assert_array_equal(ensemble.noise_, [[0.05**2]])
 
 
 def test_networks_that_were_pretrained_by_hand_serve_all_data(tmp_path):
@@ -287,7 +304,7 @@ def test_networks_that_were_pretrained_by_hand_serve_all_data(tmp_path):
             model.fit(X, outputs)
             np.testing.assert_array_equal(model.pretrained_.weights, networks.weights)
             assert model.members_.input_scaler.high == 3.0
-    ensemble.set_params(learning_rate=2e-3).fit(X, Y)
+    changed(ensemble, learning_rate=2e-3).fit(X, Y)
     np.testing.assert_array_equal(ensemble.pretrained_.inputs, points)
     assert ensemble.pretrained_.output_scaler.high == targets.max()
 

@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bnn import AnchoredEnsemble, FunctionAnchoredEnsemble, VanillaEnsemble
+from tests.bnn.flat import built
 
 SMALL = {
     "hidden": (16,),
@@ -18,10 +19,18 @@ SMALL = {
     "random_state": 0,
 }
 ESTIMATORS = [
-    VanillaEnsemble(epochs=60, **SMALL),
-    AnchoredEnsemble(n_pretrained=3, prior_points=32, pretrain_epochs=10, epochs=60, **SMALL),
-    FunctionAnchoredEnsemble(
-        n_pretrained=3, prior_points=32, pretrain_epochs=10, points=10, iterations=10, **SMALL
+    built(VanillaEnsemble, epochs=60, **SMALL),
+    built(
+        AnchoredEnsemble, n_pretrained=3, prior_points=32, pretrain_epochs=10, epochs=60, **SMALL
+    ),
+    built(
+        FunctionAnchoredEnsemble,
+        n_pretrained=3,
+        prior_points=32,
+        pretrain_epochs=10,
+        points=10,
+        iterations=10,
+        **SMALL,
     ),
 ]
 
@@ -52,9 +61,9 @@ def test_raw_units_equal_scaled_units(line_data):
     X, y = line_data
     settings = {"n_members": 4, "hidden": (10,), "epochs": 30, "random_state": 0}
     unscaled = {"input_bounds": None, "output_bounds": None}
-    scaled = VanillaEnsemble(noise=0.1, **unscaled, **settings).fit(X, y / 2.5)
+    scaled = built(VanillaEnsemble, noise=0.1, **unscaled, **settings).fit(X, y / 2.5)
     bounds = {"input_bounds": (200.0, 600.0), "output_bounds": (-250.0, 250.0)}
-    raw = VanillaEnsemble(noise=25.0, **bounds, **settings).fit(400.0 + 200.0 * X, 100.0 * y)
+    raw = built(VanillaEnsemble, noise=25.0, **bounds, **settings).fit(400.0 + 200.0 * X, 100.0 * y)
     mean, std = raw.predict(400.0 + 200.0 * X, return_std=True)
     expected_mean, expected_std = scaled.predict(X, return_std=True)
     np.testing.assert_allclose(mean, 250.0 * expected_mean, rtol=1e-3, atol=1.0)

@@ -11,6 +11,7 @@ import bnn
 from bnn.export import to_c
 from tests.bnn.export.conftest import call
 from tests.bnn.export.test_ensemble import agree
+from tests.bnn.flat import built
 
 STACK_C = Path(__file__).with_name("stack.c")
 
@@ -20,7 +21,7 @@ def ensemble(n_inputs, n_outputs, hidden, n_members):
     X = rng.normal(size=(9, n_inputs))
     y = rng.normal(size=(9, n_outputs))
     options = {"hidden": hidden, "n_members": n_members, "epochs": 1, "random_state": 0}
-    return bnn.VanillaEnsemble(activation="tanh", **options).fit(X, y)
+    return built(bnn.VanillaEnsemble, activation="tanh", **options).fit(X, y)
 
 
 def posterior(n_inputs, n_data, n_outputs):

@@ -14,9 +14,9 @@ from bnn import (
     Periodic,
     RandomMean,
     RationalQuadratic,
-    latin_hypercube,
 )
 from bnn.priors.drawn_priors import continued, prior_covariance
+from bnn.priors.samplers import latin_hypercube
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
 

@@ -7,9 +7,8 @@ from scipy import stats
 from bnn import (
     SamplerPrior,
     TablePrior,
-    latin_hypercube,
 )
-from bnn.priors.samplers import draw_realisations
+from bnn.priors.samplers import draw_realisations, latin_hypercube
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
 

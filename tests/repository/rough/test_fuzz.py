@@ -17,6 +17,7 @@ from fe_data.published.array_pickle import load_arrays
 from fe_data.published.import_authors import read_groups, write_csv
 from fe_data.settings import INPUT_NAMES, OUTPUT_NAMES
 from figures.pipeline.profiles import Profile, load_profile
+from tests.bnn.flat import built
 from tests.limits import limited
 
 pytestmark = pytest.mark.slow
@@ -179,7 +180,7 @@ X = np.linspace(-1.0, 1.0, 8)[:, None]
 def ensemble(tmp_path_factory):
     """File of a small ensemble, its arrays, its header, and what it predicts."""
     path = tmp_path_factory.mktemp("ensemble") / "saved.npz"
-    model = bnn.VanillaEnsemble(hidden=(4,), n_members=3, epochs=2, random_state=0)
+    model = built(bnn.VanillaEnsemble, hidden=(4,), n_members=3, epochs=2, random_state=0)
     model.fit(X, X[:, 0]).save(path)
     with np.load(path) as file:
         arrays = dict(file)
