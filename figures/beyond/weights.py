@@ -118,7 +118,7 @@ def train_functions(networks: bnn.Pretrained, data: Data, points: int, seed: int
 
 def diagnostics(members: bnn.Members, networks: bnn.Pretrained) -> dict[str, float]:
     """What the low-rank regulariser sees of networks, whatever they were trained with; means."""
-    prior = bnn.LowRankGaussian.fit(networks.weights, networks.mlp)
+    prior = bnn.LowRankGaussian.fit(networks.weights, networks.architecture)
     gradient = data_gradient(members, members.start)
     penalty = prior.penalty(members.weights, networks.weights[members.numbers])
     return {  # of a `WeightRow`

@@ -105,7 +105,7 @@ def run(settings: Example1D, choice: TrainingChoice, seed: int) -> dict[str, Pre
         )
         found[f"prior {scale:g}"] = Prediction.of_networks(networks.sample)
         own = networks.weights[: settings.n_members]
-        repeated = first_layer_anchors(own, networks.mlp)
+        repeated = first_layer_anchors(own, networks.architecture)
         networks = procedure.learnt_from(networks, settings.n_members)
         for name, regulariser, epochs, anchors in (
             ("anchored", procedure.low_rank(networks), CORRELATED_EPOCHS[scale], own),

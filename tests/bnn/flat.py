@@ -45,6 +45,12 @@ def nested(model, settings):
     return found
 
 
+def has(model, name):
+    """Return whether an estimator has a setting."""
+    known = model.get_params()
+    return name in known or NAMES.get(name) in known
+
+
 def built(kind, *prior, **settings):
     """Return an estimator; its noise is 0.1 where none is given."""
     return changed(kind(*prior), **{"noise": 0.1, **settings})

@@ -14,6 +14,7 @@ from tests.bnn.flat import built
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (12, 3))
 Y = X[:, 0] + 0.1 * RNG.standard_normal(12)
+UNIT = bnn.GaussianProcessPrior()
 TWICE = np.vstack([X, X])
 WITH_NAN = np.where(np.arange(12) == 2, np.nan, Y)
 MASKED = np.ma.masked_array(X, mask=np.eye(12, 3, dtype=bool))
@@ -72,7 +73,9 @@ def fit(X=X, y=Y, **changed):
         (lambda: bnn.SamplerPrior(slope, [1.0]), r"parameters = \[1.0\]: must be a mapping"),
         (lambda: bnn.SamplerPrior(slope, {"a": stats.norm}), r"parameters\['a'\] = norm: must be"),
         (
-            lambda: bnn.ExactPosterior(noise=1e-30).fit(TWICE, [*Y, *Y]),
+            lambda: bnn.ExactPosterior(bnn.GaussianProcessPrior(), noise=1e-30).fit(
+                TWICE, [*Y, *Y]
+            ),
             "noise = 1e-30: too small for the prior in double precision",
         ),
         (

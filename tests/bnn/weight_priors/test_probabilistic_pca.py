@@ -126,13 +126,13 @@ def objective(ensemble, X, y):
     seeds = spawn(seed_sequence(ensemble.random_state), Purpose.RESAMPLING)
     generators = member_generators(seeds, len(ensemble.members_.weights))
     inputs, targets = resample(
-        X, y[:, None], ensemble.resampling, ensemble.members_.noise_covariance, generators
+        X, y[:, None], ensemble.anchoring.resampling, ensemble.members_.noise_covariance, generators
     )
     weights = torch.as_tensor(ensemble.members_.weights, dtype=torch.float64)
     state = Linearisation(ensemble.pretrained_.architecture, weights, torch.as_tensor(inputs))
     residual = (state.values - torch.as_tensor(targets))[:, :, 0] / 0.1
     data = 2.0 * state.pull_back(residual / 0.1).numpy()
-    parts = ensemble.pretrained_.weight_prior(ensemble.regulariser).covariance
+    parts = ensemble.pretrained_.weight_prior(ensemble.anchoring.regulariser).covariance
     covariance = np.diag(parts.diagonal) + parts.root @ parts.root.T
     difference = (ensemble.members_.weights - ensemble.members_.anchors).astype(float)
     scaled = np.linalg.solve(covariance, difference.T).T
