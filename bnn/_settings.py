@@ -34,7 +34,8 @@ class Settings(BaseEstimator):  # type: ignore[misc, unused-ignore]
             super().set_params(**params)
             self.__post_init__()
         except ValueError:
-            vars(self).update(before)
+            for name, value in before.items():
+                setattr(self, name, value)
             raise
         return self
 

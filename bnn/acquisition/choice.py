@@ -41,7 +41,7 @@ def choose(
         pending: Inputs of runs whose results are not there yet, (p, n_in); they count as done.
         replicates: Whether a candidate may be chosen again, which pays where noise is large.
         output_ranges: Ranges that the outputs are divided by, (n_out,); None takes those of the
-            data, of an ensemble those of its output_bounds.
+            data, of an ensemble those of its scaling.outputs.
         random_state: Seed of the default region.
 
     Returns:

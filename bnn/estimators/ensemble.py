@@ -82,8 +82,8 @@ class EnsembleRegressor(PredictiveRegressor):
     def _check_parameters(self) -> None:
         for name, default in self.group_defaults.items():
             check_kind(name, self.group(name), type(default))
-        check_count("n_members", self.n_members, 2)  # type: ignore[attr-defined]
-        check_device(self.device)  # type: ignore[attr-defined]
+        check_count("n_members", self.n_members, 2)
+        check_device(self.device)
 
     def _fit(self, X: Array, y: Array) -> None:
         constant = np.flatnonzero(X.min(axis=0) == X.max(axis=0))

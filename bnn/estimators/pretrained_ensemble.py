@@ -43,8 +43,8 @@ class PretrainedEnsemble(EnsembleRegressor):
         super()._check_parameters()
         check_functional_prior(self.prior)
         most = self._most_members
-        if self.n_members > most:  # type: ignore[attr-defined]
-            given = f"n_members = {self.n_members}"  # type: ignore[attr-defined]
+        if self.n_members > most:
+            given = f"n_members = {self.n_members}"
             raise ValueError(f"{given}: must be <= pretraining.n_networks = {most}")
 
     @property
@@ -109,8 +109,8 @@ class PretrainedEnsemble(EnsembleRegressor):
             settings=self.group("pretraining"),
             scaling=scaling,
             nugget=self._nugget,
-            device=self.device,  # type: ignore[attr-defined]
-            random_state=self.random_state,  # type: ignore[attr-defined]
+            device=self.device,
+            random_state=self.random_state,
         )
 
     @property
@@ -127,7 +127,7 @@ class PretrainedEnsemble(EnsembleRegressor):
             "network": clone(self.group("network")),
             "pretraining": pretraining,
             "scaling": clone(self.group("scaling")),
-            "random_state": own_copy(self.random_state),  # type: ignore[attr-defined]
+            "random_state": own_copy(self.random_state),
         }
 
     def _ranges(self, X: Array, y: Array) -> dict[str, Array]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bnn._settings import Settings
-from bnn._validation import check_integers, check_option
+from bnn._validation import check_count, check_integers, check_option
 from bnn.networks.activations import ACTIVATIONS
 from bnn.networks.mlp import INITIALISATIONS, MLP
 from bnn.storage import storable
@@ -41,6 +41,8 @@ class Architecture(Settings):
             A multilayer perceptron of these widths.
 
         Raises:
-            ValueError: If it has too many weights.
+            ValueError: If a number is not admissible, or there are too many weights.
         """
+        check_count("n_inputs", n_inputs, 1)
+        check_count("n_outputs", n_outputs, 1)
         return MLP((n_inputs, *self.hidden, n_outputs), self.activation)

@@ -6,7 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
+from scipy.interpolate import LinearNDInterpolator
+from scipy.spatial import KDTree
 from scipy.stats import qmc, rv_continuous, rv_discrete, truncnorm
 
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
@@ -172,11 +173,11 @@ class TablePrior(FunctionPrior):
             order = np.argsort(self.points[:, 0])
             known = self.points[order, 0]
             return np.apply_along_axis(lambda v: np.interp(X[:, 0], known, v[order]), 1, values)
-        by_point = np.moveaxis(values, 1, 0)
+        nearest = KDTree(self.points).query(X)[1]
         if self.interpolation == "nearest":
-            return np.moveaxis(NearestNDInterpolator(self.points, by_point)(X), 0, 1)
+            return values[:, nearest]
+        by_point = np.moveaxis(values, 1, 0)
         linear = LinearNDInterpolator(self.points, by_point)(X)
         outside = ~np.isfinite(linear).reshape(len(X), -1).all(axis=1)
-        if outside.any():
-            linear[outside] = NearestNDInterpolator(self.points, by_point)(X[outside])
+        linear[outside] = by_point[nearest[outside]]
         return np.moveaxis(linear, 0, 1)

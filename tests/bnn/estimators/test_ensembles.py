@@ -393,7 +393,7 @@ def test_before_fitting():
         AnchoredEnsemble().pretrain()
     with pytest.raises(ValueError, match=r"X has shape \(1, 1\): must be \(M >= 2, n_in\)"):
         AnchoredEnsemble().pretrain([[0.0]])
-    with pytest.raises(ValueError, match="input_bounds = 'data': pretrain has no data"):
+    with pytest.raises(ValueError, match="inputs = 'data': pretrain has no data"):
         AnchoredEnsemble().pretrain(n_features=1)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import bnn
 from bnn.export import to_c
+from bnn.priors.gaussian_process import default_prior
 from tests.bnn.export.conftest import call
 from tests.bnn.export.test_ensemble import agree
 from tests.bnn.flat import built
@@ -28,7 +29,8 @@ def posterior(n_inputs, n_data, n_outputs):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_data, n_inputs)).round(1)
     y = rng.normal(size=(n_data, n_outputs)).round(1)
-    return bnn.ExactPosterior(noise=0.3).fit(X, y)
+    prior = default_prior(bnn.BoundsScaler.fit(X), bnn.BoundsScaler.fit(y))
+    return bnn.ExactPosterior(prior, noise=0.3).fit(X, y)
 
 
 @pytest.fixture

@@ -9,10 +9,12 @@ import pandas as pd
 import pytest
 from scipy.optimize import Bounds
 
+import bnn
 from bnn import (
     AnchoredEnsemble,
     Convergence,
     FunctionAnchoredEnsemble,
+    TablePrior,
     VanillaEnsemble,
     load,
 )
@@ -344,3 +346,46 @@ def test_only_a_regular_file_is_read(tmp_path, kind):
         pytest.raises(ValueError, match="not a saved model, which is a reg"),
     ):
         load(tmp_path / "saved.npz")
+
+
+@pytest.mark.parametrize(
+    ("version", "packages", "message"),
+    [
+        (6, {"bnn": "0.9.1"}, "written by bnn 0.9.1 in format version 6, bnn .* reads version 5: "
+         "update bnn to read it"),
+        (4, {}, "written by another bnn in format version 4, .*: save the model again"),
+        ("x", None, "written by another bnn in format version x"),
+    ],
+)  # fmt: skip
+def test_a_file_of_another_format_says_which_bnn_wrote_it(saved, version, packages, message):
+    rewrite(saved, header=lambda h: h.update(version=version, packages=packages))
+    with pytest.raises(ValueError, match=message) as refusal:
+        load(saved)
+    assert len(str(refusal.value).splitlines()) == 1
+
+
+def test_a_file_says_which_version_wrote_it(saved):
+    with np.load(saved) as file:
+        header = json.loads(str(file["header"]))
+    assert header["packages"]["bnn"] == bnn.__version__
+
+
+@pytest.mark.parametrize("interpolation", [None, "nearest"])
+@pytest.mark.parametrize("kind", [AnchoredEnsemble, FunctionAnchoredEnsemble])
+def test_a_table_prior_comes_back(kind, interpolation, line_data, tmp_path):
+    """It is fitted again after loading, as the ensemble that was saved."""
+    X, y = line_data
+    values = np.random.default_rng(0).standard_normal((30, 1)) * X[:, 0]
+    prior = TablePrior(X, values, interpolation)
+    brief = {"hidden": (4,), "n_members": 4, "n_pretrained": 5, "pretrain_epochs": 200}
+    brief |= {"tolerance": 1e9} if kind is FunctionAnchoredEnsemble else {"epochs": 2}
+    ensemble = built(kind, prior, random_state=0, **brief).fit(X, y)
+    ensemble.save(tmp_path / "t.npz")
+    loaded = load(tmp_path / "t.npz")
+    np.testing.assert_array_equal(loaded.predict(X_TEST), ensemble.predict(X_TEST))
+    np.testing.assert_array_equal(loaded.prior.values, prior.values)
+    np.testing.assert_array_equal(loaded.prior.points, prior.points)
+    assert loaded.prior.interpolation == interpolation
+    np.testing.assert_array_equal(
+        loaded.fit(X, y + 0.1).predict(X_TEST), ensemble.fit(X, y + 0.1).predict(X_TEST)
+    )

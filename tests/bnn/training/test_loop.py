@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from bnn import MLP, Convergence, TrainingSettings, train
+from bnn import MLP, Convergence, TrainingSettings
 from bnn._seeding import member_seeds, seed_sequence
 from bnn.training.execution import run_groups
-from bnn.training.loop import member_groups
+from bnn.training.loop import member_groups, train
 from bnn.training.members import Objective
 from bnn.training.shuffling import Shuffler
 from bnn.weight_priors import LowRankGaussian

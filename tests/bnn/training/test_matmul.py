@@ -105,7 +105,8 @@ def test_an_unknown_choice_is_refused(monkeypatch):
 
 def test_training_does_not_depend_on_the_products(monkeypatch):
     """One epoch with our products and one with PyTorch's, up to rounding."""
-    from bnn import MLP, TrainingSettings, train
+    from bnn import MLP, TrainingSettings
+    from bnn.training.loop import train
 
     architecture = MLP((2, 9, 9, 1))
     rng = np.random.default_rng(1)
