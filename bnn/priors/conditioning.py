@@ -53,7 +53,7 @@ def check_nugget(nuggets: Array, variances: Array) -> None:
     if deviations[j] < 3.0 * nuggets[j]:
         raise ValueError(
             f"nugget = {nuggets[j]:.3g}: must be below a third of the prior's standard deviation, "
-            f"{deviations[j]:.2g} for output {j} in the networks' units; scaling.outputs changes these"
+            f"{deviations[j]:.2g} for output {j} in the networks' units, see scaling.outputs"
         )
 
 
