@@ -4,7 +4,6 @@ import importlib
 from types import ModuleType
 
 from bnn import export, interop, noise
-from bnn._version import __version__
 from bnn.acquisition.choice import choose
 from bnn.estimators.anchoring import AnchoredEnsemble, Anchoring, anchor
 from bnn.estimators.components import ComponentRegressor, PrincipalComponents
@@ -39,6 +38,7 @@ from bnn.priors.mixture import MixturePrior
 from bnn.priors.samplers import SamplerPrior, TablePrior
 from bnn.scaling import BoundsScaler, BoundsWarning, Scaling
 from bnn.storage import load
+from bnn.storage.version import __version__
 from bnn.training.loop import DivergenceError, DivergenceWarning
 from bnn.training.settings import Convergence, TrainingSettings
 from bnn.weight_priors import (

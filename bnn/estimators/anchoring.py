@@ -9,9 +9,8 @@ from bnn._seeding import Purpose, RandomState, seed_sequence, spawn
 from bnn._settings import Settings
 from bnn._validation import Array, Floats, check_kind, check_option, own_copy
 from bnn.estimators.by_evidence import likely_noise
-from bnn.estimators.fitting import Task, random_starts, train_to_data
-from bnn.estimators.members import Members, check_weights
-from bnn.estimators.pretrained_ensemble import PretrainedEnsemble
+from bnn.estimators.ensemble import PretrainedEnsemble
+from bnn.estimators.members import Members, Task, check_weights, random_starts, train_to_data
 from bnn.estimators.pretraining import Pretrained, Pretraining, checked_data
 from bnn.networks.architecture import Architecture
 from bnn.noise import RESAMPLINGS, Noise, noise_of_data

@@ -20,8 +20,8 @@ from bnn._validation import (
     check_positive,
 )
 from bnn.estimators.by_evidence import likely_noise
+from bnn.estimators.ensemble import PretrainedEnsemble
 from bnn.estimators.members import Members, joined
-from bnn.estimators.pretrained_ensemble import PretrainedEnsemble
 from bnn.estimators.pretraining import DATA_WARNINGS, Pretrained, Pretraining, checked_data
 from bnn.gauss_newton.function_space import Metric, fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule

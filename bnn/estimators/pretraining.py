@@ -21,8 +21,7 @@ from bnn._validation import (
     check_option,
     check_positive,
 )
-from bnn.estimators.fitting import perturbed_starts
-from bnn.estimators.members import Networks, finite_members
+from bnn.estimators.members import Networks, finite_members, perturbed_starts
 from bnn.networks.architecture import Architecture
 from bnn.noise import NoiseWarning
 from bnn.priors.conditioning import check_nugget

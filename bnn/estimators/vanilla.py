@@ -8,8 +8,7 @@ from bnn._settings import Settings
 from bnn._validation import Array, as_data, check_count, check_kind, check_option
 from bnn.estimators.by_evidence import likely_noise
 from bnn.estimators.ensemble import EnsembleRegressor
-from bnn.estimators.fitting import Task, random_starts, train_to_data
-from bnn.estimators.members import Members
+from bnn.estimators.members import Members, Task, random_starts, train_to_data
 from bnn.networks.architecture import Architecture
 from bnn.noise import RESAMPLINGS, Noise, noise_of_data
 from bnn.scaling import Scaling, scaler_of, warn_far

@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from bnn._version import __version__
 from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored
+from bnn.storage.version import __version__
 
 FORMAT, VERSION = "bnn", 5
 MAX_RATIO = 10  # of what arrays unpack to and the size of their file, which others may have packed,

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from bnn import GaussianProcessPrior, Pretrained
+from bnn import Architecture, GaussianProcessPrior, Pretrained
 from bnn.priors.samplers import FunctionalPrior
 from figures.beyond import weights
 from figures.beyond.problems import Problem, with_moments
@@ -45,7 +45,7 @@ class Repeat:
         count, epochs = count or self.settings.n_pretrained, self.settings.pretrain_epochs
         return pretrained(prior, PAPER, self.settings, self.seed, count=count, epochs=epochs)
 
-    def for_functions(self, prior: FunctionalPrior, network: dict = SMOOTH) -> Pretrained:
+    def for_functions(self, prior: FunctionalPrior, network: Architecture = SMOOTH) -> Pretrained:
         """Networks pre-trained to a prior, to be anchored in function space."""
         count, epochs = self.settings.n_members, self.settings.function_pretrain_epochs
         return pretrained(prior, network, self.settings, self.seed, count=count, epochs=epochs)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import bnn
-from bnn.estimators.fitting import data_gradient
+from bnn.estimators.members import data_gradient
 from bnn.priors.samplers import FunctionalPrior
 from figures.pipeline.settings import Beyond
 from figures.pipeline.training import PRIOR_RANGE, UNSCALED

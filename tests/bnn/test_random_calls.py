@@ -13,7 +13,7 @@ from scipy import stats
 
 import bnn
 from bnn import evidence, metrics
-from bnn.estimators.fitting import data_gradient
+from bnn.estimators.members import data_gradient
 from bnn.priors.samplers import latin_hypercube
 from bnn.training.loop import train
 from bnn.weight_priors import layer_statistics

@@ -21,7 +21,7 @@ from bnn import (
     train_vanilla,
 )
 from bnn.estimators.anchoring import REGULARISERS
-from bnn.estimators.fitting import data_gradient
+from bnn.estimators.members import data_gradient
 from bnn.noise import noise_covariance, resample
 from tests.bnn.closed_forms import LinearGaussianPosterior
 from tests.bnn.flat import built, changed

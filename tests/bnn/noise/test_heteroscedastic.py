@@ -6,7 +6,7 @@ from scipy.stats import multivariate_normal, norm
 
 import bnn
 from bnn import HeteroscedasticNoise, metrics
-from bnn.estimators.fitting import data_gradient
+from bnn.estimators.members import data_gradient
 from bnn.noise import replicate_covariance, resample
 from bnn.priors.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
 from bnn.weight_priors import IsotropicGaussian

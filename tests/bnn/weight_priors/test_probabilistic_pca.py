@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 
 from bnn import MLP, RBF, AnchoredEnsemble, GaussianProcessPrior, ProbabilisticPCA
 from bnn._seeding import Purpose, member_generators, seed_sequence, spawn
-from bnn.estimators.fitting import OPTIMUM
+from bnn.estimators.members import OPTIMUM
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.noise import resample
 from bnn.training.backprop import LayerBlocks
