@@ -42,6 +42,13 @@ class BoundsScaler:
     Attributes:
         low: Lower bounds, (n,).
         high: Upper bounds, (n,).
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> scaler = bnn.BoundsScaler([0.0, 200.0], [1.0, 600.0])
+        >>> scaler.transform(np.array([[0.5, 600.0]]))
+        array([[0., 1.]])
     """
 
     low: Floats
@@ -152,6 +159,11 @@ class Scaling(Settings):
         inputs: (low, high) for all columns of X, a pair for each column, or SciPy's Bounds; "data"
             takes the range of the data; None scales nothing.
         outputs: The same for y.
+
+    Examples:
+        >>> import bnn
+        >>> bnn.Scaling(inputs=[(0.1, 0.4), (200.0, 600.0)], outputs="data").inputs
+        [(0.1, 0.4), (200.0, 600.0)]
     """
 
     inputs: Bounds = "data"

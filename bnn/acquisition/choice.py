@@ -54,6 +54,16 @@ def choose(
 
     Source: Cohn (1996), Neural Networks 9, for one run; Gramacy & Lee (2009), Technometrics 51,
     and Binois et al. (2019), Technometrics 61, for replicates under noise that depends on x.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> model = bnn.ExactPosterior(noise=0.05).fit(X[:6], y[:6])
+        >>> chosen, variances = bnn.choose(model, X, 2)
+        >>> len(chosen), bool(variances[2] < variances[0])
+        (2, True)
     """
     check_flags(replicates=replicates)
     check_count("n", n, 1)

@@ -41,6 +41,14 @@ class Anchoring(Settings):
         optimiser: "adam", or "gauss_newton", which goes to the optimum and needs the regulariser
             "probabilistic_pca", "factorised" or "isotropic".
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
+
+    Examples:
+        >>> import bnn
+        >>> bnn.Anchoring("isotropic", resampling="likelihood").anchors
+        'pretrained'
+        >>> model = bnn.AnchoredEnsemble().set_params(anchoring__regulariser="factorised")
+        >>> model.anchoring.regulariser
+        'factorised'
     """
 
     regulariser: str | WeightPrior = "low_rank"
@@ -117,6 +125,19 @@ def anchor(
         BoundsWarning, NoiseWarning, PriorRangeWarning: If data do not fit bounds, noise or prior.
 
     Source: Algorithm 2 of the paper.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> brief = bnn.TrainingSettings(epochs=5)
+        >>> network = bnn.Architecture((8, 8), "silu")
+        >>> settings = bnn.Pretraining(n_networks=4, n_points=20, training=brief)
+        >>> networks = bnn.pretrain(prior, X, network=network, settings=settings, random_state=0)
+        >>> bnn.anchor(networks, X, y, noise=0.05, training=brief, random_state=0)
+        Members(4 networks of widths (1, 8, 8, 1))
     """
     X, y = checked_data(pretrained, X, y, n_members)
     check_kind("training", training, TrainingSettings)
@@ -217,6 +238,26 @@ class AnchoredEnsemble(PretrainedEnsemble):
         noise_: Σ_noise, (n_out, n_out), or the HeteroscedasticNoise.
 
     Source: Algorithms 2 and 3 of the paper.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> model = bnn.AnchoredEnsemble(
+        ...     prior,
+        ...     noise=0.05,
+        ...     n_members=3,
+        ...     network=bnn.Architecture((8, 8)),
+        ...     pretraining=bnn.Pretraining(4, 20, training=bnn.TrainingSettings(epochs=5)),
+        ...     training=bnn.TrainingSettings(epochs=5),
+        ...     random_state=0,
+        ... )
+        >>> model.fit(X, y).predict(X).shape
+        (12,)
+        >>> model.sample_prior(X).shape
+        (4, 12, 1)
     """
 
     noise: Noise | str | None = None

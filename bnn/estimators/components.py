@@ -34,6 +34,16 @@ class PrincipalComponents:
 
     Source: Bishop (2006), section 12.1; for outputs of simulations Higdon et al. (2008), Journal
     of the American Statistical Association 103.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> curves = np.outer([1.0, 2.0, 4.0], [0.0, 1.0, 2.0, 3.0])
+        >>> components = bnn.PrincipalComponents.fit(curves)
+        >>> components.transform(curves).shape
+        (3, 1)
+        >>> bool(np.allclose(components.inverse_transform(components.transform(curves)), curves))
+        True
     """
 
     mean: Floats
@@ -126,6 +136,15 @@ class ComponentRegressor(PredictiveRegressor):
     Attributes:
         estimator_: The estimator of the scores, fitted.
         components_: The components.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(0.0, 1.0, 8)[:, None]
+        >>> curves = np.sin(X * np.linspace(0.0, 3.0, 20))
+        >>> model = bnn.ComponentRegressor(bnn.ExactPosterior()).fit(X, curves)
+        >>> model.predict([[0.4]]).shape
+        (1, 20)
     """
 
     fitted_attributes: ClassVar = ("estimator_", "components_", "y_ndim_", "feature_names_")

@@ -49,6 +49,18 @@ class ExactPosterior(PredictiveRegressor):
 
     Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30; for a StudentNoise
     Tipping & Lawrence (2005), Neurocomputing 69.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> model = bnn.ExactPosterior().fit(X, y)
+        >>> mean, std = model.predict([[0.5]], return_std=True)
+        >>> bool(abs(mean[0] - np.sin(1.5)) < 0.05)
+        True
+        >>> model.sample([[0.5], [0.6]], n_samples=3, random_state=0).shape
+        (3, 2, 1)
     """
 
     fitted_attributes: ClassVar = (

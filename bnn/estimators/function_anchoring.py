@@ -55,6 +55,11 @@ class FunctionAnchoring(Settings):
         realisations: Drawn for the covariance of a prior without a kernel.
         centred: Whether a GP's realisations and the perturbed data are shifted to exact means.
         progress: Whether to show a progress bar.
+
+    Examples:
+        >>> import bnn
+        >>> bnn.FunctionAnchoring(points=50).set_params(tolerance=0.2).points
+        50
     """
 
     points: int = 200
@@ -122,6 +127,20 @@ def anchor_functions(
     Warns:
         ConvergenceWarning: If some members did not arrive within the budget.
         BoundsWarning, NoiseWarning, PriorRangeWarning: If data do not fit bounds, noise or prior.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> brief = bnn.TrainingSettings(epochs=5)
+        >>> network = bnn.Architecture((8, 8), "silu")
+        >>> settings = bnn.Pretraining(n_networks=4, n_points=20, training=brief)
+        >>> networks = bnn.pretrain(prior, X, network=network, settings=settings, random_state=0)
+        >>> loose = bnn.FunctionAnchoring(points=5, tolerance=100.0)
+        >>> bnn.anchor_functions(networks, X, y, noise=0.05, anchoring=loose, random_state=0)
+        Members(4 networks of widths (1, 8, 8, 1))
     """
     X, y = checked_data(pretrained, X, y, n_members)
     check_kind("anchoring", anchoring, FunctionAnchoring)
@@ -279,6 +298,25 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
         members_: The trained networks, a bnn.Members.
         prior_: The functional prior.
         noise_: Σ_noise, (n_out, n_out), or the HeteroscedasticNoise.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> model = bnn.FunctionAnchoredEnsemble(
+        ...     prior,
+        ...     noise=0.05,
+        ...     n_members=3,
+        ...     network=bnn.Architecture((20, 20), "silu"),
+        ...     pretraining=bnn.Pretraining(3, 30, training=bnn.TrainingSettings(epochs=50)),
+        ...     anchoring=bnn.FunctionAnchoring(points=10, tolerance=10.0),
+        ...     random_state=0,
+        ... )
+        >>> mean, std = model.fit(X, y).predict(X, return_std=True)
+        >>> mean.shape, std.shape
+        ((12,), (12,))
     """
 
     noise: Noise | str | None = None

@@ -117,6 +117,19 @@ class Members(Networks):
         anchors: ω0^[k], (K, d); None where nothing holds the weights.
         penalties: Regularisation term of each member at the end, (K,).
         bounds: (low, high) that predictions are clipped to, (2, 1) or (2, n_out); None: without.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> brief = bnn.TrainingSettings(epochs=5)
+        >>> settings = {"noise": 0.05, "n_members": 3, "training": brief}
+        >>> members = bnn.train_vanilla(X, y, random_state=0, **settings)
+        >>> members.sample(X).shape
+        (3, 12, 1)
+        >>> members.losses.shape
+        (5, 3)
     """
 
     noise_covariance: Covariance

@@ -53,6 +53,11 @@ class Pretraining(Settings):
         range_factor: These lie in the input bounds, widened by this factor; the paper has 2.
         perturbation: Standard deviation of each network's perturbation of the common start.
         training: Epochs of Adam, its other settings, and what ends it early.
+
+    Examples:
+        >>> import bnn
+        >>> settings = bnn.Pretraining(n_networks=20, training=bnn.TrainingSettings(epochs=300))
+        >>> settings.set_params(training__batch_size=None).training.batch_size
     """
 
     n_networks: int = 50
@@ -85,6 +90,21 @@ class Pretrained(Networks):
         prior: The functional prior; NotStored after loading, if no file can hold it.
         prior_seed: Seed of the realisations.
         inputs_given: Whether the inputs were given, so that the prior may exist only there.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> brief = bnn.TrainingSettings(epochs=5)
+        >>> network = bnn.Architecture((8, 8), "silu")
+        >>> settings = bnn.Pretraining(n_networks=4, n_points=20, training=brief)
+        >>> networks = bnn.pretrain(prior, X, network=network, settings=settings, random_state=0)
+        >>> networks.select([0, 2])
+        Pretrained(2 networks of widths (1, 8, 8, 1))
+        >>> networks.weight_prior("low_rank").rank
+        3
     """
 
     prior: FunctionalPrior | NotStored
@@ -182,6 +202,19 @@ def pretrain(
         DivergenceError: If fewer than two networks stayed finite.
 
     Source: Algorithm 3 of the paper.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> brief = bnn.TrainingSettings(epochs=5)
+        >>> network = bnn.Architecture((8, 8), "silu")
+        >>> settings = bnn.Pretraining(n_networks=4, n_points=20, training=brief)
+        >>> networks = bnn.pretrain(prior, X, network=network, settings=settings, random_state=0)
+        >>> networks.sample(X).shape
+        (4, 12, 1)
     """
     check_functional_prior(prior)
     check_device(device)

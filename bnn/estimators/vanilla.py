@@ -60,6 +60,16 @@ def train_vanilla(
         BoundsWarning, NoiseWarning: If data do not fit the bounds or the noise.
 
     Source: Algorithm 1 of the paper.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> brief = bnn.TrainingSettings(epochs=5)
+        >>> network = bnn.Architecture((8, 8))
+        >>> bnn.train_vanilla(X, y, noise=0.05, n_members=3, network=network, training=brief)
+        Members(3 networks of widths (1, 8, 8, 1))
     """
     X, y = as_data(X, y)
     check_count("n_members", n_members, 2)
@@ -101,6 +111,15 @@ class VanillaEnsemble(EnsembleRegressor):
         noise_: Σ_noise, (n_out, n_out), or the HeteroscedasticNoise.
 
     Source: Algorithm 1 of the paper.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> model = bnn.VanillaEnsemble(n_members=3, noise=0.05, random_state=0)
+        >>> model.set_params(network__hidden=(8, 8), training__epochs=20).fit(X, y).predict(X).shape
+        (12,)
     """
 
     n_members: int = 30

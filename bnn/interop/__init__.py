@@ -31,6 +31,15 @@ def botorch_model(model: EnsembleRegressor) -> Any:
 
     Source: the square root of Andrews (1968), AIAA Journal 6, as in Whitaker & Hamill (2002),
     Monthly Weather Review 130.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> brief = bnn.TrainingSettings(epochs=1)
+        >>> model = bnn.VanillaEnsemble(n_members=2, noise=0.05, training=brief).fit(X, y)
+        >>> bnn.interop.botorch_model(model).num_outputs  # doctest: +SKIP
     """
     if not isinstance(model, EnsembleRegressor):
         raise TypeError(f"model = {model!r:.60}: must be an ensemble")

@@ -19,6 +19,11 @@ class Architecture(Settings):
         hidden: Widths of the hidden layers.
         activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
         init: Initial weights, "glorot" or "he".
+
+    Examples:
+        >>> import bnn
+        >>> bnn.Architecture(hidden=(50, 50), activation="silu").mlp(n_inputs=4, n_outputs=5)
+        MLP(widths=(4, 50, 50, 5), activation='silu')
     """
 
     hidden: Sequence[int] = (20, 20, 20, 20)

@@ -52,6 +52,16 @@ class MLP:
     Attributes:
         widths: (n_in, hidden..., n_out).
         activation: Of the hidden layers, a key of ACTIVATIONS; the output is linear.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> network = bnn.MLP((2, 8, 1), "tanh")
+        >>> weights = network.initial_weights(3, random_state=0)
+        >>> weights.shape
+        (3, 33)
+        >>> network.forward(weights, np.zeros((5, 2))).shape
+        (3, 5, 1)
     """
 
     widths: tuple[int, ...]

@@ -26,6 +26,12 @@ def noise_covariance(
 
     Raises:
         ValueError: If it is no covariance for so many outputs.
+
+    Examples:
+        >>> from bnn.noise import noise_covariance
+        >>> noise_covariance([0.1, 0.2], n_outputs=2)
+        array([[0.01, 0.  ],
+               [0.  , 0.04]])
     """
     if callable(noise):
         raise ValueError("noise depends on the input: not taken here; metrics take noise(X)")
@@ -86,6 +92,13 @@ def replicate_covariance(y: Floats, groups: ArrayLike) -> Array:
 
     Raises:
         ValueError: If the groups do not fit y, or leave too few degrees of freedom.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> y = np.array([1.0, 3.0, 10.0, 12.0])
+        >>> bnn.noise.replicate_covariance(y, groups=[0, 0, 1, 1])
+        array([[2.]])
     """
     within, _, counts = deviations(as_columns("y", y, len(y)), groups)
     return noise_covariance(within.T @ within / (len(within) - len(counts)), within.shape[1])
@@ -124,6 +137,15 @@ def resample(
 
     Returns:
         Inputs, (N, n_in) or (K, N, n_in) where they differ, and outputs, (K, N, n_out).
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> rng = [np.random.default_rng(k) for k in range(3)]
+        >>> X, y = np.zeros((5, 1)), np.zeros((5, 2))
+        >>> inputs, outputs = bnn.noise.resample(X, y, "likelihood", np.eye(2), rng)
+        >>> inputs.shape, outputs.shape
+        ((5, 1), (3, 5, 2))
     """
     if resampling == "bootstrap":
         rows = np.stack([rng.integers(len(y), size=len(y)) for rng in generators])

@@ -36,6 +36,12 @@ def checked_noise(noise: Noise, n_inputs: int, n_outputs: int) -> Covariance:
 
     Raises:
         ValueError: If the noise does not fit these numbers, or has heavy tails.
+
+    Examples:
+        >>> import bnn
+        >>> bnn.noise.checked_noise(0.1, n_inputs=1, n_outputs=2)
+        array([[0.01, 0.  ],
+               [0.  , 0.01]])
     """
     if isinstance(noise, StudentNoise):
         raise ValueError("noise: StudentNoise is taken by ExactPosterior and fit_prior alone")
@@ -63,6 +69,10 @@ def checked_tails(
 
     Raises:
         ValueError: If the noise does not fit these numbers.
+
+    Examples:
+        >>> import bnn
+        >>> bnn.noise.checked_tails(bnn.StudentNoise(0.1), n_inputs=1, n_outputs=1).freedom
     """
     if not isinstance(noise, StudentNoise):
         return checked_noise(noise, n_inputs, n_outputs)
@@ -79,6 +89,13 @@ def covariance_at(noise: Covariance | StudentNoise, X: Array) -> Array:
 
     Returns:
         Σ_noise, (n_out, n_out), or Σ(x) at the points, (..., n_out, n_out).
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> bnn.noise.covariance_at(np.eye(2), np.zeros((3, 1)))
+        array([[1., 0.],
+               [0., 1.]])
     """
     kept = noise.noise if isinstance(noise, StudentNoise) else noise
     if not isinstance(kept, HeteroscedasticNoise):
@@ -103,6 +120,14 @@ def noise_of_data(noise: Noise, X: Array, y: Array) -> Covariance:
 
     Warns:
         NoiseWarning: If an output scatters less than noise of this size does.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> bnn.noise.noise_of_data(0.1, X, y[:, None]).round(3)
+        array([[0.01]])
     """
     kept = checked_noise(noise, X.shape[1], y.shape[1])
     variances = np.einsum("...jj->...j", covariance_at(kept, X)) * np.ones((len(y), 1))

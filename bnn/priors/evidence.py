@@ -77,6 +77,17 @@ def fit_prior(
     Source: Rasmussen & Williams (2006), equations 2.30, 2.40 to 2.42 and 5.9; cubature by shells
     as in Genz & Monahan (1998), SIAM Journal on Numerical Analysis 36; model and discrepancy
     as in Kennedy & O'Hagan (2000), Biometrika 87.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.evidence.fit_prior(X, y, noise=0.05)
+        >>> len(prior.components)
+        8
+        >>> bnn.evidence.fit_prior(X, y, noise=0.05, estimate="maximum").n_outputs
+        1
     """
     check_option("estimate", estimate, ("average", "maximum"))
     found = _detrended(X, y, mean, mean_features, intercept, coefficient_variance)
@@ -129,6 +140,15 @@ def fit_noise(
 
     Raises:
         ValueError: As `fit_prior`, which warns in the same way too.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> rng = np.random.default_rng(0)
+        >>> bnn.evidence.fit_noise(X, y + 0.1 * rng.standard_normal(12)).round(1)
+        array([0.1])
     """
     X, columns, trends, _ = _detrended(X, y, **form)
     variances = []
@@ -170,6 +190,17 @@ def fit_heteroscedastic_noise(
         ValueError: As `fit_prior`, which warns in the same way too.
 
     Source: Dempster, Laird & Rubin (1977), Journal of the Royal Statistical Society B 39.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> rng = np.random.default_rng(0)
+        >>> noisy = y + 0.1 * rng.standard_normal(12)
+        >>> noise = bnn.evidence.fit_heteroscedastic_noise(X, noisy, restarts=0)
+        >>> noise(X).shape
+        (12, 1, 1)
     """
     search = {"restarts": restarts, "random_state": random_state, **form}
     check_positive(slope_deviation=slope_deviation)
@@ -247,6 +278,15 @@ def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:
 
     Raises:
         ValueError: If the prior or a kernel is of another kind.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.evidence.fit_prior(X, y, noise=0.05, estimate="maximum")
+        >>> bnn.evidence.lengthscales(prior).shape
+        (1, 1)
     """
     check_kind("prior", prior, GaussianProcessPrior, MixturePrior)
     if isinstance(prior, MixturePrior):

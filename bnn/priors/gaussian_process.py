@@ -63,6 +63,15 @@ class GaussianProcessPrior(FunctionPrior):
         n_outputs: Number of outputs.
         features: Numbers of the inputs that the kernel sees, or a list for each output; None: all.
         bounds: (low, high), each None, a number or (n_out,); realisations are clipped to them.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> prior = bnn.GaussianProcessPrior(mean=1.0, kernel=bnn.RBF(2.0, 0.5), n_outputs=2)
+        >>> prior.sample(np.zeros((3, 1)), n_samples=4, random_state=0).shape
+        (4, 3, 2)
+        >>> prior.covariance(np.zeros((1, 1)), np.zeros((1, 1)))
+        array([[2.]])
     """
 
     mean: float | Callable[[Array], ArrayLike] | RandomMean = 0.0

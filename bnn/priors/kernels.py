@@ -111,7 +111,15 @@ class Stationary(Kernel):
 
 @storable
 class RBF(Stationary):
-    """Squared exponential, φ = exp(-r² / 2)."""
+    """Squared exponential, φ = exp(-r² / 2).
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [1.0]])
+        >>> bnn.RBF(variance=2.0, lengthscale=0.5)(X[:1], X).round(3)
+        array([[2.   , 0.271]])
+    """
 
     def _correlation(self, r: Array) -> Array:
         return np.asarray(np.exp(-0.5 * r**2))
@@ -119,7 +127,15 @@ class RBF(Stationary):
 
 @storable
 class Matern12(Stationary):
-    """Matérn ν = 1/2 (exponential), φ = exp(-r)."""
+    """Matérn ν = 1/2 (exponential), φ = exp(-r).
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [1.0]])
+        >>> bnn.Matern12(1.0, 0.5)(X[:1], X).round(3)
+        array([[1.   , 0.135]])
+    """
 
     def _correlation(self, r: Array) -> Array:
         return np.asarray(np.exp(-r))
@@ -127,7 +143,15 @@ class Matern12(Stationary):
 
 @storable
 class Matern32(Stationary):
-    """Matérn ν = 3/2, φ = (1 + s) exp(-s) with s = √3 r."""
+    """Matérn ν = 3/2, φ = (1 + s) exp(-s) with s = √3 r.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [1.0]])
+        >>> bnn.Matern32(1.0, 0.5)(X[:1], X).round(3)
+        array([[1.  , 0.14]])
+    """
 
     def _correlation(self, r: Array) -> Array:
         s = np.sqrt(3.0) * r
@@ -136,7 +160,15 @@ class Matern32(Stationary):
 
 @storable
 class Matern52(Stationary):
-    """Matérn ν = 5/2, φ = (1 + s + s² / 3) exp(-s) with s = √5 r."""
+    """Matérn ν = 5/2, φ = (1 + s + s² / 3) exp(-s) with s = √5 r.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [1.0]])
+        >>> bnn.Matern52(1.0, 0.5)(X[:1], X).round(3)
+        array([[1.   , 0.139]])
+    """
 
     def _correlation(self, r: Array) -> Array:
         s = np.sqrt(5.0) * r
@@ -150,6 +182,13 @@ class RationalQuadratic(Stationary):
 
     Attributes:
         alpha: α, the spread of the length scales.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [1.0]])
+        >>> bnn.RationalQuadratic(1.0, 0.5, alpha=2.0)(X[:1], X).round(3)
+        array([[1.  , 0.25]])
     """
 
     alpha: float = 1.0
@@ -170,6 +209,13 @@ class Periodic(Stationary):
 
     Attributes:
         period: Period, the same in every input.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [1.0]])
+        >>> bnn.Periodic(1.0, 0.5, period=2.0)(X[:1], X).round(3)
+        array([[1., 0.]])
     """
 
     period: float = 1.0
@@ -194,6 +240,13 @@ class Linear(Kernel):
         variance: k0 of the slopes, one number or one for each (used) input; 0 leaves it out.
         offset: Variance of the value at the origin.
         origin: o, one number or one for each (used) input.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [1.0]])
+        >>> bnn.Linear(variance=2.0, offset=1.0)(X[:1], X).round(3)
+        array([[1., 1.]])
     """
 
     variance: float | tuple[float, ...] = 1.0

@@ -20,6 +20,13 @@ class LinearMean:
     Attributes:
         coefficients: A, (n_out, n_in); a vector θ (n_out,) stands for m_j(x) = θ_j x[0] + a_j.
         intercept: a, one number or (n_out,).
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> mean = bnn.LinearMean([[1.0, 2.0]], intercept=0.5)
+        >>> mean(np.array([[1.0, 1.0]]))
+        array([[3.5]])
     """
 
     coefficients: ArrayLike
@@ -53,6 +60,14 @@ class RandomMean:
     Attributes:
         function: (X (n, n_in), rng) → (n,) or (n, n_out); prior D of the paper is
             ``lambda X, rng: 5 * rng.uniform(-1, 1) * X[:, 0] ** 3``.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> mean = bnn.RandomMean(lambda X, rng: rng.uniform(-1.0, 1.0) * X[:, 0] ** 3)
+        >>> prior = bnn.GaussianProcessPrior(mean, bnn.RBF(0.1, 0.2))
+        >>> prior.sample(np.zeros((3, 1)), n_samples=2, random_state=0).shape
+        (2, 3, 1)
     """
 
     function: Callable[[Array, np.random.Generator], Array]

@@ -28,6 +28,14 @@ class MixturePrior(FunctionPrior):
     Attributes:
         components: S priors that differ in nothing but their kernels.
         weights: Probabilities of the components, (S,), or (S, n_out) where outputs have their own.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> components = [bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, L)) for L in (0.3, 1.0)]
+        >>> prior = bnn.MixturePrior(components, weights=[0.5, 0.5])
+        >>> prior.sample(np.zeros((3, 1)), n_samples=4, random_state=0).shape
+        (4, 3, 1)
     """
 
     components: Sequence[GaussianProcessPrior]

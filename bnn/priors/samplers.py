@@ -89,6 +89,15 @@ class SamplerPrior(FunctionPrior):
         function: Returns one realisation, (n,) or (n, n_out). Called as function(X, rng) without
             parameters, and as function(X, **values) with parameters; X is (n, n_in), read-only.
         parameters: Name → scipy.stats distribution, function rng → value, or constant value.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> from scipy import stats
+        >>> slopes = {"slope": stats.norm(2.0, 0.1)}
+        >>> prior = bnn.SamplerPrior(lambda X, slope: slope * X[:, 0], slopes)
+        >>> prior.sample(np.ones((3, 1)), n_samples=4, random_state=0).shape
+        (4, 3, 1)
     """
 
     function: Callable[..., ArrayLike]
@@ -134,6 +143,15 @@ class TablePrior(FunctionPrior):
 
     Raises:
         ValueError: If shapes do not fit, a value is not finite or interpolation is unknown.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> points = np.linspace(0.0, 1.0, 5)[:, None]
+        >>> values = np.outer([1.0, 2.0], points[:, 0])
+        >>> prior = bnn.TablePrior(points, values, interpolation="linear")
+        >>> prior.sample(np.array([[0.3]]), n_samples=2, random_state=0).shape
+        (2, 1, 1)
     """
 
     def __init__(

@@ -93,6 +93,20 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises:
         FileNotFoundError: If there is no file.
         ValueError: If the file is damaged, foreign or of another version.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> model = bnn.ExactPosterior(noise=0.05).fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder, "model.npz"))
+        ...     again = bnn.load(Path(folder, "model.npz"))
+        >>> bool(np.array_equal(again.predict(X), model.predict(X)))
+        True
     """
     header, arrays = _read(Path(path))
     content = header.get("model")

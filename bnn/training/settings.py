@@ -23,6 +23,11 @@ class Convergence(Settings):
         residual_variance: Done when the loss is below this fraction of the variance of its targets.
         improvement: Done when the mean loss of a window fell by less than this fraction.
         window: Number of epochs between tests.
+
+    Examples:
+        >>> import bnn
+        >>> bnn.TrainingSettings(epochs=3000, convergence=bnn.Convergence(window=20)).convergence
+        Convergence(residual_variance=0.001, improvement=0.01, window=20)
     """
 
     residual_variance: float = 1e-3
@@ -53,6 +58,15 @@ class TrainingSettings(Settings):
         convergence: Ends members early; None runs the whole budget.
         members_at_once: Members trained together; None takes as many as fit the cache.
         progress: Whether to show a progress bar.
+
+    Examples:
+        >>> import bnn
+        >>> bnn.TrainingSettings(epochs=300, batch_size=None).epochs
+        300
+        >>> bnn.TrainingSettings(learning_rate=-1.0)
+        Traceback (most recent call last):
+            ...
+        ValueError: learning_rate = -1.0: must be > 0, and at most 1e+100
     """
 
     epochs: int = 1000

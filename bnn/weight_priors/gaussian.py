@@ -44,6 +44,14 @@ class FactorisedGaussian(ProperGaussian):
         variance: σ0_j², (d,).
 
     Source: section 2.2.1 of the paper; its Table 1 has the variances.
+
+    Examples:
+        >>> import bnn
+        >>> network = bnn.MLP((1, 4, 1))
+        >>> weights = network.initial_weights(5, random_state=0)
+        >>> prior = bnn.FactorisedGaussian.fit(weights, network)
+        >>> prior.sample(3, 0).shape
+        (3, 13)
     """
 
     def __init__(self, mean: ArrayLike, variance: ArrayLike) -> None:
@@ -68,6 +76,14 @@ class IsotropicGaussian(ProperGaussian):
         n_weights: d.
 
     Source: equation 7 of the paper, with λ = 1 / σ0².
+
+    Examples:
+        >>> import bnn
+        >>> network = bnn.MLP((1, 4, 1))
+        >>> weights = network.initial_weights(5, random_state=0)
+        >>> prior = bnn.IsotropicGaussian.fit(weights, network)
+        >>> prior.sample(3, 0).shape
+        (3, 13)
     """
 
     def __init__(self, variance: float, n_weights: int) -> None:

@@ -25,6 +25,14 @@ class FactorisedGeneralisedNormal(WeightPrior):
         beta: Shapes β0_j, (d,).
 
     Source: section 2.2.1 of the paper.
+
+    Examples:
+        >>> import bnn
+        >>> network = bnn.MLP((1, 4, 1))
+        >>> weights = network.initial_weights(5, random_state=0)
+        >>> prior = bnn.FactorisedGeneralisedNormal.fit(weights, network)
+        >>> prior.sample(3, 0).shape
+        (3, 13)
     """
 
     def __init__(self, mean: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> None:

@@ -45,6 +45,16 @@ class LowRankGaussian(WeightPrior):
         n_networks: K.
 
     Source: section 2.2.3, equations 9 to 11 and appendix B of the paper.
+
+    Examples:
+        >>> import bnn
+        >>> network = bnn.MLP((1, 4, 1))
+        >>> weights = network.initial_weights(5, random_state=0)
+        >>> prior = bnn.LowRankGaussian.fit(weights, network)
+        >>> prior.rank
+        4
+        >>> prior.sample(3, 0).shape
+        (3, 13)
     """
 
     def __init__(

@@ -29,6 +29,14 @@ class ProbabilisticPCA(ProperGaussian):
 
     Source: Tipping & Bishop (1999), with τ² from held-out networks: their estimate is the mean of
     the discarded eigenvalues, which is zero for K < d networks.
+
+    Examples:
+        >>> import bnn
+        >>> network = bnn.MLP((1, 4, 1))
+        >>> weights = network.initial_weights(5, random_state=0)
+        >>> prior = bnn.ProbabilisticPCA.fit(weights, network)
+        >>> prior.sample(3, 0).shape
+        (3, 13)
     """
 
     def __init__(
