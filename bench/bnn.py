@@ -19,6 +19,8 @@ from torch.utils.benchmark import Timer
 
 import bnn
 from bnn._seeding import member_seeds, seed_sequence
+from bnn.priors.samplers import latin_hypercube
+from bnn.training.loop import train
 from bnn.training.matmul import TORCH, products_on
 from figures.materials.problem import FEATURES, KERNEL, noise_std
 from prior_study import STUDY_PRIORS
@@ -29,7 +31,7 @@ from prior_study.config import ARCHITECTURE
 class Workload:
     """A pre-training problem of the paper."""
 
-    architecture: bnn.Architecture
+    architecture: bnn.MLP
     prior: bnn.GaussianProcessPrior
     n_members: int  # K
     n_points: int  # M
@@ -37,7 +39,7 @@ class Workload:
 
     def data(self, n_members: int) -> tuple:
         """Start, inputs, targets and seeds for n_members."""
-        X = bnn.latin_hypercube(self.n_points, self.architecture.widths[0], 0)
+        X = latin_hypercube(self.n_points, self.architecture.widths[0], 0)
         y = self.prior.sample(X, n_members, 0)
         start = self.architecture.initial_weights(n_members, 0)
         return start, X, y, member_seeds(seed_sequence(0), n_members)
@@ -49,7 +51,7 @@ STUDY = Workload(
 )
 MEAN = bnn.LinearMean([0.656, -0.191, 0.933, -0.876, 1.195])  # least squares on the published cells
 MATERIALS = Workload(
-    bnn.Architecture((4, 20, 20, 20, 20, 5)),
+    bnn.MLP((4, 20, 20, 20, 20, 5)),
     bnn.GaussianProcessPrior(MEAN, KERNEL, 5, FEATURES),
     n_members=50,
     n_points=500,
@@ -58,11 +60,11 @@ MATERIALS = Workload(
 
 
 def batched_seconds(work: Workload, n_members: int, epochs: int) -> float:
-    """Seconds of `epochs` epochs of n_members networks with bnn.train."""
+    """Seconds of `epochs` epochs of n_members networks with the training loop."""
     start, X, y, seeds = work.data(n_members)
     settings = bnn.TrainingSettings(epochs=epochs)
     begin = time.perf_counter()
-    bnn.train(work.architecture, start, X, y, settings, seeds=seeds)
+    train(work.architecture, start, X, y, settings, seeds=seeds)
     return time.perf_counter() - begin
 
 
@@ -119,13 +121,13 @@ def functional(n_data: int = 50, n_members: int = 30) -> dict[str, float]:
     y = MATERIALS.prior.sample(X, 1, 1)[0]
     ensemble = bnn.FunctionAnchoredEnsemble(
         MATERIALS.prior,
-        n_pretrained=n_members,
-        n_members=n_members,
         noise=noise_std(),
+        n_members=n_members,
+        pretraining=bnn.Pretraining(
+            n_members, range_factor=2.0, training=bnn.TrainingSettings(epochs=500)
+        ),
+        scaling=bnn.Scaling(inputs=None, outputs=None),
         random_state=0,
-        input_bounds=None,
-        output_bounds=None,
-        prior_range=2.0,
     )
     times = [(time.perf_counter(), time.process_time())]
     for step in (lambda: ensemble.pretrain(n_features=4), lambda: ensemble.fit(X, y)):

@@ -3,26 +3,28 @@
 import importlib
 from types import ModuleType
 
-from bnn import export, interop
+from bnn import export, interop, noise
 from bnn.acquisition.choice import choose
-from bnn.components import ComponentRegressor, PrincipalComponents
-from bnn.ensembles.anchoring import AnchoredEnsemble, anchor
-from bnn.ensembles.base import ConstantInputWarning
-from bnn.ensembles.fitting import data_gradient
-from bnn.ensembles.function_anchoring import (
+from bnn.estimators.anchoring import AnchoredEnsemble, Anchoring, anchor
+from bnn.estimators.components import ComponentRegressor, PrincipalComponents
+from bnn.estimators.ensemble import ConstantInputWarning
+from bnn.estimators.exact_posterior import ExactPosterior
+from bnn.estimators.function_anchoring import (
     FunctionAnchoredEnsemble,
     FunctionAnchoring,
     anchor_functions,
 )
-from bnn.ensembles.networks import Members
-from bnn.ensembles.pretraining import Pretrained, PriorRangeWarning, pretrain
-from bnn.ensembles.vanilla import VanillaEnsemble, train_vanilla
+from bnn.estimators.members import Members
+from bnn.estimators.pretraining import Pretrained, Pretraining, PriorRangeWarning, pretrain
+from bnn.estimators.vanilla import VanillaEnsemble, train_vanilla
 from bnn.evaluation import metrics
 from bnn.evaluation.prior_check import PriorCheck, check_prior
-from bnn.function_priors import evidence
-from bnn.function_priors.exact_posterior import ExactPosterior
-from bnn.function_priors.gaussian_process import GaussianProcessPrior
-from bnn.function_priors.kernels import (
+from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
+from bnn.noise import HeteroscedasticNoise, NoiseWarning, StudentNoise
+from bnn.priors import evidence
+from bnn.priors.gaussian_process import GaussianProcessPrior
+from bnn.priors.kernels import (
     RBF,
     Linear,
     Matern12,
@@ -31,14 +33,13 @@ from bnn.function_priors.kernels import (
     Periodic,
     RationalQuadratic,
 )
-from bnn.function_priors.means import LinearMean, RandomMean
-from bnn.function_priors.mixture import MixturePrior
-from bnn.function_priors.samplers import SamplerPrior, TablePrior, latin_hypercube
-from bnn.networks.architecture import Architecture
-from bnn.noise import HeteroscedasticNoise, NoiseWarning, StudentNoise
-from bnn.scaling import BoundsScaler, BoundsWarning
-from bnn.storage import NotStored, load
-from bnn.training.loop import DivergenceError, DivergenceWarning, train
+from bnn.priors.means import LinearMean, RandomMean
+from bnn.priors.mixture import MixturePrior
+from bnn.priors.samplers import SamplerPrior, TablePrior
+from bnn.scaling import BoundsScaler, BoundsWarning, Scaling
+from bnn.storage import load
+from bnn.storage.version import __version__
+from bnn.training.loop import DivergenceError, DivergenceWarning
 from bnn.training.settings import Convergence, TrainingSettings
 from bnn.weight_priors import (
     FactorisedGaussian,
@@ -46,26 +47,77 @@ from bnn.weight_priors import (
     IsotropicGaussian,
     LowRankGaussian,
     ProbabilisticPCA,
-    layer_statistics,
 )
 
-__version__ = "0.1.0"
-
-__all__ = [
-    "RBF", "AnchoredEnsemble", "Architecture", "BoundsScaler", "BoundsWarning",
-    "ComponentRegressor", "ConstantInputWarning", "Convergence", "DivergenceError",
-    "DivergenceWarning", "ExactPosterior", "FactorisedGaussian", "FactorisedGeneralisedNormal",
-    "FunctionAnchoredEnsemble", "FunctionAnchoring", "GaussianProcessPrior", "HeteroscedasticNoise",
-    "IsotropicGaussian", "Linear", "LinearMean", "LowRankGaussian", "Matern12", "Matern32",
-    "Matern52", "Members", "MixturePrior", "NoiseWarning", "NotStored", "Periodic", "Pretrained",
-    "PrincipalComponents", "PriorCheck", "PriorRangeWarning", "ProbabilisticPCA", "RandomMean",
-    "RationalQuadratic", "SamplerPrior", "StudentNoise", "TablePrior", "TrainingSettings",
-    "VanillaEnsemble", "__version__", "anchor", "anchor_functions", "check_prior", "choose",
-    "data_gradient", "evidence", "export", "interop", "latin_hypercube", "layer_statistics", "load",
+__all__ = [  # noqa: RUF022
+    # estimators
+    "ExactPosterior",
+    "FunctionAnchoredEnsemble",
+    "AnchoredEnsemble",
+    "VanillaEnsemble",
+    "ComponentRegressor",
+    "PrincipalComponents",
+    "load",
+    # what estimators are built from
+    "Architecture",
+    "TrainingSettings",
+    "Convergence",
+    "Pretraining",
+    "Anchoring",
+    "FunctionAnchoring",
+    "Scaling",
+    # functional priors
+    "GaussianProcessPrior",
+    "MixturePrior",
+    "SamplerPrior",
+    "TablePrior",
+    "LinearMean",
+    "RandomMean",
+    "evidence",
+    "check_prior",
+    "PriorCheck",
+    # kernels
+    "RBF",
+    "Matern12",
+    "Matern32",
+    "Matern52",
+    "RationalQuadratic",
+    "Periodic",
+    "Linear",
+    # noise
+    "noise",
+    "HeteroscedasticNoise",
+    "StudentNoise",
+    # the algorithms as functions, and what they return
+    "pretrain",
+    "anchor",
+    "anchor_functions",
+    "train_vanilla",
+    "Pretrained",
+    "Members",
+    "MLP",
+    "BoundsScaler",
+    # weight priors
+    "LowRankGaussian",
+    "ProbabilisticPCA",
+    "FactorisedGaussian",
+    "FactorisedGeneralisedNormal",
+    "IsotropicGaussian",
+    # what is done with a fitted estimator
+    "choose",
     "metrics",
     "plots",  # noqa: F822
-    "pretrain", "train", "train_vanilla",
-]  # fmt: skip
+    "export",
+    "interop",
+    # warnings and errors
+    "BoundsWarning",
+    "ConstantInputWarning",
+    "DivergenceError",
+    "DivergenceWarning",
+    "NoiseWarning",
+    "PriorRangeWarning",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> ModuleType:

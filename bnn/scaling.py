@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize
 
+from bnn._settings import Settings
 from bnn._validation import (
     LARGEST,
     Array,
@@ -16,6 +17,7 @@ from bnn._validation import (
     as_finite,
     as_points,
     check_option,
+    own_copy,
 )
 from bnn.storage import register, storable
 
@@ -40,6 +42,13 @@ class BoundsScaler:
     Attributes:
         low: Lower bounds, (n,).
         high: Upper bounds, (n,).
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> scaler = bnn.BoundsScaler([0.0, 200.0], [1.0, 600.0])
+        >>> scaler.transform(np.array([[0.5, 600.0]]))
+        array([[0., 1.]])
     """
 
     low: Floats
@@ -141,8 +150,40 @@ class BoundsScaler:
         return array
 
 
+@storable
+@dataclass(eq=False)
+class Scaling(Settings):
+    """The bounds that networks see as [-1, 1].
+
+    Args:
+        inputs: (low, high) for all columns of X, a pair for each column, or SciPy's Bounds; "data"
+            takes the range of the data; None scales nothing.
+        outputs: The same for y.
+
+    Examples:
+        >>> import bnn
+        >>> bnn.Scaling(inputs=[(0.1, 0.4), (200.0, 600.0)], outputs="data").inputs
+        [(0.1, 0.4), (200.0, 600.0)]
+    """
+
+    inputs: Bounds = "data"
+    outputs: Bounds = "data"
+
+    def __post_init__(self) -> None:
+        for name in ("inputs", "outputs"):
+            bounds = getattr(self, name)
+            if isinstance(bounds, str):
+                check_option(name, bounds, ("data",))
+            elif bounds is not None and not isinstance(bounds, optimize.Bounds):
+                pairs = as_array(name, bounds)
+                if pairs.ndim == 0 or pairs.shape[-1] != 2 or pairs.ndim > 2:
+                    needed = "None, 'data', (low, high) or a sequence of such pairs"
+                    raise ValueError(f"{name} has shape {pairs.shape}: must be {needed}")
+            setattr(self, name, own_copy(bounds))
+
+
 def scaler_of(name: str, bounds: Bounds, values: Floats | None, n: int) -> BoundsScaler:
-    """Build the scaler of n columns that parameter `name` asks for; values (N, n) are the data."""
+    """Build the scaler of n columns that entry `name` of Scaling asks for, with data (N, n)."""
     if bounds is None:
         return BoundsScaler(-np.ones(n), np.ones(n))
     if isinstance(bounds, str):

@@ -27,9 +27,13 @@ train, test = (pd.read_csv(f"fe_data/datasets/{name}_uniform.csv") for name in (
 few = train[train["vf"] < 0.2][:8]
 (X, y), (X_new, truth) = ((t[["vf", "E_f_GPa"]].to_numpy(), t["E_eff_GPa"]) for t in (few, test))
 prior = bnn.SamplerPrior(halpin_tsai, {"zeta": stats.uniform(0.2, 2.0)})  # 0.2 to 2.2
-given = {"noise": 0.5, "random_state": 0}  # GPa
-K = options.members
-model = bnn.FunctionAnchoredEnsemble(prior, n_members=K, n_pretrained=K, **given)
+model = bnn.FunctionAnchoredEnsemble(
+    prior,
+    noise=0.5,  # GPa
+    n_members=options.members,
+    pretraining=bnn.Pretraining(options.members, training=bnn.TrainingSettings(epochs=500)),
+    random_state=0,
+)
 points = np.random.default_rng(0).uniform((0.05, 200.0), (0.40, 600.0), (200, 2))
 model.pretrain(points).fit(X, y)  # pre-trained where predictions will be asked for
 known = {"zeta uncertain": model}

@@ -34,8 +34,15 @@ noise = np.sqrt(np.diag(replicate_covariance(repeats[OUTPUTS], repeats["group"])
 prior = bnn.evidence.fit_prior(X, y, noise, estimate="maximum", mean_features=())
 K = options.members
 rng = np.random.default_rng(0)
-settings = {"noise": noise, "n_members": K, "n_pretrained": K, "random_state": 0}
-model = bnn.FunctionAnchoredEnsemble(prior, hidden=(10, 10), points=60, **settings)
+model = bnn.FunctionAnchoredEnsemble(
+    prior,
+    noise=noise,
+    n_members=K,
+    network=bnn.Architecture((10, 10), "silu"),
+    pretraining=bnn.Pretraining(K, training=bnn.TrainingSettings(epochs=500)),
+    anchoring=bnn.FunctionAnchoring(points=60),
+    random_state=0,
+)
 model.pretrain(rng.uniform((0.1, 200.0), (0.4, 600.0), (60, 2))).fit(X, y)
 with tempfile.TemporaryDirectory() as folder:
     source = Path(folder, "cell.c")

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from typer import Argument
 
-from bnn import Architecture
+from bnn import MLP
 from fe_data.published.array_pickle import load_arrays
 from fe_data.published.import_authors import describe
 from figures.claims import load_published
@@ -19,7 +19,7 @@ from figures.materials.problem import load_samples, published_tables
 from figures.materials.surrogate import HIDDEN, OutputScores, Prediction
 from figures.pipeline.paths import TEST
 
-ARCHITECTURE = Architecture((4, *HIDDEN, 5))
+ARCHITECTURE = MLP((4, *HIDDEN, 5))
 USED = 30  # of the published networks, as in the paper; the first ones
 KEY = "prior_0"  # of (networks, losses); a network is a list of kernels and biases
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from bnn import Architecture
+from bnn import MLP
 from bnn._validation import check_integer, check_option
 from prior_study.priors import STUDY_PRIORS
 
 HIDDEN = (50, 50, 50, 50)
-ARCHITECTURE = Architecture((1, *HIDDEN, 1))
+ARCHITECTURE = MLP((1, *HIDDEN, 1))
 # Whether Adam corrects the bias of its moments. The published variances come from an optimiser
 # whose step counter ran on from network to network while its moments started anew.
 BIAS_CORRECTION = {"published": False, "proper": True}

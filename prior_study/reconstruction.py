@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import norm
 
 from bnn._seeding import seed_sequence, spawn
-from bnn.function_priors.gaussian_process import covariance_root
+from bnn.priors.gaussian_process import covariance_root
 from bnn.weight_priors import WEIGHT_PRIORS
 from prior_study.config import ARCHITECTURE, StudyConfig
 

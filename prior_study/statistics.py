@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnn import Architecture, LowRankGaussian, layer_statistics
+from bnn import MLP, LowRankGaussian
+from bnn.weight_priors import layer_statistics
 
 BOOTSTRAPS = 400
 HISTOGRAM_BINS = 60
@@ -33,9 +34,7 @@ class WeightStatistics:
     singular_values: np.ndarray  # of the centred weight matrix W0, (K-1,)
 
 
-def weight_statistics(
-    weights: np.ndarray, architecture: Architecture, seed: int = 0
-) -> WeightStatistics:
+def weight_statistics(weights: np.ndarray, architecture: MLP, seed: int = 0) -> WeightStatistics:
     """Describe the weights ω0^[k] of an ensemble, (K, d); the seed is that of resampling."""
     weights = np.asarray(weights, dtype=float)
     centred = weights - weights.mean(axis=0)

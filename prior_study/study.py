@@ -102,20 +102,22 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
 def pretrain(name: str, config: StudyConfig, progress: bool = False) -> Pretrained:
     """Fit networks to realisations of a functional prior (appendix A of the paper)."""
     correction = BIAS_CORRECTION[config.optimiser]
-    settings = TrainingSettings(epochs=config.epochs(name), bias_correction=correction)
+    training = TrainingSettings(
+        epochs=config.epochs(name), bias_correction=correction, progress=progress
+    )
     return bnn.pretrain(
         STUDY_PRIORS[name].process,
         n_features=1,
-        prior_points=config.prior_points,
-        n_pretrained=config.members,
-        hidden=HIDDEN,
-        settings=settings,
+        network=bnn.Architecture(HIDDEN),
+        settings=bnn.Pretraining(
+            n_networks=config.members,
+            n_points=config.prior_points,
+            range_factor=2.0,
+            training=training,
+        ),
+        scaling=bnn.Scaling(inputs=None, outputs=None),
         device=config.device,
-        progress=progress,
         random_state=config.seed,
-        input_bounds=None,
-        output_bounds=None,
-        prior_range=2.0,
     )
 
 

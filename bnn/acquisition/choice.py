@@ -9,10 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState, generator
 from bnn._validation import Array, Ints, as_columns, as_finite, check_count, check_flags
-from bnn.ensembles.base import EnsembleRegressor
-from bnn.function_priors.conditioning import JointColumns, output_vectors
-from bnn.function_priors.exact_posterior import ExactPosterior
+from bnn.estimators.ensemble import EnsembleRegressor
+from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.noise import Covariance, StudentNoise, covariance_at
+from bnn.priors.conditioning import JointColumns, output_vectors
 from bnn.scaling import BoundsScaler
 
 LEAST = 200  # members: the error of a correlation is about 1 / √K
@@ -41,7 +41,7 @@ def choose(
         pending: Inputs of runs whose results are not there yet, (p, n_in); they count as done.
         replicates: Whether a candidate may be chosen again, which pays where noise is large.
         output_ranges: Ranges that the outputs are divided by, (n_out,); None takes those of the
-            data, of an ensemble those of its output_bounds.
+            data, of an ensemble those of its scaling.outputs.
         random_state: Seed of the default region.
 
     Returns:
@@ -54,6 +54,16 @@ def choose(
 
     Source: Cohn (1996), Neural Networks 9, for one run; Gramacy & Lee (2009), Technometrics 51,
     and Binois et al. (2019), Technometrics 61, for replicates under noise that depends on x.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> model = bnn.ExactPosterior(noise=0.05).fit(X[:6], y[:6])
+        >>> chosen, variances = bnn.choose(model, X, 2)
+        >>> len(chosen), bool(variances[2] < variances[0])
+        (2, True)
     """
     check_flags(replicates=replicates)
     check_count("n", n, 1)
@@ -101,8 +111,8 @@ def _joint(
     """Return covariances at X of f, half ranges of outputs, and the noise."""
     if isinstance(model, ExactPosterior):
         half_ranges = BoundsScaler.fit(model.y_).half_range
-        return model._given.joint_columns(X), half_ranges, model.noise_covariance_
-    members = model._fitted_members()
+        return model.posterior_.joint_columns(X), half_ranges, model.noise_
+    members = model.fitted_members()
     samples = members.sample(X)
     K, _, n_out = samples.shape
     if K < LEAST:

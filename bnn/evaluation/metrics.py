@@ -52,6 +52,11 @@ def rmse(y: Values, mean: Values, per_output: bool = False) -> Score:
 
     Raises:
         ValueError: If the shapes differ.
+
+    Examples:
+        >>> from bnn import metrics
+        >>> metrics.rmse([1.0, 2.0], [1.0, 4.0])
+        1.4142135623730951
     """
     y, mean = columns("y", y), columns("mean", mean)
     if y.shape != mean.shape:
@@ -74,6 +79,12 @@ def calibration_curve(
 
     Returns:
         Levels, Φ at 100 equidistant points in [-3, 3], and the fraction of z below, (100, n_out).
+
+    Examples:
+        >>> from bnn import metrics
+        >>> expected, observed = metrics.calibration_curve([0.0, 9.0], [0.0, 0.0], [1.0, 1.0])
+        >>> expected.shape, observed.shape
+        ((100,), (100, 1))
     """
     levels = norm.cdf(np.linspace(-3.0, 3.0, 100))
     z, _ = z_scores(y, mean, std, noise)
@@ -99,6 +110,11 @@ def miscalibration_area(
         Area, a number or (n_out,).
 
     Source: Tran et al. (2020), as computed for the paper's tables.
+
+    Examples:
+        >>> from bnn import metrics
+        >>> round(metrics.miscalibration_area([0.0, 0.1], [0.0, 0.0], [1.0, 1.0]), 2)
+        0.23
     """
     levels, observed = calibration_curve(y, mean, std, noise)
     edges = np.concatenate([[0.0], 0.5 * (levels[1:] + levels[:-1]), [1.0]])
@@ -131,6 +147,11 @@ def elppd(
         ValueError: If the density is unknown, or "student_t" has a single member.
 
     Source: Gelman et al. (2014); the equation for ELPPD in the paper.
+
+    Examples:
+        >>> from bnn import metrics
+        >>> round(metrics.elppd([0.0], samples=[[[0.0]], [[0.0]]], noise=1.0), 3)
+        -0.919
     """
     check_option("density", density, ("mixture", "student_t"))
     (y, samples), freedom = sampled(y, samples), np.inf
@@ -164,6 +185,11 @@ def elppd_gaussian(y: Values, mean: Values, std: Values, noise: Noise | None = N
 
     Returns:
         Σ_i log N(y_i; mean_i, diag(std_i²) + Σ_noise), joint over the outputs.
+
+    Examples:
+        >>> from bnn import metrics
+        >>> round(metrics.elppd_gaussian([0.0], mean=[0.0], std=[1.0]), 3)
+        -0.919
     """
     return _log_density(*errors(y, mean, std, noise))
 
@@ -180,6 +206,11 @@ def crps(y: Values, samples: ArrayLike, per_output: bool = False) -> Score:
         E|s - y| - E|s - s'| / 2 over the members, mean over points.
 
     Source: Gneiting & Raftery (2007).
+
+    Examples:
+        >>> from bnn import metrics
+        >>> metrics.crps([0.0], samples=[[[-1.0]], [[1.0]]])
+        0.5
     """
     y, samples = sampled(y, samples)
     samples, K = np.sort(samples, axis=0), len(samples)
@@ -203,6 +234,11 @@ def crps_gaussian(
 
     Returns:
         Mean over points of std (z (2Φ(z) - 1) + 2φ(z) - 1/√π).
+
+    Examples:
+        >>> from bnn import metrics
+        >>> round(metrics.crps_gaussian([0.0], mean=[0.0], std=[1.0]), 3)
+        0.234
     """
     z, deviation = z_scores(y, mean, std, noise)
     inner = z * (2.0 * norm.cdf(z) - 1.0) + 2.0 * norm.pdf(z) - 1.0 / np.sqrt(np.pi)
@@ -228,6 +264,11 @@ def coverage(
 
     Raises:
         ValueError: If the level is not in (0, 1).
+
+    Examples:
+        >>> from bnn import metrics
+        >>> metrics.coverage([0.0, 5.0], mean=[0.1, 0.1], std=[1.0, 1.0])
+        0.5
     """
     check_positive(level=level)
     check_fraction(level=level)

@@ -48,6 +48,17 @@ def plot_1d(
 
     Raises:
         ValueError: If X is not of one input, or not of the points of the samples.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> model = bnn.ExactPosterior(noise=0.05).fit(X, y)
+        >>> samples = model.sample(X, n_samples=20, random_state=0)
+        >>> axes = bnn.plots.plot_1d(X, samples, data=(X, y))
+        >>> len(axes.lines) > 0
+        True
     """
     axes = axes or plt.subplots(figsize=(4.5, 3.2), layout="constrained")[1]
     x, values = np.ravel(X), np.asarray(samples)[:, :, output]
@@ -78,6 +89,13 @@ def plot_rounds(rounds: Sequence[Any], input_names: Sequence[str] | None = None)
 
     Raises:
         ValueError: If the rounds do not have the same inputs.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> rounds = [np.zeros((3, 2)), np.ones((2, 2))]
+        >>> len(bnn.plots.plot_rounds(rounds, ["a", "b"]).axes)
+        2
     """
     parts = [as_points(f"rounds[{k}]", X) for k, X in enumerate(rounds)]
     n_in = parts[0].shape[1]
@@ -119,6 +137,15 @@ def plot_slices(
 
     Raises:
         ValueError: If shapes do not fit each other.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> model = bnn.ExactPosterior(noise=0.05).fit(X, y)
+        >>> len(bnn.plots.plot_slices(model, X, y).axes)
+        1
     """
     points, columns = as_points("X", X), list(getattr(X, "columns", ()))
     n_in, spread = points.shape[1], points.std(axis=0)
@@ -166,6 +193,13 @@ def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None =
 
     Returns:
         The figure.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> y = np.array([1.0, 2.0, 3.0])
+        >>> len(bnn.plots.plot_parity(y, mean=y + 0.1, std=np.full(3, 0.1), names=["E [GPa]"]).axes)
+        1
     """
     y, mean, std = (np.reshape(v, (len(v), -1)) for v in (y, mean, std))
     n = y.shape[1]
@@ -194,6 +228,14 @@ def plot_calibration(
 
     Returns:
         The axes.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> y = np.array([1.0, 2.0, 3.0])
+        >>> axes = bnn.plots.plot_calibration(y, {"exact": (y + 0.1, np.full(3, 0.1))})
+        >>> len(axes.lines) > 0
+        True
     """
     axes = axes or plt.subplots(figsize=(3.6, 3.4), layout="constrained")[1]
     axes.plot([0, 1], [0, 1], "k--", lw=1, label="ideal")
@@ -216,6 +258,16 @@ def plot_prior_check(check: PriorCheck, names: Sequence[str] | None = None) -> F
 
     Returns:
         The figure.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> check = bnn.check_prior(prior, X, y, noise=0.05, random_state=0)
+        >>> len(bnn.plots.plot_prior_check(check, ["f"]).axes)
+        1
     """
     n = check.y.shape[1]
     figure, panels = _panels(1, n, figsize=(2.6 * n + 0.4, 2.8))
@@ -240,6 +292,13 @@ def plot_singular_values(priors: Mapping[str, object], *, axes: Axes | None = No
 
     Returns:
         The axes.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> axes = bnn.plots.plot_singular_values({"prior": np.array([3.0, 2.0, 1.0])})
+        >>> len(axes.lines)
+        1
     """
     axes = axes or plt.subplots(figsize=(4.0, 3.0), layout="constrained")[1]
     for name, prior in priors.items():

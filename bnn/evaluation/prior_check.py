@@ -8,10 +8,10 @@ from scipy.stats import chi2
 
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
 from bnn._validation import Array, as_data, check_count
-from bnn.function_priors.gaussian_process import GaussianProcessPrior
-from bnn.function_priors.means import RandomMean
-from bnn.function_priors.samplers import FunctionalPrior, TablePrior, draw_realisations
 from bnn.noise import Noise, checked_noise, covariance_at
+from bnn.priors.gaussian_process import GaussianProcessPrior
+from bnn.priors.means import RandomMean
+from bnn.priors.samplers import FunctionalPrior, TablePrior, draw_realisations
 
 LEVELS = (0.025, 0.5, 0.975)
 
@@ -26,6 +26,15 @@ class PriorCheck:
         p_value: Probability of at least this distance under the prior, (n_out,).
         quantiles: 2.5, 50 and 97.5 % of noisy data under the prior, (3, N, n_out).
         y: The data, (N, n_out).
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(5.0, bnn.RBF(1e-4, 0.5))
+        >>> bool(bnn.check_prior(prior, X, y, noise=0.05, random_state=0).p_value[0] < 0.05)
+        True
     """
 
     distance: Array
@@ -60,6 +69,16 @@ def check_prior(
         ValueError: If an argument is not admissible, or data, noise and prior do not fit.
 
     Source: Box (1980), Journal of the Royal Statistical Society A 143.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> check = bnn.check_prior(prior, X, y, noise=0.05, random_state=0)
+        >>> bool(check.p_value[0] > 0.05)
+        True
     """
     if isinstance(prior, type) or not isinstance(prior, FunctionalPrior):
         raise ValueError(f"prior = {prior!r:.60}: must be an object with a method sample")

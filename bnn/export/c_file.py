@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._validation import check_integer
-from bnn.ensembles.base import EnsembleRegressor
+from bnn.estimators.ensemble import EnsembleRegressor
+from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.export.ensemble import chosen_weights, ensemble_tables
 from bnn.export.names import check_name
 from bnn.export.posterior import Table, posterior_tables
-from bnn.function_priors.exact_posterior import ExactPosterior
 
 
 def to_c(
@@ -47,6 +47,19 @@ def to_c(
         TypeError: If the model is no such estimator.
         ValueError: If an argument or a part of the model is of another kind, the file would be
             larger, or a call would take 64 kB of stack or more.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> model = bnn.ExactPosterior(noise=0.05).fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     bnn.export.to_c(model, Path(folder, "surrogate.c"))
+        ...     "surrogate_init" in Path(folder, "surrogate.c").read_text()
+        True
     """
     if not isinstance(model, ExactPosterior | EnsembleRegressor):
         raise TypeError(f"model = {model!r:.60}: must be an ExactPosterior or an ensemble")

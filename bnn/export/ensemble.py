@@ -3,8 +3,8 @@
 import numpy as np
 
 from bnn._validation import Array, check_integer
-from bnn.ensembles.base import EnsembleRegressor
-from bnn.ensembles.networks import Members
+from bnn.estimators.ensemble import EnsembleRegressor
+from bnn.estimators.members import Members
 from bnn.export.posterior import Table
 from bnn.export.stack import part_that_fits
 
@@ -30,7 +30,7 @@ ACTIVATIONS_IN_C = {
 
 def chosen_weights(model: EnsembleRegressor, members: int | None) -> tuple[Members, Array]:
     """Return the members of an ensemble, and the weights of the first ones in double precision."""
-    found = model._fitted_members()
+    found = model.fitted_members()
     K = len(found.weights)
     if members is not None:
         check_integer("members", members, 2)

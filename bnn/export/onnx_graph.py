@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bnn.ensembles.base import EnsembleRegressor
+from bnn.estimators.ensemble import EnsembleRegressor
 from bnn.export.ensemble import chosen_weights, clipped_to
 from bnn.networks.activations import SLOPE
 
@@ -54,6 +54,15 @@ def to_onnx(
         TypeError: If the model is no ensemble.
         ValueError: If there are not as many members, or the runtime has no such activation.
         ImportError: If the package onnx is missing.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> brief = bnn.TrainingSettings(epochs=1)
+        >>> model = bnn.VanillaEnsemble(n_members=2, noise=0.05, training=brief).fit(X, y)
+        >>> bnn.export.to_onnx(model, "surrogate.onnx")  # doctest: +SKIP
     """
     if not isinstance(model, EnsembleRegressor):
         raise TypeError(f"model = {model!r:.60}: must be an ensemble")

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array
+from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.export.stack import part_that_fits
-from bnn.function_priors import kernels
-from bnn.function_priors.conditioning import ProcessPosterior
-from bnn.function_priors.exact_posterior import ExactPosterior
-from bnn.function_priors.gaussian_process import GaussianProcessPrior
-from bnn.function_priors.means import LinearMean
 from bnn.noise.covariances import is_diagonal
+from bnn.priors import kernels
+from bnn.priors.conditioning import ProcessPosterior
+from bnn.priors.gaussian_process import GaussianProcessPrior
+from bnn.priors.means import LinearMean
 
 Table: TypeAlias = int | str | NDArray[Any]
 NAMES = "RBF", "Matern12", "Matern32", "Matern52", "RationalQuadratic"
@@ -22,7 +22,7 @@ KINDS = [getattr(kernels, name) for name in NAMES]  # posterior.c numbers them i
 
 def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
     """Return what posterior.c takes: the data, the noise, and the kernels of each component."""
-    given = model._given
+    given = model.posterior_
     X = model.X_
     y = model.y_
     N, n_in = X.shape

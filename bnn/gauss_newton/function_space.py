@@ -10,7 +10,7 @@ from torch import Tensor
 from bnn._validation import Array, Floats, Ints
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule, fit_members
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.loop import TrainingResult
 
 _PRODUCTS = 200  # of conjugate gradients for one system, at most
@@ -91,9 +91,7 @@ class FunctionFit:
 
     lengths: Sequence[float] = (1.0, 0.5, 0.25)
 
-    def __init__(
-        self, architecture: Architecture, X: Tensor, targets: Tensor, metric: Metric
-    ) -> None:
+    def __init__(self, architecture: MLP, X: Tensor, targets: Tensor, metric: Metric) -> None:
         self._architecture = architecture
         self._X = X
         self._metric = metric
@@ -181,7 +179,7 @@ def conjugate_gradients(
 
 
 def fit_functions(
-    architecture: Architecture,
+    architecture: MLP,
     weights: Floats,
     X: Floats,
     targets: Floats,  # t, (K, n, n_out)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from bnn.networks.activations import ACTIVATIONS
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 
 _ROWS = 400  # of a kernel matrix at once: they stay in the cache while the layers are summed
 
@@ -18,7 +18,7 @@ _ROWS = 400  # of a kernel matrix at once: they stay in the cache while the laye
 class Linearisation:
     """Values of k networks with weights (k, d) at fixed points X, and products with Jacobians J."""
 
-    def __init__(self, architecture: Architecture, weights: Tensor, X: Tensor) -> None:
+    def __init__(self, architecture: MLP, weights: Tensor, X: Tensor) -> None:
         activation = ACTIVATIONS[architecture.activation]
         inputs, z = zip(*architecture.layer_values(weights, X), strict=True)
         self._inputs = list(inputs)

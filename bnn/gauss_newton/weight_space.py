@@ -9,7 +9,7 @@ from torch import Tensor
 from bnn._validation import Array, Floats, Ints
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule, fit_members
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.covariance import DiagonalPlusLowRank
 from bnn.training.loop import TrainingResult
 
@@ -27,7 +27,7 @@ class WeightFit:
 
     def __init__(
         self,
-        architecture: Architecture,
+        architecture: MLP,
         X: Tensor,
         y: Tensor,
         noise: Tensor,
@@ -94,7 +94,7 @@ class WeightFit:
 
 
 def fit_weights(
-    architecture: Architecture,
+    architecture: MLP,
     start: Floats,
     X: Floats,  # (N, n_in) or (K, N, n_in)
     y: Floats,  # (K, N, n_out)

@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from bnn.ensembles.base import EnsembleRegressor
+from bnn.estimators.ensemble import EnsembleRegressor
 
 __all__ = ["botorch_model"]
 
@@ -31,6 +31,15 @@ def botorch_model(model: EnsembleRegressor) -> Any:
 
     Source: the square root of Andrews (1968), AIAA Journal 6, as in Whitaker & Hamill (2002),
     Monthly Weather Review 130.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> brief = bnn.TrainingSettings(epochs=1)
+        >>> model = bnn.VanillaEnsemble(n_members=2, noise=0.05, training=brief).fit(X, y)
+        >>> bnn.interop.botorch_model(model).num_outputs  # doctest: +SKIP
     """
     if not isinstance(model, EnsembleRegressor):
         raise TypeError(f"model = {model!r:.60}: must be an ensemble")
@@ -39,4 +48,4 @@ def botorch_model(model: EnsembleRegressor) -> Any:
         from bnn.interop.botorch_ensemble import BotorchEnsemble
     except ImportError as error:
         raise ImportError(f"{error}: pip install '.[botorch]' in the checkout adds it") from None
-    return BotorchEnsemble(model._fitted_members())
+    return BotorchEnsemble(model.fitted_members())

@@ -10,7 +10,7 @@ from gpytorch.distributions import MultitaskMultivariateNormal
 from torch import Tensor
 
 from bnn.acquisition.choice import LEAST
-from bnn.ensembles.networks import Members
+from bnn.estimators.members import Members
 from bnn.noise import HeteroscedasticNoise
 
 

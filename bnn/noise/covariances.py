@@ -13,8 +13,26 @@ RESAMPLINGS = ("bootstrap", "likelihood", "none")
 def noise_covariance(
     noise: ArrayLike | Callable[[Array], Array], n_outputs: int, n_points: int | None = None
 ) -> Array:
-    """Return Σ_noise, (n_out, n_out), of standard deviations (one or n_out) or itself."""
-    # With n_points there may be one for each point too, (n_points, n_out, n_out).
+    """Return the covariance of noise that is given in one of its forms.
+
+    Args:
+        noise: Standard deviations, one or (n_out,), or Σ_noise, (n_out, n_out); with n_points also
+            one for each point, (n_points, n_out, n_out).
+        n_outputs: Number of outputs.
+        n_points: Number of points.
+
+    Returns:
+        Σ_noise, (n_out, n_out) or (n_points, n_out, n_out).
+
+    Raises:
+        ValueError: If it is no covariance for so many outputs.
+
+    Examples:
+        >>> from bnn.noise import noise_covariance
+        >>> noise_covariance([0.1, 0.2], n_outputs=2)
+        array([[0.01, 0.  ],
+               [0.  , 0.04]])
+    """
     if callable(noise):
         raise ValueError("noise depends on the input: not taken here; metrics take noise(X)")
     values = as_array("noise", noise)
@@ -63,7 +81,25 @@ def deviations(y: Array, groups: ArrayLike) -> tuple[Array, Ints, Ints]:
 
 
 def replicate_covariance(y: Floats, groups: ArrayLike) -> Array:
-    """Estimate Σ_noise of outputs y from repeated runs, which have equal numbers in groups (N,)."""
+    """Estimate the covariance of the noise from repeated runs.
+
+    Args:
+        y: Outputs, (N,) or (N, n_out).
+        groups: Labels that are equal for runs of equal inputs, (N,).
+
+    Returns:
+        Σ_noise, (n_out, n_out).
+
+    Raises:
+        ValueError: If the groups do not fit y, or leave too few degrees of freedom.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> y = np.array([1.0, 3.0, 10.0, 12.0])
+        >>> bnn.noise.replicate_covariance(y, groups=[0, 0, 1, 1])
+        array([[2.]])
+    """
     within, _, counts = deviations(as_columns("y", y, len(y)), groups)
     return noise_covariance(within.T @ within / (len(within) - len(counts)), within.shape[1])
 
@@ -90,7 +126,27 @@ def noise_blocks(covariance: Array, n: int, n_blocks: int) -> Array:
 def resample(
     X: Floats, y: Floats, resampling: str, covariance: Floats, generators: list[np.random.Generator]
 ) -> tuple[Floats, Floats]:
-    """Give each member its own X ((K,) N, n_in) and y (K, N, n_out); "resample" of Algorithm 1."""
+    """Give each member its own version of the data; "resample" of Algorithm 1.
+
+    Args:
+        X: Inputs, (N, n_in).
+        y: Outputs, (N, n_out).
+        resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
+        covariance: Σ_noise, (n_out, n_out), or Σ(x), (N, n_out, n_out).
+        generators: One for each of K members.
+
+    Returns:
+        Inputs, (N, n_in) or (K, N, n_in) where they differ, and outputs, (K, N, n_out).
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> rng = [np.random.default_rng(k) for k in range(3)]
+        >>> X, y = np.zeros((5, 1)), np.zeros((5, 2))
+        >>> inputs, outputs = bnn.noise.resample(X, y, "likelihood", np.eye(2), rng)
+        >>> inputs.shape, outputs.shape
+        ((5, 1), (3, 5, 2))
+    """
     if resampling == "bootstrap":
         rows = np.stack([rng.integers(len(y), size=len(y)) for rng in generators])
         return X[rows], y[rows]

@@ -24,7 +24,25 @@ class NoiseWarning(UserWarning):
 
 
 def checked_noise(noise: Noise, n_inputs: int, n_outputs: int) -> Covariance:
-    """Return what is kept of a noise, if it fits the numbers of inputs and outputs."""
+    """Return what an estimator keeps of a noise.
+
+    Args:
+        noise: Standard deviations, Σ_noise or a HeteroscedasticNoise.
+        n_inputs: Number of inputs.
+        n_outputs: Number of outputs.
+
+    Returns:
+        Σ_noise, (n_out, n_out), or the HeteroscedasticNoise.
+
+    Raises:
+        ValueError: If the noise does not fit these numbers, or has heavy tails.
+
+    Examples:
+        >>> import bnn
+        >>> bnn.noise.checked_noise(0.1, n_inputs=1, n_outputs=2)
+        array([[0.01, 0.  ],
+               [0.  , 0.01]])
+    """
     if isinstance(noise, StudentNoise):
         raise ValueError("noise: StudentNoise is taken by ExactPosterior and fit_prior alone")
     if not isinstance(noise, HeteroscedasticNoise):
@@ -39,7 +57,23 @@ def checked_noise(noise: Noise, n_inputs: int, n_outputs: int) -> Covariance:
 def checked_tails(
     noise: Noise | StudentNoise, n_inputs: int, n_outputs: int
 ) -> Covariance | StudentNoise:
-    """Return what is kept of a noise that may have heavy tails, as `checked_noise` does."""
+    """Return what an estimator keeps of a noise that may have heavy tails.
+
+    Args:
+        noise: As for `checked_noise`, or a StudentNoise.
+        n_inputs: Number of inputs.
+        n_outputs: Number of outputs.
+
+    Returns:
+        Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
+
+    Raises:
+        ValueError: If the noise does not fit these numbers.
+
+    Examples:
+        >>> import bnn
+        >>> bnn.noise.checked_tails(bnn.StudentNoise(0.1), n_inputs=1, n_outputs=1).freedom
+    """
     if not isinstance(noise, StudentNoise):
         return checked_noise(noise, n_inputs, n_outputs)
     kept = checked_noise(noise.noise, n_inputs, n_outputs)
@@ -47,7 +81,22 @@ def checked_tails(
 
 
 def covariance_at(noise: Covariance | StudentNoise, X: Array) -> Array:
-    """Return Σ_noise, (n_out, n_out), or Σ(x) at points X (..., n_in), (..., n_out, n_out)."""
+    """Evaluate the covariance of a noise.
+
+    Args:
+        noise: What `checked_tails` returned.
+        X: Points, (..., n_in).
+
+    Returns:
+        Σ_noise, (n_out, n_out), or Σ(x) at the points, (..., n_out, n_out).
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> bnn.noise.covariance_at(np.eye(2), np.zeros((3, 1)))
+        array([[1., 0.],
+               [0., 1.]])
+    """
     kept = noise.noise if isinstance(noise, StudentNoise) else noise
     if not isinstance(kept, HeteroscedasticNoise):
         return np.asarray(kept)
@@ -56,7 +105,30 @@ def covariance_at(noise: Covariance | StudentNoise, X: Array) -> Array:
 
 
 def noise_of_data(noise: Noise, X: Array, y: Array) -> Covariance:
-    """Check the noise of data X (N, n_in), y (N, n_out); warn if they scatter less than it."""
+    """Check the noise of data, and warn if they scatter less than it.
+
+    Args:
+        noise: As for `checked_noise`.
+        X: Inputs, (N, n_in).
+        y: Outputs, (N, n_out).
+
+    Returns:
+        What `checked_noise` returns.
+
+    Raises:
+        ValueError: If the noise does not fit the data.
+
+    Warns:
+        NoiseWarning: If an output scatters less than noise of this size does.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> bnn.noise.noise_of_data(0.1, X, y[:, None]).round(3)
+        array([[0.01]])
+    """
     kept = checked_noise(noise, X.shape[1], y.shape[1])
     variances = np.einsum("...jj->...j", covariance_at(kept, X)) * np.ones((len(y), 1))
     # Satterthwaite's degrees of freedom, where the variances differ.

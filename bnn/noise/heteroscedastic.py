@@ -38,6 +38,13 @@ class HeteroscedasticNoise:
         squares: Numbers of the inputs whose squares count.
 
     Source: Aitkin (1987), Applied Statistics 36, for one output.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> noise = bnn.HeteroscedasticNoise([[-2.0], [1.0]])  # log σ(x) = -2 + x
+        >>> np.sqrt(noise([[0.0], [1.0]]))[:, 0, 0].round(3)
+        array([0.135, 0.368])
     """
 
     coefficients: Floats

@@ -30,6 +30,16 @@ class StudentNoise:
         freedom: ν > 2; infinity is Gaussian noise. None: `ExactPosterior` estimates it.
 
     Source: Lange, Little & Taylor (1989), Journal of the American Statistical Association 84.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> y[3] = 9.0  # an outlier
+        >>> model = bnn.ExactPosterior(noise=bnn.StudentNoise(0.1, freedom=3.0)).fit(X, y)
+        >>> int(model.factors_.argmin())
+        3
     """
 
     noise: Noise
@@ -49,7 +59,7 @@ class StudentNoise:
     def degrees(self) -> float:
         """Return ν, once it is known."""
         if self.freedom is None:
-            raise ValueError("freedom = None: must be a number here, as in noise_covariance_")
+            raise ValueError("freedom = None: must be a number here, as in noise_")
         return self.freedom
 
 

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored
+from bnn.storage.version import __version__
 
 FORMAT = "bnn"
-VERSION = 4
+VERSION = 5
 MAX_RATIO = 10  # largest ratio of the unpacked arrays to the size of their file
 MIN_UNPACKED = 1_000_000  # bytes that any file may unpack to
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
@@ -47,7 +48,8 @@ class StoredModel:
         Raises:
             NotFittedError: If the model has not been fitted.
         """
-        packages = {p.__name__: p.__version__ for p in (np, torch, sklearn)}
+        packages = {"bnn": __version__}
+        packages |= {p.__name__: p.__version__ for p in (np, torch, sklearn)}
         arrays: Arrays = {}
         content = plain(self, arrays)
         header = {"format": FORMAT, "version": VERSION, "packages": packages, "model": content}
@@ -93,6 +95,20 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises:
         FileNotFoundError: If there is no file.
         ValueError: If the file is damaged, foreign or of another version.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> model = bnn.ExactPosterior(noise=0.05).fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder, "model.npz"))
+        ...     again = bnn.load(Path(folder, "model.npz"))
+        >>> bool(np.array_equal(again.predict(X), model.predict(X)))
+        True
     """
     header, arrays = _read(Path(path))
     content = header.get("model")
@@ -154,9 +170,21 @@ def _require_small(archive: ZipFile, size: int) -> None:
 def _require_version(header: Any) -> None:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise _Foreign("not a saved model")
-    if header.get("version") != VERSION:
-        found = _shortened(header.get("version"))
-        raise _Foreign(f"format version {found}, this bnn reads version {VERSION}")
+    found = header.get("version")
+    if found != VERSION:
+        newer = isinstance(found, int | float) and found > VERSION
+        remedy = "update bnn to read it" if newer else "save the model again with this bnn"
+        raise _Foreign(
+            f"written by {_writer(header)} in format version {_shortened(found)}, "
+            f"bnn {__version__} reads version {VERSION}: {remedy}"
+        )
+
+
+def _writer(header: dict[str, Any]) -> str:
+    """Return which bnn wrote a file, as far as its header says."""
+    packages = header.get("packages")
+    version = packages.get("bnn") if isinstance(packages, dict) else None
+    return "another bnn" if version is None else f"bnn {_shortened(version)}"
 
 
 def _shortened(value: object) -> str:

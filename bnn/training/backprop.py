@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from bnn.networks.activations import ACTIVATIONS
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.matmul import products_on
 
 CACHE_LINE = 16  # in float32 numbers
@@ -20,7 +20,7 @@ CACHE_LINE = 16  # in float32 numbers
 class LayerBlocks:
     """One flat buffer of the weight vectors of k networks, layer by layer."""
 
-    def __init__(self, architecture: Architecture, k: int, device: torch.device) -> None:
+    def __init__(self, architecture: MLP, k: int, device: torch.device) -> None:
         self.slices = [slice(layer.start, layer.stop) for layer in architecture.layers]
         # Blocks start at cache lines and are padded to whole ones. The last bit of a matrix product
         # depends on the alignment, and vector instructions round differently from the loop over the
@@ -64,7 +64,7 @@ class Pass:
     """
 
     def __init__(
-        self, architecture: Architecture, weights: LayerBlocks, gradients: LayerBlocks, batch: int
+        self, architecture: MLP, weights: LayerBlocks, gradients: LayerBlocks, batch: int
     ) -> None:
         self._activation = ACTIVATIONS[architecture.activation]
         k = len(weights.blocks[0])

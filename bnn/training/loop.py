@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from bnn._validation import Array, Floats, Ints, as_finite, check_device, check_kind
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.backprop import CACHE_LINE
 from bnn.training.execution import progress_bar, run_groups
 from bnn.training.members import MemberGroup, Objective
@@ -96,7 +96,7 @@ class ConvergenceMonitor:
 
 
 def train(
-    architecture: Architecture,
+    architecture: MLP,
     weights: Floats,
     X: Floats,
     y: Floats,
@@ -132,7 +132,7 @@ def train(
 
     Source: Algorithms 1 to 3 of the paper; Kingma & Ba (2015) for Adam.
     """
-    check_kind("architecture", architecture, Architecture)
+    check_kind("architecture", architecture, MLP)
     check_kind("settings", settings, TrainingSettings)
     check_kind("objective", objective, Objective, type(None))
     check_kind("progress", progress, str, type(None))
@@ -194,7 +194,7 @@ def _with_corrected_first(parts: list[Part]) -> list[Part]:
 
 
 def _check_shapes(
-    architecture: Architecture, weights: Array, X: Array, y: Array, seeds: NDArray[np.uint32]
+    architecture: MLP, weights: Array, X: Array, y: Array, seeds: NDArray[np.uint32]
 ) -> None:
     if weights.ndim != 2:
         raise ValueError(f"weights has shape {weights.shape}: must be (K, d)")

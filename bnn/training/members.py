@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bnn._validation import Floats, Ints
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.backprop import LayerBlocks, Pass, with_ones
 from bnn.training.execution import capture
 from bnn.training.penalties import Regulariser
@@ -129,7 +129,7 @@ class MemberGroup:
 
     def __init__(
         self,
-        architecture: Architecture,
+        architecture: MLP,
         weights: Floats,
         X: Floats,
         y: Floats,
@@ -162,7 +162,7 @@ class MemberGroup:
         self._steps = capture(self.steps, self._restart) if device.type == "cuda" else self.steps
 
     def _views(
-        self, architecture: Architecture, batch: int, n: int
+        self, architecture: MLP, batch: int, n: int
     ) -> list[tuple[Pass, Any, Tensor, Tensor | None]]:
         slices = [slice(start, min(start + batch, n)) for start in range(0, n, batch)]
         sizes = {points.stop - points.start for points in slices}

@@ -3,19 +3,31 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from bnn._validation import check_count, check_fraction, check_option, check_positive
+from bnn._settings import Settings
+from bnn._validation import (
+    check_count,
+    check_flags,
+    check_fraction,
+    check_option,
+    check_positive,
+)
 from bnn.storage import storable
 
 
 @storable
-@dataclass(frozen=True)
-class Convergence:
+@dataclass
+class Convergence(Settings):
     """When a member counts as trained; tested every `window` epochs.
 
     Attributes:
         residual_variance: Done when the loss is below this fraction of the variance of its targets.
         improvement: Done when the mean loss of a window fell by less than this fraction.
         window: Number of epochs between tests.
+
+    Examples:
+        >>> import bnn
+        >>> bnn.TrainingSettings(epochs=3000, convergence=bnn.Convergence(window=20)).convergence
+        Convergence(residual_variance=0.001, improvement=0.01, window=20)
     """
 
     residual_variance: float = 1e-3
@@ -27,8 +39,9 @@ class Convergence:
         check_count("window", self.window, 1)
 
 
-@dataclass(frozen=True)
-class TrainingSettings:
+@storable
+@dataclass
+class TrainingSettings(Settings):
     """Settings of Adam and of the loop around it.
 
     Attributes:
@@ -44,6 +57,16 @@ class TrainingSettings:
             as in the paper's runs, instead of N/b times that sum plus the penalty.
         convergence: Ends members early; None runs the whole budget.
         members_at_once: Members trained together; None takes as many as fit the cache.
+        progress: Whether to show a progress bar.
+
+    Examples:
+        >>> import bnn
+        >>> bnn.TrainingSettings(epochs=300, batch_size=None).epochs
+        300
+        >>> bnn.TrainingSettings(learning_rate=-1.0)
+        Traceback (most recent call last):
+            ...
+        ValueError: learning_rate = -1.0: must be > 0, and at most 1e+100
     """
 
     epochs: int = 1000
@@ -56,6 +79,7 @@ class TrainingSettings:
     batch_sums: bool = False
     convergence: Convergence | None = None
     members_at_once: int | None = None
+    progress: bool = False
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "members_at_once"):
@@ -66,3 +90,4 @@ class TrainingSettings:
         if not isinstance(self.convergence, Convergence | None):
             raise ValueError(f"convergence = {self.convergence!r}: must be a Convergence or None")
         check_option("bias_correction", self.bias_correction, (True, False, "first"))
+        check_flags(progress=self.progress)

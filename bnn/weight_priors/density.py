@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from bnn._seeding import RandomState, generator
 from bnn._validation import Array, as_finite, check_count, check_kind
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.penalties import Regulariser
 
 # Below this variance a weight counts as constant, and its density would be degenerate.
@@ -26,13 +26,13 @@ class WeightPrior(ABC):
     variance: Array  # of each weight, (d,)
 
     @classmethod
-    def fit(cls, weights: ArrayLike, architecture: Architecture) -> Self:
+    def fit(cls, weights: ArrayLike, architecture: MLP) -> Self:
         """Learn the density from the weights ω0 (K, d) of K >= 2 pre-trained networks."""
         return cls._fit(checked_ensemble(weights, architecture), architecture)
 
     @classmethod
     @abstractmethod
-    def _fit(cls, weights: Array, architecture: Architecture) -> Self:
+    def _fit(cls, weights: Array, architecture: MLP) -> Self:
         """Learn the density from weights that have been checked."""
 
     @abstractmethod
@@ -76,9 +76,9 @@ class WeightPrior(ABC):
         """Return -2 log p0 at the mean."""
 
 
-def checked_ensemble(weights: ArrayLike, architecture: Architecture) -> Array:
+def checked_ensemble(weights: ArrayLike, architecture: MLP) -> Array:
     """Return the weights of pre-trained networks, (K, d) float64 with K >= 2 and finite values."""
-    check_kind("architecture", architecture, Architecture)
+    check_kind("architecture", architecture, MLP)
     weights = as_finite("weights", weights)
     if weights.ndim != 2 or weights.shape[1] != architecture.n_weights:
         needed = f"(K, {architecture.n_weights})"

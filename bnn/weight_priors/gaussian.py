@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bnn._validation import Array, check_count, check_positive
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.covariance import DiagonalPlusLowRank
 from bnn.training.penalties import GaussianRegulariser
 from bnn.weight_priors.density import SMALLEST_VARIANCE, WeightPrior, as_vector, unbiased_variance
@@ -49,6 +49,14 @@ class FactorisedGaussian(ProperGaussian):
         variance: σ0_j², (d,).
 
     Source: section 2.2.1 of the paper; its Table 1 has the variances.
+
+    Examples:
+        >>> import bnn
+        >>> network = bnn.MLP((1, 4, 1))
+        >>> weights = network.initial_weights(5, random_state=0)
+        >>> prior = bnn.FactorisedGaussian.fit(weights, network)
+        >>> prior.sample(3, 0).shape
+        (3, 13)
     """
 
     def __init__(self, mean: ArrayLike, variance: ArrayLike) -> None:
@@ -57,7 +65,7 @@ class FactorisedGaussian(ProperGaussian):
         super().__init__(mean, DiagonalPlusLowRank.diagonal_only(variances))
 
     @classmethod
-    def _fit(cls, weights: Array, architecture: Architecture) -> Self:
+    def _fit(cls, weights: Array, architecture: MLP) -> Self:
         centred = weights - weights.mean(axis=0)
         variance = np.empty(architecture.n_weights)
         for columns in architecture.groups.values():
@@ -73,6 +81,14 @@ class IsotropicGaussian(ProperGaussian):
         n_weights: d.
 
     Source: equation 7 of the paper, with λ = 1 / σ0².
+
+    Examples:
+        >>> import bnn
+        >>> network = bnn.MLP((1, 4, 1))
+        >>> weights = network.initial_weights(5, random_state=0)
+        >>> prior = bnn.IsotropicGaussian.fit(weights, network)
+        >>> prior.sample(3, 0).shape
+        (3, 13)
     """
 
     def __init__(self, variance: float, n_weights: int) -> None:
@@ -82,6 +98,6 @@ class IsotropicGaussian(ProperGaussian):
         super().__init__(np.zeros(n_weights), DiagonalPlusLowRank.diagonal_only(variances))
 
     @classmethod
-    def _fit(cls, weights: Array, architecture: Architecture) -> Self:
+    def _fit(cls, weights: Array, architecture: MLP) -> Self:
         variance = unbiased_variance(weights - weights.mean(axis=0))
         return cls(max(variance, SMALLEST_VARIANCE), architecture.n_weights)

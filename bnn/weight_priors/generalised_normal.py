@@ -9,7 +9,7 @@ from scipy.special import gamma, gammaln
 from scipy.stats import gennorm
 
 from bnn._validation import Array
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.penalties import PowerRegulariser
 from bnn.weight_priors.density import SMALLEST_VARIANCE, WeightPrior, as_vector, unbiased_variance
 
@@ -25,6 +25,14 @@ class FactorisedGeneralisedNormal(WeightPrior):
         beta: Shapes β0_j, (d,).
 
     Source: section 2.2.1 of the paper.
+
+    Examples:
+        >>> import bnn
+        >>> network = bnn.MLP((1, 4, 1))
+        >>> weights = network.initial_weights(5, random_state=0)
+        >>> prior = bnn.FactorisedGeneralisedNormal.fit(weights, network)
+        >>> prior.sample(3, 0).shape
+        (3, 13)
     """
 
     def __init__(self, mean: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> None:
@@ -35,7 +43,7 @@ class FactorisedGeneralisedNormal(WeightPrior):
         self.variance = self.alpha**2 * gamma(3.0 / self.beta) / gamma(1.0 / self.beta)
 
     @classmethod
-    def _fit(cls, weights: Array, architecture: Architecture) -> Self:
+    def _fit(cls, weights: Array, architecture: MLP) -> Self:
         centred = weights - weights.mean(axis=0)
         alpha = np.empty(architecture.n_weights)
         beta = np.empty(architecture.n_weights)

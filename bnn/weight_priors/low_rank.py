@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bnn._validation import Array, as_points, check_count
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.penalties import LowRankRegulariser
 from bnn.weight_priors.density import WeightPrior, as_vector
 
@@ -46,6 +46,16 @@ class LowRankGaussian(WeightPrior):
         n_networks: K.
 
     Source: section 2.2.3, equations 9 to 11 and appendix B of the paper.
+
+    Examples:
+        >>> import bnn
+        >>> network = bnn.MLP((1, 4, 1))
+        >>> weights = network.initial_weights(5, random_state=0)
+        >>> prior = bnn.LowRankGaussian.fit(weights, network)
+        >>> prior.rank
+        4
+        >>> prior.sample(3, 0).shape
+        (3, 13)
     """
 
     def __init__(
@@ -62,7 +72,7 @@ class LowRankGaussian(WeightPrior):
         self.variance = np.sum((self.directions * self.deviations) ** 2, axis=1)
 
     @classmethod
-    def _fit(cls, weights: Array, _: Architecture) -> Self:
+    def _fit(cls, weights: Array, _: MLP) -> Self:
         return cls(weights.mean(axis=0), *principal_directions(weights), len(weights))
 
     def covariance(self) -> Array:

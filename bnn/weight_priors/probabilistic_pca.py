@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from bnn._validation import Array, check_positive
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.covariance import DiagonalPlusLowRank
 from bnn.weight_priors.density import SMALLEST_VARIANCE, as_vector
 from bnn.weight_priors.gaussian import ProperGaussian
@@ -30,6 +30,14 @@ class ProbabilisticPCA(ProperGaussian):
 
     Source: Tipping & Bishop (1999), with τ² from held-out networks: their estimate is the mean of
     the discarded eigenvalues, which is zero for K < d networks.
+
+    Examples:
+        >>> import bnn
+        >>> network = bnn.MLP((1, 4, 1))
+        >>> weights = network.initial_weights(5, random_state=0)
+        >>> prior = bnn.ProbabilisticPCA.fit(weights, network)
+        >>> prior.sample(3, 0).shape
+        (3, 13)
     """
 
     def __init__(
@@ -46,7 +54,7 @@ class ProbabilisticPCA(ProperGaussian):
         super().__init__(mean, covariance)
 
     @classmethod
-    def _fit(cls, weights: Array, _: Architecture) -> Self:
+    def _fit(cls, weights: Array, _: MLP) -> Self:
         if len(weights) < 3:
             raise ValueError(f"K = {len(weights)}: probabilistic PCA needs at least 3 networks")
         fold = np.arange(len(weights)) % min(5, len(weights))

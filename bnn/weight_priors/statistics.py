@@ -3,12 +3,12 @@
 from numpy.typing import ArrayLike
 from scipy.stats import kurtosis
 
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.weight_priors.density import checked_ensemble, unbiased_variance
 from bnn.weight_priors.generalised_normal import fit_generalised_normal
 
 
-def layer_statistics(weights: ArrayLike, architecture: Architecture) -> dict[str, dict[str, float]]:
+def layer_statistics(weights: ArrayLike, architecture: MLP) -> dict[str, dict[str, float]]:
     """Describe the demeaned weights of each kernel and bias.
 
     Args:

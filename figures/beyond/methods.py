@@ -4,8 +4,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from bnn import GaussianProcessPrior, Pretrained
-from bnn.function_priors.samplers import FunctionalPrior
+from bnn import Architecture, GaussianProcessPrior, Pretrained
+from bnn.priors.samplers import FunctionalPrior
 from figures.beyond import weights
 from figures.beyond.problems import Problem, with_moments
 from figures.beyond.scores import Row, WeightRow
@@ -46,7 +46,7 @@ class Repeat:
         epochs = self.settings.pretrain_epochs
         return pretrained(prior, PAPER, self.settings, self.seed, count=count, epochs=epochs)
 
-    def for_functions(self, prior: FunctionalPrior, network: dict = SMOOTH) -> Pretrained:
+    def for_functions(self, prior: FunctionalPrior, network: Architecture = SMOOTH) -> Pretrained:
         """Networks pre-trained to a prior, to be anchored in function space."""
         count = self.settings.n_members
         epochs = self.settings.function_pretrain_epochs

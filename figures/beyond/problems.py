@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bnn import ExactPosterior, GaussianProcessPrior, MixturePrior
-from bnn.function_priors.evidence import fit_prior
 from bnn.noise import noise_covariance
+from bnn.priors.evidence import fit_prior
 from figures.beyond.priors import MEANS
 from figures.beyond.scores import Distance, Row, exact_scores, scores
 from figures.beyond.weights import Data

@@ -69,7 +69,7 @@ def exact_scores(posterior: ExactPosterior, X: np.ndarray, observed: np.ndarray)
     """The same scores of an exact posterior, in closed form, as of infinitely many members."""
     mean, std = posterior.predict(X, return_std=True)
     density = posterior.elppd(X, observed)
-    noise = covariance_at(posterior.noise_covariance_, X)
+    noise = covariance_at(posterior.noise_, X)
     return _scores(observed, mean, std, noise, density)
 
 

@@ -2,19 +2,19 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import bnn
-from bnn.function_priors.samplers import FunctionalPrior
+from bnn.estimators.members import data_gradient
+from bnn.priors.samplers import FunctionalPrior
 from figures.pipeline.settings import Beyond
-from figures.pipeline.training import PRIOR
+from figures.pipeline.training import PRIOR_RANGE, UNSCALED
 
 # The paper's network, and a smooth one that follows realisations of a prior more closely.
-PAPER: dict[str, Any] = {"hidden": (20, 20, 20, 20), "activation": "leaky_relu"}
-SMOOTH: dict[str, Any] = {"hidden": (50, 50, 50), "activation": "silu"}
+PAPER = bnn.Architecture(hidden=(20, 20, 20, 20), activation="leaky_relu")
+SMOOTH = bnn.Architecture(hidden=(50, 50, 50), activation="silu")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Data:
 
 def pretrained(
     prior: FunctionalPrior,
-    network: dict[str, Any],
+    network: bnn.Architecture,
     settings: Beyond,
     seed: int,
     *,
@@ -66,12 +66,15 @@ def pretrained(
     return bnn.pretrain(
         prior,
         n_features=n_features,
-        prior_points=settings.prior_points,
-        n_pretrained=count,
-        settings=bnn.TrainingSettings(epochs=epochs),
+        network=network,
+        settings=bnn.Pretraining(
+            n_networks=count,
+            n_points=settings.prior_points,
+            range_factor=PRIOR_RANGE,
+            training=bnn.TrainingSettings(epochs=epochs),
+        ),
+        scaling=UNSCALED,
         random_state=seed,
-        **network,
-        **PRIOR,
     )
 
 
@@ -98,29 +101,31 @@ def train_weights(
         data.y,
         noise=data.noise,
         n_members=n_members,
-        regulariser=method.regulariser,
-        start="anchors" if method.warm else "random",
-        optimiser="gauss_newton" if method.optimum else "adam",
-        resampling=resampling,
-        settings=bnn.TrainingSettings(epochs=epochs),
+        training=bnn.TrainingSettings(epochs=epochs),
+        anchoring=bnn.Anchoring(
+            regulariser=method.regulariser,
+            start="anchors" if method.warm else "random",
+            optimiser="gauss_newton" if method.optimum else "adam",
+            resampling=resampling,
+        ),
         random_state=seed,
     )
 
 
 def train_functions(networks: bnn.Pretrained, data: Data, points: int, seed: int) -> bnn.Members:
     """Anchor networks in function space at so many points; members need not all arrive."""
-    settings = bnn.FunctionAnchoring(points=points)
+    anchoring = bnn.FunctionAnchoring(points=points)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return bnn.anchor_functions(
-            networks, data.X, data.y, noise=data.noise, settings=settings, random_state=seed
+            networks, data.X, data.y, noise=data.noise, anchoring=anchoring, random_state=seed
         )
 
 
 def diagnostics(members: bnn.Members, networks: bnn.Pretrained) -> dict[str, float]:
     """What the low-rank regulariser sees of networks trained with any regulariser; means."""
     prior = bnn.LowRankGaussian.fit(networks.weights, networks.architecture)
-    gradient = bnn.data_gradient(members, members.start)
+    gradient = data_gradient(members, members.start)
     penalty = prior.penalty(members.weights, networks.weights[members.numbers])
     return {  # of a `WeightRow`
         "penalty": float(penalty.mean()),

@@ -10,7 +10,7 @@ import pandas as pd
 import bnn
 from figures.pipeline.paths import ROOT
 from figures.pipeline.settings import Example1D, TrainingChoice
-from figures.pipeline.training import PRIOR, PROCEDURES, UNSCALED
+from figures.pipeline.training import PROCEDURES, UNSCALED
 from prior_study import Moments
 
 DATA = ROOT / "notebooks" / "data" / "02_example_1d.csv"
@@ -63,7 +63,7 @@ def exact_posterior(lengthscale: float) -> Prediction:
     return Prediction(mean[:, 0], covariance, posterior.predict(X))
 
 
-def first_layer_anchors(weights: np.ndarray, architecture: bnn.Architecture) -> np.ndarray:
+def first_layer_anchors(weights: np.ndarray, architecture: bnn.MLP) -> np.ndarray:
     """Weights (K, d) in which every hidden kernel repeats the first, as published anchors do."""
     # A first kernel (1, n) broadcasts against hidden kernels (n, n) without an error.
     anchors = np.array(weights)
@@ -81,11 +81,17 @@ def run(settings: Example1D, choice: TrainingChoice, seed: int) -> dict[str, Pre
     common: dict[str, Any] = {
         "noise": NOISE,
         "n_members": settings.n_members,
-        "resampling": "likelihood",
         "random_state": seed,
     }
-    vanilla = training(VANILLA_EPOCHS)
-    members = bnn.train_vanilla(*load_data(), hidden=HIDDEN, settings=vanilla, **common | UNSCALED)
+    network = bnn.Architecture(HIDDEN)
+    members = bnn.train_vanilla(
+        *load_data(),
+        resampling="likelihood",
+        network=network,
+        training=training(VANILLA_EPOCHS),
+        scaling=UNSCALED,
+        **common,
+    )
     found = {"vanilla": Prediction.of_networks(members.sample)}
     for scale in LENGTHSCALES:
         epochs = max(round(settings.pretrain_epochs_scale * PRETRAIN_EPOCHS[scale]), 1)
@@ -93,12 +99,10 @@ def run(settings: Example1D, choice: TrainingChoice, seed: int) -> dict[str, Pre
             functional_prior(scale),
             points,
             n_features=1,
-            prior_points=settings.prior_points,
-            n_pretrained=settings.n_pretrained,
-            hidden=HIDDEN,
+            network=network,
+            settings=procedure.pretraining(settings, epochs),
+            scaling=UNSCALED,
             random_state=seed,
-            settings=training(epochs),
-            **PRIOR,
         )
         found[f"prior {scale:g}"] = Prediction.of_networks(networks.sample)
         own = networks.weights[: settings.n_members]
@@ -112,10 +116,8 @@ def run(settings: Example1D, choice: TrainingChoice, seed: int) -> dict[str, Pre
             members = bnn.anchor(
                 networks,
                 *load_data(),
-                regulariser=regulariser,
-                anchors=anchors,
-                start=own,
-                settings=training(epochs),
+                training=training(epochs),
+                anchoring=bnn.Anchoring(regulariser, anchors, own, resampling="likelihood"),
                 **common,
             )
             found[f"{name} {scale:g}"] = Prediction.of_networks(members.sample)

@@ -13,7 +13,7 @@ from figures.claims import Claim
 from figures.materials import problem
 from figures.materials.problem import OUTPUT_NAMES
 from figures.pipeline.settings import TRAINING_CASE, Surrogate
-from figures.pipeline.training import PRIOR, UNSCALED, Procedure
+from figures.pipeline.training import UNSCALED, Procedure
 from figures.scores import Interval, Number, Scores, all_hold, is_below, over_repeats
 
 HIDDEN = (20, 20, 20, 20)
@@ -90,18 +90,15 @@ def train(
         problem.functional_prior(theta),
         procedure.points(settings, n_inputs, seed),
         n_features=n_inputs,
-        prior_points=settings.prior_points,
-        n_pretrained=settings.n_pretrained,
-        hidden=HIDDEN,
+        network=bnn.Architecture(HIDDEN),
+        settings=procedure.pretraining(settings, settings.pretrain_epochs),
+        scaling=UNSCALED,
         random_state=seed,
-        settings=procedure.adam(settings.pretrain_epochs),
-        **PRIOR,
     )
     common: dict[str, Any] = {
         "noise": problem.noise_std(),
         "n_members": settings.n_members,
-        "resampling": "bootstrap",
-        "settings": procedure.adam(settings.epochs),
+        "training": procedure.adam(settings.epochs),
         "random_state": seed,
     }
     weight_prior = procedure.low_rank(procedure.learnt_from(pretrained, settings.n_members))
@@ -109,10 +106,16 @@ def train(
     samples = {"prior": pretrained.sample(test_set.X)[: settings.n_members]}
     for name, train_set in cases.items():
         data = train_set.X, train_set.y
-        anchored = bnn.anchor(pretrained, *data, regulariser=weight_prior, **common)
+        anchored = bnn.anchor(pretrained, *data, anchoring=bnn.Anchoring(weight_prior), **common)
         samples[f"{name}_anchored"] = anchored.sample(test_set.X)
         if name == TRAINING_CASE:  # the paper trains vanilla ensembles on this one only
-            vanilla = bnn.train_vanilla(*data, hidden=HIDDEN, **common | UNSCALED)
+            vanilla = bnn.train_vanilla(
+                *data,
+                resampling="bootstrap",
+                network=bnn.Architecture(HIDDEN),
+                scaling=UNSCALED,
+                **common,
+            )
             samples[f"{name}_vanilla"] = vanilla.sample(test_set.X)
     return {name: Prediction(values, test_set.y) for name, values in samples.items()}
 

@@ -2,17 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 import bnn
+from bnn.priors.samplers import latin_hypercube
 from bnn.weight_priors.low_rank import principal_directions
 from figures.pipeline.settings import Ensembles, TrainingChoice
 
 # The data of both examples are scaled already, and the prior's points reach twice as far (Alg. 3).
-UNSCALED: dict[str, Any] = {"input_bounds": None, "output_bounds": None}
-PRIOR: dict[str, Any] = {**UNSCALED, "prior_range": 2.0}
+UNSCALED = bnn.Scaling(inputs=None, outputs=None)
+PRIOR_RANGE = 2.0
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,22 @@ class Procedure:
             epochs, bias_correction=self.bias_correction, batch_sums=self.batch_sums
         )
 
+    def pretraining(self, settings: Ensembles, epochs: int) -> bnn.Pretraining:
+        """How networks are fitted to realisations of a functional prior."""
+        return bnn.Pretraining(
+            n_networks=settings.n_pretrained,
+            n_points=settings.prior_points,
+            range_factor=PRIOR_RANGE,
+            training=self.adam(epochs),
+        )
+
     def points(self, settings: Ensembles, n_inputs: int, seed: int) -> np.ndarray | None:
         """Prior points of each network (K, M, n_in); None for common ones, by `bnn.pretrain`."""
         if not self.own_points:
             return None
         rng = np.random.default_rng([seed, settings.n_pretrained])
         draws = range(settings.n_pretrained)
-        return np.stack([bnn.latin_hypercube(settings.prior_points, n_inputs, rng) for _ in draws])
+        return np.stack([latin_hypercube(settings.prior_points, n_inputs, rng) for _ in draws])
 
     def learnt_from(self, pretrained: bnn.Pretrained, n_members: int) -> bnn.Pretrained:
         """The networks that the weight prior of the first n_members is learnt from."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from bnn._seeding import RandomState
 from bnn._validation import as_columns, as_points
-from bnn.function_priors.samplers import FunctionalPrior, draw_realisations
 from bnn.noise import noise_covariance
+from bnn.priors.samplers import FunctionalPrior, draw_realisations
 
 
 @dataclass(frozen=True)

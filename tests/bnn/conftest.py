@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bnn import RBF, AnchoredEnsemble, GaussianProcessPrior
+from tests.bnn.flat import built
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +27,8 @@ def small_anchored(pretrained_once):
 def pretrained_once():
     """What small_anchored gives copies of."""
     prior = GaussianProcessPrior(lambda X: 2.0 * X[:, 0], RBF(0.5, 0.8))
-    return AnchoredEnsemble(
+    return built(
+        AnchoredEnsemble,
         prior,
         hidden=(10, 10),
         n_pretrained=12,

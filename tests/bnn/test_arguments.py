@@ -8,11 +8,13 @@ from sklearn.gaussian_process import kernels as sk
 import bnn
 from bnn import metrics
 from bnn.evaluation.plots import plot_1d
-from bnn.function_priors.evidence import fit_prior
+from bnn.priors.evidence import fit_prior
+from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (12, 3))
 Y = X[:, 0] + 0.1 * RNG.standard_normal(12)
+UNIT = bnn.GaussianProcessPrior()
 TWICE = np.vstack([X, X])
 WITH_NAN = np.where(np.arange(12) == 2, np.nan, Y)
 MASKED = np.ma.masked_array(X, mask=np.eye(12, 3, dtype=bool))
@@ -24,7 +26,7 @@ def slope(X, a):
 
 
 def fit(X=X, y=Y, **changed):
-    return bnn.AnchoredEnsemble(**SMALL | {"hidden": (4,), **changed}).fit(X, y)
+    return built(bnn.AnchoredEnsemble, **SMALL | {"hidden": (4,), **changed}).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -32,10 +34,13 @@ def fit(X=X, y=Y, **changed):
     [
         (lambda: fit(hidden=5), "hidden = 5: must be a sequence"),
         (lambda: fit(hidden=(4, 2.5)), r"hidden\[1\] = 2.5: must be an integer"),
-        (lambda: bnn.VanillaEnsemble(hidden="44").fit(X, Y), "hidden = '44': must be a sequence"),
+        (
+            lambda: built(bnn.VanillaEnsemble, hidden="44").fit(X, Y),
+            "hidden = '44': must be a sequence",
+        ),
         (lambda: fit(convergence=3), "convergence = 3: must be a Convergence"),
         (lambda: fit(learning_rate="a"), "learning_rate = 'a': must be > 0"),
-        (lambda: fit(noise="a"), "noise = 'a': must be numbers"),
+        (lambda: fit(noise="a"), "noise = 'a': must be one of constant, by_input"),
         (lambda: fit(MASKED), "X has masked entries"),
         (lambda: bnn.ExactPosterior(bnn.GaussianProcessPrior()).fit(MASKED, Y), "X has masked"),
         (lambda: metrics.rmse(MASKED, X), "y has masked entries"),
@@ -68,20 +73,25 @@ def fit(X=X, y=Y, **changed):
         (lambda: bnn.SamplerPrior(slope, [1.0]), r"parameters = \[1.0\]: must be a mapping"),
         (lambda: bnn.SamplerPrior(slope, {"a": stats.norm}), r"parameters\['a'\] = norm: must be"),
         (
-            lambda: bnn.ExactPosterior(noise=1e-30).fit(TWICE, [*Y, *Y]),
+            lambda: bnn.ExactPosterior(bnn.GaussianProcessPrior(), noise=1e-30).fit(
+                TWICE, [*Y, *Y]
+            ),
             "noise = 1e-30: too small for the prior in double precision",
         ),
         (
             lambda: fit_prior(TWICE, [*Y, *Y], 1e-30, restarts=0),
             "noise: too small for data at these X in double precision",
         ),
-        (lambda: bnn.VanillaEnsemble(noise=1e-30).fit(X, Y), "noise: .* too small for single"),
+        (
+            lambda: built(bnn.VanillaEnsemble, noise=1e-30).fit(X, Y),
+            "noise: .* too small for single",
+        ),
         (
             lambda: bnn.GaussianProcessPrior().sample(np.zeros((20_000, 1)), 1),
             "X has 20000 points: .* at most 10000 rows",
         ),
         (
-            lambda: bnn.VanillaEnsemble(hidden=(10**5, 10**5)).fit(X, Y),
+            lambda: built(bnn.VanillaEnsemble, hidden=(10**5, 10**5)).fit(X, Y),
             r"widths = \(3, 100000, 100000, 1\): \d+ weights, must be at most 10000000",
         ),
         (lambda: fit(device="cuda:99"), "device = 'cuda:99': this PyTorch sees"),

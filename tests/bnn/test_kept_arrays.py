@@ -13,12 +13,13 @@ from sklearn.gaussian_process import kernels as sk
 
 import bnn
 from bnn import evidence
+from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (12, 2))
 Y = np.column_stack([X[:, 0] + 0.1 * RNG.standard_normal(12), RNG.standard_normal(12)])
 NEW = RNG.uniform(-1.0, 1.0, (4, 2))
-NETWORK = bnn.Architecture((2, 3, 2))
+NETWORK = bnn.MLP((2, 3, 2))
 D = NETWORK.n_weights
 WEIGHTS = RNG.standard_normal((5, D)).astype(np.float32)
 NOISE = np.array([0.1, 0.2])
@@ -54,7 +55,7 @@ def kernel(kind):
 
 def ensemble(kind, **settings):
     def fit(X, y, noise, **bounds):
-        return kind(noise=noise, **settings, **bounds).fit(X, y)
+        return built(kind, noise=noise, **settings, **bounds).fit(X, y)
 
     return fit, predictions
 
@@ -121,7 +122,7 @@ CASES = {
     ),
     "ComponentRegressor": (
         {"X": X, "y": Y},
-        lambda X, y: bnn.ComponentRegressor(bnn.ExactPosterior(prior())).fit(X, y),
+        lambda X, y: bnn.ComponentRegressor(bnn.ExactPosterior(prior(), noise=0.1)).fit(X, y),
         lambda model: [*model.predict(NEW, return_std=True), model.components_.mean.copy()],
     ),
     "PrincipalComponents": (
@@ -203,6 +204,16 @@ CASES = {
         ),
         networks,
     ),
+    "Scaling": (
+        {"inputs": BOUNDS, "outputs": BOUNDS},
+        bnn.Scaling,
+        lambda made: [np.array(made.inputs), np.array(made.outputs)],
+    ),
+    "Anchoring": (
+        {"anchors": WEIGHTS, "start": WEIGHTS},
+        lambda anchors, start: bnn.Anchoring(anchors=anchors, start=start),
+        lambda made: [made.anchors.copy(), made.start.copy()],
+    ),
     "PriorCheck": (
         DATA,
         lambda X, y, noise: bnn.check_prior(prior(), X, y, noise, random_state=0),
@@ -224,8 +235,8 @@ CASES = {
     "pretrain": (
         {"X": X, "bounds": BOUNDS},
         lambda X, bounds: bnn.pretrain(
-            prior(), X, n_pretrained=3, hidden=(3,), input_bounds=bounds, settings=ONCE,
-            random_state=0,
+            prior(), X, network=bnn.Architecture((3,)), scaling=bnn.Scaling(inputs=bounds),
+            settings=bnn.Pretraining(3, training=ONCE), random_state=0,
         ),
         networks,
     ),
@@ -235,8 +246,8 @@ CASES = {
         posterior,
     ),
 }  # fmt: skip
-WITHOUT_ARRAYS = {"Architecture", "Convergence", "FunctionAnchoring", "IsotropicGaussian",
-                  "NotStored", "RandomMean", "TrainingSettings"}  # fmt: skip
+WITHOUT_ARRAYS = {"Architecture", "Convergence", "FunctionAnchoring", "IsotropicGaussian", "MLP",
+                  "Pretraining", "RandomMean", "TrainingSettings"}  # fmt: skip
 
 
 def test_every_public_class_is_here():

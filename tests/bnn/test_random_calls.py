@@ -13,6 +13,10 @@ from scipy import stats
 
 import bnn
 from bnn import evidence, metrics
+from bnn.estimators.members import data_gradient
+from bnn.priors.samplers import latin_hypercube
+from bnn.training.loop import train
+from bnn.weight_priors import layer_statistics
 from tests.wrong_arguments import WRONG as WRONG_OF_ANY
 from tests.wrong_arguments import complaint as complaint_about
 
@@ -20,15 +24,15 @@ RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (8, 2))
 Y = np.column_stack([X[:, 0] + 0.1 * RNG.standard_normal(8), RNG.standard_normal(8)])
 DATA = {"X": X, "y": Y}
-NETWORKS = {"n_members": 3, "hidden": (3,), "noise": 0.1, "init": "glorot", "random_state": 0}
-NETWORKS |= {"activation": "silu", "input_bounds": (-1.0, 1.0), "output_bounds": "data"}
-NETWORKS |= {"device": "cpu", "progress": False}
+ONCE = bnn.TrainingSettings(epochs=1)
+NETWORKS = {"n_members": 3, "network": bnn.Architecture((3,), "silu"), "noise": 0.1}
+NETWORKS |= {"scaling": bnn.Scaling((-1.0, 1.0), "data"), "device": "cpu", "random_state": 0}
 EPOCHS = {"epochs": 1, "batch_size": 8, "learning_rate": 0.01, "bias_correction": True}
-EPOCHS |= {"members_at_once": 2}
-PRIOR = {"prior": bnn.GaussianProcessPrior(n_outputs=2), "n_pretrained": 4, "prior_points": 10}
-PRIOR |= {"prior_range": 1.0, "perturbation": 0.01}
+EPOCHS |= {"members_at_once": 2, "progress": False}
+BRIEFLY = bnn.Pretraining(4, 10, training=ONCE)
+PRIOR = {"prior": bnn.GaussianProcessPrior(n_outputs=2)}
 FIT = {**DATA, "X_new": X, "return_std": True, "return_cov": False, "total": True}
-PRETRAINED = {**PRIOR, "pretrain_epochs": 1, "convergence": None}
+PRETRAINED = {**PRIOR, "pretraining": BRIEFLY}
 KERNEL = {"variance": 1.0, "lengthscale": (1.0, 2.0)}
 MOMENTS = {"y": Y, "mean": Y + 0.1, "std": np.ones((8, 2)), "noise": 0.1, "per_output": True}
 SAMPLES = {"y": Y, "samples": Y + RNG.standard_normal((5, 8, 2))}
@@ -36,13 +40,14 @@ SEARCH = {"restarts": 0, "random_state": 0, "intercept": True, "coefficient_vari
 SEARCH |= {"mean_features": (0,)}
 MODEL = {"mean": lambda X: X}
 VALID = object()  # networks pre-trained or trained once, when they are needed
-EXACT = bnn.ExactPosterior(PRIOR["prior"]).fit(X, Y)
+EXACT = bnn.ExactPosterior(PRIOR["prior"], noise=0.1).fit(X, Y)
 COMPONENTS = bnn.PrincipalComponents(np.zeros(2), np.eye(2), np.eye(2))
 UNIT = bnn.BoundsScaler(-np.ones(2), np.ones(2))
-NETWORK = bnn.Architecture((2, 3, 2), "silu")
+NETWORK = bnn.MLP((2, 3, 2), "silu")
 D = NETWORK.n_weights
 DENSITY = {"mean": np.zeros(D), "n": 2, "weights": np.ones((2, D))}
-SMALL = {"hidden": (3,), "n_members": 3, "epochs": 1, "random_state": 0}
+SMALL = {"network": bnn.Architecture((3,)), "n_members": 3, "noise": 0.1, "training": ONCE}
+SMALL |= {"random_state": 0}
 
 
 def trained(kind):
@@ -82,13 +87,14 @@ def density(kind):
 
 @functools.cache
 def trained_once():
-    return bnn.train_vanilla(**DATA, n_members=3, hidden=(3,), activation="silu", settings=ONCE)
+    network = bnn.Architecture((3,), "silu")
+    return bnn.train_vanilla(**DATA, noise=0.1, n_members=3, network=network, training=ONCE)
 
 
 @functools.cache
 def pretrained_once():
-    return bnn.pretrain(bnn.GaussianProcessPrior(n_outputs=2), X, hidden=(3,), n_pretrained=4,
-                        settings=bnn.TrainingSettings(epochs=1), random_state=0)  # fmt: skip
+    network, settings = bnn.Architecture((3,)), bnn.Pretraining(4, training=ONCE)
+    return bnn.pretrain(**PRIOR, X=X, network=network, settings=settings, random_state=0)
 
 
 def pretrained_of(function):
@@ -98,22 +104,20 @@ def pretrained_of(function):
     )
 
 
-ONCE = bnn.TrainingSettings(epochs=1)
 TO_DATA = {**DATA, "noise": 0.1, "n_members": 3, "device": "cpu", "random_state": 0}
 CALLS = {
     "VanillaEnsemble": (
         trained(bnn.VanillaEnsemble),
-        {**FIT, **NETWORKS, **EPOCHS, "resampling": "none"},
+        {**FIT, **NETWORKS, "training": ONCE, "resampling": "none"},
     ),
     "AnchoredEnsemble": (
         trained(bnn.AnchoredEnsemble),
-        {**FIT, **NETWORKS, **EPOCHS, **PRETRAINED, "resampling": "none",
-         "regulariser": "factorised", "anchors": "pretrained", "optimiser": "adam"},
+        {**FIT, **NETWORKS, **PRETRAINED, "training": ONCE, "anchoring": bnn.Anchoring()},
     ),
     "FunctionAnchoredEnsemble": (
         trained(bnn.FunctionAnchoredEnsemble),
-        {**FIT, **NETWORKS, **PRETRAINED, "points": 5, "nugget": 0.01, "tolerance": 0.5,
-         "iterations": 1, "realisations": 20, "centred": True},
+        {**FIT, **NETWORKS, **PRETRAINED,
+         "anchoring": bnn.FunctionAnchoring(5, 0.01, iterations=1, realisations=20)},
     ),
     "ExactPosterior": (trained(bnn.ExactPosterior), {**FIT, "prior": PRIOR["prior"], "noise": 0.1}),
     "ComponentRegressor": (
@@ -138,19 +142,18 @@ CALLS = {
     "pretrain": (
         bnn.pretrain,
         {**{k: v for k, v in NETWORKS.items() if k not in ("n_members", "noise")}, **PRIOR,
-         "X": X, "n_features": 2, "n_outputs": 2, "settings": ONCE, "nugget": 0.01},
+         "X": X, "n_features": 2, "n_outputs": 2, "settings": BRIEFLY, "nugget": 0.01},
     ),
     "anchor": (
         pretrained_of(bnn.anchor),
-        {**TO_DATA, "pretrained": VALID, "regulariser": "factorised", "anchors": "pretrained",
-         "start": "anchors", "optimiser": "adam", "resampling": "none", "settings": ONCE},
+        {**TO_DATA, "pretrained": VALID, "training": ONCE, "anchoring": bnn.Anchoring()},
     ),
     "anchor_functions": (
         pretrained_of(bnn.anchor_functions),
-        {**TO_DATA, "pretrained": VALID, "settings": bnn.FunctionAnchoring(5, iterations=1)},
+        {**TO_DATA, "pretrained": VALID, "anchoring": bnn.FunctionAnchoring(5, iterations=1)},
     ),
     "AnchoredEnsemble.pretrain": (
-        lambda **given: bnn.AnchoredEnsemble(**{**PRETRAINED, **SMALL}).pretrain(**given),
+        lambda **given: bnn.AnchoredEnsemble(**PRETRAINED, **SMALL).pretrain(**given),
         {"X": X, "n_features": 2},
     ),
     "AnchoredEnsemble.sample_prior": (
@@ -166,19 +169,19 @@ CALLS = {
     ),
     "Members": (lambda X: trained_once().sample(X), {"X": X}),
     "data_gradient": (
-        lambda members, weights: bnn.data_gradient(
+        lambda members, weights: data_gradient(
             trained_once() if members is VALID else members, weights
         ),
         {"members": VALID, "weights": np.ones((3, NETWORK.n_weights))},
     ),
     "train": (
-        bnn.train,
+        train,
         {"architecture": NETWORK, "weights": np.ones((3, NETWORK.n_weights), dtype=np.float32),
          "X": X, "y": np.stack([Y] * 3), "settings": ONCE, "device": "cpu",
          "seeds": np.arange(3, dtype=np.uint32), "objective": None, "progress": None},
     ),
     "train_vanilla": (
-        bnn.train_vanilla, {**DATA, **NETWORKS, "resampling": "none", "settings": ONCE}
+        bnn.train_vanilla, {**DATA, **NETWORKS, "resampling": "none", "training": ONCE}
     ),
     "TrainingSettings": (
         bnn.TrainingSettings,
@@ -232,13 +235,28 @@ CALLS = {
     "GaussianProcessPrior.covariances": (PRIOR["prior"].covariances, {"A": X, "B": X}),
     "GaussianProcessPrior.mean_values": (PRIOR["prior"].mean_values, {"X": X, "rng": None}),
     "latin_hypercube": (
-        bnn.latin_hypercube, {"n": 5, "n_features": 2, "random_state": 0, "bound": 2.0}
+        latin_hypercube, {"n": 5, "n_features": 2, "random_state": 0, "bound": 2.0}
     ),
     "FunctionAnchoring": (
         bnn.FunctionAnchoring,
         {"points": 5, "nugget": 0.01, "tolerance": 0.5, "iterations": 1, "realisations": 20,
-         "centred": True},
+         "centred": True, "progress": False},
     ),
+    "Anchoring": (
+        bnn.Anchoring,
+        {"regulariser": "factorised", "anchors": "pretrained", "start": "anchors",
+         "optimiser": "adam", "resampling": "none"},
+    ),
+    "Pretraining": (
+        bnn.Pretraining,
+        {"n_networks": 4, "n_points": 10, "range_factor": 1.0, "perturbation": 0.01,
+         "training": ONCE},
+    ),
+    "Scaling": (bnn.Scaling, {"inputs": (-1.0, 1.0), "outputs": "data"}),
+    "Architecture": (
+        bnn.Architecture, {"hidden": (3,), "activation": "silu", "init": "glorot"}
+    ),
+    "Architecture.mlp": (bnn.Architecture((3,)).mlp, {"n_inputs": 2, "n_outputs": 1}),
     "HeteroscedasticNoise": (
         lambda at, **fields: bnn.HeteroscedasticNoise(**fields)(at),
         {"coefficients": np.zeros((4, 2)), "correlation": np.eye(2), "squares": (0,), "at": X},
@@ -276,13 +294,13 @@ CALLS = {
         {"weights": RNG.standard_normal((4, D)), "architecture": NETWORK},
     ),
     "layer_statistics": (
-        bnn.layer_statistics,
+        layer_statistics,
         {"weights": RNG.standard_normal((4, D)), "architecture": NETWORK},
     ),
-    "Architecture.initial_weights": (
+    "MLP.initial_weights": (
         NETWORK.initial_weights, {"n": 2, "random_state": 0, "init": "he"}
     ),
-    "Architecture": (bnn.Architecture, {"widths": (2, 3, 1), "activation": "silu"}),
+    "MLP": (bnn.MLP, {"widths": (2, 3, 1), "activation": "silu"}),
     "BoundsScaler": (bnn.BoundsScaler, {"low": [0.0, 1.0], "high": [1.0, 2.0]}),
     "BoundsScaler.fit": (bnn.BoundsScaler.fit, {"values": X}),
     "BoundsScaler.transform": (UNIT.transform, {"values": X}),
@@ -334,7 +352,7 @@ def complaint(name, argument, value):
 
 
 # Results and warnings, and what is called in the tests of its own.
-ELSEWHERE = {"NotStored", "PriorCheck", "load"}
+ELSEWHERE = {"PriorCheck", "load"}
 
 
 def test_every_public_callable_is_called_wrongly():

@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from bnn import Architecture
+from bnn import MLP
 from prior_study.statistics import (
     correlation,
     directions,
@@ -23,7 +23,7 @@ SCALES = (1.0, 2.0, 0.5)  # standard deviations of the weights of each layer
 
 @pytest.fixture(scope="module")
 def architecture():
-    return Architecture((1, 30, 30, 1))
+    return MLP((1, 30, 30, 1))
 
 
 @pytest.fixture(scope="module")

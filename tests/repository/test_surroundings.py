@@ -19,7 +19,11 @@ CELLS += ["--increments", "30", "--jobs", "2", "--out"]
 NETWORKS = """
 import hashlib, numpy as np, bnn
 X = np.linspace(-1.0, 1.0, 40)[:, None]
-model = bnn.VanillaEnsemble(hidden=(20, 20), n_members=6, epochs=20, random_state=0).fit(X, X[:, 0])
+network = bnn.Architecture((20, 20))
+training = bnn.TrainingSettings(epochs=20)
+model = bnn.VanillaEnsemble(
+    n_members=6, noise=0.1, network=network, training=training, random_state=0
+).fit(X, X[:, 0])
 print(hashlib.sha256(model.predict(X).tobytes()).hexdigest())
 """
 

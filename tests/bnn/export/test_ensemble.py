@@ -11,6 +11,7 @@ from bnn import VanillaEnsemble
 from bnn.export.ensemble import ACTIVATIONS_IN_C
 from bnn.networks.activations import ACTIVATIONS
 from tests.bnn.export.conftest import call
+from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (30, 2))
@@ -20,7 +21,7 @@ NEW = RNG.uniform([-1.5, 150.0], [1.5, 450.0], (20, 2))
 
 def fitted(activation, **options):
     settings = {"n_members": 5, "hidden": (7, 5), "noise": [0.1, 5.0], "random_state": 0}
-    model = VanillaEnsemble(activation=activation, epochs=3, **settings | options)
+    model = built(VanillaEnsemble, activation=activation, epochs=3, **settings | options)
     return model.fit(X, Y)
 
 

@@ -9,8 +9,10 @@ import pytest
 
 import bnn
 from bnn.export import to_c
+from bnn.priors.gaussian_process import default_prior
 from tests.bnn.export.conftest import call
 from tests.bnn.export.test_ensemble import agree
+from tests.bnn.flat import built
 
 STACK_C = Path(__file__).with_name("stack.c")
 
@@ -20,14 +22,15 @@ def ensemble(n_inputs, n_outputs, hidden, n_members):
     X = rng.normal(size=(9, n_inputs))
     y = rng.normal(size=(9, n_outputs))
     options = {"hidden": hidden, "n_members": n_members, "epochs": 1, "random_state": 0}
-    return bnn.VanillaEnsemble(activation="tanh", **options).fit(X, y)
+    return built(bnn.VanillaEnsemble, activation="tanh", **options).fit(X, y)
 
 
 def posterior(n_inputs, n_data, n_outputs):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_data, n_inputs)).round(1)
     y = rng.normal(size=(n_data, n_outputs)).round(1)
-    return bnn.ExactPosterior(noise=0.3).fit(X, y)
+    prior = default_prior(bnn.BoundsScaler.fit(X), bnn.BoundsScaler.fit(y))
+    return bnn.ExactPosterior(prior, noise=0.3).fit(X, y)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bnn import RBF, Architecture
+from bnn import MLP, RBF
 from bnn.gauss_newton.function_space import FunctionFit, Metric
 
 N, OUTPUTS = 500, 8
@@ -13,7 +13,7 @@ N, OUTPUTS = 500, 8
 def problem(nugget: float) -> tuple[Metric, FunctionFit, torch.Tensor]:
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (N, 2))
-    architecture = Architecture((2, 20, OUTPUTS), "silu")
+    architecture = MLP((2, 20, OUTPUTS), "silu")
     S = np.broadcast_to(0.02 * RBF(0.5)(X), (OUTPUTS, N, N)).copy()
     metric = Metric(S, np.full(OUTPUTS, nugget))
     weights = torch.as_tensor(0.3 * rng.normal(size=(1, architecture.n_weights)))

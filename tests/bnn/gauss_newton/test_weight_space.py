@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from bnn import Architecture
+from bnn import MLP
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
 from bnn.gauss_newton.weight_space import fit_weights
 from bnn.training.covariance import DiagonalPlusLowRank
@@ -30,7 +30,7 @@ def fit(network, noise, truth):
 
 @pytest.mark.parametrize("noise", [1.0, 1e-2, 1e-6])
 def test_a_linear_network_arrives_at_the_closed_form(noise):
-    X, y, anchors, found = fit(Architecture((1, 1)), noise, lambda X: 1.5 * X - 0.5)
+    X, y, anchors, found = fit(MLP((1, 1)), noise, lambda X: 1.5 * X - 0.5)
     features = np.column_stack([X, np.ones(N)])
     normal = features.T @ features / noise**2 + np.eye(2)
     right = y[:, :, 0] @ features / noise**2 + anchors
@@ -44,6 +44,6 @@ def test_nobody_stays_at_the_start_however_small_the_noise(noise):
     SciPy's least_squares ends between 11 and 24 from the same starts, after 300 evaluations.
     """
     with pytest.warns(ConvergenceWarning, match="6 of 6 members did not arrive within 200"):
-        _, _, _, found = fit(Architecture((1, 8, 1), "silu"), noise, sine)
+        _, _, _, found = fit(MLP((1, 8, 1), "silu"), noise, sine)
     assert np.all(found.losses[0] > 1e10)
     assert np.all(found.losses[found.epochs, np.arange(K)] < 1e3)

@@ -10,6 +10,7 @@ import torch
 import bnn
 from bnn.interop import botorch_model
 from bnn.networks.activations import ACTIVATIONS
+from tests.bnn.flat import built
 
 MISSING = "needs the extra botorch"
 RNG = np.random.default_rng(0)
@@ -23,9 +24,9 @@ VARYING = bnn.HeteroscedasticNoise(
 
 def fitted(X=X, y=Y, **options):
     settings = {"n_members": 200, "hidden": (8, 8), "activation": "tanh", "epochs": 20}
-    return bnn.VanillaEnsemble(**settings | {"noise": [0.1, 5.0], "random_state": 0} | options).fit(
-        X, y
-    )
+    return built(
+        bnn.VanillaEnsemble, **settings | {"noise": [0.1, 5.0], "random_state": 0} | options
+    ).fit(X, y)
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import bnn
+from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (24, 1))
@@ -15,7 +16,7 @@ SMALL = {"n_members": 3, "hidden": (4,), "epochs": 3, "noise": 0.1, "random_stat
 
 @pytest.mark.parametrize(
     "estimator",
-    [bnn.ExactPosterior(noise=0.1), bnn.VanillaEnsemble(**SMALL)],
+    [bnn.ExactPosterior(noise=0.1), built(bnn.VanillaEnsemble, **SMALL)],
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_intervals_are_those_of_the_definition(estimator):

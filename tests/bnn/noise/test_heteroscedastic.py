@@ -6,10 +6,11 @@ from scipy.stats import multivariate_normal, norm
 
 import bnn
 from bnn import HeteroscedasticNoise, metrics
-from bnn.ensembles.fitting import data_gradient
-from bnn.function_priors.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
+from bnn.estimators.members import data_gradient
 from bnn.noise import replicate_covariance, resample
+from bnn.priors.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
 from bnn.weight_priors import IsotropicGaussian
+from tests.bnn.flat import built
 
 RNG = np.random.default_rng(4)
 X, X_NEW = RNG.uniform(-1, 1, (14, 2)), RNG.uniform(-1, 1, (5, 2))
@@ -101,8 +102,8 @@ def networks():
     """Three linear networks, in units other than those of the data."""
     return bnn.pretrain(
         bnn.GaussianProcessPrior(0.0, KERNELS["distinct"], 2), n_features=2, n_outputs=2,
-        n_pretrained=3, hidden=(), prior_points=30, settings=bnn.TrainingSettings(epochs=5),
-        input_bounds=(-2.0, 2.0), output_bounds=[(-1.0, 3.0), (-0.5, 0.5)], random_state=0,
+        network=bnn.Architecture(()), scaling=bnn.Scaling((-2.0, 2.0), [(-1.0, 3.0), (-0.5, 0.5)]),
+        settings=bnn.Pretraining(3, 30, training=bnn.TrainingSettings(epochs=5)), random_state=0,
     )  # fmt: skip
 
 
@@ -118,11 +119,9 @@ def test_no_slopes_are_the_constant_noise(networks):
         found = [model.predict(X_NEW, return_cov=True, total=True)[1] for model in models]
         found += [model.elppd(X_NEW, Y[:5]) for model in models]
         options = {"noise": noise, "random_state": 0}
-        found.append(bnn.anchor_functions(networks, X, Y, settings=loose, **options).targets)
-        newton = {"optimiser": "gauss_newton", "regulariser": "isotropic"}
-        found.append(
-            bnn.anchor(networks, X, Y, resampling="likelihood", **newton, **options).weights
-        )
+        found.append(bnn.anchor_functions(networks, X, Y, anchoring=loose, **options).targets)
+        newton = bnn.Anchoring("isotropic", optimiser="gauss_newton", resampling="likelihood")
+        found.append(bnn.anchor(networks, X, Y, anchoring=newton, **options).weights)
         results.append(found)
     for ours, constant in zip(*results, strict=True):
         np.testing.assert_allclose(ours, constant, rtol=1e-12, atol=1e-12)
@@ -133,8 +132,8 @@ def test_a_linear_network_arrives_at_weighted_least_squares(networks, optimiser)
     """The optimum of Algorithm 2 for each member, by the normal equations."""
     settings = bnn.TrainingSettings(epochs=6000, batch_size=None, learning_rate=3e-3)
     members = bnn.anchor(
-        networks, X, Y, noise=NOISE, regulariser=IsotropicGaussian(0.3, 6), optimiser=optimiser,
-        resampling="bootstrap", settings=settings, random_state=0,
+        networks, X, Y, noise=NOISE, training=settings, random_state=0,
+        anchoring=bnn.Anchoring(IsotropicGaussian(0.3, 6), optimiser=optimiser),
     )  # fmt: skip
     scale = np.array([2.0, 0.5])
     for member in range(3):
@@ -158,8 +157,8 @@ def test_a_minibatch_has_the_precisions_of_its_points(resampling):
     """The recorded loss of an epoch that goes nowhere, which has a last batch of two points."""
     settings = bnn.TrainingSettings(epochs=1, batch_size=4, learning_rate=1e-12)
     members = bnn.train_vanilla(
-        X, Y, noise=NOISE, n_members=3, hidden=(5,), resampling=resampling, settings=settings,
-        random_state=0,
+        X, Y, noise=NOISE, n_members=3, network=bnn.Architecture((5,)), resampling=resampling,
+        training=settings, random_state=0,
     )  # fmt: skip
     for k, loss in enumerate(members.losses[0]):
         inputs = members.inputs[k] if resampling == "bootstrap" else members.inputs
@@ -181,7 +180,7 @@ def test_resampled_data_scatter_as_the_noise_does():
 def test_members_in_function_space_are_conditioned_on_the_noise(tmp_path):
     """Their targets have the mean and, with many members, the covariance of the posterior."""
     prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(0.7, 0.5), 2)
-    model = bnn.FunctionAnchoredEnsemble(
+    model = built(bnn.FunctionAnchoredEnsemble,
         prior, noise=NOISE, n_members=300, n_pretrained=300, pretrain_epochs=1, hidden=(2,),
         points=3, tolerance=1e9, input_bounds=(-1, 1), output_bounds=(-1, 1), random_state=0,
     )  # fmt: skip

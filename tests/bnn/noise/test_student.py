@@ -11,6 +11,7 @@ from scipy.stats import multivariate_t, norm, t
 
 import bnn
 from bnn import HeteroscedasticNoise, StudentNoise, metrics
+from tests.bnn.flat import built
 
 RNG = np.random.default_rng(7)
 X, X_NEW = RNG.uniform(-1, 1, (20, 2)), RNG.uniform(-1, 1, (5, 2))
@@ -103,7 +104,7 @@ def test_where_the_function_is_known_the_bound_is_the_likelihood_and_its_best_fr
     assert model.log_evidence() == pytest.approx(likelihood(5.0), abs=1e-4)
     best = minimize_scalar(lambda v: -likelihood(v), bounds=(2.01, 50.0), method="bounded").x
     model = bnn.ExactPosterior(prior, noise=StudentNoise(FULL)).fit(points, y)
-    assert model.noise_covariance_.freedom == pytest.approx(best, rel=0.05)
+    assert model.noise_.freedom == pytest.approx(best, rel=0.05)
 
 
 @pytest.mark.parametrize("noise", [0.2, FULL, BY_INPUT], ids=["diagonal", "full", "by input"])
@@ -145,7 +146,7 @@ def test_a_prior_is_found_beside_outliers_and_a_model_is_stored(tmp_path):
     assert heavy < 2.0 * without < 0.2 * gaussian
     model.save(tmp_path / "model.npz")
     again = bnn.load(tmp_path / "model.npz")
-    assert again.noise_covariance_.freedom == model.noise_covariance_.freedom < 2.5
+    assert again.noise_.freedom == model.noise_.freedom < 2.5
     np.testing.assert_allclose(again.predict(points), model.predict(points), rtol=1e-6)
     assert again.elppd(points, y) == pytest.approx(model.elppd(points, y))
 
@@ -168,7 +169,7 @@ def test_ensembles_are_scored_by_the_density_of_students_t():
         (lambda: StudentNoise(0.1, np.nan), "freedom"),
         (lambda: bnn.ExactPosterior(noise=StudentNoise(-1.0)).fit(X, Y[:, 0]), "must be > 0"),
         (lambda: bnn.VanillaEnsemble(noise=StudentNoise(0.1)).fit(X, Y), "StudentNoise is taken"),
-        (lambda: bnn.AnchoredEnsemble(
+        (lambda: built(bnn.AnchoredEnsemble,
             bnn.GaussianProcessPrior(), noise=StudentNoise(0.1), pretrain_epochs=1
         ).fit(X, Y[:, 0]), "StudentNoise is taken"),
         (lambda: metrics.elppd(Y, Y[None], StudentNoise(FULL)), "freedom = None: must be a number"),

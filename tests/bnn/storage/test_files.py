@@ -9,14 +9,17 @@ import pandas as pd
 import pytest
 from scipy.optimize import Bounds
 
+import bnn
 from bnn import (
     AnchoredEnsemble,
     Convergence,
     FunctionAnchoredEnsemble,
-    NotStored,
+    TablePrior,
     VanillaEnsemble,
     load,
 )
+from bnn.storage import NotStored
+from tests.bnn.flat import built, changed
 from tests.limits import UNUSUAL, limited
 
 X_TEST = np.linspace(-2.0, 2.0, 7)[:, None]
@@ -37,7 +40,7 @@ def test_anchored_round_trip(small_anchored, line_data, tmp_path):
     np.testing.assert_array_equal(loaded.sample_prior(X_TEST), ensemble.sample_prior(X_TEST))
     np.testing.assert_array_equal(loaded.penalty(), ensemble.penalty())
     assert loaded.prior == NotStored("GaussianProcessPrior")
-    assert loaded.hidden == (10, 10)
+    assert loaded.network.hidden == (10, 10)
     refitted = loaded.fit(X, y + 1.0).predict(X_TEST)
     np.testing.assert_array_equal(refitted, ensemble.fit(X, y + 1.0).predict(X_TEST))
 
@@ -45,10 +48,10 @@ def test_anchored_round_trip(small_anchored, line_data, tmp_path):
 def test_lost_prior_is_never_replaced_in_silence(small_anchored, line_data, tmp_path):
     """Pre-training again after loading needs the prior, which no file holds."""
     small_anchored.save(tmp_path / "a.npz")
-    loaded = load(tmp_path / "a.npz").set_params(batch_size=16)
+    loaded = changed(load(tmp_path / "a.npz"), batch_size=16)
     with pytest.raises(ValueError, match="prior: a GaussianProcessPrior is not stored"):
         loaded.fit(*line_data)
-    loaded.set_params(prior=small_anchored.prior, pretrain_epochs=2).fit(*line_data)
+    changed(loaded, prior=small_anchored.prior, pretrain_epochs=2).fit(*line_data)
     assert len(loaded.pretrained_.losses) == 2
 
 
@@ -63,10 +66,16 @@ def test_pretrained_only_round_trip(small_anchored, line_data, tmp_path):
 
 def test_what_was_fitted_is_stored_not_what_was_set_afterwards(line_data, tmp_path):
     """Activation and regulariser of the networks, whatever the hyper-parameters say by now."""
-    ensemble = AnchoredEnsemble(
-        hidden=(4,), n_pretrained=4, n_members=3, pretrain_epochs=2, epochs=2, random_state=0
+    ensemble = built(
+        AnchoredEnsemble,
+        hidden=(4,),
+        n_pretrained=4,
+        n_members=3,
+        pretrain_epochs=2,
+        epochs=2,
+        random_state=0,
     ).fit(*line_data)
-    ensemble.set_params(activation="tanh", regulariser="none").save(tmp_path / "a.npz")
+    changed(ensemble, activation="tanh", regulariser="none").save(tmp_path / "a.npz")
     loaded = load(tmp_path / "a.npz")
     np.testing.assert_array_equal(loaded.predict(X_TEST), ensemble.predict(X_TEST))
     np.testing.assert_array_equal(loaded.penalty(), ensemble.penalty())
@@ -79,7 +88,8 @@ def test_what_was_fitted_is_stored_not_what_was_set_afterwards(line_data, tmp_pa
 def test_function_space_goes_on_after_loading(line_data, tmp_path):
     """The default prior is known: its realisations continue where they were."""
     seed = np.random.SeedSequence(3, spawn_key=(1, 2))
-    ensemble = FunctionAnchoredEnsemble(
+    ensemble = built(
+        FunctionAnchoredEnsemble,
         points=10,
         tolerance=100.0,
         hidden=(8,),
@@ -100,7 +110,8 @@ def test_vanilla_round_trip_with_units_names_and_matrices(line_data, tmp_path):
     """Bounds, column names, Σ_noise and several outputs."""
     X, y = line_data
     frame = pd.DataFrame({"length [m]": 5.0 + X[:, 0]})
-    ensemble = VanillaEnsemble(
+    ensemble = built(
+        VanillaEnsemble,
         hidden=(6,),
         n_members=3,
         epochs=10,
@@ -120,16 +131,18 @@ def test_vanilla_round_trip_with_units_names_and_matrices(line_data, tmp_path):
 
 def test_convergence_survives(small_anchored, tmp_path):
     """Nested settings come back as what they were."""
-    small_anchored.set_params(convergence=Convergence(window=7)).save(tmp_path / "a.npz")
-    small_anchored.set_params(convergence=None)
-    assert load(tmp_path / "a.npz").convergence == Convergence(window=7)
+    changed(small_anchored, convergence=Convergence(window=7)).save(tmp_path / "a.npz")
+    changed(small_anchored, convergence=None)
+    assert load(tmp_path / "a.npz").pretraining.training.convergence == Convergence(window=7)
 
 
 @pytest.fixture
 def saved(line_data, tmp_path):
     """A small saved ensemble."""
     path = tmp_path / "saved.npz"
-    VanillaEnsemble(hidden=(6,), n_members=3, epochs=2, random_state=0).fit(*line_data).save(path)
+    built(VanillaEnsemble, hidden=(6,), n_members=3, epochs=2, random_state=0).fit(*line_data).save(
+        path
+    )
     return path
 
 
@@ -169,7 +182,7 @@ def fitted(header):
 
 def architecture(header):
     """The architecture in the header of a vanilla ensemble."""
-    return fitted(header)["members_"]["Members"]["architecture"]["Architecture"]
+    return fitted(header)["members_"]["Members"]["architecture"]["MLP"]
 
 
 def parameters(header):
@@ -180,7 +193,7 @@ def parameters(header):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h: h.update(version=99), "format version 99, this bnn reads version 4"),
+        (lambda h: h.update(version=99), "format version 99, bnn .* reads version 5: update bnn"),
         (lambda h: h.update(format="other"), "not a saved model"),
         (lambda h: h.update(model={"Forest": {}}), "holds a Forest, must be one of .*VanillaEns"),
         (lambda h: h.update(model={"Members": {}}), "holds a Members, must be one of .*Vanilla"),
@@ -320,7 +333,7 @@ def test_array_named_again_and_again(saved):
 def test_arrays_of_another_version_are_not_read(saved):
     """The header comes first."""
     rewrite(saved, header=lambda h: h.update(version=99), zeros=np.zeros(5_000_000))
-    with limited(megabytes=10), pytest.raises(ValueError, match="format version 99, this bnn"):
+    with limited(megabytes=10), pytest.raises(ValueError, match="in format version 99, bnn"):
         load(saved)
 
 
@@ -333,3 +346,46 @@ def test_only_a_regular_file_is_read(tmp_path, kind):
         pytest.raises(ValueError, match="not a saved model, which is a reg"),
     ):
         load(tmp_path / "saved.npz")
+
+
+@pytest.mark.parametrize(
+    ("version", "packages", "message"),
+    [
+        (6, {"bnn": "0.9.1"}, "written by bnn 0.9.1 in format version 6, bnn .* reads version 5: "
+         "update bnn to read it"),
+        (4, {}, "written by another bnn in format version 4, .*: save the model again"),
+        ("x", None, "written by another bnn in format version x"),
+    ],
+)  # fmt: skip
+def test_a_file_of_another_format_says_which_bnn_wrote_it(saved, version, packages, message):
+    rewrite(saved, header=lambda h: h.update(version=version, packages=packages))
+    with pytest.raises(ValueError, match=message) as refusal:
+        load(saved)
+    assert len(str(refusal.value).splitlines()) == 1
+
+
+def test_a_file_says_which_version_wrote_it(saved):
+    with np.load(saved) as file:
+        header = json.loads(str(file["header"]))
+    assert header["packages"]["bnn"] == bnn.__version__
+
+
+@pytest.mark.parametrize("interpolation", [None, "nearest"])
+@pytest.mark.parametrize("kind", [AnchoredEnsemble, FunctionAnchoredEnsemble])
+def test_a_table_prior_comes_back(kind, interpolation, line_data, tmp_path):
+    """It is fitted again after loading, as the ensemble that was saved."""
+    X, y = line_data
+    values = np.random.default_rng(0).standard_normal((30, 1)) * X[:, 0]
+    prior = TablePrior(X, values, interpolation)
+    brief = {"hidden": (4,), "n_members": 4, "n_pretrained": 5, "pretrain_epochs": 200}
+    brief |= {"tolerance": 1e9} if kind is FunctionAnchoredEnsemble else {"epochs": 2}
+    ensemble = built(kind, prior, random_state=0, **brief).fit(X, y)
+    ensemble.save(tmp_path / "t.npz")
+    loaded = load(tmp_path / "t.npz")
+    np.testing.assert_array_equal(loaded.predict(X_TEST), ensemble.predict(X_TEST))
+    np.testing.assert_array_equal(loaded.prior.values, prior.values)
+    np.testing.assert_array_equal(loaded.prior.points, prior.points)
+    assert loaded.prior.interpolation == interpolation
+    np.testing.assert_array_equal(
+        loaded.fit(X, y + 0.1).predict(X_TEST), ensemble.fit(X, y + 0.1).predict(X_TEST)
+    )

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from bnn import RBF, Convergence, GaussianProcessPrior, LinearMean, NotStored
+from bnn import RBF, Convergence, GaussianProcessPrior, LinearMean
+from bnn.storage import NotStored
 from bnn.storage.values import kept, plain, restored, same
 
 

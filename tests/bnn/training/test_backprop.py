@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from bnn.networks.activations import ACTIVATIONS
-from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.training.backprop import LayerBlocks, Pass, with_ones
 
 
@@ -13,7 +13,7 @@ from bnn.training.backprop import LayerBlocks, Pass, with_ones
 def test_gradient_equals_autograd(activation):
     """∂/∂ω of a random linear functional of the outputs, against reverse-mode autograd."""
     torch.manual_seed(0)
-    architecture = Architecture((3, 7, 5, 2), activation)
+    architecture = MLP((3, 7, 5, 2), activation)
     weights = 0.7 * torch.randn(4, architecture.n_weights)
     X, direction = torch.randn(4, 6, 3), torch.randn(4, 6, 2)
 
@@ -40,7 +40,7 @@ def test_gradient_equals_autograd(activation):
 
 def test_blocks_round_trip():
     """Loading and exporting keeps every weight in its place."""
-    architecture = Architecture((2, 5, 3))
+    architecture = MLP((2, 5, 3))
     weights = torch.arange(4.0 * architecture.n_weights).reshape(4, -1)
     blocks = LayerBlocks(architecture, 4, torch.device("cpu")).load(weights)
     assert np.array_equal(blocks.export(), weights)

@@ -11,13 +11,14 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import bnn.training.members
-from bnn import Architecture, TrainingSettings, train
+from bnn import MLP, TrainingSettings
 from bnn._seeding import member_seeds, seed_sequence
 from bnn.training.execution import WARM_UP_CALLS, capture, progress_bar
+from bnn.training.loop import train
 from bnn.training.members import MemberGroup, Objective
 from bnn.weight_priors import FactorisedGeneralisedNormal, LowRankGaussian
 
-ARCHITECTURE = Architecture((2, 8, 8, 2))
+ARCHITECTURE = MLP((2, 8, 8, 2))
 K, N = 20, 40
 
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from bnn import Architecture, Convergence, TrainingSettings, train
+from bnn import MLP, Convergence, TrainingSettings
 from bnn._seeding import member_seeds, seed_sequence
 from bnn.training.execution import run_groups
-from bnn.training.loop import member_groups
+from bnn.training.loop import member_groups, train
 from bnn.training.members import Objective
 from bnn.training.shuffling import Shuffler
 from bnn.weight_priors import LowRankGaussian
 
-ARCHITECTURE = Architecture((2, 20, 20, 3))
+ARCHITECTURE = MLP((2, 20, 20, 3))
 K, N = 35, 50
 
 
@@ -102,7 +102,7 @@ def test_thread_settings_are_left_alone():
 @pytest.mark.parametrize("bias_correction", [True, False, "first"])
 def test_adam_is_adam(bias_correction):
     """Full-batch steps equal the published recurrence, written out in float64."""
-    architecture = Architecture((2, 1), "identity")
+    architecture = MLP((2, 1), "identity")
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((10, 2)), rng.standard_normal((2, 10, 1))
     start = rng.standard_normal((2, 3)).astype(np.float32)
@@ -127,7 +127,7 @@ def test_adam_is_adam(bias_correction):
 
 def test_objective_does_not_depend_on_batch_size():
     """Data and prior balance alike with batches of 8 and with all points at once."""
-    architecture = Architecture((1, 1), "identity")
+    architecture = MLP((1, 1), "identity")
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (64, 1))
     y = np.repeat((3.0 * X)[None], 2, axis=0)
@@ -266,7 +266,7 @@ def test_only_the_first_member_is_corrected(n):
 
 def test_batch_sums_are_those_of_the_published_run():
     """A step of b points takes the gradient of their sum plus the whole penalty, in float64."""
-    architecture = Architecture((1, 1), "identity")
+    architecture = MLP((1, 1), "identity")
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((10, 1)), rng.standard_normal((2, 10, 1))
     start = rng.standard_normal((2, 2)).astype(np.float32)

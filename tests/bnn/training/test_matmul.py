@@ -105,9 +105,10 @@ def test_an_unknown_choice_is_refused(monkeypatch):
 
 def test_training_does_not_depend_on_the_products(monkeypatch):
     """One epoch with our products and one with PyTorch's, up to rounding."""
-    from bnn import Architecture, TrainingSettings, train
+    from bnn import MLP, TrainingSettings
+    from bnn.training.loop import train
 
-    architecture = Architecture((2, 9, 9, 1))
+    architecture = MLP((2, 9, 9, 1))
     rng = np.random.default_rng(1)
     start = 0.3 * rng.standard_normal((3, architecture.n_weights)).astype(np.float32)
     X, y = rng.standard_normal((50, 2)), rng.standard_normal((3, 50, 1))

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from bnn import Architecture
+from bnn import MLP
 from bnn.weight_priors import (
     WEIGHT_PRIORS,
 )
 
-ARCHITECTURE = Architecture((2, 6, 3))
+ARCHITECTURE = MLP((2, 6, 3))
 
 
 D = ARCHITECTURE.n_weights

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy import stats
 
-from bnn import Architecture
+from bnn import MLP
 from bnn.training.backprop import LayerBlocks
 from bnn.weight_priors import (
     FactorisedGaussian,
@@ -14,7 +14,7 @@ from bnn.weight_priors import (
     LowRankGaussian,
 )
 
-ARCHITECTURE = Architecture((2, 6, 3))
+ARCHITECTURE = MLP((2, 6, 3))
 
 
 D = ARCHITECTURE.n_weights

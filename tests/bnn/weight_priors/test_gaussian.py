@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from bnn import Architecture
+from bnn import MLP
 from bnn.weight_priors import (
     FactorisedGaussian,
 )
 
-ARCHITECTURE = Architecture((2, 6, 3))
+ARCHITECTURE = MLP((2, 6, 3))
 
 
 D = ARCHITECTURE.n_weights

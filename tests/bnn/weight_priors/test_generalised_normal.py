@@ -5,14 +5,14 @@ import pytest
 import torch
 from scipy import stats
 
-from bnn import Architecture
+from bnn import MLP
 from bnn.training.backprop import LayerBlocks
 from bnn.weight_priors import (
     FactorisedGeneralisedNormal,
 )
 from bnn.weight_priors.generalised_normal import fit_generalised_normal
 
-ARCHITECTURE = Architecture((2, 6, 3))
+ARCHITECTURE = MLP((2, 6, 3))
 
 
 D = ARCHITECTURE.n_weights

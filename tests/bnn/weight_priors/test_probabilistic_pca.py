@@ -7,15 +7,16 @@ import pytest
 import torch
 from scipy.stats import multivariate_normal
 
-from bnn import RBF, AnchoredEnsemble, Architecture, GaussianProcessPrior, ProbabilisticPCA
+from bnn import MLP, RBF, AnchoredEnsemble, GaussianProcessPrior, ProbabilisticPCA
 from bnn._seeding import Purpose, member_generators, seed_sequence, spawn
-from bnn.ensembles.fitting import OPTIMUM
+from bnn.estimators.members import OPTIMUM
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.noise import resample
 from bnn.training.backprop import LayerBlocks
 from bnn.weight_priors import FactorisedGaussian, IsotropicGaussian
+from tests.bnn.flat import built, changed
 
-ARCHITECTURE = Architecture((2, 6, 3))
+ARCHITECTURE = MLP((2, 6, 3))
 D = ARCHITECTURE.n_weights
 ROOT = np.random.default_rng(0).standard_normal((4, D))
 NOISE = 0.1
@@ -87,7 +88,8 @@ def smooth(smooth_once):
 @pytest.fixture(scope="module")
 def smooth_once():
     """What smooth gives copies of."""
-    return AnchoredEnsemble(
+    return built(
+        AnchoredEnsemble,
         GaussianProcessPrior(0.0, RBF(0.5, 0.8)),
         hidden=(10, 10),
         activation="silu",
@@ -108,14 +110,14 @@ def smooth_once():
 @pytest.mark.parametrize("regulariser", ["probabilistic_pca", "factorised", "isotropic"])
 def test_gauss_newton_reaches_the_optimum(regulariser, resampling, smooth, line_data):
     """The gradient of the objective vanishes, and Adam does not get as low."""
-    smooth.set_params(regulariser=regulariser, resampling=resampling, optimiser="gauss_newton")
+    changed(smooth, regulariser=regulariser, resampling=resampling, optimiser="gauss_newton")
     lowest, gradient, size = objective(smooth.fit(*line_data), *line_data)
     assert smooth.members_.epochs.max() < OPTIMUM.iterations
     assert np.all(gradient < 0.01 * size)
     np.testing.assert_allclose(
         smooth.members_.losses[smooth.members_.epochs, np.arange(8)], lowest, rtol=1e-3
     )
-    smooth.set_params(optimiser="adam", epochs=100).fit(*line_data)
+    changed(smooth, optimiser="adam", epochs=100).fit(*line_data)
     assert np.all(objective(smooth, *line_data)[0] > 0.99 * lowest)
 
 
@@ -124,13 +126,13 @@ def objective(ensemble, X, y):
     seeds = spawn(seed_sequence(ensemble.random_state), Purpose.RESAMPLING)
     generators = member_generators(seeds, len(ensemble.members_.weights))
     inputs, targets = resample(
-        X, y[:, None], ensemble.resampling, ensemble.members_.noise_covariance, generators
+        X, y[:, None], ensemble.anchoring.resampling, ensemble.members_.noise_covariance, generators
     )
     weights = torch.as_tensor(ensemble.members_.weights, dtype=torch.float64)
     state = Linearisation(ensemble.pretrained_.architecture, weights, torch.as_tensor(inputs))
     residual = (state.values - torch.as_tensor(targets))[:, :, 0] / 0.1
     data = 2.0 * state.pull_back(residual / 0.1).numpy()
-    parts = ensemble.pretrained_.weight_prior(ensemble.regulariser).covariance
+    parts = ensemble.pretrained_.weight_prior(ensemble.anchoring.regulariser).covariance
     covariance = np.diag(parts.diagonal) + parts.root @ parts.root.T
     difference = (ensemble.members_.weights - ensemble.members_.anchors).astype(float)
     scaled = np.linalg.solve(covariance, difference.T).T
@@ -141,4 +143,4 @@ def objective(ensemble, X, y):
 def test_gauss_newton_needs_a_proper_gaussian(line_data):
     """The degenerate density has no optimum of its own."""
     with pytest.raises(ValueError, match="regulariser = 'low_rank': optimiser = 'gauss_newton'"):
-        AnchoredEnsemble(optimiser="gauss_newton").fit(*line_data)
+        built(AnchoredEnsemble, optimiser="gauss_newton").fit(*line_data)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from bnn import Architecture, layer_statistics
+from bnn import MLP
+from bnn.weight_priors import layer_statistics
 
-ARCHITECTURE = Architecture((2, 6, 3))
+ARCHITECTURE = MLP((2, 6, 3))
 
 
 D = ARCHITECTURE.n_weights

@@ -7,6 +7,7 @@ from bnn import (
     RBF,
     AnchoredEnsemble,
     GaussianProcessPrior,
+    Pretraining,
     TrainingSettings,
     VanillaEnsemble,
     pretrain,
@@ -19,8 +20,8 @@ from figures.beyond.weights import (
     part_in_span,
     train_weights,
 )
-from figures.pipeline.training import PRIOR as SCALED_ALREADY
 from figures.pipeline.training import UNSCALED
+from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (9, 2))
@@ -32,21 +33,20 @@ SIZES = {"n_members": 3, "epochs": 4}
 
 @pytest.fixture(scope="module")
 def networks():
-    settings = TrainingSettings(epochs=3)
+    settings = Pretraining(5, 20, 2.0, training=TrainingSettings(epochs=3))
     return pretrain(
         PRIOR,
         n_features=2,
-        n_pretrained=5,
-        prior_points=20,
         settings=settings,
         random_state=7,
-        **SCALED_ALREADY,
+        scaling=UNSCALED,
     )
 
 
 @pytest.mark.parametrize("name", ["low_rank", "none", "factorised"])
 def test_warm_methods_are_the_anchored_ensembles(name, networks):
-    ensemble = AnchoredEnsemble(
+    ensemble = built(
+        AnchoredEnsemble,
         PRIOR,
         n_pretrained=5,
         prior_points=20,
@@ -54,7 +54,8 @@ def test_warm_methods_are_the_anchored_ensembles(name, networks):
         noise=NOISE,
         regulariser=name,
         random_state=7,
-        **SCALED_ALREADY,
+        prior_range=2.0,
+        scaling=UNSCALED,
         **SIZES,
     ).fit(X, Y)
     members = train_weights(METHODS[name], networks, Data(X, Y, NOISE), seed=7, **SIZES)
@@ -62,7 +63,8 @@ def test_warm_methods_are_the_anchored_ensembles(name, networks):
 
 
 def test_the_proper_prior_is_the_anchored_ensemble_at_its_optimum(networks):
-    ensemble = AnchoredEnsemble(
+    ensemble = built(
+        AnchoredEnsemble,
         PRIOR,
         n_pretrained=5,
         prior_points=20,
@@ -71,7 +73,8 @@ def test_the_proper_prior_is_the_anchored_ensemble_at_its_optimum(networks):
         regulariser="probabilistic_pca",
         optimiser="gauss_newton",
         random_state=7,
-        **SCALED_ALREADY,
+        prior_range=2.0,
+        scaling=UNSCALED,
         **SIZES,
     ).fit(X, Y)
     members = train_weights(METHODS["proper"], networks, Data(X, Y, NOISE), seed=7, **SIZES)
@@ -79,8 +82,13 @@ def test_the_proper_prior_is_the_anchored_ensemble_at_its_optimum(networks):
 
 
 def test_vanilla_is_the_vanilla_ensemble(networks):
-    ensemble = VanillaEnsemble(
-        noise=NOISE, resampling="bootstrap", random_state=7, **UNSCALED, **SIZES
+    ensemble = built(
+        VanillaEnsemble,
+        noise=NOISE,
+        resampling="bootstrap",
+        random_state=7,
+        scaling=UNSCALED,
+        **SIZES,
     ).fit(X, Y)
     members = train_weights(METHODS["vanilla"], networks, Data(X, Y, NOISE), seed=7, **SIZES)
     np.testing.assert_allclose(members.weights, ensemble.members_.weights, atol=1e-6)

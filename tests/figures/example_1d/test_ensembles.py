@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from bnn import AnchoredEnsemble, Architecture, VanillaEnsemble
+from bnn import MLP, AnchoredEnsemble, VanillaEnsemble
 from figures.example_1d import ensembles as example_1d
 from figures.pipeline.settings import Example1D
-from figures.pipeline.training import PRIOR, UNSCALED
+from figures.pipeline.training import UNSCALED
+from tests.bnn.flat import built
 
 
 def test_published_data_lie_around_the_truth_as_the_noise_says():
@@ -27,7 +28,7 @@ def test_exact_posterior_is_certain_at_the_data_and_the_prior_far_away():
 
 
 def test_published_anchors_repeat_the_first_kernel_and_leave_the_start_alone():
-    architecture = Architecture((1, 5, 5, 5, 1))
+    architecture = MLP((1, 5, 5, 5, 1))
     weights = architecture.initial_weights(3, 0)
     before = weights.copy()
     anchors = example_1d.first_layer_anchors(weights, architecture)
@@ -60,16 +61,21 @@ def test_proper_training_is_that_of_the_printed_algorithms(monkeypatch):
         "resampling": "likelihood",
         "random_state": 2,
     }
-    anchored = AnchoredEnsemble(
+    anchored = built(
+        AnchoredEnsemble,
         example_1d.functional_prior(1.0),
         n_pretrained=6,
         prior_points=40,
         pretrain_epochs=3,
         epochs=4,
-        **PRIOR,
+        prior_range=2.0,
+        scaling=UNSCALED,
         **common,
     )
-    ensembles = {"vanilla": VanillaEnsemble(epochs=5, **UNSCALED, **common), "anchored 1": anchored}
+    ensembles = {
+        "vanilla": built(VanillaEnsemble, epochs=5, scaling=UNSCALED, **common),
+        "anchored 1": anchored,
+    }
     for name, ensemble in ensembles.items():
         printed = ensemble.fit(*example_1d.load_data()).predict(example_1d.GRID)
         np.testing.assert_array_equal(proper[name].mean, printed)

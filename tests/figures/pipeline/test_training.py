@@ -8,7 +8,8 @@ import bnn
 from figures.materials.problem import fit_theta, functional_prior, load_samples, noise_std
 from figures.materials.surrogate import HIDDEN, train
 from figures.pipeline.settings import Case, Surrogate
-from figures.pipeline.training import PRIOR, PROCEDURES, UNSCALED
+from figures.pipeline.training import PROCEDURES, UNSCALED
+from tests.bnn.flat import built
 
 PUBLISHED = PROCEDURES["published"]
 PROPER = PROCEDURES["proper"]
@@ -38,15 +39,17 @@ def predicted(tables):
         "resampling": "bootstrap",
         "random_state": 5,
     }
-    anchored = bnn.AnchoredEnsemble(
+    anchored = built(
+        bnn.AnchoredEnsemble,
         functional_prior(theta),
         n_pretrained=6,
         prior_points=30,
         pretrain_epochs=3,
-        **PRIOR,
+        prior_range=2.0,
+        scaling=UNSCALED,
         **common,
     )
-    vanilla = bnn.VanillaEnsemble(**UNSCALED, **common)
+    vanilla = built(bnn.VanillaEnsemble, scaling=UNSCALED, **common)
     ensembles = {"outd_anchored": anchored, "outd_vanilla": vanilla}
     data = train_set.X, train_set.y
     printed = {name: e.fit(*data).sample(test_set.X) for name, e in ensembles.items()}
@@ -56,9 +59,10 @@ def predicted(tables):
 @pytest.fixture(scope="module")
 def pretrained():
     X = np.random.default_rng(0).normal(size=(20, 2))
-    settings = bnn.TrainingSettings(epochs=2)
+    settings = bnn.Pretraining(8)
+    settings.set_params(training__epochs=2)
     prior = bnn.GaussianProcessPrior()
-    return bnn.pretrain(prior, X, n_pretrained=8, hidden=(5,), settings=settings, random_state=0)
+    return bnn.pretrain(prior, X, network=bnn.Architecture((5,)), settings=settings, random_state=0)
 
 
 @pytest.mark.parametrize("method", ["prior", "outd_anchored", "outd_vanilla"])

@@ -1,0 +1,195 @@
+"""Many outputs, such as a curve at its points, through their principal components."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+
+from bnn._validation import (
+    LARGEST,
+    Array,
+    Floats,
+    as_finite,
+    as_points,
+    check_fraction,
+    check_kind,
+    check_positive,
+)
+from bnn.estimators.regressor import PredictiveRegressor
+from bnn.storage import storable
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class PrincipalComponents:
+    """Few scores in place of many outputs, y = mean + Vᵀ z + rest with orthonormal rows of V.
+
+    Attributes:
+        mean: (n_out,).
+        vectors: V, (n_scores, n_out).
+        residual: Covariance of the rest, (n_out, n_out).
+
+    Source: Bishop (2006), section 12.1; for outputs of simulations Higdon et al. (2008), Journal
+    of the American Statistical Association 103.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> curves = np.outer([1.0, 2.0, 4.0], [0.0, 1.0, 2.0, 3.0])
+        >>> components = bnn.PrincipalComponents.fit(curves)
+        >>> components.transform(curves).shape
+        (3, 1)
+        >>> bool(np.allclose(components.inverse_transform(components.transform(curves)), curves))
+        True
+    """
+
+    mean: Floats
+    vectors: Floats
+    residual: Floats
+
+    def __post_init__(self) -> None:
+        for name, largest in (("mean", LARGEST), ("vectors", LARGEST), ("residual", LARGEST**2)):
+            object.__setattr__(self, name, as_finite(name, getattr(self, name), largest))
+        n_out, V = self.mean.size, as_points("vectors", self.vectors)
+        if self.mean.ndim != 1 or V.shape[1] != n_out or self.residual.shape != (n_out, n_out):
+            shapes = f"{self.mean.shape}, {V.shape} and {self.residual.shape}"
+            needed = "(n_out,), (n_scores, n_out) and (n_out, n_out)"
+            raise ValueError(f"mean, vectors and residual have shapes {shapes}: must be {needed}")
+        if not np.allclose(V @ V.T, np.eye(len(V))):
+            raise ValueError("vectors: must have orthonormal rows")
+
+    @classmethod
+    def fit(cls, y: ArrayLike, explained: float = 0.9999) -> Self:
+        """Find the fewest components that explain a share of the variance.
+
+        Args:
+            y: Outputs, (N, n_out), in one unit: all count alike.
+            explained: Share of the variance, in (0, 1).
+
+        Returns:
+            The components, largest variance first, and the covariance of what they leave.
+
+        Raises:
+            ValueError: If y has another shape or does not vary.
+        """
+        check_fraction(explained=explained)
+        check_positive(explained=explained)
+        y = as_finite("y", y)
+        if y.ndim != 2 or not np.any(y != y[:1]):
+            needed = "(N, n_out), with rows that differ"
+            raise ValueError(f"y has shape {y.shape}: must be {needed}")
+        found = PCA(explained, svd_solver="full").fit(y)
+        rest = y - found.inverse_transform(found.transform(y))
+        return cls(found.mean_, found.components_, rest.T @ rest / (len(y) - 1))
+
+    def transform(self, y: ArrayLike) -> Array:
+        """Return the scores.
+
+        Args:
+            y: Outputs, (..., n_out).
+
+        Returns:
+            z = V (y - mean), (..., n_scores).
+
+        Raises:
+            ValueError: If y has another number of outputs.
+        """
+        values = as_finite("y", y)
+        if values.shape[-1:] != self.mean.shape:
+            raise ValueError(f"y has shape {values.shape}: must be (..., {len(self.mean)})")
+        return np.asarray((values - self.mean) @ self.vectors.T)
+
+    def inverse_transform(self, scores: Floats) -> Array:
+        """Return the outputs of scores.
+
+        Args:
+            scores: z, (..., n_scores).
+
+        Returns:
+            mean + Vᵀ z, (..., n_out).
+
+        Raises:
+            ValueError: If scores are of another number.
+        """
+        values = as_finite("scores", scores)
+        if values.shape[-1:] != self.vectors.shape[:1]:
+            raise ValueError(f"scores has shape {values.shape}: must be (..., {len(self.vectors)})")
+        return np.asarray(values @ self.vectors + self.mean)
+
+
+@storable
+class ComponentRegressor(PredictiveRegressor):
+    """An estimator of the principal components of many outputs, which predicts these outputs.
+
+    Mean and covariance follow from those of the scores, of which the estimator assumes what its
+    prior and its noise say. The total uncertainty includes the covariance of what the components
+    leave.
+
+    Args:
+        estimator: ExactPosterior or ensemble, with the prior and the noise of the scores, which
+            `PrincipalComponents.transform` gives.
+        components: PrincipalComponents; None finds them from the outputs in fit.
+
+    Attributes:
+        estimator_: The estimator of the scores, fitted.
+        components_: The components.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(0.0, 1.0, 8)[:, None]
+        >>> curves = np.sin(X * np.linspace(0.0, 3.0, 20))
+        >>> model = bnn.ComponentRegressor(bnn.ExactPosterior()).fit(X, curves)
+        >>> model.predict([[0.4]]).shape
+        (1, 20)
+    """
+
+    fitted_attributes: ClassVar = ("estimator_", "components_", "y_ndim_", "feature_names_")
+
+    def __init__(
+        self, estimator: PredictiveRegressor, components: PrincipalComponents | None = None
+    ) -> None:
+        self.estimator, self.components = estimator, components
+
+    def _check_parameters(self) -> None:
+        check_kind("estimator", self.estimator, PredictiveRegressor)
+        if self.components is not None:
+            check_kind("components", self.components, PrincipalComponents)
+
+    def _fit(self, X: Array, y: Array) -> None:
+        self.components_ = self.components or PrincipalComponents.fit(y)
+        self.estimator_ = clone(self.estimator).fit(X, self.components_.transform(y))
+
+    def check_restored(self) -> None:
+        """Raise ValueError unless the restored estimator predicts scores of the components."""
+        check_kind("estimator_", self.estimator_, PredictiveRegressor)
+        check_kind("components_", self.components_, PrincipalComponents)
+        self.n_features_in_ = self.estimator_.n_features_in_
+        scores = np.shape(self.estimator_.predict(np.zeros((1, self.n_features_in_))))
+        if scores != (1, len(self.components_.vectors)) or self.y_ndim_ not in (1, 2):
+            raise ValueError(f"estimator_ predicts {scores} and y_ndim_ is {self.y_ndim_!r}")
+
+    def sample(self, X: ArrayLike, **options: Any) -> Array:
+        """Return outputs of functions drawn by the estimator, or of its members.
+
+        Args:
+            X: (n, n_in).
+            options: Of the estimator's own `sample`, such as n_samples and random_state.
+
+        Returns:
+            Functions at X, (K, n, n_out), epistemic only.
+        """
+        points = self._checked(X)
+        return self.components_.inverse_transform(self.estimator_.sample(points, **options))
+
+    def _mean(self, X: Array) -> Array:
+        return self.components_.inverse_transform(self.estimator_.predict(X))
+
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
+        mean, scores, noise = self.estimator_._moments(X, joint=True)
+        V, rest = self.components_.vectors, self.components_.residual
+        spread = V.T @ scores @ V if joint else np.einsum("ki,nkl,li->ni", V, scores, V)
+        return self.components_.inverse_transform(mean), spread, V.T @ noise @ V + rest

@@ -1,0 +1,337 @@
+"""Bases of the ensembles: their parameters, predictions, pre-training and saving."""
+
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from bnn._settings import Settings
+from bnn._validation import (
+    Array,
+    as_array,
+    as_points,
+    check_count,
+    check_device,
+    check_kind,
+    own_copy,
+)
+from bnn.estimators.by_evidence import likely_prior
+from bnn.estimators.members import Members
+from bnn.estimators.pretraining import Pretrained, check_functional_prior, pretrain
+from bnn.estimators.regressor import PredictiveRegressor
+from bnn.noise import Covariance, Noise, covariance_at
+from bnn.priors.samplers import FunctionalPrior
+from bnn.scaling import BoundsScaler, Scaling
+from bnn.storage import NotStored
+from bnn.storage.values import kept, same
+
+
+class ConstantInputWarning(UserWarning):
+    """An input does not vary in the data."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class EnsembleRegressor(PredictiveRegressor):
+    """Base of the ensembles, which have the parameters n_members, device and random_state.
+
+    A group of settings that is None is the default of the estimator, and its entries are nested
+    parameters as if it had been given.
+    """
+
+    members_: Members | None = field(default=None, init=False)
+
+    fitted_attributes: ClassVar[tuple[str, ...]] = ("members_", "y_ndim_", "feature_names_")
+    group_defaults: ClassVar[dict[str, Settings]] = {}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether there are members."""
+        return self.members_ is not None
+
+    def group(self, name: str) -> Any:
+        """Return a group of settings, its default where the parameter is None."""
+        given = getattr(self, name)
+        return self.group_defaults[name] if given is None else given
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Args:
+            deep: Whether to return the entries of groups too, as `training__epochs`.
+
+        Returns:
+            The parameters.
+        """
+        parameters: dict[str, Any] = super().get_params(deep)
+        if deep:
+            for name, default in self.group_defaults.items():
+                if getattr(self, name) is None:
+                    entries = default.get_params(deep=True)
+                    parameters |= {f"{name}__{key}": value for key, value in entries.items()}
+        return parameters
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters.
+
+        Args:
+            params: Values by name; `training__epochs` is the entry epochs of the group training.
+
+        Returns:
+            self.
+
+        Raises:
+            ValueError: If there is no such parameter, or an entry of a group is not admissible.
+        """
+        for name, default in self.group_defaults.items():
+            nested = any(key.startswith(f"{name}__") for key in params)
+            if nested and getattr(self, name) is None:
+                setattr(self, name, clone(default))
+        super().set_params(**params)
+        return self
+
+    def _check_parameters(self) -> None:
+        for name, default in self.group_defaults.items():
+            check_kind(name, self.group(name), type(default))
+        check_count("n_members", self.n_members, 2)
+        check_device(self.device)
+
+    def _fit(self, X: Array, y: Array) -> None:
+        constant = np.flatnonzero(X.min(axis=0) == X.max(axis=0))
+        if constant.size:
+            message = f"input {constant[0]} is constant in the data: nothing is learnt about it"
+            warnings.warn(message, ConstantInputWarning, stacklevel=3)
+        self.members_ = self._trained(X, y)
+
+    @abstractmethod
+    def _trained(self, X: Array, y: Array) -> Members:
+        """Return networks trained to data X (N, n_in) and y (N, n_out)."""
+
+    def sample(self, X: ArrayLike) -> Array:
+        """Return f^[k](X) of every member at X (n, n_in), (K, n, n_out), epistemic only."""
+        return self.fitted_members().sample(self._checked(X))
+
+    def fitted_members(self) -> Members:
+        """Return the members; NotFittedError where there are none."""
+        check_is_fitted(self)
+        assert self.members_ is not None
+        return self.members_
+
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
+        members = self.fitted_members()
+        samples, noise = members.sample(X), covariance_at(members.noise_covariance, X)
+        mean = samples.mean(axis=0)
+        if not joint:
+            return mean, samples.var(axis=0, ddof=1), noise
+        centred = samples - mean
+        covariance = np.einsum("kni,knj->nij", centred, centred) / (len(samples) - 1)
+        return mean, covariance, noise
+
+    @property
+    def noise_(self) -> Covariance:
+        """Σ_noise, (n_out, n_out), or a HeteroscedasticNoise: what the members were told."""
+        return self.fitted_members().noise_covariance
+
+    def penalty(self) -> Array:
+        """Return the regularisation term of each member, (K,); zero without a regulariser."""
+        return self.fitted_members().penalties
+
+    def check_restored(self) -> None:
+        """Raise ValueError if a file held attributes of other types, or that do not fit."""
+        if self.members_ is None:
+            return
+        if not isinstance(self.members_, Members):
+            raise ValueError(f"members_ is a {type(self.members_).__name__}")
+        self.n_features_in_ = self.members_.architecture.n_inputs
+        n_outputs, names = self.members_.architecture.n_outputs, self.feature_names_
+        if self.y_ndim_ not in (1, 2) or (self.y_ndim_ == 1 and n_outputs > 1):
+            raise ValueError(f"y_ndim_ = {self.y_ndim_!r} does not fit {n_outputs} outputs")
+        if names is not None and not (
+            len(names) == self.n_features_in_ and all(isinstance(name, str) for name in names)
+        ):
+            raise ValueError(f"feature_names = {names!r} do not name {self.n_features_in_} inputs")
+
+
+# Changing one of these hyper-parameters makes the pre-training run again.
+SHAPING = ("prior", "network", "pretraining", "scaling", "random_state")
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PretrainedEnsemble(EnsembleRegressor):
+    """Base of ensembles whose networks are fitted to realisations of a prior first.
+
+    They have the parameters of SHAPING, beside n_members, noise, anchoring and device.
+    """
+
+    prior: FunctionalPrior | Pretrained | None = field(default=None, kw_only=False)
+    pretrained_: Pretrained | None = field(default=None, init=False)
+    pretrained_with_: dict[str, Any] | None = field(default=None, init=False)
+
+    fitted_attributes: ClassVar[tuple[str, ...]] = (
+        *EnsembleRegressor.fitted_attributes,
+        "pretrained_",
+        "pretrained_with_",
+    )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_functional_prior(self.prior)
+        most = self._most_members
+        if self.n_members > most:
+            given = f"n_members = {self.n_members}"
+            raise ValueError(f"{given}: must be <= pretraining.n_networks = {most}")
+
+    @property
+    def _most_members(self) -> int:
+        if isinstance(self.prior, Pretrained):
+            return len(self.prior.epochs)
+        return int(self.group("pretraining").n_networks)
+
+    @property
+    def prior_(self) -> FunctionalPrior | NotStored:
+        """The functional prior that the networks were pre-trained to."""
+        if self.pretrained_ is None:
+            raise NotFittedError("call pretrain or fit first")
+        return self.pretrained_.prior
+
+    def pretrain(self, X: ArrayLike | None = None, *, n_features: int | None = None) -> Self:
+        """Fit the networks to realisations of the prior for every fit; discards trained members.
+
+        Bounds that are "data" are here the ranges of X and of the realisations, and `fit` takes
+        these networks for any data; a prior that is None is a GaussianProcessPrior() in units of
+        the bounds. Without this call `fit` pre-trains with the ranges of its own data, where the
+        prior is None to the prior by their evidence, and again where these change.
+
+        Args:
+            X: Points where the prior is fitted, (M, n_in), see `bnn.pretrain`; clones lack them.
+            n_features: Number of inputs, where X is None.
+
+        Returns:
+            self, with the attribute `pretrained_`.
+
+        Raises:
+            ValueError: If a hyper-parameter is not admissible or the prior misbehaves.
+            DivergenceError: If fewer than two members stayed finite.
+        """
+        self._check_parameters()
+        self.members_ = None
+        points = None if X is None else as_array("X", X)
+        scaling = self.group("scaling")
+        self._pretrain(self.prior, points, scaling, n_features=n_features)
+        self.pretrained_with_ = {"X": points, "ranges": {}, "data": None} | self._shaping()
+        return self
+
+    def _pretrain(
+        self,
+        prior: Any,
+        X: ArrayLike | None,
+        scaling: Scaling,
+        *,
+        n_features: int | None,
+        n_outputs: int | None = None,
+    ) -> None:
+        """Run Algorithm 3, unless the prior is networks that are pre-trained already."""
+        if isinstance(prior, Pretrained):
+            self.pretrained_ = prior
+            return
+        self.pretrained_ = pretrain(
+            prior,
+            X,
+            n_features=n_features,
+            n_outputs=n_outputs,
+            network=self.group("network"),
+            settings=self.group("pretraining"),
+            scaling=scaling,
+            nugget=self._nugget,
+            device=self.device,
+            random_state=self.random_state,
+        )
+
+    @property
+    def _nugget(self) -> float | None:
+        """The nugget of the anchoring to come, if it has one."""
+        return None
+
+    def _shaping(self) -> dict[str, Any]:
+        """Return copies of the hyper-parameters that the pre-trained networks depend on."""
+        pretraining = clone(self.group("pretraining"))
+        pretraining.set_params(training__members_at_once=None, training__progress=False)
+        return {
+            "prior": own_copy(self.prior),
+            "network": clone(self.group("network")),
+            "pretraining": pretraining,
+            "scaling": clone(self.group("scaling")),
+            "random_state": own_copy(self.random_state),
+        }
+
+    def _ranges(self, X: Array, y: Array) -> dict[str, Array]:
+        """Return the pairs (n, 2) that data have for bounds that are "data"."""
+        scaling = self.group("scaling")
+        ranges = {}
+        if same(scaling.inputs, "data"):
+            ranges["inputs"] = _range(X)
+        if same(scaling.outputs, "data"):
+            ranges["outputs"] = _range(y)
+        return ranges
+
+    def _pretrained_for(self, X: Array, y: Array, noise: Noise) -> Pretrained:
+        """Return the pre-trained networks, after pre-training where they are missing or stale."""
+        known = self.pretrained_with_
+        found = self.pretrained_
+        if found is not None and known is not None and not self._stale(found, known, X, y, noise):
+            return found
+        points = None if known is None else known["X"]
+        ranges = {} if points is not None else self._ranges(X, y)
+        scaling = clone(self.group("scaling")).set_params(**ranges)
+        prior = likely_prior(self.prior, noise, X, y)
+        self._pretrain(prior, points, scaling, n_features=X.shape[1], n_outputs=y.shape[1])
+        data = (X, y, noise) if self.prior is None else None
+        self.pretrained_with_ = {"X": points, "ranges": ranges, "data": data} | self._shaping()
+        assert self.pretrained_ is not None
+        return self.pretrained_
+
+    def _stale(
+        self, found: Pretrained, known: dict[str, Any], X: Array, y: Array, noise: Noise
+    ) -> bool:
+        if known["ranges"] and not same(known["ranges"], self._ranges(X, y)):
+            return True
+        if known["data"] is not None and not same(known["data"], (X, y, noise)):
+            return True  # the prior is that of the evidence of other data
+        follows = self.prior is None and not found.inputs_given
+        if follows and found.shape != (X.shape[1], y.shape[1]):
+            return True
+        shaping = self._shaping()
+        return not all(same(shaping[name], known[name]) for name in SHAPING)
+
+    def sample_prior(self, X: ArrayLike) -> Array:
+        """Return f of every pre-trained network at X (n, n_in), (K, n, n_out) float64."""
+        if self.pretrained_ is None:
+            raise NotFittedError("call pretrain or fit first")
+        fitted = self.members_ is not None  # to columns in an order, where X is a data frame
+        return self.pretrained_.sample(self._checked(X) if fitted else as_points("X", X))
+
+    def stored_fields(self) -> dict[str, Any]:
+        """Return hyper-parameters and fitted attributes."""
+        stored = super().stored_fields()
+        known = self.pretrained_with_ or {}
+        stored["fitted"]["pretrained_with_"] = {name: kept(value) for name, value in known.items()}
+        return stored
+
+    def check_restored(self) -> None:
+        """Raise ValueError if a file held attributes of other types, or that do not fit."""
+        super().check_restored()
+        if not isinstance(self.pretrained_, Pretrained):
+            raise ValueError(f"pretrained_ is a {type(self.pretrained_).__name__}")
+        known = self.pretrained_with_
+        if not isinstance(known, dict) or known.keys() != {"X", "ranges", "data", *SHAPING}:
+            raise ValueError("the parameters of the pre-training are not those there are")
+
+
+def _range(values: Array) -> Array:
+    """Return the range of each column of values (N, n) as pairs, (n, 2)."""
+    scaler = BoundsScaler.fit(values)
+    return np.stack([scaler.low, scaler.high], axis=1)

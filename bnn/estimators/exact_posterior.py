@@ -1,0 +1,211 @@
+"""The exact posterior of a Gaussian process prior, as a scikit-learn estimator."""
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
+from sklearn.utils.validation import check_is_fitted
+
+from bnn._seeding import RandomState, generator
+from bnn._validation import Array, as_columns, as_finite, as_points, check_count
+from bnn.estimators.by_evidence import likely_prior, likely_tails
+from bnn.estimators.regressor import PredictiveRegressor
+from bnn.noise import Covariance, Noise, StudentNoise, checked_tails, covariance_at, noise_of_data
+from bnn.noise.student import bound, nodes, scaled
+from bnn.priors.conditioning import ProcessPosterior
+from bnn.priors.mixture import MixturePosterior, MixturePrior
+from bnn.priors.precision_factors import Prior, factors_of
+from bnn.storage import storable
+
+
+@storable
+class ExactPosterior(PredictiveRegressor):
+    """Exact posterior of a Gaussian process prior given data with Gaussian noise.
+
+    It is what an ensemble with the same prior approximates, and the method of choice for up to a
+    few thousand data. Outputs that diagonal noise leaves independent cost O(N³) each, for N data,
+    those with equal kernels and noise only once; so do outputs with one kernel under correlated
+    noise. Only correlated noise with different kernels takes O((n_out N)³). Bounds of the prior are
+    not part of the posterior. That of a MixturePrior is the mixture of the posteriors.
+
+    Args:
+        prior: GaussianProcessPrior whose mean is not random, or a MixturePrior of such, whose
+            weights the evidence updates; None is that of `evidence.fit_prior` for the data, an
+            average over hyper-parameters.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise, with which correlated outputs take O((n_out N)³); or a
+            StudentNoise, under which the posterior is variational: its precision factors λ are
+            independent of f, and of each other. Given q(λ), that of f is exact. None or "constant"
+            estimates standard deviations by the evidence of the data, "by_input" a
+            HeteroscedasticNoise, "student" a StudentNoise. Evidence is that of 200 data at most.
+
+    Attributes:
+        prior_: Prior that was conditioned.
+        noise_: Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
+        factors_: E λ of the data under a StudentNoise, (N,), which is small for outliers; or ones.
+        X_: Training inputs, (N, n_in).
+        y_: Training outputs, (N, n_out).
+
+    Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30; for a StudentNoise
+    Tipping & Lawrence (2005), Neurocomputing 69.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> model = bnn.ExactPosterior().fit(X, y)
+        >>> mean, std = model.predict([[0.5]], return_std=True)
+        >>> bool(abs(mean[0] - np.sin(1.5)) < 0.05)
+        True
+        >>> model.sample([[0.5], [0.6]], n_samples=3, random_state=0).shape
+        (3, 2, 1)
+    """
+
+    fitted_attributes: ClassVar = (
+        "prior_",
+        "noise_",
+        "X_",
+        "y_",
+        "y_ndim_",
+        "feature_names_",
+    )
+
+    def __init__(
+        self, prior: Prior | None = None, *, noise: Noise | StudentNoise | str | None = None
+    ) -> None:
+        self.prior = prior
+        self.noise = noise
+
+    @property
+    def _fewest(self) -> int:
+        """Number of data needed: one tells nothing of a prior or of noise."""
+        return 2 if self.prior is None or self.noise is None or isinstance(self.noise, str) else 1
+
+    def _fit(self, X: Array, y: Array) -> None:
+        n_outputs = y.shape[1]
+        if self.prior is not None and not isinstance(self.prior, Prior):
+            needed = "must be a GaussianProcessPrior or a mixture"
+            raise ValueError(f"prior = {self.prior!r:.60}: {needed}")
+        if self.prior is not None and n_outputs != self.prior.n_outputs:
+            raise ValueError(f"y has {n_outputs} outputs: must be {self.prior.n_outputs}")
+        noise = likely_tails(self.noise, X, y)
+        kept: Covariance | StudentNoise
+        if isinstance(noise, StudentNoise):
+            kept = checked_tails(noise, X.shape[1], n_outputs)
+        else:
+            kept = noise_of_data(noise, X, y)
+        self._condition(likely_prior(self.prior, noise, X, y), kept, X, y)
+
+    def _condition(
+        self, prior: Prior, noise: Covariance | StudentNoise, X: Array, y: Array
+    ) -> None:
+        known = covariance_at(noise, X)
+        self.factors_ = np.ones(len(X))
+        self._beyond = 0.0
+        if isinstance(noise, StudentNoise):
+            noise, known, self.factors_ = factors_of(prior, noise, X, y, known)
+            self._beyond = bound(noise.degrees, self.factors_, y.shape[1])
+        self.prior_ = prior
+        self.noise_ = noise
+        self.X_ = X
+        self.y_ = y
+        self.posterior_: ProcessPosterior | MixturePosterior
+        if isinstance(prior, MixturePrior):
+            self.posterior_ = MixturePosterior(prior, known, X, y)
+        else:
+            self.posterior_ = ProcessPosterior(prior, known, X, y)
+
+    def check_restored(self) -> None:
+        """Condition the restored prior on the restored data, which have to fit each other."""
+        if not isinstance(self.prior_, Prior):
+            raise ValueError(f"prior_ is a {type(self.prior_).__name__}")
+        X = as_points("X_", self.X_)
+        y = as_columns("y_", as_finite("y_", self.y_), len(X))
+        if self.y_ndim_ not in (1, 2) or y.shape[1] != self.prior_.n_outputs:
+            raise ValueError(f"y_ has {y.shape[1]} outputs and y_ndim_ is {self.y_ndim_!r}")
+        self.n_features_in_ = X.shape[1]
+        noise = checked_tails(self.noise_, X.shape[1], y.shape[1])
+        self._condition(self.prior_, noise, X, y)
+
+    def joint_moments(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Return the joint posterior of f at all points.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            Mean, (n, n_out), and covariance, (n_out n, n_out n); entry j n + i: output j, point i.
+        """
+        points = self._checked(X)
+        return self.posterior_.mean(points), self.posterior_.joint_covariance(points)
+
+    def _mean(self, X: Array) -> Array:
+        batches = self.posterior_.batches(len(X))
+        return np.concatenate([self.posterior_.mean(X[part]) for part in batches])
+
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
+        batches = self.posterior_.batches(len(X))
+        spreads = np.concatenate([self.posterior_.covariances(X[part]) for part in batches])
+        spreads = spreads if joint else np.einsum("njj->nj", spreads)
+        return self._mean(X), spreads, covariance_at(self.noise_, X)
+
+    def sample(self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = None) -> Array:
+        """Draw functions from the posterior.
+
+        Args:
+            X: (n, n_in); the covariance between all points is factorised.
+            n_samples: Number of functions, K.
+            random_state: Seed.
+
+        Returns:
+            Functions at X, (K, n, n_out), epistemic only.
+
+        Raises:
+            ValueError: If there are too many points for that.
+        """
+        check_count("n_samples", n_samples, 1)
+        return self.posterior_.sample(self._checked(X), n_samples, generator(random_state))
+
+    def elppd(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Return the expected log pointwise predictive density, noise included.
+
+        Args:
+            X: (n, n_in).
+            y: Truth, (n,) or (n, n_out).
+
+        Returns:
+            Σ_i log p(y_i | x_i, D), joint over the outputs; of a mixture the density itself, as
+            under a StudentNoise.
+
+        Raises:
+            ValueError: If y is not finite, or does not fit X or the training data.
+        """
+        points = self._checked(X)
+        values = as_columns("y", as_finite("y", y), len(points))
+        if values.shape[1] != self.prior_.n_outputs:
+            raise ValueError(f"y has {values.shape[1]} outputs: must be {self.prior_.n_outputs}")
+        batches = self.posterior_.batches(len(points))
+        parts = [self._log_density(points[part], values[part]) for part in batches]
+        return float(np.concatenate(parts).sum())
+
+    def _log_density(self, X: Array, y: Array) -> Array:
+        noise = self.noise_
+        covariances = covariance_at(noise, X)
+        if not isinstance(noise, StudentNoise):
+            return self.posterior_.log_density(X, y, covariances)
+        scale = scaled(noise, covariances) * np.ones((len(X), 1, 1))
+        away = y - self._mean(X)
+        squares = np.einsum("ni,nij,nj->n", away, np.linalg.inv(scale), away)
+        factors, weights = nodes(noise.degrees, squares, y.shape[1])
+        logs = self.posterior_.log_density(X, y, scale / factors[:, :, None, None]).sum(axis=-1)
+        return np.asarray(logsumexp(logs + weights, axis=0))
+
+    def log_evidence(self) -> float:
+        """Return the log marginal likelihood log p(y | X), which depends on the units of y.
+
+        Under a StudentNoise it is the lower bound that the variational posterior has.
+        """
+        check_is_fitted(self)
+        return float(np.sum(self.posterior_.log_evidences)) + self._beyond

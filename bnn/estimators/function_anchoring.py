@@ -1,0 +1,354 @@
+"""Anchoring in function space: networks that follow draws from the posterior."""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import torch
+from scipy.stats import qmc
+from sklearn.exceptions import ConvergenceWarning
+
+from bnn._seeding import Purpose, RandomState, generator, member_generators, seed_sequence, spawn
+from bnn._settings import Settings
+from bnn._validation import (
+    Array,
+    check_count,
+    check_device,
+    check_flags,
+    check_kind,
+    check_positive,
+)
+from bnn.estimators.by_evidence import likely_noise
+from bnn.estimators.ensemble import PretrainedEnsemble
+from bnn.estimators.members import Members, joined
+from bnn.estimators.pretraining import DATA_WARNINGS, Pretrained, Pretraining, checked_data
+from bnn.gauss_newton.function_space import Metric, fit_functions
+from bnn.gauss_newton.levenberg_marquardt import StoppingRule
+from bnn.networks.architecture import Architecture
+from bnn.noise import Covariance, Noise, covariance_at, noise_of_data, resample
+from bnn.priors.conditioning import Conditioning, check_nugget, output_vectors
+from bnn.priors.drawn_priors import DrawnPrior
+from bnn.priors.mixture import MixturePosterior, MixturePrior, allocate_components, combination
+from bnn.scaling import Scaling
+from bnn.storage import NotStored, storable
+from bnn.training.execution import progress_bar
+from bnn.training.settings import TrainingSettings
+
+# The nugget that follows the noise: this fraction of its standard deviation, and at most so much.
+_OF_NOISE, _MOST_NUGGET = 0.5, 0.01
+
+
+@storable
+@dataclass
+class FunctionAnchoring(Settings):
+    """How networks are held near realisations of a functional prior, see `anchor_functions`.
+
+    Args:
+        points: Number of measurement points beside the training inputs, in a Latin hypercube of
+            the input bounds; chosen from the points of pre-training where these were given.
+        nugget: Standard deviation δ of a network's error, in its units; under a third of p(g)'s.
+            None takes half of the noise of each output, 0.01 at most.
+        tolerance: Mean squared distance to the posterior realisation at which a member ends,
+            relative to the posterior variance, direction by direction.
+        iterations: Largest number of Gauss-Newton iterations per member.
+        realisations: Drawn for the covariance of a prior without a kernel.
+        centred: Whether a GP's realisations and the perturbed data are shifted to exact means.
+        progress: Whether to show a progress bar.
+
+    Examples:
+        >>> import bnn
+        >>> bnn.FunctionAnchoring(points=50).set_params(tolerance=0.2).points
+        50
+    """
+
+    points: int = 200
+    nugget: float | None = None
+    tolerance: float = 0.1
+    iterations: int = 100
+    realisations: int = 1000
+    centred: bool = True
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if a field is out of range."""
+        for name, least in (("points", 1), ("iterations", 1), ("realisations", 2)):
+            check_count(name, getattr(self, name), least)
+        nugget = _MOST_NUGGET if self.nugget is None else self.nugget
+        check_positive(nugget=nugget, tolerance=self.tolerance)
+        check_flags(centred=self.centred, progress=self.progress)
+
+
+ANCHORING = FunctionAnchoring()
+
+
+def anchor_functions(
+    pretrained: Pretrained,
+    X: Array,
+    y: Array,
+    *,
+    noise: Noise | str | None = None,
+    n_members: int | None = None,
+    anchoring: FunctionAnchoring = ANCHORING,
+    device: str = "cpu",
+    random_state: RandomState = None,
+) -> Members:
+    """Train pre-trained networks to data, each held near its own prior realisation g.
+
+    Member k minimises, with perturbed data ỹ of its own and at measurement points X* that include
+    the training inputs,
+
+        Σ_i (ỹ_i - f(x_i))ᵀ Σ_noise⁻¹ (ỹ_i - f(x_i)) + (f - g)(X*)ᵀ C⁺ (f - g)(X*)
+
+    with the prior's covariance C. This is, up to a constant, the distance of f to the realisation
+    conditioned on the data, f* (Matheron's rule), measured with the posterior covariance. For a
+    Gaussian process and networks wide enough, the members are draws from the exact posterior. The
+    members are allocated to the components of a MixturePrior by their posterior weights.
+
+    Args:
+        pretrained: Networks from `pretrain`; smooth ("silu") and wide ones follow f* best.
+        X: Inputs, (N, n_in).
+        y: Outputs, (N,) or (N, n_out).
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            of the data, "by_input" a HeteroscedasticNoise.
+        n_members: K, the first of the pre-trained networks; None takes all.
+        anchoring: Measurement points, and when a member has arrived.
+        device: "cpu" or "cuda".
+        random_state: Seed of the perturbed data, measurement points and realisations.
+
+    Returns:
+        The members. Their inputs are the measurement points, the training inputs first, their
+        targets are f*, and their penalties are (f - g)(X*)ᵀ (C + δ² I)⁻¹ (f - g)(X*).
+
+    Raises:
+        ValueError: If arguments or data are not admissible, or no file could hold the prior.
+
+    Warns:
+        ConvergenceWarning: If some members did not arrive within the budget.
+        BoundsWarning, NoiseWarning, PriorRangeWarning: If data do not fit bounds, noise or prior.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> brief = bnn.TrainingSettings(epochs=5)
+        >>> network = bnn.Architecture((8, 8), "silu")
+        >>> settings = bnn.Pretraining(n_networks=4, n_points=20, training=brief)
+        >>> networks = bnn.pretrain(prior, X, network=network, settings=settings, random_state=0)
+        >>> loose = bnn.FunctionAnchoring(points=5, tolerance=100.0)
+        >>> bnn.anchor_functions(networks, X, y, noise=0.05, anchoring=loose, random_state=0)
+        Members(4 networks of widths (1, 8, 8, 1))
+    """
+    X, y = checked_data(pretrained, X, y, n_members)
+    check_kind("anchoring", anchoring, FunctionAnchoring)
+    check_device(device)
+    kept = noise_of_data(likely_noise(noise, X, y), X, y)
+    seeds = seed_sequence(random_state)
+    covariance = covariance_at(kept, X)
+    if isinstance(pretrained.prior, MixturePrior):
+        chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])
+        return _anchor_to_components(chosen, X, y, kept, anchoring, device, seeds)
+    prior = _drawn_prior(pretrained)
+    scaler = pretrained.output_scaler
+    points = np.concatenate([X, _measurement_points(pretrained, anchoring.points, seeds)])
+    inputs = pretrained.input_scaler.transform(points)
+    anchors, numbers = pretrained.weights[:n_members], pretrained.numbers[:n_members]
+    g = scaler.transform(prior.at(points, numbers, anchoring.centred))
+    C = prior.covariance(points, anchoring.realisations, spawn(seeds, Purpose.COVARIANCE))
+    scales = np.repeat(scaler.half_range, len(points)).reshape(len(C), -1)
+    C = C / (scales[:, :, None] * scales[:, None, :])
+    scaled_noise = scaler.transform_covariance(covariance)
+    least = np.einsum("...jj->...j", scaled_noise).reshape(-1, scaled_noise.shape[-1]).min(axis=0)
+    most = np.minimum(_OF_NOISE * np.sqrt(least), _MOST_NUGGET)
+    nuggets = most if anchoring.nugget is None else np.full_like(most, anchoring.nugget)
+    variances = np.diagonal(C, axis1=1, axis2=2).reshape(len(nuggets), -1)
+    check_nugget(nuggets, variances.mean(axis=1))
+    prior_metric = Metric(C, nuggets)
+    try:
+        posterior = Conditioning.of(C, scaled_noise, len(X))
+    except np.linalg.LinAlgError as error:
+        raise ValueError(f"noise = {noise}: too small for the prior in double precision") from error
+    generators = member_generators(spawn(seeds, Purpose.RESAMPLING), len(anchors))
+    _, perturbed = resample(X, y, "likelihood", covariance, generators)
+    if anchoring.centred:
+        perturbed += y - perturbed.mean(axis=0)
+    targets = posterior.apply(g, scaler.transform(perturbed))
+    result = fit_functions(
+        pretrained.architecture,
+        anchors,
+        inputs,
+        targets,
+        posterior.covariance,
+        nuggets,
+        StoppingRule(anchoring.iterations, loss=anchoring.tolerance),
+        device,
+        "training" if anchoring.progress else None,
+    )
+    moved = pretrained.architecture.forward(result.weights.astype(float), inputs) - g
+    return Members(
+        architecture=pretrained.architecture,
+        start=anchors,
+        weights=result.weights,
+        inputs=points,
+        targets=scaler.inverse_transform(targets),
+        input_scaler=pretrained.input_scaler,
+        output_scaler=scaler,
+        losses=result.losses,
+        epochs=result.epochs,
+        numbers=np.arange(len(anchors)),
+        noise_covariance=kept,
+        anchors=anchors,
+        penalties=prior_metric.squares(torch.as_tensor(output_vectors(moved))).numpy(),
+        bounds=prior.bounds,
+    )
+
+
+def _anchor_to_components(
+    pretrained: Pretrained,
+    X: Array,
+    y: Array,
+    noise: Covariance,
+    anchoring: FunctionAnchoring,
+    device: str,
+    seeds: np.random.SeedSequence,
+) -> Members:
+    """Anchor each member to a component of a mixture, allocated by their posterior weights."""
+    mixture = pretrained.prior
+    K = len(pretrained.weights)
+    assert isinstance(mixture, MixturePrior)
+    own = covariance_at(noise, X) * np.eye(mixture.n_outputs)
+    shares = MixturePosterior(mixture, own, X, y).shares
+    numbers = allocate_components(shares, K, spawn(seeds, Purpose.COMPONENTS))
+    # A member alone has no mean, and the bar is that of all members.
+    alone = replace(anchoring, centred=False, progress=False)
+    parts = []
+    title = "training" if anchoring.progress else None
+    with warnings.catch_warnings(), progress_bar(K, title, "member") as bar:
+        for said_once in (ConvergenceWarning, *DATA_WARNINGS):  # not by every member
+            warnings.simplefilter("ignore", said_once)
+        for k in range(K):
+            one = replace(pretrained.select([k]), prior=combination(mixture, numbers[k]))
+            seed = spawn(seeds, Purpose.COMPONENTS, k)
+            part = anchor_functions(
+                one, X, y, noise=noise, anchoring=alone, device=device, random_state=seed
+            )
+            parts.append(part)
+            bar.update()
+    late = sum(np.nanmin(part.losses) > anchoring.tolerance for part in parts)
+    if late:
+        message = f"{late} of {K} members did not arrive within {anchoring.iterations} iterations"
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    return joined(parts)
+
+
+def _drawn_prior(pretrained: Pretrained) -> DrawnPrior:
+    """Take the prior of a pre-training; ValueError where it cannot be evaluated elsewhere."""
+    if pretrained.inputs.ndim == 3:
+        raise ValueError("pretrained: function space needs prior points that all networks share")
+    prior = pretrained.prior
+    if isinstance(prior, NotStored):
+        raise ValueError(
+            f"prior: a {prior.kind} is not stored with a model, pre-train again with it"
+        )
+    n_drawn = len(pretrained.epochs)
+    return DrawnPrior(prior, pretrained.inputs, n_drawn, pretrained.prior_seed, pretrained.sample)
+
+
+def _measurement_points(
+    pretrained: Pretrained, n_points: int, seeds: np.random.SeedSequence
+) -> Array:
+    """Return points where functions are compared beside the data, (n, n_in)."""
+    rng, given = generator(spawn(seeds, Purpose.MEASUREMENT)), pretrained.inputs
+    if pretrained.inputs_given:
+        return np.asarray(given[rng.permutation(len(given))[:n_points]])
+    uniform = qmc.LatinHypercube(given.shape[1], seed=rng).random(n_points)
+    return pretrained.input_scaler.inverse_transform(2.0 * uniform - 1.0)
+
+
+@storable
+@dataclass(eq=False, repr=False, kw_only=True)
+class FunctionAnchoredEnsemble(PretrainedEnsemble):
+    """Ensemble pre-trained to a functional prior, whose members are anchored in function space.
+
+    Each member is held near its own prior realisation and follows that realisation conditioned on
+    perturbed data. For a Gaussian process and networks wide enough the members are draws from the
+    exact posterior; see `bnn.pretrain` and `bnn.anchor_functions`.
+
+    Args:
+        prior: p(g), see bnn.priors; None is the average that `evidence.fit_prior` returns for the
+            data. A bnn.Pretrained is taken as it is, and no parameter of pre-training is used.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            of the data, "by_input" a HeteroscedasticNoise.
+        n_members: Networks trained to data, K: the first of those pre-trained.
+        network: Hidden layers, activation and initial weights; smooth networks follow the prior's
+            realisations best. None is Architecture((50, 50, 50), "silu").
+        pretraining: Of the networks to the prior; None is Pretraining(n_networks=30) with
+            TrainingSettings(epochs=500).
+        anchoring: Measurement points, and when a member has arrived; None is FunctionAnchoring().
+        scaling: Bounds of inputs and outputs; None is Scaling(), the ranges of the data.
+        device: "cpu" or "cuda".
+        random_state: Seed.
+
+    Attributes:
+        pretrained_: The pre-trained networks, a bnn.Pretrained.
+        members_: The trained networks, a bnn.Members.
+        prior_: The functional prior.
+        noise_: Σ_noise, (n_out, n_out), or the HeteroscedasticNoise.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> model = bnn.FunctionAnchoredEnsemble(
+        ...     prior,
+        ...     noise=0.05,
+        ...     n_members=3,
+        ...     network=bnn.Architecture((20, 20), "silu"),
+        ...     pretraining=bnn.Pretraining(3, 30, training=bnn.TrainingSettings(epochs=50)),
+        ...     anchoring=bnn.FunctionAnchoring(points=10, tolerance=10.0),
+        ...     random_state=0,
+        ... )
+        >>> mean, std = model.fit(X, y).predict(X, return_std=True)
+        >>> mean.shape, std.shape
+        ((12,), (12,))
+    """
+
+    noise: Noise | str | None = None
+    n_members: int = 30
+    network: Architecture | None = None
+    pretraining: Pretraining | None = None
+    anchoring: FunctionAnchoring | None = None
+    scaling: Scaling | None = None
+    device: str = "cpu"
+    random_state: RandomState = None
+
+    group_defaults: ClassVar[dict[str, Settings]] = {
+        "network": Architecture((50, 50, 50), "silu"),
+        "pretraining": Pretraining(n_networks=30, training=TrainingSettings(epochs=500)),
+        "anchoring": ANCHORING,
+        "scaling": Scaling(),
+    }
+
+    @property
+    def _nugget(self) -> float | None:
+        nugget: float | None = self.group("anchoring").nugget
+        return nugget
+
+    def _trained(self, X: Array, y: Array) -> Members:
+        noise = likely_noise(self.noise, X, y)
+        return anchor_functions(
+            self._pretrained_for(X, y, noise),
+            X,
+            y,
+            noise=noise,
+            n_members=self.n_members,
+            anchoring=self.group("anchoring"),
+            device=self.device,
+            random_state=self.random_state,
+        )

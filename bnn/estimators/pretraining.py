@@ -1,0 +1,338 @@
+"""Pre-training to a functional prior, Algorithm 3 of the paper."""
+
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bnn._seeding import Purpose, RandomState, member_seeds, seed_sequence, spawn
+from bnn._settings import Settings
+from bnn._validation import (
+    Array,
+    as_data,
+    as_finite,
+    check_count,
+    check_device,
+    check_integers,
+    check_kind,
+    check_not_negative,
+    check_option,
+    check_positive,
+)
+from bnn.estimators.members import Networks, finite_members, perturbed_starts
+from bnn.networks.architecture import Architecture
+from bnn.noise import NoiseWarning
+from bnn.priors.conditioning import check_nugget
+from bnn.priors.gaussian_process import default_prior
+from bnn.priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
+from bnn.scaling import BoundsWarning, Scaling, scaler_of, warn_far
+from bnn.storage import NotStored, storable
+from bnn.storage.values import dataclass_fields, kept
+from bnn.training.loop import train
+from bnn.training.settings import TrainingSettings
+from bnn.weight_priors import WEIGHT_PRIORS, WeightPrior
+
+
+class PriorRangeWarning(UserWarning):
+    """Most of the data lie where the prior was not fitted."""
+
+
+DATA_WARNINGS = BoundsWarning, NoiseWarning, PriorRangeWarning  # of what does not fit the data
+
+
+@storable
+@dataclass
+class Pretraining(Settings):
+    """How networks are fitted to realisations of a functional prior.
+
+    Args:
+        n_networks: Networks pre-trained, of which the first n_members are trained to data.
+        n_points: M, points at which the prior is fitted, where none are given.
+        range_factor: These lie in the input bounds, widened by this factor; the paper has 2.
+        perturbation: Standard deviation of each network's perturbation of the common start.
+        training: Epochs of Adam, its other settings, and what ends it early.
+
+    Examples:
+        >>> import bnn
+        >>> settings = bnn.Pretraining(n_networks=20, training=bnn.TrainingSettings(epochs=300))
+        >>> settings.set_params(training__batch_size=None).training.batch_size
+    """
+
+    n_networks: int = 50
+    n_points: int = 500
+    range_factor: float = 1.0
+    perturbation: float = 0.01
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+
+    def __post_init__(self) -> None:
+        check_count("n_networks", self.n_networks, 2)
+        check_count("n_points", self.n_points, 2)
+        check_positive(range_factor=self.range_factor)
+        check_not_negative(perturbation=self.perturbation)
+        check_kind("training", self.training, TrainingSettings)
+
+
+NETWORK = Architecture()
+SETTINGS = Pretraining()
+SCALING = Scaling()
+
+
+@storable
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Pretrained(Networks):
+    """Networks fitted to realisations g^[k] of a functional prior, see `pretrain`.
+
+    The targets are the realisations, and the inputs are the points where they were drawn.
+
+    Attributes:
+        prior: The functional prior; NotStored after loading, if no file can hold it.
+        prior_seed: Seed of the realisations.
+        inputs_given: Whether the inputs were given, so that the prior may exist only there.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> brief = bnn.TrainingSettings(epochs=5)
+        >>> network = bnn.Architecture((8, 8), "silu")
+        >>> settings = bnn.Pretraining(n_networks=4, n_points=20, training=brief)
+        >>> networks = bnn.pretrain(prior, X, network=network, settings=settings, random_state=0)
+        >>> networks.select([0, 2])
+        Pretrained(2 networks of widths (1, 8, 8, 1))
+        >>> networks.weight_prior("low_rank").rank
+        3
+    """
+
+    prior: FunctionalPrior | NotStored
+    prior_seed: np.random.SeedSequence
+    inputs_given: bool
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.prior_seed, np.random.SeedSequence):
+            raise ValueError(f"prior_seed = {self.prior_seed}: must be a SeedSequence")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of inputs and of outputs."""
+        return self.architecture.n_inputs, self.architecture.n_outputs
+
+    def select(self, members: ArrayLike) -> Self:
+        """Take some of the networks.
+
+        Args:
+            members: Their places among these networks, (n,).
+
+        Returns:
+            The pre-training as if there were only these.
+
+        Raises:
+            ValueError: If members are not such places.
+        """
+        check_integers("members", members, 0)
+        places, K = np.asarray(members), len(self.weights)
+        if not places.size or places.max() >= K:
+            raise ValueError(f"members = {members!r:.60}: must be some of 0 to {K - 1}")
+        own_inputs = ["inputs"] * (self.inputs.ndim == 3)
+        by_member = ["start", "weights", "targets", "numbers", *own_inputs]
+        return replace(self, **{n: getattr(self, n)[places] for n in by_member})
+
+    def weight_prior(self, regulariser: str | WeightPrior) -> WeightPrior | None:
+        """Learn a prior p0(ω) from all of the networks.
+
+        Args:
+            regulariser: A name or a density, as for `anchor`.
+
+        Returns:
+            The density; None for "none".
+
+        Raises:
+            ValueError: If there is no such regulariser.
+        """
+        if isinstance(regulariser, WeightPrior):
+            return regulariser
+        check_option("regulariser", regulariser, (*WEIGHT_PRIORS, "none"))
+        if regulariser == "none":
+            return None
+        return WEIGHT_PRIORS[regulariser].fit(self.weights, self.architecture)
+
+    def stored_fields(self) -> dict[str, Any]:
+        """Return what a file holds."""
+        return dataclass_fields(self) | {"prior": kept(self.prior)}
+
+
+def pretrain(
+    prior: FunctionalPrior | None,
+    X: ArrayLike | None = None,
+    *,
+    n_features: int | None = None,
+    n_outputs: int | None = None,
+    network: Architecture = NETWORK,
+    settings: Pretraining = SETTINGS,
+    scaling: Scaling = SCALING,
+    nugget: float | None = None,
+    device: str = "cpu",
+    random_state: RandomState = None,
+) -> Pretrained:
+    """Fit networks to realisations of a functional prior, one each.
+
+    Args:
+        prior: p(g), see bnn.priors; None is a GaussianProcessPrior() for n_outputs, in units of the
+            bounds (in those of y where the output bounds are "data").
+        X: Points, (M, n_in), or (K, M, n_in) for points of each network's own; None takes a
+            TablePrior's, or else a Latin hypercube within the input bounds.
+        n_features: Number of inputs; needed where X is None.
+        n_outputs: Number of outputs; None takes those of the prior.
+        network: Hidden layers, activation and initial weights.
+        settings: Number of networks and of points, and how they are trained.
+        scaling: Bounds of inputs and outputs; "data" takes the ranges of X and of the realisations.
+        nugget: That of the FunctionAnchoring to come, refused here if too large for the prior.
+        device: "cpu" or "cuda".
+        random_state: Seed.
+
+    Returns:
+        The pre-trained networks.
+
+    Raises:
+        ValueError: If an argument is not admissible, or values of the prior are not.
+        DivergenceError: If fewer than two networks stayed finite.
+
+    Source: Algorithm 3 of the paper.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> brief = bnn.TrainingSettings(epochs=5)
+        >>> network = bnn.Architecture((8, 8), "silu")
+        >>> settings = bnn.Pretraining(n_networks=4, n_points=20, training=brief)
+        >>> networks = bnn.pretrain(prior, X, network=network, settings=settings, random_state=0)
+        >>> networks.sample(X).shape
+        (4, 12, 1)
+    """
+    check_functional_prior(prior)
+    check_device(device)
+    check_kind("network", network, Architecture)
+    check_kind("settings", settings, Pretraining)
+    check_kind("scaling", scaling, Scaling)
+    for name, number in (("n_features", n_features), ("n_outputs", n_outputs)):
+        if number is not None:
+            check_count(name, number, 1)
+    if nugget is not None:
+        check_positive(nugget=nugget)
+    if isinstance(prior, NotStored):
+        raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
+    K = settings.n_networks
+    seeds = seed_sequence(random_state)
+    tabulated = getattr(prior, "points", None)
+    given = X is not None or tabulated is not None
+    points = tabulated if X is None else X
+    if points is None:
+        points = _drawn_points(n_features, settings, scaling, seeds)
+    inputs = as_finite("X", points)
+    fits = inputs.ndim == 2 or (inputs.ndim == 3 and len(inputs) == K)
+    if not fits or inputs.shape[-2] < 2 or 0 in inputs.shape:
+        shapes = f"(M >= 2, n_in) or ({K}, M >= 2, n_in)"
+        raise ValueError(f"X has shape {inputs.shape}: must be {shapes}")
+    prior_seed = spawn(seeds, Purpose.PRIOR)
+    n_in = inputs.shape[-1]
+    scaler = scaler_of("scaling.inputs", scaling.inputs, inputs, n_in)
+    if prior is None:  # the range of realisations is not known yet
+        known = None if isinstance(scaling.outputs, str) else scaling.outputs
+        outputs = scaler_of("scaling.outputs", known, None, n_outputs or 1)
+        prior = default_prior(scaler, outputs)
+    realisations = draw_realisations(prior, inputs, K, prior_seed)
+    n_out = realisations.shape[2]
+    _check_shape((n_in, n_out), (n_features or n_in, n_outputs or n_out))
+    output_scaler = scaler_of("scaling.outputs", scaling.outputs, realisations, n_out)
+    mlp = network.mlp(n_in, n_out)
+    start = perturbed_starts(mlp, K, network.init, settings.perturbation, seeds)
+    scaled_inputs = scaler.transform(inputs)
+    targets = output_scaler.transform(realisations)
+    if nugget is not None:
+        check_nugget(np.full(n_out, nugget), targets.var(axis=0).mean(axis=0))
+    result = train(
+        mlp,
+        start,
+        scaled_inputs,
+        targets,
+        settings.training,
+        seeds=member_seeds(spawn(seeds, Purpose.PRETRAINING), K),
+        device=device,
+        progress="pre-training" if settings.training.progress else None,
+    )
+    numbers = finite_members(K, result.diverged, "pre-training")
+    return Pretrained(
+        architecture=mlp,
+        start=start[numbers],
+        weights=result.weights[numbers],
+        inputs=inputs if inputs.ndim == 2 else inputs[numbers],
+        targets=realisations[numbers],
+        input_scaler=scaler,
+        output_scaler=output_scaler,
+        losses=result.losses,
+        epochs=result.epochs,
+        numbers=numbers,
+        prior=prior,
+        prior_seed=prior_seed,
+        inputs_given=given,
+    )
+
+
+def _drawn_points(
+    n_features: int | None, settings: Pretraining, scaling: Scaling, seeds: np.random.SeedSequence
+) -> Array:
+    """Return the points of a Latin hypercube in the input bounds, (M, n_in)."""
+    if n_features is None:
+        raise ValueError("n_features = None: must be given where X is not")
+    seed = spawn(seeds, Purpose.INPUTS)
+    scaled = latin_hypercube(settings.n_points, n_features, seed, settings.range_factor)
+    scaler = scaler_of("scaling.inputs", scaling.inputs, None, n_features)
+    return scaler.inverse_transform(scaled)
+
+
+def checked_data(
+    pretrained: Pretrained, X: ArrayLike, y: ArrayLike, n_members: int | None
+) -> tuple[Array, Array]:
+    """Return data for pre-trained networks, X (N, n_in) and y (N, n_out), which fit their shape."""
+    if not isinstance(pretrained, Pretrained):
+        raise ValueError(f"pretrained = {pretrained!r:.60}: must be from bnn.pretrain")
+    if n_members is not None:
+        check_count("n_members", n_members, 1)
+    X, y = as_data(X, y)
+    _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
+    warn_far("scaling.inputs", pretrained.input_scaler, X)
+    warn_far("scaling.outputs", pretrained.output_scaler, y)
+    points, scaler = pretrained.inputs.reshape(-1, X.shape[1]), pretrained.input_scaler
+    if not pretrained.inputs_given:  # drawn within the bounds, which few points do not reach
+        points = np.vstack([points, scaler.low, scaler.high])
+    low, high = points.min(axis=0), points.max(axis=0)
+    outside = 1.0 - np.mean(np.all((low <= X) & (high >= X), axis=1))
+    if outside > 0.5:
+        points_of = f"the points at which the prior was fitted, {low} to {high}"
+        remedy = "give scaling=Scaling(inputs=...), or pre-train at points of your own"
+        message = f"{outside:.0%} of the data lie outside {points_of}: {remedy}"
+        warnings.warn(message, PriorRangeWarning, stacklevel=6)
+    return X, y
+
+
+def check_functional_prior(prior: object) -> None:
+    """Raise ValueError unless a prior can be sampled, or is None, or was left out of a file."""
+    if isinstance(prior, type):
+        raise ValueError(f"prior = {prior.__name__}: must be an object, not its class")
+    if not (prior is None or isinstance(prior, NotStored) or hasattr(prior, "sample")):
+        raise ValueError(f"prior = {prior!r}: must have a method sample")
+
+
+def _check_shape(prior: tuple[int, int], data: tuple[int, int]) -> None:
+    if prior != data:
+        raise ValueError(
+            f"the data have {data[0]} inputs and {data[1]} outputs, the prior has "
+            f"{prior[0]} and {prior[1]}"
+        )

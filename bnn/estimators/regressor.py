@@ -1,0 +1,123 @@
+"""What the estimators share, exact posterior and ensembles alike: predictions, tags, saving."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bnn._validation import Array, as_columns, as_finite, check_flags, check_readable
+from bnn.storage import StoredModel
+
+
+class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
+    """Base of the estimators, which have moments of f(x) and a covariance of the noise."""
+
+    y_ndim_: int | None = None  # number of dimensions of y in fit
+
+    @property
+    def _fewest(self) -> int:
+        """Number of data needed."""
+        return 2
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn that several outputs are supported."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit the model to data; where there is a prior of networks, after pre-training if needed.
+
+        Args:
+            X: Inputs, (N, n_in).
+            y: Outputs, (N,) or (N, n_out).
+
+        Returns:
+            self.
+
+        Raises:
+            ValueError: If data or parameters are not admissible, or do not fit each other.
+            DivergenceError: If fewer than two networks of an ensemble stayed finite.
+
+        Warns:
+            BoundsWarning, NoiseWarning: If data do not fit the bounds or the noise.
+            PriorRangeWarning: If most data lie where the prior of networks was not fitted.
+        """
+        self._check_parameters()
+        needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": self._fewest}
+        points, y = self._validated({"X": X, "y": y}, **needed)
+        self.y_ndim_ = np.ndim(y)
+        self._fit(points, as_columns("y", y, len(points)))
+        return self
+
+    def _check_parameters(self) -> None:
+        """Raise ValueError where a parameter is not admissible, whatever the data are."""
+
+    def _fit(self, X: Array, y: Array) -> None:
+        """Fit the model to checked data X (N, n_in) and y (N, n_out)."""
+        raise NotImplementedError
+
+    def predict(
+        self, X: ArrayLike, return_std: bool = False, return_cov: bool = False, total: bool = False
+    ) -> Any:
+        """Return the predictive mean, and its uncertainty on request.
+
+        Args:
+            X: (n, n_in).
+            return_std: Also return the standard deviation of each output.
+            return_cov: Also return the covariance between the outputs instead.
+            total: Whether the uncertainty includes Σ_noise; else it is epistemic.
+
+        Returns:
+            Mean, of the shape of y; with return_std the standard deviation, of the same shape;
+            with return_cov the covariance at each point, (n, n_out, n_out).
+
+        Raises:
+            ValueError: If return_std and return_cov are True, or X does not fit the training data.
+
+        Source: the predictive moments of an ensemble in the paper, with 1 / (K-1).
+        """
+        check_flags(return_std=return_std, return_cov=return_cov, total=total)
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov: must not both be True")
+        points = self._checked(X)
+        if not return_std and not return_cov:
+            return self._shaped(self._mean(points))
+        mean, spread, noise = self._moments(points, joint=return_cov)
+        if return_cov:
+            return self._shaped(mean), spread + total * noise
+        variance = np.maximum(spread + total * np.einsum("...jj->...j", noise), 0.0)
+        return self._shaped(mean), self._shaped(np.sqrt(variance))
+
+    def _checked(self, X: ArrayLike) -> Array:
+        """Return X (n, n_in) as float64, after fit, if it fits the training data."""
+        check_is_fitted(self)
+        return self._validated({"X": X}, reset=False)[0]
+
+    def _validated(self, data: Mapping[str, ArrayLike], **options: Any) -> list[Array]:
+        """Return data by name, X or X and y, as arrays that scikit-learn has checked."""
+        check_readable(**data)
+        names = ", ".join(data)
+        try:
+            checked = validate_data(self, *data.values(), dtype=float, **options)
+        except TypeError as error:
+            raise TypeError(f"{names}: {error}") from None
+        except (OverflowError, RuntimeError, ValueError) as error:
+            raise ValueError(f"{names}: {error}") from None
+        parts = checked if len(data) > 1 else [checked]
+        return [as_finite(name, part) for name, part in zip(data, parts, strict=True)]
+
+    def _mean(self, X: Array) -> Array:
+        """Return the means at X (n, n_in), (n, n_out)."""
+        return self._moments(X, joint=False)[0]
+
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
+        """Return means, variances (if joint: covariances) at each point of X, and Σ_noise there."""
+        raise NotImplementedError
+
+    def _shaped(self, values: Array) -> Array:
+        return values[:, 0] if self.y_ndim_ == 1 else values

@@ -1,0 +1,259 @@
+"""Gaussian conditioning: posterior moments and realisations of a Gaussian f given noisy data.
+
+With prior mean m and covariance C of f(X), and data ỹ = H f + ε with ε ~ N(0, Σ_noise), where H
+picks the data among the points X, the posterior has
+
+    gain G = C Hᵀ (H C Hᵀ + Σ_noise)⁻¹,   mean m + G (ỹ - H m),   covariance S = C - G H C.
+
+Matheron's rule f* = g + G (ỹ - H g) turns a prior realisation g and perturbed data ỹ into a
+posterior realisation f*. By completing the square, the objective of `anchor_functions` is
+(f - f*)(X)ᵀ S⁻¹ (f - f*)(X) plus a constant.
+
+Entry j n + i of a vector is point i of output j. Matrices are given by their diagonal blocks,
+(n_out, n, n) for independent outputs and (1, n_out n, n_out n) for dependent ones.
+
+Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self, TypeAlias
+
+import numpy as np
+from scipy.linalg import block_diag, cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.stats import multivariate_normal, norm
+from sklearn.utils import gen_batches
+
+from bnn._validation import Array, Ints
+from bnn.noise.covariances import is_diagonal, noise_blocks
+from bnn.priors.gaussian_process import MOST_ROWS, GaussianProcessPrior, covariance_root
+
+ENTRIES = 2**22  # of a part of a matrix that is computed at a time
+POINTS = 64  # at a time where the covariances between all of them are computed for their diagonal
+
+# Means at n points, (n, n_out), covariances between outputs at each, (n, n_out, n_out), and the
+# function that gives the columns of m points, (m,), in the blocks of the covariance of all.
+JointColumns: TypeAlias = tuple[Array, Array, Callable[[Ints], Array]]
+
+
+def output_vectors(values: Array) -> Array:
+    """Lay values (K, n, n_out) out as vectors, (K, n_out n)."""
+    return np.swapaxes(values, 1, 2).reshape(len(values), -1)
+
+
+def check_nugget(nuggets: Array, variances: Array) -> None:
+    """Refuse a nugget δ of a third of the prior's standard deviation or more, or of rounding."""
+    deviations = np.sqrt(variances)
+    if np.any(nuggets < 1e-8 * deviations):
+        raise ValueError(
+            f"nugget = {nuggets.min():.3g} of the networks, half of the noise where it is None: "
+            "too small for double precision"
+        )
+    j = (deviations / nuggets).argmin()
+    if deviations[j] < 3.0 * nuggets[j]:
+        raise ValueError(
+            f"nugget = {nuggets[j]:.3g}: must be below a third of the prior's standard deviation, "
+            f"{deviations[j]:.2g} for output {j} in the networks' units, see scaling.outputs"
+        )
+
+
+@dataclass(frozen=True)
+class Conditioning:
+    """The affine map from prior realisations to posterior ones at the points X."""
+
+    gains: Array  # G by blocks, (B, m, p), for p data in a block
+    covariance: Array  # S by blocks, (B, m, m)
+
+    @classmethod
+    def of(cls, prior_blocks: Array, noise: Array, n_data: int) -> Self:
+        """Condition a prior with the blocks of C on the first N = n_data points."""
+        outputs = noise.shape[-1] // len(prior_blocks)  # in each block
+        n = prior_blocks.shape[1] // outputs
+        data = (np.arange(outputs)[:, None] * n + np.arange(n_data)).ravel()
+        cross = prior_blocks[:, :, data]
+        return cls.given(cross[:, data], noise, cross, prior_blocks)
+
+    @classmethod
+    def given(cls, data: Array, noise: Array, cross: Array, prior: Array) -> Self:
+        """Condition on data, with the blocks of H C Hᵀ (data), of C Hᵀ (cross) and of C (prior)."""
+        n_outputs, N = noise.shape[-1], data.shape[0] * data.shape[1] // noise.shape[-1]
+        if len(data) != n_outputs or not is_diagonal(noise):
+            # Where the outputs depend on each other, there is one block of all of them.
+            data, cross, prior = (block_diag(*blocks)[None] for blocks in (data, cross, prior))
+        noisy = data + noise_blocks(noise, N, len(data))
+        pairs = zip(noisy, cross.swapaxes(1, 2), strict=True)
+        solved = np.stack([cho_solve(cho_factor(block), right) for block, right in pairs])
+        gains = solved.swapaxes(1, 2)
+        return cls(gains, prior - gains @ cross.swapaxes(1, 2))
+
+    def apply(self, realisations: Array, targets: Array) -> Array:
+        """Return f*, (K, n, n_out), of realisations g, data first, and targets ỹ (K, N, n_out)."""
+        return realisations + self.correction(targets - realisations[:, : targets.shape[1]])
+
+    def correction(self, misfit: Array) -> Array:
+        """Return G v at X, (K, n, n_out), for v (K, N, n_out)."""
+        K, _, n_out = misfit.shape
+        by_block = output_vectors(misfit).reshape(K, len(self.gains), -1)
+        correction = np.einsum("bmp,kbp->kbm", self.gains, by_block, optimize=True)
+        return np.asarray(correction.reshape(K, n_out, -1).swapaxes(1, 2))
+
+
+class ProcessPosterior:
+    """A Gaussian process prior given data, with factors of N x N matrices where that is possible.
+
+    Diagonal noise leaves the outputs independent, and noise of any kind leaves combinations of
+    outputs independent where all of them have one kernel: (y - m) U, with the eigenvectors U of
+    Σ_noise, since I ⊗ K + Σ_noise ⊗ I is block diagonal there. Elsewhere all outputs are coupled,
+    so are those under correlated noise that depends on the input.
+    The noise of the data is Σ_noise, (n_out, n_out), or one for each, (N, n_out, n_out).
+    """
+
+    def __init__(self, prior: GaussianProcessPrior, noise: Array, X: Array, y: Array) -> None:
+        self.prior, self.X, self._at, self.axes = prior, X, noise, np.eye(y.shape[1])
+        residual, alike = y - prior.mean_values(X), prior.alike
+        variances, self._diagonal = np.einsum("...jj->j...", self._at), is_diagonal(self._at)
+        self.coupled = not self._diagonal and (any(alike) or self._at.ndim == 3)
+        if not self._diagonal and not self.coupled:
+            variances, self.axes = np.linalg.eigh(self._at)
+        # Columns of y U with the sources of their covariance; one column where all are coupled.
+        columns = (residual @ self.axes).T.reshape(1 if self.coupled else y.shape[1], -1)
+        keys = map(tuple, variances.reshape(len(variances), -1).tolist())
+        self._sources = list(zip(alike, keys, strict=True))[: len(columns)]
+        self._roots = {source: self._root(*source) for source in dict.fromkeys(self._sources)}
+        roots = [self._roots[source] for source in self._sources]
+        solved = np.array([cho_solve((R, True), v) for R, v in zip(roots, columns, strict=True)])
+        self._solved = solved.reshape(residual.shape[::-1]).T
+        log_determinants = [2.0 * np.log(np.diag(root)).sum() for root in roots]
+        quadratic = np.sum(columns * solved, axis=1)
+        constant = columns.shape[1] * np.log(2.0 * np.pi)
+        self.log_evidences = -0.5 * (quadratic + log_determinants + constant)  # of each column
+
+    def _root(self, output: int, variances: tuple[float, ...]) -> Array:
+        """Return the Cholesky factor of K + noise; there is one variance, or one for each datum."""
+        if self.coupled:
+            noise = noise_blocks(self._at, len(self.X), 1)[0]
+            prior = self._prior_covariance(self.X, self.X, 0)
+            return self._cholesky(prior + noise)
+        # In the memory of K, which is symmetric.
+        matrix = np.empty((len(self.X), len(self.X)), order="F")
+        for part in gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)):
+            matrix[:, part] = self.prior.covariance(self.X, self.X[part], output)
+        matrix[np.diag_indices(len(self.X))] += variances
+        return self._cholesky(matrix)
+
+    def _cholesky(self, matrix: Array) -> Array:
+        """Return the Cholesky factor of the covariance of the data, in its memory."""
+        try:
+            return np.asarray(cholesky(matrix, lower=True, overwrite_a=True))
+        except np.linalg.LinAlgError:
+            least = np.sqrt(np.einsum("...jj->...j", self._at).min())
+            message = f"noise = {least:.3g}: too small for the prior in double precision"
+            raise ValueError(message) from None
+
+    def _prior_covariance(self, A: Array, B: Array, output: int) -> Array:
+        """Return the kernel of a column of y U, or that of all outputs if these are coupled."""
+        if not self.coupled:
+            return self.prior.covariance(A, B, output)
+        return np.asarray(block_diag(*self.prior.covariances(A, B)))
+
+    def batches(self, n: int) -> list[slice]:
+        """Split n points into as many at a time as bounded memory allows."""
+        return list(gen_batches(n, POINTS if self.coupled else max(ENTRIES // len(self.X), 1)))
+
+    def mean(self, X: Array) -> Array:
+        """Return the posterior mean at X (n, n_in), (n, n_out)."""
+        alike, latent = np.array(self.prior.alike), np.empty((len(X), len(self.axes)))
+        for output in np.unique(alike):
+            cross = self.prior.covariance(X, self.X, output)
+            latent[:, alike == output] = cross @ self._solved[:, alike == output]
+        return np.asarray(self.prior.mean_values(X) + latent @ self.axes.T)
+
+    def covariances(self, X: Array) -> Array:
+        """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
+        n, n_out = len(X), len(self.axes)
+        if self.coupled:
+            joint = self.joint_covariance(X).reshape(n_out, n, n_out, n)
+            return np.asarray(np.einsum("jnkn->njk", joint))
+        return self.axes * self._reduced(X, joint=False).T[:, None] @ self.axes.T
+
+    def joint_covariance(self, X: Array) -> Array:
+        """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
+        return self._of_outputs(self._reduced(X, joint=True))
+
+    def _of_outputs(self, blocks: Array) -> Array:
+        """Return the covariance of all outputs from that of each column of f U."""
+        if self.coupled:
+            return np.asarray(blocks[0])
+        joint = np.einsum("jc,cil,kc->jikl", self.axes, blocks, self.axes, optimize=True)
+        return np.asarray(joint.reshape(len(self.axes) * blocks.shape[1], -1))
+
+    def joint_columns(self, X: Array) -> JointColumns:
+        """Prepare columns of the joint covariance at X, of which some are computed at a time."""
+        n_out, n, means, whitened = len(self.axes), len(X), {}, {}
+        solved = self._solved.T.reshape(len(self._sources), -1)
+        for source, root in self._roots.items():
+            cross = self._prior_covariance(X, self.X, source[0])
+            means[source] = solved @ cross.T
+            whitened[source] = solve_triangular(root, cross.T, lower=True, check_finite=False)
+        latent = [means[source][i] for i, source in enumerate(self._sources)]
+        mean = self.prior.mean_values(X) + np.reshape(latent, (n_out, n)).T @ self.axes.T
+        starts = n * np.arange(n_out if self.coupled else 1)
+        seen = [X[:, self.prior._features_of(j, X.shape[1])] for j in range(n_out)]
+        variances = np.stack([k.diag(x) for k, x in zip(self.prior.kernels, seen, strict=True)])
+        values = [whitened[source] for source in self._sources]
+        if self.coupled:
+            parts = values[0].reshape(-1, n_out, n)
+            explained = np.einsum("ajn,akn->njk", parts, parts, optimize=True)
+            at_points = np.eye(n_out) * variances.T[:, None] - explained
+        else:
+            left = variances - [np.einsum("an,an->n", each, each) for each in values]
+            at_points = self.axes * left.T[:, None] @ self.axes.T
+
+        def at(rows: Ints) -> Array:
+            own, found = np.add.outer(starts, rows).ravel(), {}
+            for source, values in whitened.items():
+                found[source] = self._prior_covariance(X, X[rows], source[0])
+                found[source] -= values.T @ values[:, own]
+            blocks = np.stack([found[source] for source in self._sources])
+            return blocks if self._diagonal else self._of_outputs(blocks)[None]
+
+        return mean, at_points, at
+
+    def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
+        """Draw functions at X, (n_samples, n, n_out)."""
+        size = len(X) * (len(self.axes) if self.coupled else 1)
+        if size > MOST_ROWS:
+            rows = f"their joint covariance has {size} rows, must be at most {MOST_ROWS}"
+            raise ValueError(f"X has {len(X)} points: {rows}; predict has no such limit")
+        scale = max(self.prior.covariance(X, X, j).max() for j in set(self.prior.alike))
+        roots = [covariance_root(block, scale) for block in self._reduced(X, joint=True)]
+        noise = rng.standard_normal((n_samples, len(roots), len(roots[0])))
+        latent = np.stack([noise[:, b] @ root.T for b, root in enumerate(roots)], axis=1)
+        latent = latent.reshape(n_samples, -1, len(X)).swapaxes(1, 2)
+        return np.asarray(self.mean(X) + latent @ self.axes.T)
+
+    def log_density(self, X: Array, y: Array, noise: Array) -> Array:
+        """Return log p(y_i | x_i, data), (..., n, n_out), or (..., n, 1) if coupled."""
+        # The noise, (n_out, n_out), may differ by point, (n, n_out, n_out), and have axes before.
+        covariances = self.covariances(X) + noise
+        residuals = np.broadcast_to(y - self.mean(X), covariances.shape[:-1])
+        if self._diagonal:
+            deviations = np.sqrt(np.einsum("...jj->...j", covariances))
+            return np.asarray(norm.logpdf(residuals, scale=deviations))
+        flat = residuals.reshape(-1, y.shape[1]), covariances.reshape(-1, *covariances.shape[-2:])
+        logs = [multivariate_normal.logpdf(r, cov=c) for r, c in zip(*flat, strict=True)]
+        return np.reshape(logs, (*residuals.shape[:-1], 1))
+
+    def _reduced(self, X: Array, joint: bool) -> Array:
+        """Return the posterior covariances of each column of f U, or only their diagonals."""
+        found = {}
+        for source, root in self._roots.items():
+            cross = self._prior_covariance(X, self.X, source[0])
+            whitened = solve_triangular(root, cross.T, lower=True, check_finite=False)
+            if joint:
+                found[source] = self._prior_covariance(X, X, source[0]) - whitened.T @ whitened
+                continue
+            parts = [X[part] for part in gen_batches(len(X), POINTS)]
+            own = [np.diag(self.prior.covariance(part, part, source[0])) for part in parts]
+            found[source] = np.concatenate(own) - np.einsum("pn,pn->n", whitened, whitened)
+        return np.stack([found[source] for source in self._sources])

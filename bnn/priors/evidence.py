@@ -1,0 +1,297 @@
+"""Gaussian process priors, and noise, by the evidence p(y | X), the marginal likelihood."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._validation import (
+    Array,
+    as_data,
+    check_flags,
+    check_integers,
+    check_kind,
+    check_option,
+    check_positive,
+)
+from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_tails, covariance_at
+from bnn.noise.heteroscedastic import noise_of_scatter
+from bnn.priors.gaussian_process import GaussianProcessPrior
+from bnn.priors.hyperparameters import cubature, density_of, linear_trend, maximise
+from bnn.priors.kernels import RBF, Multiple
+from bnn.priors.means import LinearMean, ModelMean
+from bnn.priors.mixture import MixturePosterior, MixturePrior
+from bnn.priors.precision_factors import factors_of
+
+# Rounds of prior and noise in turn, and steps of the noise in each: heavy tails, noise by input.
+TAIL_ROUNDS, TAIL_STEPS = 5, 10
+ROUNDS, STEPS = 3, 5
+FACTOR = 1.0  # prior deviation of the factor of a low-fidelity model from 1
+
+
+def fit_prior(
+    X: ArrayLike, y: ArrayLike, noise: Noise | StudentNoise, *, estimate: str = "average",
+    mean: Callable[[Array], ArrayLike] | None = None, mean_features: Sequence[int] | None = None,
+    intercept: bool = True, coefficient_variance: float | None = None, restarts: int = 8,
+    random_state: int | None = 0,
+) -> MixturePrior | GaussianProcessPrior:  # fmt: skip
+    """Find the variance and length scales of an RBF prior, for each input and output.
+
+    Output j is θ_j·x + GP(0, k0_j exp(-½ Σ_i (x_i - x'_i)² / L_ji²)). The coefficients θ_j of the
+    mean, and its constant, are Gaussian and integrated out, so that they are part of the kernel.
+    With a low-fidelity model m it is ρ_j m_j(x) plus that, and ρ_j ~ N(1, 1) is integrated out too.
+    Few data leave k0_j and L_ji uncertain, and the values of largest evidence are overconfident.
+    The average is a mixture over 4 (n_in + 1) values of (k0_j, L_ji) around the largest posterior
+    density, whose weights are those of a cubature times a log-normal hyperprior; what conditions
+    the mixture on the data multiplies the weights by the evidence.
+
+    Args:
+        X: (N, n_in).
+        y: (N,) or (N, n_out).
+        noise: Standard deviations, Σ_noise or a HeteroscedasticNoise, known; correlations between
+            outputs are ignored. Under a StudentNoise the data have, in turn with the prior of
+            largest evidence, the precision factors of `ExactPosterior`.
+        estimate: "average" over hyper-parameters, or those of "maximum" evidence.
+        mean: A low-fidelity model m, X (n, n_in), read-only → (n, n_out), or (n,) for one output.
+        mean_features: Numbers of the inputs of the linear mean; None takes all, () none.
+        intercept: Whether the mean has a constant too.
+        coefficient_variance: Of θ and of the constant, around zero at x = 0; None takes a variance
+            that is wide for the data, around their mean, so that units and origins do not matter.
+        restarts: Number of searches from random starts, beside the one from the default start.
+        random_state: Seed of these starts.
+
+    Returns:
+        The prior, with kernels of its own for each output, on all inputs; for "maximum" a
+        GaussianProcessPrior.
+
+    Raises:
+        ValueError: If data do not vary or do not fit each other or the mean, or a mean feature is
+            no input.
+
+    Warns:
+        ConvergenceWarning: If the search did not end.
+
+    Source: Rasmussen & Williams (2006), equations 2.30, 2.40 to 2.42 and 5.9; cubature by shells
+    as in Genz & Monahan (1998), SIAM Journal on Numerical Analysis 36; model and discrepancy
+    as in Kennedy & O'Hagan (2000), Biometrika 87.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.evidence.fit_prior(X, y, noise=0.05)
+        >>> len(prior.components)
+        8
+        >>> bnn.evidence.fit_prior(X, y, noise=0.05, estimate="maximum").n_outputs
+        1
+    """
+    check_option("estimate", estimate, ("average", "maximum"))
+    found = _detrended(X, y, mean, mean_features, intercept, coefficient_variance)
+    inputs, values = as_data(X, y)
+    kept = checked_tails(noise, inputs.shape[1], values.shape[1])
+    known = covariance_at(kept, inputs)
+    if isinstance(kept, StudentNoise):
+        for _ in range(TAIL_ROUNDS):
+            prior = _prior_given(*found, known, "maximum", 0, random_state)
+            known = factors_of(prior, kept, inputs, values, known, TAIL_STEPS)[1]
+    return _prior_given(*found, known, estimate, restarts, random_state)
+
+
+def _prior_given(
+    X: Array, columns: Array, trends: list[sk.Kernel | None], centre: Any, known: Array,
+    estimate: str, restarts: int, seed: int | None,
+) -> MixturePrior | GaussianProcessPrior:  # fmt: skip
+    """Return the prior of detrended data under known covariances of the noise."""
+    variances, outputs = np.einsum("...jj->j...", known), []
+    for column, trend, variance in zip(columns.T, trends, variances, strict=True):
+        density = density_of(X, column, trend, variance, hyperprior=estimate == "average")
+        best = maximise(density, restarts, seed)
+        points, weights = best[None], np.ones(1)
+        if estimate == "average":
+            points, weights = cubature(density, best, seed)
+        rbfs = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
+        outputs.append((rbfs if trend is None else [rbf + trend for rbf in rbfs], weights))
+    kernels, shares = zip(*outputs, strict=True)
+    priors = [GaussianProcessPrior(centre, each, len(each)) for each in zip(*kernels, strict=True)]
+    return MixturePrior(priors, np.column_stack(shares)) if len(priors) > 1 else priors[0]
+
+
+def fit_noise(
+    X: ArrayLike, y: ArrayLike, *, restarts: int = 8, random_state: int | None = 0, **form: Any
+) -> Array:
+    """Estimate the noise that `fit_prior` and the estimators take, where no run was repeated.
+
+    Its variance is the posterior mean under log-normal hyperpriors, by the cubature of `fit_prior`
+    over the variance and the length scales of the prior and the variance of the noise.
+
+    Args:
+        X: (N, n_in).
+        y: (N,) or (N, n_out).
+        restarts: As for `fit_prior`.
+        random_state: As for `fit_prior`.
+        form: mean, mean_features, intercept or coefficient_variance, as for `fit_prior`.
+
+    Returns:
+        Standard deviations of the noise, (n_out,).
+
+    Raises:
+        ValueError: As `fit_prior`, which warns in the same way too.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> rng = np.random.default_rng(0)
+        >>> bnn.evidence.fit_noise(X, y + 0.1 * rng.standard_normal(12)).round(1)
+        array([0.1])
+    """
+    X, columns, trends, _ = _detrended(X, y, **form)
+    variances = []
+    for column, trend in zip(columns.T, trends, strict=True):
+        density = density_of(X, column, trend, None, hyperprior=True)
+        best = maximise(density, restarts, random_state)
+        points, weights = cubature(density, best, random_state)
+        evidence = replace(density, precision=np.zeros(len(best)))
+        logs = np.array([evidence(eta)[0] for eta in points])
+        weights *= np.exp(logs - logs.max())
+        variances.append(np.average(np.exp(points[:, -1]), weights=weights))
+    return np.asarray(np.sqrt(variances))
+
+
+def fit_heteroscedastic_noise(
+    X: ArrayLike, y: ArrayLike, *, squares: Sequence[int] = (), slope_deviation: float = 1.0,
+    restarts: int = 2, random_state: int | None = 0, **form: Any,
+) -> HeteroscedasticNoise:  # fmt: skip
+    """Estimate noise that depends on the input where no run was repeated, and a prior in turn.
+
+    Given a prior of `fit_prior`, averaged over its hyper-parameters as few data leave them open,
+    the evidence is raised by expectation maximisation: the noise is that of the residuals and the
+    variances of the posterior at the data. The constant noise of `fit_noise` counts as so many
+    more data as there are outputs, and so keeps a few data from being taken for noise-free.
+
+    Args:
+        X: (N, n_in).
+        y: (N,) or (N, n_out).
+        squares: As for `HeteroscedasticNoise.from_replicates`.
+        slope_deviation: As for `HeteroscedasticNoise.from_replicates`.
+        restarts: As for `fit_prior`.
+        random_state: As for `fit_prior`.
+        form: mean, mean_features, intercept or coefficient_variance, as for `fit_prior`.
+
+    Returns:
+        The noise.
+
+    Raises:
+        ValueError: As `fit_prior`, which warns in the same way too.
+
+    Source: Dempster, Laird & Rubin (1977), Journal of the Royal Statistical Society B 39.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> rng = np.random.default_rng(0)
+        >>> noisy = y + 0.1 * rng.standard_normal(12)
+        >>> noise = bnn.evidence.fit_heteroscedastic_noise(X, noisy, restarts=0)
+        >>> noise(X).shape
+        (12, 1, 1)
+    """
+    search = {"restarts": restarts, "random_state": random_state, **form}
+    check_positive(slope_deviation=slope_deviation)
+    check_integers("squares", squares, 0)
+    X, y = as_data(X, y)
+    constant, n_out = fit_noise(X, y, **search), y.shape[1]
+    noise = HeteroscedasticNoise(np.vstack([np.log(constant), np.zeros((X.shape[1], n_out))]))
+    # The constant noise is one more point, of n_out degrees of freedom.
+    points, counts = np.vstack([X, X.mean(axis=0)]), np.append(np.ones(len(X), dtype=int), n_out)
+    first = n_out * np.diag(constant**2)[None]
+    for _ in range(ROUNDS):
+        prior = fit_prior(X, y, noise, **search)
+        assert isinstance(prior, MixturePrior)
+        for _ in range(STEPS):
+            given = MixturePosterior(prior, noise(X) * np.eye(n_out), X, y)
+            away = y - given.mean(X)
+            scatter = away[:, :, None] * away[:, None, :] + given.covariances(X)
+            scatter = np.concatenate([scatter, first])
+            noise = noise_of_scatter(points, scatter, counts, squares, slope_deviation)
+    return noise
+
+
+def _detrended(
+    X: ArrayLike, y: ArrayLike, mean: Callable[[Array], ArrayLike] | None = None,
+    mean_features: Sequence[int] | None = None, intercept: bool = True,
+    coefficient_variance: float | None = None,
+) -> tuple[Array, Array, list[sk.Kernel | None], Any]:  # fmt: skip
+    """Return X, y less its prior mean, the kernels of the mean's coefficients, and that mean."""
+    X, y = as_data(X, y)
+    if len(X) < 2:
+        raise ValueError(f"X has {len(X)} rows: must be at least 2")
+    model = None if mean is None else ModelMean(mean)
+    if model is not None:
+        if model(X).shape != y.shape:
+            raise ValueError(f"mean(X) has shape {model(X).shape}: must be {y.shape}")
+        y = y - model(X)
+    _check_spread(X, y)
+    check_flags(intercept=intercept)
+    if coefficient_variance is not None:
+        check_positive(coefficient_variance=coefficient_variance)
+    features = range(X.shape[1]) if mean_features is None else mean_features
+    check_integers("mean_features", features, 0)
+    chosen = list(features)
+    if any(i >= X.shape[1] for i in chosen):
+        raise ValueError(f"mean_features = {chosen}: must be among 0 to {X.shape[1] - 1}")
+    centred = intercept and coefficient_variance is None and model is None
+    means = y.mean(axis=0) if centred else np.zeros(y.shape[1])
+    columns, trends = y - means, list[sk.Kernel | None]()
+    for j, column in enumerate(columns.T):
+        spread = column.var() if model is None else np.mean(column**2)  # around the mean
+        trend = linear_trend(X, spread, chosen, intercept, coefficient_variance)
+        if model is not None:
+            multiple = Multiple(model, j, FACTOR**2)
+            trend = multiple if trend is None else trend + multiple
+        trends.append(trend)
+    linear = LinearMean(np.zeros((y.shape[1], X.shape[1])), means) if means.any() else 0.0
+    return X, columns, trends, linear if model is None else model
+
+
+def _check_spread(X: Array, y: Array) -> None:
+    for name, values in (("input", X), ("output", y)):
+        constant = np.flatnonzero(np.ptp(values, axis=0) == 0)
+        if constant.size:
+            raise ValueError(f"{name} {constant[0]} is constant: it says nothing about its scale")
+
+
+def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:
+    """Return the length scales L of a prior from fit_prior.
+
+    Args:
+        prior: A prior of "maximum" evidence, whose kernels are RBF, or sums of one and a Linear.
+
+    Returns:
+        L, (n_out, n_in).
+
+    Raises:
+        ValueError: If the prior or a kernel is of another kind.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.evidence.fit_prior(X, y, noise=0.05, estimate="maximum")
+        >>> bnn.evidence.lengthscales(prior).shape
+        (1, 1)
+    """
+    check_kind("prior", prior, GaussianProcessPrior, MixturePrior)
+    if isinstance(prior, MixturePrior):
+        raise ValueError('prior is a MixturePrior: must be one of estimate="maximum"')
+    found = [kernel.k1 if isinstance(kernel, sk.Sum) else kernel for kernel in prior.kernels]
+    if not all(isinstance(rbf, RBF) for rbf in found):
+        raise ValueError(f"kernel = {prior.kernel}: must be an RBF, or its sum with a Linear")
+    return np.array([rbf.lengthscale for rbf in found])

@@ -1,0 +1,141 @@
+"""Posterior density of a Gaussian process' hyper-parameters: its maximum, and points around it."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
+from scipy.special import roots_genlaguerre
+from scipy.stats import ortho_group
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._seeding import generator
+from bnn._validation import Array, check_count
+from bnn.priors.kernels import Linear
+
+# Bounds of the search: length scales relative to the range of the input, variances, that of the
+# noise too, relative to the variance of the output.
+LENGTHSCALES, VARIANCES, NOISES = (0.025, 25.0), (1e-4, 1e2), (1e-8, 1.0)
+# Log-normal hyperprior: medians, relative as above, and standard deviations of the logarithms, of
+# the variance, of each length scale and of the variance of the noise, which is BoTorch's default.
+MEDIANS, DEVIATIONS = (1.0, 1.0, np.exp(-4.0)), (2.0, 1.5, 1.0)
+WIDE = 10.0  # prior deviation of a mean's coefficient, relative to what the data's spread suggests
+STEP = 1e-3  # of the finite differences of gradients
+
+
+@dataclass(frozen=True)
+class HyperparameterDensity:
+    """log p(y | X, η) + log p(η), but for a constant, of η = log (k0, L_1 .. L_n [, σ²]).
+
+    Attributes:
+        X: Training inputs, (N, n).
+        y: Training outputs, (N,).
+        fixed: Covariance of known noise and of the mean's coefficients, (N, N).
+        centre: Mean of η, (n + 1,), or (n + 2,) where noise of the variance σ² is added.
+        precision: Of each entry of η; zeros leave the evidence alone.
+    """
+
+    X: Array
+    y: Array
+    fixed: Array
+    centre: Array
+    precision: Array
+
+    def __call__(self, eta: Array) -> tuple[float, Array]:
+        """Return the value and its gradient, as long as η."""
+        n = self.X.shape[1] + 1
+        A, noise = self.X / np.exp(eta[1:n]), np.exp(eta[n:])
+        K, identity = np.exp(eta[0] - 0.5 * cdist(A, A, "sqeuclidean")), np.eye(len(A))
+        try:
+            factor = cho_factor(K + self.fixed + noise.sum() * identity, lower=True)
+        except np.linalg.LinAlgError:
+            return -np.inf, np.zeros_like(eta)
+        solved, away = cho_solve(factor, self.y), eta - self.centre
+        value = -0.5 * self.y @ solved - np.log(np.diag(factor[0])).sum()
+        # Half the trace of (α αᵀ - (K + fixed)⁻¹) ∂K, where ∂K / ∂ log L_i = K (a_i - a'_i)².
+        M = np.outer(solved, solved) - cho_solve(factor, identity)
+        by_noise, M = 0.5 * np.trace(M) * noise, M * K
+        by_lengths = M.sum(axis=0) @ A**2 - np.sum(A * (M @ A), axis=0)
+        slopes = np.concatenate([[0.5 * M.sum()], by_lengths, by_noise])
+        penalty = self.precision * away
+        return float(value - 0.5 * penalty @ away), slopes - penalty
+
+
+def linear_trend(
+    X: Array, spread: float, chosen: list[int], intercept: bool, variance: float | None
+) -> Linear | None:
+    """Return the kernel of a linear mean of data with a spread (variance), or None."""
+    if not chosen and not intercept:
+        return None
+    offset = WIDE**2 * spread if variance is None else variance
+    slopes = np.zeros(X.shape[1])
+    slopes[chosen] = offset / X.var(axis=0)[chosen] if variance is None else variance
+    if not intercept:
+        return Linear(tuple(slopes))
+    return Linear(tuple(slopes), offset, tuple(X.mean(axis=0)) if variance is None else 0.0)
+
+
+def density_of(
+    X: Array, y: Array, trend: sk.Kernel | None, variance: ArrayLike | None, hyperprior: bool
+) -> HyperparameterDensity:
+    """Return the density of one output's hyper-parameters, with σ² where variance is None.
+
+    A known variance is a number, or one for each of the data, (N,).
+    """
+    n = X.shape[1] + 1 + (variance is None)
+    spread = y.var()
+    medians = [MEDIANS[0] * spread, *(MEDIANS[1] * np.ptp(X, axis=0)), MEDIANS[2] * spread]
+    deviations = [DEVIATIONS[0], *[DEVIATIONS[1]] * X.shape[1], DEVIATIONS[2]]
+    known = 0.0 if variance is None else np.asarray(variance)
+    fixed = known * np.eye(len(X)) + (0.0 if trend is None else trend(X, X))
+    precision = np.array(deviations[:n]) ** -2.0 * hyperprior
+    return HyperparameterDensity(X, y, fixed, np.log(medians[:n]), precision)
+
+
+def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) -> Array:
+    """Return the η of largest density, from the hyperprior's median and from random starts."""
+    spread, width = density.y.var(), np.ptp(density.X, axis=0)
+    low, high = (
+        np.log([v * spread, *(scale * width), noise * spread])[: len(density.centre)]
+        for v, scale, noise in zip(VARIANCES, LENGTHSCALES, NOISES, strict=True)
+    )
+    check_count("restarts", restarts, 0)
+    starts = generator(seed).uniform(low, high, (restarts, len(low)))
+
+    def negative(eta: Array) -> tuple[float, Array]:
+        value, gradient = density(eta)
+        return -value, -gradient
+
+    box = {"method": "L-BFGS-B", "jac": True, "bounds": np.column_stack([low, high])}
+    found = [minimize(negative, start, **box) for start in (density.centre, *starts)]
+    best = min(found, key=lambda result: result.fun)
+    if not np.isfinite(best.fun):
+        raise ValueError("noise: too small for data at these X in double precision")
+    # "ABNORMAL": only rounding errors are left to be gained along the last direction.
+    if not best.success and "ABNORMAL" not in best.message:
+        warnings.warn(f"the search did not end: {best.message}", ConvergenceWarning, stacklevel=3)
+    return np.asarray(best.x)
+
+
+def cubature(density: HyperparameterDensity, best: Array, seed: int | None) -> tuple[Array, Array]:
+    """Return points η (S, m) around the best, and their prior weights (S,), which sum to 1."""
+    m, steps = len(best), STEP * np.eye(len(best))
+    rows = [density(best - step)[1] - density(best + step)[1] for step in steps]
+    hessian = np.array(rows) / (2.0 * STEP)
+    values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
+    # Where the density is hardly curved, or upwards, the hyperprior's width is enough.
+    root = vectors / np.sqrt(np.maximum(values, density.precision.min()))
+    # Two shells of a standard normal z, η = best + root z, on each the ends of orthogonal axes.
+    halves, shell_weights = roots_genlaguerre(2, m / 2.0 - 1.0)
+    axes = ortho_group.rvs(m, size=2, random_state=seed)
+    z = np.concatenate([np.sqrt(2.0 * h) * Q for h, Q in zip(halves, axes, strict=True)])
+    points = best + np.concatenate([z, -z]) @ root.T
+    # The weight of a shell, p(η), and 1 / N(z; 0, I), which the shell's weight stands for.
+    logs = np.tile(np.repeat(np.log(shell_weights) + halves, m), 2)
+    logs -= 0.5 * (points - density.centre) ** 2 @ density.precision
+    weights = np.exp(logs - logs.max())
+    return points, weights / weights.sum()

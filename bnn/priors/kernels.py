@@ -1,0 +1,316 @@
+"""Covariance functions k(x, x') of Gaussian process priors.
+
+Every kernel is a scikit-learn kernel without free parameters, so that sums and products may mix
+both kinds. scikit-learn's RBF and Matérn kernels round differently, which would change the
+networks of a given seed; its rational quadratic and periodic ones have a single length scale.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._validation import Array, as_array, as_finite, seen_points
+from bnn.storage import register, storable
+
+SCALED = {"variance", "offset"}  # parameters that a factor of the kernel multiplies
+
+
+def _check_positive(name: str, value: ArrayLike, number: bool = False) -> None:
+    values = as_array(name, value)
+    positive = values.size and np.all(np.isfinite(values) & (values > 0))
+    if values.ndim > (0 if number else 1) or not positive:
+        raise ValueError(f"{name} = {value!s}: must be {'one number ' if number else ''}> 0")
+
+
+def _comparable(value: ArrayLike) -> Any:
+    """Return a list or an array as a tuple, or as a number, so that kernels can be compared."""
+    if isinstance(value, int | float | tuple):
+        return value
+    values = np.asarray(value, dtype=float).tolist()
+    return tuple(values) if isinstance(values, list) else values
+
+
+def _per_input(name: str, value: ArrayLike, X: Array) -> Array:
+    """Return a parameter as an array, () or (n_in,)."""
+    values, n = np.asarray(value, dtype=float), X.shape[1]
+    if values.size not in (1, n):
+        raise ValueError(f"{name} has {values.size} entries: must be one, or {n} as the inputs")
+    return values
+
+
+class Kernel(sk.Kernel):  # type: ignore[misc, unused-ignore]
+    """Base of the kernels here: a scikit-learn kernel whose parameters are fixed."""
+
+    __array_ufunc__ = None  # a number of NumPy leaves its product with a kernel to the kernel
+
+    def __mul__(self, other: Any) -> sk.Kernel:
+        """Return the product with a kernel, or this kernel with its variances times a number."""
+        if isinstance(other, sk.Kernel):
+            return sk.Product(self, other)
+        _check_positive("factor", other, number=True)
+        own, factor = self.get_params(deep=False), float(other)
+        scaled = {name: np.multiply(factor, own[name]).tolist() for name in SCALED & own.keys()}
+        return type(self)(**own | scaled)
+
+    __rmul__ = __mul__
+
+    def __call__(
+        self, X: Array, Y: Array | None = None, eval_gradient: bool = False
+    ) -> Array | tuple[Array, Array]:
+        """Return k(X, Y), (n, m); the gradient by free parameters is empty, (n, m, 0)."""
+        A = seen_points("X", X)
+        B = A if Y is None else seen_points("Y", Y)
+        if A.shape[1] != B.shape[1]:
+            raise ValueError(f"X has {A.shape[1]} inputs and Y {B.shape[1]}: must be equal")
+        values = self._evaluate(A, B)
+        return (values, np.empty((*values.shape, 0))) if eval_gradient else values
+
+    def is_stationary(self) -> bool:
+        """Return whether k depends on x - x' only."""
+        return isinstance(self, Stationary)
+
+    def _evaluate(self, A: Array, B: Array) -> Array:
+        raise NotImplementedError
+
+
+@dataclass
+class Stationary(Kernel):
+    """Base of the kernels k0 φ(r), with r = |(x - x') / L| and φ(0) = 1.
+
+    Attributes:
+        variance: k0.
+        lengthscale: L, one number, or one for each (used) input.
+    """
+
+    variance: float = 1.0
+    lengthscale: float | tuple[float, ...] = 1.0
+
+    def __post_init__(self) -> None:
+        _check_positive("variance", self.variance, number=True)
+        _check_positive("lengthscale", self.lengthscale)
+        self.variance = _comparable(self.variance)
+        self.lengthscale = _comparable(self.lengthscale)
+
+    def _evaluate(self, A: Array, B: Array) -> Array:
+        scale = _per_input("lengthscale", self.lengthscale, A)
+        return self.variance * self._correlation(cdist(A / scale, B / scale))
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) at each point of X (n, n_in), (n,)."""
+        return np.full(len(seen_points("X", X)), float(self.variance))
+
+    def _correlation(self, r: Array) -> Array:
+        raise NotImplementedError
+
+
+@storable
+class RBF(Stationary):
+    """Squared exponential, φ = exp(-r² / 2).
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [1.0]])
+        >>> bnn.RBF(variance=2.0, lengthscale=0.5)(X[:1], X).round(3)
+        array([[2.   , 0.271]])
+    """
+
+    def _correlation(self, r: Array) -> Array:
+        return np.asarray(np.exp(-0.5 * r**2))
+
+
+@storable
+class Matern12(Stationary):
+    """Matérn ν = 1/2 (exponential), φ = exp(-r).
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [1.0]])
+        >>> bnn.Matern12(1.0, 0.5)(X[:1], X).round(3)
+        array([[1.   , 0.135]])
+    """
+
+    def _correlation(self, r: Array) -> Array:
+        return np.asarray(np.exp(-r))
+
+
+@storable
+class Matern32(Stationary):
+    """Matérn ν = 3/2, φ = (1 + s) exp(-s) with s = √3 r.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [1.0]])
+        >>> bnn.Matern32(1.0, 0.5)(X[:1], X).round(3)
+        array([[1.  , 0.14]])
+    """
+
+    def _correlation(self, r: Array) -> Array:
+        s = np.sqrt(3.0) * r
+        return np.asarray((1.0 + s) * np.exp(-s))
+
+
+@storable
+class Matern52(Stationary):
+    """Matérn ν = 5/2, φ = (1 + s + s² / 3) exp(-s) with s = √5 r.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [1.0]])
+        >>> bnn.Matern52(1.0, 0.5)(X[:1], X).round(3)
+        array([[1.   , 0.139]])
+    """
+
+    def _correlation(self, r: Array) -> Array:
+        s = np.sqrt(5.0) * r
+        return np.asarray((1.0 + s + s**2 / 3.0) * np.exp(-s))
+
+
+@storable
+@dataclass
+class RationalQuadratic(Stationary):
+    """Mixture of squared exponentials, φ = (1 + r² / 2α)^-α.
+
+    Attributes:
+        alpha: α, the spread of the length scales.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [1.0]])
+        >>> bnn.RationalQuadratic(1.0, 0.5, alpha=2.0)(X[:1], X).round(3)
+        array([[1.  , 0.25]])
+    """
+
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_positive("alpha", self.alpha, number=True)
+        self.alpha = _comparable(self.alpha)
+
+    def _correlation(self, r: Array) -> Array:
+        return (1.0 + r**2 / (2.0 * self.alpha)) ** -self.alpha
+
+
+@storable
+@dataclass
+class Periodic(Stationary):
+    """Periodic in each input, k0 exp(-2 Σ_i sin²(π (x_i - x'_i) / period) / L_i²).
+
+    Attributes:
+        period: Period, the same in every input.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [1.0]])
+        >>> bnn.Periodic(1.0, 0.5, period=2.0)(X[:1], X).round(3)
+        array([[1., 0.]])
+    """
+
+    period: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_positive("period", self.period, number=True)
+        self.period = _comparable(self.period)
+
+    def _evaluate(self, A: Array, B: Array) -> Array:
+        angles = np.pi * (A[:, None, :] - B[None, :, :]) / self.period
+        sines = np.sin(angles) / _per_input("lengthscale", self.lengthscale, A)
+        return np.asarray(self.variance * np.exp(-2.0 * np.sum(sines**2, axis=-1)))
+
+
+@storable
+@dataclass
+class Linear(Kernel):
+    """Linear functions with Gaussian coefficients, Σ_i k0_i (x_i - o_i) (x'_i - o_i) + offset.
+
+    Attributes:
+        variance: k0 of the slopes, one number or one for each (used) input; 0 leaves it out.
+        offset: Variance of the value at the origin.
+        origin: o, one number or one for each (used) input.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.array([[0.0], [1.0]])
+        >>> bnn.Linear(variance=2.0, offset=1.0)(X[:1], X).round(3)
+        array([[1., 1.]])
+    """
+
+    variance: float | tuple[float, ...] = 1.0
+    offset: float = 0.0
+    origin: float | tuple[float, ...] = 0.0
+
+    def __post_init__(self) -> None:
+        for name, most in (("variance", 1), ("offset", 0), ("origin", 1)):
+            array = as_finite(name, getattr(self, name), sys.float_info.max)
+            if array.ndim > most or not array.size:
+                raise ValueError(f"{name} has shape {array.shape}: must be a number or (n_in,)")
+        self.variance = _comparable(self.variance)
+        self.offset = _comparable(self.offset)
+        self.origin = _comparable(self.origin)
+        values = np.append(self.variance, self.offset)
+        if not np.all(values >= 0) or not values.any():
+            given = f"variance = {self.variance}, offset = {self.offset}"
+            raise ValueError(f"{given}: must be >= 0, not all 0")
+
+    def _evaluate(self, A: Array, B: Array) -> Array:
+        variance = _per_input("variance", self.variance, A)
+        origin = _per_input("origin", self.origin, A)
+        return ((A - origin) * variance) @ (B - origin).T + self.offset
+
+    def diag(self, X: Array) -> Array:
+        """Return the diagonal of k(X, X).
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            k(x, x) at each point, (n,).
+        """
+        X = seen_points("X", X)
+        away = (X - _per_input("origin", self.origin, X)) ** 2
+        variance = _per_input("variance", self.variance, X)
+        return np.asarray(np.sum(variance * away, axis=1) + self.offset)
+
+
+@dataclass
+class Multiple(Kernel):
+    """Multiples of one output of a model, with a Gaussian factor, k0 m_j(x) m_j(x').
+
+    Attributes:
+        model: X (n, n_in) → (n, n_out).
+        output: j.
+        variance: k0 of the factor.
+    """
+
+    model: Callable[[Array], Array]
+    output: int = 0
+    variance: float = 1.0
+
+    def _evaluate(self, A: Array, B: Array) -> Array:
+        return self.variance * np.outer(
+            self.model(A)[:, self.output], self.model(B)[:, self.output]
+        )
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) at each point of X (n, n_in), (n,)."""
+        return np.asarray(self.variance * self.model(X)[:, self.output] ** 2)
+
+
+STORED = (sk.ConstantKernel, sk.DotProduct, sk.Exponentiation, sk.ExpSineSquared, sk.Matern,
+          sk.Product, sk.RBF, sk.RationalQuadratic, sk.Sum, sk.WhiteKernel)  # fmt: skip
+for _kind in STORED:
+    register(_kind, lambda kernel: kernel.get_params(deep=False), _kind)

@@ -1,0 +1,94 @@
+"""Mean functions m(x) of Gaussian process priors."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bnn._validation import Array, as_columns, as_finite, check_function, own_copy, seen_points
+from bnn.storage import storable
+
+KEPT = 16  # sets of points whose values a ModelMean keeps
+
+
+@storable
+@dataclass(frozen=True)
+class LinearMean:
+    """A mean linear in the inputs, m(x) = A x + a.
+
+    Attributes:
+        coefficients: A, (n_out, n_in); a vector θ (n_out,) stands for m_j(x) = θ_j x[0] + a_j.
+        intercept: a, one number or (n_out,).
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> mean = bnn.LinearMean([[1.0, 2.0]], intercept=0.5)
+        >>> mean(np.array([[1.0, 1.0]]))
+        array([[3.5]])
+    """
+
+    coefficients: ArrayLike
+    intercept: ArrayLike = 0.0
+
+    def __post_init__(self) -> None:
+        A = as_finite("coefficients", self.coefficients)
+        a = as_finite("intercept", self.intercept)
+        if A.ndim not in (1, 2) or 0 in A.shape or a.shape not in {(), (1,), (len(A),)}:
+            raise ValueError(
+                f"coefficients have shape {A.shape} and intercept {a.shape}: must be "
+                "(n_out, n_in) or (n_out,), and a number or (n_out,)"
+            )
+        object.__setattr__(self, "coefficients", own_copy(self.coefficients))
+        object.__setattr__(self, "intercept", own_copy(self.intercept))
+
+    def __call__(self, X: Array) -> Array:
+        """Return m(X), (n, n_out), at the points X (n, n_in)."""
+        X = seen_points("X", X)
+        A = np.asarray(self.coefficients, dtype=float)
+        a = np.asarray(self.intercept, dtype=float)
+        if A.ndim == 2 and A.shape[1] != X.shape[1]:
+            raise ValueError(f"coefficients have shape {A.shape}: must be (n_out, {X.shape[1]})")
+        return np.asarray((X @ A.T if A.ndim == 2 else X[:, :1] * np.atleast_1d(A)) + a)
+
+
+@dataclass(frozen=True)
+class RandomMean:
+    """A mean with random parameters, which are drawn anew for every realisation.
+
+    Attributes:
+        function: (X (n, n_in), rng) → (n,) or (n, n_out); prior D of the paper is
+            ``lambda X, rng: 5 * rng.uniform(-1, 1) * X[:, 0] ** 3``.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> mean = bnn.RandomMean(lambda X, rng: rng.uniform(-1.0, 1.0) * X[:, 0] ** 3)
+        >>> prior = bnn.GaussianProcessPrior(mean, bnn.RBF(0.1, 0.2))
+        >>> prior.sample(np.zeros((3, 1)), n_samples=2, random_state=0).shape
+        (2, 3, 1)
+    """
+
+    function: Callable[[Array, np.random.Generator], Array]
+
+    def __post_init__(self) -> None:
+        check_function("function", self.function)
+
+
+class ModelMean:
+    """A low-fidelity model as the mean, which keeps its last values: kernels ask for them often."""
+
+    def __init__(self, function: Callable[[Array], ArrayLike]) -> None:
+        check_function("mean", function)
+        self.function, self._found = function, dict[bytes, Array]()
+
+    def __call__(self, X: Array) -> Array:
+        """Return m(X), (n, n_out), which must be finite."""
+        key = X.tobytes()
+        if key not in self._found:
+            points = np.frombuffer(key).reshape(X.shape)  # read-only
+            values = as_columns("mean(X)", as_finite("mean(X)", self.function(points)), len(X))
+            values.flags.writeable = False  # they are handed out again
+            self._found = {**dict([*self._found.items()][1 - KEPT :]), key: values}
+        return self._found[key]

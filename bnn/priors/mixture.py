@@ -1,0 +1,194 @@
+"""Mixtures of Gaussian process priors, such as one with several settings of its kernel."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import block_diag
+from scipy.special import logsumexp, softmax
+
+from bnn._seeding import RandomState, generator, seed_sequence, spawn
+from bnn._validation import Array, Ints, as_finite, is_row, own_copy
+from bnn.noise.covariances import is_diagonal
+from bnn.priors.conditioning import JointColumns, ProcessPosterior
+from bnn.priors.gaussian_process import FunctionPrior, GaussianProcessPrior
+from bnn.storage import storable
+from bnn.storage.values import same
+
+TINY = 1e-300  # in place of a weight of zero, which has no logarithm
+COMBINATIONS = 32  # of components, where correlated noise couples the outputs
+
+
+@storable
+@dataclass(frozen=True)
+class MixturePrior(FunctionPrior):
+    """Each output is drawn from one of several Gaussian processes, whatever the others come from.
+
+    Attributes:
+        components: S priors that differ in nothing but their kernels.
+        weights: Probabilities of the components, (S,), or (S, n_out) where outputs have their own.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> components = [bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, L)) for L in (0.3, 1.0)]
+        >>> prior = bnn.MixturePrior(components, weights=[0.5, 0.5])
+        >>> prior.sample(np.zeros((3, 1)), n_samples=4, random_state=0).shape
+        (4, 3, 1)
+    """
+
+    components: Sequence[GaussianProcessPrior]
+    weights: ArrayLike
+
+    def __post_init__(self) -> None:
+        if not (
+            is_row(self.components)
+            and len(self.components)
+            and all(isinstance(each, GaussianProcessPrior) for each in self.components)
+        ):
+            raise ValueError("components: must be a sequence of GaussianProcessPriors")
+        weights = as_finite("weights", self.weights)
+        object.__setattr__(self, "components", own_copy(self.components))
+        object.__setattr__(self, "weights", own_copy(self.weights))
+        S, n_out = len(self.components), self.components[0].n_outputs
+        if weights.shape not in {(S,), (S, n_out)}:
+            shape = weights.shape
+            raise ValueError(f"weights have shape {shape}: must be ({S},) or ({S}, {n_out})")
+        total = np.sum(weights, axis=0)
+        if np.min(weights) < 0 or not np.allclose(total, 1.0):
+            raise ValueError(f"weights sum to {total}: must be >= 0 and sum to 1")
+        for name in ("mean", "n_outputs", "features", "bounds"):
+            values = [getattr(component, name) for component in self.components]
+            if not all(same(value, values[0]) for value in values):
+                raise ValueError(f"components: must not differ in {name}")
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return self.components[0].n_outputs
+
+    @property
+    def shares(self) -> Array:
+        """The weights for each output, (S, n_out)."""
+        weights = np.asarray(self.weights, dtype=float).reshape(len(self.components), -1)
+        return np.broadcast_to(weights, (len(weights), self.n_outputs))
+
+    def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
+        """Draw realisations, which are shared out among the components."""
+        seeds = seed_sequence(random_state)
+        numbers = allocate_components(self.shares, n_samples, spawn(seeds, 0))
+        return assembled(
+            numbers, lambda s: self.components[s].sample(X, n_samples, spawn(seeds, 1))
+        )
+
+
+def combination(mixture: MixturePrior, numbers: Ints) -> GaussianProcessPrior:
+    """Return the prior whose output j is that of component numbers[j]."""
+    kernels = [mixture.components[s].kernels[j] for j, s in enumerate(numbers)]
+    return replace(mixture.components[0], kernel=kernels)
+
+
+def allocate_components(shares: Array, n: int, random_state: RandomState) -> Ints:
+    """Give n draws of each output to components, whose shares are (S, n_out), (n, n_out)."""
+    rng, columns = generator(random_state), []
+    for share in shares.T:
+        # Systematic: each component gets its share of the draws, rounded up or down.
+        places = (np.arange(n) + rng.uniform()) / n
+        drawn = np.searchsorted(np.cumsum(share)[:-1], places, side="right")
+        columns.append(rng.permutation(drawn))
+    return np.column_stack(columns)
+
+
+def assembled(numbers: Ints, draw: Callable[[int], Array]) -> Array:
+    """Return draws (K, n, n_out) whose outputs come from the components numbers, (K, n_out)."""
+    values: Array = np.zeros(1)
+    for s in np.unique(numbers):
+        values = np.where(numbers[:, None] == s, draw(s), values)
+    return values
+
+
+class MixturePosterior:
+    """A mixture given data: posteriors of components, weighted by prior weights times evidence.
+
+    The outputs of a mixture are independent under diagonal noise. Correlated noise couples their
+    components: combinations are drawn by the evidence of each output alone, and weighted by what
+    the evidence of all outputs together says beyond that (importance sampling).
+    """
+
+    def __init__(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
+        own, self._independent = noise * np.eye(y.shape[1]), is_diagonal(noise)
+        self._given = [ProcessPosterior(each, own, X, y) for each in prior.components]
+        alone = np.array([given.log_evidences for given in self._given])
+        logs = alone + np.log(np.maximum(prior.shares, TINY))
+        self.shares, self.log_evidences = softmax(logs, axis=0), logsumexp(logs, axis=0)
+        self._weights = self.shares
+        if not self._independent:
+            numbers = allocate_components(self.shares, COMBINATIONS, 0)
+            priors = [combination(prior, row) for row in numbers]
+            self._given = [ProcessPosterior(each, noise, X, y) for each in priors]
+            together = np.array([given.log_evidences.sum() for given in self._given])
+            beyond = together - np.take_along_axis(alone, numbers, axis=0).sum(axis=1)
+            self.log_evidences = self.log_evidences.sum() + logsumexp(beyond) - np.log(len(beyond))
+            self._weights = np.tile(softmax(beyond)[:, None], prior.n_outputs)
+
+    def batches(self, n: int) -> list[slice]:
+        """Split n points into as many at a time as bounded memory allows."""
+        return self._given[0].batches(n)
+
+    def mean(self, X: Array) -> Array:
+        """Return the mean at X (n, n_in), (n, n_out)."""
+        pairs = zip(self._weights, self._given, strict=True)
+        return np.asarray(np.sum([weights * given.mean(X) for weights, given in pairs], axis=0))
+
+    def covariances(self, X: Array) -> Array:
+        """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
+        mean, total = self.mean(X), np.zeros(1)
+        for weights, given in zip(np.sqrt(self._weights), self._given, strict=True):
+            away = weights * (given.mean(X) - mean)
+            total = total + np.outer(weights, weights) * given.covariances(X)
+            total += away[:, :, None] * away[:, None, :]
+        return total * np.eye(mean.shape[1]) if self._independent else total
+
+    def joint_covariance(self, X: Array) -> Array:
+        """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
+        return block_diag(*self.joint_columns(X)[2](np.arange(len(X))))  # type: ignore[no-any-return]
+
+    def joint_columns(self, X: Array) -> JointColumns:
+        """Prepare columns of the joint covariance at X, of which some are computed at a time."""
+        means, spreads, columns = zip(*(g.joint_columns(X) for g in self._given), strict=True)
+        roots = np.sqrt(self._weights)[:, None]  # (S, 1, n_out)
+        mean = np.sum(roots**2 * means, axis=0)
+        away = roots * (means - mean)
+        at_points = np.einsum("snj,snk->njk", away, away, optimize=True)
+        for root, own in zip(roots, spreads, strict=True):
+            at_points += root.T * own * root
+        if self._independent:
+            at_points *= np.eye(len(roots.T))
+
+        def at(rows: Ints) -> Array:
+            total: Array = np.zeros(1)
+            for root, shift, columns_of in zip(roots, away, columns, strict=True):
+                blocks = columns_of(rows)
+                shape = len(blocks), -1  # by blocks as the columns are
+                blocks *= np.repeat(root, len(X)).reshape(shape)[:, :, None]
+                blocks *= np.repeat(root, len(rows)).reshape(shape)[:, None]
+                left, right = shift.T.reshape(shape), shift[rows].T.reshape(shape)
+                blocks += left[:, :, None] * right[:, None]
+                total = total + blocks
+            return total
+
+        return mean, at_points, at
+
+    def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
+        """Draw functions at X, (n_samples, n, n_out), shared out among the components."""
+        shares = self._weights if self._independent else self._weights[:, :1]
+        numbers = allocate_components(shares, n_samples, rng)
+        return assembled(numbers, lambda s: self._given[s].sample(X, n_samples, rng))
+
+    def log_density(self, X: Array, y: Array, noise: Array) -> Array:
+        """Return log p(y_i | x_i, data), as that of a ProcessPosterior."""
+        weights = np.log(np.maximum(self._weights, TINY))
+        terms = [given.log_density(X, y, noise) for given in self._given]
+        terms = [each + own[: each.shape[-1]] for each, own in zip(terms, weights, strict=True)]
+        return np.asarray(logsumexp(terms, axis=0))

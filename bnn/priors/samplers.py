@@ -1,0 +1,201 @@
+"""Functional priors p(g): what is known about the function before any data."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import LinearNDInterpolator
+from scipy.spatial import KDTree
+from scipy.stats import qmc, rv_continuous, rv_discrete, truncnorm
+
+from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
+from bnn._validation import (
+    Array,
+    as_columns,
+    as_finite,
+    as_points,
+    check_count,
+    check_function,
+    check_option,
+    check_positive,
+    own_copy,
+)
+from bnn.priors.gaussian_process import FunctionPrior
+from bnn.storage import storable
+
+
+@runtime_checkable
+class FunctionalPrior(Protocol):
+    """Anything that draws realisations g^[k] of a function."""
+
+    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
+        """Draw n_samples realisations at X (n, n_in), (n_samples, n, n_out)."""
+        ...
+
+
+def latin_hypercube(
+    n: int, n_features: int, random_state: RandomState = None, bound: float = 2.0
+) -> Array:
+    """Draw a Latin hypercube through a truncated standard normal.
+
+    Args:
+        n: Number of points, M.
+        n_features: Number of inputs.
+        random_state: Seed.
+        bound: Truncation in standard deviations.
+
+    Returns:
+        Points, (n, n_features) in [-bound, bound].
+
+    Source: Algorithm 3 of the paper.
+    """
+    check_count("n", n, 1)
+    check_count("n_features", n_features, 1)
+    check_positive(bound=bound)
+    uniform = qmc.LatinHypercube(n_features, seed=generator(random_state)).random(n)
+    return np.asarray(truncnorm.ppf(uniform, -bound, bound))
+
+
+def draw_realisations(
+    prior: FunctionalPrior, X: Array, n_samples: int, random_state: RandomState = None
+) -> Array:
+    """Draw checked realisations (n_samples, n, n_out) at X (n, n_in), or (n_samples, n, n_in)."""
+    if X.ndim == 3:
+        seeds = seed_sequence(random_state)
+        draws = [draw_realisations(prior, x, 1, spawn(seeds, k)) for k, x in enumerate(X)]
+        return np.concatenate(draws)
+    if not isinstance(prior, FunctionPrior):  # every library takes an integer
+        random_state = int(seed_sequence(random_state).generate_state(1)[0])
+    values = np.asarray(prior.sample(X, n_samples, random_state), dtype=float)
+    if values.ndim == 2:
+        values = values[:, :, None]
+    if values.ndim != 3 or values.shape[:2] != (n_samples, len(X)):
+        needed = f"({n_samples}, {len(X)}, n_out)"
+        raise ValueError(f"the prior returned shape {values.shape}: must be {needed}")
+    bad = np.flatnonzero(~np.isfinite(values).all(axis=(1, 2)))
+    if bad.size:
+        where = f"realisation {bad[0]} ({bad.size} of {n_samples} realisations)"
+        raise ValueError(f"the prior returned values that are not finite in {where}")
+    return values
+
+
+@dataclass(frozen=True)
+class SamplerPrior(FunctionPrior):
+    """A prior from any sampler or low-fidelity model with random parameters.
+
+    Attributes:
+        function: Returns one realisation, (n,) or (n, n_out). Called as function(X, rng) without
+            parameters, and as function(X, **values) with parameters; X is (n, n_in), read-only.
+        parameters: Name → scipy.stats distribution, function rng → value, or constant value.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> from scipy import stats
+        >>> slopes = {"slope": stats.norm(2.0, 0.1)}
+        >>> prior = bnn.SamplerPrior(lambda X, slope: slope * X[:, 0], slopes)
+        >>> prior.sample(np.ones((3, 1)), n_samples=4, random_state=0).shape
+        (4, 3, 1)
+    """
+
+    function: Callable[..., ArrayLike]
+    parameters: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        check_function("function", self.function)
+        if not isinstance(self.parameters, Mapping | None):
+            raise ValueError(f"parameters = {self.parameters!r:.60}: must be a mapping or None")
+        for name, value in (self.parameters or {}).items():
+            if isinstance(value, rv_continuous | rv_discrete):
+                raise ValueError(f"parameters[{name!r}] = {value.name}: must be given its numbers")
+        object.__setattr__(self, "parameters", own_copy(self.parameters))
+
+    def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
+        X = X.view()
+        X.flags.writeable = False  # a model that writes into it would change all that follow
+        draws = member_generators(seed_sequence(random_state), n_samples)
+        return np.stack([self._realisation(X, rng) for rng in draws])
+
+    def _realisation(self, X: Array, rng: np.random.Generator) -> Array:
+        if self.parameters is None:
+            drawn = self.function(X, rng)
+        else:
+            drawn = self.function(X, **{n: _draw(p, rng) for n, p in self.parameters.items()})
+        return as_columns("a realisation of the prior", drawn, len(X))
+
+
+def _draw(distribution: Any, rng: np.random.Generator) -> Any:
+    if hasattr(distribution, "rvs"):
+        return distribution.rvs(random_state=rng)
+    return distribution(rng) if callable(distribution) else distribution
+
+
+@storable
+class TablePrior(FunctionPrior):
+    """A prior from a table of realisations, such as earlier simulations or measurements.
+
+    Args:
+        points: (n, n_in); pre-training takes these as its inputs.
+        values: Realisations at the points, (n_realisations, n, n_out) or (n_realisations, n).
+        interpolation: "linear", "nearest", or None, which allows the tabulated points only.
+
+    Raises:
+        ValueError: If shapes do not fit, a value is not finite or interpolation is unknown.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> points = np.linspace(0.0, 1.0, 5)[:, None]
+        >>> values = np.outer([1.0, 2.0], points[:, 0])
+        >>> prior = bnn.TablePrior(points, values, interpolation="linear")
+        >>> prior.sample(np.array([[0.3]]), n_samples=2, random_state=0).shape
+        (2, 1, 1)
+    """
+
+    def __init__(
+        self, points: ArrayLike, values: ArrayLike, interpolation: str | None = None
+    ) -> None:
+        self.points, table = as_points("points", points), as_finite("values", values)
+        self.values = table[:, :, None] if table.ndim == 2 else table
+        self.interpolation = interpolation
+        if self.values.ndim != 3 or 0 in self.values.shape:
+            needed = "(n_realisations, n, n_out) or (n_realisations, n)"
+            raise ValueError(f"values has shape {table.shape}: must be {needed}")
+        n, found = len(self.points), self.values.shape[1]
+        if found != n:
+            raise ValueError(f"values have {found} points: must be {n}, one for each of points")
+        if interpolation is not None:
+            check_option("interpolation", interpolation, ("linear", "nearest"))
+
+    def stored_fields(self) -> dict[str, Any]:
+        """Return what a file holds: the arguments of the constructor."""
+        return {"points": self.points, "values": self.values, "interpolation": self.interpolation}
+
+    def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
+        """Draw rows of the table, without repetition as long as there are enough."""
+        rng = generator(random_state)
+        repeats = -(-n_samples // len(self.values))
+        order = np.concatenate([rng.permutation(len(self.values)) for _ in range(repeats)])
+        return self._at(X, self.values[order[:n_samples]])
+
+    def _at(self, X: Array, values: Array) -> Array:
+        if X.shape[1] != self.points.shape[1]:
+            raise ValueError(f"X has {X.shape[1]} inputs: must be {self.points.shape[1]}")
+        if np.array_equal(X, self.points):
+            return values
+        if self.interpolation is None:
+            raise ValueError("X differs from the table's points: choose an interpolation")
+        if self.interpolation == "linear" and self.points.shape[1] == 1:
+            order = np.argsort(self.points[:, 0])
+            known = self.points[order, 0]
+            return np.apply_along_axis(lambda v: np.interp(X[:, 0], known, v[order]), 1, values)
+        nearest = KDTree(self.points).query(X)[1]
+        if self.interpolation == "nearest":
+            return values[:, nearest]
+        by_point = np.moveaxis(values, 1, 0)
+        linear = LinearNDInterpolator(self.points, by_point)(X)
+        outside = ~np.isfinite(linear).reshape(len(X), -1).all(axis=1)
+        linear[outside] = by_point[nearest[outside]]
+        return np.moveaxis(linear, 0, 1)

@@ -1,0 +1,90 @@
+"""Estimators that are given nothing but data take noise and prior from their evidence."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bnn
+from bnn.noise import HeteroscedasticNoise, StudentNoise
+
+TABLES = Path(__file__).parents[3] / "fe_data" / "datasets"
+INPUTS = ["vf", "E_f_GPa", "b_m_MPa", "c_m"]
+OUTPUTS = ["b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma"]
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-1.0, 1.0, (25, 1))
+Y = np.sin(3.0 * X[:, 0]) + 0.1 * RNG.standard_normal(25)
+
+
+def table(name, rows=None):
+    """Inputs and outputs of the first rows of a shipped table."""
+    cells = pd.read_csv(TABLES / f"{name}.csv")[:rows]
+    return cells[INPUTS].to_numpy(), cells[OUTPUTS].to_numpy()
+
+
+def test_the_default_is_good_on_the_shipped_tables():
+    """Units differ by four orders of magnitude, and the noise of b is 10 MPa, that of ν 0.001."""
+    inputs, outputs = table("train_uniform", 50)
+    X_test, truth = table("test_uniform")
+    begin = time.process_time()
+    model = bnn.ExactPosterior().fit(inputs, outputs)
+    seconds = time.process_time() - begin
+    mean, _ = model.predict(X_test, return_std=True)
+    _, std = model.predict(X_test, return_std=True, total=True)
+    explained = 1.0 - np.mean((mean - truth) ** 2, axis=0) / truth.var(axis=0)
+    covered = np.mean(np.abs(mean - truth) <= 1.96 * std, axis=0)
+    print(f"R² {explained.round(3)}, covered {covered}, {seconds:.1f} s of processor time")
+    assert np.all(explained[:4] >= 0.95)
+    assert np.all((covered >= 0.90) & (covered <= 0.98))
+
+
+@pytest.mark.parametrize("noise", [None, "constant", "by_input", "student"])
+def test_a_string_chooses_the_noise(noise):
+    model = bnn.ExactPosterior(noise=noise).fit(X, Y)
+    kind = {"by_input": HeteroscedasticNoise, "student": StudentNoise}.get(noise, np.ndarray)
+    assert isinstance(model.noise_, kind)
+    assert isinstance(model.prior_, bnn.MixturePrior)
+    if kind is np.ndarray:
+        np.testing.assert_allclose(np.sqrt(model.noise_), [bnn.evidence.fit_noise(X, Y)])
+
+
+def test_what_is_given_is_taken():
+    prior = bnn.GaussianProcessPrior()
+    model = bnn.ExactPosterior(prior, noise=0.1).fit(X, Y)
+    assert model.prior_ is prior
+    np.testing.assert_array_equal(model.noise_, [[0.1**2]])
+
+
+@pytest.mark.parametrize(
+    "make", [bnn.VanillaEnsemble, bnn.AnchoredEnsemble, bnn.FunctionAnchoredEnsemble]
+)
+def test_ensembles_take_the_same_noise_and_prior(make):
+    exact = bnn.ExactPosterior().fit(X, Y)
+    model = make(n_members=3, network=bnn.Architecture((4,)), random_state=0)
+    brief = {"pretraining__n_networks": 3, "pretraining__training__epochs": 1}
+    brief |= {"training__epochs": 1, "anchoring__tolerance": 1e9, "anchoring__points": 5}
+    known = model.get_params()
+    model.set_params(**{key: value for key, value in brief.items() if key in known}).fit(X, Y)
+    np.testing.assert_array_equal(model.noise_, exact.noise_)
+    if make is not bnn.VanillaEnsemble:
+        np.testing.assert_array_equal(model.prior_.weights, exact.prior_.weights)
+
+
+def test_training_by_least_squares_refuses_heavy_tails_by_name():
+    with pytest.raises(ValueError, match="noise = 'student': must be one of constant, by_input"):
+        bnn.VanillaEnsemble(noise="student").fit(X, Y)
+
+
+def test_a_constant_output_says_nothing_about_its_scale():
+    with pytest.raises(ValueError, match="output 0 is constant"):
+        bnn.ExactPosterior().fit(X, np.ones(25))
+
+
+def test_the_evidence_of_many_data_is_that_of_some_of_them():
+    points = RNG.uniform(-1.0, 1.0, (400, 1))
+    values = np.sin(3.0 * points[:, 0]) + 0.1 * RNG.standard_normal(400)
+    model = bnn.ExactPosterior().fit(points, values)
+    assert np.sqrt(model.noise_[0, 0]) == pytest.approx(0.1, rel=0.25)
+    assert len(model.X_) == 400

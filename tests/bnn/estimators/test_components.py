@@ -1,0 +1,171 @@
+"""Curves through their principal components, against closed forms of all outputs together."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bnn import (
+    RBF,
+    ComponentRegressor,
+    ExactPosterior,
+    FunctionAnchoredEnsemble,
+    GaussianProcessPrior,
+    HeteroscedasticNoise,
+    PrincipalComponents,
+    VanillaEnsemble,
+    load,
+)
+from tests.bnn.flat import built
+
+RNG = np.random.default_rng(0)
+X, X_TEST = RNG.uniform(-1, 1, (12, 2)), RNG.uniform(-1, 1, (4, 2))
+TIMES = np.linspace(0.1, 1.0, 7)
+SCORES = np.column_stack([5.0 + np.sin(2 * X[:, 0]), 3.0 * X[:, 1] ** 2])
+CURVES = 10.0 + SCORES @ [np.sqrt(TIMES), TIMES**2]
+NOISY = CURVES + 0.02 * RNG.standard_normal(CURVES.shape)
+PRIOR = GaussianProcessPrior(0.0, [RBF(2.0, 0.8), RBF(0.5, 1.5)], n_outputs=2)
+NOISE = np.array([[0.01, 0.004], [0.004, 0.02]])
+BRIEF = {"hidden": (6,), "n_members": 4, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def components():
+    found = PrincipalComponents.fit(NOISY, 0.99)
+    assert len(found.vectors) == 2
+    return found
+
+
+def test_curves_of_low_rank_are_recovered():
+    components = PrincipalComponents.fit(CURVES, 1 - 1e-12)
+    assert components.vectors.shape == (2, 7)
+    scores = components.transform(CURVES)
+    np.testing.assert_allclose(components.inverse_transform(scores), CURVES, rtol=1e-12)
+    np.testing.assert_allclose(components.residual, 0.0, atol=1e-24)
+    assert np.diff(scores.var(axis=0)) < 0
+
+
+def test_scores_and_rest_have_the_covariance_of_the_data_between_them(components):
+    total = np.cov(NOISY.T)
+    V, scores = components.vectors, np.cov(components.transform(NOISY).T)
+    np.testing.assert_allclose(V @ total @ V.T, scores, atol=1e-12)
+    np.testing.assert_allclose(V.T @ scores @ V + components.residual, total, atol=1e-12)
+
+
+def all_outputs_at_once(components, noises, noises_test):
+    """Condition curves on curves, with one matrix of all outputs at all points."""
+    V, mean = components.vectors, np.tile(components.mean, len(X))
+
+    def covariance(A, B):
+        blocks = [np.kron(kernel(A, B), np.outer(v, v))
+                  for kernel, v in zip(PRIOR.kernels, V, strict=True)]  # fmt: skip
+        return np.sum(blocks, axis=0)
+
+    data, cross = covariance(X, X), covariance(X_TEST, X)
+    for i, noise in enumerate(noises):
+        own = slice(7 * i, 7 * i + 7)
+        data[own, own] += V.T @ noise @ V + components.residual
+    posterior = covariance(X_TEST, X_TEST) - cross @ np.linalg.solve(data, cross.T)
+    found = (cross @ np.linalg.solve(data, NOISY.ravel() - mean)).reshape(-1, 7)
+    spread = np.array([posterior[7 * i : 7 * i + 7, 7 * i : 7 * i + 7] for i in range(4)])
+    return components.mean + found, spread, spread + V.T @ noises_test @ V + components.residual
+
+
+@pytest.mark.parametrize(
+    "noise", [NOISE, HeteroscedasticNoise(0.5 * RNG.standard_normal((3, 2)) - 2.0)]
+)
+def test_the_posterior_is_that_of_all_outputs_at_once(components, noise):
+    varies = isinstance(noise, HeteroscedasticNoise)
+    at = noise if varies else lambda X: np.broadcast_to(noise, (len(X), 2, 2))
+    model = ComponentRegressor(ExactPosterior(PRIOR, noise=noise), components).fit(X, NOISY)
+    mean, spread, total = all_outputs_at_once(components, at(X), at(X_TEST))
+    np.testing.assert_allclose(model.predict(X_TEST), mean, atol=1e-8)
+    for with_noise, expected in ((False, spread), (True, total)):
+        found = model.predict(X_TEST, return_cov=True, total=with_noise)
+        np.testing.assert_allclose(found[0], mean, atol=1e-8)
+        np.testing.assert_allclose(found[1], expected, atol=1e-8)
+        std = model.predict(X_TEST, return_std=True, total=with_noise)[1]
+        np.testing.assert_allclose(std**2, np.einsum("njj->nj", expected), atol=1e-8)
+
+
+def test_members_are_curves_and_their_moments_the_prediction():
+    model = ComponentRegressor(built(VanillaEnsemble, epochs=3, noise=0.01, **BRIEF)).fit(X, NOISY)
+    curves = model.sample(X_TEST)
+    assert curves.shape == (4, 4, 7)
+    mean, covariance = model.predict(X_TEST, return_cov=True)
+    np.testing.assert_allclose(mean, curves.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(covariance[2], np.cov(curves[:, 2].T), atol=1e-6)
+
+
+def test_draws_of_the_posterior_are_curves(components):
+    model = ComponentRegressor(ExactPosterior(PRIOR, noise=NOISE), components).fit(X, NOISY)
+    curves = model.sample(X_TEST, n_samples=4000, random_state=0)
+    mean, std = model.predict(X_TEST, return_std=True)
+    np.testing.assert_allclose(curves.mean(axis=0), mean, atol=0.06 * std.max())
+    np.testing.assert_allclose(curves.std(axis=0), std, rtol=0.05)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ExactPosterior(PRIOR, noise=NOISE),
+        built(FunctionAnchoredEnsemble,
+            PRIOR, noise=NOISE, n_pretrained=4, prior_points=12, pretrain_epochs=2, points=5,
+            iterations=1, **BRIEF,
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.*did not arrive")
+def test_what_is_saved_comes_back(components, estimator, tmp_path):
+    model = ComponentRegressor(estimator, components).fit(X, NOISY)
+    model.save(tmp_path / "curves.npz")
+    loaded = load(tmp_path / "curves.npz")
+    for ours, theirs in zip(*(m.predict(X_TEST, True, total=True) for m in (model, loaded)),
+                            strict=True):  # fmt: skip
+        np.testing.assert_array_equal(theirs, ours)
+    assert loaded.n_features_in_ == 2
+
+
+def test_components_are_found_where_none_are_given():
+    model = ComponentRegressor(ExactPosterior(noise=0.01)).fit(X, NOISY)
+    expected = PrincipalComponents.fit(NOISY)
+    np.testing.assert_array_equal(model.components_.vectors, expected.vectors)
+    again = clone(model).fit(X, NOISY).predict(X_TEST)
+    np.testing.assert_array_equal(again, model.predict(X_TEST))
+
+
+@parametrize_with_checks([ComponentRegressor(ExactPosterior())])
+def test_estimator_check(estimator, check):
+    """Every check that scikit-learn applies to a regressor."""
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda _: PrincipalComponents.fit(NOISY, 1.0), r"explained = 1.0: must be in \[0, 1\)"),
+        (lambda _: PrincipalComponents.fit(NOISY[:1]), r"y has shape \(1, 7\): must be"),
+        (lambda _: PrincipalComponents.fit(NOISY[0]), r"y has shape \(7,\): must be \(N, n_out\)"),
+        (lambda _: PrincipalComponents.fit(np.ones((3, 2))), "with rows that differ"),
+        (lambda c: c.transform(NOISY[:, :5]), r"y has shape \(12, 5\): must be \(..., 7\)"),
+        (lambda c: PrincipalComponents(c.mean, 2 * c.vectors, c.residual), "orthonormal rows"),
+        (lambda c: PrincipalComponents(c.mean[1:], c.vectors, c.residual), r"shapes \(6,\), "),
+        (
+            lambda c: ComponentRegressor(ExactPosterior(PRIOR), c).fit(X, NOISY[:, :5]),
+            r"y has shape \(12, 5\): must be \(..., 7\)",
+        ),
+        (lambda c: ComponentRegressor(PRIOR, c).fit(X, NOISY), "estimator = .*: must be a Predict"),
+        (lambda _: ComponentRegressor(ExactPosterior(), 3).fit(X, NOISY), "components = 3: must"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(components, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(components)
+
+
+def test_a_file_whose_estimator_is_of_other_components_is_refused(components, tmp_path):
+    model = ComponentRegressor(ExactPosterior(PRIOR, noise=NOISE), components).fit(X, NOISY)
+    model.components_ = PrincipalComponents.fit(NOISY, 0.5)
+    model.save(tmp_path / "curves.npz")
+    with pytest.raises(ValueError, match="estimator_ predicts"):
+        load(tmp_path / "curves.npz")

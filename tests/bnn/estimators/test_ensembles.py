@@ -1,0 +1,474 @@
+"""Ensembles: exact where theory is exact, and honest where something goes wrong."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from bnn import (
+    RBF,
+    AnchoredEnsemble,
+    Architecture,
+    Convergence,
+    DivergenceError,
+    DivergenceWarning,
+    GaussianProcessPrior,
+    SamplerPrior,
+    Scaling,
+    TrainingSettings,
+    VanillaEnsemble,
+    train_vanilla,
+)
+from bnn.estimators.anchoring import REGULARISERS
+from bnn.estimators.members import data_gradient
+from bnn.noise import noise_covariance, resample
+from tests.bnn.closed_forms import LinearGaussianPosterior
+from tests.bnn.flat import built, changed
+
+X_TEST = np.array([[-1.5], [-0.5], [0.2], [1.0]])
+DESIGN = np.column_stack([X_TEST, np.ones(4)])
+
+
+def linear_ensemble(n_members, seed):
+    """A one-layer linear network whose prior is w ~ N((1, 0.5), [[0.5, 0.2], [0.2, 0.3]])."""
+    root = np.linalg.cholesky([[0.5, 0.2], [0.2, 0.3]])
+
+    def line(X, rng):
+        slope, intercept = [1.0, 0.5] + root @ rng.standard_normal(2)
+        return slope * X[:, 0] + intercept
+
+    return built(
+        AnchoredEnsemble,
+        SamplerPrior(line),
+        hidden=(),
+        noise=0.3,
+        resampling="likelihood",
+        n_pretrained=n_members,
+        n_members=n_members,
+        input_bounds=None,
+        output_bounds=None,
+        prior_range=2.0,
+        prior_points=16,
+        batch_size=None,
+        learning_rate=0.02,
+        pretrain_epochs=1200,
+        epochs=1200,
+        perturbation=0.0,
+        random_state=seed,
+    )
+
+
+@pytest.mark.parametrize("n_members", [50, 800])
+def test_linear_gaussian_posterior(n_members):
+    """Anchored members are draws from the closed-form posterior: 4-sigma bands shrink as K^-1/2."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (6, 1))
+    y = 2.0 * X[:, 0] + 0.3 * rng.standard_normal(6)
+    ensemble = linear_ensemble(n_members, 1).fit(X, y)
+    prior = ensemble.pretrained_.weight_prior("low_rank")
+    design = np.column_stack([X, np.ones(6)])
+    exact = LinearGaussianPosterior.condition(design, y, 0.3, prior.mean, prior.covariance())
+    mean, covariance = exact.predict(DESIGN)
+
+    samples = ensemble.sample(X_TEST)[:, :, 0]
+    deviations = np.sqrt(np.diag(covariance))
+    assert np.all(np.abs(samples.mean(axis=0) - mean) < 4 * deviations / np.sqrt(n_members))
+    error = np.sqrt((covariance**2 + np.outer(deviations, deviations) ** 2) / n_members)
+    assert np.all(np.abs(np.cov(samples.T) - covariance) < 4 * error)
+    # The learnt prior itself is within its sampling error of the true one.
+    error = 4 * np.sqrt(np.diag([0.5, 0.3]).sum() / n_members)
+    assert np.abs(prior.mean - [1.0, 0.5]).max() < error
+
+
+def test_sampled_anchors_give_the_same_posterior():
+    """Anchors drawn from the learnt prior instead of the pre-trained weights: same moments."""
+    X, n = np.array([[-0.5], [0.1], [0.8]]), 800
+    y = 2.0 * X[:, 0]
+    ensemble = changed(linear_ensemble(n, 4), anchors="sampled").fit(X, y)
+    prior = ensemble.pretrained_.weight_prior("low_rank")
+    design = np.column_stack([X, np.ones(3)])
+    exact = LinearGaussianPosterior.condition(design, y, 0.3, prior.mean, prior.covariance())
+    mean, covariance = exact.predict(DESIGN)
+    samples = ensemble.sample(X_TEST)[:, :, 0]
+    deviations = np.sqrt(np.diag(covariance))
+    assert np.all(np.abs(samples.mean(axis=0) - mean) < 4 * deviations / np.sqrt(n))
+    assert np.all(np.abs(samples.std(axis=0) / deviations - 1.0) < 4 / np.sqrt(2 * n))
+    assert np.abs(ensemble.members_.anchors - ensemble.pretrained_.weights).max() > 0.1
+
+
+def test_isotropic_anchoring_has_its_own_closed_form():
+    """Mean of the members is the ridge solution about the mean anchor, λ = 1 / σ0²."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (6, 1))
+    y = 2.0 * X[:, 0]
+    ensemble = changed(linear_ensemble(20, 2), regulariser="isotropic", resampling="none")
+    ensemble.fit(X, y)
+    design = np.column_stack([X, np.ones(6)])
+    penalty = np.eye(2) / ensemble.pretrained_.weight_prior("isotropic").variance
+    matrix = design.T @ design / 0.09 + penalty
+    exact = np.linalg.solve(
+        matrix, (design.T @ y / 0.09)[:, None] + penalty @ ensemble.members_.anchors.T
+    ).T
+    np.testing.assert_allclose(ensemble.members_.weights, exact, atol=2e-3)
+
+
+def test_predictive_moments(small_anchored, line_data):
+    """Mean, epistemic and total covariance follow from the samples, with 1 / (K-1)."""
+    ensemble = small_anchored.fit(*line_data)
+    samples = ensemble.sample(X_TEST)
+    mean, std = ensemble.predict(X_TEST, return_std=True)
+    np.testing.assert_allclose(mean, samples[:, :, 0].mean(axis=0))
+    np.testing.assert_allclose(std, samples[:, :, 0].std(axis=0, ddof=1))
+    _, total = ensemble.predict(X_TEST, return_std=True, total=True)
+    np.testing.assert_allclose(total**2, std**2 + 0.1**2)
+    _, covariance = ensemble.predict(X_TEST, return_cov=True, total=True)
+    np.testing.assert_allclose(covariance[:, 0, 0], total**2)
+    with pytest.raises(ValueError, match="return_std and return_cov"):
+        ensemble.predict(X_TEST, return_std=True, return_cov=True)
+
+
+def test_full_noise_covariance_reaches_the_prediction():
+    """Total minus epistemic covariance is Σ_noise."""
+    rng = np.random.default_rng(0)
+    X, noise = rng.uniform(-1, 1, (12, 1)), np.array([[0.04, 0.01], [0.01, 0.09]])
+    y = np.column_stack([X[:, 0], -X[:, 0]])
+    ensemble = built(
+        VanillaEnsemble, hidden=(5,), n_members=3, epochs=20, noise=noise, random_state=0
+    )
+    ensemble.fit(X, y)
+    _, epistemic = ensemble.predict(X, return_cov=True)
+    _, total = ensemble.predict(X, return_cov=True, total=True)
+    np.testing.assert_allclose(total - epistemic, np.broadcast_to(noise, (12, 2, 2)), atol=1e-12)
+    assert ensemble.predict(X).shape == (12, 2)
+
+
+def test_prior_is_kept_away_from_data(small_anchored, line_data):
+    """Pre-training reproduces the prior; data shrink the uncertainty where they are."""
+    ensemble = small_anchored.fit(*line_data)
+    before = ensemble.sample_prior(X_TEST)[:, :, 0].std(axis=0, ddof=1)
+    after = ensemble.predict(X_TEST, return_std=True)[1]
+    assert after[1] < 0.3 * before[1]
+    assert after[2] < 0.3 * before[2]
+    residual = ensemble.sample_prior(ensemble.pretrained_.inputs) - ensemble.pretrained_.targets
+    assert np.sqrt(np.mean(residual**2)) < 0.25 * ensemble.pretrained_.targets.std()
+    assert ensemble.pretrained_.losses[-1].mean() < 0.1 * ensemble.pretrained_.losses[0].mean()
+
+
+@pytest.mark.parametrize("regulariser", REGULARISERS)
+def test_every_regulariser_trains(regulariser, small_anchored, line_data):
+    """Data are fitted, and the reported penalty is the prior's own."""
+    X, y = line_data
+    ensemble = changed(small_anchored, regulariser=regulariser).fit(X, y)
+    changed(small_anchored, regulariser="low_rank")
+    assert np.sqrt(np.mean((ensemble.predict(X) - y) ** 2)) < 0.3
+    penalty = ensemble.penalty()
+    assert penalty.shape == (8,)
+    assert np.all(penalty > 0) or regulariser == "none"
+
+
+def test_one_pretraining_serves_many_fits(small_anchored, line_data):
+    """Fitting again leaves the pre-trained networks alone; other prior settings do not."""
+    X, y = line_data
+    weights = small_anchored.pretrained_.weights
+    first = small_anchored.fit(X, y).predict(X)
+    second = small_anchored.fit(X, -y).predict(X)
+    assert small_anchored.pretrained_.weights is weights
+    assert np.abs(first - second).max() > 0.5
+    changed(small_anchored, pretrain_epochs=2).fit(X, y)
+    assert small_anchored.pretrained_.weights is not weights
+    changed(small_anchored, pretrain_epochs=150).pretrain(n_features=1)
+    np.testing.assert_array_equal(small_anchored.pretrained_.weights, weights)
+
+
+def test_seed_decides_everything(line_data):
+    """Equal seeds give equal networks, other seeds others; members do not depend on K."""
+    X, y = line_data
+    settings = {"hidden": (8,), "epochs": 20}
+    first = (
+        built(VanillaEnsemble, n_members=4, random_state=3, **settings).fit(X, y).members_.weights
+    )
+    again = (
+        built(VanillaEnsemble, n_members=4, random_state=3, **settings).fit(X, y).members_.weights
+    )
+    more = (
+        built(VanillaEnsemble, n_members=20, random_state=3, **settings).fit(X, y).members_.weights
+    )
+    other = (
+        built(VanillaEnsemble, n_members=4, random_state=4, **settings).fit(X, y).members_.weights
+    )
+    np.testing.assert_array_equal(first, again)
+    np.testing.assert_allclose(first, more[:4], atol=1e-5)
+    assert np.abs(first - other).max() > 0.1
+
+
+def test_convergence_shortens_pretraining():
+    """A criterion ends pre-training before the budget."""
+    prior = GaussianProcessPrior(lambda X: 2.0 * X[:, 0], RBF(0.6, 2.0))
+    ensemble = built(
+        AnchoredEnsemble,
+        prior,
+        hidden=(20, 20),
+        n_pretrained=4,
+        n_members=4,
+        input_bounds=None,
+        prior_points=64,
+        pretrain_epochs=3000,
+        convergence=Convergence(residual_variance=0.02, window=20),
+        random_state=0,
+    ).pretrain(n_features=1)
+    assert ensemble.pretrained_.epochs.max() < 1500
+    assert len(ensemble.pretrained_.losses) == ensemble.pretrained_.epochs.max()
+
+
+def test_bootstrap_and_likelihood_resampling():
+    """Bootstrap repeats pairs; likelihood adds Σ_noise; both keep members apart."""
+    X = np.arange(40.0)[:, None]
+    y = np.column_stack([X[:, 0], 2 * X[:, 0]])
+    noise = np.array([[0.04, 0.03], [0.03, 0.09]])
+    generators = [np.random.default_rng(k) for k in range(300)]
+    inputs, targets = resample(X, y, "bootstrap", noise, generators)
+    np.testing.assert_array_equal(targets, inputs * [1.0, 2.0])
+    unique = np.mean([len(np.unique(rows)) for rows in inputs]) / 40
+    assert unique == pytest.approx(1 - (1 - 1 / 40) ** 40, abs=0.02)
+    inputs, targets = resample(X, y, "likelihood", noise, generators)
+    assert inputs.shape == (40, 1)
+    covariance = np.cov((targets - y).reshape(-1, 2).T)
+    error = 5 * np.sqrt((noise**2 + np.outer(np.diag(noise), np.diag(noise))) / 12_000)
+    assert np.all(np.abs(covariance - noise) < error)
+
+
+def test_vanilla_bootstrap_spreads_less_at_data(line_data):
+    """Uncertainty grows away from the data."""
+    X, y = line_data
+    ensemble = built(
+        VanillaEnsemble,
+        hidden=(20, 20),
+        n_members=10,
+        epochs=150,
+        resampling="bootstrap",
+        random_state=0,
+    ).fit(X, y)
+    std = ensemble.predict(np.array([[0.0], [3.0]]), return_std=True)[1]
+    assert std[1] > 3 * std[0]
+
+
+def test_diverged_members_are_left_out(line_data):
+    """One prior realisation of 1e30 makes its member infinite: named, and in no average."""
+    X, y = line_data
+
+    def sometimes_huge(X, rng):
+        return X[:, 0] * (1e30 if rng.uniform() < 0.15 else 1.0)
+
+    ensemble = built(
+        AnchoredEnsemble,
+        SamplerPrior(sometimes_huge),
+        hidden=(5,),
+        n_pretrained=10,
+        n_members=10,
+        prior_points=32,
+        pretrain_epochs=5,
+        epochs=5,
+        random_state=0,
+    )
+    with pytest.warns(DivergenceWarning, match=r"pre-training: members [\d, ]+ of 10 diverged"):
+        ensemble.fit(X, y)
+    bad = ensemble.pretrained_.diverged
+    assert 0 < len(bad) < 9
+    assert (
+        ensemble.pretrained_.weights.shape[0] == ensemble.members_.weights.shape[0] == 10 - len(bad)
+    )
+    assert np.isfinite(ensemble.sample(X)).all()
+    assert ensemble.pretrained_.losses.shape[1] == 10
+
+
+def test_all_diverged_is_an_error(line_data):
+    """Fewer than two members left is no ensemble."""
+    X, y = line_data
+    ensemble = built(VanillaEnsemble, hidden=(5,), n_members=3, epochs=3, learning_rate=1e30)
+    with pytest.raises(DivergenceError, match="training: members 0, 1, 2 of 3 diverged"):
+        ensemble.fit(X, y)
+
+
+X, Y = np.linspace(-1, 1, 8)[:, None], np.linspace(-1, 1, 8)
+NAN, INF = np.where(X > 0.9, np.nan, X), np.where(Y > 0.9, np.inf, Y)
+SKEW = np.array([[1.0, 2.0], [2.0, 1.0]])
+VANILLA = {"hidden": (4,), "n_members": 2, "epochs": 1}
+ANCHORED = dict(**VANILLA, n_pretrained=2, prior_points=8, pretrain_epochs=1)
+BAD = [
+    (VanillaEnsemble, {"n_members": 1}, X, Y, "n_members = 1: must be an integer >= 2"),
+    (VanillaEnsemble, {"n_members": 2.0}, X, Y, "n_members = 2.0: must be an integer"),
+    (VanillaEnsemble, {"epochs": 0}, X, Y, "epochs = 0: must be an integer >= 1"),
+    (VanillaEnsemble, {"batch_size": 0}, X, Y, "batch_size = 0"),
+    (VanillaEnsemble, {"learning_rate": -1.0}, X, Y, "learning_rate = -1.0: must be > 0"),
+    (VanillaEnsemble, {"init": "zeros"}, X, Y, "init = 'zeros': must be one of glorot, he"),
+    (VanillaEnsemble, {"activation": "swish"}, X, Y, "activation = 'swish'"),
+    (VanillaEnsemble, {"hidden": (0,)}, X, Y, r"hidden\[0\] = 0: must be"),
+    (VanillaEnsemble, {"resampling": "jackknife"}, X, Y, "resampling = 'jackknife'"),
+    (VanillaEnsemble, {"noise": 0.0}, X, Y, "noise = 0.0: standard deviations must be > 0"),
+    (VanillaEnsemble, {"noise": -0.1}, X, Y, "noise = -0.1"),
+    (VanillaEnsemble, {"noise": [0.1, 0.2]}, X, Y, "noise has 2 entries: must be one, or 1"),
+    (VanillaEnsemble, {"noise": SKEW}, X, np.c_[Y, Y], "eigenvalue -1, must be positive"),
+    (VanillaEnsemble, {"noise": SKEW[:1]}, X, np.c_[Y, Y], r"noise has shape \(1, 2\)"),
+    (VanillaEnsemble, {"noise": [[1.0, 0.5], [0.0, 1.0]]}, X, np.c_[Y, Y], "symmetric"),
+    (VanillaEnsemble, {"random_state": -1}, X, Y, "random_state = -1: must be >= 0"),
+    (VanillaEnsemble, {"device": "tpu9"}, X, Y, "device = 'tpu9': must be 'cpu' or"),
+    (
+        VanillaEnsemble,
+        {"input_bounds": (1.0, 0.0)},
+        X,
+        Y,
+        "scaling.inputs: bounds of column 0 are 1.0",
+    ),
+    (VanillaEnsemble, {"input_bounds": 5}, X, Y, r"inputs has shape \(\): must be None, 'data'"),
+    (VanillaEnsemble, {"input_bounds": (0, [1, 1])}, X, Y, "inputs = .*: must be numbers"),
+    (VanillaEnsemble, {"input_bounds": "range"}, X, Y, "inputs = 'range': must be one of"),
+    (AnchoredEnsemble, {"prior_range": 0.0}, X, Y, "range_factor = 0.0: must be > 0"),
+    (VanillaEnsemble, {}, NAN, Y, "Input X contains NaN"),
+    (VanillaEnsemble, {}, X, INF, "Input y contains infinity"),
+    (VanillaEnsemble, {}, X[:1], Y[:1], "minimum of 2 is required"),
+    (VanillaEnsemble, {}, X[:, 0], Y, "Expected 2D array, got 1D array"),
+    (VanillaEnsemble, {}, X, Y[:5], "inconsistent numbers of samples"),
+    (AnchoredEnsemble, {"regulariser": "ridge"}, X, Y, "regulariser = 'ridge': must be one of"),
+    (AnchoredEnsemble, {"anchors": "none"}, X, Y, "anchors = 'none'"),
+    (AnchoredEnsemble, {"n_members": 3}, X, Y, "n_members = 3: must be <= pretraining"),
+    (AnchoredEnsemble, {"n_pretrained": 1}, X, Y, "n_networks = 1: must be an integer >= 2"),
+    (AnchoredEnsemble, {"prior_points": 1}, X, Y, "n_points = 1: must be an integer >= 2"),
+    (AnchoredEnsemble, {"perturbation": -0.1}, X, Y, "perturbation = -0.1: must be >= 0"),
+    (
+        AnchoredEnsemble,
+        {"prior": GaussianProcessPrior(n_outputs=2)},
+        X,
+        Y,
+        "1 inputs and 1 outputs, the prior has 1 and 2",
+    ),
+    (
+        AnchoredEnsemble,
+        {"prior": GaussianProcessPrior(lambda X: np.log(X[:, 0]))},
+        X,
+        Y,
+        "not finite in realisation 0",
+    ),
+    (AnchoredEnsemble, {"prior": "gp"}, X, Y, "prior = 'gp': must have a method sample"),
+    (
+        AnchoredEnsemble,
+        {"prior": SamplerPrior},
+        X,
+        Y,
+        "prior = SamplerPrior: must be an object",
+    ),
+    (AnchoredEnsemble, {"regulariser": "none", "anchors": "sampled"}, X, Y, "anchors = 'sampled'"),
+]
+
+
+@pytest.mark.parametrize(("kind", "parameters", "X", "y", "message"), BAD)
+@pytest.mark.filterwarnings("ignore::bnn.ConstantInputWarning", "ignore:invalid value")
+def test_bad_input_names_field_value_and_range(kind, parameters, X, y, message):
+    """Every refusal says what was wrong, before any training."""
+    settings = VANILLA if kind is VanillaEnsemble else ANCHORED
+    with pytest.raises(ValueError, match=message):
+        built(kind, **{**settings, **parameters}).fit(X, y)
+
+
+def test_constant_input_warns(line_data):
+    """A constant column is no error, since a prior may know about it, but is pointed out."""
+    X, y = line_data
+    with pytest.warns(UserWarning, match="input 1 is constant in the data"):
+        built(VanillaEnsemble, **VANILLA).fit(np.c_[X, np.ones(len(X))], y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        built(VanillaEnsemble, **VANILLA).fit(X, y)
+
+
+def test_before_fitting():
+    """Predicting and saving need networks; pre-training needs to know its inputs."""
+    for ensemble in (VanillaEnsemble(), AnchoredEnsemble()):
+        with pytest.raises(NotFittedError):
+            ensemble.predict(X)
+        with pytest.raises(NotFittedError):
+            ensemble.save("nowhere.npz")
+    with pytest.raises(NotFittedError):
+        AnchoredEnsemble().sample_prior(X)
+    with pytest.raises(ValueError, match="n_features = None: must be given"):
+        AnchoredEnsemble().pretrain()
+    with pytest.raises(ValueError, match=r"X has shape \(1, 1\): must be \(M >= 2, n_in\)"):
+        AnchoredEnsemble().pretrain([[0.0]])
+    with pytest.raises(ValueError, match="inputs = 'data': pretrain has no data"):
+        AnchoredEnsemble().pretrain(n_features=1)
+
+
+def test_prediction_refuses_other_inputs(small_anchored, line_data):
+    """Another number of columns, or NaN."""
+    ensemble = small_anchored.fit(*line_data)
+    with pytest.raises(ValueError, match="X has 2 features, but AnchoredEnsemble is expecting 1"):
+        ensemble.predict(np.zeros((3, 2)))
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        ensemble.predict([[np.nan]])
+
+
+def test_bounds_from_data_are_the_range_of_the_data(line_data):
+    """The default is short for the range, for pre-training too, and follows new data."""
+    X, y = line_data
+    kind = dict(ANCHORED, prior=SamplerPrior(lambda X, rng: rng.normal() * X[:, 0]))
+    named = built(AnchoredEnsemble, random_state=0, **kind)
+    given = built(
+        AnchoredEnsemble,
+        input_bounds=(X.min(), X.max()),
+        output_bounds=(y.min(), y.max()),
+        random_state=0,
+        **kind,
+    )
+    np.testing.assert_allclose(named.fit(X, y).predict(X), given.fit(X, y).predict(X))
+    named.fit(10.0 * X, y)
+    np.testing.assert_allclose(named.members_.input_scaler.high, 10.0 * X.max())
+    assert np.abs(named.pretrained_.inputs).max() > 5.0 * np.abs(given.pretrained_.inputs).max()
+
+
+@pytest.mark.parametrize("progress", [False, True])
+def test_progress_bars_can_be_silenced(progress, line_data, capsys):
+    """A bar for each stage on standard error, or nothing at all."""
+    built(AnchoredEnsemble, progress=progress, random_state=0, **ANCHORED).fit(*line_data)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert ("pre-training" in printed.err) == progress
+    assert ("training: 100%" in printed.err) == progress
+    assert progress or printed.err == ""
+
+
+def test_noise_forms_agree():
+    """A scalar, a vector and a matrix of the same noise are the same Σ_noise."""
+    forms = [0.2, [0.2, 0.2], 0.04 * np.eye(2)]
+    for noise in forms:
+        np.testing.assert_allclose(noise_covariance(noise, 2), 0.04 * np.eye(2))
+
+
+def test_data_gradient_against_finite_differences():
+    """Of each member's own data, with correlated noise and in the networks' units."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, (9, 2)), rng.standard_normal((9, 3))
+    noise = np.diag([0.1, 0.2, 0.3]) + 0.03
+    members = train_vanilla(
+        X,
+        y,
+        noise=noise,
+        n_members=2,
+        network=Architecture((4,), "silu"),
+        resampling="bootstrap",
+        training=TrainingSettings(epochs=1),
+        scaling=Scaling(inputs=None, outputs=(-2.0, 3.0)),
+        random_state=0,
+    )
+    targets = members.output_scaler.transform(members.targets)
+    precision = np.linalg.inv(members.output_scaler.transform_covariance(noise))
+
+    def loss(weights):
+        residual = members.architecture.forward(weights, members.inputs) - targets
+        return np.einsum("kni,ij,knj->k", residual, precision, residual)
+
+    weights = members.weights.astype(float)
+    gradient = data_gradient(members, members.weights)
+    for j in range(weights.shape[1]):
+        step = np.zeros(weights.shape[1])
+        step[j] = 1e-5
+        slope = (loss(weights + step) - loss(weights - step)) / 2e-5
+        np.testing.assert_allclose(gradient[:, j], slope, rtol=1e-5, atol=1e-4)

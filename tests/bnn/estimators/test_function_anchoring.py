@@ -1,0 +1,390 @@
+"""Functional anchoring against closed forms and importance weights."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.exceptions import ConvergenceWarning
+
+from bnn import (
+    RBF,
+    ExactPosterior,
+    FunctionAnchoredEnsemble,
+    FunctionAnchoring,
+    GaussianProcessPrior,
+    Linear,
+    LinearMean,
+    RandomMean,
+    SamplerPrior,
+    TablePrior,
+    anchor_functions,
+    load,
+)
+from bnn.gauss_newton import jacobian
+from bnn.gauss_newton.function_space import FunctionFit, Metric
+from bnn.gauss_newton.jacobian import Linearisation
+from bnn.networks.mlp import MLP
+from tests.bnn.closed_forms import LinearGaussianPosterior, WeightedRealisations
+from tests.bnn.flat import built
+
+X_TEST = np.array([[-0.9], [-0.3], [0.2], [0.8]])
+GRID = np.linspace(-1.0, 1.0, 41)[:, None]
+FAR = 10.0  # tolerance that ten leaky units can reach
+SMOOTH = {"hidden": (30, 30), "activation": "silu", "prior_points": 100, "random_state": 0}
+
+
+def linear_ensemble(prior, n, **settings):
+    """One-layer networks f = w x + b, anchored in function space."""
+    return built(
+        FunctionAnchoredEnsemble,
+        prior,
+        points=20,
+        **settings,
+        hidden=(),
+        noise=0.3,
+        n_pretrained=n,
+        n_members=n,
+        prior_points=16,
+        batch_size=None,
+        learning_rate=0.02,
+        pretrain_epochs=600,
+        random_state=0,
+    )
+
+
+def few_data():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (6, 1))
+    return X, 0.7 * X[:, 0] + 0.3 * rng.standard_normal(6)
+
+
+def check_moments(samples, mean, covariance, centred):
+    """Within four standard errors; the mean of centred members within a tenth of one."""
+    n, deviations = len(samples), np.sqrt(np.diag(covariance))
+    error = (0.1 if centred else 4.0) * deviations / np.sqrt(n)
+    assert np.all(np.abs(samples.mean(axis=0) - mean) < error)
+    error = np.sqrt((covariance**2 + np.outer(deviations, deviations) ** 2) / n)
+    assert np.all(np.abs(np.cov(samples.T) - covariance) < 4 * error)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_linear_network_draws_from_the_exact_posterior(centred):
+    """f = w x, w ~ N(0, 0.5): mean and covariance of 800 members."""
+    (X, y), prior = few_data(), GaussianProcessPrior(0.0, Linear(0.5))
+    settings = {"nugget": 1e-3, "tolerance": 1e-4, "centred": centred}
+    ensemble = linear_ensemble(prior, 800, **settings).fit(X, y)
+    mean, covariance = ExactPosterior(prior, noise=0.3).fit(X, y).joint_moments(X_TEST)
+    check_moments(ensemble.sample(X_TEST)[:, :, 0], mean[:, 0], covariance, centred)
+
+
+def test_sampler_with_linear_networks():
+    """The same prior as a sampler: its covariance is estimated, so are the posterior's moments."""
+    X, y = few_data()
+    prior = SamplerPrior(lambda X, rng: np.sqrt(0.5) * rng.standard_normal() * X[:, 0])
+    ensemble = linear_ensemble(prior, 400, realisations=4000).fit(X, y)
+    exact = ExactPosterior(GaussianProcessPrior(0.0, Linear(0.5)), noise=0.3).fit(X, y)
+    mean, covariance = exact.joint_moments(X_TEST)
+    samples, deviations = ensemble.sample(X_TEST)[:, :, 0], np.sqrt(np.diag(covariance))
+    # Four standard errors and what 4000 realisations leave unknown of the covariance.
+    assert np.all(np.abs(samples.mean(axis=0) - mean[:, 0]) < 0.25 * deviations)
+    assert np.all(np.abs(samples.std(axis=0) / deviations - 1.0) < 0.15)
+
+
+@pytest.mark.parametrize("noise", [0.1, np.array([[0.01, 0.008], [0.008, 0.02]])])
+def test_wide_networks_sample_the_gp_posterior(noise):
+    """Two outputs, two inputs, also with correlated noise: bands of 40 draws' own scatter."""
+    rng, n = np.random.default_rng(1), 40
+    X = rng.uniform(-1.0, 1.0, (12, 2))
+    y = np.column_stack([np.sin(2.0 * X[:, 0]), X[:, 0] * X[:, 1]])
+    prior = GaussianProcessPrior(LinearMean([0.5, 0.0]), [RBF(0.5, 0.8), RBF(0.3, 1.0)], 2)
+    ensemble = built(
+        FunctionAnchoredEnsemble,
+        prior,
+        points=60,
+        n_pretrained=n,
+        n_members=n,
+        noise=noise,
+        pretrain_epochs=200,
+        **SMOOTH,
+    ).fit(X, y)
+    points = rng.uniform(-1.0, 1.0, (40, 2))
+    exact = ExactPosterior(prior, noise=noise).fit(X, y)
+    mean, std = exact.predict(points, return_std=True)
+    ours, spread = ensemble.predict(points, return_std=True)
+    assert np.sqrt(np.mean(((ours - mean) / std) ** 2)) < 1.0 / np.sqrt(n)
+    assert np.mean(spread / std) == pytest.approx(1.0, abs=0.1)
+    assert np.mean(np.abs(spread / std - 1.0)) < 0.15
+
+
+def test_random_mean_against_importance_weights():
+    """Prior D of the paper, uniform in its slope: no closed form."""
+    X, y = np.array([[-0.8], [-0.2], [0.3], [0.7]]), np.array([-1.2, 0.2, 0.0, 0.9])
+    cubic = RandomMean(lambda X, rng: 5.0 * rng.uniform(-1.0, 1.0) * X[:, 0] ** 3)
+    prior = GaussianProcessPrior(cubic, RBF(0.1, 0.2))
+    truth = WeightedRealisations.condition(prior, X, y, 0.3, GRID, 20_000, 0)
+    assert truth.effective_size > 1000
+    mean, std = (values[:, 0] for values in truth.predict())
+    ours, spread = function_ensemble(prior, 60).fit(X, y).predict(GRID, return_std=True)
+    # 60 members, not centred, deviate by 0.1 standard deviations on average.
+    assert np.mean(np.abs(ours - mean)) < 0.25 * std.mean()
+    assert np.mean(np.abs(spread / std - 1.0)) < 0.2
+
+
+def test_clipped_prior_against_importance_weights():
+    """Half of the realisations are at the bound: moments are approximate, the bound is exact."""
+    X, y = np.array([[-0.8], [-0.2], [0.3], [0.7]]), np.array([-0.35, -0.2, 0.4, 0.6])
+    prior = GaussianProcessPrior(LinearMean([1.0]), RBF(0.5, 0.6), bounds=(-0.3, None))
+    mean, std = WeightedRealisations.condition(prior, X, y, 0.3, GRID, 20_000, 0).predict()
+    ensemble = function_ensemble(prior, 60).fit(X, y)
+    ours, spread = ensemble.predict(GRID, return_std=True)
+    assert np.mean(np.abs(ours - mean[:, 0])) < 0.4 * std.mean()
+    assert np.mean(np.abs(spread / std[:, 0] - 1.0)) < 0.4
+    assert ensemble.sample(GRID).min() == -0.3
+
+
+def function_ensemble(prior, n, **changes):
+    """Smooth networks of one input, anchored in function space."""
+    settings = {"noise": 0.3, "pretrain_epochs": 200, **SMOOTH, **changes}
+    return built(
+        FunctionAnchoredEnsemble,
+        prior,
+        points=50,
+        n_pretrained=n,
+        n_members=n,
+        **settings,
+    )
+
+
+@pytest.mark.parametrize(
+    ("interpolation", "n"), [pytest.param(None, 300, marks=pytest.mark.slow), ("linear", 60)]
+)
+def test_table_prior(interpolation, n):
+    """300 tabulated functions: near the posterior of the Gaussian with their moments.
+
+    Without interpolation the covariance is that of the n networks.
+    """
+    points = np.linspace(-1.0, 1.0, 60)[:, None]
+    values = GaussianProcessPrior(0.0, RBF(0.5, 0.8)).sample(points, 300, 0)
+    data, y = [10, 32, 45], np.array([0.5, -0.2, 0.3])
+    ensemble = function_ensemble(
+        TablePrior(points, values, interpolation), n, noise=0.1, pretrain_epochs=1000
+    )
+    ours, spread = ensemble.fit(points[data], y).predict(points, return_std=True)
+    mean, covariance = values.mean(axis=0)[:, 0], np.cov(values[:, :, 0].T)
+    exact = LinearGaussianPosterior.condition(np.eye(60)[data], y, 0.1, mean, covariance)
+    std = np.sqrt(np.diag(exact.covariance))
+    assert np.mean(np.abs(ours - exact.mean)) < 0.3 * std.mean()
+    assert spread.mean() / std.mean() == pytest.approx(1.0, abs=0.25)
+
+
+@pytest.mark.parametrize("activation", ["silu", "tanh", "leaky_relu", "gelu"])
+def test_linearisation_against_automatic_differentiation(activation, monkeypatch):
+    """J, J Jᵀ of each output, J u and Jᵀ v of two networks with two outputs."""
+    architecture = MLP((3, 5, 4, 2), activation)
+    weights = torch.as_tensor(architecture.initial_weights(2, 0, "he"), dtype=torch.float64)
+    X = torch.as_tensor(np.random.default_rng(0).standard_normal((6, 3)))
+    state = Linearisation(architecture, weights, X)
+    function = {
+        "silu": torch.nn.functional.silu,
+        "tanh": torch.tanh,
+        "gelu": torch.nn.functional.gelu,
+        "leaky_relu": torch.nn.functional.leaky_relu,
+    }[activation]
+
+    def network(row):
+        values = X
+        for i, (kernel, bias) in enumerate(architecture.unpack(row[None])):
+            values = values @ kernel[0] + bias[0]
+            values = function(values) if i < 2 else values
+        return values.T.reshape(-1)
+
+    expected = torch.stack([torch.autograd.functional.jacobian(network, row) for row in weights])
+    torch.testing.assert_close(state.values.mT.reshape(2, -1)[0], network(weights[0]))
+    torch.testing.assert_close(state.jacobian(), expected)
+    outputs = expected.view(2, 2, 6, -1)
+    kernels = outputs @ outputs.mT
+    torch.testing.assert_close(state.tangent_kernels(), kernels)
+    monkeypatch.setattr(jacobian, "_ROWS", 4)
+    torch.testing.assert_close(state.tangent_kernels().tril(), kernels.tril())
+    turn = torch.as_tensor(np.random.default_rng(2).standard_normal(weights.shape))
+    torch.testing.assert_close(state.push_forward(turn), (expected @ turn[:, :, None])[:, :, 0])
+    direction = torch.as_tensor(np.random.default_rng(1).standard_normal((2, 12)))
+    product = (expected.mT @ direction[:, :, None])[:, :, 0]
+    torch.testing.assert_close(state.pull_back(direction), product)
+
+
+def small_fit(blocks, scale):
+    """Two networks of two outputs, in a metric with blocks for each output or one for both."""
+    rng, architecture = np.random.default_rng(0), MLP((3, 4, 2), "silu")
+    roots = torch.as_tensor(rng.standard_normal((blocks, 16 // blocks, 16 // blocks)))
+    nuggets = torch.tensor([1e-6, 2e-6], dtype=torch.float64)
+    metric, X = Metric(roots @ roots.mT, nuggets), torch.as_tensor(rng.standard_normal((8, 3)))
+    weights = torch.as_tensor(architecture.initial_weights(2, 0), dtype=torch.float64)
+    values = architecture.forward(weights, X)
+    targets = values + scale * torch.as_tensor(rng.standard_normal((2, 8, 2)))
+    state = Linearisation(architecture, weights, X)
+    return FunctionFit(architecture, X, targets, metric), metric, state, weights, values - targets
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_step_against_the_dense_system(blocks):
+    """-Jᵀ (J Jᵀ + λ M)⁻¹ e, and e M⁻¹ e, with matrices of both outputs written out."""
+    fit, metric, state, weights, residuals = small_fit(blocks, 1.0)
+    damping, J, e = torch.tensor([0.1, 1.0]), state.jacobian(), residuals.mT.reshape(2, -1)
+    steps, _ = fit.step(weights, torch.arange(2), damping)
+    full, kernels = torch.block_diag(*metric.blocks), J @ J.mT
+    scales = kernels.diagonal(dim1=1, dim2=2).mean(dim=1) / full.diagonal().mean()
+    systems = kernels + (damping * scales)[:, None, None] * full
+    expected = -(J.mT @ torch.linalg.solve(systems, e[:, :, None]))[:, :, 0]
+    torch.testing.assert_close(steps, expected, rtol=1e-4, atol=1e-6)
+    squares = (e @ torch.linalg.inv(full) * e).sum(dim=1)
+    torch.testing.assert_close(metric.squares(e), squares, rtol=1e-6, atol=0.0)
+
+
+def test_bent_step_follows_the_linear_model():
+    """The second order along the step is taken out: the outputs move as the straight step asks."""
+    fit, _, state, weights, residuals = small_fit(2, 0.005)
+    members, errors = torch.arange(2), []
+    straight, bend = fit.step(weights, members, torch.full((2,), 1e-3))
+    asked = residuals.mT.reshape(2, -1) + state.push_forward(straight)
+    for steps in (straight, straight + bend):
+        moved = fit._architecture.forward(weights + steps, fit._X)
+        errors.append((fit._residuals(moved, members) - asked).norm())
+    assert errors[1] < 0.3 * errors[0]
+
+
+def test_near_deterministic_data():
+    """The nugget follows a noise of 1e-4: spread and mean at the data are the exact ones."""
+    X = np.linspace(-0.9, 0.9, 6)[:, None]
+    prior = GaussianProcessPrior(0.0, RBF(0.5, 0.8))
+    y = prior.sample(X, 1, 5)[0, :, 0]
+    ensemble = function_ensemble(prior, 16, noise=1e-4).fit(X, y)
+    mean, std = ExactPosterior(prior, noise=1e-4).fit(X, y).predict(X, return_std=True)
+    ours, spread = ensemble.predict(X, return_std=True)
+    assert np.mean(spread / std) == pytest.approx(1.0, abs=0.25)
+    assert np.sqrt(np.mean(((ours - mean) / std) ** 2)) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"noise": 1e-9}, "nugget = 5e-10 .*: too small for double precision"),
+        ({"nugget": 1e-9}, "nugget = 1e-09 .*: too small for double precision"),
+        ({"nugget": 1e-3, "noise": 1e-9}, "noise = 1e-09: too small for the prior"),
+    ],
+)
+def test_what_double_precision_cannot_resolve_is_refused(settings, message):
+    """No bare error of a factorisation."""
+    X = np.linspace(-1.0, 1.0, 30)[:, None]
+    prior = GaussianProcessPrior(0.0, RBF(0.5, 0.8))
+    with pytest.raises(ValueError, match=message):
+        function_ensemble(prior, 2, **{"pretrain_epochs": 1, **settings}).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize(
+    ("nugget", "message"),
+    [(0.6, r"nugget = 0.6: must be below a third .* 0.* for output 0"),
+     (1e-12, "nugget = 1e-12 .*: too small for double precision")],
+)  # fmt: skip
+def test_a_wrong_nugget_is_refused_before_pretraining(nugget, message, given, monkeypatch):
+    """Also where the points of pre-training are given, before there are data."""
+    monkeypatch.setattr("bnn.estimators.pretraining.train", None)
+    X = np.linspace(-1.0, 1.0, 30)[:, None]
+    ensemble = function_ensemble(GaussianProcessPrior(0.0, RBF(0.5, 0.8)), 4, nugget=nugget)
+    with pytest.raises(ValueError, match=message):
+        ensemble.pretrain(X) if given else ensemble.fit(X, X[:, 0])
+
+
+def test_one_pretraining_serves_both_anchorings(small_anchored, line_data):
+    """Weights and functions start from the same networks, and leave them alone."""
+    X, y = line_data
+    pretrained = small_anchored.pretrained_
+    ensemble = built(
+        FunctionAnchoredEnsemble, pretrained, n_members=8, tolerance=FAR, random_state=0
+    )
+    ensemble.fit(X, y)
+    np.testing.assert_array_equal(ensemble.members_.anchors, pretrained.weights[:8])
+    again = ensemble.members_.weights.copy()
+    assert np.all(ensemble.penalty() > 0)
+    small_anchored.fit(X, y)
+    assert small_anchored.pretrained_ is pretrained
+    ensemble.set_params(n_members=5).fit(X, y)
+    assert ensemble.members_.weights.shape == (5, pretrained.weights.shape[1])
+    ensemble.set_params(n_members=8).fit(X, y)
+    np.testing.assert_array_equal(ensemble.members_.weights, again)
+    with pytest.raises(ValueError, match="n_members = 13: must be <= pretraining"):
+        ensemble.set_params(n_members=13).fit(X, y)
+
+
+def test_saved_and_loaded(small_anchored, line_data, tmp_path):
+    """Predictions, penalties and settings come back; fitting again needs the prior."""
+    ensemble = built(
+        FunctionAnchoredEnsemble,
+        small_anchored.pretrained_,
+        n_members=8,
+        points=30,
+        tolerance=FAR,
+        random_state=0,
+    ).fit(*line_data)
+    ensemble.save(tmp_path / "f.npz")
+    loaded = load(tmp_path / "f.npz")
+    assert (loaded.anchoring.points, loaded.anchoring.tolerance) == (30, FAR)
+    np.testing.assert_array_equal(loaded.predict(X_TEST), ensemble.predict(X_TEST))
+    np.testing.assert_array_equal(loaded.penalty(), ensemble.members_.penalties)
+    with pytest.raises(ValueError, match="prior: a GaussianProcessPrior is not stored"):
+        loaded.fit(*line_data)
+
+
+@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
+def test_a_network_keeps_its_own_realisation(small_anchored, line_data):
+    """Networks chosen from all are anchored to the realisations that they were fitted to."""
+    pretrained = small_anchored.pretrained_
+    loose = FunctionAnchoring(centred=False, points=20, tolerance=FAR)
+    settings = {"noise": 100.0, "anchoring": loose, "random_state": 0}
+    whole = anchor_functions(pretrained, *line_data, **settings)
+    part = anchor_functions(pretrained.select([0, 1, 5]), *line_data, **settings)
+    np.testing.assert_allclose(part.targets[:2], whole.targets[:2], atol=1e-12)
+    np.testing.assert_allclose(part.weights[:2], whole.weights[:2], atol=1e-6)
+    # Data with much noise leave the realisations alone: the third is number 5 among all.
+    distance = [np.abs(part.targets[2] - whole.targets[k]).mean() for k in (2, 5)]
+    assert distance[1] < 0.2 * distance[0]
+
+
+def test_members_that_do_not_arrive_are_counted():
+    """Five units cannot follow a prior realisation that closely."""
+    prior = GaussianProcessPrior(0.0, RBF(0.2))
+    ensemble = built(
+        FunctionAnchoredEnsemble,
+        prior,
+        points=30,
+        iterations=3,
+        tolerance=1e-6,
+        hidden=(5,),
+        activation="silu",
+        n_pretrained=4,
+        n_members=4,
+        prior_points=40,
+        pretrain_epochs=1,
+        random_state=0,
+    )
+    with pytest.warns(ConvergenceWarning, match="4 of 4 members did not arrive within 3"):
+        ensemble.fit(*few_data())
+    assert ensemble.members_.losses.shape == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"points": 0}, "points = 0: must be an integer >= 1"),
+        ({"iterations": 2.5}, "iterations = 2.5: must be an integer >= 1"),
+        ({"realisations": 1}, "realisations = 1: must be an integer >= 2"),
+        ({"nugget": 0.0}, "nugget = 0.0: must be > 0"),
+        ({"tolerance": np.inf}, "tolerance = inf: must be > 0"),
+    ],
+)
+def test_settings_are_checked(settings, message):
+    """Each refusal names field, value and range, before any work."""
+    with pytest.raises(ValueError, match=message):
+        FunctionAnchoring(**settings)
+    with pytest.raises(ValueError, match=message):
+        built(FunctionAnchoredEnsemble, **settings).fit(*few_data())

@@ -1,0 +1,101 @@
+"""Priors made of samplers and tables have the moments that they claim."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bnn import (
+    SamplerPrior,
+    TablePrior,
+)
+from bnn.priors.samplers import draw_realisations, latin_hypercube
+
+X1 = np.linspace(-1.0, 1.0, 9)[:, None]
+
+
+def test_low_fidelity_model_with_random_parameters():
+    """y = a x with a ~ N(3, 0.5²) and a fixed offset."""
+    prior = SamplerPrior(
+        lambda X, slope, offset: slope * X[:, 0] + offset,
+        {"slope": stats.norm(3.0, 0.5), "offset": 1.0},
+    )
+    values = prior.sample(X1, 4000, 0)
+    assert values.shape == (4000, 9, 1)
+    assert values[:, -1, 0].mean() == pytest.approx(4.0, abs=5 * 0.5 / np.sqrt(4000))
+    assert values[:, -1, 0].std() == pytest.approx(0.5, rel=5 / np.sqrt(8000))
+    sampler = SamplerPrior(lambda X, rng: rng.normal(3.0, 0.5) * X[:, 0])
+    assert sampler.sample(X1, 500, 0)[:, -1, 0].std() == pytest.approx(0.5, rel=5 / np.sqrt(1000))
+
+
+def test_table_prior():
+    """Rows come out unrepeated while they last; interpolation is exact for linear tables."""
+    values = np.arange(5.0)[:, None] * X1[:, 0]
+    table = TablePrior(X1, values, "linear")
+    drawn = table.sample(X1, 5, 0)[:, -1, 0]
+    assert np.array_equal(np.sort(drawn), np.arange(5.0))
+    np.testing.assert_allclose(
+        np.sort(table.sample(np.array([[0.13]]), 5, 0).ravel()), 0.13 * np.arange(5.0)
+    )
+    X2 = np.array([[x, y] for x in (-1.0, 0.0, 1.0) for y in (-1.0, 0.0, 1.0)])
+    plane = TablePrior(X2, (X2 @ [1.0, 2.0])[None], "linear")
+    inside, outside = np.array([[0.3, -0.2]]), np.array([[1.2, 1.1]])
+    assert plane.sample(inside, 1, 0).item() == pytest.approx(-0.1)
+    assert plane.sample(outside, 1, 0).item() == pytest.approx(3.0)
+    nearest = TablePrior(X2, (X2 @ [1.0, 2.0])[None], "nearest")
+    assert nearest.sample(np.array([[0.9, 0.1]]), 1, 0).item() == pytest.approx(1.0)
+
+
+def test_latin_hypercube_fills_every_stratum():
+    """Each of n equiprobable strata of the truncated normal holds one point, in every input."""
+    points = latin_hypercube(200, 3, 0)
+    assert np.abs(points).max() <= 2.0
+    for column in points.T:
+        strata = np.floor(200 * stats.truncnorm.cdf(column, -2, 2)).astype(int)
+        assert len(np.unique(strata)) == 200
+
+
+class Returning:
+    """A prior that returns a given array."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def sample(self, *_):
+        return self.values
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: TablePrior(X1, np.zeros((2, 4))), "values have 4 points: must be 9"),
+        (lambda: TablePrior(X1, np.full((2, 9), np.nan)), r"values\[0, 0\] = nan: must be finite"),
+        (lambda: TablePrior(X1, np.zeros((2, 9)), "cubic"), "interpolation = 'cubic'"),
+        (lambda: TablePrior(X1, np.zeros((2, 9))).sample(X1 + 1, 1), "differs from the table"),
+        (lambda: SamplerPrior(lambda *_: 1.0).sample(X1, 2), r"of the prior has shape \(\)"),
+        (
+            lambda: draw_realisations(Returning(np.zeros((2, 3, 1))), X1, 2),
+            r"the prior returned shape \(2, 3, 1\): must be \(2, 9, n_out\)",
+        ),
+        (
+            lambda: draw_realisations(Returning(np.full((2, 9, 1), np.inf)), X1, 2),
+            "not finite in realisation 0",
+        ),
+    ],
+)
+def test_tables_and_realisations_are_checked(call, message):
+    """Each refusal says what is wrong."""
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_model_cannot_write_into_its_inputs():
+    """Every realisation after it would be of other inputs; the caller may still write."""
+
+    def model(X, rng):  # noqa: ARG001
+        X *= 2.0
+        return X[:, 0]
+
+    points = X1.copy()
+    with pytest.raises(ValueError, match="read-only"):
+        SamplerPrior(model).sample(points, 2, 0)
+    assert points.flags.writeable

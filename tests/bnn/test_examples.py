@@ -1,0 +1,57 @@
+"""Every public class and function shows in its docstring how it is used, and the examples run."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+from types import ModuleType
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pytest
+
+import bnn
+
+MODULES = [
+    name
+    for _, name, _ in pkgutil.walk_packages(bnn.__path__, "bnn.")
+    if name != "bnn.interop.botorch_ensemble"  # needs BoTorch
+]
+
+
+def public():
+    """Public classes and functions by name, those of public modules too."""
+    found = {}
+    for name in bnn.__all__:
+        value = getattr(bnn, name)
+        if isinstance(value, ModuleType):
+            found |= {
+                f"{name}.{key}": member
+                for key, member in vars(value).items()
+                if key[0] != "_"
+                and callable(member)
+                and getattr(member, "__module__", "").startswith(value.__name__)
+            }
+        elif callable(value):
+            found[name] = value
+    return {
+        name: value
+        for name, value in found.items()
+        if not (inspect.isclass(value) and issubclass(value, Warning | Exception))
+    }
+
+
+@pytest.mark.parametrize("name", public())
+def test_a_public_name_has_an_example(name):
+    value = public()[name]
+    if inspect.isfunction(value) or inspect.isclass(value):
+        assert "Examples:\n" in (inspect.getdoc(value) or "")
+
+
+@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.filterwarnings("ignore::UserWarning")  # ensembles of a few epochs have not arrived
+def test_the_examples_of_a_module_run(name):
+    mpl.use("Agg")
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    plt.close("all")
+    assert failed == 0
