@@ -20,10 +20,16 @@ POINTS = 64  # of the region by default
 
 
 def choose(
-    model: ExactPosterior | EnsembleRegressor, candidates: ArrayLike, n: int, *,
-    region: ArrayLike | None = None, pending: ArrayLike | None = None, replicates: bool = False,
-    output_ranges: ArrayLike | None = None, random_state: RandomState = 0,
-) -> tuple[Ints, Array]:  # fmt: skip
+    model: ExactPosterior | EnsembleRegressor,
+    candidates: ArrayLike,
+    n: int,
+    *,
+    region: ArrayLike | None = None,
+    pending: ArrayLike | None = None,
+    replicates: bool = False,
+    output_ranges: ArrayLike | None = None,
+    random_state: RandomState = 0,
+) -> tuple[Ints, Array]:
     """Choose the runs that are expected to reduce the predictive variance in a region most.
 
     The variance of f, epistemic only, is averaged over the region and over outputs in units of half
@@ -110,7 +116,8 @@ def _joint(
         raise ValueError(f"model has {K} members: must be at least {LEAST}, {why}")
     mean = samples.mean(axis=0)
     away = (samples - mean) / np.sqrt(K - 1)
-    draws, starts = output_vectors(away), len(X) * np.arange(n_out)
+    draws = output_vectors(away)
+    starts = len(X) * np.arange(n_out)
 
     def at(rows: Ints) -> Array:
         return np.asarray((draws.T @ draws[:, np.add.outer(starts, rows).ravel()])[None])
@@ -133,12 +140,15 @@ class _Greedy:
     ) -> None:
         P, n_out, _ = results.shape
         blocks = columns(P + np.arange(n_region))
-        self._columns, self._shape = columns, (len(blocks), P, n_out // len(blocks))
+        self._columns = columns
+        self._shape = (len(blocks), P, n_out // len(blocks))
         g, _, q = self._shape
         V = self._by_runs(blocks, n_region) / scales.reshape(g, 1, q, 1)
         of_each = V.reshape(g, P, q, -1)
-        self.V0, self.squares = V.reshape(g, P * q, -1), of_each @ of_each.swapaxes(2, 3)
-        self.left, self.right = np.zeros((g, P * q, 0)), np.zeros((g, 0, self.V0.shape[2]))
+        self.V0 = V.reshape(g, P * q, -1)
+        self.squares = of_each @ of_each.swapaxes(2, 3)
+        self.left = np.zeros((g, P * q, 0))
+        self.right = np.zeros((g, 0, self.V0.shape[2]))
         kept = np.einsum("pjj->jp", results)[:, :, None, None] if g > 1 else results[None]
         self.D = kept.copy()
 
@@ -157,16 +167,19 @@ class _Greedy:
         g, P, q = self._shape
         own = slice(row * q, (row + 1) * q)
         root = np.linalg.cholesky(self.D[:, row])
-        V, left = self.V0[:, own], self.left[:, own]
+        V = self.V0[:, own]
+        left = self.left[:, own]
         column = self._by_runs(self._columns(np.array([row])), 1)[:, :, :, 0]
         new = np.linalg.solve(root, (column - self.left @ left.swapaxes(1, 2)).swapaxes(1, 2))
         right = np.linalg.solve(root, V - left @ self.right)
-        new, across = new.swapaxes(1, 2), right.swapaxes(1, 2)
+        new = new.swapaxes(1, 2)
+        across = right.swapaxes(1, 2)
         shared = self.V0 @ across - self.left @ (self.right @ across)
         reduced = right @ across
         self.left = np.concatenate([self.left, new], axis=2)
         self.right = np.concatenate([self.right, right], axis=1)
-        L, H = new.reshape(g, P, q, q), shared.reshape(g, P, q, q)
+        L = new.reshape(g, P, q, q)
+        H = shared.reshape(g, P, q, q)
         turned = L.swapaxes(2, 3)
         product = H @ turned
         self.squares -= product + product.swapaxes(2, 3) - L @ reduced[:, None] @ turned

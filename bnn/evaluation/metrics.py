@@ -53,7 +53,8 @@ def rmse(y: Values, mean: Values, per_output: bool = False) -> Score:
     Raises:
         ValueError: If the shapes differ.
     """
-    y, mean = columns("y", y), columns("mean", mean)
+    y = columns("y", y)
+    mean = columns("mean", mean)
     if y.shape != mean.shape:
         raise ValueError(f"shapes differ: y {y.shape}, mean {mean.shape}")
     squared = (y - mean) ** 2
@@ -133,17 +134,21 @@ def elppd(
     Source: Gelman et al. (2014); the equation for ELPPD in the paper.
     """
     check_option("density", density, ("mixture", "student_t"))
-    (y, samples), freedom = sampled(y, samples), np.inf
+    (y, samples) = sampled(y, samples)
+    freedom = np.inf
     if isinstance(noise, StudentNoise):
         check_option("density under a StudentNoise", density, ("mixture",))
         covariances = noise_covariance(noise.noise, *y.shape[::-1])
-        freedom, noise = noise.degrees, scaled(noise, covariances)
+        freedom = noise.degrees
+        noise = scaled(noise, covariances)
     if density == "student_t":
         if len(samples) < 2:
             raise ValueError("samples: must be of at least 2 members for density = 'student_t'")
         spread = np.sqrt(1.0 + 1.0 / len(samples)) * samples.std(axis=0, ddof=1)
         return _log_density(*errors(y, samples.mean(axis=0), spread, noise), len(samples) - 1)
-    (n, d), K, logs = y.shape, len(samples), []
+    (n, d) = y.shape
+    K = len(samples)
+    logs = []
     covariances = noise_covariance(noise, d, n).reshape(-1, d, d)  # one, or one for each point
     roots = np.linalg.cholesky(covariances)
     for root, part in zip(roots, np.split(y - samples, len(roots), axis=1), strict=True):
@@ -182,7 +187,8 @@ def crps(y: Values, samples: ArrayLike, per_output: bool = False) -> Score:
     Source: Gneiting & Raftery (2007).
     """
     y, samples = sampled(y, samples)
-    samples, K = np.sort(samples, axis=0), len(samples)
+    samples = np.sort(samples, axis=0)
+    K = len(samples)
     weights = (2.0 * np.arange(1, K + 1) - K - 1.0) / K**2
     spread = np.tensordot(weights, samples, axes=1)
     score = (np.abs(samples - y).mean(axis=0) - spread).mean(axis=0)
@@ -210,9 +216,13 @@ def crps_gaussian(
 
 
 def coverage(
-    y: Values, mean: Values, std: Values, level: float = 0.95, noise: Noise | None = None,
+    y: Values,
+    mean: Values,
+    std: Values,
+    level: float = 0.95,
+    noise: Noise | None = None,
     per_output: bool = False,
-) -> Score:  # fmt: skip
+) -> Score:
     """Return the fraction of points inside the central Gaussian interval.
 
     Args:

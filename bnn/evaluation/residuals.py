@@ -22,7 +22,9 @@ def columns(name: str, values: Values) -> Array:
 
 def errors(y: Values, mean: Values, std: Values, noise: Noise | None) -> tuple[Array, Array, Array]:
     """Return y - mean and std, (n, n_out) each, and Σ_noise (at each point), zeros for none."""
-    truth, centre, scale = columns("y", y), columns("mean", mean), columns("std", std)
+    truth = columns("y", y)
+    centre = columns("mean", mean)
+    scale = columns("std", std)
     if not truth.shape == centre.shape == scale.shape:
         raise ValueError(f"shapes differ: y {truth.shape}, mean {centre.shape}, std {scale.shape}")
     n, n_out = truth.shape
@@ -48,7 +50,8 @@ def averaged(values: Array, per_output: bool) -> Score:
 
 def sampled(y: Values, samples: ArrayLike) -> tuple[Array, Array]:
     """Return y (n, n_out) and samples (K, n, n_out), which fit each other."""
-    y, samples = columns("y", y), as_finite("samples", samples)
+    y = columns("y", y)
+    samples = as_finite("samples", samples)
     if samples.ndim != 3 or samples.shape[1:] != y.shape:
         n, n_out = y.shape
         raise ValueError(f"samples have shape {samples.shape}: must be (K, {n}, {n_out}) as y")

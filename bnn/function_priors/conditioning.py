@@ -76,7 +76,8 @@ class Conditioning:
     @classmethod
     def given(cls, data: Array, noise: Array, cross: Array, prior: Array) -> Self:
         """Condition on data, with the blocks of H C Hᵀ (data), of C Hᵀ (cross) and of C (prior)."""
-        n_outputs, N = noise.shape[-1], data.shape[0] * data.shape[1] // noise.shape[-1]
+        n_outputs = noise.shape[-1]
+        N = data.shape[0] * data.shape[1] // noise.shape[-1]
         if len(data) != n_outputs or not is_diagonal(noise):
             # Where the outputs depend on each other, there is one block of all of them.
             data, cross, prior = (block_diag(*blocks)[None] for blocks in (data, cross, prior))
@@ -109,9 +110,14 @@ class ProcessPosterior:
     """
 
     def __init__(self, prior: GaussianProcessPrior, noise: Array, X: Array, y: Array) -> None:
-        self.prior, self.X, self._at, self.axes = prior, X, noise, np.eye(y.shape[1])
-        residual, alike = y - prior.mean_values(X), prior.alike
-        variances, self._diagonal = np.einsum("...jj->j...", self._at), is_diagonal(self._at)
+        self.prior = prior
+        self.X = X
+        self._at = noise
+        self.axes = np.eye(y.shape[1])
+        residual = y - prior.mean_values(X)
+        alike = prior.alike
+        variances = np.einsum("...jj->j...", self._at)
+        self._diagonal = is_diagonal(self._at)
         self.coupled = not self._diagonal and (any(alike) or self._at.ndim == 3)
         if not self._diagonal and not self.coupled:
             variances, self.axes = np.linalg.eigh(self._at)
@@ -162,7 +168,8 @@ class ProcessPosterior:
 
     def mean(self, X: Array) -> Array:
         """Return the posterior mean at X (n, n_in), (n, n_out)."""
-        alike, latent = np.array(self.prior.alike), np.empty((len(X), len(self.axes)))
+        alike = np.array(self.prior.alike)
+        latent = np.empty((len(X), len(self.axes)))
         for output in np.unique(alike):
             cross = self.prior.covariance(X, self.X, output)
             latent[:, alike == output] = cross @ self._solved[:, alike == output]
@@ -170,7 +177,8 @@ class ProcessPosterior:
 
     def covariances(self, X: Array) -> Array:
         """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
-        n, n_out = len(X), len(self.axes)
+        n = len(X)
+        n_out = len(self.axes)
         if self.coupled:
             joint = self.joint_covariance(X).reshape(n_out, n, n_out, n)
             return np.asarray(np.einsum("jnkn->njk", joint))
@@ -189,7 +197,10 @@ class ProcessPosterior:
 
     def joint_columns(self, X: Array) -> JointColumns:
         """Prepare columns of the joint covariance at X, of which some are computed at a time."""
-        n_out, n, means, whitened = len(self.axes), len(X), {}, {}
+        n_out = len(self.axes)
+        n = len(X)
+        means = {}
+        whitened = {}
         solved = self._solved.T.reshape(len(self._sources), -1)
         for source, root in self._roots.items():
             cross = self._prior_covariance(X, self.X, source[0])
@@ -210,7 +221,8 @@ class ProcessPosterior:
             at_points = self.axes * left.T[:, None] @ self.axes.T
 
         def at(rows: Ints) -> Array:
-            own, found = np.add.outer(starts, rows).ravel(), {}
+            own = np.add.outer(starts, rows).ravel()
+            found = {}
             for source, values in whitened.items():
                 found[source] = self._prior_covariance(X, X[rows], source[0])
                 found[source] -= values.T @ values[:, own]

@@ -27,17 +27,26 @@ from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_tails, 
 from bnn.noise.heteroscedastic import noise_of_scatter
 
 # Rounds of prior and noise in turn, and steps of the noise in each: heavy tails, noise by input.
-TAIL_ROUNDS, TAIL_STEPS = 5, 10
-ROUNDS, STEPS = 3, 5
+TAIL_ROUNDS = 5
+TAIL_STEPS = 10
+ROUNDS = 3
+STEPS = 5
 FACTOR = 1.0  # prior deviation of the factor of a low-fidelity model from 1
 
 
 def fit_prior(
-    X: ArrayLike, y: ArrayLike, noise: Noise | StudentNoise, *, estimate: str = "average",
-    mean: Callable[[Array], ArrayLike] | None = None, mean_features: Sequence[int] | None = None,
-    intercept: bool = True, coefficient_variance: float | None = None, restarts: int = 8,
+    X: ArrayLike,
+    y: ArrayLike,
+    noise: Noise | StudentNoise,
+    *,
+    estimate: str = "average",
+    mean: Callable[[Array], ArrayLike] | None = None,
+    mean_features: Sequence[int] | None = None,
+    intercept: bool = True,
+    coefficient_variance: float | None = None,
+    restarts: int = 8,
     random_state: int | None = 0,
-) -> MixturePrior | GaussianProcessPrior:  # fmt: skip
+) -> MixturePrior | GaussianProcessPrior:
     """Find the variance and length scales of an RBF prior, for each input and output.
 
     Output j is θ_j·x + GP(0, k0_j exp(-½ Σ_i (x_i - x'_i)² / L_ji²)). The coefficients θ_j of the
@@ -91,15 +100,23 @@ def fit_prior(
 
 
 def _prior_given(
-    X: Array, columns: Array, trends: list[sk.Kernel | None], centre: Any, known: Array,
-    estimate: str, restarts: int, seed: int | None,
-) -> MixturePrior | GaussianProcessPrior:  # fmt: skip
+    X: Array,
+    columns: Array,
+    trends: list[sk.Kernel | None],
+    centre: Any,
+    known: Array,
+    estimate: str,
+    restarts: int,
+    seed: int | None,
+) -> MixturePrior | GaussianProcessPrior:
     """Return the prior of detrended data under known covariances of the noise."""
-    variances, outputs = np.einsum("...jj->j...", known), []
+    variances = np.einsum("...jj->j...", known)
+    outputs = []
     for column, trend, variance in zip(columns.T, trends, variances, strict=True):
         density = density_of(X, column, trend, variance, hyperprior=estimate == "average")
         best = maximise(density, restarts, seed)
-        points, weights = best[None], np.ones(1)
+        points = best[None]
+        weights = np.ones(1)
         if estimate == "average":
             points, weights = cubature(density, best, seed)
         rbfs = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
@@ -144,9 +161,15 @@ def fit_noise(
 
 
 def fit_heteroscedastic_noise(
-    X: ArrayLike, y: ArrayLike, *, squares: Sequence[int] = (), slope_deviation: float = 1.0,
-    restarts: int = 2, random_state: int | None = 0, **form: Any,
-) -> HeteroscedasticNoise:  # fmt: skip
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    squares: Sequence[int] = (),
+    slope_deviation: float = 1.0,
+    restarts: int = 2,
+    random_state: int | None = 0,
+    **form: Any,
+) -> HeteroscedasticNoise:
     """Estimate noise that depends on the input where no run was repeated, and a prior in turn.
 
     Given a prior of `fit_prior`, averaged over its hyper-parameters as few data leave them open,
@@ -175,10 +198,12 @@ def fit_heteroscedastic_noise(
     check_positive(slope_deviation=slope_deviation)
     check_integers("squares", squares, 0)
     X, y = as_data(X, y)
-    constant, n_out = fit_noise(X, y, **search), y.shape[1]
+    constant = fit_noise(X, y, **search)
+    n_out = y.shape[1]
     noise = HeteroscedasticNoise(np.vstack([np.log(constant), np.zeros((X.shape[1], n_out))]))
     # The constant noise is one more point, of n_out degrees of freedom.
-    points, counts = np.vstack([X, X.mean(axis=0)]), np.append(np.ones(len(X), dtype=int), n_out)
+    points = np.vstack([X, X.mean(axis=0)])
+    counts = np.append(np.ones(len(X), dtype=int), n_out)
     first = n_out * np.diag(constant**2)[None]
     for _ in range(ROUNDS):
         prior = fit_prior(X, y, noise, **search)
@@ -193,10 +218,13 @@ def fit_heteroscedastic_noise(
 
 
 def _detrended(
-    X: ArrayLike, y: ArrayLike, mean: Callable[[Array], ArrayLike] | None = None,
-    mean_features: Sequence[int] | None = None, intercept: bool = True,
+    X: ArrayLike,
+    y: ArrayLike,
+    mean: Callable[[Array], ArrayLike] | None = None,
+    mean_features: Sequence[int] | None = None,
+    intercept: bool = True,
     coefficient_variance: float | None = None,
-) -> tuple[Array, Array, list[sk.Kernel | None], Any]:  # fmt: skip
+) -> tuple[Array, Array, list[sk.Kernel | None], Any]:
     """Return X, y less its prior mean, the kernels of the mean's coefficients, and that mean."""
     X, y = as_data(X, y)
     if len(X) < 2:
@@ -217,7 +245,8 @@ def _detrended(
         raise ValueError(f"mean_features = {chosen}: must be among 0 to {X.shape[1] - 1}")
     centred = intercept and coefficient_variance is None and model is None
     means = y.mean(axis=0) if centred else np.zeros(y.shape[1])
-    columns, trends = y - means, list[sk.Kernel | None]()
+    columns = y - means
+    trends = list[sk.Kernel | None]()
     for j, column in enumerate(columns.T):
         spread = column.var() if model is None else np.mean(column**2)  # around the mean
         trend = linear_trend(X, spread, chosen, intercept, coefficient_variance)

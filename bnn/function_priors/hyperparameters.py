@@ -19,10 +19,13 @@ from bnn.function_priors.kernels import Linear
 
 # Bounds of the search: length scales relative to the range of the input, variances, that of the
 # noise too, relative to the variance of the output.
-LENGTHSCALES, VARIANCES, NOISES = (0.025, 25.0), (1e-4, 1e2), (1e-8, 1.0)
+LENGTHSCALES = (0.025, 25.0)
+VARIANCES = (1e-4, 1e2)
+NOISES = (1e-8, 1.0)
 # Log-normal hyperprior: medians, relative as above, and standard deviations of the logarithms, of
 # the variance, of each length scale and of the variance of the noise, which is BoTorch's default.
-MEDIANS, DEVIATIONS = (1.0, 1.0, np.exp(-4.0)), (2.0, 1.5, 1.0)
+MEDIANS = (1.0, 1.0, np.exp(-4.0))
+DEVIATIONS = (2.0, 1.5, 1.0)
 WIDE = 10.0  # prior deviation of a mean's coefficient, relative to what the data's spread suggests
 STEP = 1e-3  # of the finite differences of gradients
 
@@ -48,17 +51,21 @@ class HyperparameterDensity:
     def __call__(self, eta: Array) -> tuple[float, Array]:
         """Return the value and its gradient, as long as η."""
         n = self.X.shape[1] + 1
-        A, noise = self.X / np.exp(eta[1:n]), np.exp(eta[n:])
-        K, identity = np.exp(eta[0] - 0.5 * cdist(A, A, "sqeuclidean")), np.eye(len(A))
+        A = self.X / np.exp(eta[1:n])
+        noise = np.exp(eta[n:])
+        K = np.exp(eta[0] - 0.5 * cdist(A, A, "sqeuclidean"))
+        identity = np.eye(len(A))
         try:
             factor = cho_factor(K + self.fixed + noise.sum() * identity, lower=True)
         except np.linalg.LinAlgError:
             return -np.inf, np.zeros_like(eta)
-        solved, away = cho_solve(factor, self.y), eta - self.centre
+        solved = cho_solve(factor, self.y)
+        away = eta - self.centre
         value = -0.5 * self.y @ solved - np.log(np.diag(factor[0])).sum()
         # Half the trace of (α αᵀ - (K + fixed)⁻¹) ∂K, where ∂K / ∂ log L_i = K (a_i - a'_i)².
         M = np.outer(solved, solved) - cho_solve(factor, identity)
-        by_noise, M = 0.5 * np.trace(M) * noise, M * K
+        by_noise = 0.5 * np.trace(M) * noise
+        M = M * K
         by_lengths = M.sum(axis=0) @ A**2 - np.sum(A * (M @ A), axis=0)
         slopes = np.concatenate([[0.5 * M.sum()], by_lengths, by_noise])
         penalty = self.precision * away
@@ -98,7 +105,8 @@ def density_of(
 
 def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) -> Array:
     """Return the η of largest density, from the hyperprior's median and from random starts."""
-    spread, width = density.y.var(), np.ptp(density.X, axis=0)
+    spread = density.y.var()
+    width = np.ptp(density.X, axis=0)
     low, high = (
         np.log([v * spread, *(scale * width), noise * spread])[: len(density.centre)]
         for v, scale, noise in zip(VARIANCES, LENGTHSCALES, NOISES, strict=True)
@@ -123,7 +131,8 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
 
 def cubature(density: HyperparameterDensity, best: Array, seed: int | None) -> tuple[Array, Array]:
     """Return points η (S, m) around the best, and their prior weights (S,), which sum to 1."""
-    m, steps = len(best), STEP * np.eye(len(best))
+    m = len(best)
+    steps = STEP * np.eye(len(best))
     rows = [density(best - step)[1] - density(best + step)[1] for step in steps]
     hessian = np.array(rows) / (2.0 * STEP)
     values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))

@@ -38,7 +38,8 @@ def _comparable(value: ArrayLike) -> Any:
 
 def _per_input(name: str, value: ArrayLike, X: Array) -> Array:
     """Return a parameter as an array, () or (n_in,)."""
-    values, n = np.asarray(value, dtype=float), X.shape[1]
+    values = np.asarray(value, dtype=float)
+    n = X.shape[1]
     if values.size not in (1, n):
         raise ValueError(f"{name} has {values.size} entries: must be one, or {n} as the inputs")
     return values
@@ -54,7 +55,8 @@ class Kernel(sk.Kernel):  # type: ignore[misc, unused-ignore]
         if isinstance(other, sk.Kernel):
             return sk.Product(self, other)
         _check_positive("factor", other, number=True)
-        own, factor = self.get_params(deep=False), float(other)
+        own = self.get_params(deep=False)
+        factor = float(other)
         scaled = {name: np.multiply(factor, own[name]).tolist() for name in SCALED & own.keys()}
         return type(self)(**own | scaled)
 
@@ -257,7 +259,17 @@ class Multiple(Kernel):
         return np.asarray(self.variance * self.model(X)[:, self.output] ** 2)
 
 
-STORED = (sk.ConstantKernel, sk.DotProduct, sk.Exponentiation, sk.ExpSineSquared, sk.Matern,
-          sk.Product, sk.RBF, sk.RationalQuadratic, sk.Sum, sk.WhiteKernel)  # fmt: skip
+STORED = (
+    sk.ConstantKernel,
+    sk.DotProduct,
+    sk.Exponentiation,
+    sk.ExpSineSquared,
+    sk.Matern,
+    sk.Product,
+    sk.RBF,
+    sk.RationalQuadratic,
+    sk.Sum,
+    sk.WhiteKernel,
+)
 for _kind in STORED:
     register(_kind, lambda kernel: kernel.get_params(deep=False), _kind)

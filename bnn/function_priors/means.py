@@ -66,7 +66,8 @@ class ModelMean:
 
     def __init__(self, function: Callable[[Array], ArrayLike]) -> None:
         check_function("mean", function)
-        self.function, self._found = function, dict[bytes, Array]()
+        self.function = function
+        self._found = dict[bytes, Array]()
 
     def __call__(self, X: Array) -> Array:
         """Return m(X), (n, n_out), which must be finite."""

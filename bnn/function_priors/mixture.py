@@ -43,7 +43,8 @@ class MixturePrior(OwnPrior):
         weights = as_finite("weights", self.weights)
         object.__setattr__(self, "components", own_copy(self.components))
         object.__setattr__(self, "weights", own_copy(self.weights))
-        S, n_out = len(self.components), self.components[0].n_outputs
+        S = len(self.components)
+        n_out = self.components[0].n_outputs
         if weights.shape not in {(S,), (S, n_out)}:
             shape = weights.shape
             raise ValueError(f"weights have shape {shape}: must be ({S},) or ({S}, {n_out})")
@@ -83,7 +84,8 @@ def combination(mixture: MixturePrior, numbers: Ints) -> GaussianProcessPrior:
 
 def shared_out(shares: Array, n: int, random_state: RandomState) -> Ints:
     """Give n draws of each output to components, whose shares are (S, n_out), (n, n_out)."""
-    rng, columns = generator(random_state), []
+    rng = generator(random_state)
+    columns = []
     for share in shares.T:
         # Systematic: each component gets its share of the draws, rounded up or down.
         places = (np.arange(n) + rng.uniform()) / n
@@ -109,11 +111,13 @@ class MixturePosterior:
     """
 
     def __init__(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
-        own, self._independent = noise * np.eye(y.shape[1]), is_diagonal(noise)
+        own = noise * np.eye(y.shape[1])
+        self._independent = is_diagonal(noise)
         self._given = [ProcessPosterior(each, own, X, y) for each in prior.components]
         alone = np.array([given.log_evidences for given in self._given])
         logs = alone + np.log(np.maximum(prior.shares, TINY))
-        self.shares, self.log_evidences = softmax(logs, axis=0), logsumexp(logs, axis=0)
+        self.shares = softmax(logs, axis=0)
+        self.log_evidences = logsumexp(logs, axis=0)
         self._weights = self.shares
         if not self._independent:
             numbers = shared_out(self.shares, COMBINATIONS, 0)
@@ -135,7 +139,8 @@ class MixturePosterior:
 
     def covariances(self, X: Array) -> Array:
         """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
-        mean, total = self.mean(X), np.zeros(1)
+        mean = self.mean(X)
+        total = np.zeros(1)
         for weights, given in zip(np.sqrt(self._weights), self._given, strict=True):
             away = weights * (given.mean(X) - mean)
             total = total + np.outer(weights, weights) * given.covariances(X)
@@ -165,7 +170,8 @@ class MixturePosterior:
                 shape = len(blocks), -1  # by blocks as the columns are
                 blocks *= np.repeat(root, len(X)).reshape(shape)[:, :, None]
                 blocks *= np.repeat(root, len(rows)).reshape(shape)[:, None]
-                left, right = shift.T.reshape(shape), shift[rows].T.reshape(shape)
+                left = shift.T.reshape(shape)
+                right = shift[rows].T.reshape(shape)
                 blocks += left[:, :, None] * right[:, None]
                 total = total + blocks
             return total

@@ -28,7 +28,8 @@ def noise_covariance(
     shape = n_outputs, n_outputs
     if values.shape not in {shape, (n_points, *shape)}:
         raise ValueError(f"noise has shape {values.shape}: must be {shape}")
-    mirrored, largest = values.swapaxes(-2, -1), np.abs(values).max(axis=(-2, -1), keepdims=True)
+    mirrored = values.swapaxes(-2, -1)
+    largest = np.abs(values).max(axis=(-2, -1), keepdims=True)
     if not np.all(largest < LARGEST**2) or np.any(
         np.abs(values - mirrored) > 1e-8 * largest + 1e-5 * np.abs(mirrored)
     ):
@@ -76,7 +77,8 @@ def is_diagonal(covariance: Array) -> bool:
 def noise_blocks(covariance: Array, n: int, n_blocks: int) -> Array:
     """Lay out Σ_noise, one or n, as blocks: (n_out, n, n) if diagonal, or (1, n_out n, n_out n)."""
     # Entry j n + i of the latter is point i of output j.
-    n_out, own = covariance.shape[-1], np.arange(n)
+    n_out = covariance.shape[-1]
+    own = np.arange(n)
     at = np.broadcast_to(covariance, (n, n_out, n_out))
     if n_blocks == n_out:
         blocks = np.zeros((n_out, n, n))

@@ -86,9 +86,14 @@ class HeteroscedasticNoise:
 
     @classmethod
     def from_replicates(
-        cls, X: ArrayLike, y: ArrayLike, groups: ArrayLike, *, squares: Sequence[int] = (),
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike,
+        *,
+        squares: Sequence[int] = (),
         slope_deviation: float = 1.0,
-    ) -> "HeteroscedasticNoise":  # fmt: skip
+    ) -> "HeteroscedasticNoise":
         """Estimate the noise from repeated runs, by the likelihood of deviations in their groups.
 
         Args:
@@ -133,10 +138,12 @@ def noise_of_scatter(
 ) -> HeteroscedasticNoise:
     """Return the noise of largest likelihood given scatter matrices (G, n_out, n_out) at X."""
     # Each has degrees of freedom, (G,).
-    total, n_out = freedom.sum(), scatter.shape[1]
+    total = freedom.sum()
+    n_out = scatter.shape[1]
     HeteroscedasticNoise(np.zeros((1 + X.shape[1] + len(squares), n_out)), None, squares)  # checks
     basis = _basis(X, squares)
-    centre, width = basis.mean(axis=0), basis.std(axis=0)
+    centre = basis.mean(axis=0)
+    width = basis.std(axis=0)
     width[width == 0.0] = 1.0  # an input that does not vary: the prior leaves its slope at zero
     basis = (basis - centre) / width
 
@@ -147,13 +154,15 @@ def noise_of_scatter(
     def negative(slopes: Array) -> tuple[float, Array]:
         # The C of largest likelihood for these slopes is the mean scatter without them.
         logs, alike = whitened(slopes)
-        C, penalty = alike.sum(axis=0) / total, slopes / slope_deviation**2
+        C = alike.sum(axis=0) / total
+        penalty = slopes / slope_deviation**2
         value = np.sum(freedom @ logs) + 0.5 * total * np.linalg.slogdet(C)[1]
         by_logs = freedom[:, None] - np.einsum("jk,gkj->gj", np.linalg.inv(C), alike)
         return value + 0.5 * slopes @ penalty, (basis.T @ by_logs).ravel() + penalty
 
     best = minimize(negative, np.zeros(basis.shape[1] * n_out), jac=True, method="BFGS").x
     C = whitened(best)[1].sum(axis=0) / total
-    slopes, scale = best.reshape(-1, n_out) / width[:, None], np.sqrt(np.diag(C))
+    slopes = best.reshape(-1, n_out) / width[:, None]
+    scale = np.sqrt(np.diag(C))
     coefficients = np.vstack([np.log(scale) - centre @ slopes, slopes])
     return HeteroscedasticNoise(coefficients, C / np.outer(scale, scale), squares)

@@ -11,7 +11,9 @@ from bnn._validation import Array, as_array, check_positive, own_copy
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.storage import storable
 
-NODES, BEYOND = 64, 1e-16  # of the integral over λ, and the probability left out at each end
+# of the integral over λ, and the probability left out at each end
+NODES = 64
+BEYOND = 1e-16
 _LOGS = float(np.log(0.01)), float(np.log(1e3))  # log (ν - 2), where ν is searched
 
 
@@ -62,7 +64,8 @@ def likely_freedom(squares: Array, n_out: int) -> float:
     """Return the best ν for such expected squared distances to f, in Σ, (n,)."""
 
     def lost(log: float) -> float:
-        excess, a = np.exp(log), 0.5 * (2.0 + np.exp(log) + n_out)
+        excess = np.exp(log)
+        a = 0.5 * (2.0 + np.exp(log) + n_out)
         constant = gammaln(1.0 + 0.5 * excess) - gammaln(a) + 0.5 * n_out * log
         return float(np.sum(constant + a * np.log1p(squares / excess)))
 
@@ -78,7 +81,8 @@ def precision_factors(freedom: float, squares: Array, n_out: int) -> Array:
 def bound(freedom: float, factors: Array, n_out: int) -> float:
     """Return what rows of such E λ add to log N(y; .., Σ / E λ) in the bound of log p(y)."""
     # d/2 (E log λ - log E λ) - KL(q(λ) | p(λ)), where q(λ) = Gamma(a, a / E λ).
-    half, a = 0.5 * freedom, 0.5 * (freedom + n_out)
+    half = 0.5 * freedom
+    a = 0.5 * (freedom + n_out)
     constant = gammaln(a) - gammaln(half) + a - a * np.log(a) + half * np.log(half)
     return float(np.sum(constant + half * (np.log(factors) - factors)))
 
@@ -87,7 +91,8 @@ def nodes(freedom: float, squares: Array, n_out: int) -> tuple[Array, Array]:
     """Return λ and log weights for integrals over λ, (NODES, n), of rows so far away, in scales."""
     # The trapezoidal rule in log λ, over prior and posterior of λ given f and the row.
     low = np.log(chi2.ppf(BEYOND, freedom) / (freedom + squares))
-    high, half = np.log(chi2.isf(BEYOND, freedom + n_out) / freedom), 0.5 * freedom
+    high = np.log(chi2.isf(BEYOND, freedom + n_out) / freedom)
+    half = 0.5 * freedom
     logs = np.linspace(low, high, NODES)
     weights = half * (logs + np.log(half) - np.exp(logs)) - gammaln(half)
     return np.exp(logs), weights + np.log((high - low) / (NODES - 1))
