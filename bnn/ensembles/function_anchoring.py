@@ -23,7 +23,12 @@ from bnn.ensembles.networks import Members, joined
 from bnn.ensembles.pretrained import PretrainedEnsemble
 from bnn.ensembles.pretraining import DATA_WARNINGS, Pretrained, checked_data
 from bnn.function_priors.conditioning import Conditioning, check_nugget, output_vectors
-from bnn.function_priors.mixture import MixturePosterior, MixturePrior, combination, shared_out
+from bnn.function_priors.mixture import (
+    MixturePosterior,
+    MixturePrior,
+    allocate_components,
+    combination,
+)
 from bnn.gauss_newton.function_space import Metric, fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
 from bnn.noise import Covariance, Noise, covariance_at, noise_of_data, resample
@@ -141,7 +146,7 @@ def anchor_functions(
     check_nugget(nuggets, variances.mean(axis=1))
     prior_metric = Metric(C, nuggets)
     try:
-        posterior = Conditioning.of(C, scaled_noise, len(X))
+        posterior = Conditioning.on_first_points(C, scaled_noise, len(X))
     except np.linalg.LinAlgError as error:
         raise ValueError(f"noise = {noise}: too small for the prior in double precision") from error
     generators = member_generators(spawn(seeds, Purpose.RESAMPLING), len(anchors))
@@ -170,7 +175,7 @@ def _anchor_to_components(
     assert isinstance(mixture, MixturePrior)
     own = covariance_at(noise, X) * np.eye(mixture.n_outputs)
     shares = MixturePosterior(mixture, own, X, y).shares
-    numbers = shared_out(shares, K, spawn(seeds, Purpose.COMPONENTS))
+    numbers = allocate_components(shares, K, spawn(seeds, Purpose.COMPONENTS))
     settings = replace(settings, centred=False)  # a member alone has no mean
     parts = []
     title = "training" if progress else None

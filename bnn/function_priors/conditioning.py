@@ -65,16 +65,16 @@ class Conditioning:
     covariance: Array  # S by blocks, (B, m, m)
 
     @classmethod
-    def of(cls, prior_blocks: Array, noise: Array, n_data: int) -> Self:
+    def on_first_points(cls, prior_blocks: Array, noise: Array, n_data: int) -> Self:
         """Condition a prior with the blocks of C on the first N = n_data points."""
         outputs = noise.shape[-1] // len(prior_blocks)  # in each block
         n = prior_blocks.shape[1] // outputs
         data = (np.arange(outputs)[:, None] * n + np.arange(n_data)).ravel()
         cross = prior_blocks[:, :, data]
-        return cls.given(cross[:, data], noise, cross, prior_blocks)
+        return cls.from_blocks(cross[:, data], noise, cross, prior_blocks)
 
     @classmethod
-    def given(cls, data: Array, noise: Array, cross: Array, prior: Array) -> Self:
+    def from_blocks(cls, data: Array, noise: Array, cross: Array, prior: Array) -> Self:
         """Condition on data, with the blocks of H C Hᵀ (data), of C Hᵀ (cross) and of C (prior)."""
         n_outputs = noise.shape[-1]
         N = data.shape[0] * data.shape[1] // noise.shape[-1]

@@ -174,8 +174,8 @@ def fit_heteroscedastic_noise(
 
     Given a prior of `fit_prior`, averaged over its hyper-parameters as few data leave them open,
     the evidence is raised by expectation maximisation: the noise is that of the residuals and the
-    variances of the posterior at the data. The constant noise of `fit_noise` counts as so many
-    more data as there are outputs, and so keeps a few data from being taken for noise-free.
+    variances of the posterior at the data. The constant noise of `fit_noise` enters as n_out
+    pseudo-observations, which keeps a few data from being taken for noise-free.
 
     Args:
         X: (N, n_in).

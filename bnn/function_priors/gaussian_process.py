@@ -30,7 +30,7 @@ from bnn.storage import storable
 MOST_ROWS = 10_000  # of a covariance between points whose root takes minutes
 
 
-class OwnPrior(ABC):
+class FunctionPrior(ABC):
     """Base of the priors of this package, which take any random state."""
 
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
@@ -54,7 +54,7 @@ class OwnPrior(ABC):
 
 @storable
 @dataclass(frozen=True)
-class GaussianProcessPrior(OwnPrior):
+class GaussianProcessPrior(FunctionPrior):
     """Independent Gaussian processes, one for each output.
 
     Attributes:

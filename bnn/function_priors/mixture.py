@@ -11,7 +11,7 @@ from scipy.special import logsumexp, softmax
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
 from bnn._validation import Array, Ints, as_finite, is_row, own_copy
 from bnn.function_priors.conditioning import JointColumns, ProcessPosterior
-from bnn.function_priors.gaussian_process import GaussianProcessPrior, OwnPrior
+from bnn.function_priors.gaussian_process import FunctionPrior, GaussianProcessPrior
 from bnn.noise.covariances import is_diagonal
 from bnn.storage import storable
 from bnn.storage.values import same
@@ -22,8 +22,10 @@ COMBINATIONS = 32  # of components, where correlated noise couples the outputs
 
 @storable
 @dataclass(frozen=True)
-class MixturePrior(OwnPrior):
-    """Each output is drawn from one of several Gaussian processes, whatever the others come from.
+class MixturePrior(FunctionPrior):
+    """A mixture of Gaussian processes: each output is drawn from one of several components.
+
+    The components of the outputs are drawn independently of each other.
 
     Attributes:
         components: S priors that differ in nothing but their kernels.
@@ -70,7 +72,7 @@ class MixturePrior(OwnPrior):
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
         """Draw realisations, which are shared out among the components."""
         seeds = seed_sequence(random_state)
-        numbers = shared_out(self.shares, n_samples, spawn(seeds, 0))
+        numbers = allocate_components(self.shares, n_samples, spawn(seeds, 0))
         return assembled(
             numbers, lambda s: self.components[s].sample(X, n_samples, spawn(seeds, 1))
         )
@@ -82,7 +84,7 @@ def combination(mixture: MixturePrior, numbers: Ints) -> GaussianProcessPrior:
     return replace(mixture.components[0], kernel=kernels)
 
 
-def shared_out(shares: Array, n: int, random_state: RandomState) -> Ints:
+def allocate_components(shares: Array, n: int, random_state: RandomState) -> Ints:
     """Give n draws of each output to components, whose shares are (S, n_out), (n, n_out)."""
     rng = generator(random_state)
     columns = []
@@ -120,7 +122,7 @@ class MixturePosterior:
         self.log_evidences = logsumexp(logs, axis=0)
         self._weights = self.shares
         if not self._independent:
-            numbers = shared_out(self.shares, COMBINATIONS, 0)
+            numbers = allocate_components(self.shares, COMBINATIONS, 0)
             priors = [combination(prior, row) for row in numbers]
             self._given = [ProcessPosterior(each, noise, X, y) for each in priors]
             together = np.array([given.log_evidences.sum() for given in self._given])
@@ -181,7 +183,7 @@ class MixturePosterior:
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draw functions at X, (n_samples, n, n_out), shared out among the components."""
         shares = self._weights if self._independent else self._weights[:, :1]
-        numbers = shared_out(shares, n_samples, rng)
+        numbers = allocate_components(shares, n_samples, rng)
         return assembled(numbers, lambda s: self._given[s].sample(X, n_samples, rng))
 
     def log_density(self, X: Array, y: Array, noise: Array) -> Array:

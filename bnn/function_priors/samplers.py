@@ -21,7 +21,7 @@ from bnn._validation import (
     check_positive,
     own_copy,
 )
-from bnn.function_priors.gaussian_process import OwnPrior
+from bnn.function_priors.gaussian_process import FunctionPrior
 
 
 @runtime_checkable
@@ -64,7 +64,7 @@ def draw_realisations(
         seeds = seed_sequence(random_state)
         draws = [draw_realisations(prior, x, 1, spawn(seeds, k)) for k, x in enumerate(X)]
         return np.concatenate(draws)
-    if not isinstance(prior, OwnPrior):  # every library takes an integer
+    if not isinstance(prior, FunctionPrior):  # foreign priors receive an integer seed
         random_state = int(seed_sequence(random_state).generate_state(1)[0])
     values = np.asarray(prior.sample(X, n_samples, random_state), dtype=float)
     if values.ndim == 2:
@@ -80,7 +80,7 @@ def draw_realisations(
 
 
 @dataclass(frozen=True)
-class SamplerPrior(OwnPrior):
+class SamplerPrior(FunctionPrior):
     """A prior from any sampler or low-fidelity model with random parameters.
 
     Attributes:
@@ -121,7 +121,7 @@ def _draw(distribution: Any, rng: np.random.Generator) -> Any:
     return distribution(rng) if callable(distribution) else distribution
 
 
-class TablePrior(OwnPrior):
+class TablePrior(FunctionPrior):
     """A prior from a table of realisations, such as earlier simulations or measurements.
 
     Args:

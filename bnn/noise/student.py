@@ -12,8 +12,8 @@ from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.storage import storable
 
 # of the integral over λ, and the probability left out at each end
-NODES = 64
-BEYOND = 1e-16
+QUADRATURE_NODES = 64
+TAIL_PROBABILITY = 1e-16
 _LOGS = float(np.log(0.01)), float(np.log(1e3))  # log (ν - 2), where ν is searched
 
 
@@ -88,11 +88,14 @@ def bound(freedom: float, factors: Array, n_out: int) -> float:
 
 
 def nodes(freedom: float, squares: Array, n_out: int) -> tuple[Array, Array]:
-    """Return λ and log weights for integrals over λ, (NODES, n), of rows so far away, in scales."""
+    """Return nodes λ and log weights of an integral over λ, (QUADRATURE_NODES, n) each.
+
+    A row is given by its squared distance to f, in the metric of the scale matrix, (n,).
+    """
     # The trapezoidal rule in log λ, over prior and posterior of λ given f and the row.
-    low = np.log(chi2.ppf(BEYOND, freedom) / (freedom + squares))
-    high = np.log(chi2.isf(BEYOND, freedom + n_out) / freedom)
+    low = np.log(chi2.ppf(TAIL_PROBABILITY, freedom) / (freedom + squares))
+    high = np.log(chi2.isf(TAIL_PROBABILITY, freedom + n_out) / freedom)
     half = 0.5 * freedom
-    logs = np.linspace(low, high, NODES)
+    logs = np.linspace(low, high, QUADRATURE_NODES)
     weights = half * (logs + np.log(half) - np.exp(logs)) - gammaln(half)
-    return np.exp(logs), weights + np.log((high - low) / (NODES - 1))
+    return np.exp(logs), weights + np.log((high - low) / (QUADRATURE_NODES - 1))

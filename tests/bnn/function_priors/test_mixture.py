@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal, norm
 
 from bnn import RBF, ExactPosterior, GaussianProcessPrior, LinearMean, MixturePrior, load
 from bnn.function_priors.evidence import fit_prior
-from bnn.function_priors.mixture import shared_out
+from bnn.function_priors.mixture import allocate_components
 
 RNG = np.random.default_rng(0)
 X = np.sort(RNG.uniform(-1, 1, (8, 1)), axis=0)
@@ -115,11 +115,11 @@ def test_draws_have_the_moments_of_the_mixture():
 def test_shares_are_rounded_up_or_down():
     """Of ten draws, 4.4 are three or four or five; the outputs are shared out independently."""
     shares = np.array([[0.44, 0.0], [0.0, 0.3], [0.56, 0.7]])
-    numbers = shared_out(shares, 10, 0)
+    numbers = allocate_components(shares, 10, 0)
     for j in range(2):
         counts = np.bincount(numbers[:, j], minlength=3)
         assert np.all(np.abs(counts - 10 * shares[:, j]) < 1)
-    assert len(np.unique(shared_out(np.full((4, 2), 0.25), 400, 0), axis=0)) == 16
+    assert len(np.unique(allocate_components(np.full((4, 2), 0.25), 400, 0), axis=0)) == 16
 
 
 @pytest.mark.parametrize(
