@@ -15,8 +15,8 @@ from bnn.function_priors.exact_posterior import ExactPosterior
 from bnn.noise import Covariance, StudentNoise, covariance_at
 from bnn.scaling import BoundsScaler
 
-LEAST = 200  # members: the error of a correlation is about 1 / √K
-POINTS = 64  # of the region by default
+LEAST = 200  # members, since the error of a correlation is about 1 / √K
+POINTS = 64  # points of the default region
 
 
 def choose(
@@ -120,6 +120,7 @@ def _joint(
     starts = len(X) * np.arange(n_out)
 
     def at(rows: Ints) -> Array:
+        # C = Aᵀ A, where a row of A is (f^[k] - mean) / √(K - 1)
         return np.asarray((draws.T @ draws[:, np.add.outer(starts, rows).ravel()])[None])
 
     at_points = np.einsum("knj,kni->nji", away, away, optimize=True)
@@ -129,10 +130,11 @@ def _joint(
 class _Greedy:
     """Covariances V between P runs and a region, which change with each run that is made.
 
-    A run changes V by a matrix of rank q, the number of outputs in a block of the covariance. These
-    are kept apart from V0 before any run, V = V0 - L T, and beside them stand, for each run, the
-    sum over the region V Vᵀ that its gain takes, and the covariance D of its result. Arrays are
-    (blocks, P q, ...); entry i q + j is output j of run i.
+    A run changes V by a matrix of rank q, the number of outputs in a block of the covariance. The
+    changes are kept apart from V0, the covariances before any run: V = V0 - L T, where `left` is L
+    and `right` is T. For each run, `squares` holds the sum of V Vᵀ over the region, and `D` the
+    covariance of its result, with noise. Arrays are (blocks, P q, ...); entry i q + j is output j
+    of run i.
     """
 
     def __init__(
@@ -160,20 +162,24 @@ class _Greedy:
 
     def gains(self) -> Array:
         """Return by how much each run would reduce the mean variance over the region, (P,)."""
+        # Σ_region V_pᵀ D_p⁻¹ V_p = tr(D_p⁻¹ V_p V_pᵀ)
         return np.asarray(np.einsum("gpjj->p", np.linalg.solve(self.D, self.squares)))
 
     def run(self, row: int) -> float:
         """Make a run; return by how much the mean variance over the region is reduced."""
         g, P, q = self._shape
         own = slice(row * q, (row + 1) * q)
+        # D_row = R Rᵀ
         root = np.linalg.cholesky(self.D[:, row])
         V = self.V0[:, own]
         left = self.left[:, own]
         column = self._by_runs(self._columns(np.array([row])), 1)[:, :, :, 0]
+        # Lnew = (C(runs, row) - L L_rowᵀ) R⁻ᵀ and Tnew = R⁻¹ (V0_row - L_row T)
         new = np.linalg.solve(root, (column - self.left @ left.swapaxes(1, 2)).swapaxes(1, 2))
         right = np.linalg.solve(root, V - left @ self.right)
         new = new.swapaxes(1, 2)
         across = right.swapaxes(1, 2)
+        # V Tnewᵀ = V0 Tnewᵀ - L (T Tnewᵀ), with V before this run; the gain is tr(Tnew Tnewᵀ)
         shared = self.V0 @ across - self.left @ (self.right @ across)
         reduced = right @ across
         self.left = np.concatenate([self.left, new], axis=2)
@@ -181,6 +187,7 @@ class _Greedy:
         L = new.reshape(g, P, q, q)
         H = shared.reshape(g, P, q, q)
         turned = L.swapaxes(2, 3)
+        # V Vᵀ changes by -H Lᵀ - L Hᵀ + L (T Tᵀ) Lᵀ, with L, T of this run and H = V Tᵀ; D by -L Lᵀ
         product = H @ turned
         self.squares -= product + product.swapaxes(2, 3) - L @ reduced[:, None] @ turned
         self.D -= L @ turned

@@ -79,6 +79,7 @@ def check_prior(
     if f.shape[2] != y.shape[1]:
         raise ValueError(f"y has {y.shape[1]} outputs: must be {f.shape[2]}")
     noisy = f + np.sqrt(variances) * generator(spawn(seeds, 1)).standard_normal(f.shape)
+    # A Gaussian process whose mean is not random and that has no bounds has a Gaussian density.
     gaussian = isinstance(prior, GaussianProcessPrior) and not (
         isinstance(prior.mean, RandomMean) or np.isfinite(prior.limits).any()
     )
@@ -90,6 +91,7 @@ def check_prior(
         else:
             mean = f[::2, :, j].mean(axis=0)
             covariance = np.cov(f[::2, :, j], rowvar=False)
+        # d² = (y - m)ᵀ (K + σ²I)⁻¹ (y - m), with K + σ²I = V diag(λ) Vᵀ
         eigenvalues, vectors = np.linalg.eigh(np.atleast_2d(covariance) + np.diag(variance))
         along = (np.vstack([y[:, j], noisy[1::2, :, j]]) - mean) @ vectors
         squares = np.sum(along**2 / np.maximum(eigenvalues, variance.min()), axis=1)

@@ -111,7 +111,8 @@ def _prior_given(
 ) -> MixturePrior | GaussianProcessPrior:
     """Return the prior of detrended data under known covariances of the noise."""
     variances = np.einsum("...jj->j...", known)
-    outputs = []
+    kernels: list[list[sk.Kernel]] = []
+    shares: list[Array] = []
     for column, trend, variance in zip(columns.T, trends, variances, strict=True):
         density = density_of(X, column, trend, variance, hyperprior=estimate == "average")
         best = maximise(density, restarts, seed)
@@ -119,11 +120,16 @@ def _prior_given(
         weights = np.ones(1)
         if estimate == "average":
             points, weights = cubature(density, best, seed)
-        rbfs = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
-        outputs.append((rbfs if trend is None else [rbf + trend for rbf in rbfs], weights))
-    kernels, shares = zip(*outputs, strict=True)
+        own: list[sk.Kernel] = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
+        if trend is not None:
+            own = [rbf + trend for rbf in own]
+        kernels.append(own)
+        shares.append(weights)
+    # Component s has kernel s of each output.
     priors = [GaussianProcessPrior(centre, each, len(each)) for each in zip(*kernels, strict=True)]
-    return MixturePrior(priors, np.column_stack(shares)) if len(priors) > 1 else priors[0]
+    if len(priors) == 1:
+        return priors[0]
+    return MixturePrior(priors, np.column_stack(shares))
 
 
 def fit_noise(
@@ -153,6 +159,8 @@ def fit_noise(
         density = density_of(X, column, trend, None, hyperprior=True)
         best = maximise(density, restarts, random_state)
         points, weights = cubature(density, best, random_state)
+        # E σ² = Σ_s w_s p(y | η_s) σ_s² / Σ_s w_s p(y | η_s). Without
+        # precision the density is the evidence p(y | η).
         evidence = replace(density, precision=np.zeros(len(best)))
         logs = np.array([evidence(eta)[0] for eta in points])
         weights *= np.exp(logs - logs.max())
@@ -201,7 +209,8 @@ def fit_heteroscedastic_noise(
     constant = fit_noise(X, y, **search)
     n_out = y.shape[1]
     noise = HeteroscedasticNoise(np.vstack([np.log(constant), np.zeros((X.shape[1], n_out))]))
-    # The constant noise is one more point, of n_out degrees of freedom.
+    # The constant noise enters as n_out pseudo-observations at the mean input: their scatter is
+    # n_out diag(σ²), with n_out degrees of freedom.
     points = np.vstack([X, X.mean(axis=0)])
     counts = np.append(np.ones(len(X), dtype=int), n_out)
     first = n_out * np.diag(constant**2)[None]
@@ -210,6 +219,7 @@ def fit_heteroscedastic_noise(
         assert isinstance(prior, MixturePrior)
         for _ in range(STEPS):
             given = MixturePosterior(prior, noise(X) * np.eye(n_out), X, y)
+            # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S at each datum
             away = y - given.mean(X)
             scatter = away[:, :, None] * away[:, None, :] + given.covariances(X)
             scatter = np.concatenate([scatter, first])

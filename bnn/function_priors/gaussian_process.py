@@ -27,11 +27,11 @@ from bnn.function_priors.means import LinearMean, RandomMean
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
 
-MOST_ROWS = 10_000  # of a covariance between points whose root takes minutes
+MOST_ROWS = 10_000  # rows of a covariance whose root is computed, which takes minutes
 
 
 class FunctionPrior(ABC):
-    """Base of the priors of this package, which take any random state."""
+    """Base of the functional priors of this package, which take a random state of any kind."""
 
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
         """Draw realisations.
@@ -215,6 +215,7 @@ class GaussianProcessPrior(FunctionPrior):
             raise ValueError(f"X has {len(X)} points: {rows}")
         values = np.empty((n_samples, len(X), self.n_outputs))
         for j in range(self.n_outputs):
+            # g_j = R z, with R Rᵀ = K_j and z ~ N(0, I)
             noise = generator(spawn(seeds, 1, j)).standard_normal((n_samples, len(X)))
             values[:, :, j] = noise @ covariance_root(self.covariance(X, X, j)).T
         return values
@@ -235,9 +236,11 @@ def default_prior(inputs: BoundsScaler, outputs: BoundsScaler) -> GaussianProces
 
 
 def covariance_root(covariance: Array, scale: float = 0.0) -> Array:
-    """Return R with R Rᵀ = K, (n, n), for a semi-definite K, a difference of numbers of a scale."""
+    """Return R with R Rᵀ = K, (n, n), for a positive semi-definite K."""
+    # Where K is a difference of matrices with entries of size scale, its eigenvalues may be
+    # negative by rounding errors relative to that.
+    # K = V diag(λ) Vᵀ, and R = V diag(√λ)
     values, vectors = np.linalg.eigh(covariance)
-    # Eigenvalues may be negative by rounding errors.
     if values[0] < -1e-8 * max(values[-1], scale) or not np.isfinite(values).all():
         raise ValueError(f"the covariance has eigenvalue {values[0]:.3g}: must be >= 0")
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -18,7 +18,7 @@ from sklearn.gaussian_process import kernels as sk
 from bnn._validation import Array, as_array, as_finite, seen_points
 from bnn.storage import register, storable
 
-SCALED = {"variance", "offset"}  # parameters that a factor of the kernel multiplies
+SCALED = {"variance", "offset"}  # parameters that the product with a number multiplies
 
 
 def _check_positive(name: str, value: ArrayLike, number: bool = False) -> None:
@@ -101,6 +101,7 @@ class Stationary(Kernel):
 
     def _evaluate(self, A: Array, B: Array) -> Array:
         scale = _per_input("lengthscale", self.lengthscale, A)
+        # k = k0 φ(r), r = |(x - x') / L|
         return self.variance * self._correlation(cdist(A / scale, B / scale))
 
     def diag(self, X: Array) -> Array:
@@ -182,6 +183,7 @@ class Periodic(Stationary):
         self.period = _comparable(self.period)
 
     def _evaluate(self, A: Array, B: Array) -> Array:
+        # k = k0 exp(-2 Σ_i sin²(π (x_i - x'_i) / period) / L_i²)
         angles = np.pi * (A[:, None, :] - B[None, :, :]) / self.period
         sines = np.sin(angles) / _per_input("lengthscale", self.lengthscale, A)
         return np.asarray(self.variance * np.exp(-2.0 * np.sum(sines**2, axis=-1)))
@@ -218,6 +220,7 @@ class Linear(Kernel):
     def _evaluate(self, A: Array, B: Array) -> Array:
         variance = _per_input("variance", self.variance, A)
         origin = _per_input("origin", self.origin, A)
+        # k = (x - o)ᵀ diag(k0) (x' - o) + offset
         return ((A - origin) * variance) @ (B - origin).T + self.offset
 
     def diag(self, X: Array) -> Array:
@@ -230,6 +233,7 @@ class Linear(Kernel):
             k(x, x) at each point, (n,).
         """
         X = seen_points("X", X)
+        # k(x, x) = Σ_i k0_i (x_i - o_i)² + offset
         away = (X - _per_input("origin", self.origin, X)) ** 2
         variance = _per_input("variance", self.variance, X)
         return np.asarray(np.sum(variance * away, axis=1) + self.offset)

@@ -11,9 +11,8 @@ from bnn._validation import Array, as_array, check_positive, own_copy
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.storage import storable
 
-# of the integral over λ, and the probability left out at each end
-QUADRATURE_NODES = 64
-TAIL_PROBABILITY = 1e-16
+QUADRATURE_NODES = 64  # of the integral over λ
+TAIL_PROBABILITY = 1e-16  # of λ outside the range of integration, at each end
 _LOGS = float(np.log(0.01)), float(np.log(1e3))  # log (ν - 2), where ν is searched
 
 
@@ -61,9 +60,10 @@ def scaled(noise: StudentNoise, covariances: Array) -> Array:
 
 
 def likely_freedom(squares: Array, n_out: int) -> float:
-    """Return the best ν for such expected squared distances to f, in Σ, (n,)."""
+    """Return the ν of largest likelihood for rows of squares s = E (y-f)ᵀ Σ⁻¹ (y-f), (n,)."""
 
     def lost(log: float) -> float:
+        # -log p(s) = log Γ(ν/2) - log Γ(a) + d/2 log(ν-2) + a log(1 + s / (ν-2)), a = (ν + d) / 2
         excess = np.exp(log)
         a = 0.5 * (2.0 + np.exp(log) + n_out)
         constant = gammaln(1.0 + 0.5 * excess) - gammaln(a) + 0.5 * n_out * log
@@ -74,12 +74,13 @@ def likely_freedom(squares: Array, n_out: int) -> float:
 
 
 def precision_factors(freedom: float, squares: Array, n_out: int) -> Array:
-    """Return E λ of rows, (n,), of such expected squared distances to f, in Σ."""
+    """Return E λ of rows, (n,), of squares s = E (y-f)ᵀ Σ⁻¹ (y-f), (n,)."""
+    # E λ = (ν + d) / (ν + s / (1 - 2/ν))
     return np.asarray((1.0 + n_out / freedom) / (1.0 + squares / (freedom - 2.0)))
 
 
 def bound(freedom: float, factors: Array, n_out: int) -> float:
-    """Return what rows of such E λ add to log N(y; .., Σ / E λ) in the bound of log p(y)."""
+    """Return what the lower bound of log p(y) adds to the evidence of Gaussian noise Σ / E λ."""
     # d/2 (E log λ - log E λ) - KL(q(λ) | p(λ)), where q(λ) = Gamma(a, a / E λ).
     half = 0.5 * freedom
     a = 0.5 * (freedom + n_out)
@@ -92,10 +93,12 @@ def nodes(freedom: float, squares: Array, n_out: int) -> tuple[Array, Array]:
 
     A row is given by its squared distance to f, in the metric of the scale matrix, (n,).
     """
-    # The trapezoidal rule in log λ, over prior and posterior of λ given f and the row.
+    # The trapezoidal rule in log λ, on a range that holds the prior of λ and its posterior given f
+    # and the row.
     low = np.log(chi2.ppf(TAIL_PROBABILITY, freedom) / (freedom + squares))
     high = np.log(chi2.isf(TAIL_PROBABILITY, freedom + n_out) / freedom)
     half = 0.5 * freedom
     logs = np.linspace(low, high, QUADRATURE_NODES)
+    # log p(log λ) = ν/2 (log λ + log ν/2 - λ) - log Γ(ν/2)
     weights = half * (logs + np.log(half) - np.exp(logs)) - gammaln(half)
     return np.exp(logs), weights + np.log((high - low) / (QUADRATURE_NODES - 1))
