@@ -16,8 +16,8 @@ Array: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.floating[Any]]  # of either precision
 Ints: TypeAlias = NDArray[np.integer[Any]]
 
-MOST = 10**7  # of whatever is counted: networks, points, epochs, samples
-LARGEST = 1e100  # number in an array: sums of its square, and ratios of these, are finite
+MOST = 10**7  # largest count of networks, points, epochs or samples
+LARGEST = 1e100  # largest number in an array, so that sums of squares and their ratios are finite
 
 
 def check_option(name: str, value: object, options: Collection[object]) -> None:
@@ -47,7 +47,7 @@ def check_flags(**values: object) -> None:
 
 
 def check_kind(name: str, value: object, *kinds: type) -> None:
-    """Raise ValueError unless value is an object of a class, or of one of some classes."""
+    """Raise ValueError unless value is an instance of one of the classes."""
     if not isinstance(value, kinds):
         needed = " or a ".join(kind.__name__ for kind in kinds)
         raise ValueError(f"{name} = {value!r:.60}: must be a {needed}")
@@ -112,9 +112,9 @@ def as_array(name: str, values: ArrayLike) -> Array:
 
 
 def own_copy(value: Any) -> Any:
-    """Return what an object keeps of a value whose kind stays: arrays in it are copied.
+    """Return a copy of a parameter, of the same type, whose arrays the caller cannot change.
 
-    Functions, models and other objects are kept themselves.
+    Functions, models and other objects are returned as they are.
     """
     if isinstance(value, np.ndarray | torch.Tensor):
         return copy.deepcopy(value)
@@ -175,9 +175,10 @@ def as_points(name: str, X: ArrayLike) -> Array:
 
 
 def seen_points(name: str, X: ArrayLike) -> Array:
-    """Return points as they are where `as_points` would copy their values: nothing keeps them.
+    """Return points that have been checked as `as_points` does, without a copy where possible.
 
-    For kernels and means, which are called thousands of times in a search.
+    Kernels and means use this function: a search calls them thousands of times, and they do not
+    keep the points.
     """
     if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):
         return as_points(name, X)

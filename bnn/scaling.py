@@ -83,7 +83,8 @@ class BoundsScaler:
             ValueError: If values are not (N, n) finite numbers.
         """
         values = as_points("values", values)
-        low, high = values.min(axis=0), values.max(axis=0)
+        low = values.min(axis=0)
+        high = values.max(axis=0)
         room = np.where(low < high, 0.0, np.where(low == 0.0, 1.0, 0.5 * np.abs(low)))
         return cls(low - room, high + room)
 
@@ -137,14 +138,16 @@ class BoundsScaler:
         Raises:
             ValueError: If the covariance is not (..., n, n) finite numbers.
         """
-        array, n = as_finite("covariance", covariance, LARGEST**2), len(self.low)
+        array = as_finite("covariance", covariance, LARGEST**2)
+        n = len(self.low)
         if array.shape[-2:] != (n, n):
             raise ValueError(f"covariance has shape {array.shape}: must be (..., {n}, {n})")
         return array / np.outer(self.half_range, self.half_range)
 
     def _checked(self, values: Floats) -> Array:
         """Return values (..., n) of the n columns as float64; ValueError unless they are finite."""
-        array, n = as_finite("values", values), len(self.low)
+        array = as_finite("values", values)
+        n = len(self.low)
         if array.shape[-1:] != (n,):
             raise ValueError(f"values has shape {array.shape}: must be (..., {n})")
         return array

@@ -15,15 +15,21 @@ from bnn.noise import Covariance, StudentNoise, covariance_at
 from bnn.priors.conditioning import JointColumns, output_vectors
 from bnn.scaling import BoundsScaler
 
-LEAST = 200  # members: the error of a correlation is about 1 / √K
-POINTS = 64  # of the region by default
+LEAST = 200  # members, since the error of a correlation is about 1 / √K
+POINTS = 64  # points of the default region
 
 
 def choose(
-    model: ExactPosterior | EnsembleRegressor, candidates: ArrayLike, n: int, *,
-    region: ArrayLike | None = None, pending: ArrayLike | None = None, replicates: bool = False,
-    output_ranges: ArrayLike | None = None, random_state: RandomState = 0,
-) -> tuple[Ints, Array]:  # fmt: skip
+    model: ExactPosterior | EnsembleRegressor,
+    candidates: ArrayLike,
+    n: int,
+    *,
+    region: ArrayLike | None = None,
+    pending: ArrayLike | None = None,
+    replicates: bool = False,
+    output_ranges: ArrayLike | None = None,
+    random_state: RandomState = 0,
+) -> tuple[Ints, Array]:
     """Choose the runs that are expected to reduce the predictive variance in a region most.
 
     The variance of f, epistemic only, is averaged over the region and over outputs in units of half
@@ -120,9 +126,11 @@ def _joint(
         raise ValueError(f"model has {K} members: must be at least {LEAST}, {why}")
     mean = samples.mean(axis=0)
     away = (samples - mean) / np.sqrt(K - 1)
-    draws, starts = output_vectors(away), len(X) * np.arange(n_out)
+    draws = output_vectors(away)
+    starts = len(X) * np.arange(n_out)
 
     def at(rows: Ints) -> Array:
+        # C = Aᵀ A, where a row of A is (f^[k] - mean) / √(K - 1)
         return np.asarray((draws.T @ draws[:, np.add.outer(starts, rows).ravel()])[None])
 
     at_points = np.einsum("knj,kni->nji", away, away, optimize=True)
@@ -132,10 +140,11 @@ def _joint(
 class _Greedy:
     """Covariances V between P runs and a region, which change with each run that is made.
 
-    A run changes V by a matrix of rank q, the number of outputs in a block of the covariance. These
-    are kept apart from V0 before any run, V = V0 - L T, and beside them stand, for each run, the
-    sum over the region V Vᵀ that its gain takes, and the covariance D of its result. Arrays are
-    (blocks, P q, ...); entry i q + j is output j of run i.
+    A run changes V by a matrix of rank q, the number of outputs in a block of the covariance. The
+    changes are kept apart from V0, the covariances before any run: V = V0 - L T, where `left` is L
+    and `right` is T. For each run, `squares` holds the sum of V Vᵀ over the region, and `D` the
+    covariance of its result, with noise. Arrays are (blocks, P q, ...); entry i q + j is output j
+    of run i.
     """
 
     def __init__(
@@ -143,12 +152,15 @@ class _Greedy:
     ) -> None:
         P, n_out, _ = results.shape
         blocks = columns(P + np.arange(n_region))
-        self._columns, self._shape = columns, (len(blocks), P, n_out // len(blocks))
+        self._columns = columns
+        self._shape = (len(blocks), P, n_out // len(blocks))
         g, _, q = self._shape
         V = self._by_runs(blocks, n_region) / scales.reshape(g, 1, q, 1)
         of_each = V.reshape(g, P, q, -1)
-        self.V0, self.squares = V.reshape(g, P * q, -1), of_each @ of_each.swapaxes(2, 3)
-        self.left, self.right = np.zeros((g, P * q, 0)), np.zeros((g, 0, self.V0.shape[2]))
+        self.V0 = V.reshape(g, P * q, -1)
+        self.squares = of_each @ of_each.swapaxes(2, 3)
+        self.left = np.zeros((g, P * q, 0))
+        self.right = np.zeros((g, 0, self.V0.shape[2]))
         kept = np.einsum("pjj->jp", results)[:, :, None, None] if g > 1 else results[None]
         self.D = kept.copy()
 
@@ -160,24 +172,32 @@ class _Greedy:
 
     def gains(self) -> Array:
         """Return by how much each run would reduce the mean variance over the region, (P,)."""
+        # Σ_region V_pᵀ D_p⁻¹ V_p = tr(D_p⁻¹ V_p V_pᵀ)
         return np.asarray(np.einsum("gpjj->p", np.linalg.solve(self.D, self.squares)))
 
     def run(self, row: int) -> float:
         """Make a run; return by how much the mean variance over the region is reduced."""
         g, P, q = self._shape
         own = slice(row * q, (row + 1) * q)
+        # D_row = R Rᵀ
         root = np.linalg.cholesky(self.D[:, row])
-        V, left = self.V0[:, own], self.left[:, own]
+        V = self.V0[:, own]
+        left = self.left[:, own]
         column = self._by_runs(self._columns(np.array([row])), 1)[:, :, :, 0]
+        # Lnew = (C(runs, row) - L L_rowᵀ) R⁻ᵀ and Tnew = R⁻¹ (V0_row - L_row T)
         new = np.linalg.solve(root, (column - self.left @ left.swapaxes(1, 2)).swapaxes(1, 2))
         right = np.linalg.solve(root, V - left @ self.right)
-        new, across = new.swapaxes(1, 2), right.swapaxes(1, 2)
+        new = new.swapaxes(1, 2)
+        across = right.swapaxes(1, 2)
+        # V Tnewᵀ = V0 Tnewᵀ - L (T Tnewᵀ), with V before this run; the gain is tr(Tnew Tnewᵀ)
         shared = self.V0 @ across - self.left @ (self.right @ across)
         reduced = right @ across
         self.left = np.concatenate([self.left, new], axis=2)
         self.right = np.concatenate([self.right, right], axis=1)
-        L, H = new.reshape(g, P, q, q), shared.reshape(g, P, q, q)
+        L = new.reshape(g, P, q, q)
+        H = shared.reshape(g, P, q, q)
         turned = L.swapaxes(2, 3)
+        # V Vᵀ changes by -H Lᵀ - L Hᵀ + L (T Tᵀ) Lᵀ, with L, T of this run and H = V Tᵀ; D by -L Lᵀ
         product = H @ turned
         self.squares -= product + product.swapaxes(2, 3) - L @ reduced[:, None] @ turned
         self.D -= L @ turned

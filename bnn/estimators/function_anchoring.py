@@ -168,7 +168,7 @@ def anchor_functions(
     check_nugget(nuggets, variances.mean(axis=1))
     prior_metric = Metric(C, nuggets)
     try:
-        posterior = Conditioning.of(C, scaled_noise, len(X))
+        posterior = Conditioning.on_first_points(C, scaled_noise, len(X))
     except np.linalg.LinAlgError as error:
         raise ValueError(f"noise = {noise}: too small for the prior in double precision") from error
     generators = member_generators(spawn(seeds, Purpose.RESAMPLING), len(anchors))

@@ -8,16 +8,75 @@ Scores of a mean and a standard deviation take those of any tool; an ensemble ha
 `samples.mean(axis=0)` and `samples.std(axis=0, ddof=1)`.
 """
 
+from typing import Any, TypeAlias
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 from scipy.linalg import solve_triangular
 from scipy.stats import norm
 
-from bnn._validation import Array, check_flags, check_fraction, check_option, check_positive
-from bnn.evaluation.residuals import Score, Values, averaged, columns, errors, sampled, z_scores
+from bnn._validation import (
+    Array,
+    as_finite,
+    check_flags,
+    check_fraction,
+    check_option,
+    check_positive,
+)
 from bnn.noise import Noise, StudentNoise, noise_covariance
 from bnn.noise.student import scaled
+
+Values: TypeAlias = ArrayLike  # (n,) or (n, n_out)
+Score: TypeAlias = Any  # a float, or an array (n_out,) with per_output=True
+
+
+def _columns(name: str, values: Values) -> Array:
+    """Return finite values as (n, n_out)."""
+    array = as_finite(name, values)
+    if array.ndim not in (1, 2) or not array.size:
+        raise ValueError(f"{name} has shape {array.shape}: must be (n,) or (n, n_out)")
+    return array[:, None] if array.ndim == 1 else array
+
+
+def _errors(
+    y: Values, mean: Values, std: Values, noise: Noise | None
+) -> tuple[Array, Array, Array]:
+    """Return y - mean and std, (n, n_out) each, and Σ_noise (at each point), zeros for none."""
+    truth = _columns("y", y)
+    centre = _columns("mean", mean)
+    scale = _columns("std", std)
+    if not truth.shape == centre.shape == scale.shape:
+        raise ValueError(f"shapes differ: y {truth.shape}, mean {centre.shape}, std {scale.shape}")
+    n, n_out = truth.shape
+    added = np.zeros((n_out, n_out)) if noise is None else noise_covariance(noise, n_out, n)
+    if np.any(scale < 0) or not np.all(scale + np.einsum("...jj->...j", added) > 0):
+        raise ValueError("std: must be > 0 everywhere")
+    return truth - centre, scale, added
+
+
+def _z_scores(y: Values, mean: Values, std: Values, noise: Noise | None) -> tuple[Array, Array]:
+    """Return z = (y - mean) / std and std with the noise, (n, n_out) each."""
+    residuals, scale, added = _errors(y, mean, std, noise)
+    if noise is not None:
+        scale = np.sqrt(scale**2 + np.einsum("...jj->...j", added))
+    return residuals / scale, scale
+
+
+def _averaged(values: Array, per_output: bool) -> Score:
+    """Return the means over points of values (n, n_out), or their mean over the outputs."""
+    check_flags(per_output=per_output)
+    return values.mean(axis=0) if per_output else float(values.mean())
+
+
+def _sampled(y: Values, samples: ArrayLike) -> tuple[Array, Array]:
+    """Return y (n, n_out) and samples (K, n, n_out), which fit each other."""
+    y = _columns("y", y)
+    samples = as_finite("samples", samples)
+    if samples.ndim != 3 or samples.shape[1:] != y.shape:
+        n, n_out = y.shape
+        raise ValueError(f"samples have shape {samples.shape}: must be (K, {n}, {n_out}) as y")
+    return y, samples
 
 
 def _logs(squares: Array, d: int, determinant: float = 0.0, freedom: float = np.inf) -> Array:
@@ -58,7 +117,8 @@ def rmse(y: Values, mean: Values, per_output: bool = False) -> Score:
         >>> metrics.rmse([1.0, 2.0], [1.0, 4.0])
         1.4142135623730951
     """
-    y, mean = columns("y", y), columns("mean", mean)
+    y = _columns("y", y)
+    mean = _columns("mean", mean)
     if y.shape != mean.shape:
         raise ValueError(f"shapes differ: y {y.shape}, mean {mean.shape}")
     squared = (y - mean) ** 2
@@ -87,7 +147,7 @@ def calibration_curve(
         ((100,), (100, 1))
     """
     levels = norm.cdf(np.linspace(-3.0, 3.0, 100))
-    z, _ = z_scores(y, mean, std, noise)
+    z, _ = _z_scores(y, mean, std, noise)
     return levels, (z[None] <= norm.ppf(levels)[:, None, None]).mean(axis=1)
 
 
@@ -119,7 +179,7 @@ def miscalibration_area(
     levels, observed = calibration_curve(y, mean, std, noise)
     edges = np.concatenate([[0.0], 0.5 * (levels[1:] + levels[:-1]), [1.0]])
     area = np.diff(edges) @ np.abs(observed - levels[:, None])
-    return averaged(area[None], per_output)
+    return _averaged(area[None], per_output)
 
 
 def elppd(
@@ -154,17 +214,21 @@ def elppd(
         -0.919
     """
     check_option("density", density, ("mixture", "student_t"))
-    (y, samples), freedom = sampled(y, samples), np.inf
+    (y, samples) = _sampled(y, samples)
+    freedom = np.inf
     if isinstance(noise, StudentNoise):
         check_option("density under a StudentNoise", density, ("mixture",))
         covariances = noise_covariance(noise.noise, *y.shape[::-1])
-        freedom, noise = noise.degrees, scaled(noise, covariances)
+        freedom = noise.degrees
+        noise = scaled(noise, covariances)
     if density == "student_t":
         if len(samples) < 2:
             raise ValueError("samples: must be of at least 2 members for density = 'student_t'")
         spread = np.sqrt(1.0 + 1.0 / len(samples)) * samples.std(axis=0, ddof=1)
-        return _log_density(*errors(y, samples.mean(axis=0), spread, noise), len(samples) - 1)
-    (n, d), K, logs = y.shape, len(samples), []
+        return _log_density(*_errors(y, samples.mean(axis=0), spread, noise), len(samples) - 1)
+    (n, d) = y.shape
+    K = len(samples)
+    logs = []
     covariances = noise_covariance(noise, d, n).reshape(-1, d, d)  # one, or one for each point
     roots = np.linalg.cholesky(covariances)
     for root, part in zip(roots, np.split(y - samples, len(roots), axis=1), strict=True):
@@ -191,7 +255,7 @@ def elppd_gaussian(y: Values, mean: Values, std: Values, noise: Noise | None = N
         >>> round(metrics.elppd_gaussian([0.0], mean=[0.0], std=[1.0]), 3)
         -0.919
     """
-    return _log_density(*errors(y, mean, std, noise))
+    return _log_density(*_errors(y, mean, std, noise))
 
 
 def crps(y: Values, samples: ArrayLike, per_output: bool = False) -> Score:
@@ -212,12 +276,13 @@ def crps(y: Values, samples: ArrayLike, per_output: bool = False) -> Score:
         >>> metrics.crps([0.0], samples=[[[-1.0]], [[1.0]]])
         0.5
     """
-    y, samples = sampled(y, samples)
-    samples, K = np.sort(samples, axis=0), len(samples)
+    y, samples = _sampled(y, samples)
+    samples = np.sort(samples, axis=0)
+    K = len(samples)
     weights = (2.0 * np.arange(1, K + 1) - K - 1.0) / K**2
     spread = np.tensordot(weights, samples, axes=1)
     score = (np.abs(samples - y).mean(axis=0) - spread).mean(axis=0)
-    return averaged(score[None], per_output)
+    return _averaged(score[None], per_output)
 
 
 def crps_gaussian(
@@ -240,15 +305,19 @@ def crps_gaussian(
         >>> round(metrics.crps_gaussian([0.0], mean=[0.0], std=[1.0]), 3)
         0.234
     """
-    z, deviation = z_scores(y, mean, std, noise)
+    z, deviation = _z_scores(y, mean, std, noise)
     inner = z * (2.0 * norm.cdf(z) - 1.0) + 2.0 * norm.pdf(z) - 1.0 / np.sqrt(np.pi)
-    return averaged((deviation * inner).mean(axis=0)[None], per_output)
+    return _averaged((deviation * inner).mean(axis=0)[None], per_output)
 
 
 def coverage(
-    y: Values, mean: Values, std: Values, level: float = 0.95, noise: Noise | None = None,
+    y: Values,
+    mean: Values,
+    std: Values,
+    level: float = 0.95,
+    noise: Noise | None = None,
     per_output: bool = False,
-) -> Score:  # fmt: skip
+) -> Score:
     """Return the fraction of points inside the central Gaussian interval.
 
     Args:
@@ -272,5 +341,5 @@ def coverage(
     """
     check_positive(level=level)
     check_fraction(level=level)
-    z, _ = z_scores(y, mean, std, noise)
-    return averaged(np.abs(z) <= norm.ppf(0.5 + 0.5 * level), per_output)
+    z, _ = _z_scores(y, mean, std, noise)
+    return _averaged(np.abs(z) <= norm.ppf(0.5 + 0.5 * level), per_output)

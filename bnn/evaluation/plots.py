@@ -23,15 +23,22 @@ _panels: Callable[..., tuple[Figure, Any]] = partial(
 
 
 def _band(axes: Axes, x: Array, mean: Array, std: Array) -> None:
-    low, high = mean - 2 * std, mean + 2 * std
+    low = mean - 2 * std
+    high = mean + 2 * std
     axes.fill_between(x, low, high, color="C0", alpha=0.25, lw=0, label="mean ± 2 std")
     axes.plot(x, mean, color="C0", label="mean")
 
 
 def plot_1d(
-    X: Array, samples: Array, *, data: tuple[Array, Array] | None = None,
-    truth: Array | None = None, members: int = 0, output: int = 0, axes: Axes | None = None,
-) -> Axes:  # fmt: skip
+    X: Array,
+    samples: Array,
+    *,
+    data: tuple[Array, Array] | None = None,
+    truth: Array | None = None,
+    members: int = 0,
+    output: int = 0,
+    axes: Axes | None = None,
+) -> Axes:
     """Draw mean ± 2 standard deviations of an ensemble over one input.
 
     Args:
@@ -61,7 +68,8 @@ def plot_1d(
         True
     """
     axes = axes or plt.subplots(figsize=(4.5, 3.2), layout="constrained")[1]
-    x, values = np.ravel(X), np.asarray(samples)[:, :, output]
+    x = np.ravel(X)
+    values = np.asarray(samples)[:, :, output]
     if len(x) != values.shape[1]:
         raise ValueError(f"X has shape {np.shape(X)}: must be ({values.shape[1]}, 1)")
     _band(axes, x, values.mean(axis=0), values.std(axis=0, ddof=1))
@@ -118,9 +126,14 @@ def plot_rounds(rounds: Sequence[Any], input_names: Sequence[str] | None = None)
 
 
 def plot_slices(
-    model: Any, X: Any, y: ArrayLike | None = None, *, at: ArrayLike | None = None,
-    input_names: Sequence[str] | None = None, output_names: Sequence[str] | None = None,
-) -> Figure:  # fmt: skip
+    model: Any,
+    X: Any,
+    y: ArrayLike | None = None,
+    *,
+    at: ArrayLike | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+) -> Figure:
     """Draw mean ± 2 standard deviations along each input, with the other inputs held at a point.
 
     Args:
@@ -147,8 +160,10 @@ def plot_slices(
         >>> len(bnn.plots.plot_slices(model, X, y).axes)
         1
     """
-    points, columns = as_points("X", X), list(getattr(X, "columns", ()))
-    n_in, spread = points.shape[1], points.std(axis=0)
+    points = as_points("X", X)
+    columns = list(getattr(X, "columns", ()))
+    n_in = points.shape[1]
+    spread = points.std(axis=0)
     centre = np.median(points, axis=0) if at is None else as_finite("at", at)
     if centre.shape != (n_in,):
         raise ValueError(f"at has shape {centre.shape}: must be ({n_in},)")
@@ -215,9 +230,12 @@ def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None =
 
 
 def plot_calibration(
-    y: Array, predictions: Mapping[str, tuple[Array, Array]], *, noise: Noise | None = None,
+    y: Array,
+    predictions: Mapping[str, tuple[Array, Array]],
+    *,
+    noise: Noise | None = None,
     axes: Axes | None = None,
-) -> Axes:  # fmt: skip
+) -> Axes:
     """Draw calibration curves, averaged over the outputs, with the miscalibration area.
 
     Args:
@@ -272,7 +290,8 @@ def plot_prior_check(check: PriorCheck, names: Sequence[str] | None = None) -> F
     n = check.y.shape[1]
     figure, panels = _panels(1, n, figsize=(2.6 * n + 0.4, 2.8))
     for j, axes in enumerate(panels[0]):
-        order, numbers = np.argsort(check.quantiles[1, :, j]), np.arange(1, len(check.y) + 1)
+        order = np.argsort(check.quantiles[1, :, j])
+        numbers = np.arange(1, len(check.y) + 1)
         low, median, high, data = np.stack([*check.quantiles, check.y])[:, order, j]
         axes.fill_between(numbers, low, high, color="C0", alpha=0.25, lw=0, label="prior, 95 %")
         axes.plot(numbers, median, color="C0", label="prior, median")

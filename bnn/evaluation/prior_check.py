@@ -44,9 +44,14 @@ class PriorCheck:
 
 
 def check_prior(
-    prior: FunctionalPrior, X: ArrayLike, y: ArrayLike, noise: Noise, *, realisations: int = 1000,
+    prior: FunctionalPrior,
+    X: ArrayLike,
+    y: ArrayLike,
+    noise: Noise,
+    *,
+    realisations: int = 1000,
     random_state: RandomState = None,
-) -> PriorCheck:  # fmt: skip
+) -> PriorCheck:
     """Compare data with what a prior and the noise let expect.
 
     The squared Mahalanobis distance is chi-squared for a Gaussian process. For any other prior, one
@@ -83,7 +88,8 @@ def check_prior(
     if isinstance(prior, type) or not isinstance(prior, FunctionalPrior):
         raise ValueError(f"prior = {prior!r:.60}: must be an object with a method sample")
     X, y = as_data(X, y)
-    kept, seeds = checked_noise(noise, X.shape[1], y.shape[1]), seed_sequence(random_state)
+    kept = checked_noise(noise, X.shape[1], y.shape[1])
+    seeds = seed_sequence(random_state)
     variances = np.einsum("...jj->...j", covariance_at(kept, X)) * np.ones((len(X), 1))
     check_count("realisations", realisations, 4)
     R = min(realisations, len(prior.values)) if isinstance(prior, TablePrior) else realisations
@@ -92,21 +98,27 @@ def check_prior(
     if f.shape[2] != y.shape[1]:
         raise ValueError(f"y has {y.shape[1]} outputs: must be {f.shape[2]}")
     noisy = f + np.sqrt(variances) * generator(spawn(seeds, 1)).standard_normal(f.shape)
+    # A Gaussian process whose mean is not random and that has no bounds has a Gaussian density.
     gaussian = isinstance(prior, GaussianProcessPrior) and not (
         isinstance(prior.mean, RandomMean) or np.isfinite(prior.limits).any()
     )
     found = []
     for j, variance in enumerate(variances.T):
         if gaussian and isinstance(prior, GaussianProcessPrior):
-            mean, covariance = prior.mean_values(X)[:, j], prior.covariance(X, X, j)
+            mean = prior.mean_values(X)[:, j]
+            covariance = prior.covariance(X, X, j)
         else:
-            mean, covariance = f[::2, :, j].mean(axis=0), np.cov(f[::2, :, j], rowvar=False)
+            mean = f[::2, :, j].mean(axis=0)
+            covariance = np.cov(f[::2, :, j], rowvar=False)
+        # d² = (y - m)ᵀ (K + σ²I)⁻¹ (y - m), with K + σ²I = V diag(λ) Vᵀ
         eigenvalues, vectors = np.linalg.eigh(np.atleast_2d(covariance) + np.diag(variance))
         along = (np.vstack([y[:, j], noisy[1::2, :, j]]) - mean) @ vectors
         squares = np.sum(along**2 / np.maximum(eigenvalues, variance.min()), axis=1)
-        expected, p_value = squares[1:].mean(), np.mean(squares >= squares[0])
+        expected = squares[1:].mean()
+        p_value = np.mean(squares >= squares[0])
         if gaussian:
-            expected, p_value = len(X), chi2.sf(squares[0], len(X))
+            expected = len(X)
+            p_value = chi2.sf(squares[0], len(X))
         found.append((np.sqrt(squares[0] / expected), p_value))
     distance, p_values = np.transpose(found)
     return PriorCheck(distance, p_values, np.quantile(noisy, LEVELS, axis=0), y)

@@ -13,7 +13,17 @@ from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.noise.student import StudentNoise
 
 __all__ = [
-    "RESAMPLINGS", "Covariance", "HeteroscedasticNoise", "Noise", "NoiseWarning", "StudentNoise",
-    "checked_noise", "checked_tails", "covariance_at", "noise_covariance", "noise_of_data",
-    "replicate_covariance", "resample",
-]  # fmt: skip
+    "RESAMPLINGS",
+    "Covariance",
+    "HeteroscedasticNoise",
+    "Noise",
+    "NoiseWarning",
+    "StudentNoise",
+    "checked_noise",
+    "checked_tails",
+    "covariance_at",
+    "noise_covariance",
+    "noise_of_data",
+    "replicate_covariance",
+    "resample",
+]

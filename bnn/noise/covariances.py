@@ -46,7 +46,8 @@ def noise_covariance(
     shape = n_outputs, n_outputs
     if values.shape not in {shape, (n_points, *shape)}:
         raise ValueError(f"noise has shape {values.shape}: must be {shape}")
-    mirrored, largest = values.swapaxes(-2, -1), np.abs(values).max(axis=(-2, -1), keepdims=True)
+    mirrored = values.swapaxes(-2, -1)
+    largest = np.abs(values).max(axis=(-2, -1), keepdims=True)
     if not np.all(largest < LARGEST**2) or np.any(
         np.abs(values - mirrored) > 1e-8 * largest + 1e-5 * np.abs(mirrored)
     ):
@@ -110,9 +111,13 @@ def is_diagonal(covariance: Array) -> bool:
 
 
 def noise_blocks(covariance: Array, n: int, n_blocks: int) -> Array:
-    """Lay out Σ_noise, one or n, as blocks: (n_out, n, n) if diagonal, or (1, n_out n, n_out n)."""
-    # Entry j n + i of the latter is point i of output j.
-    n_out, own = covariance.shape[-1], np.arange(n)
+    """Return the covariance of the noise at n points by blocks, from one Σ_noise or one per point.
+
+    There are n_out blocks (n, n) for diagonal noise, or one block (n_out n, n_out n), in which
+    entry j n + i is point i of output j.
+    """
+    n_out = covariance.shape[-1]
+    own = np.arange(n)
     at = np.broadcast_to(covariance, (n, n_out, n_out))
     if n_blocks == n_out:
         blocks = np.zeros((n_out, n, n))
@@ -151,6 +156,7 @@ def resample(
         rows = np.stack([rng.integers(len(y), size=len(y)) for rng in generators])
         return X[rows], y[rows]
     if resampling == "likelihood":
+        # y + L z, with Σ_noise = L Lᵀ and z ~ N(0, I)
         root = np.linalg.cholesky(covariance)
         drawn = [rng.standard_normal(y.shape) for rng in generators]
         if root.ndim == 2:

@@ -132,10 +132,12 @@ def noise_of_data(noise: Noise, X: Array, y: Array) -> Covariance:
     kept = checked_noise(noise, X.shape[1], y.shape[1])
     variances = np.einsum("...jj->...j", covariance_at(kept, X)) * np.ones((len(y), 1))
     # Satterthwaite's degrees of freedom, where the variances differ.
-    total, squares = variances.sum(axis=0), np.square(variances).sum(axis=0)
+    total = variances.sum(axis=0)
+    squares = np.square(variances).sum(axis=0)
     least = chi2.ppf(_CHANCE, total**2 / squares - 1.0) * squares / total
     for j in np.flatnonzero(len(y) * y.var(axis=0) < least)[:1]:
-        given, found = f"{np.sqrt(total[j] / len(y)):.3g}", f"{y[:, j].std():.3g}"
+        given = f"{np.sqrt(total[j] / len(y)):.3g}"
+        found = f"{y[:, j].std():.3g}"
         message = f"noise: {given} of output {j} exceeds the scatter of the data, {found}"
         warnings.warn(message, NoiseWarning, stacklevel=4)
     return kept

@@ -88,14 +88,20 @@ class HeteroscedasticNoise:
         logs = self.coefficients[0] + _basis(X, self.squares) @ self.coefficients[1:]
         if np.abs(logs).max() > np.log(LARGEST):
             raise ValueError("X: too far away for the noise, which overflows there")
+        # Σ(x) = D(x) R D(x)
         scale = np.exp(logs)
         return np.asarray(scale[:, :, None] * scale[:, None, :] * self.correlation)
 
     @classmethod
     def from_replicates(
-        cls, X: ArrayLike, y: ArrayLike, groups: ArrayLike, *, squares: Sequence[int] = (),
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike,
+        *,
+        squares: Sequence[int] = (),
         slope_deviation: float = 1.0,
-    ) -> "HeteroscedasticNoise":  # fmt: skip
+    ) -> "HeteroscedasticNoise":
         """Estimate the noise from repeated runs, by the likelihood of deviations in their groups.
 
         Args:
@@ -138,12 +144,16 @@ def _basis(X: Array, squares: Sequence[int]) -> Array:
 def noise_of_scatter(
     X: Array, scatter: Array, freedom: Ints, squares: Sequence[int], slope_deviation: float
 ) -> HeteroscedasticNoise:
-    """Return the noise of largest likelihood given scatter matrices (G, n_out, n_out) at X."""
-    # Each has degrees of freedom, (G,).
-    total, n_out = freedom.sum(), scatter.shape[1]
+    """Return the noise of largest posterior density, given scatter matrices at the points X.
+
+    There is one scatter matrix for each point, (G, n_out, n_out), with degrees of freedom (G,).
+    """
+    total = freedom.sum()
+    n_out = scatter.shape[1]
     HeteroscedasticNoise(np.zeros((1 + X.shape[1] + len(squares), n_out)), None, squares)  # checks
     basis = _basis(X, squares)
-    centre, width = basis.mean(axis=0), basis.std(axis=0)
+    centre = basis.mean(axis=0)
+    width = basis.std(axis=0)
     width[width == 0.0] = 1.0  # an input that does not vary: the prior leaves its slope at zero
     basis = (basis - centre) / width
 
@@ -152,15 +162,20 @@ def noise_of_scatter(
         return logs, scatter * np.exp(-logs[:, :, None] - logs[:, None, :])
 
     def negative(slopes: Array) -> tuple[float, Array]:
-        # The C of largest likelihood for these slopes is the mean scatter without them.
+        # For given slopes, with D = diag exp(logs), the likelihood is largest at the mean of the
+        # scatter matrices without them, C = Σ_g D_g⁻¹ S_g D_g⁻¹ / ν, and there, up to a constant,
+        # -log p = Σ_g ν_g log |D_g| + ½ ν log |C| + ½ |slopes|² / slope_deviation².
         logs, alike = whitened(slopes)
-        C, penalty = alike.sum(axis=0) / total, slopes / slope_deviation**2
+        C = alike.sum(axis=0) / total
+        penalty = slopes / slope_deviation**2
         value = np.sum(freedom @ logs) + 0.5 * total * np.linalg.slogdet(C)[1]
+        # ∂(-log p) / ∂logs_gj = ν_g - (C⁻¹ D_g⁻¹ S_g D_g⁻¹)_jj
         by_logs = freedom[:, None] - np.einsum("jk,gkj->gj", np.linalg.inv(C), alike)
         return value + 0.5 * slopes @ penalty, (basis.T @ by_logs).ravel() + penalty
 
     best = minimize(negative, np.zeros(basis.shape[1] * n_out), jac=True, method="BFGS").x
     C = whitened(best)[1].sum(axis=0) / total
-    slopes, scale = best.reshape(-1, n_out) / width[:, None], np.sqrt(np.diag(C))
+    slopes = best.reshape(-1, n_out) / width[:, None]
+    scale = np.sqrt(np.diag(C))
     coefficients = np.vstack([np.log(scale) - centre @ slopes, slopes])
     return HeteroscedasticNoise(coefficients, C / np.outer(scale, scale), squares)

@@ -11,7 +11,8 @@ from bnn._validation import Array, as_array, check_positive, own_copy
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.storage import storable
 
-NODES, BEYOND = 64, 1e-16  # of the integral over λ, and the probability left out at each end
+QUADRATURE_NODES = 64  # of the integral over λ
+TAIL_PROBABILITY = 1e-16  # of λ outside the range of integration, at each end
 _LOGS = float(np.log(0.01)), float(np.log(1e3))  # log (ν - 2), where ν is searched
 
 
@@ -69,10 +70,12 @@ def scaled(noise: StudentNoise, covariances: Array) -> Array:
 
 
 def likely_freedom(squares: Array, n_out: int) -> float:
-    """Return the best ν for such expected squared distances to f, in Σ, (n,)."""
+    """Return the ν of largest likelihood for rows of squares s = E (y-f)ᵀ Σ⁻¹ (y-f), (n,)."""
 
     def lost(log: float) -> float:
-        excess, a = np.exp(log), 0.5 * (2.0 + np.exp(log) + n_out)
+        # -log p(s) = log Γ(ν/2) - log Γ(a) + d/2 log(ν-2) + a log(1 + s / (ν-2)), a = (ν + d) / 2
+        excess = np.exp(log)
+        a = 0.5 * (2.0 + np.exp(log) + n_out)
         constant = gammaln(1.0 + 0.5 * excess) - gammaln(a) + 0.5 * n_out * log
         return float(np.sum(constant + a * np.log1p(squares / excess)))
 
@@ -81,23 +84,31 @@ def likely_freedom(squares: Array, n_out: int) -> float:
 
 
 def precision_factors(freedom: float, squares: Array, n_out: int) -> Array:
-    """Return E λ of rows, (n,), of such expected squared distances to f, in Σ."""
+    """Return E λ of rows, (n,), of squares s = E (y-f)ᵀ Σ⁻¹ (y-f), (n,)."""
+    # E λ = (ν + d) / (ν + s / (1 - 2/ν))
     return np.asarray((1.0 + n_out / freedom) / (1.0 + squares / (freedom - 2.0)))
 
 
 def bound(freedom: float, factors: Array, n_out: int) -> float:
-    """Return what rows of such E λ add to log N(y; .., Σ / E λ) in the bound of log p(y)."""
+    """Return what the lower bound of log p(y) adds to the evidence of Gaussian noise Σ / E λ."""
     # d/2 (E log λ - log E λ) - KL(q(λ) | p(λ)), where q(λ) = Gamma(a, a / E λ).
-    half, a = 0.5 * freedom, 0.5 * (freedom + n_out)
+    half = 0.5 * freedom
+    a = 0.5 * (freedom + n_out)
     constant = gammaln(a) - gammaln(half) + a - a * np.log(a) + half * np.log(half)
     return float(np.sum(constant + half * (np.log(factors) - factors)))
 
 
 def nodes(freedom: float, squares: Array, n_out: int) -> tuple[Array, Array]:
-    """Return λ and log weights for integrals over λ, (NODES, n), of rows so far away, in scales."""
-    # The trapezoidal rule in log λ, over prior and posterior of λ given f and the row.
-    low = np.log(chi2.ppf(BEYOND, freedom) / (freedom + squares))
-    high, half = np.log(chi2.isf(BEYOND, freedom + n_out) / freedom), 0.5 * freedom
-    logs = np.linspace(low, high, NODES)
+    """Return nodes λ and log weights of an integral over λ, (QUADRATURE_NODES, n) each.
+
+    A row is given by its squared distance to f, in the metric of the scale matrix, (n,).
+    """
+    # The trapezoidal rule in log λ, on a range that holds the prior of λ and its posterior given f
+    # and the row.
+    low = np.log(chi2.ppf(TAIL_PROBABILITY, freedom) / (freedom + squares))
+    high = np.log(chi2.isf(TAIL_PROBABILITY, freedom + n_out) / freedom)
+    half = 0.5 * freedom
+    logs = np.linspace(low, high, QUADRATURE_NODES)
+    # log p(log λ) = ν/2 (log λ + log ν/2 - λ) - log Γ(ν/2)
     weights = half * (logs + np.log(half) - np.exp(logs)) - gammaln(half)
-    return np.exp(logs), weights + np.log((high - low) / (NODES - 1))
+    return np.exp(logs), weights + np.log((high - low) / (QUADRATURE_NODES - 1))

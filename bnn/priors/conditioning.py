@@ -28,8 +28,8 @@ from bnn._validation import Array, Ints
 from bnn.noise.covariances import is_diagonal, noise_blocks
 from bnn.priors.gaussian_process import MOST_ROWS, GaussianProcessPrior, covariance_root
 
-ENTRIES = 2**22  # of a part of a matrix that is computed at a time
-POINTS = 64  # at a time where the covariances between all of them are computed for their diagonal
+ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
+POINTS = 64  # points at a time where a whole covariance is computed for its diagonal
 
 # Means at n points, (n, n_out), covariances between outputs at each, (n, n_out, n_out), and the
 # function that gives the columns of m points, (m,), in the blocks of the covariance of all.
@@ -42,7 +42,7 @@ def output_vectors(values: Array) -> Array:
 
 
 def check_nugget(nuggets: Array, variances: Array) -> None:
-    """Refuse a nugget δ of a third of the prior's standard deviation or more, or of rounding."""
+    """Refuse a nugget δ above a third of the prior's standard deviation, or below 1e-8 of it."""
     deviations = np.sqrt(variances)
     if np.any(nuggets < 1e-8 * deviations):
         raise ValueError(
@@ -65,29 +65,36 @@ class Conditioning:
     covariance: Array  # S by blocks, (B, m, m)
 
     @classmethod
-    def of(cls, prior_blocks: Array, noise: Array, n_data: int) -> Self:
+    def on_first_points(cls, prior_blocks: Array, noise: Array, n_data: int) -> Self:
         """Condition a prior with the blocks of C on the first N = n_data points."""
         outputs = noise.shape[-1] // len(prior_blocks)  # in each block
+        # H picks the first N points of each output.
         n = prior_blocks.shape[1] // outputs
         data = (np.arange(outputs)[:, None] * n + np.arange(n_data)).ravel()
-        cross = prior_blocks[:, :, data]
-        return cls.given(cross[:, data], noise, cross, prior_blocks)
+        cross = prior_blocks[:, :, data]  # C Hᵀ
+        return cls.from_blocks(cross[:, data], noise, cross, prior_blocks)
 
     @classmethod
-    def given(cls, data: Array, noise: Array, cross: Array, prior: Array) -> Self:
+    def from_blocks(cls, data: Array, noise: Array, cross: Array, prior: Array) -> Self:
         """Condition on data, with the blocks of H C Hᵀ (data), of C Hᵀ (cross) and of C (prior)."""
-        n_outputs, N = noise.shape[-1], data.shape[0] * data.shape[1] // noise.shape[-1]
+        n_outputs = noise.shape[-1]
+        N = data.shape[0] * data.shape[1] // noise.shape[-1]
         if len(data) != n_outputs or not is_diagonal(noise):
             # Where the outputs depend on each other, there is one block of all of them.
             data, cross, prior = (block_diag(*blocks)[None] for blocks in (data, cross, prior))
+        # A = H C Hᵀ + Σ_noise = L Lᵀ
         noisy = data + noise_blocks(noise, N, len(data))
-        pairs = zip(noisy, cross.swapaxes(1, 2), strict=True)
-        solved = np.stack([cho_solve(cho_factor(block), right) for block, right in pairs])
-        gains = solved.swapaxes(1, 2)
+        # Gᵀ = A⁻¹ H C, block by block
+        solved = []
+        for block, right in zip(noisy, cross.swapaxes(1, 2), strict=True):
+            solved.append(cho_solve(cho_factor(block), right))
+        gains = np.stack(solved).swapaxes(1, 2)
+        # S = C - G H C
         return cls(gains, prior - gains @ cross.swapaxes(1, 2))
 
     def apply(self, realisations: Array, targets: Array) -> Array:
         """Return f*, (K, n, n_out), of realisations g, data first, and targets ỹ (K, N, n_out)."""
+        # f* = g + G (ỹ - H g)
         return realisations + self.correction(targets - realisations[:, : targets.shape[1]])
 
     def correction(self, misfit: Array) -> Array:
@@ -101,19 +108,25 @@ class Conditioning:
 class ProcessPosterior:
     """A Gaussian process prior given data, with factors of N x N matrices where that is possible.
 
-    Diagonal noise leaves the outputs independent, and noise of any kind leaves combinations of
-    outputs independent where all of them have one kernel: (y - m) U, with the eigenvectors U of
-    Σ_noise, since I ⊗ K + Σ_noise ⊗ I is block diagonal there. Elsewhere all outputs are coupled,
-    so are those under correlated noise that depends on the input.
-    The noise of the data is Σ_noise, (n_out, n_out), or one for each, (N, n_out, n_out).
+    Diagonal noise leaves the outputs independent: U = I. Where all outputs have the same kernel K,
+    the columns of (y - m) U are independent under any constant noise Σ_noise = U diag(σ²) Uᵀ,
+    because Uᵀ turns I ⊗ K + Σ_noise ⊗ I into the blocks K + σ_c² I. In all other cases the outputs
+    are coupled, also under correlated noise that depends on the input.
+    The noise of the data is Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
     """
 
     def __init__(self, prior: GaussianProcessPrior, noise: Array, X: Array, y: Array) -> None:
-        self.prior, self.X, self._at, self.axes = prior, X, noise, np.eye(y.shape[1])
-        residual, alike = y - prior.mean_values(X), prior.alike
-        variances, self._diagonal = np.einsum("...jj->j...", self._at), is_diagonal(self._at)
+        self.prior = prior
+        self.X = X
+        self._at = noise
+        self.axes = np.eye(y.shape[1])
+        residual = y - prior.mean_values(X)
+        alike = prior.alike
+        variances = np.einsum("...jj->j...", self._at)
+        self._diagonal = is_diagonal(self._at)
         self.coupled = not self._diagonal and (any(alike) or self._at.ndim == 3)
         if not self._diagonal and not self.coupled:
+            # Σ_noise = U diag(σ²) Uᵀ
             variances, self.axes = np.linalg.eigh(self._at)
         # Columns of y U with the sources of their covariance; one column where all are coupled.
         columns = (residual @ self.axes).T.reshape(1 if self.coupled else y.shape[1], -1)
@@ -121,16 +134,19 @@ class ProcessPosterior:
         self._sources = list(zip(alike, keys, strict=True))[: len(columns)]
         self._roots = {source: self._root(*source) for source in dict.fromkeys(self._sources)}
         roots = [self._roots[source] for source in self._sources]
-        solved = np.array([cho_solve((R, True), v) for R, v in zip(roots, columns, strict=True)])
+        # α = (K + σ²I)⁻¹ v for each column v of (y - m) U
+        solved = np.array([cho_solve((L, True), v) for L, v in zip(roots, columns, strict=True)])
         self._solved = solved.reshape(residual.shape[::-1]).T
+        # log p(v) = -½ (vᵀ α + log |K + σ²I| + N log 2π), with log |L Lᵀ| = 2 Σ log L_ii
         log_determinants = [2.0 * np.log(np.diag(root)).sum() for root in roots]
         quadratic = np.sum(columns * solved, axis=1)
         constant = columns.shape[1] * np.log(2.0 * np.pi)
         self.log_evidences = -0.5 * (quadratic + log_determinants + constant)  # of each column
 
     def _root(self, output: int, variances: tuple[float, ...]) -> Array:
-        """Return the Cholesky factor of K + noise; there is one variance, or one for each datum."""
+        """Return L of K + σ²I = L Lᵀ; there is one variance σ², or one for each datum."""
         if self.coupled:
+            # L Lᵀ = blockdiag(K_1, .., K_n_out) + noise of all outputs of all data
             noise = noise_blocks(self._at, len(self.X), 1)[0]
             prior = self._prior_covariance(self.X, self.X, 0)
             return self._cholesky(prior + noise)
@@ -162,18 +178,22 @@ class ProcessPosterior:
 
     def mean(self, X: Array) -> Array:
         """Return the posterior mean at X (n, n_in), (n, n_out)."""
-        alike, latent = np.array(self.prior.alike), np.empty((len(X), len(self.axes)))
+        alike = np.array(self.prior.alike)
+        latent = np.empty((len(X), len(self.axes)))
         for output in np.unique(alike):
+            # E f(X) U = m(X) U + k(X, X_train) α
             cross = self.prior.covariance(X, self.X, output)
             latent[:, alike == output] = cross @ self._solved[:, alike == output]
         return np.asarray(self.prior.mean_values(X) + latent @ self.axes.T)
 
     def covariances(self, X: Array) -> Array:
         """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
-        n, n_out = len(X), len(self.axes)
+        n = len(X)
+        n_out = len(self.axes)
         if self.coupled:
             joint = self.joint_covariance(X).reshape(n_out, n, n_out, n)
             return np.asarray(np.einsum("jnkn->njk", joint))
+        # Cov f(x) = U diag(s²(x)) Uᵀ
         return self.axes * self._reduced(X, joint=False).T[:, None] @ self.axes.T
 
     def joint_covariance(self, X: Array) -> Array:
@@ -184,14 +204,19 @@ class ProcessPosterior:
         """Return the covariance of all outputs from that of each column of f U."""
         if self.coupled:
             return np.asarray(blocks[0])
+        # Cov(f_j(x_i), f_k(x_l)) = Σ_c U_jc S_c,il U_kc
         joint = np.einsum("jc,cil,kc->jikl", self.axes, blocks, self.axes, optimize=True)
         return np.asarray(joint.reshape(len(self.axes) * blocks.shape[1], -1))
 
     def joint_columns(self, X: Array) -> JointColumns:
         """Prepare columns of the joint covariance at X, of which some are computed at a time."""
-        n_out, n, means, whitened = len(self.axes), len(X), {}, {}
+        n_out = len(self.axes)
+        n = len(X)
+        means = {}
+        whitened = {}
         solved = self._solved.T.reshape(len(self._sources), -1)
         for source, root in self._roots.items():
+            # Mean k(X, X_train) α, and W = L⁻¹ k(X_train, X): the covariance is K - Wᵀ W.
             cross = self._prior_covariance(X, self.X, source[0])
             means[source] = solved @ cross.T
             whitened[source] = solve_triangular(root, cross.T, lower=True, check_finite=False)
@@ -204,14 +229,18 @@ class ProcessPosterior:
         if self.coupled:
             parts = values[0].reshape(-1, n_out, n)
             explained = np.einsum("ajn,akn->njk", parts, parts, optimize=True)
+            # Cov f(x) = diag k_j(x, x) - W(x)ᵀ W(x)
             at_points = np.eye(n_out) * variances.T[:, None] - explained
         else:
             left = variances - [np.einsum("an,an->n", each, each) for each in values]
+            # Cov f(x) = U diag(k_c(x, x) - |w_c(x)|²) Uᵀ
             at_points = self.axes * left.T[:, None] @ self.axes.T
 
         def at(rows: Ints) -> Array:
-            own, found = np.add.outer(starts, rows).ravel(), {}
+            own = np.add.outer(starts, rows).ravel()
+            found = {}
             for source, values in whitened.items():
+                # S(X, rows) = k(X, rows) - Wᵀ W(rows)
                 found[source] = self._prior_covariance(X, X[rows], source[0])
                 found[source] -= values.T @ values[:, own]
             blocks = np.stack([found[source] for source in self._sources])
@@ -226,6 +255,7 @@ class ProcessPosterior:
             rows = f"their joint covariance has {size} rows, must be at most {MOST_ROWS}"
             raise ValueError(f"X has {len(X)} points: {rows}; predict has no such limit")
         scale = max(self.prior.covariance(X, X, j).max() for j in set(self.prior.alike))
+        # f U = E f U + R z, with R Rᵀ = S and z ~ N(0, I)
         roots = [covariance_root(block, scale) for block in self._reduced(X, joint=True)]
         noise = rng.standard_normal((n_samples, len(roots), len(roots[0])))
         latent = np.stack([noise[:, b] @ root.T for b, root in enumerate(roots)], axis=1)
@@ -249,10 +279,13 @@ class ProcessPosterior:
         found = {}
         for source, root in self._roots.items():
             cross = self._prior_covariance(X, self.X, source[0])
+            # W = L⁻¹ k(X_train, X)
             whitened = solve_triangular(root, cross.T, lower=True, check_finite=False)
             if joint:
+                # S = K - Wᵀ W
                 found[source] = self._prior_covariance(X, X, source[0]) - whitened.T @ whitened
                 continue
+            # s²(x) = k(x, x) - |w(x)|²
             parts = [X[part] for part in gen_batches(len(X), POINTS)]
             own = [np.diag(self.prior.covariance(part, part, source[0])) for part in parts]
             found[source] = np.concatenate(own) - np.einsum("pn,pn->n", whitened, whitened)

@@ -76,7 +76,7 @@ def continued(
     seeds = seed_sequence(random_state)
     own, cross = prior.covariances(X, X), prior.covariances(X, known)
     jitter = JITTER * np.diagonal(own, axis1=1, axis2=2).mean(axis=1)
-    given = Conditioning.given(prior.covariances(known, known), np.diag(jitter), cross, own)
+    given = Conditioning.from_blocks(prior.covariances(known, known), np.diag(jitter), cross, own)
     values = given.correction(prior._fluctuations(known, n_samples, seeds))
     for j, covariance in enumerate(given.covariance):
         noise = generator(spawn(seeds, 2, j)).standard_normal((n_samples, len(X)))

@@ -27,17 +27,26 @@ from bnn.priors.mixture import MixturePosterior, MixturePrior
 from bnn.priors.precision_factors import factors_of
 
 # Rounds of prior and noise in turn, and steps of the noise in each: heavy tails, noise by input.
-TAIL_ROUNDS, TAIL_STEPS = 5, 10
-ROUNDS, STEPS = 3, 5
+TAIL_ROUNDS = 5
+TAIL_STEPS = 10
+ROUNDS = 3
+STEPS = 5
 FACTOR = 1.0  # prior deviation of the factor of a low-fidelity model from 1
 
 
 def fit_prior(
-    X: ArrayLike, y: ArrayLike, noise: Noise | StudentNoise, *, estimate: str = "average",
-    mean: Callable[[Array], ArrayLike] | None = None, mean_features: Sequence[int] | None = None,
-    intercept: bool = True, coefficient_variance: float | None = None, restarts: int = 8,
+    X: ArrayLike,
+    y: ArrayLike,
+    noise: Noise | StudentNoise,
+    *,
+    estimate: str = "average",
+    mean: Callable[[Array], ArrayLike] | None = None,
+    mean_features: Sequence[int] | None = None,
+    intercept: bool = True,
+    coefficient_variance: float | None = None,
+    restarts: int = 8,
     random_state: int | None = 0,
-) -> MixturePrior | GaussianProcessPrior:  # fmt: skip
+) -> MixturePrior | GaussianProcessPrior:
     """Find the variance and length scales of an RBF prior, for each input and output.
 
     Output j is θ_j·x + GP(0, k0_j exp(-½ Σ_i (x_i - x'_i)² / L_ji²)). The coefficients θ_j of the
@@ -102,22 +111,36 @@ def fit_prior(
 
 
 def _prior_given(
-    X: Array, columns: Array, trends: list[sk.Kernel | None], centre: Any, known: Array,
-    estimate: str, restarts: int, seed: int | None,
-) -> MixturePrior | GaussianProcessPrior:  # fmt: skip
+    X: Array,
+    columns: Array,
+    trends: list[sk.Kernel | None],
+    centre: Any,
+    known: Array,
+    estimate: str,
+    restarts: int,
+    seed: int | None,
+) -> MixturePrior | GaussianProcessPrior:
     """Return the prior of detrended data under known covariances of the noise."""
-    variances, outputs = np.einsum("...jj->j...", known), []
+    variances = np.einsum("...jj->j...", known)
+    kernels: list[list[sk.Kernel]] = []
+    shares: list[Array] = []
     for column, trend, variance in zip(columns.T, trends, variances, strict=True):
         density = density_of(X, column, trend, variance, hyperprior=estimate == "average")
         best = maximise(density, restarts, seed)
-        points, weights = best[None], np.ones(1)
+        points = best[None]
+        weights = np.ones(1)
         if estimate == "average":
             points, weights = cubature(density, best, seed)
-        rbfs = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
-        outputs.append((rbfs if trend is None else [rbf + trend for rbf in rbfs], weights))
-    kernels, shares = zip(*outputs, strict=True)
+        own: list[sk.Kernel] = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
+        if trend is not None:
+            own = [rbf + trend for rbf in own]
+        kernels.append(own)
+        shares.append(weights)
+    # Component s has kernel s of each output.
     priors = [GaussianProcessPrior(centre, each, len(each)) for each in zip(*kernels, strict=True)]
-    return MixturePrior(priors, np.column_stack(shares)) if len(priors) > 1 else priors[0]
+    if len(priors) == 1:
+        return priors[0]
+    return MixturePrior(priors, np.column_stack(shares))
 
 
 def fit_noise(
@@ -156,6 +179,8 @@ def fit_noise(
         density = density_of(X, column, trend, None, hyperprior=True)
         best = maximise(density, restarts, random_state)
         points, weights = cubature(density, best, random_state)
+        # E σ² = Σ_s w_s p(y | η_s) σ_s² / Σ_s w_s p(y | η_s). Without
+        # precision the density is the evidence p(y | η).
         evidence = replace(density, precision=np.zeros(len(best)))
         logs = np.array([evidence(eta)[0] for eta in points])
         weights *= np.exp(logs - logs.max())
@@ -164,15 +189,21 @@ def fit_noise(
 
 
 def fit_heteroscedastic_noise(
-    X: ArrayLike, y: ArrayLike, *, squares: Sequence[int] = (), slope_deviation: float = 1.0,
-    restarts: int = 2, random_state: int | None = 0, **form: Any,
-) -> HeteroscedasticNoise:  # fmt: skip
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    squares: Sequence[int] = (),
+    slope_deviation: float = 1.0,
+    restarts: int = 2,
+    random_state: int | None = 0,
+    **form: Any,
+) -> HeteroscedasticNoise:
     """Estimate noise that depends on the input where no run was repeated, and a prior in turn.
 
     Given a prior of `fit_prior`, averaged over its hyper-parameters as few data leave them open,
     the evidence is raised by expectation maximisation: the noise is that of the residuals and the
-    variances of the posterior at the data. The constant noise of `fit_noise` counts as so many
-    more data as there are outputs, and so keeps a few data from being taken for noise-free.
+    variances of the posterior at the data. The constant noise of `fit_noise` enters as n_out
+    pseudo-observations, which keeps a few data from being taken for noise-free.
 
     Args:
         X: (N, n_in).
@@ -206,16 +237,20 @@ def fit_heteroscedastic_noise(
     check_positive(slope_deviation=slope_deviation)
     check_integers("squares", squares, 0)
     X, y = as_data(X, y)
-    constant, n_out = fit_noise(X, y, **search), y.shape[1]
+    constant = fit_noise(X, y, **search)
+    n_out = y.shape[1]
     noise = HeteroscedasticNoise(np.vstack([np.log(constant), np.zeros((X.shape[1], n_out))]))
-    # The constant noise is one more point, of n_out degrees of freedom.
-    points, counts = np.vstack([X, X.mean(axis=0)]), np.append(np.ones(len(X), dtype=int), n_out)
+    # The constant noise enters as n_out pseudo-observations at the mean input: their scatter is
+    # n_out diag(σ²), with n_out degrees of freedom.
+    points = np.vstack([X, X.mean(axis=0)])
+    counts = np.append(np.ones(len(X), dtype=int), n_out)
     first = n_out * np.diag(constant**2)[None]
     for _ in range(ROUNDS):
         prior = fit_prior(X, y, noise, **search)
         assert isinstance(prior, MixturePrior)
         for _ in range(STEPS):
             given = MixturePosterior(prior, noise(X) * np.eye(n_out), X, y)
+            # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S at each datum
             away = y - given.mean(X)
             scatter = away[:, :, None] * away[:, None, :] + given.covariances(X)
             scatter = np.concatenate([scatter, first])
@@ -224,10 +259,13 @@ def fit_heteroscedastic_noise(
 
 
 def _detrended(
-    X: ArrayLike, y: ArrayLike, mean: Callable[[Array], ArrayLike] | None = None,
-    mean_features: Sequence[int] | None = None, intercept: bool = True,
+    X: ArrayLike,
+    y: ArrayLike,
+    mean: Callable[[Array], ArrayLike] | None = None,
+    mean_features: Sequence[int] | None = None,
+    intercept: bool = True,
     coefficient_variance: float | None = None,
-) -> tuple[Array, Array, list[sk.Kernel | None], Any]:  # fmt: skip
+) -> tuple[Array, Array, list[sk.Kernel | None], Any]:
     """Return X, y less its prior mean, the kernels of the mean's coefficients, and that mean."""
     X, y = as_data(X, y)
     if len(X) < 2:
@@ -248,7 +286,8 @@ def _detrended(
         raise ValueError(f"mean_features = {chosen}: must be among 0 to {X.shape[1] - 1}")
     centred = intercept and coefficient_variance is None and model is None
     means = y.mean(axis=0) if centred else np.zeros(y.shape[1])
-    columns, trends = y - means, list[sk.Kernel | None]()
+    columns = y - means
+    trends = list[sk.Kernel | None]()
     for j, column in enumerate(columns.T):
         spread = column.var() if model is None else np.mean(column**2)  # around the mean
         trend = linear_trend(X, spread, chosen, intercept, coefficient_variance)

@@ -28,12 +28,12 @@ from bnn.priors.means import LinearMean, RandomMean
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
 
-MOST_ROWS = 10_000  # of a covariance between points whose root takes minutes
+MOST_ROWS = 10_000  # rows of a covariance whose root is computed, which takes minutes
 NEGLIGIBLE = 1e-8  # negative variances by rounding errors, relative to the largest
 
 
 class FunctionPrior(ABC):
-    """Base of the priors of this package, which take any random state."""
+    """Base of the functional priors of this package, which take a random state of any kind."""
 
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
         """Draw realisations.
@@ -226,6 +226,7 @@ class GaussianProcessPrior(FunctionPrior):
             raise ValueError(f"X has {len(X)} points: {rows}")
         values = np.empty((n_samples, len(X), self.n_outputs))
         for j in range(self.n_outputs):
+            # g_j = R z, with R Rᵀ = K_j and z ~ N(0, I)
             noise = generator(spawn(seeds, 1, j)).standard_normal((n_samples, len(X)))
             values[:, :, j] = noise @ covariance_root(self.covariance(X, X, j)).T
         return values

@@ -19,10 +19,13 @@ from bnn.priors.kernels import Linear
 
 # Bounds of the search: length scales relative to the range of the input, variances, that of the
 # noise too, relative to the variance of the output.
-LENGTHSCALES, VARIANCES, NOISES = (0.025, 25.0), (1e-4, 1e2), (1e-8, 1.0)
+LENGTHSCALES = (0.025, 25.0)
+VARIANCES = (1e-4, 1e2)
+NOISES = (1e-8, 1.0)
 # Log-normal hyperprior: medians, relative as above, and standard deviations of the logarithms, of
 # the variance, of each length scale and of the variance of the noise, which is BoTorch's default.
-MEDIANS, DEVIATIONS = (1.0, 1.0, np.exp(-4.0)), (2.0, 1.5, 1.0)
+MEDIANS = (1.0, 1.0, np.exp(-4.0))
+DEVIATIONS = (2.0, 1.5, 1.0)
 WIDE = 10.0  # prior deviation of a mean's coefficient, relative to what the data's spread suggests
 STEP = 1e-3  # of the finite differences of gradients
 
@@ -48,19 +51,28 @@ class HyperparameterDensity:
     def __call__(self, eta: Array) -> tuple[float, Array]:
         """Return the value and its gradient, as long as η."""
         n = self.X.shape[1] + 1
-        A, noise = self.X / np.exp(eta[1:n]), np.exp(eta[n:])
-        K, identity = np.exp(eta[0] - 0.5 * cdist(A, A, "sqeuclidean")), np.eye(len(A))
+        A = self.X / np.exp(eta[1:n])
+        noise = np.exp(eta[n:])
+        K = np.exp(eta[0] - 0.5 * cdist(A, A, "sqeuclidean"))
+        identity = np.eye(len(A))
         try:
+            # Σ = K + Σ_fixed + σ²I = L Lᵀ
             factor = cho_factor(K + self.fixed + noise.sum() * identity, lower=True)
         except np.linalg.LinAlgError:
             return -np.inf, np.zeros_like(eta)
-        solved, away = cho_solve(factor, self.y), eta - self.centre
+        solved = cho_solve(factor, self.y)  # α = Σ⁻¹ y
+        away = eta - self.centre
+        # log p(y) = -½ yᵀ α - Σ_i log L_ii + const
         value = -0.5 * self.y @ solved - np.log(np.diag(factor[0])).sum()
         # Half the trace of (α αᵀ - (K + fixed)⁻¹) ∂K, where ∂K / ∂ log L_i = K (a_i - a'_i)².
+        # ∂ log p(y) / ∂η = ½ tr(M ∂Σ/∂η), with M = α αᵀ - Σ⁻¹ and ∂Σ/∂ log σ² = σ²I
         M = np.outer(solved, solved) - cho_solve(factor, identity)
-        by_noise, M = 0.5 * np.trace(M) * noise, M * K
+        by_noise = 0.5 * np.trace(M) * noise
+        # ∂K/∂ log k0 = K, and ∂K_pq/∂ log L_i = K_pq (a_pi - a_qi)² with a = x / L
+        M = M * K
         by_lengths = M.sum(axis=0) @ A**2 - np.sum(A * (M @ A), axis=0)
         slopes = np.concatenate([[0.5 * M.sum()], by_lengths, by_noise])
+        # log p(η) = -½ (η - c)ᵀ diag(precision) (η - c) + const
         penalty = self.precision * away
         return float(value - 0.5 * penalty @ away), slopes - penalty
 
@@ -86,23 +98,27 @@ def density_of(
 
     A known variance is a number, or one for each of the data, (N,).
     """
-    n = X.shape[1] + 1 + (variance is None)
+    n = X.shape[1] + 1
+    if variance is None:
+        n += 1
     spread = y.var()
     medians = [MEDIANS[0] * spread, *(MEDIANS[1] * np.ptp(X, axis=0)), MEDIANS[2] * spread]
     deviations = [DEVIATIONS[0], *[DEVIATIONS[1]] * X.shape[1], DEVIATIONS[2]]
     known = 0.0 if variance is None else np.asarray(variance)
     fixed = known * np.eye(len(X)) + (0.0 if trend is None else trend(X, X))
-    precision = np.array(deviations[:n]) ** -2.0 * hyperprior
+    precision = np.array(deviations[:n]) ** -2.0 if hyperprior else np.zeros(n)
     return HyperparameterDensity(X, y, fixed, np.log(medians[:n]), precision)
 
 
 def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) -> Array:
     """Return the η of largest density, from the hyperprior's median and from random starts."""
-    spread, width = density.y.var(), np.ptp(density.X, axis=0)
-    low, high = (
-        np.log([v * spread, *(scale * width), noise * spread])[: len(density.centre)]
-        for v, scale, noise in zip(VARIANCES, LENGTHSCALES, NOISES, strict=True)
-    )
+    spread = density.y.var()
+    width = np.ptp(density.X, axis=0)
+    ends = []
+    for v, scale, noise in zip(VARIANCES, LENGTHSCALES, NOISES, strict=True):
+        values = np.log([v * spread, *(scale * width), noise * spread])
+        ends.append(values[: len(density.centre)])
+    low, high = ends
     check_count("restarts", restarts, 0)
     starts = generator(seed).uniform(low, high, (restarts, len(low)))
 
@@ -123,18 +139,21 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
 
 def cubature(density: HyperparameterDensity, best: Array, seed: int | None) -> tuple[Array, Array]:
     """Return points η (S, m) around the best, and their prior weights (S,), which sum to 1."""
-    m, steps = len(best), STEP * np.eye(len(best))
+    m = len(best)
+    steps = STEP * np.eye(len(best))
+    # H = -∂² log p / ∂η², by central differences of the gradient
     rows = [density(best - step)[1] - density(best + step)[1] for step in steps]
     hessian = np.array(rows) / (2.0 * STEP)
     values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
-    # Where the density is hardly curved, or upwards, the hyperprior's width is enough.
+    # R Rᵀ = H⁻¹, with H = V diag(λ) Vᵀ. λ is at least the hyperprior's precision, so that the
+    # points stay within its width where the density is nearly flat or curved upwards.
     root = vectors / np.sqrt(np.maximum(values, density.precision.min()))
-    # Two shells of a standard normal z, η = best + root z, on each the ends of orthogonal axes.
+    # η = best + R z, with z on two spheres, where orthogonal axes through the centre meet them.
     halves, shell_weights = roots_genlaguerre(2, m / 2.0 - 1.0)
     axes = ortho_group.rvs(m, size=2, random_state=seed)
     z = np.concatenate([np.sqrt(2.0 * h) * Q for h, Q in zip(halves, axes, strict=True)])
     points = best + np.concatenate([z, -z]) @ root.T
-    # The weight of a shell, p(η), and 1 / N(z; 0, I), which the shell's weight stands for.
+    # w ∝ (weight of the sphere) p(η) / N(z; 0, I), with -log N(z; 0, I) = ½ |z|² + const
     logs = np.tile(np.repeat(np.log(shell_weights) + halves, m), 2)
     logs -= 0.5 * (points - density.centre) ** 2 @ density.precision
     weights = np.exp(logs - logs.max())

@@ -18,7 +18,7 @@ from sklearn.gaussian_process import kernels as sk
 from bnn._validation import Array, as_array, as_finite, seen_points
 from bnn.storage import register, storable
 
-SCALED = {"variance", "offset"}  # parameters that a factor of the kernel multiplies
+SCALED = {"variance", "offset"}  # parameters that the product with a number multiplies
 
 
 def _check_positive(name: str, value: ArrayLike, number: bool = False) -> None:
@@ -38,7 +38,8 @@ def _comparable(value: ArrayLike) -> Any:
 
 def _per_input(name: str, value: ArrayLike, X: Array) -> Array:
     """Return a parameter as an array, () or (n_in,)."""
-    values, n = np.asarray(value, dtype=float), X.shape[1]
+    values = np.asarray(value, dtype=float)
+    n = X.shape[1]
     if values.size not in (1, n):
         raise ValueError(f"{name} has {values.size} entries: must be one, or {n} as the inputs")
     return values
@@ -54,7 +55,8 @@ class Kernel(sk.Kernel):  # type: ignore[misc, unused-ignore]
         if isinstance(other, sk.Kernel):
             return sk.Product(self, other)
         _check_positive("factor", other, number=True)
-        own, factor = self.get_params(deep=False), float(other)
+        own = self.get_params(deep=False)
+        factor = float(other)
         scaled = {name: np.multiply(factor, own[name]).tolist() for name in SCALED & own.keys()}
         return type(self)(**own | scaled)
 
@@ -99,6 +101,7 @@ class Stationary(Kernel):
 
     def _evaluate(self, A: Array, B: Array) -> Array:
         scale = _per_input("lengthscale", self.lengthscale, A)
+        # k = k0 φ(r), r = |(x - x') / L|
         return self.variance * self._correlation(cdist(A / scale, B / scale))
 
     def diag(self, X: Array) -> Array:
@@ -226,6 +229,7 @@ class Periodic(Stationary):
         self.period = _comparable(self.period)
 
     def _evaluate(self, A: Array, B: Array) -> Array:
+        # k = k0 exp(-2 Σ_i sin²(π (x_i - x'_i) / period) / L_i²)
         angles = np.pi * (A[:, None, :] - B[None, :, :]) / self.period
         sines = np.sin(angles) / _per_input("lengthscale", self.lengthscale, A)
         return np.asarray(self.variance * np.exp(-2.0 * np.sum(sines**2, axis=-1)))
@@ -269,6 +273,7 @@ class Linear(Kernel):
     def _evaluate(self, A: Array, B: Array) -> Array:
         variance = _per_input("variance", self.variance, A)
         origin = _per_input("origin", self.origin, A)
+        # k = (x - o)ᵀ diag(k0) (x' - o) + offset
         return ((A - origin) * variance) @ (B - origin).T + self.offset
 
     def diag(self, X: Array) -> Array:
@@ -281,6 +286,7 @@ class Linear(Kernel):
             k(x, x) at each point, (n,).
         """
         X = seen_points("X", X)
+        # k(x, x) = Σ_i k0_i (x_i - o_i)² + offset
         away = (X - _per_input("origin", self.origin, X)) ** 2
         variance = _per_input("variance", self.variance, X)
         return np.asarray(np.sum(variance * away, axis=1) + self.offset)
@@ -310,7 +316,17 @@ class Multiple(Kernel):
         return np.asarray(self.variance * self.model(X)[:, self.output] ** 2)
 
 
-STORED = (sk.ConstantKernel, sk.DotProduct, sk.Exponentiation, sk.ExpSineSquared, sk.Matern,
-          sk.Product, sk.RBF, sk.RationalQuadratic, sk.Sum, sk.WhiteKernel)  # fmt: skip
+STORED = (
+    sk.ConstantKernel,
+    sk.DotProduct,
+    sk.Exponentiation,
+    sk.ExpSineSquared,
+    sk.Matern,
+    sk.Product,
+    sk.RBF,
+    sk.RationalQuadratic,
+    sk.Sum,
+    sk.WhiteKernel,
+)
 for _kind in STORED:
     register(_kind, lambda kernel: kernel.get_params(deep=False), _kind)

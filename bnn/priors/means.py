@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from bnn._validation import Array, as_columns, as_finite, check_function, own_copy, seen_points
 from bnn.storage import storable
 
-KEPT = 16  # sets of points whose values a ModelMean keeps
+KEPT = 16  # number of sets of points whose values a ModelMean keeps
 
 
 @storable
@@ -77,11 +77,12 @@ class RandomMean:
 
 
 class ModelMean:
-    """A low-fidelity model as the mean, which keeps its last values: kernels ask for them often."""
+    """A low-fidelity model as the mean; it keeps its latest values, which kernels need again."""
 
     def __init__(self, function: Callable[[Array], ArrayLike]) -> None:
         check_function("mean", function)
-        self.function, self._found = function, dict[bytes, Array]()
+        self.function = function
+        self._found = dict[bytes, Array]()
 
     def __call__(self, X: Array) -> Array:
         """Return m(X), (n, n_out), which must be finite."""
@@ -90,5 +91,6 @@ class ModelMean:
             points = np.frombuffer(key).reshape(X.shape)  # read-only
             values = as_columns("mean(X)", as_finite("mean(X)", self.function(points)), len(X))
             values.flags.writeable = False  # they are handed out again
-            self._found = {**dict([*self._found.items()][1 - KEPT :]), key: values}
+            latest = list(self._found.items())[1 - KEPT :]
+            self._found = {**dict(latest), key: values}
         return self._found[key]

@@ -23,7 +23,9 @@ COMBINATIONS = 32  # of components, where correlated noise couples the outputs
 @storable
 @dataclass(frozen=True)
 class MixturePrior(FunctionPrior):
-    """Each output is drawn from one of several Gaussian processes, whatever the others come from.
+    """A mixture of Gaussian processes: each output is drawn from one of several components.
+
+    The components of the outputs are drawn independently of each other.
 
     Attributes:
         components: S priors that differ in nothing but their kernels.
@@ -51,7 +53,8 @@ class MixturePrior(FunctionPrior):
         weights = as_finite("weights", self.weights)
         object.__setattr__(self, "components", own_copy(self.components))
         object.__setattr__(self, "weights", own_copy(self.weights))
-        S, n_out = len(self.components), self.components[0].n_outputs
+        S = len(self.components)
+        n_out = self.components[0].n_outputs
         if weights.shape not in {(S,), (S, n_out)}:
             shape = weights.shape
             raise ValueError(f"weights have shape {shape}: must be ({S},) or ({S}, {n_out})")
@@ -75,7 +78,7 @@ class MixturePrior(FunctionPrior):
         return np.broadcast_to(weights, (len(weights), self.n_outputs))
 
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
-        """Draw realisations, which are shared out among the components."""
+        """Draw realisations; each output of a realisation has a component that is drawn for it."""
         seeds = seed_sequence(random_state)
         numbers = allocate_components(self.shares, n_samples, spawn(seeds, 0))
         return assembled(
@@ -90,10 +93,11 @@ def combination(mixture: MixturePrior, numbers: Ints) -> GaussianProcessPrior:
 
 
 def allocate_components(shares: Array, n: int, random_state: RandomState) -> Ints:
-    """Give n draws of each output to components, whose shares are (S, n_out), (n, n_out)."""
-    rng, columns = generator(random_state), []
+    """Allocate a component to each of n draws of each output, (n, n_out), by shares (S, n_out)."""
+    rng = generator(random_state)
+    columns = []
     for share in shares.T:
-        # Systematic: each component gets its share of the draws, rounded up or down.
+        # Systematic sampling: each component gets its share of the draws, rounded up or down.
         places = (np.arange(n) + rng.uniform()) / n
         drawn = np.searchsorted(np.cumsum(share)[:-1], places, side="right")
         columns.append(rng.permutation(drawn))
@@ -101,7 +105,7 @@ def allocate_components(shares: Array, n: int, random_state: RandomState) -> Int
 
 
 def assembled(numbers: Ints, draw: Callable[[int], Array]) -> Array:
-    """Return draws (K, n, n_out) whose outputs come from the components numbers, (K, n_out)."""
+    """Return draws (K, n, n_out); output j of draw k is that of component numbers[k, j]."""
     values: Array = np.zeros(1)
     for s in np.unique(numbers):
         values = np.where(numbers[:, None] == s, draw(s), values)
@@ -112,22 +116,26 @@ class MixturePosterior:
     """A mixture given data: posteriors of components, weighted by prior weights times evidence.
 
     The outputs of a mixture are independent under diagonal noise. Correlated noise couples their
-    components: combinations are drawn by the evidence of each output alone, and weighted by what
-    the evidence of all outputs together says beyond that (importance sampling).
+    components. Combinations of components are then drawn by the weights of each output alone, and
+    weighted by importance sampling: w ∝ p(y | combination) / Π_j p(y_j | component of output j).
     """
 
     def __init__(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
-        own, self._independent = noise * np.eye(y.shape[1]), is_diagonal(noise)
+        own = noise * np.eye(y.shape[1])
+        self._independent = is_diagonal(noise)
         self._given = [ProcessPosterior(each, own, X, y) for each in prior.components]
         alone = np.array([given.log_evidences for given in self._given])
+        # Posterior weights π_s p(y | s) / p(y), and the evidence p(y) = Σ_s π_s p(y | s)
         logs = alone + np.log(np.maximum(prior.shares, TINY))
-        self.shares, self.log_evidences = softmax(logs, axis=0), logsumexp(logs, axis=0)
+        self.shares = softmax(logs, axis=0)
+        self.log_evidences = logsumexp(logs, axis=0)
         self._weights = self.shares
         if not self._independent:
             numbers = allocate_components(self.shares, COMBINATIONS, 0)
             priors = [combination(prior, row) for row in numbers]
             self._given = [ProcessPosterior(each, noise, X, y) for each in priors]
             together = np.array([given.log_evidences.sum() for given in self._given])
+            # log w = log p(y | combination) - Σ_j log p(y_j | component of j)
             beyond = together - np.take_along_axis(alone, numbers, axis=0).sum(axis=1)
             self.log_evidences = self.log_evidences.sum() + logsumexp(beyond) - np.log(len(beyond))
             self._weights = np.tile(softmax(beyond)[:, None], prior.n_outputs)
@@ -138,12 +146,15 @@ class MixturePosterior:
 
     def mean(self, X: Array) -> Array:
         """Return the mean at X (n, n_in), (n, n_out)."""
+        # E f = Σ_s w_s m_s
         pairs = zip(self._weights, self._given, strict=True)
         return np.asarray(np.sum([weights * given.mean(X) for weights, given in pairs], axis=0))
 
     def covariances(self, X: Array) -> Array:
         """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
-        mean, total = self.mean(X), np.zeros(1)
+        mean = self.mean(X)
+        total = np.zeros(1)
+        # Cov f = Σ_s w_s (S_s + (m_s - m) (m_s - m)ᵀ), with √w_sj √w_sk between outputs j and k
         for weights, given in zip(np.sqrt(self._weights), self._given, strict=True):
             away = weights * (given.mean(X) - mean)
             total = total + np.outer(weights, weights) * given.covariances(X)
@@ -160,6 +171,7 @@ class MixturePosterior:
         roots = np.sqrt(self._weights)[:, None]  # (S, 1, n_out)
         mean = np.sum(roots**2 * means, axis=0)
         away = roots * (means - mean)
+        # Cov f(x) = Σ_s w_s (S_s(x) + (m_s - m)(x) (m_s - m)(x)ᵀ)
         at_points = np.einsum("snj,snk->njk", away, away, optimize=True)
         for root, own in zip(roots, spreads, strict=True):
             at_points += root.T * own * root
@@ -171,9 +183,11 @@ class MixturePosterior:
             for root, shift, columns_of in zip(roots, away, columns, strict=True):
                 blocks = columns_of(rows)
                 shape = len(blocks), -1  # by blocks as the columns are
+                # √w_j S √w_k + √w_j (m_s - m)_j √w_k (m_s - m)_k
                 blocks *= np.repeat(root, len(X)).reshape(shape)[:, :, None]
                 blocks *= np.repeat(root, len(rows)).reshape(shape)[:, None]
-                left, right = shift.T.reshape(shape), shift[rows].T.reshape(shape)
+                left = shift.T.reshape(shape)
+                right = shift[rows].T.reshape(shape)
                 blocks += left[:, :, None] * right[:, None]
                 total = total + blocks
             return total
@@ -181,13 +195,14 @@ class MixturePosterior:
         return mean, at_points, at
 
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
-        """Draw functions at X, (n_samples, n, n_out), shared out among the components."""
+        """Draw functions at X, (n_samples, n, n_out); a component is drawn for each output."""
         shares = self._weights if self._independent else self._weights[:, :1]
         numbers = allocate_components(shares, n_samples, rng)
         return assembled(numbers, lambda s: self._given[s].sample(X, n_samples, rng))
 
     def log_density(self, X: Array, y: Array, noise: Array) -> Array:
         """Return log p(y_i | x_i, data), as that of a ProcessPosterior."""
+        # log Σ_s w_s p_s(y_i | x_i)
         weights = np.log(np.maximum(self._weights, TINY))
         terms = [given.log_density(X, y, noise) for given in self._given]
         terms = [each + own[: each.shape[-1]] for each, own in zip(terms, weights, strict=True)]

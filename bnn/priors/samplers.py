@@ -66,7 +66,7 @@ def draw_realisations(
         seeds = seed_sequence(random_state)
         draws = [draw_realisations(prior, x, 1, spawn(seeds, k)) for k, x in enumerate(X)]
         return np.concatenate(draws)
-    if not isinstance(prior, FunctionPrior):  # every library takes an integer
+    if not isinstance(prior, FunctionPrior):  # foreign priors receive an integer seed
         random_state = int(seed_sequence(random_state).generate_state(1)[0])
     values = np.asarray(prior.sample(X, n_samples, random_state), dtype=float)
     if values.ndim == 2:
@@ -157,13 +157,15 @@ class TablePrior(FunctionPrior):
     def __init__(
         self, points: ArrayLike, values: ArrayLike, interpolation: str | None = None
     ) -> None:
-        self.points, table = as_points("points", points), as_finite("values", values)
+        self.points = as_points("points", points)
+        table = as_finite("values", values)
         self.values = table[:, :, None] if table.ndim == 2 else table
         self.interpolation = interpolation
         if self.values.ndim != 3 or 0 in self.values.shape:
             needed = "(n_realisations, n, n_out) or (n_realisations, n)"
             raise ValueError(f"values has shape {table.shape}: must be {needed}")
-        n, found = len(self.points), self.values.shape[1]
+        n = len(self.points)
+        found = self.values.shape[1]
         if found != n:
             raise ValueError(f"values have {found} points: must be {n}, one for each of points")
         if interpolation is not None:

@@ -10,7 +10,7 @@ def test_conditioning_minimises_the_printed_objective():
     rng = np.random.default_rng(0)
     root, noise = rng.standard_normal((10, 10)), np.array([[0.3, 0.1], [0.1, 0.2]])
     C, g, targets = root @ root.T, rng.standard_normal((1, 5, 2)), rng.standard_normal((1, 3, 2))
-    posterior = Conditioning.of(C[None], noise, 3)
+    posterior = Conditioning.on_first_points(C[None], noise, 3)
     best = posterior.apply(g, targets)[0]
     misfit = np.zeros((5, 2))
     misfit[:3] = (best[:3] - targets[0]) @ np.linalg.inv(noise)

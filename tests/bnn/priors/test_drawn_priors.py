@@ -32,7 +32,8 @@ def test_a_smooth_prior_is_not_shrunk(noise):
     rng = np.random.default_rng(0)
     features = np.column_stack([np.ones(60), rng.uniform(-1.0, 1.0, 60)])
     values = rng.standard_normal((1000, 2)) @ features.T
-    posterior = Conditioning.of(sample_covariance(values[:, :, None]), np.diag([noise**2]), 15)
+    C = sample_covariance(values[:, :, None])
+    posterior = Conditioning.on_first_points(C, np.diag([noise**2]), 15)
     precision = np.eye(2) + features[:15].T @ features[:15] / noise**2
     exact = np.sqrt(np.diag(features @ np.linalg.solve(precision, features.T)))
     spread = np.sqrt(np.diag(posterior.covariance[0]))
