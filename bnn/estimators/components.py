@@ -53,7 +53,8 @@ class PrincipalComponents:
     def __post_init__(self) -> None:
         for name, largest in (("mean", LARGEST), ("vectors", LARGEST), ("residual", LARGEST**2)):
             object.__setattr__(self, name, as_finite(name, getattr(self, name), largest))
-        n_out, V = self.mean.size, as_points("vectors", self.vectors)
+        n_out = self.mean.size
+        V = as_points("vectors", self.vectors)
         if self.mean.ndim != 1 or V.shape[1] != n_out or self.residual.shape != (n_out, n_out):
             shapes = f"{self.mean.shape}, {V.shape} and {self.residual.shape}"
             needed = "(n_out,), (n_scores, n_out) and (n_out, n_out)"
@@ -152,7 +153,8 @@ class ComponentRegressor(PredictiveRegressor):
     def __init__(
         self, estimator: PredictiveRegressor, components: PrincipalComponents | None = None
     ) -> None:
-        self.estimator, self.components = estimator, components
+        self.estimator = estimator
+        self.components = components
 
     def _check_parameters(self) -> None:
         check_kind("estimator", self.estimator, PredictiveRegressor)
@@ -190,6 +192,7 @@ class ComponentRegressor(PredictiveRegressor):
 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
         mean, scores, noise = self.estimator_._moments(X, joint=True)
-        V, rest = self.components_.vectors, self.components_.residual
+        V = self.components_.vectors
+        rest = self.components_.residual
         spread = V.T @ scores @ V if joint else np.einsum("ki,nkl,li->ni", V, scores, V)
         return self.components_.inverse_transform(mean), spread, V.T @ noise @ V + rest

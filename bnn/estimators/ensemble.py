@@ -123,7 +123,8 @@ class EnsembleRegressor(PredictiveRegressor):
 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
         members = self.fitted_members()
-        samples, noise = members.sample(X), covariance_at(members.noise_covariance, X)
+        samples = members.sample(X)
+        noise = covariance_at(members.noise_covariance, X)
         mean = samples.mean(axis=0)
         if not joint:
             return mean, samples.var(axis=0, ddof=1), noise
@@ -147,7 +148,8 @@ class EnsembleRegressor(PredictiveRegressor):
         if not isinstance(self.members_, Members):
             raise ValueError(f"members_ is a {type(self.members_).__name__}")
         self.n_features_in_ = self.members_.architecture.n_inputs
-        n_outputs, names = self.members_.architecture.n_outputs, self.feature_names_
+        n_outputs = self.members_.architecture.n_outputs
+        names = self.feature_names_
         if self.y_ndim_ not in (1, 2) or (self.y_ndim_ == 1 and n_outputs > 1):
             raise ValueError(f"y_ndim_ = {self.y_ndim_!r} does not fit {n_outputs} outputs")
         if names is not None and not (

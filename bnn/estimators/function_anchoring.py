@@ -35,8 +35,9 @@ from bnn.storage import NotStored, storable
 from bnn.training.execution import progress_bar
 from bnn.training.settings import TrainingSettings
 
-# The nugget that follows the noise: this fraction of its standard deviation, and at most so much.
-_OF_NOISE, _MOST_NUGGET = 0.5, 0.01
+# The default nugget is a fraction of the standard deviation of the noise, up to a largest value.
+_OF_NOISE = 0.5
+_MOST_NUGGET = 0.01
 
 
 @storable
@@ -155,7 +156,8 @@ def anchor_functions(
     scaler = pretrained.output_scaler
     points = np.concatenate([X, _measurement_points(pretrained, anchoring.points, seeds)])
     inputs = pretrained.input_scaler.transform(points)
-    anchors, numbers = pretrained.weights[:n_members], pretrained.numbers[:n_members]
+    anchors = pretrained.weights[:n_members]
+    numbers = pretrained.numbers[:n_members]
     g = scaler.transform(prior.at(points, numbers, anchoring.centred))
     C = prior.covariance(points, anchoring.realisations, spawn(seeds, Purpose.COVARIANCE))
     scales = np.repeat(scaler.half_range, len(points)).reshape(len(C), -1)
@@ -261,7 +263,8 @@ def _measurement_points(
     pretrained: Pretrained, n_points: int, seeds: np.random.SeedSequence
 ) -> Array:
     """Return points where functions are compared beside the data, (n, n_in)."""
-    rng, given = generator(spawn(seeds, Purpose.MEASUREMENT)), pretrained.inputs
+    rng = generator(spawn(seeds, Purpose.MEASUREMENT))
+    given = pretrained.inputs
     if pretrained.inputs_given:
         return np.asarray(given[rng.permutation(len(given))[:n_points]])
     uniform = qmc.LatinHypercube(given.shape[1], seed=rng).random(n_points)

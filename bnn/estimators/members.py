@@ -31,7 +31,8 @@ from bnn.training.settings import TrainingSettings
 from bnn.weight_priors import ProperGaussian, WeightPrior
 
 # Networks and points are evaluated in blocks of fixed size, which bounds the memory.
-MEMBER_BLOCK, POINT_BLOCK = 64, 2048
+MEMBER_BLOCK = 64
+POINT_BLOCK = 2048
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -65,7 +66,8 @@ class Networks:
     def __post_init__(self) -> None:
         for field in fields(self):
             object.__setattr__(self, field.name, own_copy(getattr(self, field.name)))
-        n_in, n_out = self.architecture.n_inputs, self.architecture.n_outputs
+        n_in = self.architecture.n_inputs
+        n_out = self.architecture.n_outputs
         for name in ("weights", "start"):
             check_weights(name, getattr(self, name), self.architecture)
         K = len(self.weights)
@@ -82,7 +84,8 @@ class Networks:
 
     def __repr__(self) -> str:
         """Say what these are, without the numbers."""
-        K, widths = len(self.weights), self.architecture.widths
+        K = len(self.weights)
+        widths = self.architecture.widths
         return f"{type(self).__name__}({K} networks of widths {widths})"
 
     @property
@@ -139,7 +142,8 @@ class Members(Networks):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        n_out, noise = self.architecture.n_outputs, self.noise_covariance
+        n_out = self.architecture.n_outputs
+        noise = self.noise_covariance
         if isinstance(noise, np.ndarray) and noise.shape != (n_out, n_out):
             shape = f"({n_out}, {n_out})"
             raise ValueError(f"noise_covariance has shape {noise.shape}: must be {shape}")

@@ -134,7 +134,8 @@ class Pretrained(Networks):
             ValueError: If members are not such places.
         """
         check_integers("members", members, 0)
-        places, K = np.asarray(members), len(self.weights)
+        places = np.asarray(members)
+        K = len(self.weights)
         if not places.size or places.max() >= K:
             raise ValueError(f"members = {members!r:.60}: must be some of 0 to {K - 1}")
         own_inputs = ["inputs"] * (self.inputs.ndim == 3)
@@ -309,10 +310,12 @@ def checked_data(
     _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
     warn_far("scaling.inputs", pretrained.input_scaler, X)
     warn_far("scaling.outputs", pretrained.output_scaler, y)
-    points, scaler = pretrained.inputs.reshape(-1, X.shape[1]), pretrained.input_scaler
+    points = pretrained.inputs.reshape(-1, X.shape[1])
+    scaler = pretrained.input_scaler
     if not pretrained.inputs_given:  # drawn within the bounds, which few points do not reach
         points = np.vstack([points, scaler.low, scaler.high])
-    low, high = points.min(axis=0), points.max(axis=0)
+    low = points.min(axis=0)
+    high = points.max(axis=0)
     outside = 1.0 - np.mean(np.all((low <= X) & (high >= X), axis=1))
     if outside > 0.5:
         points_of = f"the points at which the prior was fitted, {low} to {high}"

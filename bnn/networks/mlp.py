@@ -90,7 +90,8 @@ class MLP:
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
         """The layers 0..L in order."""
-        layers, start = [], 0
+        layers = []
+        start = 0
         for index, (n_in, n_out) in enumerate(pairwise(self.widths)):
             layers.append(Layer(index, n_in, n_out, start))
             start = layers[-1].stop
@@ -189,7 +190,8 @@ class MLP:
         Raises:
             ValueError: If a shape does not fit.
         """
-        layers, activation = self.unpack(weights), ACTIVATIONS[self.activation]
+        layers = self.unpack(weights)
+        activation = ACTIVATIONS[self.activation]
         X = torch.as_tensor(X, dtype=weights.dtype, device=weights.device)
         own = X.ndim == 3 and X.shape[0] == len(weights)
         if not (own or X.ndim == 2) or X.shape[-1] != self.n_inputs:

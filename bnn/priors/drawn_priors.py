@@ -36,7 +36,8 @@ def sample_covariance(values: Array) -> Array:
 def _held_out_variance(vectors: Array) -> float:
     """Return τ² with which Σ + τ² I, with the Σ of the other rows, predicts each fifth best."""
     # Where realisations have fewer directions than there are of them, τ² is a rounding error.
-    fold, total = np.arange(len(vectors)) % min(5, len(vectors)), np.zeros(len(_VARIANCES))
+    fold = np.arange(len(vectors)) % min(5, len(vectors))
+    total = np.zeros(len(_VARIANCES))
     for i in range(fold.max() + 1):
         rest = vectors[fold != i]
         _, s, directions = np.linalg.svd(rest - rest.mean(axis=0), full_matrices=False)
@@ -74,7 +75,8 @@ def continued(
 ) -> Array:
     """Continue what a prior's sample has drawn at known points to X, leaving its bounds out."""
     seeds = seed_sequence(random_state)
-    own, cross = prior.covariances(X, X), prior.covariances(X, known)
+    own = prior.covariances(X, X)
+    cross = prior.covariances(X, known)
     jitter = JITTER * np.diagonal(own, axis1=1, axis2=2).mean(axis=1)
     given = Conditioning.from_blocks(prior.covariances(known, known), np.diag(jitter), cross, own)
     values = given.correction(prior._fluctuations(known, n_samples, seeds))

@@ -68,7 +68,8 @@ class ExactReplicates(Exact):
     def fit(self, X, y, X_repeated, y_repeated, groups):
         repeated = X_repeated, y_repeated, groups
         noise = bnn.HeteroscedasticNoise.from_replicates(*repeated, squares=(0,))
-        X, y = np.vstack([X, X_repeated]), np.vstack([y, y_repeated])
+        X = np.vstack([X, X_repeated])
+        y = np.vstack([y, y_repeated])
         prior = evidence.fit_prior(X, y, noise)
         self.model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)
 
