@@ -5,7 +5,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import qmc
-from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState, generator
 from bnn._validation import Array, Ints, as_columns, as_finite, check_count, check_flags
@@ -76,18 +75,17 @@ def choose(
     if not isinstance(model, ExactPosterior | EnsembleRegressor):
         needed = "an ExactPosterior or an ensemble, which have covariances between points"
         raise TypeError(f"model = {model!r:.60}: must be {needed}")
-    check_is_fitted(model)
-    (asked,) = model._validated({"candidates": candidates}, reset=False)
+    asked = model.checked_inputs(candidates, "candidates")
     if n > len(asked) and not replicates:
         raise ValueError(f"n = {n}: must be at most {len(asked)}, the number of candidates")
     if region is None:
         unit = qmc.LatinHypercube(asked.shape[1], seed=generator(random_state)).random(POINTS)
         wanted = asked.min(axis=0) + unit * np.ptp(asked, axis=0)
     else:
-        (wanted,) = model._validated({"region": region}, reset=False)
+        wanted = model.checked_inputs(region, "region")
     waiting = asked[:0]
     if pending is not None:
-        (waiting,) = model._validated({"pending": pending}, reset=False)
+        waiting = model.checked_inputs(pending, "pending")
     runs = np.concatenate([asked, waiting])
     (_, spread, columns), half_ranges, noise = _joint(model, np.concatenate([runs, wanted]))
     if output_ranges is not None:

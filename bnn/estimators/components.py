@@ -184,7 +184,7 @@ class ComponentRegressor(PredictiveRegressor):
         Returns:
             Functions at X, (K, n, n_out), epistemic only.
         """
-        points = self._checked(X)
+        points = self.checked_inputs(X)
         return self.components_.inverse_transform(self.estimator_.sample(points, **options))
 
     def _mean(self, X: Array) -> Array:

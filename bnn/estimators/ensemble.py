@@ -113,7 +113,7 @@ class EnsembleRegressor(PredictiveRegressor):
 
     def sample(self, X: ArrayLike) -> Array:
         """Return f^[k](X) of every member at X (n, n_in), (K, n, n_out), epistemic only."""
-        return self.fitted_members().sample(self._checked(X))
+        return self.fitted_members().sample(self.checked_inputs(X))
 
     def fitted_members(self) -> Members:
         """Return the members; NotFittedError where there are none."""
@@ -314,7 +314,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         if self.pretrained_ is None:
             raise NotFittedError("call pretrain or fit first")
         fitted = self.members_ is not None  # to columns in an order, where X is a data frame
-        return self.pretrained_.sample(self._checked(X) if fitted else as_points("X", X))
+        return self.pretrained_.sample(self.checked_inputs(X) if fitted else as_points("X", X))
 
     def stored_fields(self) -> dict[str, Any]:
         """Return hyper-parameters and fitted attributes."""

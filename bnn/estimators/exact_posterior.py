@@ -138,7 +138,7 @@ class ExactPosterior(PredictiveRegressor):
         Returns:
             Mean, (n, n_out), and covariance, (n_out n, n_out n); entry j n + i: output j, point i.
         """
-        points = self._checked(X)
+        points = self.checked_inputs(X)
         return self.posterior_.mean(points), self.posterior_.joint_covariance(points)
 
     def _mean(self, X: Array) -> Array:
@@ -166,7 +166,7 @@ class ExactPosterior(PredictiveRegressor):
             ValueError: If there are too many points for that.
         """
         check_count("n_samples", n_samples, 1)
-        return self.posterior_.sample(self._checked(X), n_samples, generator(random_state))
+        return self.posterior_.sample(self.checked_inputs(X), n_samples, generator(random_state))
 
     def elppd(self, X: ArrayLike, y: ArrayLike) -> float:
         """Return the expected log pointwise predictive density, noise included.
@@ -182,7 +182,7 @@ class ExactPosterior(PredictiveRegressor):
         Raises:
             ValueError: If y is not finite, or does not fit X or the training data.
         """
-        points = self._checked(X)
+        points = self.checked_inputs(X)
         values = as_columns("y", as_finite("y", y), len(points))
         if values.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y has {values.shape[1]} outputs: must be {self.prior_.n_outputs}")

@@ -138,8 +138,9 @@ class Pretrained(Networks):
         K = len(self.weights)
         if not places.size or places.max() >= K:
             raise ValueError(f"members = {members!r:.60}: must be some of 0 to {K - 1}")
-        own_inputs = ["inputs"] * (self.inputs.ndim == 3)
-        by_member = ["start", "weights", "targets", "numbers", *own_inputs]
+        by_member = ["start", "weights", "targets", "numbers"]
+        if self.inputs.ndim == 3:
+            by_member.append("inputs")
         return replace(self, **{n: getattr(self, n)[places] for n in by_member})
 
     def weight_prior(self, regulariser: str | WeightPrior) -> WeightPrior | None:

@@ -84,19 +84,33 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         check_flags(return_std=return_std, return_cov=return_cov, total=total)
         if return_std and return_cov:
             raise ValueError("return_std and return_cov: must not both be True")
-        points = self._checked(X)
+        points = self.checked_inputs(X)
         if not return_std and not return_cov:
             return self._shaped(self._mean(points))
         mean, spread, noise = self._moments(points, joint=return_cov)
+        added = noise if total else np.zeros_like(noise)
         if return_cov:
-            return self._shaped(mean), spread + total * noise
-        variance = np.maximum(spread + total * np.einsum("...jj->...j", noise), 0.0)
+            return self._shaped(mean), spread + added
+        # Rounding may leave a variance below zero.
+        variance = np.maximum(spread + np.einsum("...jj->...j", added), 0.0)
         return self._shaped(mean), self._shaped(np.sqrt(variance))
 
-    def _checked(self, X: ArrayLike) -> Array:
-        """Return X (n, n_in) as float64, after fit, if it fits the training data."""
+    def checked_inputs(self, X: ArrayLike, name: str = "X") -> Array:
+        """Check inputs of a fitted estimator, as `predict` does.
+
+        Args:
+            X: (n, n_in); a data frame has the columns of the training data.
+            name: What messages call it.
+
+        Returns:
+            X as float64.
+
+        Raises:
+            NotFittedError: If the estimator is not fitted.
+            ValueError: If X does not fit the training data.
+        """
         check_is_fitted(self)
-        return self._validated({"X": X}, reset=False)[0]
+        return self._validated({name: X}, reset=False)[0]
 
     def _validated(self, data: Mapping[str, ArrayLike], **options: Any) -> list[Array]:
         """Return data by name, X or X and y, as arrays that scikit-learn has checked."""

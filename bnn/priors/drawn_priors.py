@@ -79,11 +79,11 @@ def continued(
     cross = prior.covariances(X, known)
     jitter = JITTER * np.diagonal(own, axis1=1, axis2=2).mean(axis=1)
     given = Conditioning.from_blocks(prior.covariances(known, known), np.diag(jitter), cross, own)
-    values = given.correction(prior._fluctuations(known, n_samples, seeds))
+    values = given.correction(prior.fluctuations(known, n_samples, seeds))
     for j, covariance in enumerate(given.covariance):
         noise = generator(spawn(seeds, 2, j)).standard_normal((n_samples, len(X)))
         values[:, :, j] += noise @ covariance_root(covariance, own[j].max()).T
-    return values + prior._means(X, n_samples, seeds)
+    return values + prior.means(X, n_samples, seeds)
 
 
 @dataclass(frozen=True)
