@@ -1,4 +1,4 @@
-"""Many outputs, such as a curve at its points, through their principal components."""
+"""Regression of many outputs, such as the points of a curve, by their principal components."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -25,11 +25,11 @@ from bnn.storage import storable
 @storable
 @dataclass(frozen=True, eq=False)
 class PrincipalComponents:
-    """Few scores in place of many outputs, y = mean + Vᵀ z + rest with orthonormal rows of V.
+    """Principal components of many outputs: y = mean + Vᵀ z + rest, with few scores z.
 
     Attributes:
         mean: (n_out,).
-        vectors: V, (n_scores, n_out).
+        vectors: V, (n_scores, n_out), with orthonormal rows.
         residual: Covariance of the rest, (n_out, n_out).
 
     Source: Bishop (2006), section 12.1; for outputs of simulations Higdon et al. (2008), Journal
@@ -67,11 +67,11 @@ class PrincipalComponents:
         """Find the fewest components that explain a share of the variance.
 
         Args:
-            y: Outputs, (N, n_out), in one unit: all count alike.
+            y: Outputs, (N, n_out), in one unit, since all count alike.
             explained: Share of the variance, in (0, 1).
 
         Returns:
-            The components, largest variance first, and the covariance of what they leave.
+            The components, largest variance first, with the covariance of the rest.
 
         Raises:
             ValueError: If y has another shape or does not vary.
@@ -113,7 +113,7 @@ class PrincipalComponents:
             mean + Vᵀ z, (..., n_out).
 
         Raises:
-            ValueError: If scores are of another number.
+            ValueError: If there is another number of scores.
         """
         values = as_finite("scores", scores)
         if values.shape[-1:] != self.vectors.shape[:1]:
@@ -123,19 +123,18 @@ class PrincipalComponents:
 
 @storable
 class ComponentRegressor(PredictiveRegressor):
-    """An estimator of the principal components of many outputs, which predicts these outputs.
+    """Estimator of many outputs, which fits another estimator to their principal components.
 
-    Mean and covariance follow from those of the scores, of which the estimator assumes what its
-    prior and its noise say. The total uncertainty includes the covariance of what the components
-    leave.
+    Mean and covariance of the outputs follow from those of the scores. The total uncertainty
+    includes the covariance of the rest.
 
     Args:
-        estimator: ExactPosterior or ensemble, with the prior and the noise of the scores, which
-            `PrincipalComponents.transform` gives.
+        estimator: ExactPosterior or ensemble. Its prior and its noise are those of the scores, see
+            `PrincipalComponents.transform`.
         components: PrincipalComponents; None finds them from the outputs in fit.
 
     Attributes:
-        estimator_: The estimator of the scores, fitted.
+        estimator_: The fitted estimator of the scores.
         components_: The components.
 
     Examples:
@@ -175,11 +174,11 @@ class ComponentRegressor(PredictiveRegressor):
             raise ValueError(f"estimator_ predicts {scores} and y_ndim_ is {self.y_ndim_!r}")
 
     def sample(self, X: ArrayLike, **options: Any) -> Array:
-        """Return outputs of functions drawn by the estimator, or of its members.
+        """Return samples of f: functions that the estimator draws, or those of its members.
 
         Args:
             X: (n, n_in).
-            options: Of the estimator's own `sample`, such as n_samples and random_state.
+            options: Options of the estimator's `sample`, such as n_samples and random_state.
 
         Returns:
             Functions at X, (K, n, n_out), epistemic only.
@@ -194,5 +193,6 @@ class ComponentRegressor(PredictiveRegressor):
         mean, scores, noise = self.estimator_._moments(X, joint=True)
         V = self.components_.vectors
         rest = self.components_.residual
+        # E f = mean + Vᵀ E z, Cov f = Vᵀ S V and Σ_noise = Vᵀ Σ_z V + Cov(rest), S and Σ_z of z
         spread = V.T @ scores @ V if joint else np.einsum("ki,nkl,li->ni", V, scores, V)
         return self.components_.inverse_transform(mean), spread, V.T @ noise @ V + rest

@@ -40,8 +40,8 @@ class ConstantInputWarning(UserWarning):
 class EnsembleRegressor(PredictiveRegressor):
     """Base of the ensembles, which have the parameters n_members, device and random_state.
 
-    A group of settings that is None is the default of the estimator, and its entries are nested
-    parameters as if it had been given.
+    A group of settings that is None stands for the default of the estimator. The entries of a
+    default are nested parameters too.
     """
 
     members_: Members | None = field(default=None, init=False)
@@ -134,7 +134,7 @@ class EnsembleRegressor(PredictiveRegressor):
 
     @property
     def noise_(self) -> Covariance:
-        """Σ_noise, (n_out, n_out), or a HeteroscedasticNoise: what the members were told."""
+        """Noise that members were trained with: Σ_noise (n_out, n_out), or a noise by input."""
         return self.fitted_members().noise_covariance
 
     def penalty(self) -> Array:
@@ -142,7 +142,7 @@ class EnsembleRegressor(PredictiveRegressor):
         return self.fitted_members().penalties
 
     def check_restored(self) -> None:
-        """Raise ValueError if a file held attributes of other types, or that do not fit."""
+        """Raise ValueError if restored attributes have wrong types or do not fit each other."""
         if self.members_ is None:
             return
         if not isinstance(self.members_, Members):
@@ -166,7 +166,7 @@ SHAPING = ("prior", "network", "pretraining", "scaling", "random_state")
 class PretrainedEnsemble(EnsembleRegressor):
     """Base of ensembles whose networks are fitted to realisations of a prior first.
 
-    They have the parameters of SHAPING, beside n_members, noise, anchoring and device.
+    Subclasses have the parameters of SHAPING, and n_members, noise, anchoring and device.
     """
 
     prior: FunctionalPrior | Pretrained | None = field(default=None, kw_only=False)
@@ -201,15 +201,18 @@ class PretrainedEnsemble(EnsembleRegressor):
         return self.pretrained_.prior
 
     def pretrain(self, X: ArrayLike | None = None, *, n_features: int | None = None) -> Self:
-        """Fit the networks to realisations of the prior for every fit; discards trained members.
+        """Pre-train the networks to realisations of the prior; discards trained members.
 
-        Bounds that are "data" are here the ranges of X and of the realisations, and `fit` takes
-        these networks for any data; a prior that is None is a GaussianProcessPrior() in units of
-        the bounds. Without this call `fit` pre-trains with the ranges of its own data, where the
-        prior is None to the prior by their evidence, and again where these change.
+        Later calls of `fit` start from these networks, whatever the data, until a parameter of
+        the pre-training changes. Bounds that are "data" are the ranges of X and of the
+        realisations. A prior that is None is a GaussianProcessPrior() in units of the bounds.
+
+        Without this call `fit` pre-trains by itself, with the ranges of its data, and with the
+        prior by their evidence if the prior is None. It pre-trains again if these change.
 
         Args:
-            X: Points where the prior is fitted, (M, n_in), see `bnn.pretrain`; clones lack them.
+            X: Points where the prior is fitted, (M, n_in), see `bnn.pretrain`. A clone of the
+                estimator does not keep them.
             n_features: Number of inputs, where X is None.
 
         Returns:
@@ -255,7 +258,7 @@ class PretrainedEnsemble(EnsembleRegressor):
 
     @property
     def _nugget(self) -> float | None:
-        """The nugget of the anchoring to come, if it has one."""
+        """Nugget of the anchoring that follows the pre-training; None if it is not known yet."""
         return None
 
     def _shaping(self) -> dict[str, Any]:
@@ -271,7 +274,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         }
 
     def _ranges(self, X: Array, y: Array) -> dict[str, Array]:
-        """Return the pairs (n, 2) that data have for bounds that are "data"."""
+        """Return the ranges of the data, (n, 2), that replace bounds that are "data"."""
         scaling = self.group("scaling")
         ranges = {}
         if same(scaling.inputs, "data"):
@@ -302,7 +305,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         if known["ranges"] and not same(known["ranges"], self._ranges(X, y)):
             return True
         if known["data"] is not None and not same(known["data"], (X, y, noise)):
-            return True  # the prior is that of the evidence of other data
+            return True  # the prior was found by the evidence of other data
         follows = self.prior is None and not found.inputs_given
         if follows and found.shape != (X.shape[1], y.shape[1]):
             return True
@@ -313,7 +316,8 @@ class PretrainedEnsemble(EnsembleRegressor):
         """Return f of every pre-trained network at X (n, n_in), (K, n, n_out) float64."""
         if self.pretrained_ is None:
             raise NotFittedError("call pretrain or fit first")
-        fitted = self.members_ is not None  # to columns in an order, where X is a data frame
+        # A fitted estimator also checks the columns of a data frame.
+        fitted = self.members_ is not None
         return self.pretrained_.sample(self.checked_inputs(X) if fitted else as_points("X", X))
 
     def stored_fields(self) -> dict[str, Any]:
@@ -324,7 +328,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         return stored
 
     def check_restored(self) -> None:
-        """Raise ValueError if a file held attributes of other types, or that do not fit."""
+        """Raise ValueError if restored attributes have wrong types or do not fit each other."""
         super().check_restored()
         if not isinstance(self.pretrained_, Pretrained):
             raise ValueError(f"pretrained_ is a {type(self.pretrained_).__name__}")
@@ -334,6 +338,6 @@ class PretrainedEnsemble(EnsembleRegressor):
 
 
 def _range(values: Array) -> Array:
-    """Return the range of each column of values (N, n) as pairs, (n, 2)."""
+    """Return the range of each column of values (N, n), (n, 2)."""
     scaler = BoundsScaler.fit(values)
     return np.stack([scaler.low, scaler.high], axis=1)

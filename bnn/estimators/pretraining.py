@@ -39,7 +39,8 @@ class PriorRangeWarning(UserWarning):
     """Most of the data lie where the prior was not fitted."""
 
 
-DATA_WARNINGS = BoundsWarning, NoiseWarning, PriorRangeWarning  # of what does not fit the data
+# Raised where data do not fit the bounds, the noise or the prior.
+DATA_WARNINGS = BoundsWarning, NoiseWarning, PriorRangeWarning
 
 
 @storable
@@ -48,11 +49,12 @@ class Pretraining(Settings):
     """How networks are fitted to realisations of a functional prior.
 
     Args:
-        n_networks: Networks pre-trained, of which the first n_members are trained to data.
-        n_points: M, points at which the prior is fitted, where none are given.
-        range_factor: These lie in the input bounds, widened by this factor; the paper has 2.
-        perturbation: Standard deviation of each network's perturbation of the common start.
-        training: Epochs of Adam, its other settings, and what ends it early.
+        n_networks: Number of networks; the first n_members of them are trained to data.
+        n_points: Number of points M at which the prior is fitted, if no points are given.
+        range_factor: Factor by which the input bounds, in which these points lie, are widened; 2 in
+            the paper.
+        perturbation: Standard deviation of the perturbation of the common start, for each network.
+        training: Epochs of Adam, its other settings, and early stopping.
 
     Examples:
         >>> import bnn
@@ -89,7 +91,7 @@ class Pretrained(Networks):
     Attributes:
         prior: The functional prior; NotStored after loading, if no file can hold it.
         prior_seed: Seed of the realisations.
-        inputs_given: Whether the inputs were given, so that the prior may exist only there.
+        inputs_given: Whether the user gave the inputs. The prior may then exist there only.
 
     Examples:
         >>> import bnn
@@ -125,13 +127,13 @@ class Pretrained(Networks):
         """Take some of the networks.
 
         Args:
-            members: Their places among these networks, (n,).
+            members: Indices of the networks to take, (n,).
 
         Returns:
-            The pre-training as if there were only these.
+            A Pretrained of these networks alone.
 
         Raises:
-            ValueError: If members are not such places.
+            ValueError: If an index is not that of a network.
         """
         check_integers("members", members, 0)
         places = np.asarray(members)
@@ -144,7 +146,7 @@ class Pretrained(Networks):
         return replace(self, **{n: getattr(self, n)[places] for n in by_member})
 
     def weight_prior(self, regulariser: str | WeightPrior) -> WeightPrior | None:
-        """Learn a prior p0(ω) from all of the networks.
+        """Learn a prior p0(ω) of the weights from all of the networks.
 
         Args:
             regulariser: A name or a density, as for `anchor`.
@@ -163,7 +165,7 @@ class Pretrained(Networks):
         return WEIGHT_PRIORS[regulariser].fit(self.weights, self.architecture)
 
     def stored_fields(self) -> dict[str, Any]:
-        """Return what a file holds."""
+        """Return the fields by name, as a file holds them."""
         return dataclass_fields(self) | {"prior": kept(self.prior)}
 
 
@@ -180,19 +182,20 @@ def pretrain(
     device: str = "cpu",
     random_state: RandomState = None,
 ) -> Pretrained:
-    """Fit networks to realisations of a functional prior, one each.
+    """Fit each network to its own realisation of a functional prior.
 
     Args:
-        prior: p(g), see bnn.priors; None is a GaussianProcessPrior() for n_outputs, in units of the
-            bounds (in those of y where the output bounds are "data").
-        X: Points, (M, n_in), or (K, M, n_in) for points of each network's own; None takes a
-            TablePrior's, or else a Latin hypercube within the input bounds.
-        n_features: Number of inputs; needed where X is None.
-        n_outputs: Number of outputs; None takes those of the prior.
+        prior: p(g), see bnn.priors. None takes GaussianProcessPrior() for n_outputs, in units of
+            the bounds, or in the units of y if the output bounds are "data".
+        X: Points where the prior is fitted, (M, n_in), or (K, M, n_in) if each network has its own.
+            None takes the points of a TablePrior, and for any other prior a Latin hypercube in the
+            input bounds.
+        n_features: Number of inputs; needed if X is None.
+        n_outputs: Number of outputs; None takes that of the prior.
         network: Hidden layers, activation and initial weights.
         settings: Number of networks and of points, and how they are trained.
         scaling: Bounds of inputs and outputs; "data" takes the ranges of X and of the realisations.
-        nugget: That of the FunctionAnchoring to come, refused here if too large for the prior.
+        nugget: Nugget of the FunctionAnchoring that follows, to check that the prior allows it.
         device: "cpu" or "cuda".
         random_state: Seed.
 
@@ -200,7 +203,7 @@ def pretrain(
         The pre-trained networks.
 
     Raises:
-        ValueError: If an argument is not admissible, or values of the prior are not.
+        ValueError: If an argument or a value of the prior is not admissible.
         DivergenceError: If fewer than two networks stayed finite.
 
     Source: Algorithm 3 of the paper.
@@ -313,7 +316,8 @@ def checked_data(
     warn_far("scaling.outputs", pretrained.output_scaler, y)
     points = pretrained.inputs.reshape(-1, X.shape[1])
     scaler = pretrained.input_scaler
-    if not pretrained.inputs_given:  # drawn within the bounds, which few points do not reach
+    if not pretrained.inputs_given:
+        # The points were drawn within the bounds, and few points do not reach these.
         points = np.vstack([points, scaler.low, scaler.high])
     low = points.min(axis=0)
     high = points.max(axis=0)
@@ -327,7 +331,7 @@ def checked_data(
 
 
 def check_functional_prior(prior: object) -> None:
-    """Raise ValueError unless a prior can be sampled, or is None, or was left out of a file."""
+    """Raise ValueError unless a prior has a method `sample`, is None, or is a NotStored."""
     if isinstance(prior, type):
         raise ValueError(f"prior = {prior.__name__}: must be an object, not its class")
     if not (prior is None or isinstance(prior, NotStored) or hasattr(prior, "sample")):

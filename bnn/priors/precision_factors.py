@@ -35,8 +35,8 @@ def factors_of(
         iterations: Largest number of updates.
 
     Returns:
-        The noise with ν, the covariances Σ_i / E λ_i of the noise at the data, (N, n_out, n_out),
-        and E λ_i, (N,).
+        The noise with ν, the covariances (1 - 2/ν) Σ_i / E λ_i of the noise at the data,
+        (N, n_out, n_out), and E λ_i, (N,).
     """
     own = covariance_at(noise, X) * np.ones((len(X), 1, 1))
     factors = np.ones(len(X))
