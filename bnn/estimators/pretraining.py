@@ -235,20 +235,16 @@ def pretrain(
         raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
     K = settings.n_networks
     seeds = seed_sequence(random_state)
-    tabulated = getattr(prior, "points", None)
-    given = X is not None or tabulated is not None
-    points = tabulated if X is None else X
+    points = getattr(prior, "points", None) if X is None else X
+    given = points is not None
     if points is None:
         points = _drawn_points(n_features, settings, scaling, seeds)
-    inputs = as_finite("X", points)
-    fits = inputs.ndim == 2 or (inputs.ndim == 3 and len(inputs) == K)
-    if not fits or inputs.shape[-2] < 2 or 0 in inputs.shape:
-        shapes = f"(M >= 2, n_in) or ({K}, M >= 2, n_in)"
-        raise ValueError(f"X has shape {inputs.shape}: must be {shapes}")
+    inputs = _checked_points(points, K)
     prior_seed = spawn(seeds, Purpose.PRIOR)
     n_in = inputs.shape[-1]
     scaler = scaler_of("scaling.inputs", scaling.inputs, inputs, n_in)
-    if prior is None:  # the range of realisations is not known yet
+    if prior is None:
+        # Bounds that are "data" follow from the realisations, so the prior has unit scale for them.
         known = None if isinstance(scaling.outputs, str) else scaling.outputs
         outputs = scaler_of("scaling.outputs", known, None, n_outputs or 1)
         prior = default_prior(scaler, outputs)
@@ -288,6 +284,16 @@ def pretrain(
         prior_seed=prior_seed,
         inputs_given=given,
     )
+
+
+def _checked_points(points: ArrayLike, n_networks: int) -> Array:
+    """Return points (M, n_in) or (K, M, n_in) as float64; ValueError for another shape."""
+    inputs = as_finite("X", points)
+    fits = inputs.ndim == 2 or (inputs.ndim == 3 and len(inputs) == n_networks)
+    if not fits or inputs.shape[-2] < 2 or 0 in inputs.shape:
+        shapes = f"(M >= 2, n_in) or ({n_networks}, M >= 2, n_in)"
+        raise ValueError(f"X has shape {inputs.shape}: must be {shapes}")
+    return inputs
 
 
 def _drawn_points(

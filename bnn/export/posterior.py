@@ -21,7 +21,7 @@ KINDS = [getattr(kernels, name) for name in NAMES]  # posterior.c numbers them i
 
 
 def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
-    """Return what posterior.c takes: the data, the noise, and the kernels of each component."""
+    """Return the constants of posterior.c by name: data, noise and kernels of each component."""
     given = model.posterior_
     X = model.X_
     y = model.y_

@@ -21,7 +21,7 @@ Weights = TypeVar("Weights", Floats, Tensor)
 
 @dataclass(frozen=True)
 class Layer:
-    """Where layer `index` lies in a weight vector: kernel (n_in, n_out) by rows, then the bias."""
+    """Position of layer `index` in a weight vector: kernel (n_in, n_out) by rows, then bias."""
 
     index: int
     n_in: int
@@ -129,7 +129,7 @@ class MLP:
     def initial_weights(
         self, n: int, random_state: RandomState = None, init: str = "glorot"
     ) -> Floats:
-        """Draw initial weights, biases zero.
+        """Draw initial weights; biases are zero.
 
         Args:
             n: Number of networks.
@@ -172,7 +172,8 @@ class MLP:
         """
         if not isinstance(weights, Tensor):
             return self.forward(torch.as_tensor(np.ascontiguousarray(weights)), X).numpy()
-        for _, values in self.layer_values(weights, X):  # noqa: B007  # the last ones count
+        # The values of the last layer are the outputs; no others are kept.
+        for _, values in self.layer_values(weights, X):  # noqa: B007
             pass
         return values
 
