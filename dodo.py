@@ -128,7 +128,8 @@ def task_notebook():
         command = ["-m", "figures.pipeline.run_notebook", name]
         for key, value in given.items():
             command += ["-p", key, str(value)]
-        designs = awaited = PROFILE.designs_of(name)
+        designs = PROFILE.designs_of(name)
+        awaited = designs
         tables = [paths.table_path(folder, design) for design in designs]
         if DATA != OWN_DATA:  # all tables that there are
             awaited = []
@@ -137,7 +138,8 @@ def task_notebook():
         path = NOTEBOOKS / f"{name}.ipynb"
         metrics = OUT / f"{name}.json"
         code = [path, *notebook_sources(path), *sources(["figures.pipeline.run_notebook"])]
-        templates = [text for file in code if (text := file.with_suffix(".txt")).is_file()]
+        texts = [file.with_suffix(".txt") for file in code]
+        templates = [text for text in texts if text.is_file()]
         # published.yaml and the full run are left out: otherwise editing a verdict's wording would
         # rerun notebooks.
         read = [*data_files(code, NOTEBOOKS / "data"), *tables, *templates]

@@ -30,7 +30,7 @@ from bnn.noise import Covariance, Noise, covariance_at, noise_of_data, resample
 from bnn.priors.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.priors.drawn_priors import DrawnPrior
 from bnn.priors.mixture import MixturePosterior, MixturePrior, allocate_components, combination
-from bnn.scaling import Scaling
+from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import NotStored, storable
 from bnn.training.execution import progress_bar
 from bnn.training.settings import TrainingSettings
@@ -161,10 +161,7 @@ def anchor_functions(
     anchors = pretrained.weights[:n_members]
     numbers = pretrained.numbers[:n_members]
     g = scaler.transform(prior.at(points, numbers, anchoring.centred))
-    C = prior.covariance(points, anchoring.realisations, spawn(seeds, Purpose.COVARIANCE))
-    # C in scaled outputs: C_ik / (h_i h_k) with the half ranges h of the outputs
-    scales = np.repeat(scaler.half_range, len(points)).reshape(len(C), -1)
-    C = C / (scales[:, :, None] * scales[:, None, :])
+    C = _scaled_covariance(prior, points, scaler, anchoring, seeds)
     scaled_noise = scaler.transform_covariance(covariance)
     nuggets = _nuggets(scaled_noise, anchoring.nugget)
     variances = np.diagonal(C, axis1=1, axis2=2).reshape(len(nuggets), -1)
@@ -176,11 +173,7 @@ def anchor_functions(
         posterior = Conditioning.on_first_points(C, scaled_noise, len(X))
     except np.linalg.LinAlgError as error:
         raise ValueError(f"noise = {noise}: too small for the prior in double precision") from error
-    generators = member_generators(spawn(seeds, Purpose.RESAMPLING), len(anchors))
-    # ỹ = y + e with e ~ N(0, Σ_noise)
-    _, perturbed = resample(X, y, "likelihood", covariance, generators)
-    if anchoring.centred:
-        perturbed += y - perturbed.mean(axis=0)
+    perturbed = _perturbed_data(X, y, covariance, len(anchors), anchoring, seeds)
     # f* = g + G (ỹ - g(X))
     targets = posterior.apply(g, scaler.transform(perturbed))
     # Each member minimises (f - f*)ᵀ (S + δ² I)⁻¹ (f - f*).
@@ -212,6 +205,37 @@ def anchor_functions(
         penalties=prior_metric.squares(torch.as_tensor(output_vectors(moved))).numpy(),
         bounds=prior.bounds,
     )
+
+
+def _scaled_covariance(
+    prior: DrawnPrior,
+    points: Array,
+    scaler: BoundsScaler,
+    anchoring: FunctionAnchoring,
+    seeds: np.random.SeedSequence,
+) -> Array:
+    """Return the blocks of C at the measurement points, of outputs scaled to [-1, 1]."""
+    C = prior.covariance(points, anchoring.realisations, spawn(seeds, Purpose.COVARIANCE))
+    # C_ik / (h_i h_k) with the half ranges h of the outputs
+    scales = np.repeat(scaler.half_range, len(points)).reshape(len(C), -1)
+    return np.asarray(C / (scales[:, :, None] * scales[:, None, :]))
+
+
+def _perturbed_data(
+    X: Array,
+    y: Array,
+    covariance: Array,
+    n_members: int,
+    anchoring: FunctionAnchoring,
+    seeds: np.random.SeedSequence,
+) -> Array:
+    """Return ỹ of each member, (K, N, n_out)."""
+    generators = member_generators(spawn(seeds, Purpose.RESAMPLING), n_members)
+    # ỹ = y + e with e ~ N(0, Σ_noise)
+    _, perturbed = resample(X, y, "likelihood", covariance, generators)
+    if anchoring.centred:
+        perturbed += y - perturbed.mean(axis=0)
+    return perturbed
 
 
 def _nuggets(noise: Array, given: float | None) -> Array:

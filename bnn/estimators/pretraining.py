@@ -25,9 +25,9 @@ from bnn.estimators.members import Networks, finite_members, perturbed_starts
 from bnn.networks.architecture import Architecture
 from bnn.noise import NoiseWarning
 from bnn.priors.conditioning import check_nugget
-from bnn.priors.gaussian_process import default_prior
+from bnn.priors.gaussian_process import GaussianProcessPrior, default_prior
 from bnn.priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
-from bnn.scaling import BoundsWarning, Scaling, scaler_of, warn_far
+from bnn.scaling import BoundsScaler, BoundsWarning, Scaling, scaler_of, warn_far
 from bnn.storage import NotStored, storable
 from bnn.storage.values import dataclass_fields, kept
 from bnn.training.loop import train
@@ -221,18 +221,11 @@ def pretrain(
         >>> networks.sample(X).shape
         (4, 12, 1)
     """
-    check_functional_prior(prior)
     check_device(device)
     check_kind("network", network, Architecture)
     check_kind("settings", settings, Pretraining)
     check_kind("scaling", scaling, Scaling)
-    for name, number in (("n_features", n_features), ("n_outputs", n_outputs)):
-        if number is not None:
-            check_count(name, number, 1)
-    if nugget is not None:
-        check_positive(nugget=nugget)
-    if isinstance(prior, NotStored):
-        raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
+    _check_prior_and_numbers(prior, n_features, n_outputs, nugget)
     K = settings.n_networks
     seeds = seed_sequence(random_state)
     points = getattr(prior, "points", None) if X is None else X
@@ -244,10 +237,7 @@ def pretrain(
     n_in = inputs.shape[-1]
     scaler = scaler_of("scaling.inputs", scaling.inputs, inputs, n_in)
     if prior is None:
-        # Bounds that are "data" follow from the realisations, so the prior has unit scale for them.
-        known = None if isinstance(scaling.outputs, str) else scaling.outputs
-        outputs = scaler_of("scaling.outputs", known, None, n_outputs or 1)
-        prior = default_prior(scaler, outputs)
+        prior = _prior_of_bounds(scaler, scaling, n_outputs or 1)
     realisations = draw_realisations(prior, inputs, K, prior_seed)
     n_out = realisations.shape[2]
     _check_shape((n_in, n_out), (n_features or n_in, n_outputs or n_out))
@@ -284,6 +274,29 @@ def pretrain(
         prior_seed=prior_seed,
         inputs_given=given,
     )
+
+
+def _check_prior_and_numbers(
+    prior: object, n_features: int | None, n_outputs: int | None, nugget: float | None
+) -> None:
+    """Raise ValueError where an argument of `pretrain` is not admissible."""
+    check_functional_prior(prior)
+    for name, number in (("n_features", n_features), ("n_outputs", n_outputs)):
+        if number is not None:
+            check_count(name, number, 1)
+    if nugget is not None:
+        check_positive(nugget=nugget)
+    if isinstance(prior, NotStored):
+        raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
+
+
+def _prior_of_bounds(
+    inputs: BoundsScaler, scaling: Scaling, n_outputs: int
+) -> GaussianProcessPrior:
+    """Return GaussianProcessPrior() in units of the bounds."""
+    # Output bounds "data" follow from realisations of the prior, which then has unit scale.
+    known = None if isinstance(scaling.outputs, str) else scaling.outputs
+    return default_prior(inputs, scaler_of("scaling.outputs", known, None, n_outputs))
 
 
 def _checked_points(points: ArrayLike, n_networks: int) -> Array:
