@@ -133,10 +133,9 @@ def task_notebook():
         path = NOTEBOOKS / f"{name}.ipynb"
         metrics = OUT / f"{name}.json"
         code = [path, *notebook_sources(path), *sources(["figures.pipeline.run_notebook"])]
-        templates = [text for file in code if (text := file.with_suffix(".txt")).is_file()]
         # published.yaml and the full run are left out: otherwise editing a verdict's wording would
         # rerun notebooks.
-        read = [*data_files(code, NOTEBOOKS / "data"), *tables, *templates]
+        read = [*data_files(code, NOTEBOOKS / "data"), *tables]
         read += paths.tables_below() if name in (KNOWLEDGE, NEXT_CELL) else []
         yield {
             "name": f"{RUN}:{name}",

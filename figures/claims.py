@@ -55,14 +55,6 @@ class Table:
     rows: list[list[str]]
 
 
-@dataclass(frozen=True)
-class Section:
-    """What a notebook adds to the report beyond the figures and tables of the paper."""
-
-    paragraphs: list[str]
-    tables: list[Table]
-
-
 class Row(BaseModel, extra="forbid"):
     """A row of a table of the paper; the lists go with the columns of the table."""
 

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
-
 from figures.beyond.methods import LABELS
 from figures.beyond.priors import Relevance
 from figures.beyond.scores import SCORES, Distance, Row, WeightRow
@@ -39,7 +37,6 @@ class Results:
     spans: Mapping[str, WeightRow[Interval]]  # "K = ..." → the published method
     example: Mapping[str, Mapping[str, Distance[Interval]]]  # "L = ..." → method
     relevance: Mapping[str, Sequence[Relevance]]  # inputs of each output
-    replicates: tuple[np.ndarray, int] | None  # Σ_noise (5, 5) and its degrees of freedom
     # Kind of Σ_noise → method, and training set → kind of Σ_noise → exact posterior.
     noise: Mapping[str, Mapping[str, Row[Interval]]]  # empty without replicates
     exact_noise: Mapping[str, Mapping[str, Mapping[str, Row[float]]]]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import nbformat
 from pydantic import BaseModel
 
-from figures.claims import Claim, Item, Row, Section, decimals, load_published, tolerance
+from figures.claims import Claim, Item, Row, Table, decimals, load_published, tolerance
 from figures.pipeline.paths import NOTEBOOKS
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.pipeline.settings import TRAINING_CASE
@@ -48,7 +48,7 @@ class Metrics(BaseModel, extra="allow"):
     figures: dict[str, str] = {}  # picture → caption
     left_out: list[str] = []  # figures of the paper for which the folder has no tables
     claims: list[Claim] = []
-    section: Section | None = None  # that is no part of the paper
+    tables: list[Table] = []  # that are no part of the paper
     provenance: dict[str, Any] = {}
 
     def has_claim(self, identifier: str) -> bool:

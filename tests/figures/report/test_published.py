@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sklearn.feature_selection import mutual_info_regression
 
+from fe_data import load_table
 from figures.claims import load_published
-from figures.materials.draws import load_table
 from figures.materials.problem import FEATURES, NOISE_COV
 from figures.pipeline.paths import ROOT, drawn
 from figures.report.comparison import (
