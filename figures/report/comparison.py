@@ -51,17 +51,6 @@ class Metrics(BaseModel, extra="allow"):
     tables: list[Table] = []  # that are no part of the paper
     provenance: dict[str, Any] = {}
 
-    def has_claim(self, identifier: str) -> bool:
-        """Whether the notebook makes a claim."""
-        return any(claim.id == identifier for claim in self.claims)
-
-    def claim(self, identifier: str) -> Claim:
-        """The claim of an id; ValueError where there is none."""
-        for claim in self.claims:
-            if claim.id == identifier:
-                return claim
-        raise ValueError(f"no claim has the id {identifier!r}")
-
     def number(self, path: str) -> Number:
         """The number at a path of names; KeyError has the name it lacks."""
         value: Any = reduce(getitem, path.split("."), self.model_extra or {})
@@ -142,9 +131,8 @@ class Comparison:
         return [*numbers, *self.pictures]
 
     def claim(self, identifier: str) -> Claim:
-        """The claim of an id that is judged; ValueError where there is none."""
-        own = self.draws if self.draws.has_claim(identifier) else self.metrics
-        return own.claim(identifier)
+        """The claim of an id that is judged; KeyError where there is none."""
+        return {claim.id: claim for claim in self.claims}[identifier]
 
     def label(self, name: str) -> str:
         """The label of a row."""

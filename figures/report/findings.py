@@ -17,6 +17,7 @@ import yaml
 from jinja2 import UndefinedError
 from pydantic import BaseModel
 
+from figures.claims import Claim
 from figures.report.comparison import Metrics
 from figures.report.words import ENVIRONMENT, brief, filled
 from figures.scores import Interval
@@ -55,16 +56,9 @@ class Statement(BaseModel, extra="forbid"):
     def unmet(self, metrics: Metrics) -> list[str]:
         """Its conditions that the metrics do not meet, with what is measured."""
         wanted = dict.fromkeys(self.holds, True) | dict.fromkeys(self.fails, False)
-        found = []
-        for identifier, holds in wanted.items():
-            if not metrics.has_claim(identifier):
-                found.append(f"claim {identifier} is not made")
-                continue
-            claim = metrics.claim(identifier)
-            if claim.holds is not holds:
-                found.append(f"claim {identifier} {VERDICTS[claim.holds]} ({brief(claim.ours)})")
         failing = [each for each in self.numbers if not is_met(each, metrics)]
-        return found + [f"{' '.join(condition.split())} is not so" for condition in failing]
+        words = [f"{' '.join(condition.split())} is not so" for condition in failing]
+        return contradicted(wanted, metrics.claims) + words
 
 
 class Finding(Statement):
@@ -88,6 +82,19 @@ class Records(BaseModel, extra="forbid"):
 def load_records() -> Records:
     """The findings, and the differences of the published code."""
     return Records.model_validate(yaml.safe_load(RECORDS.read_text(encoding="utf-8")))
+
+
+def contradicted(wanted: Mapping[str, bool | None], claims: Iterable[Claim]) -> list[str]:
+    """Claims, by id, that are not made or come to something else than is wanted."""
+    made = {claim.id: claim for claim in claims}
+    found = []
+    for identifier, holds in wanted.items():
+        if identifier not in made:
+            found.append(f"claim {identifier} is not made")
+        elif made[identifier].holds is not holds:
+            claim = made[identifier]
+            found.append(f"claim {identifier} {VERDICTS[claim.holds]} ({brief(claim.ours)})")
+    return found
 
 
 def is_met(condition: str, metrics: Metrics) -> bool:

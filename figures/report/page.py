@@ -12,7 +12,7 @@ from typer import Argument
 from figures.pipeline.paths import MEDIA_TYPES, REFERENCE, ROOT, is_complete, picture_path
 from figures.pipeline.profiles import DRAWS, Profile, load_profile
 from figures.report.comparison import Metrics, compare, read
-from figures.report.findings import found_on, load_records
+from figures.report.findings import contradicted, found_on, load_records
 from figures.report.words import ENVIRONMENT, filled
 
 
@@ -42,6 +42,7 @@ def render(profile: Profile, out_dir: Path) -> str:
         records=records,
         entries=list(zip(entries, compare(judged), strict=True)),
         drawn=DRAWS,
+        contradicted=contradicted,
         inlined=partial(inlined, out_dir),
         filled=partial(filled, run=judged),
     )
