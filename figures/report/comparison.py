@@ -3,8 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, reduce
-from operator import getitem
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,15 +50,22 @@ class Metrics(BaseModel, extra="allow"):
     tables: list[Table] = []  # that are no part of the paper
     provenance: dict[str, Any] = {}
 
-    def number(self, path: str) -> Number:
-        """The number at a path of names; KeyError has the name it lacks."""
-        value: Any = reduce(getitem, path.split("."), self.model_extra or {})
+    def at(self, path: str) -> Any:
+        """What stands at a path of names; None where there is nothing."""
+        value: Any = self.model_extra
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, Mapping) else None
+        return value
+
+    def number(self, path: str) -> Number | None:
+        """The number at a path of names; None where there is none."""
+        value = self.at(path)
         match value:
             case {"mean": mean, "std": std} | {"value": mean, "error": std}:
                 return Number(mean, std, len(value.get("values", [mean])))
             case float() | int():
                 return Number(value, None, 1)
-        raise KeyError("mean")
+        return None
 
 
 @dataclass(frozen=True)
@@ -144,22 +150,28 @@ class Comparison:
         return {self.label(name): checks for name, checks in self.named_rows.items()}
 
     def _row(self, name: str, row: Row, sizes: Collection[str]) -> dict[str, Check]:
-        """The numbers of a row by column; ValueError where one is missing that must be there."""
+        """The numbers of a row by column; ValueError where one is missing.
+
+        A run without the training set or design behind a row has no such row, and draws of the
+        tables have none of those that are shown without being judged.
+        """
         metrics = self.judged
         unit = self.item.unit
         may_lack = row.case not in {None, TRAINING_CASE, *sizes}
         may_lack |= self.over_draws and row.scatter is None
+        if (
+            may_lack
+            and metrics.at(self.item.ours.partition(".{column}")[0].format(row=name)) is None
+        ):
+            return {}
         same, scatters = row.scatter_on(metrics.published_tables)
         checks = {}
         for column, printed, scatter in zip(self.item.columns, row.printed, scatters, strict=True):
             path = self.item.ours.format(row=name, column=column)
-            try:
-                number = metrics.number(path)
-            except (KeyError, TypeError) as error:
-                if may_lack and error.args[0] in name.split("."):
-                    return {}
+            number = metrics.number(path)
+            if number is None:
                 notebook = DRAWS if self.over_draws else self.item.notebook
-                raise ValueError(f"{notebook}.json has no number at {path}") from None
+                raise ValueError(f"{notebook}.json has no number at {path}")
             deviation = None if number.std is None else number.std / unit
             # Seeds of training on one draw of the tables are one result, unless it is the paper's.
             n = number.n if same or self.over_draws or not row.tables else 1
