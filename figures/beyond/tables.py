@@ -63,11 +63,10 @@ class Results:
         return f"{words}, {self.n_train[case]} training cells"
 
 
-def shown(row: object, name: str, decimals: int | None = None) -> str:
-    """A number of a row, usual decimals if not given, mean ± half width; empty if it has none."""
+def _shown(row: object, name: str) -> str:
+    """A number of a row, mean ± half width; empty if the row has none."""
     number = getattr(row, name, None)
-    digits = HEADINGS[name][1] if decimals is None else decimals
-    return "" if number is None else written(number, digits)
+    return "" if number is None else written(number, HEADINGS[name][1])
 
 
 def labelled(rows: Mapping[str, Measured]) -> dict[str, Measured]:
@@ -81,7 +80,7 @@ def labelled(rows: Mapping[str, Measured]) -> dict[str, Measured]:
 
 def _table(caption: str, names: Sequence[str], rows: Mapping[str, Any]) -> Table:
     header = ["", *(HEADINGS[name][0] for name in names)]
-    cells = [[label, *(shown(row, name) for name in names)] for label, row in rows.items()]
+    cells = [[label, *(_shown(row, name) for name in names)] for label, row in rows.items()]
     return Table(caption, header, cells)
 
 

@@ -9,7 +9,6 @@ from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import BEYOND, EXAMPLE
 from figures.report.comparison import Metrics
 from figures.report.findings import findings, found_on, load_records
-from figures.report.summary import RUNS
 from tests.figures.report.committed import committed_run
 
 RECORDS = load_records()
@@ -29,14 +28,6 @@ def run():
 def claim(run, notebook, identifier):
     (found,) = [each for each in run[notebook]["claims"] if each["id"] == identifier]
     return found
-
-
-def test_every_finding_is_borne_out_by_the_committed_runs():
-    runs = {words: typed(committed_run(folder, ROOT)) for folder, words in RUNS.items()}
-    found = findings(runs)
-    assert [finding for finding, _ in found] == RECORDS.findings
-    for _, text in found:
-        assert not re.search(r"[{}]|nan|±\s*\.", text), text
 
 
 def test_every_statement_has_a_condition_and_an_id_of_its_own():
