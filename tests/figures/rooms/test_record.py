@@ -1,6 +1,7 @@
 """What a notebook imports and keeps."""
 
 import ast
+import importlib
 import json
 
 import nbformat
@@ -39,11 +40,11 @@ def test_a_claim_is_shown_in_words():
 def test_a_notebook_imports_one_module_of_figures_and_keeps_its_records_once(path):
     cells = nbformat.read(path, as_version=4).cells
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    imported = {
-        node.module for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)
-    }
-    (room,) = [name for name in imported if name and name.startswith("figures")]
-    assert room.startswith("figures.rooms.")
+    statements = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
+    (room,) = [each for each in statements if each.module and each.module.startswith("figures")]
+    assert room.module.startswith("figures.rooms.")
+    module = importlib.import_module(room.module)
+    assert {name.name for name in room.names} == set(module.__all__)
     assert code.count("record.keep(") == 1
 
 
