@@ -138,11 +138,9 @@ def task_notebook():
         path = NOTEBOOKS / f"{name}.ipynb"
         metrics = OUT / f"{name}.json"
         code = [path, *notebook_sources(path), *sources(["figures.pipeline.run_notebook"])]
-        texts = [file.with_suffix(".txt") for file in code]
-        templates = [text for text in texts if text.is_file()]
         # published.yaml and the full run are left out: otherwise editing a verdict's wording would
         # rerun notebooks.
-        read = [*data_files(code, NOTEBOOKS / "data"), *tables, *templates]
+        read = [*data_files(code, NOTEBOOKS / "data"), *tables]
         read += paths.tables_below() if name in (KNOWLEDGE, NEXT_CELL) else []
         yield {
             "name": f"{RUN}:{name}",
