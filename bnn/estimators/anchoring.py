@@ -236,8 +236,6 @@ class AnchoredEnsemble(PretrainedEnsemble):
     Attributes:
         pretrained_: The pre-trained networks, a bnn.Pretrained.
         members_: The trained networks, a bnn.Members.
-        prior_: The functional prior.
-        noise_: Σ_noise, (n_out, n_out), or the HeteroscedasticNoise.
 
     Source: Algorithms 2 and 3 of the paper.
 

@@ -340,8 +340,6 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
     Attributes:
         pretrained_: The pre-trained networks, a bnn.Pretrained.
         members_: The trained networks, a bnn.Members.
-        prior_: The functional prior.
-        noise_: Σ_noise, (n_out, n_out), or the HeteroscedasticNoise.
 
     Examples:
         >>> import bnn

@@ -108,7 +108,6 @@ class VanillaEnsemble(EnsembleRegressor):
 
     Attributes:
         members_: The trained networks, a bnn.Members.
-        noise_: Σ_noise, (n_out, n_out), or the HeteroscedasticNoise.
 
     Source: Algorithm 1 of the paper.
 
