@@ -10,7 +10,8 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 import fe_data
-from fe_data.settings import Hardening, Settings
+from fe_data.hardening import LAWS, LawName
+from fe_data.settings import Settings
 
 LoadingValues = tuple[Any, Any]  # strains xx, yy, xy, None where free, and stresses [MPa]
 T = TypeVar("T")
@@ -27,8 +28,8 @@ SETTINGS_HELP = {
     "nu_m": "Poisson ratio of the matrix [-]",
     "nu_f": "Poisson ratio of the fibres [-]",
     "a_MPa": "initial yield stress of the matrix [MPa]",
-    "hardening": "yield stress of the matrix: power is a + b p^c, linear for c = 1 and perfectly "
-    "plastic for b = 0; voce is a + b (1 - exp(-p / c))",
+    "hardening": "yield stress of the matrix at the plastic strain p: "
+    + "; ".join(f"{name} is {law.formula}" for name, law in LAWS.items()),
     "fibre_stress_MPa": "von Mises stress in the fibres [MPa] that p_sigma counts from",
 }
 
@@ -72,7 +73,7 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
     parameters = [p for p in own.parameters.values() if p.name != "settings"]
     for name, text in SETTINGS_HELP.items():
         default = getattr(Settings, name)
-        kinds: dict[Any, Callable[..., Any]] = {int: Integer, Hardening: typer.Option}
+        kinds: dict[Any, Callable[..., Any]] = {int: Integer, LawName: typer.Option}
         option = kinds.get(types[name], Number)(
             "--" + name.replace("_", "-"), help=text, show_default=default or "automatic"
         )

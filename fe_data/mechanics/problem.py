@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fe_data.arrays import Booleans, Floats, Ints
+from fe_data.hardening import LAWS
 from fe_data.mechanics.bordered_system import BorderedMatrix, BorderedSystem, assemble_tangent
 from fe_data.mechanics.condensation import condense
 from fe_data.mechanics.elements import Discretisation
@@ -60,7 +61,7 @@ class RVEProblem:
             yield_stress=settings.a_MPa,
             hardening_coefficient=inputs.b_m_MPa,
             hardening_exponent=inputs.c_m,
-            voce=settings.hardening == "voce",
+            hardening_law=LAWS[settings.hardening].number,
         )
         self.n_dofs = 2 * d.n_nodes
         in_matrix = np.zeros(self.n_dofs, dtype=bool)

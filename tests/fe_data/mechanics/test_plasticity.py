@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import random_microstructure
 from fe_data.geometry.outline import Outline
+from fe_data.hardening import VOCE
 from fe_data.loading import Loading
 from fe_data.mechanics.elements import Elements, discretise
 from fe_data.mechanics.load_stepping import solve_load_steps
@@ -72,7 +73,7 @@ def test_the_return_mapping_follows_the_law_of_voce():
     stresses = [1e-6, 1e-3, 1.0, 100.0, 1e4]
     cases = itertools.product(characteristic_strains, coefficients, strains, stresses)
     for c, b, p_old, excess in cases:
-        law = J2Law(MU, 0.0, 400.0, b, c, voce=True)
+        law = J2Law(MU, 0.0, 400.0, b, c, VOCE)
         hardening = -b * np.expm1(-p_old / c)
         q_trial = 400.0 + hardening + excess
         dp, slope = plastic_increment(q_trial, p_old, hardening, law)
