@@ -102,11 +102,11 @@ def generate(
 @options.with_settings
 def rve(
     settings: Settings,
-    E_f_GPa: Annotated[float, Number("--E-f", help="Young's modulus of the fibres [GPa]")],
-    b_m_MPa: Annotated[float, Number("--b-m", help="hardening coefficient of the matrix [MPa]")],
-    c_m: Annotated[float, Number("--c-m", help="hardening exponent c of the matrix [-]")],
+    E_f_GPa: Annotated[float, options.of_input("E_f_GPa")],
+    b_m_MPa: Annotated[float, options.of_input("b_m_MPa")],
+    c_m: Annotated[float, options.of_input("c_m")],
     out: Out,
-    vf: Annotated[float | None, Number(help="volume fraction of random fibres [-]")] = None,
+    vf: Annotated[float | None, options.of_input("vf")] = None,
     seed: Annotated[int, Integer(help="seed of the fibre arrangement")] = 0,
     fibres: Annotated[
         Path | None,

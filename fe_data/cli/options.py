@@ -10,8 +10,9 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 import fe_data
-from fe_data.hardening import LAWS, LawName
+from fe_data.schema import DIMENSIONLESS, INPUTS
 from fe_data.settings import Settings
+from fe_data.settings.hardening import LAWS, LawName
 
 LoadingValues = tuple[Any, Any]  # strains xx, yy, xy, None where free, and stresses [MPa]
 T = TypeVar("T")
@@ -58,6 +59,14 @@ number = parser(float, "a number")
 Integer = functools.partial(typer.Option, parser=integer, metavar="N")
 Number = functools.partial(typer.Option, parser=number, metavar="X")
 File = functools.partial(typer.Option, parser=path, metavar="FILE")
+
+
+def of_input(name: str) -> Any:
+    """The option of an input: --E-f for E_f_GPa, with its meaning and unit as help."""
+    (quantity,) = (each for each in INPUTS if each.name == name)
+    unit = "-" if quantity.unit == DIMENSIONLESS else quantity.unit
+    flag = "--" + quantity.symbol.replace("_", "-")
+    return Number(flag, help=f"{quantity.meaning} [{unit}]")
 
 
 def with_settings(command: Callable[..., int]) -> Callable[..., int]:

@@ -8,9 +8,9 @@ stress s_tr, its von Mises stress q_tr and the flow direction n = s_tr / |s_tr|,
     s  = (1 - 3μ Δp / q_tr) s_tr,           ε_p = ε_p,n + √(3/2) Δp n,
     ds/dε = 2μ (1 - 3μ Δp / q_tr) P - 2μ (3μ / (3μ + h'(p)) - 3μ Δp / q_tr) n n
 
-with the deviatoric projection P. The hardening h(p) is one of `fe_data/hardening.py`. The pressure
-is elastic (see `problem`). Plane strain: tensors have the components xx, yy, xy; deviators have
-zz = -xx - yy.
+with the deviatoric projection P. The hardening h(p) is one of `fe_data/settings/hardening.py`. The
+pressure is elastic (see `problem`). Plane strain: tensors have the components xx, yy, xy; deviators
+have zz = -xx - yy.
 """
 
 import math
@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.hardening import POWER, VOCE
 from fe_data.mechanics.elements import Elements
+from fe_data.settings.hardening import POWER, VOCE
 from fe_data.sparse.compilation import compiled, inlined
 
 _MAX_ITERATIONS = 60
@@ -44,7 +44,7 @@ class J2Law(NamedTuple):
     yield_stress: float  # a, the initial one
     hardening_coefficient: float  # b
     hardening_exponent: float  # c
-    hardening_law: int = POWER  # number of the law h(p, b, c), see `fe_data/hardening.py`
+    hardening_law: int = POWER  # number of the law h(p, b, c)
 
 
 class HistoryVariables(NamedTuple):

@@ -14,13 +14,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from fe_data.arrays import Booleans, Floats, Ints
-from fe_data.hardening import LAWS
 from fe_data.mechanics.bordered_system import BorderedMatrix, BorderedSystem, assemble_tangent
 from fe_data.mechanics.condensation import condense
 from fe_data.mechanics.elements import Discretisation
 from fe_data.mechanics.plasticity import HistoryVariables, J2Law, return_map
 from fe_data.mechanics.properties import moduli
 from fe_data.settings import Inputs, Settings
+from fe_data.settings.hardening import LAWS
 from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.compilation import compiled
 

@@ -1,8 +1,8 @@
 """J2 plasticity with isotropic hardening at the integration points, in NumPy.
 
 The matrix yields where its von Mises stress reaches σ_y(p) = a + h(p). The hardening h is one of
-`fe_data/hardening.py`. The implicit Euler step from (ε_p,n, p_n) to the strain ε is a radial return
-(Simo & Hughes, Computational Inelasticity, 1998, section 3.3):
+`fe_data/settings/hardening.py`. The implicit Euler step from (ε_p,n, p_n) to the strain ε is a
+radial return (Simo & Hughes, Computational Inelasticity, 1998, section 3.3):
 
     s_tr = 2μ (dev ε - ε_p,n),    q_tr = √(3/2) |s_tr|,    n = s_tr / |s_tr|,
     q_tr - 3μ Δp = a + h(p_n + Δp),
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.hardening import LAWS, LawName
+from fe_data.settings.hardening import LAWS, LawName
 
 IDENTITY = np.array([1.0, 1.0, 1.0, 0.0])
 DEVIATORIC = np.diag([1.0, 1.0, 1.0, 0.5]) - np.outer(IDENTITY, IDENTITY) / 3  # of a strain

@@ -9,7 +9,6 @@ from scipy.optimize import brentq
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import random_microstructure
 from fe_data.geometry.outline import Outline
-from fe_data.hardening import VOCE
 from fe_data.loading import Loading
 from fe_data.mechanics.elements import Elements, discretise
 from fe_data.mechanics.load_stepping import solve_load_steps
@@ -24,6 +23,7 @@ from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import moduli, von_mises
 from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import Inputs, Settings
+from fe_data.settings.hardening import VOCE
 
 MU = 1e5 / 2.6
 

@@ -33,7 +33,7 @@ class HardeningLaw:
         slope: dh/dp [MPa] of the same.
 
     Examples:
-        >>> from fe_data.hardening import LAWS
+        >>> from fe_data.settings.hardening import LAWS
         >>> LAWS["power"].hardening(0.01, 400.0, 0.5)
         40.0
     """

@@ -1,12 +1,12 @@
-"""What a user may choose: inputs and settings of a simulation, validated on construction."""
+"""The inputs and settings of a simulation, which are validated on construction."""
 
 import dataclasses
 import operator
 from dataclasses import dataclass
 from typing import SupportsIndex
 
-from fe_data.hardening import LAWS, LawName
 from fe_data.schema import INPUTS
+from fe_data.settings.hardening import LAWS, LawName
 
 # Fibres are condensed as dense matrices: a volume element takes 1 minute and 1.9 GB at this
 # resolution, and each fibre 9 GB at 50.
@@ -110,7 +110,8 @@ class Settings:
         a_MPa: Initial yield stress of the matrix [MPa].
         fibre_stress_MPa: Von Mises stress above which p_sigma counts the area of fibres [MPa].
         hardening: Law of the yield stress of the matrix at the accumulated plastic strain p:
-            "power" is a + b_m p^c_m, as in the paper; `fe_data/hardening.py` lists all laws.
+            "power" is a + b_m p^c_m, as in the paper; `fe_data/settings/hardening.py`
+            lists all laws.
 
     Raises:
         ValueError: If a setting is not a number or out of range.
