@@ -133,7 +133,7 @@ def paragraphs(results: Results) -> list[str]:
 
 
 def _strongest(covariance: np.ndarray) -> str:
-    """The three strongest correlations of the outputs, from their covariance (5, 5)."""
+    """The three strongest correlations of the outputs, from their covariance (n_out, n_out)."""
     matrix = correlation(covariance)
     pairs = combinations(range(len(OUTPUT_NAMES)), 2)
     strongest = sorted(pairs, key=lambda pair: -abs(matrix[pair]))[:3]

@@ -39,7 +39,7 @@ class Results:
     spans: Mapping[str, WeightRow[Interval]]  # "K = ..." → the published method
     example: Mapping[str, Mapping[str, Distance[Interval]]]  # "L = ..." → method
     relevance: Mapping[str, Sequence[Relevance]]  # inputs of each output
-    replicates: tuple[np.ndarray, int] | None  # Σ_noise (5, 5) and its degrees of freedom
+    replicates: tuple[np.ndarray, int] | None  # Σ_noise (n_out, n_out) and its degrees of freedom
     # Kind of Σ_noise → method, and training set → kind of Σ_noise → exact posterior.
     noise: Mapping[str, Mapping[str, Row[Interval]]]  # empty without replicates
     exact_noise: Mapping[str, Mapping[str, Mapping[str, Row[float]]]]
