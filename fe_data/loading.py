@@ -49,6 +49,18 @@ class Loading:
         ValueError: If there is no vertex; if one has not three finite components, prescribes a
             stress and a strain of the same component or a strain that is not small, or is where
             the path is already; or if a number of increments is out of range.
+
+    Examples:
+        >>> from fe_data import Loading
+        >>> Loading(strain=(0.05, None, None)).is_uniaxial
+        True
+        >>> tension = (0.02, None, None)
+        >>> unloaded = (None, None, None)
+        >>> cycle = Loading(strain=[tension, unloaded], increments=10)
+        >>> cycle.stress  # at each vertex, in MPa
+        ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        >>> [part.increments for part in cycle.parts(50)]
+        [10, 10]
     """
 
     strain: Vertex | Sequence[Vertex]

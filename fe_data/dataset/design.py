@@ -62,6 +62,16 @@ class Design:
         inputs: (n, n_in), in the order and units of `schema.INPUTS`.
         groups: (n,) number of the input of each sample.
         loadings: Paths that the samples take in turn; none for the loading of the paper.
+
+    Examples:
+        >>> import numpy as np
+        >>> from fe_data import Design
+        >>> inputs = np.array([[0.2, 400.0, 400.0, 0.4], [0.2, 400.0, 400.0, 0.4]])
+        >>> design = Design("pair", seed=0, inputs=inputs, groups=np.array([0, 0]))
+        >>> len(design), design.sample(1).inputs.vf
+        (2, 0.2)
+        >>> design.sample(0).seed == design.sample(1).seed
+        False
     """
 
     name: str
@@ -81,6 +91,11 @@ class Design:
 
         Returns:
             The inputs of that row, with the seed of its fibre arrangement.
+
+        Examples:
+            >>> from fe_data import named_design
+            >>> named_design("replicates").sample(11).group
+            1
         """
         inputs = Inputs(*self.inputs[index].tolist())
         path = index % len(self.loadings) if self.loadings else None
@@ -122,6 +137,12 @@ def named_design(
 
     Raises:
         ValueError: The name is unknown, or a number is out of range.
+
+    Examples:
+        >>> from fe_data import named_design
+        >>> design = named_design("noise", count=2, microstructures=3)
+        >>> design.inputs.shape, design.groups.tolist()
+        ((6, 4), [0, 0, 0, 1, 1, 1])
     """
     if not isinstance(name, str) or name not in NAMED_DESIGNS:
         raise ValueError(f"name = {name!r} is no design: allowed are {', '.join(NAMED_DESIGNS)}")
@@ -165,6 +186,11 @@ def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> 
 
     Raises:
         ValueError: The message names every bad row by line number, column and value.
+
+    Examples:
+        >>> from fe_data import design_from_file
+        >>> len(design_from_file("fe_data/datasets/test_uniform.csv", microstructures=3))
+        150
     """
     seed = require_integer("seed", seed, 0, MAX_SEED)
     points, groups = table.load_inputs(path)
@@ -175,7 +201,7 @@ def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> 
 
 
 def loadings_from_file(path: Path) -> list[Loading]:
-    """Loading paths from a CSV file with a row for each vertex.
+    r"""Loading paths from a CSV file with a row for each vertex.
 
     Columns are `strain_xx`, `strain_yy`, `strain_xy` [-], free where empty or missing, `stress_xx`,
     `stress_yy`, `stress_xy` [MPa], zero where empty or missing, and `increments` to the vertex. In
@@ -190,6 +216,17 @@ def loadings_from_file(path: Path) -> list[Loading]:
     Raises:
         TableError: The message names every bad entry by line number, column and value, or the
             path that is refused.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from fe_data import loadings_from_file
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "paths.csv")
+        ...     _ = path.write_text("path,strain_xx\n0,0.02\n0,0.01\n1,0.03\n")
+        ...     loadings = loadings_from_file(path)
+        >>> [loading.strain for loading in loadings]
+        [((0.02, None, None), (0.01, None, None)), ((0.03, None, None),)]
     """
     strains = [f"strain_{axes}" for axes in AXES]
     stresses = [f"stress_{axes}" for axes in AXES]

@@ -31,7 +31,13 @@ class Stopped(RuntimeError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user ended the run; every finished sample is kept."""
+    """The user ended the run; every finished sample is kept.
+
+    Examples:
+        >>> from fe_data import Interrupted
+        >>> issubclass(Interrupted, KeyboardInterrupt)  # so that `except Exception` lets it pass
+        True
+    """
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,20 @@ def generate(
 
     Returns:
         How many samples are there, and which are missing.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from fe_data import Settings, generate, load_table, named_design
+        >>> design = named_design("noise", count=1, microstructures=1)
+        >>> small = Settings(n_fibres=1, resolution=2, increments=10)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     summary = generate(design, small, Path(folder), silent=True)
+        ...     table = load_table(Path(folder, "dataset.csv"))
+        >>> summary.counts
+        {'ok': 1, 'retried': 0, 'failed': 0}
+        >>> bool((table.inputs == design.inputs).all())
+        True
     """
     require_kind("design", design, Design)
     require_kind("settings", settings, Settings)

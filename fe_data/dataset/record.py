@@ -35,7 +35,15 @@ _CHECKSUM_BYTES = 64
 
 
 class DamagedRecord(ValueError):
-    """A file is not a whole record; the message says in what way."""
+    """A file is not a whole record; the message says in what way.
+
+    Examples:
+        >>> from fe_data import decode_arrays
+        >>> decode_arrays(b"a text")
+        Traceback (most recent call last):
+        ...
+        fe_data.dataset.record.DamagedRecord: not a record
+    """
 
 
 def encode(header: dict[str, Any], arrays: Mapping[str, Floats]) -> bytes:
@@ -80,6 +88,13 @@ def decode_arrays(data: bytes) -> dict[str, Floats]:
 
     Raises:
         DamagedRecord: The content is not that of a whole record.
+
+    Examples:
+        >>> import numpy as np
+        >>> from fe_data import decode_arrays
+        >>> from fe_data.dataset.record import encode
+        >>> decode_arrays(encode({"index": 0}, {"strain": np.zeros((51, 4))}))["strain"].shape
+        (51, 4)
     """
     decode_header(data)
     try:

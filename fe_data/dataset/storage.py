@@ -42,7 +42,19 @@ NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
 
 
 class FolderInUse(RuntimeError):
-    """Another process is writing the same samples."""
+    """Another process is writing the same samples.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from fe_data.dataset.storage import locked
+        >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder)):
+        ...     with locked(Path(folder)):
+        ...         pass
+        Traceback (most recent call last):
+        ...
+        fe_data.dataset.storage.FolderInUse: ... is in use by another `generate` ...
+    """
 
 
 def configuration(design: Design, settings: Settings) -> dict[str, Any]:

@@ -32,7 +32,15 @@ _VALID_INPUTS = Inputs(vf=0.2, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)
 
 
 class TableError(ValueError):
-    """A table cannot be used; the message names file, line, column and value."""
+    """A table cannot be used; the message names file, line, column and value.
+
+    Examples:
+        >>> from fe_data import load_table
+        >>> load_table("fe_data/datasets/CARD.md")
+        Traceback (most recent call last):
+        ...
+        fe_data.dataset.table.TableError: ...CARD.md, line 1: column vf, E_f_GPa, ... is missing...
+    """
 
 
 @dataclass(frozen=True)

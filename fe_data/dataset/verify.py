@@ -25,6 +25,14 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
 
     Returns:
         Every problem in a line of its own, and the number of samples by status.
+
+    Examples:
+        >>> import tempfile
+        >>> from fe_data import verify
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     problems, counts = verify(folder)
+        >>> problems
+        ['... is not a dataset folder: it has no config.json']
     """
     require_kind("folder", folder, str, Path)
     folder = Path(folder)

@@ -93,6 +93,12 @@ def replicate_statistics(table: Table) -> Statistics:
 
     Raises:
         ValueError: If no cell of the table has outputs.
+
+    Examples:
+        >>> from fe_data import load_table, replicate_statistics
+        >>> found = replicate_statistics(load_table("fe_data/datasets/noise.csv"))
+        >>> found.mean.shape, found.count[0].item()
+        ((20, 5), 15)
     """
     require_kind("table", table, Table)
     if len(table) == 0:
@@ -141,6 +147,11 @@ def load_statistics(path: Path) -> Statistics:
 
     Raises:
         TableError: The message names the bad entries.
+
+    Examples:
+        >>> from fe_data import load_statistics
+        >>> load_statistics("fe_data/datasets/truth.csv").covariance.shape
+        (200, 5, 5)
     """
     table = load_table(path)
     named = StatisticsColumns(table.output_names)
