@@ -120,7 +120,7 @@ def rve(
         Literal["compiled", "dolfinx"], Option(help="own kernels, or the same equations in UFL")
     ] = "compiled",
 ) -> int:
-    """Simulate one RVE: result, picture, fields. They replace those of an earlier run alone."""
+    """Simulate one RVE into result, picture and fields. Files of an earlier run are replaced."""
     arrangement: Any = seed
     if fibres is not None and vf is None:
         random = Settings.n_fibres, Settings.min_spacing
@@ -239,7 +239,7 @@ def _report(summary: fe_data.Summary, out: Path) -> int:
 
 @contextlib.contextmanager
 def _terminated_like_interrupted() -> Iterator[None]:
-    """A batch system ends a job with SIGTERM: finish as after Ctrl-C."""
+    """Let SIGTERM, with which batch systems end a job, act like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""What the options of the command line mean, and how their texts become values."""
+"""The options of the command line: their help, and how their texts become values."""
 
 import functools
 import inspect
@@ -36,7 +36,7 @@ SETTINGS_HELP = {
 
 
 def parser(kind: Callable[[str], T], name: str) -> Callable[[str], T]:
-    """A parser whose refusal shows the text, which typer's own does not."""
+    """A parser that shows the text in its refusal, unlike those of typer."""
 
     def parse(text: str) -> T:
         try:
@@ -48,7 +48,7 @@ def parser(kind: Callable[[str], T], name: str) -> Callable[[str], T]:
 
 
 def path(text: str) -> Path:
-    """A path; an option in its place means that the path was forgotten."""
+    """A path. A text that begins with two dashes is an option whose path was forgotten."""
     if text.startswith("--"):
         raise typer.BadParameter(f"a path is missing before {text}")
     return Path(text)
@@ -99,7 +99,7 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def loadings(given: LoadingValues | Path | None, settings: Settings) -> "list[fe_data.Loading]":
-    """The paths that --loading gives, none without it."""
+    """The paths of --loading; an empty list without this option."""
     if given is None:
         return []
     if settings.strain != Settings.strain:
@@ -110,7 +110,7 @@ def loadings(given: LoadingValues | Path | None, settings: Settings) -> "list[fe
 
 
 def table(text: str) -> Path:
-    """A table, or that of a dataset folder."""
+    """The path of a table, also for a dataset folder that contains it."""
     from fe_data.dataset.storage import TABLE
 
     given = path(text)
@@ -160,7 +160,7 @@ def shard(text: str) -> tuple[int, int]:
 
 
 def loading(text: str) -> LoadingValues | Path:
-    """Strains and stresses [MPa] from XX,YY,XY, `free` or `free:stress` is None; or a file."""
+    """Strains, None for `free` or `free:stress`, and stresses [MPa] from XX,YY,XY; or a file."""
     if text.endswith(".csv"):
         return path(text)
     parts = [part.strip().partition(":") for part in text.split(",")]

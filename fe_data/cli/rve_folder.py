@@ -35,14 +35,14 @@ def run_rve(
     xdmf: bool,
     solver: SolverName,
 ) -> str:
-    """Simulate one RVE into a folder, in place of an earlier run's files; what it is, in a line."""
+    """Simulate one RVE into a folder, in place of an earlier run; returns its result in a line."""
     from fe_data.mechanics.plots import plot_rve
 
     seed = None
     if not isinstance(arrangement, Microstructure):
         seed = require_integer("seed", arrangement, 0, MAX_SEED)
         require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
-    chosen_solver()  # refuses an unknown one
+    chosen_solver()  # refuses an unknown solver
     out.mkdir(parents=True, exist_ok=True)
     present = [name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
     if present and not _is_own(out / RESULT):

@@ -1,4 +1,4 @@
-"""Which samples are simulated: designs of the paper, design files, a seed for each sample."""
+"""Designs, which say what samples are simulated: inputs, loading and seed of each."""
 
 import hashlib
 import zlib
@@ -60,7 +60,7 @@ class Design:
         name: Key of NAMED_DESIGNS, or FILE_DESIGN.
         seed: Seed of the design and of all fibre arrangements.
         inputs: (n, n_in), in the order and units of `schema.INPUTS`.
-        groups: (n,) number of the input of each sample.
+        groups: (n,) group of each sample; samples with the same inputs share their group.
         loadings: Paths that the samples take in turn; none for the loading of the paper.
 
     Examples:
@@ -90,7 +90,7 @@ class Design:
             index: Row of the dataset.
 
         Returns:
-            The inputs of that row, with the seed of its fibre arrangement.
+            Its inputs, its loading and the seed of its fibre arrangement.
 
         Examples:
             >>> from fe_data import named_design
@@ -111,7 +111,7 @@ def digest_inputs(inputs: Floats, groups: NDArray[np.int64]) -> str:
 
 
 def seed_of(name: str, seed: int, index: int) -> int:
-    """Seed in [0, 2**63) of the fibre arrangement of one sample, shared with no other design."""
+    """Seed in [0, 2**63) of the fibre arrangement of one sample, different in every design."""
     return _draw_seed(np.random.SeedSequence((seed, zlib.crc32(name.encode())), spawn_key=(index,)))
 
 
@@ -128,9 +128,9 @@ def named_design(
     Args:
         name: Key of NAMED_DESIGNS.
         seed: Seed of the inputs and of the fibre arrangements, in [0, 2**63).
-        count: Number of different inputs, instead of the design's own. Of independent draws, fewer
-            are the first ones of more.
-        microstructures: Number of fibre arrangements per input, instead of the design's own.
+        count: Number of different inputs; None takes that of the paper. If the inputs are
+            independent draws, a smaller number gives the first inputs of a larger one.
+        microstructures: Number of fibre arrangements per input; None takes that of the paper.
 
     Returns:
         The design.
@@ -157,7 +157,7 @@ def named_design(
     rng = np.random.default_rng(np.random.SeedSequence((seed, zlib.crc32(name.encode()))))
     if spec.inputs == "hypercube":
         sampler = stats.qmc.LatinHypercube(len(INPUT_NAMES))
-        # Set, not passed: newer versions of SciPy draw from a child of a generator that is passed.
+        # The generator is set here: newer versions of SciPy draw from a child of a passed one.
         sampler.rng = rng
         unit = sampler.random(count)
     else:
@@ -204,8 +204,8 @@ def loadings_from_file(path: Path) -> list[Loading]:
     r"""Loading paths from a CSV file with a row for each vertex.
 
     Columns are `strain_xx`, `strain_yy`, `strain_xy` [-], free where empty or missing, `stress_xx`,
-    `stress_yy`, `stress_xy` [MPa], zero where empty or missing, and `increments` to the vertex. In
-    the column `path` the paths have the numbers 0, 1, 2, ...; without it there is one.
+    `stress_yy`, `stress_xy` [MPa], zero where empty or missing, and `increments` to the vertex. The
+    column `path` says which path the vertex belongs to, 0, 1, 2, ...; without it there is one path.
 
     Args:
         path: The CSV file.

@@ -1,4 +1,4 @@
-"""CSV tables of inputs and outputs: floats keep every bit, every bad entry is named."""
+"""CSV tables of inputs and outputs. Floats keep every bit, and errors name every bad entry."""
 
 import contextlib
 import csv
@@ -239,7 +239,7 @@ class Problems:
 def read_rows(
     path: Path, required: Sequence[str], optional: Sequence[str], *, others: bool = True
 ) -> Iterator[tuple[int, Row]]:
-    """Line number and wanted entries of every row that is not blank; `others` are ignored."""
+    """Line number and wanted entries of each row; further columns are refused unless `others`."""
     require_kind("path", path, str, Path)
     path = Path(path)
     row = None

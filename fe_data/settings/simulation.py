@@ -15,7 +15,7 @@ MAX_SEED = 2**63 - 1
 
 
 def require_between(name: str, value: float, low: float, high: float, *, also: str = "") -> None:
-    """Refuse a value out of bounds, or NaN; `also` tells in the message what else is allowed."""
+    """Refuse a value that is out of bounds or NaN; the message begins its range with `also`."""
     if not low <= value <= high:
         allowed = f"{also}[{low:g}, {high:g}]"
         raise ValueError(f"{name} = {value!r} is out of range: allowed is {allowed}")
@@ -23,14 +23,15 @@ def require_between(name: str, value: float, low: float, high: float, *, also: s
 
 def require_integer(name: str, value: SupportsIndex, low: int, high: int) -> int:
     """The value as Python's integer; a ValueError names the field, the value and the range."""
+    refusal = f"{name} = {value!r} is out of range: allowed are integers in [{low}, {high}]"
+    if isinstance(value, bool):
+        raise ValueError(refusal)
     try:
-        number = low - 1 if isinstance(value, bool) else operator.index(value)
+        number = operator.index(value)
     except TypeError:
-        number = low - 1
+        raise ValueError(refusal) from None
     if not low <= number <= high:
-        raise ValueError(
-            f"{name} = {value!r} is out of range: allowed are integers in [{low}, {high}]"
-        )
+        raise ValueError(refusal)
     return number
 
 
@@ -42,7 +43,7 @@ def require_kind(name: str, value: object, *kinds: type) -> None:
 
 
 def _take_plain_numbers(values: "Inputs | Settings") -> None:
-    """Replace numbers of NumPy and others by those of Python: 100 and 100.0 are the same."""
+    """Replace each number by the int or float of its field, so that 100 and 100.0 are the same."""
     for item in dataclasses.fields(values):
         value = getattr(values, item.name)
         if item.type is not LawName and (value is not None or item.default is not None):
