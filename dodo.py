@@ -70,7 +70,8 @@ def _simulation(designs, folder):
 
 def _comparison(design, name):
     """Compare a simulated table with one of those that come with the package."""
-    table, shipped = paths.table_path(OWN_DATA, design), paths.SHIPPED_TABLES / name
+    table = paths.table_path(OWN_DATA, design)
+    shipped = paths.SHIPPED_TABLES / name
     # The tolerance holds on the dolfinx that the shipped tables were made with.
     command = ["-m", "fe_data", "compare", str(table), str(shipped), "--tolerance", "1e-6"]
     return {
@@ -118,25 +119,28 @@ def task_notebook():
     for name in PROFILE.notebooks:
         if name == DRAWS and not HAS_DRAWS:
             continue
-        folder, simulated = DATA, "dataset"
+        folder = DATA
+        simulated = "dataset"
         if name == DRAWS:
-            folder, simulated = paths.drawn(DATA), "drawn_cells"
+            folder = paths.drawn(DATA)
+            simulated = "drawn_cells"
         given = {"profile": GIVEN_PROFILE, "seed": SEED, "data_dir": str(DATA), "out_dir": str(OUT)}
         command = ["-m", "figures.pipeline.run_notebook", name]
         for key, value in given.items():
             command += ["-p", key, str(value)]
-        designs = awaited = PROFILE.designs_of(name)
+        designs = PROFILE.designs_of(name)
+        awaited = designs
         tables = [paths.table_path(folder, design) for design in designs]
         if DATA != OWN_DATA:  # all tables that there are
-            awaited, known = [], get_args(Design) if designs else ()
+            awaited = []
+            known = get_args(Design) if designs else ()
             tables = paths.tables_of(folder, known).values()
         path = NOTEBOOKS / f"{name}.ipynb"
         metrics = OUT / f"{name}.json"
         code = [path, *notebook_sources(path), *sources(["figures.pipeline.run_notebook"])]
-        templates = [text for file in code if (text := file.with_suffix(".txt")).is_file()]
         # published.yaml and the full run are left out: otherwise editing a verdict's wording would
         # rerun notebooks.
-        read = [*data_files(code, NOTEBOOKS / "data"), *tables, *templates]
+        read = [*data_files(code, NOTEBOOKS / "data"), *tables]
         read += paths.tables_below() if name in (KNOWLEDGE, NEXT_CELL) else []
         yield {
             "name": f"{RUN}:{name}",

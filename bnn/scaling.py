@@ -25,8 +25,8 @@ from bnn.storage import register, storable
 Bounds: TypeAlias = ArrayLike | optimize.Bounds | None
 register(optimize.Bounds, lambda bounds: {"lb": bounds.lb, "ub": bounds.ub}, optimize.Bounds)
 
-# Half ranges from the middle of the bounds. Standardised data, which reach 4 or so and need no
-# bounds, are not far outside, nor is what lies beyond the bounds by less than twice their range.
+# Data are far outside the bounds beyond this distance from the middle, in half ranges. Standardised
+# data without bounds, which reach about 4, are not.
 _FAR = 5.0
 
 
@@ -59,7 +59,7 @@ class BoundsScaler:
         if low.shape != high.shape or low.ndim != 1 or not low.size:
             shapes = f"{low.shape} and {high.shape}"
             raise ValueError(f"bounds have shapes {shapes}: low and high must be (n,) each")
-        small = (np.abs(low) <= LARGEST) & (np.abs(high) <= LARGEST)  # NaN is not
+        small = (np.abs(low) <= LARGEST) & (np.abs(high) <= LARGEST)  # false for NaN
         bad = np.flatnonzero(~(small & (low < high)))
         if bad.size:
             raise ValueError(
@@ -156,11 +156,11 @@ class BoundsScaler:
 @storable
 @dataclass(eq=False)
 class Scaling(Settings):
-    """The bounds that networks see as [-1, 1].
+    """Bounds of inputs and outputs, which networks see scaled to [-1, 1].
 
     Args:
         inputs: (low, high) for all columns of X, a pair for each column, or SciPy's Bounds; "data"
-            takes the range of the data; None scales nothing.
+            takes the range of the data; None leaves X as it is.
         outputs: The same for y.
 
     Examples:
@@ -186,7 +186,7 @@ class Scaling(Settings):
 
 
 def scaler_of(name: str, bounds: Bounds, values: Floats | None, n: int) -> BoundsScaler:
-    """Build the scaler of n columns that entry `name` of Scaling asks for, with data (N, n)."""
+    """Build the scaler of n columns for bounds; "data" are those of values (N, n)."""
     if bounds is None:
         return BoundsScaler(-np.ones(n), np.ones(n))
     if isinstance(bounds, str):
@@ -207,7 +207,7 @@ def scaler_of(name: str, bounds: Bounds, values: Floats | None, n: int) -> Bound
 
 
 def warn_far(name: str, scaler: BoundsScaler, values: Floats) -> None:
-    """Warn if a column of data (N, n) lies far outside the bounds of parameter `name`."""
+    """Warn if a column of data (N, n) reaches far outside the bounds of the parameter `name`."""
     distance = np.abs(scaler.transform(values))
     i, j = np.unravel_index(distance.argmax(), distance.shape)
     if distance[i, j] > _FAR:

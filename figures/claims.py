@@ -55,14 +55,6 @@ class Table:
     rows: list[list[str]]
 
 
-@dataclass(frozen=True)
-class Section:
-    """What a notebook adds to the report beyond the figures and tables of the paper."""
-
-    paragraphs: list[str]
-    tables: list[Table]
-
-
 class Row(BaseModel, extra="forbid"):
     """A row of a table of the paper; the lists go with the columns of the table."""
 
@@ -95,6 +87,7 @@ class Item(BaseModel, extra="forbid"):
     prefix: str | None = None  # of the names of its pictures
     note: str = ""  # what the verdict depends on
     reason: str = ""  # why it differs, in whole or in part
+    rests_on: dict[str, bool | None] = {}  # claim by id → whether it holds where the reason is true
     ours: str = ""  # where our metrics have the number of a row and column
     unit: float = 1.0  # of the printed numbers
     columns: list[str] = []

@@ -83,7 +83,8 @@ def verdict_table(found: Found) -> str:
             means = {p: np.mean(gain) for p, gain in gains.items() if len(gain) >= least}
             sides = ([p for p in means if p.ours == ours] for ours in (True, False))
             best = [max(side, key=means.__getitem__) for side in sides if side]
-            if len(best) == 2 and (gain := ahead(found, *best, case)):
+            gain = ahead(found, *best, case) if len(best) == 2 else []
+            if gain:
                 row = [knows, in_words(case), *(peer.label for peer in best)]
                 body.append([*row, shown(gain, 0, scatter=True), str(len(gain)), verdict(gain)])
     return markdown([*header, "ours is ahead by", "draws", "ours is"], body)
@@ -112,11 +113,12 @@ def picture(found: Found) -> Figure:
     for axes, case in zip(panels, CASES, strict=True):
         for i, peer in enumerate(found):
             numbers = [*values(found, peer, case).values()]
+            mean = np.mean(numbers) if numbers else np.nan
             colour = "C1" if peer.ours else "C0"
             if not numbers:
                 word = "failed" if any(name == case for name, _ in found[peer]) else "not run"
                 axes.text(0.03, i, word, transform=axes.get_yaxis_transform(), va="center")
-            elif (mean := np.mean(numbers)) < LOWEST:
+            elif mean < LOWEST:
                 axes.plot(LOWEST, i, "<", color=colour, clip_on=False)
             else:
                 axes.errorbar(mean, i, xerr=error(numbers), fmt="o", ms=4, capsize=2, color=colour)

@@ -1,11 +1,10 @@
-"""Batches of runs by the expected reduction of the integrated predictive variance."""
+"""Choice of runs by the expected reduction of the predictive variance, averaged over a region."""
 
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import qmc
-from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState, generator
 from bnn._validation import Array, Ints, as_columns, as_finite, check_count, check_flags
@@ -15,7 +14,7 @@ from bnn.noise import Covariance, StudentNoise, covariance_at
 from bnn.priors.conditioning import JointColumns, output_vectors
 from bnn.scaling import BoundsScaler
 
-LEAST = 200  # members, since the error of a correlation is about 1 / √K
+LEAST = 200  # fewest members of an ensemble: the error of a correlation is about 1 / √K
 POINTS = 64  # points of the default region
 
 
@@ -32,11 +31,11 @@ def choose(
 ) -> tuple[Ints, Array]:
     """Choose the runs that are expected to reduce the predictive variance in a region most.
 
-    The variance of f, epistemic only, is averaged over the region and over outputs in units of half
-    their ranges. Runs are chosen one by one, each as if those before it were done: the covariance
-    after a run at x with noise Σ(x) is C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .), whatever its result.
-    That is exact for a Gaussian process; for a mixture or an ensemble it is the variance that the
-    best linear prediction has, an upper bound of what is expected.
+    The variance is that of f, without noise. It is averaged over the region and over the outputs,
+    each in units of half its range. Runs are chosen one by one, and earlier choices count as done.
+    A run at x with noise Σ(x) changes the covariance to C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .),
+    independently of its result. This is exact for a Gaussian process. For a mixture or an ensemble
+    it is the variance of the best linear prediction, an upper bound of the expected variance.
 
     Args:
         model: A fitted ExactPosterior, or a fitted ensemble of at least 200 members.
@@ -44,18 +43,18 @@ def choose(
         n: Number of runs to choose.
         region: Inputs where predictions are wanted, (r, n_in); None takes a Latin hypercube of 64
             points in the box around the candidates.
-        pending: Inputs of runs whose results are not there yet, (p, n_in); they count as done.
-        replicates: Whether a candidate may be chosen again, which pays where noise is large.
-        output_ranges: Ranges that the outputs are divided by, (n_out,); None takes those of the
-            data, of an ensemble those of its scaling.outputs.
+        pending: Inputs of runs that have no results yet, (p, n_in); they count as done.
+        replicates: Whether a candidate may be chosen again, which helps where noise is large.
+        output_ranges: Ranges of the outputs, (n_out,). None takes those of the data for an
+            ExactPosterior, and those of scaling.outputs for an ensemble.
         random_state: Seed of the default region.
 
     Returns:
-        Numbers of the candidates in the order of choice, (n,), and the mean variance over the
-        region with the data and pending runs, then after each run chosen, (n + 1,).
+        Indices of the chosen candidates in the order of choice, (n,), and the mean variance over
+        the region, (n + 1,): with the data and pending runs, then after each chosen run.
 
     Raises:
-        TypeError: If the model is no such estimator.
+        TypeError: If the model is neither.
         ValueError: If the model has too few members, or another argument does not fit.
 
     Source: Cohn (1996), Neural Networks 9, for one run; Gramacy & Lee (2009), Technometrics 51,
@@ -76,18 +75,17 @@ def choose(
     if not isinstance(model, ExactPosterior | EnsembleRegressor):
         needed = "an ExactPosterior or an ensemble, which have covariances between points"
         raise TypeError(f"model = {model!r:.60}: must be {needed}")
-    check_is_fitted(model)
-    (asked,) = model._validated({"candidates": candidates}, reset=False)
+    asked = model.checked_inputs(candidates, "candidates")
     if n > len(asked) and not replicates:
         raise ValueError(f"n = {n}: must be at most {len(asked)}, the number of candidates")
     if region is None:
         unit = qmc.LatinHypercube(asked.shape[1], seed=generator(random_state)).random(POINTS)
         wanted = asked.min(axis=0) + unit * np.ptp(asked, axis=0)
     else:
-        (wanted,) = model._validated({"region": region}, reset=False)
+        wanted = model.checked_inputs(region, "region")
     waiting = asked[:0]
     if pending is not None:
-        (waiting,) = model._validated({"pending": pending}, reset=False)
+        waiting = model.checked_inputs(pending, "pending")
     runs = np.concatenate([asked, waiting])
     (_, spread, columns), half_ranges, noise = _joint(model, np.concatenate([runs, wanted]))
     if output_ranges is not None:
@@ -96,7 +94,9 @@ def choose(
         if np.any(half_ranges <= 0.0):
             raise ValueError(f"output_ranges = {values}: must be > 0")
     scales = half_ranges * np.sqrt(len(half_ranges) * len(wanted))
+    # tr S over the region, scaled so that it is a mean over points and outputs
     before = np.sum(np.einsum("njj->nj", spread[len(runs) :]) / scales**2)
+    # D = C(x, x) + Σ(x)
     results = spread[: len(runs)] + covariance_at(noise, runs)
     greedy = _Greedy(columns, results, len(wanted), scales)
     done = [greedy.run(row) for row in range(len(asked), len(runs))]
@@ -114,7 +114,7 @@ def choose(
 def _joint(
     model: ExactPosterior | EnsembleRegressor, X: Array
 ) -> tuple[JointColumns, Array, Covariance | StudentNoise]:
-    """Return covariances at X of f, half ranges of outputs, and the noise."""
+    """Return the covariances of f at X, half ranges of the outputs, and the noise."""
     if isinstance(model, ExactPosterior):
         half_ranges = BoundsScaler.fit(model.y_).half_range
         return model.posterior_.joint_columns(X), half_ranges, model.noise_
@@ -138,13 +138,13 @@ def _joint(
 
 
 class _Greedy:
-    """Covariances V between P runs and a region, which change with each run that is made.
+    """Covariances V between P possible runs and a region, updated after each run that is made.
 
-    A run changes V by a matrix of rank q, the number of outputs in a block of the covariance. The
-    changes are kept apart from V0, the covariances before any run: V = V0 - L T, where `left` is L
-    and `right` is T. For each run, `squares` holds the sum of V Vᵀ over the region, and `D` the
-    covariance of its result, with noise. Arrays are (blocks, P q, ...); entry i q + j is output j
-    of run i.
+    The covariance has one block for all outputs, or one for each; q is the number of outputs in a
+    block. A run changes V by a matrix of rank q. The changes are kept as factors: V = V0 - L T,
+    where V0 is the covariance before any run, `left` is L and `right` is T. For each possible run,
+    `squares` is the sum of V Vᵀ over the region, and `D` the covariance of its result, with noise.
+    Arrays are (blocks, P q, ...); entry i q + j is output j of run i.
     """
 
     def __init__(
@@ -165,18 +165,18 @@ class _Greedy:
         self.D = kept.copy()
 
     def _by_runs(self, blocks: Array, m: int) -> Array:
-        """Lay columns of m points out as (blocks, P q, columns' outputs, columns' points)."""
+        """Arrange columns of m points as (blocks, P q, outputs of the columns, m)."""
         g, P, q = self._shape
         laid = blocks.reshape(g, q, -1, q, m)[:, :, :P].swapaxes(1, 2)
         return laid.reshape(g, P * q, q, m)
 
     def gains(self) -> Array:
-        """Return by how much each run would reduce the mean variance over the region, (P,)."""
+        """Return the reduction of the mean variance over the region by each possible run, (P,)."""
         # Σ_region V_pᵀ D_p⁻¹ V_p = tr(D_p⁻¹ V_p V_pᵀ)
         return np.asarray(np.einsum("gpjj->p", np.linalg.solve(self.D, self.squares)))
 
     def run(self, row: int) -> float:
-        """Make a run; return by how much the mean variance over the region is reduced."""
+        """Make a run and return the reduction of the mean variance over the region."""
         g, P, q = self._shape
         own = slice(row * q, (row + 1) * q)
         # D_row = R Rᵀ

@@ -20,7 +20,7 @@ from bnn.training.settings import TrainingSettings
 from bnn.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
 
 REGULARISERS = (*WEIGHT_PRIORS, "none")
-# Proper Gaussians, whose optimum Gauss-Newton finds.
+# Proper Gaussians: with them Gauss-Newton can find the optimum.
 PROPER = [name for name, kind in WEIGHT_PRIORS.items() if issubclass(kind, ProperGaussian)]
 OPTIMISERS = ("adam", "gauss_newton")
 
@@ -30,16 +30,16 @@ OPTIMISERS = ("adam", "gauss_newton")
 class Anchoring(Settings):
     """How networks are held near pre-trained ones by a prior over their weights.
 
-    The defaults are the published ones; the others serve comparisons.
+    The defaults are the published settings; the others serve comparisons.
 
     Args:
-        regulariser: The weight prior p0: "low_rank", "probabilistic_pca", "factorised",
-            "generalised_normal", "isotropic" or "none" to leave the term out; or a density of its
-            own, see bnn.weight_priors.
+        regulariser: Weight prior p0: "low_rank", "probabilistic_pca", "factorised",
+            "generalised_normal" or "isotropic", learnt from the pre-trained networks; a density of
+            bnn.weight_priors, used as it is; or "none" to leave the term out.
         anchors: ω0: "pretrained", "sampled" (drawn from the weight prior), or weights (K, d).
-        start: "anchors", "random" (a vanilla ensemble's), or weights (K, d).
-        optimiser: "adam", or "gauss_newton", which goes to the optimum and needs the regulariser
-            "probabilistic_pca", "factorised" or "isotropic".
+        start: "anchors", "random" (as in a vanilla ensemble), or weights (K, d).
+        optimiser: "adam", or "gauss_newton", which converges to the optimum and needs the
+            regulariser "probabilistic_pca", "factorised" or "isotropic".
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
 
     Examples:
@@ -107,7 +107,7 @@ def anchor(
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
             HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
             of the data, "by_input" a HeteroscedasticNoise.
-        n_members: K, the first of the pre-trained networks; None takes all.
+        n_members: Number of members, K: the first of the pre-trained networks; None takes all.
         training: Epochs of Adam, 600 by default, and its other settings.
         anchoring: Weight prior, anchors, start, optimiser and resampling.
         device: "cpu" or "cuda".
@@ -192,7 +192,7 @@ def _start(
     n: int,
     seeds: np.random.SeedSequence,
 ) -> Floats:
-    """Return where training starts, (K, d)."""
+    """Return the weights at which training starts, (K, d)."""
     if not isinstance(start, str):
         check_weights("start", start, pretrained.architecture)
         return start
@@ -200,7 +200,7 @@ def _start(
 
 
 def check_enough(anchoring: Anchoring, n_networks: int) -> None:
-    """Raise ValueError where there are too few networks to learn the weight prior from."""
+    """Raise ValueError if there are too few networks to learn the weight prior from."""
     if anchoring.regulariser == "probabilistic_pca" and n_networks < 3:
         raise ValueError(
             f"pretraining.n_networks = {n_networks}: regulariser = 'probabilistic_pca' needs 3"
@@ -213,19 +213,21 @@ class AnchoredEnsemble(PretrainedEnsemble):
     """Ensemble pre-trained to a functional prior, whose members are anchored by their weights.
 
     Each member is held near its pre-trained weights by a prior over the weights, which is learnt
-    from all pre-trained networks; see `bnn.pretrain` and `bnn.anchor`. With the defaults, which are
-    the published ones, members spread wider than the posterior; see `bnn.FunctionAnchoredEnsemble`.
+    from all pre-trained networks; see `bnn.pretrain` and `bnn.anchor`. With the defaults, the
+    published settings, members spread wider than the posterior of the prior; those of a
+    `bnn.FunctionAnchoredEnsemble` do not.
 
     Args:
-        prior: p(g), see bnn.priors; None is the average that `evidence.fit_prior` returns for the
-            data. A bnn.Pretrained is taken as it is, and no parameter of pre-training is used.
+        prior: p(g), see bnn.priors. None takes the average over hyper-parameters that
+            `evidence.fit_prior` returns for the data. A bnn.Pretrained is used as it is, and the
+            parameters of pre-training then have no effect.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
             HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
             of the data, "by_input" a HeteroscedasticNoise.
-        n_members: Networks trained to data, K: the first of those pre-trained.
+        n_members: Number of members, K: the first of the pre-trained networks.
         network: Hidden layers, activation and initial weights; None is Architecture().
-        pretraining: Of the networks to the prior; None is Pretraining().
-        training: Of the networks to data; None is TrainingSettings(epochs=600).
+        pretraining: Pre-training to the prior; None is Pretraining().
+        training: Training to data; None is TrainingSettings(epochs=600).
         anchoring: Weight prior, anchors, start, optimiser and resampling; None is Anchoring().
         scaling: Bounds of inputs and outputs; None is Scaling(), the ranges of the data.
         device: "cpu" or "cuda".

@@ -1,4 +1,4 @@
-"""Noise and prior by the evidence of the training data, where an estimator is given none."""
+"""Noise and prior by the evidence of the training data, for estimators that are given none."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from bnn._validation import Array, Ints, check_option
 from bnn.noise import Noise, StudentNoise
 from bnn.priors.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
 
-ROWS = 200  # of the data at most: one step of the search takes O(N³) for N of them
+ROWS = 200  # most data in the evidence, whose cost is O(N³) for each step of the search
 GAUSSIAN = ("constant", "by_input")
 KINDS = (*GAUSSIAN, "student")
 
 
 def likely_noise(noise: Noise | str | None, X: Array, y: Array) -> Noise:
-    """Return a noise as it is given, or Gaussian noise by the evidence of data.
+    """Return the noise that is given, or estimate Gaussian noise by the evidence of data.
 
     None and "constant" are standard deviations, "by_input" is a HeteroscedasticNoise.
     """
@@ -32,7 +32,7 @@ def likely_noise(noise: Noise | str | None, X: Array, y: Array) -> Noise:
 def likely_tails(
     noise: Noise | StudentNoise | str | None, X: Array, y: Array
 ) -> Noise | StudentNoise:
-    """Return what likely_noise does; "student" is a StudentNoise of unknown ν."""
+    """Return the noise as `likely_noise` does; "student" is a StudentNoise with unknown ν."""
     if isinstance(noise, StudentNoise):
         return noise
     if isinstance(noise, str):
@@ -43,7 +43,7 @@ def likely_tails(
 
 
 def likely_prior(prior: Any, noise: Noise | StudentNoise, X: Array, y: Array) -> Any:
-    """Return a prior as it is given; None is the average that `evidence.fit_prior` returns."""
+    """Return the prior that is given; for None the average that `evidence.fit_prior` returns."""
     if prior is not None:
         return prior
     rows = _rows(X)
@@ -51,7 +51,7 @@ def likely_prior(prior: Any, noise: Noise | StudentNoise, X: Array, y: Array) ->
 
 
 def _rows(X: Array) -> Ints:
-    """Return the numbers of the data that the evidence is of: all, or as many as ROWS."""
+    """Return the rows in the evidence: all of X (N, n_in), or ROWS of them chosen at random."""
     if len(X) <= ROWS:
         return np.arange(len(X))
     return generator(0).choice(len(X), ROWS, replace=False)

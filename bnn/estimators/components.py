@@ -1,4 +1,4 @@
-"""Many outputs, such as a curve at its points, through their principal components."""
+"""Regression of many outputs, such as the points of a curve, by their principal components."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -25,11 +25,11 @@ from bnn.storage import storable
 @storable
 @dataclass(frozen=True, eq=False)
 class PrincipalComponents:
-    """Few scores in place of many outputs, y = mean + Vᵀ z + rest with orthonormal rows of V.
+    """Principal components of many outputs: y = mean + Vᵀ z + rest, with few scores z.
 
     Attributes:
         mean: (n_out,).
-        vectors: V, (n_scores, n_out).
+        vectors: V, (n_scores, n_out), with orthonormal rows.
         residual: Covariance of the rest, (n_out, n_out).
 
     Source: Bishop (2006), section 12.1; for outputs of simulations Higdon et al. (2008), Journal
@@ -53,7 +53,8 @@ class PrincipalComponents:
     def __post_init__(self) -> None:
         for name, largest in (("mean", LARGEST), ("vectors", LARGEST), ("residual", LARGEST**2)):
             object.__setattr__(self, name, as_finite(name, getattr(self, name), largest))
-        n_out, V = self.mean.size, as_points("vectors", self.vectors)
+        n_out = self.mean.size
+        V = as_points("vectors", self.vectors)
         if self.mean.ndim != 1 or V.shape[1] != n_out or self.residual.shape != (n_out, n_out):
             shapes = f"{self.mean.shape}, {V.shape} and {self.residual.shape}"
             needed = "(n_out,), (n_scores, n_out) and (n_out, n_out)"
@@ -66,11 +67,11 @@ class PrincipalComponents:
         """Find the fewest components that explain a share of the variance.
 
         Args:
-            y: Outputs, (N, n_out), in one unit: all count alike.
+            y: Outputs, (N, n_out), in one unit, since all count alike.
             explained: Share of the variance, in (0, 1).
 
         Returns:
-            The components, largest variance first, and the covariance of what they leave.
+            The components, largest variance first, with the covariance of the rest.
 
         Raises:
             ValueError: If y has another shape or does not vary.
@@ -112,7 +113,7 @@ class PrincipalComponents:
             mean + Vᵀ z, (..., n_out).
 
         Raises:
-            ValueError: If scores are of another number.
+            ValueError: If there is another number of scores.
         """
         values = as_finite("scores", scores)
         if values.shape[-1:] != self.vectors.shape[:1]:
@@ -122,19 +123,18 @@ class PrincipalComponents:
 
 @storable
 class ComponentRegressor(PredictiveRegressor):
-    """An estimator of the principal components of many outputs, which predicts these outputs.
+    """Estimator of many outputs, which fits another estimator to their principal components.
 
-    Mean and covariance follow from those of the scores, of which the estimator assumes what its
-    prior and its noise say. The total uncertainty includes the covariance of what the components
-    leave.
+    Mean and covariance of the outputs follow from those of the scores. The total uncertainty
+    includes the covariance of the rest.
 
     Args:
-        estimator: ExactPosterior or ensemble, with the prior and the noise of the scores, which
-            `PrincipalComponents.transform` gives.
+        estimator: ExactPosterior or ensemble. Its prior and its noise are those of the scores, see
+            `PrincipalComponents.transform`.
         components: PrincipalComponents; None finds them from the outputs in fit.
 
     Attributes:
-        estimator_: The estimator of the scores, fitted.
+        estimator_: The fitted estimator of the scores.
         components_: The components.
 
     Examples:
@@ -152,7 +152,8 @@ class ComponentRegressor(PredictiveRegressor):
     def __init__(
         self, estimator: PredictiveRegressor, components: PrincipalComponents | None = None
     ) -> None:
-        self.estimator, self.components = estimator, components
+        self.estimator = estimator
+        self.components = components
 
     def _check_parameters(self) -> None:
         check_kind("estimator", self.estimator, PredictiveRegressor)
@@ -173,16 +174,16 @@ class ComponentRegressor(PredictiveRegressor):
             raise ValueError(f"estimator_ predicts {scores} and y_ndim_ is {self.y_ndim_!r}")
 
     def sample(self, X: ArrayLike, **options: Any) -> Array:
-        """Return outputs of functions drawn by the estimator, or of its members.
+        """Return samples of f: functions that the estimator draws, or those of its members.
 
         Args:
             X: (n, n_in).
-            options: Of the estimator's own `sample`, such as n_samples and random_state.
+            options: Options of the estimator's `sample`, such as n_samples and random_state.
 
         Returns:
             Functions at X, (K, n, n_out), epistemic only.
         """
-        points = self._checked(X)
+        points = self.checked_inputs(X)
         return self.components_.inverse_transform(self.estimator_.sample(points, **options))
 
     def _mean(self, X: Array) -> Array:
@@ -190,6 +191,8 @@ class ComponentRegressor(PredictiveRegressor):
 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
         mean, scores, noise = self.estimator_._moments(X, joint=True)
-        V, rest = self.components_.vectors, self.components_.residual
+        V = self.components_.vectors
+        rest = self.components_.residual
+        # E f = mean + Vᵀ E z, Cov f = Vᵀ S V and Σ_noise = Vᵀ Σ_z V + Cov(rest), S and Σ_z of z
         spread = V.T @ scores @ V if joint else np.einsum("ki,nkl,li->ni", V, scores, V)
         return self.components_.inverse_transform(mean), spread, V.T @ noise @ V + rest

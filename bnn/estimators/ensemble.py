@@ -40,8 +40,8 @@ class ConstantInputWarning(UserWarning):
 class EnsembleRegressor(PredictiveRegressor):
     """Base of the ensembles, which have the parameters n_members, device and random_state.
 
-    A group of settings that is None is the default of the estimator, and its entries are nested
-    parameters as if it had been given.
+    A group of settings that is None stands for the default of the estimator. The entries of a
+    default are nested parameters too.
     """
 
     members_: Members | None = field(default=None, init=False)
@@ -113,7 +113,7 @@ class EnsembleRegressor(PredictiveRegressor):
 
     def sample(self, X: ArrayLike) -> Array:
         """Return f^[k](X) of every member at X (n, n_in), (K, n, n_out), epistemic only."""
-        return self.fitted_members().sample(self._checked(X))
+        return self.fitted_members().sample(self.checked_inputs(X))
 
     def fitted_members(self) -> Members:
         """Return the members; NotFittedError where there are none."""
@@ -123,7 +123,8 @@ class EnsembleRegressor(PredictiveRegressor):
 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
         members = self.fitted_members()
-        samples, noise = members.sample(X), covariance_at(members.noise_covariance, X)
+        samples = members.sample(X)
+        noise = covariance_at(members.noise_covariance, X)
         mean = samples.mean(axis=0)
         if not joint:
             return mean, samples.var(axis=0, ddof=1), noise
@@ -133,7 +134,7 @@ class EnsembleRegressor(PredictiveRegressor):
 
     @property
     def noise_(self) -> Covariance:
-        """Σ_noise, (n_out, n_out), or a HeteroscedasticNoise: what the members were told."""
+        """Noise that members were trained with: Σ_noise (n_out, n_out), or a noise by input."""
         return self.fitted_members().noise_covariance
 
     def penalty(self) -> Array:
@@ -141,13 +142,14 @@ class EnsembleRegressor(PredictiveRegressor):
         return self.fitted_members().penalties
 
     def check_restored(self) -> None:
-        """Raise ValueError if a file held attributes of other types, or that do not fit."""
+        """Raise ValueError if restored attributes have wrong types or do not fit each other."""
         if self.members_ is None:
             return
         if not isinstance(self.members_, Members):
             raise ValueError(f"members_ is a {type(self.members_).__name__}")
         self.n_features_in_ = self.members_.architecture.n_inputs
-        n_outputs, names = self.members_.architecture.n_outputs, self.feature_names_
+        n_outputs = self.members_.architecture.n_outputs
+        names = self.feature_names_
         if self.y_ndim_ not in (1, 2) or (self.y_ndim_ == 1 and n_outputs > 1):
             raise ValueError(f"y_ndim_ = {self.y_ndim_!r} does not fit {n_outputs} outputs")
         if names is not None and not (
@@ -164,7 +166,7 @@ SHAPING = ("prior", "network", "pretraining", "scaling", "random_state")
 class PretrainedEnsemble(EnsembleRegressor):
     """Base of ensembles whose networks are fitted to realisations of a prior first.
 
-    They have the parameters of SHAPING, beside n_members, noise, anchoring and device.
+    Subclasses have the parameters of SHAPING, and n_members, noise, anchoring and device.
     """
 
     prior: FunctionalPrior | Pretrained | None = field(default=None, kw_only=False)
@@ -199,15 +201,18 @@ class PretrainedEnsemble(EnsembleRegressor):
         return self.pretrained_.prior
 
     def pretrain(self, X: ArrayLike | None = None, *, n_features: int | None = None) -> Self:
-        """Fit the networks to realisations of the prior for every fit; discards trained members.
+        """Pre-train the networks to realisations of the prior; discards trained members.
 
-        Bounds that are "data" are here the ranges of X and of the realisations, and `fit` takes
-        these networks for any data; a prior that is None is a GaussianProcessPrior() in units of
-        the bounds. Without this call `fit` pre-trains with the ranges of its own data, where the
-        prior is None to the prior by their evidence, and again where these change.
+        Later calls of `fit` start from these networks, whatever the data, until a parameter of
+        the pre-training changes. Bounds that are "data" are the ranges of X and of the
+        realisations. A prior that is None is a GaussianProcessPrior() in units of the bounds.
+
+        Without this call `fit` pre-trains by itself, with the ranges of its data, and with the
+        prior by their evidence if the prior is None. It pre-trains again if these change.
 
         Args:
-            X: Points where the prior is fitted, (M, n_in), see `bnn.pretrain`; clones lack them.
+            X: Points where the prior is fitted, (M, n_in), see `bnn.pretrain`. A clone of the
+                estimator does not keep them.
             n_features: Number of inputs, where X is None.
 
         Returns:
@@ -253,7 +258,7 @@ class PretrainedEnsemble(EnsembleRegressor):
 
     @property
     def _nugget(self) -> float | None:
-        """The nugget of the anchoring to come, if it has one."""
+        """Nugget of the anchoring that follows the pre-training; None if it is not known yet."""
         return None
 
     def _shaping(self) -> dict[str, Any]:
@@ -269,7 +274,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         }
 
     def _ranges(self, X: Array, y: Array) -> dict[str, Array]:
-        """Return the pairs (n, 2) that data have for bounds that are "data"."""
+        """Return the ranges of the data, (n, 2), that replace bounds that are "data"."""
         scaling = self.group("scaling")
         ranges = {}
         if same(scaling.inputs, "data"):
@@ -300,7 +305,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         if known["ranges"] and not same(known["ranges"], self._ranges(X, y)):
             return True
         if known["data"] is not None and not same(known["data"], (X, y, noise)):
-            return True  # the prior is that of the evidence of other data
+            return True  # the prior was found by the evidence of other data
         follows = self.prior is None and not found.inputs_given
         if follows and found.shape != (X.shape[1], y.shape[1]):
             return True
@@ -311,8 +316,9 @@ class PretrainedEnsemble(EnsembleRegressor):
         """Return f of every pre-trained network at X (n, n_in), (K, n, n_out) float64."""
         if self.pretrained_ is None:
             raise NotFittedError("call pretrain or fit first")
-        fitted = self.members_ is not None  # to columns in an order, where X is a data frame
-        return self.pretrained_.sample(self._checked(X) if fitted else as_points("X", X))
+        # A fitted estimator also checks the columns of a data frame.
+        fitted = self.members_ is not None
+        return self.pretrained_.sample(self.checked_inputs(X) if fitted else as_points("X", X))
 
     def stored_fields(self) -> dict[str, Any]:
         """Return hyper-parameters and fitted attributes."""
@@ -322,7 +328,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         return stored
 
     def check_restored(self) -> None:
-        """Raise ValueError if a file held attributes of other types, or that do not fit."""
+        """Raise ValueError if restored attributes have wrong types or do not fit each other."""
         super().check_restored()
         if not isinstance(self.pretrained_, Pretrained):
             raise ValueError(f"pretrained_ is a {type(self.pretrained_).__name__}")
@@ -332,6 +338,6 @@ class PretrainedEnsemble(EnsembleRegressor):
 
 
 def _range(values: Array) -> Array:
-    """Return the range of each column of values (N, n) as pairs, (n, 2)."""
+    """Return the range of each column of values (N, n), (n, 2)."""
     scaler = BoundsScaler.fit(values)
     return np.stack([scaler.low, scaler.high], axis=1)

@@ -23,27 +23,29 @@ from bnn.storage import storable
 class ExactPosterior(PredictiveRegressor):
     """Exact posterior of a Gaussian process prior given data with Gaussian noise.
 
-    It is what an ensemble with the same prior approximates, and the method of choice for up to a
-    few thousand data. Outputs that diagonal noise leaves independent cost O(N³) each, for N data,
-    those with equal kernels and noise only once; so do outputs with one kernel under correlated
-    noise. Only correlated noise with different kernels takes O((n_out N)³). Bounds of the prior are
-    not part of the posterior. That of a MixturePrior is the mixture of the posteriors.
+    It is the method of choice for up to a few thousand data. An ensemble with the same prior
+    approximates it.
+
+    With N data and diagonal noise the cost is O(N³) for each output, and outputs with equal kernels
+    and noise share one factorisation. Outputs with one kernel cost O(N³) each under constant
+    correlated noise. All other correlated noise costs O((n_out N)³). Bounds of the prior are not
+    part of the posterior. For a MixturePrior it is the mixture of the posteriors of the components.
 
     Args:
-        prior: GaussianProcessPrior whose mean is not random, or a MixturePrior of such, whose
-            weights the evidence updates; None is that of `evidence.fit_prior` for the data, an
-            average over hyper-parameters.
-        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise, with which correlated outputs take O((n_out N)³); or a
-            StudentNoise, under which the posterior is variational: its precision factors λ are
-            independent of f, and of each other. Given q(λ), that of f is exact. None or "constant"
-            estimates standard deviations by the evidence of the data, "by_input" a
-            HeteroscedasticNoise, "student" a StudentNoise. Evidence is that of 200 data at most.
+        prior: GaussianProcessPrior with a mean that is not random, or a MixturePrior of such; the
+            evidence updates the weights of the mixture. None takes the average over
+            hyper-parameters that `evidence.fit_prior` returns for the data.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; a
+            HeteroscedasticNoise; or a StudentNoise. None or "constant" estimates standard
+            deviations by the evidence of the data, "by_input" a HeteroscedasticNoise, "student" a
+            StudentNoise. At most 200 of the data enter the evidence of prior and noise. Under a
+            StudentNoise the posterior is variational, q(f, λ) = q(f) Π_i q(λ_i), with a precision
+            factor λ_i for each datum.
 
     Attributes:
-        prior_: Prior that was conditioned.
+        prior_: The prior.
         noise_: Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
-        factors_: E λ of the data under a StudentNoise, (N,), which is small for outliers; or ones.
+        factors_: E λ_i of the data, (N,): small for outliers under a StudentNoise, otherwise ones.
         X_: Training inputs, (N, n_in).
         y_: Training outputs, (N, n_out).
 
@@ -80,7 +82,7 @@ class ExactPosterior(PredictiveRegressor):
 
     @property
     def _fewest(self) -> int:
-        """Number of data needed: one tells nothing of a prior or of noise."""
+        """Least number of data: two where they have to tell the prior or the noise."""
         return 2 if self.prior is None or self.noise is None or isinstance(self.noise, str) else 1
 
     def _fit(self, X: Array, y: Array) -> None:
@@ -105,7 +107,9 @@ class ExactPosterior(PredictiveRegressor):
         self.factors_ = np.ones(len(X))
         self._beyond = 0.0
         if isinstance(noise, StudentNoise):
+            # q(f) is the posterior under Gaussian noise, with covariances (1 - 2/ν) Σ_i / E λ_i.
             noise, known, self.factors_ = factors_of(prior, noise, X, y, known)
+            # The bound is log p(y) >= log p(y | noise known) + beyond.
             self._beyond = bound(noise.degrees, self.factors_, y.shape[1])
         self.prior_ = prior
         self.noise_ = noise
@@ -138,7 +142,7 @@ class ExactPosterior(PredictiveRegressor):
         Returns:
             Mean, (n, n_out), and covariance, (n_out n, n_out n); entry j n + i: output j, point i.
         """
-        points = self._checked(X)
+        points = self.checked_inputs(X)
         return self.posterior_.mean(points), self.posterior_.joint_covariance(points)
 
     def _mean(self, X: Array) -> Array:
@@ -148,6 +152,7 @@ class ExactPosterior(PredictiveRegressor):
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
         batches = self.posterior_.batches(len(X))
         spreads = np.concatenate([self.posterior_.covariances(X[part]) for part in batches])
+        # S(x) = Cov f(x), or its diagonal
         spreads = spreads if joint else np.einsum("njj->nj", spreads)
         return self._mean(X), spreads, covariance_at(self.noise_, X)
 
@@ -166,7 +171,7 @@ class ExactPosterior(PredictiveRegressor):
             ValueError: If there are too many points for that.
         """
         check_count("n_samples", n_samples, 1)
-        return self.posterior_.sample(self._checked(X), n_samples, generator(random_state))
+        return self.posterior_.sample(self.checked_inputs(X), n_samples, generator(random_state))
 
     def elppd(self, X: ArrayLike, y: ArrayLike) -> float:
         """Return the expected log pointwise predictive density, noise included.
@@ -176,13 +181,13 @@ class ExactPosterior(PredictiveRegressor):
             y: Truth, (n,) or (n, n_out).
 
         Returns:
-            Σ_i log p(y_i | x_i, D), joint over the outputs; of a mixture the density itself, as
-            under a StudentNoise.
+            Σ_i log p(y_i | x_i, D), joint over the outputs. With a MixturePrior or a StudentNoise
+            p is the density of the mixture, not of a normal distribution with its moments.
 
         Raises:
             ValueError: If y is not finite, or does not fit X or the training data.
         """
-        points = self._checked(X)
+        points = self.checked_inputs(X)
         values = as_columns("y", as_finite("y", y), len(points))
         if values.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y has {values.shape[1]} outputs: must be {self.prior_.n_outputs}")
@@ -195,9 +200,12 @@ class ExactPosterior(PredictiveRegressor):
         covariances = covariance_at(noise, X)
         if not isinstance(noise, StudentNoise):
             return self.posterior_.log_density(X, y, covariances)
+        # p(y | x) = ∫ p(λ) p(y | x, noise Ψ / λ) dλ with the scale matrix Ψ = (1 - 2/ν) Σ(x)
         scale = scaled(noise, covariances) * np.ones((len(X), 1, 1))
         away = y - self._mean(X)
+        # (y - m)ᵀ Ψ⁻¹ (y - m)
         squares = np.einsum("ni,nij,nj->n", away, np.linalg.inv(scale), away)
+        # log p(y | x) = log Σ_l w_l p(y | x, noise Ψ / λ_l)
         factors, weights = nodes(noise.degrees, squares, y.shape[1])
         logs = self.posterior_.log_density(X, y, scale / factors[:, :, None, None]).sum(axis=-1)
         return np.asarray(logsumexp(logs + weights, axis=0))
@@ -205,7 +213,7 @@ class ExactPosterior(PredictiveRegressor):
     def log_evidence(self) -> float:
         """Return the log marginal likelihood log p(y | X), which depends on the units of y.
 
-        Under a StudentNoise it is the lower bound that the variational posterior has.
+        Under a StudentNoise it is the lower bound of the variational posterior (ELBO).
         """
         check_is_fitted(self)
         return float(np.sum(self.posterior_.log_evidences)) + self._beyond

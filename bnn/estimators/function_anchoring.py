@@ -1,4 +1,4 @@
-"""Anchoring in function space: networks that follow draws from the posterior."""
+"""Anchoring in function space: each network follows a draw from the posterior."""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -30,13 +30,14 @@ from bnn.noise import Covariance, Noise, covariance_at, noise_of_data, resample
 from bnn.priors.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.priors.drawn_priors import DrawnPrior
 from bnn.priors.mixture import MixturePosterior, MixturePrior, allocate_components, combination
-from bnn.scaling import Scaling
+from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import NotStored, storable
 from bnn.training.execution import progress_bar
 from bnn.training.settings import TrainingSettings
 
-# The nugget that follows the noise: this fraction of its standard deviation, and at most so much.
-_OF_NOISE, _MOST_NUGGET = 0.5, 0.01
+# The default nugget is a fraction of the standard deviation of the noise, up to a largest value.
+_OF_NOISE = 0.5
+_MOST_NUGGET = 0.01
 
 
 @storable
@@ -46,14 +47,16 @@ class FunctionAnchoring(Settings):
 
     Args:
         points: Number of measurement points beside the training inputs, in a Latin hypercube of
-            the input bounds; chosen from the points of pre-training where these were given.
-        nugget: Standard deviation δ of a network's error, in its units; under a third of p(g)'s.
-            None takes half of the noise of each output, 0.01 at most.
-        tolerance: Mean squared distance to the posterior realisation at which a member ends,
-            relative to the posterior variance, direction by direction.
-        iterations: Largest number of Gauss-Newton iterations per member.
-        realisations: Drawn for the covariance of a prior without a kernel.
-        centred: Whether a GP's realisations and the perturbed data are shifted to exact means.
+            the input bounds. If the points of pre-training were given, they are chosen from these.
+        nugget: Standard deviation δ by which a network may miss its target at each point, with
+            outputs scaled to [-1, 1]; below a third of the prior's. None takes half of the noise
+            of each output, and at most 0.01.
+        tolerance: Training of a member ends at this mean squared distance from the posterior
+            realisation. Each direction counts in units of its posterior standard deviation.
+        iterations: Largest number of Gauss-Newton iterations for each member.
+        realisations: Number of realisations that estimate the covariance of a prior without kernel.
+        centred: Whether realisations and perturbed data are shifted, so that their averages over
+            the members are the mean of a Gaussian process prior and the data.
         progress: Whether to show a progress bar.
 
     Examples:
@@ -102,8 +105,8 @@ def anchor_functions(
 
     with the prior's covariance C. This is, up to a constant, the distance of f to the realisation
     conditioned on the data, f* (Matheron's rule), measured with the posterior covariance. For a
-    Gaussian process and networks wide enough, the members are draws from the exact posterior. The
-    members are allocated to the components of a MixturePrior by their posterior weights.
+    Gaussian process and networks wide enough, the members are draws from the exact posterior. With
+    a MixturePrior each member is allocated to a component, by the posterior weights of these.
 
     Args:
         pretrained: Networks from `pretrain`; smooth ("silu") and wide ones follow f* best.
@@ -112,8 +115,8 @@ def anchor_functions(
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
             HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
             of the data, "by_input" a HeteroscedasticNoise.
-        n_members: K, the first of the pre-trained networks; None takes all.
-        anchoring: Measurement points, and when a member has arrived.
+        n_members: Number of members, K: the first of the pre-trained networks; None takes all.
+        anchoring: Measurement points, nugget, and when the training of a member ends.
         device: "cpu" or "cuda".
         random_state: Seed of the perturbed data, measurement points and realisations.
 
@@ -122,10 +125,10 @@ def anchor_functions(
         targets are f*, and their penalties are (f - g)(X*)ᵀ (C + δ² I)⁻¹ (f - g)(X*).
 
     Raises:
-        ValueError: If arguments or data are not admissible, or no file could hold the prior.
+        ValueError: If arguments or data are not admissible, or a file could not store the prior.
 
     Warns:
-        ConvergenceWarning: If some members did not arrive within the budget.
+        ConvergenceWarning: If some members do not reach the tolerance within the iterations.
         BoundsWarning, NoiseWarning, PriorRangeWarning: If data do not fit bounds, noise or prior.
 
     Examples:
@@ -155,27 +158,25 @@ def anchor_functions(
     scaler = pretrained.output_scaler
     points = np.concatenate([X, _measurement_points(pretrained, anchoring.points, seeds)])
     inputs = pretrained.input_scaler.transform(points)
-    anchors, numbers = pretrained.weights[:n_members], pretrained.numbers[:n_members]
+    anchors = pretrained.weights[:n_members]
+    numbers = pretrained.numbers[:n_members]
     g = scaler.transform(prior.at(points, numbers, anchoring.centred))
-    C = prior.covariance(points, anchoring.realisations, spawn(seeds, Purpose.COVARIANCE))
-    scales = np.repeat(scaler.half_range, len(points)).reshape(len(C), -1)
-    C = C / (scales[:, :, None] * scales[:, None, :])
+    C = _scaled_covariance(prior, points, scaler, anchoring, seeds)
     scaled_noise = scaler.transform_covariance(covariance)
-    least = np.einsum("...jj->...j", scaled_noise).reshape(-1, scaled_noise.shape[-1]).min(axis=0)
-    most = np.minimum(_OF_NOISE * np.sqrt(least), _MOST_NUGGET)
-    nuggets = most if anchoring.nugget is None else np.full_like(most, anchoring.nugget)
+    nuggets = _nuggets(scaled_noise, anchoring.nugget)
     variances = np.diagonal(C, axis1=1, axis2=2).reshape(len(nuggets), -1)
     check_nugget(nuggets, variances.mean(axis=1))
+    # (f - g)ᵀ (C + δ² I)⁻¹ (f - g)
     prior_metric = Metric(C, nuggets)
+    # G = C(., X) (C(X, X) + Σ_noise)⁻¹ and the posterior covariance S = C - G C(X, .)
     try:
         posterior = Conditioning.on_first_points(C, scaled_noise, len(X))
     except np.linalg.LinAlgError as error:
         raise ValueError(f"noise = {noise}: too small for the prior in double precision") from error
-    generators = member_generators(spawn(seeds, Purpose.RESAMPLING), len(anchors))
-    _, perturbed = resample(X, y, "likelihood", covariance, generators)
-    if anchoring.centred:
-        perturbed += y - perturbed.mean(axis=0)
+    perturbed = _perturbed_data(X, y, covariance, len(anchors), anchoring, seeds)
+    # f* = g + G (ỹ - g(X))
     targets = posterior.apply(g, scaler.transform(perturbed))
+    # Each member minimises (f - f*)ᵀ (S + δ² I)⁻¹ (f - f*).
     result = fit_functions(
         pretrained.architecture,
         anchors,
@@ -206,6 +207,45 @@ def anchor_functions(
     )
 
 
+def _scaled_covariance(
+    prior: DrawnPrior,
+    points: Array,
+    scaler: BoundsScaler,
+    anchoring: FunctionAnchoring,
+    seeds: np.random.SeedSequence,
+) -> Array:
+    """Return the blocks of C at the measurement points, of outputs scaled to [-1, 1]."""
+    C = prior.covariance(points, anchoring.realisations, spawn(seeds, Purpose.COVARIANCE))
+    # C_ik / (h_i h_k) with the half ranges h of the outputs
+    scales = np.repeat(scaler.half_range, len(points)).reshape(len(C), -1)
+    return np.asarray(C / (scales[:, :, None] * scales[:, None, :]))
+
+
+def _perturbed_data(
+    X: Array,
+    y: Array,
+    covariance: Array,
+    n_members: int,
+    anchoring: FunctionAnchoring,
+    seeds: np.random.SeedSequence,
+) -> Array:
+    """Return ỹ of each member, (K, N, n_out)."""
+    generators = member_generators(spawn(seeds, Purpose.RESAMPLING), n_members)
+    # ỹ = y + e with e ~ N(0, Σ_noise)
+    _, perturbed = resample(X, y, "likelihood", covariance, generators)
+    if anchoring.centred:
+        perturbed += y - perturbed.mean(axis=0)
+    return perturbed
+
+
+def _nuggets(noise: Array, given: float | None) -> Array:
+    """Return δ of each output, (n_out,), for scaled noise (..., n_out, n_out)."""
+    # δ_j = min(σ_j / 2, 0.01), with the smallest σ_j of all data
+    least = np.einsum("...jj->...j", noise).reshape(-1, noise.shape[-1]).min(axis=0)
+    largest = np.minimum(_OF_NOISE * np.sqrt(least), _MOST_NUGGET)
+    return largest if given is None else np.full_like(largest, given)
+
+
 def _anchor_to_components(
     pretrained: Pretrained,
     X: Array,
@@ -222,13 +262,14 @@ def _anchor_to_components(
     own = covariance_at(noise, X) * np.eye(mixture.n_outputs)
     shares = MixturePosterior(mixture, own, X, y).shares
     numbers = allocate_components(shares, K, spawn(seeds, Purpose.COMPONENTS))
-    # A member alone has no mean, and the bar is that of all members.
+    # A single member has no average to be shifted, and one progress bar stands for all members.
     alone = replace(anchoring, centred=False, progress=False)
     parts = []
     title = "training" if anchoring.progress else None
     with warnings.catch_warnings(), progress_bar(K, title, "member") as bar:
-        for said_once in (ConvergenceWarning, *DATA_WARNINGS):  # not by every member
-            warnings.simplefilter("ignore", said_once)
+        # Otherwise each member would repeat the warnings.
+        for category in (ConvergenceWarning, *DATA_WARNINGS):
+            warnings.simplefilter("ignore", category)
         for k in range(K):
             one = replace(pretrained.select([k]), prior=combination(mixture, numbers[k]))
             seed = spawn(seeds, Purpose.COMPONENTS, k)
@@ -245,7 +286,7 @@ def _anchor_to_components(
 
 
 def _drawn_prior(pretrained: Pretrained) -> DrawnPrior:
-    """Take the prior of a pre-training; ValueError where it cannot be evaluated elsewhere."""
+    """Return the prior of a pre-training; ValueError if it cannot be evaluated at new points."""
     if pretrained.inputs.ndim == 3:
         raise ValueError("pretrained: function space needs prior points that all networks share")
     prior = pretrained.prior
@@ -260,8 +301,9 @@ def _drawn_prior(pretrained: Pretrained) -> DrawnPrior:
 def _measurement_points(
     pretrained: Pretrained, n_points: int, seeds: np.random.SeedSequence
 ) -> Array:
-    """Return points where functions are compared beside the data, (n, n_in)."""
-    rng, given = generator(spawn(seeds, Purpose.MEASUREMENT)), pretrained.inputs
+    """Return the measurement points beside the training inputs, (n, n_in)."""
+    rng = generator(spawn(seeds, Purpose.MEASUREMENT))
+    given = pretrained.inputs
     if pretrained.inputs_given:
         return np.asarray(given[rng.permutation(len(given))[:n_points]])
     uniform = qmc.LatinHypercube(given.shape[1], seed=rng).random(n_points)
@@ -278,17 +320,19 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
     exact posterior; see `bnn.pretrain` and `bnn.anchor_functions`.
 
     Args:
-        prior: p(g), see bnn.priors; None is the average that `evidence.fit_prior` returns for the
-            data. A bnn.Pretrained is taken as it is, and no parameter of pre-training is used.
+        prior: p(g), see bnn.priors. None takes the average over hyper-parameters that
+            `evidence.fit_prior` returns for the data. A bnn.Pretrained is used as it is, and the
+            parameters of pre-training then have no effect.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
             HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
             of the data, "by_input" a HeteroscedasticNoise.
-        n_members: Networks trained to data, K: the first of those pre-trained.
+        n_members: Number of members, K: the first of the pre-trained networks.
         network: Hidden layers, activation and initial weights; smooth networks follow the prior's
             realisations best. None is Architecture((50, 50, 50), "silu").
-        pretraining: Of the networks to the prior; None is Pretraining(n_networks=30) with
+        pretraining: Pre-training to the prior; None is Pretraining(n_networks=30) with
             TrainingSettings(epochs=500).
-        anchoring: Measurement points, and when a member has arrived; None is FunctionAnchoring().
+        anchoring: Measurement points, nugget, and when the training of a member ends; None is
+            FunctionAnchoring().
         scaling: Bounds of inputs and outputs; None is Scaling(), the ranges of the data.
         device: "cpu" or "cuda".
         random_state: Seed.

@@ -1,4 +1,4 @@
-"""Trained networks and what they were trained to; how members are trained to data."""
+"""Trained networks with their data, and the training of members to data."""
 
 import warnings
 from collections.abc import Sequence
@@ -31,7 +31,8 @@ from bnn.training.settings import TrainingSettings
 from bnn.weight_priors import ProperGaussian, WeightPrior
 
 # Networks and points are evaluated in blocks of fixed size, which bounds the memory.
-MEMBER_BLOCK, POINT_BLOCK = 64, 2048
+MEMBER_BLOCK = 64
+POINT_BLOCK = 2048
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -39,16 +40,17 @@ class Networks:
     """K trained networks, with the data that each of them was trained to.
 
     Attributes:
-        architecture: Of all networks.
+        architecture: Architecture of all networks.
         start: Where training started, (K, d).
         weights: ω^[k], (K, d) float32.
         inputs: Points of the data, (n, n_in), or (K, n, n_in) where they differ.
         targets: Values there, (K, n, n_out).
         input_scaler: Maps inputs to what the networks see.
         output_scaler: Maps outputs to what the networks return.
-        losses: Of every network trained, (epochs, number trained); NaN after its end.
-        epochs: That each network trained ran, (number trained,).
-        numbers: Which of the networks trained these are, (K,): those that diverged are left out.
+        losses: Loss of each of the n networks that were trained, those that diverged included,
+            after each epoch, (epochs, n); NaN after the last epoch of a network.
+        epochs: Number of epochs of each of these, (n,).
+        numbers: Indices of the K networks among the n; the others diverged.
     """
 
     architecture: MLP
@@ -65,7 +67,8 @@ class Networks:
     def __post_init__(self) -> None:
         for field in fields(self):
             object.__setattr__(self, field.name, own_copy(getattr(self, field.name)))
-        n_in, n_out = self.architecture.n_inputs, self.architecture.n_outputs
+        n_in = self.architecture.n_inputs
+        n_out = self.architecture.n_outputs
         for name in ("weights", "start"):
             check_weights(name, getattr(self, name), self.architecture)
         K = len(self.weights)
@@ -81,13 +84,14 @@ class Networks:
             raise ValueError(f"the scalers must be those of {n_in} inputs and {n_out} outputs")
 
     def __repr__(self) -> str:
-        """Say what these are, without the numbers."""
-        K, widths = len(self.weights), self.architecture.widths
+        """Summarise the networks without their weights."""
+        K = len(self.weights)
+        widths = self.architecture.widths
         return f"{type(self).__name__}({K} networks of widths {widths})"
 
     @property
     def diverged(self) -> tuple[int, ...]:
-        """Numbers of the networks trained that are not among these."""
+        """Indices of the networks that diverged, among those that were trained."""
         return tuple(np.setdiff1d(np.arange(len(self.epochs)), self.numbers).tolist())
 
     def sample(self, X: Array) -> Array:
@@ -114,9 +118,10 @@ class Members(Networks):
 
     Attributes:
         noise_covariance: Σ_noise, (n_out, n_out), or a HeteroscedasticNoise.
-        anchors: ω0^[k], (K, d); None where nothing holds the weights.
-        penalties: Regularisation term of each member at the end, (K,).
-        bounds: (low, high) that predictions are clipped to, (2, 1) or (2, n_out); None: without.
+        anchors: ω0^[k], (K, d); None for members without anchors.
+        penalties: Regularisation term of each member after training, (K,).
+        bounds: (low, high) that predictions are clipped to, (2, 1) or (2, n_out); None clips
+            nothing.
 
     Examples:
         >>> import bnn
@@ -139,7 +144,8 @@ class Members(Networks):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        n_out, noise = self.architecture.n_outputs, self.noise_covariance
+        n_out = self.architecture.n_outputs
+        noise = self.noise_covariance
         if isinstance(noise, np.ndarray) and noise.shape != (n_out, n_out):
             shape = f"({n_out}, {n_out})"
             raise ValueError(f"noise_covariance has shape {noise.shape}: must be {shape}")
@@ -164,7 +170,7 @@ class Members(Networks):
 
 
 def joined(parts: Sequence[Members]) -> Members:
-    """Put members together that were trained apart, each at points (n, n_in) of its own."""
+    """Join members that were trained one by one, each at its own points (n, n_in)."""
     longest = max(len(part.losses) for part in parts)
     own = {}
     for name in ("weights", "targets", "epochs", "start", "anchors", "penalties"):
@@ -201,15 +207,15 @@ def finite_members(n_members: int, diverged: tuple[int, ...], title: str) -> Int
     return np.delete(np.arange(n_members), diverged)
 
 
-# A step that lowers the objective by less than this fraction has arrived. Members creep along
-# narrow valleys: ended at 1e-6, some kept a gradient half as large as the data's.
+# Gauss-Newton ends where a step lowers the objective by less than this fraction. Steps are short in
+# narrow valleys: with 1e-6 some members ended at a gradient half as large as that of the data term.
 OPTIMUM = StoppingRule(iterations=10_000, decrease=1e-9)
 
 
 def random_starts(
     architecture: MLP, n_members: int, seeds: np.random.SeedSequence, init: str = "glorot"
 ) -> Floats:
-    """Return independent random starts, (K, d) float32; one does not depend on their number."""
+    """Return independent random starts, (K, d) float32; start k does not depend on n_members."""
     generators = member_generators(spawn(seeds, Purpose.START), n_members)
     return np.concatenate([architecture.initial_weights(1, rng, init) for rng in generators])
 
@@ -226,7 +232,7 @@ def perturbed_starts(
 
 @dataclass(frozen=True)
 class Task:
-    """Networks, their data X (N, n_in) and y (N, n_out), and how each gets a version of its own."""
+    """What members are trained to: data X (N, n_in) and y (N, n_out), and their resampling."""
 
     architecture: MLP
     X: Array
@@ -248,7 +254,7 @@ def train_to_data(
     anchors: Floats | None = None,
     optimiser: str = "adam",
 ) -> Members:
-    """Train members, (K, d) at the start, by Adam or by Gauss-Newton, which needs anchors."""
+    """Train members from weights `start` (K, d) by Adam or, if they have anchors, Gauss-Newton."""
     check_option("resampling", task.resampling, RESAMPLINGS)
     check_device(device)
     K = len(start)
@@ -305,11 +311,11 @@ def _precision(noise: Array) -> Array:
 
 
 def data_gradient(members: Members, weights: Floats) -> Array:
-    """Differentiate the data term of Algorithms 1 and 2, each member's with its own data.
+    """Return the gradient of the data term of Algorithms 1 and 2 for each member and its data.
 
     Args:
         members: From `train_vanilla` or `anchor`.
-        weights: Where, (K, d).
+        weights: Weights at which the gradient is taken, (K, d).
 
     Returns:
         ∂/∂ω Σ_i (y_i - f(x_i))ᵀ Σ_noise⁻¹ (y_i - f(x_i)), (K, d) float64.
@@ -327,6 +333,8 @@ def data_gradient(members: Members, weights: Floats) -> Array:
     residuals = state.values - torch.as_tensor(members.output_scaler.transform(members.targets))
     noise = covariance_at(members.noise_covariance, members.inputs)
     precision = torch.as_tensor(np.linalg.inv(members.output_scaler.transform_covariance(noise)))
+    # ∂/∂f Σ_i (y_i - f_i)ᵀ Σ_noise⁻¹ (y_i - f_i) = 2 Σ_noise⁻¹ (f_i - y_i), and by the chain rule
+    # ∂/∂ω = Jᵀ ∂/∂f
     if precision.ndim == 2:
         direction = 2.0 * residuals @ precision
     else:

@@ -25,9 +25,9 @@ from bnn.estimators.members import Networks, finite_members, perturbed_starts
 from bnn.networks.architecture import Architecture
 from bnn.noise import NoiseWarning
 from bnn.priors.conditioning import check_nugget
-from bnn.priors.gaussian_process import default_prior
+from bnn.priors.gaussian_process import GaussianProcessPrior, default_prior
 from bnn.priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
-from bnn.scaling import BoundsWarning, Scaling, scaler_of, warn_far
+from bnn.scaling import BoundsScaler, BoundsWarning, Scaling, scaler_of, warn_far
 from bnn.storage import NotStored, storable
 from bnn.storage.values import dataclass_fields, kept
 from bnn.training.loop import train
@@ -39,7 +39,8 @@ class PriorRangeWarning(UserWarning):
     """Most of the data lie where the prior was not fitted."""
 
 
-DATA_WARNINGS = BoundsWarning, NoiseWarning, PriorRangeWarning  # of what does not fit the data
+# Raised where data do not fit the bounds, the noise or the prior.
+DATA_WARNINGS = BoundsWarning, NoiseWarning, PriorRangeWarning
 
 
 @storable
@@ -48,11 +49,12 @@ class Pretraining(Settings):
     """How networks are fitted to realisations of a functional prior.
 
     Args:
-        n_networks: Networks pre-trained, of which the first n_members are trained to data.
-        n_points: M, points at which the prior is fitted, where none are given.
-        range_factor: These lie in the input bounds, widened by this factor; the paper has 2.
-        perturbation: Standard deviation of each network's perturbation of the common start.
-        training: Epochs of Adam, its other settings, and what ends it early.
+        n_networks: Number of networks; the first n_members of them are trained to data.
+        n_points: Number of points M at which the prior is fitted, if no points are given.
+        range_factor: Factor by which the input bounds, in which these points lie, are widened; 2 in
+            the paper.
+        perturbation: Standard deviation of the perturbation of the common start, for each network.
+        training: Epochs of Adam, its other settings, and early stopping.
 
     Examples:
         >>> import bnn
@@ -89,7 +91,7 @@ class Pretrained(Networks):
     Attributes:
         prior: The functional prior; NotStored after loading, if no file can hold it.
         prior_seed: Seed of the realisations.
-        inputs_given: Whether the inputs were given, so that the prior may exist only there.
+        inputs_given: Whether the user gave the inputs. The prior may then exist there only.
 
     Examples:
         >>> import bnn
@@ -125,24 +127,26 @@ class Pretrained(Networks):
         """Take some of the networks.
 
         Args:
-            members: Their places among these networks, (n,).
+            members: Indices of the networks to take, (n,).
 
         Returns:
-            The pre-training as if there were only these.
+            A Pretrained of these networks alone.
 
         Raises:
-            ValueError: If members are not such places.
+            ValueError: If an index is not that of a network.
         """
         check_integers("members", members, 0)
-        places, K = np.asarray(members), len(self.weights)
+        places = np.asarray(members)
+        K = len(self.weights)
         if not places.size or places.max() >= K:
             raise ValueError(f"members = {members!r:.60}: must be some of 0 to {K - 1}")
-        own_inputs = ["inputs"] * (self.inputs.ndim == 3)
-        by_member = ["start", "weights", "targets", "numbers", *own_inputs]
+        by_member = ["start", "weights", "targets", "numbers"]
+        if self.inputs.ndim == 3:
+            by_member.append("inputs")
         return replace(self, **{n: getattr(self, n)[places] for n in by_member})
 
     def weight_prior(self, regulariser: str | WeightPrior) -> WeightPrior | None:
-        """Learn a prior p0(ω) from all of the networks.
+        """Learn a prior p0(ω) of the weights from all of the networks.
 
         Args:
             regulariser: A name or a density, as for `anchor`.
@@ -161,7 +165,7 @@ class Pretrained(Networks):
         return WEIGHT_PRIORS[regulariser].fit(self.weights, self.architecture)
 
     def stored_fields(self) -> dict[str, Any]:
-        """Return what a file holds."""
+        """Return the fields by name, as a file holds them."""
         return dataclass_fields(self) | {"prior": kept(self.prior)}
 
 
@@ -178,19 +182,20 @@ def pretrain(
     device: str = "cpu",
     random_state: RandomState = None,
 ) -> Pretrained:
-    """Fit networks to realisations of a functional prior, one each.
+    """Fit each network to its own realisation of a functional prior.
 
     Args:
-        prior: p(g), see bnn.priors; None is a GaussianProcessPrior() for n_outputs, in units of the
-            bounds (in those of y where the output bounds are "data").
-        X: Points, (M, n_in), or (K, M, n_in) for points of each network's own; None takes a
-            TablePrior's, or else a Latin hypercube within the input bounds.
-        n_features: Number of inputs; needed where X is None.
-        n_outputs: Number of outputs; None takes those of the prior.
+        prior: p(g), see bnn.priors. None takes GaussianProcessPrior() for n_outputs, in units of
+            the bounds, or in the units of y if the output bounds are "data".
+        X: Points where the prior is fitted, (M, n_in), or (K, M, n_in) if each network has its own.
+            None takes the points of a TablePrior, and for any other prior a Latin hypercube in the
+            input bounds.
+        n_features: Number of inputs; needed if X is None.
+        n_outputs: Number of outputs; None takes that of the prior.
         network: Hidden layers, activation and initial weights.
         settings: Number of networks and of points, and how they are trained.
         scaling: Bounds of inputs and outputs; "data" takes the ranges of X and of the realisations.
-        nugget: That of the FunctionAnchoring to come, refused here if too large for the prior.
+        nugget: Nugget of the FunctionAnchoring that follows, to check that the prior allows it.
         device: "cpu" or "cuda".
         random_state: Seed.
 
@@ -198,7 +203,7 @@ def pretrain(
         The pre-trained networks.
 
     Raises:
-        ValueError: If an argument is not admissible, or values of the prior are not.
+        ValueError: If an argument or a value of the prior is not admissible.
         DivergenceError: If fewer than two networks stayed finite.
 
     Source: Algorithm 3 of the paper.
@@ -216,37 +221,23 @@ def pretrain(
         >>> networks.sample(X).shape
         (4, 12, 1)
     """
-    check_functional_prior(prior)
     check_device(device)
     check_kind("network", network, Architecture)
     check_kind("settings", settings, Pretraining)
     check_kind("scaling", scaling, Scaling)
-    for name, number in (("n_features", n_features), ("n_outputs", n_outputs)):
-        if number is not None:
-            check_count(name, number, 1)
-    if nugget is not None:
-        check_positive(nugget=nugget)
-    if isinstance(prior, NotStored):
-        raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
+    _check_prior_and_numbers(prior, n_features, n_outputs, nugget)
     K = settings.n_networks
     seeds = seed_sequence(random_state)
-    tabulated = getattr(prior, "points", None)
-    given = X is not None or tabulated is not None
-    points = tabulated if X is None else X
+    points = getattr(prior, "points", None) if X is None else X
+    given = points is not None
     if points is None:
         points = _drawn_points(n_features, settings, scaling, seeds)
-    inputs = as_finite("X", points)
-    fits = inputs.ndim == 2 or (inputs.ndim == 3 and len(inputs) == K)
-    if not fits or inputs.shape[-2] < 2 or 0 in inputs.shape:
-        shapes = f"(M >= 2, n_in) or ({K}, M >= 2, n_in)"
-        raise ValueError(f"X has shape {inputs.shape}: must be {shapes}")
+    inputs = _checked_points(points, K)
     prior_seed = spawn(seeds, Purpose.PRIOR)
     n_in = inputs.shape[-1]
     scaler = scaler_of("scaling.inputs", scaling.inputs, inputs, n_in)
-    if prior is None:  # the range of realisations is not known yet
-        known = None if isinstance(scaling.outputs, str) else scaling.outputs
-        outputs = scaler_of("scaling.outputs", known, None, n_outputs or 1)
-        prior = default_prior(scaler, outputs)
+    if prior is None:
+        prior = _prior_of_bounds(scaler, scaling, n_outputs or 1)
     realisations = draw_realisations(prior, inputs, K, prior_seed)
     n_out = realisations.shape[2]
     _check_shape((n_in, n_out), (n_features or n_in, n_outputs or n_out))
@@ -285,6 +276,39 @@ def pretrain(
     )
 
 
+def _check_prior_and_numbers(
+    prior: object, n_features: int | None, n_outputs: int | None, nugget: float | None
+) -> None:
+    """Raise ValueError where an argument of `pretrain` is not admissible."""
+    check_functional_prior(prior)
+    for name, number in (("n_features", n_features), ("n_outputs", n_outputs)):
+        if number is not None:
+            check_count(name, number, 1)
+    if nugget is not None:
+        check_positive(nugget=nugget)
+    if isinstance(prior, NotStored):
+        raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
+
+
+def _prior_of_bounds(
+    inputs: BoundsScaler, scaling: Scaling, n_outputs: int
+) -> GaussianProcessPrior:
+    """Return GaussianProcessPrior() in units of the bounds."""
+    # Output bounds "data" follow from realisations of the prior, which then has unit scale.
+    known = None if isinstance(scaling.outputs, str) else scaling.outputs
+    return default_prior(inputs, scaler_of("scaling.outputs", known, None, n_outputs))
+
+
+def _checked_points(points: ArrayLike, n_networks: int) -> Array:
+    """Return points (M, n_in) or (K, M, n_in) as float64; ValueError for another shape."""
+    inputs = as_finite("X", points)
+    fits = inputs.ndim == 2 or (inputs.ndim == 3 and len(inputs) == n_networks)
+    if not fits or inputs.shape[-2] < 2 or 0 in inputs.shape:
+        shapes = f"(M >= 2, n_in) or ({n_networks}, M >= 2, n_in)"
+        raise ValueError(f"X has shape {inputs.shape}: must be {shapes}")
+    return inputs
+
+
 def _drawn_points(
     n_features: int | None, settings: Pretraining, scaling: Scaling, seeds: np.random.SeedSequence
 ) -> Array:
@@ -309,10 +333,13 @@ def checked_data(
     _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
     warn_far("scaling.inputs", pretrained.input_scaler, X)
     warn_far("scaling.outputs", pretrained.output_scaler, y)
-    points, scaler = pretrained.inputs.reshape(-1, X.shape[1]), pretrained.input_scaler
-    if not pretrained.inputs_given:  # drawn within the bounds, which few points do not reach
+    points = pretrained.inputs.reshape(-1, X.shape[1])
+    scaler = pretrained.input_scaler
+    if not pretrained.inputs_given:
+        # The points were drawn within the bounds, and few points do not reach these.
         points = np.vstack([points, scaler.low, scaler.high])
-    low, high = points.min(axis=0), points.max(axis=0)
+    low = points.min(axis=0)
+    high = points.max(axis=0)
     outside = 1.0 - np.mean(np.all((low <= X) & (high >= X), axis=1))
     if outside > 0.5:
         points_of = f"the points at which the prior was fitted, {low} to {high}"
@@ -323,7 +350,7 @@ def checked_data(
 
 
 def check_functional_prior(prior: object) -> None:
-    """Raise ValueError unless a prior can be sampled, or is None, or was left out of a file."""
+    """Raise ValueError unless a prior has a method `sample`, is None, or is a NotStored."""
     if isinstance(prior, type):
         raise ValueError(f"prior = {prior.__name__}: must be an object, not its class")
     if not (prior is None or isinstance(prior, NotStored) or hasattr(prior, "sample")):

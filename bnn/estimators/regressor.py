@@ -14,13 +14,13 @@ from bnn.storage import StoredModel
 
 
 class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
-    """Base of the estimators, which have moments of f(x) and a covariance of the noise."""
+    """Base of the estimators: subclasses return moments of f(x) and the covariance of the noise."""
 
     y_ndim_: int | None = None  # number of dimensions of y in fit
 
     @property
     def _fewest(self) -> int:
-        """Number of data needed."""
+        """Least number of data."""
         return 2
 
     def __sklearn_tags__(self) -> Tags:
@@ -30,7 +30,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the model to data; where there is a prior of networks, after pre-training if needed.
+        """Fit the model to data; an ensemble with a prior pre-trains its networks first, if needed.
 
         Args:
             X: Inputs, (N, n_in).
@@ -45,7 +45,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
         Warns:
             BoundsWarning, NoiseWarning: If data do not fit the bounds or the noise.
-            PriorRangeWarning: If most data lie where the prior of networks was not fitted.
+            PriorRangeWarning: If most data lie where networks were not pre-trained.
         """
         self._check_parameters()
         needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": self._fewest}
@@ -55,7 +55,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return self
 
     def _check_parameters(self) -> None:
-        """Raise ValueError where a parameter is not admissible, whatever the data are."""
+        """Raise ValueError if a parameter is not admissible for any data."""
 
     def _fit(self, X: Array, y: Array) -> None:
         """Fit the model to checked data X (N, n_in) and y (N, n_out)."""
@@ -69,7 +69,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         Args:
             X: (n, n_in).
             return_std: Also return the standard deviation of each output.
-            return_cov: Also return the covariance between the outputs instead.
+            return_cov: Also return the covariance between the outputs.
             total: Whether the uncertainty includes Σ_noise; else it is epistemic.
 
         Returns:
@@ -79,27 +79,41 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         Raises:
             ValueError: If return_std and return_cov are True, or X does not fit the training data.
 
-        Source: the predictive moments of an ensemble in the paper, with 1 / (K-1).
+        Source: Eq. 5 of the paper, for an ensemble.
         """
         check_flags(return_std=return_std, return_cov=return_cov, total=total)
         if return_std and return_cov:
             raise ValueError("return_std and return_cov: must not both be True")
-        points = self._checked(X)
+        points = self.checked_inputs(X)
         if not return_std and not return_cov:
             return self._shaped(self._mean(points))
         mean, spread, noise = self._moments(points, joint=return_cov)
+        added = noise if total else np.zeros_like(noise)
         if return_cov:
-            return self._shaped(mean), spread + total * noise
-        variance = np.maximum(spread + total * np.einsum("...jj->...j", noise), 0.0)
+            return self._shaped(mean), spread + added
+        # Rounding may leave a variance below zero.
+        variance = np.maximum(spread + np.einsum("...jj->...j", added), 0.0)
         return self._shaped(mean), self._shaped(np.sqrt(variance))
 
-    def _checked(self, X: ArrayLike) -> Array:
-        """Return X (n, n_in) as float64, after fit, if it fits the training data."""
+    def checked_inputs(self, X: ArrayLike, name: str = "X") -> Array:
+        """Check inputs of a fitted estimator, as `predict` does.
+
+        Args:
+            X: (n, n_in); a data frame has the columns of the training data.
+            name: What messages call it.
+
+        Returns:
+            X as float64.
+
+        Raises:
+            NotFittedError: If the estimator is not fitted.
+            ValueError: If X does not fit the training data.
+        """
         check_is_fitted(self)
-        return self._validated({"X": X}, reset=False)[0]
+        return self._validated({name: X}, reset=False)[0]
 
     def _validated(self, data: Mapping[str, ArrayLike], **options: Any) -> list[Array]:
-        """Return data by name, X or X and y, as arrays that scikit-learn has checked."""
+        """Return data by name, X or X and y, as arrays checked by scikit-learn."""
         check_readable(**data)
         names = ", ".join(data)
         try:
@@ -116,7 +130,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return self._moments(X, joint=False)[0]
 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
-        """Return means, variances (if joint: covariances) at each point of X, and Σ_noise there."""
+        """Return means, variances of the outputs (covariances if joint) and Σ_noise at points X."""
         raise NotImplementedError
 
     def _shaped(self, values: Array) -> Array:

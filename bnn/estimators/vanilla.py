@@ -41,7 +41,7 @@ def train_vanilla(
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
             HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
             of the data, "by_input" a HeteroscedasticNoise.
-        n_members: K.
+        n_members: Number of members, K.
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
         network: Hidden layers, activation and initial weights.
         training: Epochs of Adam, 400 by default, and its other settings.
@@ -95,13 +95,13 @@ class VanillaEnsemble(EnsembleRegressor):
     """Deep ensemble with resampled data and independent random starts.
 
     Args:
-        n_members: Networks trained to data, K.
+        n_members: Number of members, K.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
             HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
             of the data, "by_input" a HeteroscedasticNoise.
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
         network: Hidden layers, activation and initial weights; None is Architecture().
-        training: Of the networks to data; None is TrainingSettings(epochs=400).
+        training: Training to data; None is TrainingSettings(epochs=400).
         scaling: Bounds of inputs and outputs; None is Scaling(), the ranges of the data.
         device: "cpu" or "cuda".
         random_state: Seed.

@@ -1,4 +1,4 @@
-"""Plots of predictions, of their calibration, of data under a prior, and of the weight prior."""
+"""Plots of predictions, calibration, data under a prior, and singular values of weight priors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ from bnn.evaluation.prior_check import PriorCheck
 from bnn.noise import Noise
 
 SLICE_POINTS = 100
-# (rows, columns) → a figure and its panels, (rows, columns) even where there is one.
+# Makes a figure and its panels, which are always an array (rows, columns).
 _panels: Callable[..., tuple[Figure, Any]] = partial(
     plt.subplots, squeeze=False, layout="constrained"
 )
@@ -85,15 +85,16 @@ def plot_1d(
 
 
 def plot_rounds(rounds: Sequence[Any], input_names: Sequence[str] | None = None) -> Figure:
-    """Draw where the runs of each round went, as a film strip.
+    """Draw the inputs of the runs, round by round.
 
     Args:
         rounds: Inputs of the runs of each round, (n, n_in) each.
-        input_names: Labels of the inputs; None takes the columns' names where the first is a table.
+        input_names: Labels of the inputs; None takes the column names of the first round, if it is
+            a table.
 
     Returns:
-        The figure, a column per round, with the runs of earlier rounds in grey, and a row for each
-        two inputs, the last of an odd number beside the first.
+        The figure. Each column shows a round, with the runs of earlier rounds in grey. Each row
+        shows two inputs; the last of an odd number of inputs is shown with the first.
 
     Raises:
         ValueError: If the rounds do not have the same inputs.
@@ -139,10 +140,10 @@ def plot_slices(
     Args:
         model: Anything with predict(X, return_std=True), of this package or another.
         X: Training inputs, (N, n_in), whose ranges are drawn.
-        y: Training outputs, (N,) or (N, n_out), fainter by exp(-d²/2) where their other inputs are
-            at a distance of d standard deviations of X from the point; None draws no data.
-        at: The point, (n_in,); None takes the median of X.
-        input_names: Labels of the columns; None takes the columns' names where X is a table.
+        y: Training outputs, (N,) or (N, n_out); None draws none. A datum has opacity exp(-d²/2),
+            where d is the distance of its other inputs from the point, in standard deviations of X.
+        at: Point at which the other inputs are held, (n_in,); None takes the median of X.
+        input_names: Labels of the columns; None takes the column names of X, if it is a table.
         output_names: Labels of the rows, with units.
 
     Returns:
@@ -179,6 +180,7 @@ def plot_slices(
     data = None if y is None else as_columns("y", y, len(points))
     if data is not None and data.shape[1] != n_out:
         raise ValueError(f"y has {data.shape[1]} outputs: must be {n_out}")
+    # d_i² of each input; the opacity leaves out the input that varies
     away = ((points - centre) / np.where(spread > 0, spread, 1.0)) ** 2
     size = 2.3 * n_in + 0.6, 1.9 * n_out + 0.5
     figure, panels = _panels(n_out, n_in, figsize=size, sharex="col", sharey="row")
@@ -241,7 +243,7 @@ def plot_calibration(
     Args:
         y: Truth, (n,) or (n, n_out).
         predictions: Name → (mean, std), of the shape of y.
-        noise: Noise whose variance is added, see bnn.evaluation.metrics.
+        noise: Noise, whose variance is added to std², see bnn.evaluation.metrics.
         axes: Axes to draw into; None makes a figure.
 
     Returns:
@@ -268,7 +270,7 @@ def plot_calibration(
 
 
 def plot_prior_check(check: PriorCheck, names: Sequence[str] | None = None) -> Figure:
-    """Draw data over the intervals that a prior and noise give them, one panel per output.
+    """Draw data over their 95 % intervals under the prior, noise included, one panel per output.
 
     Args:
         check: From `bnn.check_prior`.
@@ -303,7 +305,7 @@ def plot_prior_check(check: PriorCheck, names: Sequence[str] | None = None) -> F
 
 
 def plot_singular_values(priors: Mapping[str, object], *, axes: Axes | None = None) -> Axes:
-    """Draw the decay of the singular values of W0.
+    """Draw the decay of the singular values of W0, the centred pre-trained weights.
 
     Args:
         priors: Name → LowRankGaussian, or singular values.

@@ -18,13 +18,13 @@ LEVELS = (0.025, 0.5, 0.975)
 
 @dataclass(frozen=True)
 class PriorCheck:
-    """How data lie under a prior and noise, see `check_prior`.
+    """Distances and quantiles of data under a prior and noise, see `check_prior`.
 
     Attributes:
         distance: Mahalanobis distance of the data of each output from the prior's mean, relative to
             its root mean square under the prior, (n_out,): about 1 where data and prior agree.
         p_value: Probability of at least this distance under the prior, (n_out,).
-        quantiles: 2.5, 50 and 97.5 % of noisy data under the prior, (3, N, n_out).
+        quantiles: Quantiles of data with noise under the prior, 2.5, 50 and 97.5 %, (3, N, n_out).
         y: The data, (N, n_out).
 
     Examples:
@@ -52,11 +52,11 @@ def check_prior(
     realisations: int = 1000,
     random_state: RandomState = None,
 ) -> PriorCheck:
-    """Compare data with what a prior and the noise let expect.
+    """Test whether data fit their distribution under a prior and noise.
 
-    The squared Mahalanobis distance is chi-squared for a Gaussian process. For any other prior, one
-    half of its realisations gives the moments and the other half, with noise, the distribution of
-    the distance, so that p-values are valid for any number of realisations, from 2 / R on.
+    The squared Mahalanobis distance is chi-squared for a Gaussian process. For any other prior its
+    moments are estimated from one half of R realisations, and the distribution of the distance from
+    the other half, with noise. The p-values, 2 / R at least, are then valid for any R.
 
     Args:
         prior: As for `pretrain`.
@@ -64,7 +64,7 @@ def check_prior(
         y: (N,) or (N, n_out).
         noise: Standard deviations, Σ_noise or a HeteroscedasticNoise; correlations between outputs
             are ignored.
-        realisations: R, that are drawn; a TablePrior gives as many as it has.
+        realisations: Number of realisations R; of a TablePrior at most as many as it holds.
         random_state: Seed.
 
     Returns:

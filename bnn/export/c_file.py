@@ -26,11 +26,12 @@ def to_c(
 ) -> None:
     """Write mean and standard deviation (epistemic) of a fitted estimator as one C99 file.
 
-    The file includes math.h only and says how to call its functions: NAME_init once, then NAME at
-    any number of points for mean, standard deviation and their gradients by the inputs, all in the
-    units of the data; for an ensemble also NAME_members for each network. Threads may call
-    them side by side, and a call takes less than 64 kB of stack. A weight takes five bytes; an
-    ExactPosterior stores its data, and NAME_init factorises its matrices.
+    The file includes math.h only, and its head says how to call its functions. NAME_init is called
+    once. NAME then gives mean, standard deviation and their gradients by the inputs at any number
+    of points, in the units of the data. For an ensemble NAME_members gives the values of each
+    network. Threads may call them at the same time, and a call takes less than 64 kB of stack. A
+    weight takes five bytes. For an ExactPosterior the file holds the data, and NAME_init factorises
+    its matrices.
 
     Args:
         model: A fitted ensemble; or a fitted ExactPosterior under uncorrelated noise, whose prior,
@@ -38,8 +39,8 @@ def to_c(
             kernels that are RBF, Matern12, Matern32, Matern52, RationalQuadratic, Linear, or the
             sum of a Linear and one of the others.
         path: Of the file.
-        name: Of the function, and the first part of the names of the others; no name that C, C++,
-            their libraries or the file itself use.
+        name: Name of the function, with which the names of the others begin. Names that C, C++,
+            their libraries or the file itself use are refused.
         members: Number of networks, the first ones of the ensemble; None takes all.
         max_bytes: Largest size of the file.
 

@@ -1,6 +1,6 @@
 /* Mean and standard deviation over K networks, each evaluated forwards with its derivatives. */
 
-static float weights[K * WEIGHTS]; /* in each layer the kernel (n_in, n_out) by rows, the bias */
+static float weights[K * WEIGHTS]; /* by layer: kernel (n_in, n_out) by rows, bias */
 
 int surrogate_init(void)
 {
@@ -17,7 +17,7 @@ int surrogate_init(void)
     return 0;
 }
 
-/* One network: values (1, outputs), then the derivatives by each of the inputs of a part. */
+/* Network k at x: values[0] are outputs of a part, values[1 + c] derivatives by its input c. */
 static void member(int k, const double *x, struct part at, double values[][OUTPUTS])
 {
     double a[1 + INPUTS][WIDEST], z[1 + INPUTS][WIDEST] = {{0.0}};
@@ -56,7 +56,7 @@ static void member(int k, const double *x, struct part at, double values[][OUTPU
     }
 }
 
-/* What each network says, values (K, n, N_OUT). Returns 0, or 1 without surrogate_init. */
+/* Values of each network, (K, n, N_OUT). Returns 0, or 1 without surrogate_init. */
 int surrogate_members(int n, const double *x, double *values)
 {
     for (int k = 0; ready && k < K; k++)

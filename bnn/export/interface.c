@@ -3,18 +3,19 @@
 
 #include <math.h>
 
-/* Once, before the other functions and before threads start. Returns 0, or 1 if rounding leaves a
-   matrix without a Cholesky factor. */
+/* Call this once, before the other functions and before threads start. Returns 0, or 1 if rounding
+   leaves a matrix without a Cholesky factor. */
 int surrogate_init(void);
 
-/* At n points x (n, N_IN), arrays by rows: mean and std (n, N_OUT), their gradients (n, N_OUT, N_IN);
-   any of these four may be a null pointer. Returns 0, or 1 without surrogate_init. */
+/* Computes at n points x (n, N_IN) mean and std (n, N_OUT) and their gradients dmean and dstd
+   (n, N_OUT, N_IN). Arrays are stored by rows; any of the four may be a null pointer. Returns 0, or
+   1 without surrogate_init. */
 int surrogate(int n, const double *x, double *mean, double *std, double *dmean, double *dstd);
 
 /* TABLES */
 static int ready;
 
-/* Work arrays have room for INPUTS and OUTPUTS: the gradients are computed in parts of this size. */
+/* Gradients are computed in parts of at most INPUTS inputs and OUTPUTS outputs. */
 struct part { int first_input, inputs, first_output, outputs; };
 static void point(const double *x, struct part at, double mean[][OUTPUTS], double std[][OUTPUTS]);
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-# Of C23 and of C++20, with what compilers define or call in every program.
+# Keywords of C23 and C++20, and names that compilers define or call in every program.
 KEYWORDS = """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char class co_await co_return
 co_yield compl concept const const_cast consteval constexpr constinit continue decltype default
@@ -13,7 +13,7 @@ protected public register reinterpret_cast requires restrict return short signed
 static_assert static_cast std struct switch template this thread_local throw true try typedef typeid
 typename typeof typeof_unqual union unix unsigned using virtual void volatile while xor xor_eq
 """
-# Of math.h and complex.h, for each type of floating-point numbers: C23, and what Unix and gcc add.
+# Functions of math.h and complex.h in C23, Unix and gcc, which exist for each floating-point type.
 MATHEMATICS = """
 acos acosh acospi asin asinh asinpi atan atan2 atan2pi atanh atanpi cabs cacos cacosh canonicalize
 carg casin casinh catan catanh cbrt ccos ccosh ceil cexp cimag clog clog10 compoundn conj copysign
@@ -29,7 +29,7 @@ remainder remquo rint rootn round roundeven rsqrt scalb scalbln scalbn setpayloa
 signbit significand sin sincos sinh sinpi sqrt tan tanh tanpi tgamma totalorder totalordermag trunc
 ufromfp ufromfpx y0 y1 yn
 """
-# Of the other headers of C23, and what gcc knows besides.
+# Names of the other headers of C23, and further functions that gcc knows.
 LIBRARY = """
 I complex imaginary noreturn offsetof
 abort abs aligned_alloc alloca asctime assert at_quick_exit atexit atof atoi atol atoll bcmp bcopy
@@ -59,7 +59,7 @@ vwprintf vwscanf wcrtomb wctob wctomb wctrans wctype wprintf wscanf
 TYPES = "f", "l", "f16", "f32", "f32x", "f64", "f64x", "f128", "d32", "d64", "d128"
 WORDS = {*KEYWORDS.split(), *LIBRARY.split()}
 WORDS |= {word + kind for word in MATHEMATICS.split() for kind in ("", *TYPES)}
-# Macros of math.h and stdlib.h, more functions of math.h, and what C and POSIX keep as a whole.
+# Macros of math.h and stdlib.h, further functions of math.h, and patterns reserved by C and POSIX.
 FAMILIES = re.compile(
     r"(EXIT|FP|HUGE_VAL|M|MATH|SNAN)_\w*|HUGE_VAL[FL]?|INFINITY|MAXFLOAT|NAN|SNAN(F|L|F[0-9]+X?)?"
     r"|NULL|EOF|BUFSIZ|[A-Z]+_(MAX|MIN|BIT|WIDTH|EPSILON|DIG|EVAL_METHOD|RADIX|ROUNDS)"
@@ -69,7 +69,7 @@ FAMILIES = re.compile(
 
 
 def check_name(name: str, tables: Iterable[str], code: str) -> None:
-    """Raise ValueError if a name gives a function of the file a name that is taken.
+    """Raise ValueError if a function of the file would get a name that is taken.
 
     Args:
         name: Name that a user chooses in place of "surrogate".

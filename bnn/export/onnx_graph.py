@@ -13,7 +13,8 @@ from bnn.estimators.ensemble import EnsembleRegressor
 from bnn.export.ensemble import chosen_weights, clipped_to
 from bnn.networks.activations import SLOPE
 
-# a = φ(z) in double precision; attributes of operators, such as a slope, have single precision.
+# a = φ(z) in double precision. The slope is a constant of the graph, since the attributes of
+# operators have single precision.
 ACTIVATIONS = {
     "leaky_relu": "s = Mul(z, leak)  a = Max(z, s)",
     "relu": "a = Relu(z)",
@@ -95,7 +96,7 @@ def to_onnx(
         kept[f"b_{number}"] = bias[:, None]
         last = number == len(net.layers)
         step = LAYER if last else LAYER + ACTIVATIONS[net.activation]
-        # Names of a layer end in its number; its input is a of the layer before.
+        # Names of a layer end in its number; its input is `a` of the layer below.
         numbered = re.sub(r"\b(W|b|p|z|s|far|a)\b", rf"\1_{number}", step)
         layers.append(numbered.format(number - 1))
     text = GRAPH.format(

@@ -1,9 +1,11 @@
 /* Gaussian processes given N data, mixed by SHARES, after Rasmussen & Williams (2006), section 2.7.
 
-   The part of a kernel that is linear in x is much wider than the data, and rounding would show
-   in k(x, x) - k K^-1 k. So each of its coefficients is a row below the data, with a pivot < 0:
-   M = [[A, H], [H^T, -I]] = L D L^T, D = [I, -I], for the stationary part A with the noise, and the
-   basis H at the data, times the standard deviation of the coefficients. */
+   The linear part of a kernel has a much larger variance than the data, and k(x, x) - k K^-1 k
+   would be the small difference of large numbers. Therefore each coefficient of the linear part has
+   a row of its own below those of the data, with a negative pivot:
+   M = [[A, H], [H^T, -I]] = L D L^T with D = diag(I, -I). A is the covariance of the stationary
+   part and the noise, and H the linear basis at the data times the standard deviations of the
+   coefficients. */
 
 #define ROWS (N + 1 + N_IN)
 #define SIGN(i) ((i) < N ? 1.0 : -1.0)
@@ -25,7 +27,7 @@ static double correlation(int kind, double alpha, double q, double *slope)
     return kind == MATERN32 ? (1.0 + s) * e : kind == MATERN52 ? (1.0 + s + s * s / 3.0) * e : e;
 }
 
-/* Row i of process p at x: k(x, X[i]) with its slope by r^2, or a function of the basis. */
+/* Entry i of process p at x: k(x, X[i]) with its slope by r^2, or a function of the basis. */
 static double entry(int p, int i, const double *x, double *slope)
 {
     const double *linear = LINEAR[PARTS[p][1]], *kernel = STATIONARY[PARTS[p][0]];
@@ -40,7 +42,7 @@ static double entry(int p, int i, const double *x, double *slope)
     return kernel[1] * correlation((int)kernel[0], kernel[2], q, slope);
 }
 
-/* The derivative of that row by input c. */
+/* Derivative of this entry by input c. */
 static double derivative(int p, int i, const double *x, double slope, int c)
 {
     const double *kernel = STATIONARY[PARTS[p][0]], *inverse = kernel + 3;
@@ -97,7 +99,7 @@ int surrogate_init(void)
     return 0;
 }
 
-/* Mean and variance of process p, then their derivatives by the inputs of a part. */
+/* Mean and variance of process p at x, each followed by its derivatives by the inputs of a part. */
 static void process(int p, const double *x, const struct part *at, double *mean, double *variance)
 {
     double v[ROWS], slope[ROWS];

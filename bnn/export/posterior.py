@@ -21,7 +21,7 @@ KINDS = [getattr(kernels, name) for name in NAMES]  # posterior.c numbers them i
 
 
 def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
-    """Return what posterior.c takes: the data, the noise, and the kernels of each component."""
+    """Return the constants of posterior.c by name: data, noise and kernels of each component."""
     given = model.posterior_
     X = model.X_
     y = model.y_
@@ -31,10 +31,10 @@ def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
         processes = [given]
         shares = np.ones((1, n_out))
     else:
-        processes = given._given
-        shares = given._weights
+        processes = given.posteriors
+        shares = given.weights
     first = processes[0]
-    if not is_diagonal(first._at):
+    if not is_diagonal(first.noise):
         raise ValueError("the noise is correlated between outputs: no C file takes that")
     coefficients, intercept = _mean(first.prior, n_in)
     # Many components share kernels, so each row is written once and the parts hold its number.
@@ -43,12 +43,12 @@ def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
     linear_rows: dict[tuple[float, ...], int] = {}
     for process in processes:
         for j, kernel in enumerate(process.prior.kernels):
-            features = process.prior._features_of(j, n_in)
+            features = process.prior.features_of(j, n_in)
             stationary, linear = _kernel_rows(kernel, features, n_in)
             stationary_number = stationary_rows.setdefault(stationary, len(stationary_rows))
             linear_number = linear_rows.setdefault(linear, len(linear_rows))
             parts.append([stationary_number, linear_number])
-    noise = np.einsum("...jj->...j", first._at) * np.ones((N, n_out))
+    noise = np.einsum("...jj->...j", first.noise) * np.ones((N, n_out))
     S = len(processes)
 
     def doubles(inputs: int, outputs: int) -> int:

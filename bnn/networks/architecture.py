@@ -1,4 +1,4 @@
-"""What users choose of a network: hidden layers, activation, initial weights."""
+"""Settings of a network: hidden layers, activation and initial weights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from bnn.storage import storable
 @storable
 @dataclass
 class Architecture(Settings):
-    """The networks of an ensemble, whose numbers of inputs and outputs come from the data.
+    """Architecture of the networks; their numbers of inputs and outputs come from the data.
 
     Args:
         hidden: Widths of the hidden layers.
@@ -36,7 +36,7 @@ class Architecture(Settings):
         check_option("init", self.init, INITIALISATIONS)
 
     def mlp(self, n_inputs: int, n_outputs: int) -> MLP:
-        """Return the network for so many inputs and outputs.
+        """Return the network for given numbers of inputs and outputs.
 
         Args:
             n_inputs: Number of inputs.

@@ -21,7 +21,7 @@ Weights = TypeVar("Weights", Floats, Tensor)
 
 @dataclass(frozen=True)
 class Layer:
-    """Where layer `index` lies in a weight vector: kernel (n_in, n_out) by rows, then the bias."""
+    """Position of layer `index` in a weight vector: kernel (n_in, n_out) by rows, then bias."""
 
     index: int
     n_in: int
@@ -90,7 +90,8 @@ class MLP:
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
         """The layers 0..L in order."""
-        layers, start = [], 0
+        layers = []
+        start = 0
         for index, (n_in, n_out) in enumerate(pairwise(self.widths)):
             layers.append(Layer(index, n_in, n_out, start))
             start = layers[-1].stop
@@ -128,7 +129,7 @@ class MLP:
     def initial_weights(
         self, n: int, random_state: RandomState = None, init: str = "glorot"
     ) -> Floats:
-        """Draw initial weights, biases zero.
+        """Draw initial weights; biases are zero.
 
         Args:
             n: Number of networks.
@@ -171,7 +172,8 @@ class MLP:
         """
         if not isinstance(weights, Tensor):
             return self.forward(torch.as_tensor(np.ascontiguousarray(weights)), X).numpy()
-        for _, values in self.layer_values(weights, X):  # noqa: B007  # the last ones count
+        # The values of the last layer are the outputs; no others are kept.
+        for _, values in self.layer_values(weights, X):  # noqa: B007
             pass
         return values
 
@@ -189,7 +191,8 @@ class MLP:
         Raises:
             ValueError: If a shape does not fit.
         """
-        layers, activation = self.unpack(weights), ACTIVATIONS[self.activation]
+        layers = self.unpack(weights)
+        activation = ACTIVATIONS[self.activation]
         X = torch.as_tensor(X, dtype=weights.dtype, device=weights.device)
         own = X.ndim == 3 and X.shape[0] == len(weights)
         if not (own or X.ndim == 2) or X.shape[-1] != self.n_inputs:

@@ -112,22 +112,29 @@ class ProcessPosterior:
     the columns of (y - m) U are independent under any constant noise Σ_noise = U diag(σ²) Uᵀ,
     because Uᵀ turns I ⊗ K + Σ_noise ⊗ I into the blocks K + σ_c² I. In all other cases the outputs
     are coupled, also under correlated noise that depends on the input.
-    The noise of the data is Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
+
+    Attributes:
+        prior: The prior.
+        X: Training inputs, (N, n_in).
+        noise: Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
+        axes: U, (n_out, n_out).
+        coupled: Whether the outputs are coupled.
+        log_evidences: log p(v) of each column v of (y - m) U; a single one if coupled.
     """
 
     def __init__(self, prior: GaussianProcessPrior, noise: Array, X: Array, y: Array) -> None:
         self.prior = prior
         self.X = X
-        self._at = noise
+        self.noise = noise
         self.axes = np.eye(y.shape[1])
         residual = y - prior.mean_values(X)
         alike = prior.alike
-        variances = np.einsum("...jj->j...", self._at)
-        self._diagonal = is_diagonal(self._at)
-        self.coupled = not self._diagonal and (any(alike) or self._at.ndim == 3)
+        variances = np.einsum("...jj->j...", self.noise)
+        self._diagonal = is_diagonal(self.noise)
+        self.coupled = not self._diagonal and (any(alike) or self.noise.ndim == 3)
         if not self._diagonal and not self.coupled:
             # Σ_noise = U diag(σ²) Uᵀ
-            variances, self.axes = np.linalg.eigh(self._at)
+            variances, self.axes = np.linalg.eigh(self.noise)
         # Columns of y U with the sources of their covariance; one column where all are coupled.
         columns = (residual @ self.axes).T.reshape(1 if self.coupled else y.shape[1], -1)
         keys = map(tuple, variances.reshape(len(variances), -1).tolist())
@@ -147,7 +154,7 @@ class ProcessPosterior:
         """Return L of K + σ²I = L Lᵀ; there is one variance σ², or one for each datum."""
         if self.coupled:
             # L Lᵀ = blockdiag(K_1, .., K_n_out) + noise of all outputs of all data
-            noise = noise_blocks(self._at, len(self.X), 1)[0]
+            noise = noise_blocks(self.noise, len(self.X), 1)[0]
             prior = self._prior_covariance(self.X, self.X, 0)
             return self._cholesky(prior + noise)
         # In the memory of K, which is symmetric.
@@ -162,7 +169,7 @@ class ProcessPosterior:
         try:
             return np.asarray(cholesky(matrix, lower=True, overwrite_a=True))
         except np.linalg.LinAlgError:
-            least = np.sqrt(np.einsum("...jj->...j", self._at).min())
+            least = np.sqrt(np.einsum("...jj->...j", self.noise).min())
             message = f"noise = {least:.3g}: too small for the prior in double precision"
             raise ValueError(message) from None
 
@@ -223,7 +230,7 @@ class ProcessPosterior:
         latent = [means[source][i] for i, source in enumerate(self._sources)]
         mean = self.prior.mean_values(X) + np.reshape(latent, (n_out, n)).T @ self.axes.T
         starts = n * np.arange(n_out if self.coupled else 1)
-        seen = [X[:, self.prior._features_of(j, X.shape[1])] for j in range(n_out)]
+        seen = [X[:, self.prior.features_of(j, X.shape[1])] for j in range(n_out)]
         variances = np.stack([k.diag(x) for k, x in zip(self.prior.kernels, seen, strict=True)])
         values = [whitened[source] for source in self._sources]
         if self.coupled:

@@ -1,4 +1,4 @@
-"""Covariance of a functional prior at given points, and realisations continued to these points."""
+"""Covariance of a functional prior at points, and realisations continued to these points."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from bnn.priors.gaussian_process import GaussianProcessPrior, covariance_root
 from bnn.priors.means import RandomMean
 from bnn.priors.samplers import FunctionalPrior, TablePrior, draw_realisations
 
-# Relative to the variance: what keeps conditioning on neighbouring points solvable.
+# Added to the covariance of known points, relative to the variance, so that it is invertible.
 JITTER = 1e-8
-_VARIANCES = np.logspace(-24.0, 0.0, 49)  # to choose from, for outputs of unit variance
+_VARIANCES = np.logspace(-24.0, 0.0, 49)  # candidates for τ², for outputs of unit variance
 
 
 def sample_covariance(values: Array) -> Array:
@@ -34,17 +34,21 @@ def sample_covariance(values: Array) -> Array:
 
 
 def _held_out_variance(vectors: Array) -> float:
-    """Return τ² with which Σ + τ² I, with the Σ of the other rows, predicts each fifth best."""
-    # Where realisations have fewer directions than there are of them, τ² is a rounding error.
-    fold, total = np.arange(len(vectors)) % min(5, len(vectors)), np.zeros(len(_VARIANCES))
+    """Choose τ² by cross-validation: Σ + τ² I of four fifths of the rows predicts the rest."""
+    # τ² is about a rounding error if the realisations span fewer directions than their number.
+    fold = np.arange(len(vectors)) % min(5, len(vectors))
+    total = np.zeros(len(_VARIANCES))
     for i in range(fold.max() + 1):
         rest = vectors[fold != i]
+        # Σ = Vᵀ diag(s² / (n - 1)) V of the other rows
         _, s, directions = np.linalg.svd(rest - rest.mean(axis=0), full_matrices=False)
         centred = vectors[fold == i] - rest.mean(axis=0)
         along = centred @ directions.T
         across = np.square(centred - along @ directions).sum()
         variances = s**2 / max(len(rest) - 1, 1) + _VARIANCES[:, None]
         n_across = vectors.shape[1] - len(s)
+        # -2 log density: Σ_i a_i² / v_i + Σ_i log v_i with v_i = s_i² / (n - 1) + τ² along the rows
+        # of V, and v = τ² in the directions across
         total += (np.square(along).sum(axis=0) / variances).sum(axis=1) + across / _VARIANCES
         total += len(along) * (np.log(variances).sum(axis=1) + n_across * np.log(_VARIANCES))
     return float(_VARIANCES[total.argmin()])
@@ -56,7 +60,8 @@ def prior_covariance(
     """Return the blocks of C at X (n, n_in), (n_out, n, n) or (1, n_out n, n_out n)."""
     seeds = seed_sequence(random_state)
     # Without a closed form, C is estimated from realisations; bounds are left out.
-    if isinstance(prior, TablePrior):  # repeated rows would count as independent ones
+    if isinstance(prior, TablePrior):
+        # A row that is drawn twice would count as two independent realisations.
         n_realisations = min(n_realisations, len(prior.values))
     if not isinstance(prior, GaussianProcessPrior):
         return sample_covariance(draw_realisations(prior, X, n_realisations, seeds))
@@ -72,21 +77,23 @@ def prior_covariance(
 def continued(
     prior: GaussianProcessPrior, X: Array, known: Array, n_samples: int, random_state: RandomState
 ) -> Array:
-    """Continue what a prior's sample has drawn at known points to X, leaving its bounds out."""
+    """Continue realisations that the prior drew at known points to X, without its bounds."""
     seeds = seed_sequence(random_state)
-    own, cross = prior.covariances(X, X), prior.covariances(X, known)
+    own = prior.covariances(X, X)
+    cross = prior.covariances(X, known)
     jitter = JITTER * np.diagonal(own, axis1=1, axis2=2).mean(axis=1)
     given = Conditioning.from_blocks(prior.covariances(known, known), np.diag(jitter), cross, own)
-    values = given.correction(prior._fluctuations(known, n_samples, seeds))
+    # g(X) = m(X) + G (g - m)(known) + R z, with R Rᵀ = K(X, X) - G K(known, X) and z ~ N(0, I)
+    values = given.correction(prior.fluctuations(known, n_samples, seeds))
     for j, covariance in enumerate(given.covariance):
         noise = generator(spawn(seeds, 2, j)).standard_normal((n_samples, len(X)))
         values[:, :, j] += noise @ covariance_root(covariance, own[j].max()).T
-    return values + prior._means(X, n_samples, seeds)
+    return values + prior.means(X, n_samples, seeds)
 
 
 @dataclass(frozen=True)
 class DrawnPrior:
-    """A functional prior, and how its realisations were drawn for pre-training."""
+    """A functional prior with the points and the seed of its realisations in pre-training."""
 
     prior: FunctionalPrior
     X: Array  # points at which the realisations were drawn, (m, n_in)

@@ -26,12 +26,12 @@ from bnn.priors.means import LinearMean, ModelMean
 from bnn.priors.mixture import MixturePosterior, MixturePrior
 from bnn.priors.precision_factors import factors_of
 
-# Rounds of prior and noise in turn, and steps of the noise in each: heavy tails, noise by input.
-TAIL_ROUNDS = 5
+# Prior and noise are estimated in turn, in so many rounds with so many steps of the noise in each.
+TAIL_ROUNDS = 5  # of a StudentNoise
 TAIL_STEPS = 10
-ROUNDS = 3
+ROUNDS = 3  # of a HeteroscedasticNoise
 STEPS = 5
-FACTOR = 1.0  # prior deviation of the factor of a low-fidelity model from 1
+FACTOR = 1.0  # prior standard deviation of the factor ρ of a low-fidelity model
 
 
 def fit_prior(
@@ -47,41 +47,50 @@ def fit_prior(
     restarts: int = 8,
     random_state: int | None = 0,
 ) -> MixturePrior | GaussianProcessPrior:
-    """Find the variance and length scales of an RBF prior, for each input and output.
+    """Estimate a Gaussian process prior with a linear mean and an RBF kernel for each output.
 
-    Output j is θ_j·x + GP(0, k0_j exp(-½ Σ_i (x_i - x'_i)² / L_ji²)). The coefficients θ_j of the
-    mean, and its constant, are Gaussian and integrated out, so that they are part of the kernel.
-    With a low-fidelity model m it is ρ_j m_j(x) plus that, and ρ_j ~ N(1, 1) is integrated out too.
-    Few data leave k0_j and L_ji uncertain, and the values of largest evidence are overconfident.
-    The average is a mixture over 4 (n_in + 1) values of (k0_j, L_ji) around the largest posterior
-    density, whose weights are those of a cubature times a log-normal hyperprior; what conditions
-    the mixture on the data multiplies the weights by the evidence.
+    Output j is a linear trend and a Gaussian process,
+
+        c_j + θ_j·x + GP(0, k0_j exp(-½ Σ_i (x_i - x'_i)² / L_ji²)).
+
+    The constant c_j and the coefficients θ_j have Gaussian priors and are integrated out, so that
+    they are part of the kernel. With a low-fidelity model m the term ρ_j m_j(x) is added, and its
+    factor ρ_j ~ N(1, 1) is integrated out too.
+
+    Few data leave the variance k0_j and the length scales L_ji uncertain, and their values of
+    largest evidence are overconfident. The default is an average: a mixture over 4 (n_in + 1)
+    values of (k0_j, L_ji) around the largest posterior density. Its weights are those of a cubature
+    rule times a log-normal hyperprior. The evidence is not part of these weights: conditioning the
+    mixture on the data, as `ExactPosterior` does, multiplies them by it.
 
     Args:
         X: (N, n_in).
         y: (N,) or (N, n_out).
-        noise: Standard deviations, Σ_noise or a HeteroscedasticNoise, known; correlations between
-            outputs are ignored. Under a StudentNoise the data have, in turn with the prior of
-            largest evidence, the precision factors of `ExactPosterior`.
+        noise: Known noise: standard deviations, Σ_noise or a HeteroscedasticNoise, whose
+            correlations between outputs are ignored; or a StudentNoise. For a StudentNoise the
+            precision factors of the data, see `ExactPosterior`, are estimated first, in turn with
+            a prior of largest evidence.
         estimate: "average" over hyper-parameters, or those of "maximum" evidence.
-        mean: A low-fidelity model m, X (n, n_in), read-only → (n, n_out), or (n,) for one output.
+        mean: Low-fidelity model m, a function of X (n, n_in), read-only, that returns (n, n_out),
+            or (n,) for one output.
         mean_features: Numbers of the inputs of the linear mean; None takes all, () none.
         intercept: Whether the mean has a constant too.
-        coefficient_variance: Of θ and of the constant, around zero at x = 0; None takes a variance
-            that is wide for the data, around their mean, so that units and origins do not matter.
-        restarts: Number of searches from random starts, beside the one from the default start.
+        coefficient_variance: Prior variance of θ and of the constant, around zero at x = 0. None
+            takes a variance that is large for the data, around their mean, so that the result does
+            not depend on units and origins.
+        restarts: Number of searches from random starts, in addition to one from a default start.
         random_state: Seed of these starts.
 
     Returns:
-        The prior, with kernels of its own for each output, on all inputs; for "maximum" a
-        GaussianProcessPrior.
+        A MixturePrior, or a GaussianProcessPrior for "maximum", with a kernel of all inputs for
+        each output.
 
     Raises:
-        ValueError: If data do not vary or do not fit each other or the mean, or a mean feature is
-            no input.
+        ValueError: If an input or an output does not vary, if X, y and the mean do not fit each
+            other, or if a mean feature is no input.
 
     Warns:
-        ConvergenceWarning: If the search did not end.
+        ConvergenceWarning: If a search for the largest density did not converge.
 
     Source: Rasmussen & Williams (2006), equations 2.30, 2.40 to 2.42 and 5.9; cubature by shells
     as in Genz & Monahan (1998), SIAM Journal on Numerical Analysis 36; model and discrepancy
@@ -120,7 +129,7 @@ def _prior_given(
     restarts: int,
     seed: int | None,
 ) -> MixturePrior | GaussianProcessPrior:
-    """Return the prior of detrended data under known covariances of the noise."""
+    """Return the prior of detrended data (N, n_out) for known covariances of the noise."""
     variances = np.einsum("...jj->j...", known)
     kernels: list[list[sk.Kernel]] = []
     shares: list[Array] = []
@@ -146,10 +155,11 @@ def _prior_given(
 def fit_noise(
     X: ArrayLike, y: ArrayLike, *, restarts: int = 8, random_state: int | None = 0, **form: Any
 ) -> Array:
-    """Estimate the noise that `fit_prior` and the estimators take, where no run was repeated.
+    """Estimate constant noise for `fit_prior` and the estimators from data without repeated runs.
 
-    Its variance is the posterior mean under log-normal hyperpriors, by the cubature of `fit_prior`
-    over the variance and the length scales of the prior and the variance of the noise.
+    The variance of the noise is its posterior mean. Variance and length scales of the prior and the
+    variance of the noise have log-normal hyperpriors, over which the cubature of `fit_prior`
+    averages.
 
     Args:
         X: (N, n_in).
@@ -162,7 +172,10 @@ def fit_noise(
         Standard deviations of the noise, (n_out,).
 
     Raises:
-        ValueError: As `fit_prior`, which warns in the same way too.
+        ValueError: As `fit_prior`.
+
+    Warns:
+        ConvergenceWarning: As `fit_prior`.
 
     Examples:
         >>> import bnn
@@ -179,8 +192,8 @@ def fit_noise(
         density = density_of(X, column, trend, None, hyperprior=True)
         best = maximise(density, restarts, random_state)
         points, weights = cubature(density, best, random_state)
-        # E σ² = Σ_s w_s p(y | η_s) σ_s² / Σ_s w_s p(y | η_s). Without
-        # precision the density is the evidence p(y | η).
+        # E σ² = Σ_s w_s p(y | η_s) σ_s² / Σ_s w_s p(y | η_s). Without the precision of the
+        # hyperprior the density is the evidence p(y | η).
         evidence = replace(density, precision=np.zeros(len(best)))
         logs = np.array([evidence(eta)[0] for eta in points])
         weights *= np.exp(logs - logs.max())
@@ -198,12 +211,13 @@ def fit_heteroscedastic_noise(
     random_state: int | None = 0,
     **form: Any,
 ) -> HeteroscedasticNoise:
-    """Estimate noise that depends on the input where no run was repeated, and a prior in turn.
+    """Estimate noise that depends on the input from data without repeated runs.
 
-    Given a prior of `fit_prior`, averaged over its hyper-parameters as few data leave them open,
-    the evidence is raised by expectation maximisation: the noise is that of the residuals and the
-    variances of the posterior at the data. The constant noise of `fit_noise` enters as n_out
-    pseudo-observations, which keeps a few data from being taken for noise-free.
+    Noise and prior are estimated in turn. The prior is that of `fit_prior` under the noise so far,
+    averaged over hyper-parameters. The noise is updated by expectation maximisation, which raises
+    the evidence under this prior: it is fitted to the expected squares of the residuals y - f, the
+    squared residuals of the posterior mean plus the posterior variances. The constant noise of
+    `fit_noise` enters as n_out pseudo-observations, so that few data are not taken for noise-free.
 
     Args:
         X: (N, n_in).
@@ -218,7 +232,10 @@ def fit_heteroscedastic_noise(
         The noise.
 
     Raises:
-        ValueError: As `fit_prior`, which warns in the same way too.
+        ValueError: As `fit_prior`.
+
+    Warns:
+        ConvergenceWarning: As `fit_prior`.
 
     Source: Dempster, Laird & Rubin (1977), Journal of the Royal Statistical Society B 39.
 
@@ -266,7 +283,7 @@ def _detrended(
     intercept: bool = True,
     coefficient_variance: float | None = None,
 ) -> tuple[Array, Array, list[sk.Kernel | None], Any]:
-    """Return X, y less its prior mean, the kernels of the mean's coefficients, and that mean."""
+    """Return X, y minus the known mean, kernels of the uncertain part of the mean, known mean."""
     X, y = as_data(X, y)
     if len(X) < 2:
         raise ValueError(f"X has {len(X)} rows: must be at least 2")
@@ -289,7 +306,8 @@ def _detrended(
     columns = y - means
     trends = list[sk.Kernel | None]()
     for j, column in enumerate(columns.T):
-        spread = column.var() if model is None else np.mean(column**2)  # around the mean
+        # Spread around the average of the data, or around the low-fidelity model.
+        spread = column.var() if model is None else np.mean(column**2)
         trend = linear_trend(X, spread, chosen, intercept, coefficient_variance)
         if model is not None:
             multiple = Multiple(model, j, FACTOR**2)

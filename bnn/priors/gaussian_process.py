@@ -141,8 +141,19 @@ class GaussianProcessPrior(FunctionPrior):
     def _per_output(self) -> bool:
         return is_row(self.features) and len(self.features) > 0 and is_row(self.features[0])
 
-    def _features_of(self, output: int, n_features: int) -> list[int]:
-        """Return the numbers of the inputs that the kernel of one output sees."""
+    def features_of(self, output: int, n_features: int) -> list[int]:
+        """Return the inputs that the kernel of one output sees.
+
+        Args:
+            output: Number of the output.
+            n_features: Number of inputs.
+
+        Returns:
+            Numbers of the inputs.
+
+        Raises:
+            ValueError: If `features` names an input that does not exist.
+        """
         if self.features is None:
             return list(range(n_features))
         features = self.features[output] if self._per_output else self.features
@@ -171,7 +182,7 @@ class GaussianProcessPrior(FunctionPrior):
         B = seen_points("B", B)
         if A.shape[1] != B.shape[1]:
             raise ValueError(f"A has {A.shape[1]} inputs and B {B.shape[1]}: must be equal")
-        chosen = self._features_of(output, A.shape[1])
+        chosen = self.features_of(output, A.shape[1])
         return np.asarray(self.kernels[output](A[:, chosen], B[:, chosen]))
 
     def covariances(self, A: Array, B: Array) -> Array:
@@ -216,11 +227,23 @@ class GaussianProcessPrior(FunctionPrior):
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
         """Draw realisations, of which number k does not depend on n_samples."""
         seeds = seed_sequence(random_state)
-        values = self._means(X, n_samples, seeds) + self._fluctuations(X, n_samples, seeds)
+        values = self.means(X, n_samples, seeds) + self.fluctuations(X, n_samples, seeds)
         return np.clip(values, *self.limits)
 
-    def _fluctuations(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
-        """Draw realisations without mean and bounds, (n_samples, n, n_out)."""
+    def fluctuations(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
+        """Draw realisations without mean and bounds.
+
+        Args:
+            X: (n, n_in).
+            n_samples: Number of realisations.
+            seeds: Seed; realisation k does not depend on n_samples.
+
+        Returns:
+            g - m, (n_samples, n, n_out).
+
+        Raises:
+            ValueError: If there are too many points to factorise their covariance.
+        """
         if len(X) > MOST_ROWS:
             rows = f"the covariance between them must have at most {MOST_ROWS} rows"
             raise ValueError(f"X has {len(X)} points: {rows}")
@@ -231,8 +254,17 @@ class GaussianProcessPrior(FunctionPrior):
             values[:, :, j] = noise @ covariance_root(self.covariance(X, X, j)).T
         return values
 
-    def _means(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
-        """Evaluate the mean of every realisation, (n_samples or 1, n, n_out)."""
+    def means(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
+        """Evaluate the mean of every realisation.
+
+        Args:
+            X: (n, n_in).
+            n_samples: Number of realisations.
+            seeds: Seed of a random mean.
+
+        Returns:
+            m, (n_samples, n, n_out) if the mean is random, else (1, n, n_out).
+        """
         if not isinstance(self.mean, RandomMean):
             return self.mean_values(X)[None]
         generators = member_generators(spawn(seeds, 0), n_samples)

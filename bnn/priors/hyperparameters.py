@@ -17,29 +17,30 @@ from bnn._seeding import generator
 from bnn._validation import Array, check_count
 from bnn.priors.kernels import Linear
 
-# Bounds of the search: length scales relative to the range of the input, variances, that of the
-# noise too, relative to the variance of the output.
+# Bounds of the search. Length scales are relative to the range of the input, and all variances to
+# the variance of the output.
 LENGTHSCALES = (0.025, 25.0)
 VARIANCES = (1e-4, 1e2)
 NOISES = (1e-8, 1.0)
-# Log-normal hyperprior: medians, relative as above, and standard deviations of the logarithms, of
-# the variance, of each length scale and of the variance of the noise, which is BoTorch's default.
+# Log-normal hyperprior of the variance, of each length scale and of the variance of the noise:
+# medians, relative as above, and standard deviations of the logarithms. For the noise they are the
+# default of BoTorch.
 MEDIANS = (1.0, 1.0, np.exp(-4.0))
 DEVIATIONS = (2.0, 1.5, 1.0)
-WIDE = 10.0  # prior deviation of a mean's coefficient, relative to what the data's spread suggests
+WIDE = 10.0  # prior deviation of a coefficient of the mean, relative to that of y by that of x
 STEP = 1e-3  # of the finite differences of gradients
 
 
 @dataclass(frozen=True)
 class HyperparameterDensity:
-    """log p(y | X, η) + log p(η), but for a constant, of η = log (k0, L_1 .. L_n [, σ²]).
+    """log p(y | X, η) + log p(η) up to a constant, a function of η = log (k0, L_1 .. L_n [, σ²]).
 
     Attributes:
         X: Training inputs, (N, n).
         y: Training outputs, (N,).
         fixed: Covariance of known noise and of the mean's coefficients, (N, N).
-        centre: Mean of η, (n + 1,), or (n + 2,) where noise of the variance σ² is added.
-        precision: Of each entry of η; zeros leave the evidence alone.
+        centre: Mean of η, (n + 1,), or (n + 2,) if η has the variance σ² of the noise too.
+        precision: Precision of each entry of η; with zeros the density is the evidence alone.
     """
 
     X: Array
@@ -49,7 +50,7 @@ class HyperparameterDensity:
     precision: Array
 
     def __call__(self, eta: Array) -> tuple[float, Array]:
-        """Return the value and its gradient, as long as η."""
+        """Return the value and its gradient by η."""
         n = self.X.shape[1] + 1
         A = self.X / np.exp(eta[1:n])
         noise = np.exp(eta[n:])
@@ -64,7 +65,6 @@ class HyperparameterDensity:
         away = eta - self.centre
         # log p(y) = -½ yᵀ α - Σ_i log L_ii + const
         value = -0.5 * self.y @ solved - np.log(np.diag(factor[0])).sum()
-        # Half the trace of (α αᵀ - (K + fixed)⁻¹) ∂K, where ∂K / ∂ log L_i = K (a_i - a'_i)².
         # ∂ log p(y) / ∂η = ½ tr(M ∂Σ/∂η), with M = α αᵀ - Σ⁻¹ and ∂Σ/∂ log σ² = σ²I
         M = np.outer(solved, solved) - cho_solve(factor, identity)
         by_noise = 0.5 * np.trace(M) * noise
@@ -80,7 +80,7 @@ class HyperparameterDensity:
 def linear_trend(
     X: Array, spread: float, chosen: list[int], intercept: bool, variance: float | None
 ) -> Linear | None:
-    """Return the kernel of a linear mean of data with a spread (variance), or None."""
+    """Return the kernel of a linear mean, for outputs of variance `spread`; None without a mean."""
     if not chosen and not intercept:
         return None
     offset = WIDE**2 * spread if variance is None else variance
@@ -94,7 +94,7 @@ def linear_trend(
 def density_of(
     X: Array, y: Array, trend: sk.Kernel | None, variance: ArrayLike | None, hyperprior: bool
 ) -> HyperparameterDensity:
-    """Return the density of one output's hyper-parameters, with σ² where variance is None.
+    """Return the density of the hyper-parameters of one output, with σ² if the variance is None.
 
     A known variance is a number, or one for each of the data, (N,).
     """
@@ -131,7 +131,7 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
     best = min(found, key=lambda result: result.fun)
     if not np.isfinite(best.fun):
         raise ValueError("noise: too small for data at these X in double precision")
-    # "ABNORMAL": only rounding errors are left to be gained along the last direction.
+    # "ABNORMAL" says that rounding errors hide any further gain along the last direction.
     if not best.success and "ABNORMAL" not in best.message:
         warnings.warn(f"the search did not end: {best.message}", ConvergenceWarning, stacklevel=3)
     return np.asarray(best.x)

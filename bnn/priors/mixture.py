@@ -118,36 +118,42 @@ class MixturePosterior:
     The outputs of a mixture are independent under diagonal noise. Correlated noise couples their
     components. Combinations of components are then drawn by the weights of each output alone, and
     weighted by importance sampling: w ∝ p(y | combination) / Π_j p(y_j | component of output j).
+
+    Attributes:
+        posteriors: Posteriors that are mixed: of the S components or of combinations of them.
+        weights: Their weights for each output, (len(posteriors), n_out).
+        shares: Posterior weights of the components under each output alone, (S, n_out).
+        log_evidences: Log evidence of each output, (n_out,); of all together if correlated.
     """
 
     def __init__(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
         own = noise * np.eye(y.shape[1])
         self._independent = is_diagonal(noise)
-        self._given = [ProcessPosterior(each, own, X, y) for each in prior.components]
-        alone = np.array([given.log_evidences for given in self._given])
+        self.posteriors = [ProcessPosterior(each, own, X, y) for each in prior.components]
+        alone = np.array([given.log_evidences for given in self.posteriors])
         # Posterior weights π_s p(y | s) / p(y), and the evidence p(y) = Σ_s π_s p(y | s)
         logs = alone + np.log(np.maximum(prior.shares, TINY))
         self.shares = softmax(logs, axis=0)
         self.log_evidences = logsumexp(logs, axis=0)
-        self._weights = self.shares
+        self.weights = self.shares
         if not self._independent:
             numbers = allocate_components(self.shares, COMBINATIONS, 0)
             priors = [combination(prior, row) for row in numbers]
-            self._given = [ProcessPosterior(each, noise, X, y) for each in priors]
-            together = np.array([given.log_evidences.sum() for given in self._given])
+            self.posteriors = [ProcessPosterior(each, noise, X, y) for each in priors]
+            together = np.array([given.log_evidences.sum() for given in self.posteriors])
             # log w = log p(y | combination) - Σ_j log p(y_j | component of j)
             beyond = together - np.take_along_axis(alone, numbers, axis=0).sum(axis=1)
             self.log_evidences = self.log_evidences.sum() + logsumexp(beyond) - np.log(len(beyond))
-            self._weights = np.tile(softmax(beyond)[:, None], prior.n_outputs)
+            self.weights = np.tile(softmax(beyond)[:, None], prior.n_outputs)
 
     def batches(self, n: int) -> list[slice]:
         """Split n points into as many at a time as bounded memory allows."""
-        return self._given[0].batches(n)
+        return self.posteriors[0].batches(n)
 
     def mean(self, X: Array) -> Array:
         """Return the mean at X (n, n_in), (n, n_out)."""
         # E f = Σ_s w_s m_s
-        pairs = zip(self._weights, self._given, strict=True)
+        pairs = zip(self.weights, self.posteriors, strict=True)
         return np.asarray(np.sum([weights * given.mean(X) for weights, given in pairs], axis=0))
 
     def covariances(self, X: Array) -> Array:
@@ -155,7 +161,7 @@ class MixturePosterior:
         mean = self.mean(X)
         total = np.zeros(1)
         # Cov f = Σ_s w_s (S_s + (m_s - m) (m_s - m)ᵀ), with √w_sj √w_sk between outputs j and k
-        for weights, given in zip(np.sqrt(self._weights), self._given, strict=True):
+        for weights, given in zip(np.sqrt(self.weights), self.posteriors, strict=True):
             away = weights * (given.mean(X) - mean)
             total = total + np.outer(weights, weights) * given.covariances(X)
             total += away[:, :, None] * away[:, None, :]
@@ -167,8 +173,8 @@ class MixturePosterior:
 
     def joint_columns(self, X: Array) -> JointColumns:
         """Prepare columns of the joint covariance at X, of which some are computed at a time."""
-        means, spreads, columns = zip(*(g.joint_columns(X) for g in self._given), strict=True)
-        roots = np.sqrt(self._weights)[:, None]  # (S, 1, n_out)
+        means, spreads, columns = zip(*(g.joint_columns(X) for g in self.posteriors), strict=True)
+        roots = np.sqrt(self.weights)[:, None]  # (S, 1, n_out)
         mean = np.sum(roots**2 * means, axis=0)
         away = roots * (means - mean)
         # Cov f(x) = Σ_s w_s (S_s(x) + (m_s - m)(x) (m_s - m)(x)ᵀ)
@@ -196,14 +202,14 @@ class MixturePosterior:
 
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draw functions at X, (n_samples, n, n_out); a component is drawn for each output."""
-        shares = self._weights if self._independent else self._weights[:, :1]
+        shares = self.weights if self._independent else self.weights[:, :1]
         numbers = allocate_components(shares, n_samples, rng)
-        return assembled(numbers, lambda s: self._given[s].sample(X, n_samples, rng))
+        return assembled(numbers, lambda s: self.posteriors[s].sample(X, n_samples, rng))
 
     def log_density(self, X: Array, y: Array, noise: Array) -> Array:
         """Return log p(y_i | x_i, data), as that of a ProcessPosterior."""
         # log Σ_s w_s p_s(y_i | x_i)
-        weights = np.log(np.maximum(self._weights, TINY))
-        terms = [given.log_density(X, y, noise) for given in self._given]
+        weights = np.log(np.maximum(self.weights, TINY))
+        terms = [given.log_density(X, y, noise) for given in self.posteriors]
         terms = [each + own[: each.shape[-1]] for each, own in zip(terms, weights, strict=True)]
         return np.asarray(logsumexp(terms, axis=0))

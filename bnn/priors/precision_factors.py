@@ -12,17 +12,36 @@ from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.mixture import MixturePosterior, MixturePrior, combination
 
 Prior = GaussianProcessPrior | MixturePrior
-ITERATIONS, TOLERANCE = 200, 1e-4  # of precision factors, and their change at the end
+ITERATIONS = 200  # updates of the precision factors at most
+TOLERANCE = 1e-4  # change of a precision factor at which the updates end
 
 
 def factors_of(
-    prior: Prior, noise: StudentNoise, X: Array, y: Array, known: Array,
+    prior: Prior,
+    noise: StudentNoise,
+    X: Array,
+    y: Array,
+    known: Array,
     iterations: int = ITERATIONS,
-) -> tuple[StudentNoise, Array, Array]:  # fmt: skip
-    """Return the noise with ν, Σ over the precision factors, which starts as known, and these."""
-    # Under a mixture: of the combination of components that has the largest weights.
+) -> tuple[StudentNoise, Array, Array]:
+    """Find the variational precision factors of the data.
+
+    Args:
+        prior: Prior; of a mixture the combination of components with the largest weights counts.
+        noise: Noise, whose degrees of freedom ν may be unknown.
+        X: (N, n_in).
+        y: (N, n_out).
+        known: Covariances of the noise at the data from which the updates start.
+        iterations: Largest number of updates.
+
+    Returns:
+        The noise with ν, the covariances (1 - 2/ν) Σ_i / E λ_i of the noise at the data,
+        (N, n_out, n_out), and E λ_i, (N,).
+    """
     own = covariance_at(noise, X) * np.ones((len(X), 1, 1))
-    factors, precision, d = np.ones(len(X)), np.linalg.inv(own), y.shape[1]
+    factors = np.ones(len(X))
+    precision = np.linalg.inv(own)
+    d = y.shape[1]
     found = noise
     for process in [prior] if isinstance(prior, GaussianProcessPrior) else [prior] * 2:
         if isinstance(process, MixturePrior):
@@ -32,11 +51,13 @@ def factors_of(
             given = ProcessPosterior(process, known, X, y)
             spread = [given.covariances(X[part]) for part in given.batches(len(X))]
             away = y - given.mean(X)
+            # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S, and squares are E (y - f)ᵀ Σ⁻¹ (y - f)
             scatter = away[:, :, None] * away[:, None, :] + np.concatenate(spread)
             squares = np.einsum("nij,nji->n", precision, scatter)
             if noise.freedom is None:
                 found = replace(noise, freedom=likely_freedom(squares, d))
-            last, factors = factors, precision_factors(found.degrees, squares, d)
+            last = factors
+            factors = precision_factors(found.degrees, squares, d)
             known = scaled(found, own) / factors[:, None, None]
             if np.abs(factors - last).max() < TOLERANCE:
                 break

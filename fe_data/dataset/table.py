@@ -92,7 +92,9 @@ class Table:
             (50, 1)
         """
         columns = [self.output_names.index(name) for name in names]
-        return replace(self, outputs=self.outputs[:, columns], output_names=tuple(names))
+        # In rows, as tables are read: sums of columns would round differently.
+        outputs = np.ascontiguousarray(self.outputs[:, columns])
+        return replace(self, outputs=outputs, output_names=tuple(names))
 
 
 def table_columns(outputs: Sequence[str] | None = None) -> tuple[str, ...]:

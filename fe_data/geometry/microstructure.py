@@ -177,7 +177,7 @@ def random_microstructure(
         if centres is not None:
             break
     else:
-        touching = _relaxed_arrangement(rng, n_fibres, distance)
+        touching = relaxed_arrangement(rng, n_fibres, distance)
         centres = equilibrated(rng, touching, distance)
     return clear_of_edges(Microstructure(centres, np.full(n_fibres, radius)), math.inf)
 
@@ -199,7 +199,7 @@ def sequential_addition(rng: np.random.Generator, n: int, distance: float) -> Fl
     return None
 
 
-def _relaxed_arrangement(rng: np.random.Generator, n: int, distance: float) -> Floats:
+def relaxed_arrangement(rng: np.random.Generator, n: int, distance: float) -> Floats:
     """Push random points apart, pair by pair, until all keep their distance."""
     target = distance * (1 + 1e-6)
     for _ in range(_RELAXATION_STARTS):

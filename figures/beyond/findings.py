@@ -1,17 +1,15 @@
-"""What notebook 05 found: claims with their numbers, and paragraphs that end with advice."""
+"""What notebook 05 found: claims with their numbers, and the counts behind its advice."""
 
 from collections.abc import Mapping
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
-import jinja2
 import numpy as np
 
 from figures.beyond.methods import LABELS
 from figures.beyond.priors import correlation
 from figures.beyond.scores import Row
-from figures.beyond.tables import COMPARED, HEADINGS, Results, shown
+from figures.beyond.tables import COMPARED, HEADINGS, Results
 from figures.claims import Claim
 from figures.materials.problem import OUTPUT_NAMES
 from figures.pipeline.settings import PAPER_COUNTS, PAPER_TEST
@@ -117,45 +115,31 @@ def _reached(results: Results, case: str, method: str, limits: Mapping[str, floa
     return Claim(identifier, ABOUT, claim, ours | {"exact posterior": best}, met)
 
 
-def paragraphs(results: Results) -> list[str]:
-    """What the paper claims, what was measured, and what to use: the filled template."""
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters |= {"written": shown, "percent": "{:.{}%}".format}
-    environment.filters["strongest_correlations"] = _strongest
-    environment.globals |= {"labels": LABELS, "headings": HEADINGS, "advised": ADVISED}
-    template = environment.from_string(
-        Path(__file__).with_name("findings.txt").read_text(encoding="utf-8")
-    )
-    rows = results.cases[results.first]
-    change = rows["none"] - results.published
-    text = template.render(results=results, rows=rows, change=change, **_against_rivals(results))
-    return [" ".join(each.split()) for each in text.split("\n\n") if each.strip()]
+def advice(cases: Mapping[str, Rows]) -> dict[str, dict[str, int]]:
+    """How often the advised method is better and worse than its rivals, by score."""
+    counts = {}
+    for score in COMPARED:
+        answers = [
+            rows[ADVISED].is_better(rows[rival], score)
+            for rows in cases.values()
+            for rival in RIVALS
+        ]
+        counts[score] = {
+            "better": answers.count(True),
+            "worse": answers.count(False),
+            "of": len(answers),
+        }
+    return counts
 
 
-def _strongest(covariance: np.ndarray) -> str:
-    """The three strongest correlations of the outputs, from their covariance (n_out, n_out)."""
+def noise_of_replicates(covariance: np.ndarray, degrees_of_freedom: int) -> dict[str, Any]:
+    """The three strongest correlations of the outputs, to two decimals, from their covariance."""
     matrix = correlation(covariance)
     pairs = combinations(range(len(OUTPUT_NAMES)), 2)
     strongest = sorted(pairs, key=lambda pair: -abs(matrix[pair]))[:3]
-    words = (f"{OUTPUT_NAMES[i]} and {OUTPUT_NAMES[j]} {matrix[i, j]:.2f}" for i, j in strongest)
-    return ", ".join(words).replace("-", "−")
-
-
-def _against_rivals(results: Results) -> dict[str, Any]:
-    """How often the advised method is better or worse than a rival, and where it is worse."""
-    answers: list[bool | None] = []
-    behind: dict[tuple[str, str], list[str]] = {}  # training set and score → rivals that are ahead
-    few = []  # training sets where more members would win, since the exact posterior does
-    for case, rows in results.cases.items():
-        for score in COMPARED:
-            better = {rival: rows[ADVISED].is_better(rows[rival], score) for rival in RIVALS}
-            answers += better.values()
-            rivals = [rival for rival in RIVALS if better[rival] is False]
-            if rivals:
-                behind[case, score] = rivals
-                best = max(rows[rival].elppd.mean for rival in rivals)
-                if score == "elppd" and results.exact[case]["exact_evidence"].elppd > best:
-                    few.append(case)
-    wins, losses = map(answers.count, (True, False))
-    counts = {"comparisons": len(answers), "wins": wins, "losses": losses}
-    return counts | {"behind": behind, "few": few}
+    return {
+        "degrees_of_freedom": degrees_of_freedom,
+        "strongest_correlations": {
+            f"{OUTPUT_NAMES[i]} and {OUTPUT_NAMES[j]}": round(matrix[i, j], 2) for i, j in strongest
+        },
+    }

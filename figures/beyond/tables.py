@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
-
 from figures.beyond.methods import LABELS
 from figures.beyond.priors import Relevance
 from figures.beyond.scores import SCORES, Distance, Row, WeightRow
@@ -39,7 +37,6 @@ class Results:
     spans: Mapping[str, WeightRow[Interval]]  # "K = ..." → the published method
     example: Mapping[str, Mapping[str, Distance[Interval]]]  # "L = ..." → method
     relevance: Mapping[str, Sequence[Relevance]]  # inputs of each output
-    replicates: tuple[np.ndarray, int] | None  # Σ_noise (n_out, n_out) and its degrees of freedom
     # Kind of Σ_noise → method, and training set → kind of Σ_noise → exact posterior.
     noise: Mapping[str, Mapping[str, Row[Interval]]]  # empty without replicates
     exact_noise: Mapping[str, Mapping[str, Mapping[str, Row[float]]]]
@@ -66,11 +63,10 @@ class Results:
         return f"{words}, {self.n_train[case]} training cells"
 
 
-def shown(row: object, name: str, decimals: int | None = None) -> str:
-    """A number of a row, usual decimals if not given, mean ± half width; empty if it has none."""
+def _shown(row: object, name: str) -> str:
+    """A number of a row, mean ± half width; empty if the row has none."""
     number = getattr(row, name, None)
-    digits = HEADINGS[name][1] if decimals is None else decimals
-    return "" if number is None else written(number, digits)
+    return "" if number is None else written(number, HEADINGS[name][1])
 
 
 def labelled(rows: Mapping[str, Measured]) -> dict[str, Measured]:
@@ -84,7 +80,7 @@ def labelled(rows: Mapping[str, Measured]) -> dict[str, Measured]:
 
 def _table(caption: str, names: Sequence[str], rows: Mapping[str, Any]) -> Table:
     header = ["", *(HEADINGS[name][0] for name in names)]
-    cells = [[label, *(shown(row, name) for name in names)] for label, row in rows.items()]
+    cells = [[label, *(_shown(row, name) for name in names)] for label, row in rows.items()]
     return Table(caption, header, cells)
 
 

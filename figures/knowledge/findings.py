@@ -1,11 +1,11 @@
-"""What notebook 06 found: claims with their numbers, paragraphs and tables."""
+"""What notebook 06 found: claims with their numbers, and tables."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
 from figures.beyond.methods import LABELS
-from figures.claims import Claim, Section, Table
+from figures.claims import Claim, Table
 from figures.knowledge.study import MODELS, Judged, Rows, counts_of, equivalent_cells
 from figures.pipeline.settings import TRAINING_CASE
 from figures.scores import LARGER_IS_BETTER, all_hold, is_below, written
@@ -101,21 +101,8 @@ def equivalents(rows: Rows, alone: float) -> dict[str, str]:
     return {str(n): outside.get(cells, f"{cells:.0f}") for n, cells in worth.items()}
 
 
-def section(rows: Rows, ensembles: Mapping[str, Mapping[str, Judged]], alone: float) -> Section:
-    """The findings in words, and tables of all scores."""
-    worth = equivalents(rows, alone)
-    pairs = ", ".join(f"{ours} cells are worth {theirs}" for ours, theirs in worth.items())
-    outside = rows[TRAINING_CASE]
-    draws = len(outside["fitted"].elppd.values)
-    densities = ", ".join(
-        f"{MODELS[n].label}: {written(row.elppd, 0)}" for n, row in outside.items()
-    )
-    paragraphs = [
-        f"Means over {draws} independent draws of the tables, judged by the truth table. "
-        f"What mean fields are worth in cells (RMSE without p_sigma): with them {pairs} of a "
-        "linear mean, both with noise by input.",
-        f"Out of distribution, ELPPD of the single test cells: {densities}.",
-    ]
+def tables(rows: Rows, ensembles: Mapping[str, Mapping[str, Judged]]) -> list[Table]:
+    """Tables of all scores: of the exact posteriors, and of the ensembles."""
     every = {
         f"{in_words(case)}: {MODELS[name].label}": row
         for case, models in rows.items()
@@ -126,18 +113,15 @@ def section(rows: Rows, ensembles: Mapping[str, Mapping[str, Judged]], alone: fl
         for case, methods in ensembles.items()
         for name, row in methods.items()
     }
-    return Section(
-        paragraphs,
-        [
-            _table(
-                "Exact posteriors, means over the draws with the half width of their 95 % "
-                "interval: scores at the single test cells, and of f against the means over "
-                "arrangements, where intervals of f have the truth's standard error added.",
-                every,
-            ),
-            _table("Ensembles under the paper's prior and noise, one seed, first draw.", single),
-        ],
-    )
+    return [
+        _table(
+            "Exact posteriors, means over the draws with the half width of their 95 % "
+            "interval: scores at the single test cells, and of f against the means over "
+            "arrangements, where intervals of f have the truth's standard error added.",
+            every,
+        ),
+        _table("Ensembles under the paper's prior and noise, one seed, first draw.", single),
+    ]
 
 
 def _table(caption: str, rows: Mapping[str, Judged]) -> Table:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from figures.claims import Section, Table, load_published
+from figures.claims import Table, load_published
 from figures.materials.problem import (
     OUTPUT_NAMES,
     Samples,
@@ -158,15 +158,8 @@ def _gain(score: str, anchored: Any, vanilla: Any) -> Any:
     return anchored - vanilla if score in LARGER_IS_BETTER else vanilla - anchored
 
 
-def section(found: Mapping[str, Mapping[str, Gain]], outside: Sequence[float]) -> Section:
-    """The gains in words and as a table."""
-    count = len(outside)
-    words = "; ".join(
-        f"{label} {_written(gain.gain, score)}, better in {gain.positive} draws"
-        for score, label in SCORES.items()
-        for gain in [found[score][ALL]]
-    )
-    share = f"{np.mean(outside):.0%} ({min(outside):.0%} to {max(outside):.0%})".replace("%", " %")
+def table_of_gains(found: Mapping[str, Mapping[str, Gain]], count: int) -> Table:
+    """The gains over `count` draws."""
     rows = [
         [
             f"{label}, {name}",
@@ -179,30 +172,21 @@ def section(found: Mapping[str, Mapping[str, Gain]], outside: Sequence[float]) -
         for score, label in SCORES.items()
         for name, each in found[score].items()
     ]
-    return Section(
+    return Table(
+        "What anchoring gains over the vanilla ensemble out of distribution: mean over "
+        "draws with the half width of its 95 % interval. Over all outputs the gain is the "
+        "difference of the scores; in RMSE and miscalibration of one output it is the "
+        "fraction of Table 4. The last column is the regression on the share of test cells "
+        "outside the training range.",
         [
-            f"Over {count} independent draws of the tables, anchoring changes the scores out of "
-            f"distribution by (positive is better): {words}. Of the test cells, {share} have a "
-            "volume fraction outside the range of the training set."
+            "",
+            "gain",
+            "better in",
+            "the paper's",
+            "draws that gain less",
+            "per 10 % of cells outside",
         ],
-        [
-            Table(
-                "What anchoring gains over the vanilla ensemble out of distribution: mean over "
-                "draws with the half width of its 95 % interval. Over all outputs the gain is the "
-                "difference of the scores; in RMSE and miscalibration of one output it is the "
-                "fraction of Table 4. The last column is the regression on the share of test cells "
-                "outside the training range.",
-                [
-                    "",
-                    "gain",
-                    "better in",
-                    "the paper's",
-                    "draws that gain less",
-                    "per 10 % of cells outside",
-                ],
-                rows,
-            )
-        ],
+        rows,
     )
 
 

@@ -1,10 +1,10 @@
-"""What notebook 07 found: claims with their numbers, paragraphs and a table."""
+"""What notebook 07 found: claims with their numbers, and a table."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from figures.claims import Claim, Section, Table
+from figures.claims import Claim, Table
 from figures.knowledge.study import equivalent_cells
 from figures.next_cell.study import BETA, BOX, DRAWN, FEW, FIRST, HYPERCUBE, MANY, MORE, WORST, Rows
 from figures.scores import Interval, is_below, written
@@ -81,33 +81,8 @@ def equivalents(rows: Rows) -> dict[str, dict[str, str]]:
     return found
 
 
-def section(rows: Rows, known: Rows) -> Section:
-    """The findings in words, and a table of all errors."""
-    worth = equivalents(rows)
-    seeds = len(rows[BOX][ALL].rmse.values)
-    repeats = "1 seed" if seeds == 1 else f"{seeds} seeds"
-    beta = {name: rows[BETA + name] for name in (BOX, HYPERCUBE)}
-    limits = known[WORST][ALL].worst_std, known[HYPERCUBE][100].worst_std
-    beside = known[BETA + BOX][FEW].std, known[BETA + HYPERCUBE][MANY].std
-    first = beta[BOX][0]
-    few = beta[BOX][FEW]
-    many = beta[HYPERCUBE][MANY]
-    paragraphs = [
-        f"Means over {repeats} with the half width of their 95 % interval. "
-        f"{ALL} cells, the first {FIRST} of a hypercube and {MORE} chosen for the whole box, have "
-        "the RMSE of "
-        f"{worth[BOX]['rmse']} of a hypercube, in their worst tenth of the inputs that of "
-        f"{worth[BOX]['worst']}; chosen for the tenth where the posterior is least sure, of "
-        f"{worth[WORST]['rmse']} and {worth[WORST]['worst']}.",
-        f"Beside the beta table (RMSE {_mean(first.rmse)}, worst tenth {_mean(first.worst)}) "
-        f"{FEW} chosen cells give {_mean(few.rmse)} and {_mean(few.worst)}, {MANY} of a hypercube "
-        f"{_mean(many.rmse)} and {_mean(many.worst)}.",
-        "What choosing can reach: with a prior that is known before, from the evidence of other "
-        f"cells, f has a standard deviation of {_mean(limits[0])} in its largest tenth after {ALL} "
-        f"cells, {MORE} of them chosen for that tenth, and of {_mean(limits[1])} after 100 of a "
-        f"hypercube; beside the beta table, of {_mean(beside[0])} over all inputs after {FEW} "
-        f"chosen cells, and of {_mean(beside[1])} after {MANY} of a hypercube.",
-    ]
+def tables(rows: Rows) -> list[Table]:
+    """A table of all errors."""
     caption = (
         "Errors of the posterior mean of f in b_eff, c_eff, E_eff and nu_eff, scaled, against the "
         "truth, and the posterior's own standard deviations; cells beside those of the beta table."
@@ -117,8 +92,4 @@ def section(rows: Rows, known: Rows) -> Section:
         for name, found in rows.items()
         for n, errors in found.items()
     ]
-    return Section(paragraphs, [Table(caption, ["", "cells", *COLUMNS.values()], table)])
-
-
-def _mean(number: Interval) -> str:
-    return f"{number.mean:.4f}"
+    return [Table(caption, ["", "cells", *COLUMNS.values()], table)]

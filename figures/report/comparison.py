@@ -3,15 +3,14 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, reduce
-from operator import getitem
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import nbformat
 from pydantic import BaseModel
 
-from figures.claims import Claim, Item, Row, Section, decimals, load_published, tolerance
+from figures.claims import Claim, Item, Row, Table, decimals, load_published, tolerance
 from figures.pipeline.paths import NOTEBOOKS
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.pipeline.settings import TRAINING_CASE
@@ -48,29 +47,25 @@ class Metrics(BaseModel, extra="allow"):
     figures: dict[str, str] = {}  # picture → caption
     left_out: list[str] = []  # figures of the paper for which the folder has no tables
     claims: list[Claim] = []
-    section: Section | None = None  # that is no part of the paper
+    tables: list[Table] = []  # that are no part of the paper
     provenance: dict[str, Any] = {}
 
-    def has_claim(self, identifier: str) -> bool:
-        """Whether the notebook makes a claim."""
-        return any(claim.id == identifier for claim in self.claims)
+    def at(self, path: str) -> Any:
+        """What stands at a path of names; None where there is nothing."""
+        value: Any = self.model_extra
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, Mapping) else None
+        return value
 
-    def claim(self, identifier: str) -> Claim:
-        """The claim of an id; ValueError where there is none."""
-        for claim in self.claims:
-            if claim.id == identifier:
-                return claim
-        raise ValueError(f"no claim has the id {identifier!r}")
-
-    def number(self, path: str) -> Number:
-        """The number at a path of names; KeyError has the name it lacks."""
-        value: Any = reduce(getitem, path.split("."), self.model_extra or {})
+    def number(self, path: str) -> Number | None:
+        """The number at a path of names; None where there is none."""
+        value = self.at(path)
         match value:
             case {"mean": mean, "std": std} | {"value": mean, "error": std}:
                 return Number(mean, std, len(value.get("values", [mean])))
             case float() | int():
                 return Number(value, None, 1)
-        raise KeyError("mean")
+        return None
 
 
 @dataclass(frozen=True)
@@ -142,9 +137,8 @@ class Comparison:
         return [*numbers, *self.pictures]
 
     def claim(self, identifier: str) -> Claim:
-        """The claim of an id that is judged; ValueError where there is none."""
-        own = self.draws if self.draws.has_claim(identifier) else self.metrics
-        return own.claim(identifier)
+        """The claim of an id that is judged; KeyError where there is none."""
+        return {claim.id: claim for claim in self.claims}[identifier]
 
     def label(self, name: str) -> str:
         """The label of a row."""
@@ -156,22 +150,28 @@ class Comparison:
         return {self.label(name): checks for name, checks in self.named_rows.items()}
 
     def _row(self, name: str, row: Row, sizes: Collection[str]) -> dict[str, Check]:
-        """The numbers of a row by column; ValueError where one is missing that must be there."""
+        """The numbers of a row by column; ValueError where one is missing.
+
+        A run without the training set or design behind a row has no such row, and draws of the
+        tables have none of those that are shown without being judged.
+        """
         metrics = self.judged
         unit = self.item.unit
         may_lack = row.case not in {None, TRAINING_CASE, *sizes}
         may_lack |= self.over_draws and row.scatter is None
+        if (
+            may_lack
+            and metrics.at(self.item.ours.partition(".{column}")[0].format(row=name)) is None
+        ):
+            return {}
         same, scatters = row.scatter_on(metrics.published_tables)
         checks = {}
         for column, printed, scatter in zip(self.item.columns, row.printed, scatters, strict=True):
             path = self.item.ours.format(row=name, column=column)
-            try:
-                number = metrics.number(path)
-            except (KeyError, TypeError) as error:
-                if may_lack and error.args[0] in name.split("."):
-                    return {}
+            number = metrics.number(path)
+            if number is None:
                 notebook = DRAWS if self.over_draws else self.item.notebook
-                raise ValueError(f"{notebook}.json has no number at {path}") from None
+                raise ValueError(f"{notebook}.json has no number at {path}")
             deviation = None if number.std is None else number.std / unit
             # Seeds of training on one draw of the tables are one result, unless it is the paper's.
             n = number.n if same or self.over_draws or not row.tables else 1

@@ -12,7 +12,7 @@ from typer import Argument
 from figures.pipeline.paths import MEDIA_TYPES, REFERENCE, ROOT, is_complete, picture_path
 from figures.pipeline.profiles import DRAWS, Profile, load_profile
 from figures.report.comparison import Metrics, compare, read
-from figures.report.findings import found_on, load_records
+from figures.report.findings import contradicted, found_on, load_records
 from figures.report.words import ENVIRONMENT, filled
 
 
@@ -29,16 +29,20 @@ def render(profile: Profile, out_dir: Path) -> str:
     small = any(metrics.paper_size is False for metrics in run.values())
     judged = read(sorted(REFERENCE.glob("*.json"))) if small else run  # a small run decides nothing
     published = any(metrics.published_tables for metrics in judged.values())
+    words = "published tables" if published else "our tables"
+    records = load_records()
     return ENVIRONMENT.get_template("page.html").render(
         run_name=out_dir.name,
         run=run,
         small=small,
         judged=judged,
         judged_name=REFERENCE.name if small else out_dir.name,
-        found=found_on(judged, "published tables" if published else "our tables"),
-        records=load_records(),
+        found=found_on(judged, words, records.findings),
+        paragraphs=found_on(judged, words, records.paragraphs),
+        records=records,
         entries=list(zip(entries, compare(judged), strict=True)),
         drawn=DRAWS,
+        contradicted=contradicted,
         inlined=partial(inlined, out_dir),
         filled=partial(filled, run=judged),
     )

@@ -13,7 +13,7 @@ from figures.knowledge.study import MODELS
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import BEYOND, KNOWLEDGE
 from figures.report.comparison import Metrics, compare, read
-from figures.report.findings import findings, load_records
+from figures.report.findings import borne_out, findings, load_records
 from figures.report.words import ENVIRONMENT
 
 RUNS = {"full": "our tables", "full-authors": "published tables"}  # folder → computed from
@@ -56,6 +56,7 @@ def context(runs: Mapping[str, Mapping[str, Metrics]]) -> dict[str, Any]:
         "theirs": theirs,
         "found": findings({words: runs[name] for name, words in RUNS.items()}),
         "records": load_records(),
+        "paragraphs": borne_out(runs["full"], RUNS["full"], load_records().paragraphs),
         "scores": scores,
         "known": {
             in_words(case): {MODELS[name].label: row for name, row in rows.items()}

@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 
 from figures.report.comparison import SIGNS, Check, heading, heading_above
-from figures.scores import written
+from figures.scores import Interval, written
 
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 LABELS = {  # name in metrics files → what the page calls it
@@ -88,6 +88,7 @@ ENVIRONMENT = jinja2.Environment(
 ENVIRONMENT.filters |= {
     "brief": brief,
     "decimals": column_decimals,
+    "interval": lambda number: Interval(tuple(number["values"])),
     "label": label,
     "power": power,
     "written": written,

@@ -3,12 +3,11 @@
 from figures import style
 from figures.beyond import panels
 from figures.beyond.example_1d import distances, run_example
-from figures.beyond.findings import claims, paragraphs
+from figures.beyond.findings import advice, claims, noise_of_replicates
 from figures.beyond.methods import run_cases, run_noise, run_spans
 from figures.beyond.priors import correlation, relevance, replicate_noise, subset_counts
 from figures.beyond.problems import input_files, load_problems, with_moments
 from figures.beyond.tables import Results, tables
-from figures.claims import Section
 from figures.materials.problem import FEATURES, LABELS, OUTPUT_NAMES, OUTPUT_SCALING
 from figures.pipeline.processes import repeated, seeds_of
 from figures.report.words import label
@@ -22,7 +21,7 @@ __all__ = [
     "OUTPUT_SCALING",
     "Record",
     "Results",
-    "Section",
+    "advice",
     "claims",
     "claims_table",
     "correlation",
@@ -30,9 +29,9 @@ __all__ = [
     "input_files",
     "label",
     "load_problems",
+    "noise_of_replicates",
     "over_repeats",
     "panels",
-    "paragraphs",
     "relevance",
     "repeated",
     "replicate_noise",

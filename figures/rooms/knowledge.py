@@ -2,14 +2,13 @@
 
 from figures import style
 from figures.knowledge import panels
-from figures.knowledge.findings import claims, equivalents, section
+from figures.knowledge.findings import claims, equivalents, tables
 from figures.knowledge.study import judge, judge_draws, judge_ensembles, noises, training_sets
 from figures.knowledge.truth import TRUTH, load_truth
 from figures.materials.draws import load_draws
 from figures.materials.problem import EFFECTIVE, INPUT_SCALING, OUTPUT_SCALING, scaled
 from figures.pipeline.paths import SHIPPED_TABLES, table_path, tables_below
 from figures.pipeline.profiles import load_profile
-from figures.report.words import label
 from figures.rooms.record import Record, claims_table, shown_table
 
 __all__ = [
@@ -25,17 +24,16 @@ __all__ = [
     "judge",
     "judge_draws",
     "judge_ensembles",
-    "label",
     "load_draws",
     "load_profile",
     "load_truth",
     "noises",
     "panels",
     "scaled",
-    "section",
     "shown_table",
     "style",
     "table_path",
+    "tables",
     "tables_below",
     "training_sets",
 ]

@@ -2,7 +2,14 @@
 
 from figures import style
 from figures.materials import draws_panels
-from figures.materials.draws import gains, load_draws, over_draws, scatter, section, train_draws
+from figures.materials.draws import (
+    gains,
+    load_draws,
+    over_draws,
+    scatter,
+    table_of_gains,
+    train_draws,
+)
 from figures.materials.problem import fit_theta
 from figures.materials.surrogate import comparison_claims, improvements
 from figures.pipeline.paths import drawn, table_path
@@ -22,9 +29,9 @@ __all__ = [
     "load_draws",
     "over_draws",
     "scatter",
-    "section",
     "shown_table",
     "style",
+    "table_of_gains",
     "table_path",
     "train_draws",
     "written",

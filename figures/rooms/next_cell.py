@@ -3,10 +3,9 @@
 from figures import style
 from figures.materials.problem import EFFECTIVE, INPUT_LABELS, INPUT_SCALING, OUTPUT_NAMES
 from figures.next_cell import panels
-from figures.next_cell.findings import claims, equivalents, section
+from figures.next_cell.findings import claims, equivalents, tables
 from figures.next_cell.study import BOX, WORST, compare_seeds, load_study, with_known_prior
 from figures.pipeline.paths import SHIPPED_TABLES
-from figures.report.words import label
 from figures.rooms.record import Record, claims_table, shown_table
 
 __all__ = [
@@ -22,11 +21,10 @@ __all__ = [
     "claims_table",
     "compare_seeds",
     "equivalents",
-    "label",
     "load_study",
     "panels",
-    "section",
     "shown_table",
     "style",
+    "tables",
     "with_known_prior",
 ]

@@ -1,7 +1,7 @@
-"""What a notebook is given and what it keeps: profile, folder, metrics with their provenance."""
+"""What a notebook is given, keeps and shows: profile, folder, metrics with provenance, verdicts."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,12 +10,15 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from figures.claims import Claim, Table
+from figures.pipeline.paths import REFERENCE
 from figures.pipeline.profiles import load_profile
 from figures.pipeline.provenance import describe
-from figures.report.verdicts import verdict_table
-from figures.report.words import brief, label
-from figures.scores import write_json
+from figures.report.comparison import SIGNS, Comparison, Metrics, compare, read
+from figures.report.words import brief, column_decimals, label, power
+from figures.scores import write_json, written
 
+COLUMNS = ["what", "paper", "ours", "verdict"]
+CELLS = {"text-align": "left", "vertical-align": "top", "white-space": "pre-line"}
 LEFT = [{"selector": "th, td", "props": "text-align: left; white-space: pre-line"}]
 VERDICTS = {True: "✓ holds", False: "✗ does not hold", None: "○ open"}
 
@@ -61,3 +64,49 @@ def shown_table(table: Table) -> pd.DataFrame:
     """A table of the report as a notebook shows it."""
     frame = pd.DataFrame(table.rows, columns=table.header).set_index("")
     return frame.rename(index=label).rename_axis(None)
+
+
+def verdict_table(metrics: Path, *places: str) -> Styler:
+    """Judged numbers and claims of places of the paper ("Fig. 1", "Table 1") beside ours.
+
+    A run smaller than the paper decides nothing: the committed full run, with its verdicts, stands
+    beside it.
+    """
+    run = read([metrics])
+    table = _table(run, places)
+    if run[metrics.stem].paper_size is False:
+        full = _table(read(sorted(REFERENCE.glob("*.json"))), places)
+        both = pd.concat([full, table["ours"].rename("ours, this small run")], axis=1)
+        table = both.fillna(table[["what", "paper"]]).fillna("")
+        table.insert(2, "ours, this small run", table.pop("ours, this small run"))
+        table = table.rename(columns={"ours": "full run", "verdict": "verdict on the full run"})
+    left = [{"selector": "th", "props": "text-align: left"}]
+    styled = table.style.format(escape="html").set_properties(**CELLS)
+    return styled.set_table_styles(left).hide(axis="index")
+
+
+def _table(run: Mapping[str, Metrics], places: tuple[str, ...]) -> pd.DataFrame:
+    """What the page shows at some places; the index names the same row in runs of any size."""
+    entries = {entry.item.place: entry for entry in compare(run)}
+    rows = dict(row for place in places for row in _rows(entries[place]))
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=COLUMNS)
+    return table.assign(verdict=[f"{SIGNS.get(v, '')} {v}".strip() for v in table["verdict"]])
+
+
+def _rows(entry: Comparison) -> Iterator[tuple[str, tuple[str, str, str, str]]]:
+    """Name, subject, the paper's, ours and the verdict of all that is judged."""
+    place = entry.item.place
+    unit = entry.item.unit
+    digits = column_decimals(entry.named_rows)
+    for name, checks in entry.named_rows.items():
+        for column, check in checks.items():
+            if check.verdict:
+                what = f"{place}: {label(entry.label(name))}, {label(column)}"
+                ours = written({"mean": check.ours, "std": check.deviation}, digits[column])
+                subject = what if unit == 1 else f"{what} [{power(unit)}]"
+                paper = check.published.replace("-", "−")
+                yield f"{place} {name} {column}", (subject, paper, ours, check.verdict)
+    for claim in entry.claims:
+        ours = brief(claim.ours, entry.judged.n_train)
+        verdict = entry.claim_verdicts[claim.holds]
+        yield claim.id, (place, label(claim.claim), ours, verdict)

@@ -10,7 +10,8 @@ class Best:
 
     def fit(self, X, y):
         options = {"only_probabilistic": True, "show_progress_bar": False, "random_seed": 0}
-        X, y = torch.tensor(X).float(), torch.tensor(y).float()
+        X = torch.tensor(X).float()
+        y = torch.tensor(y).float()
         self.model = AutoEmulate(X, y, **options).best_result().model
 
     def predict(self, X):

@@ -22,7 +22,8 @@ class SingleTask:
     """BoTorch, SingleTaskGP."""
 
     def fit(self, X, y):
-        X, y = torch.as_tensor(X), torch.as_tensor(y)
+        X = torch.as_tensor(X)
+        y = torch.as_tensor(y)
         scale = Normalize(X.shape[1], bounds=BOX.expand(2, X.shape[1]))
         self.model = SingleTaskGP(X, y, input_transform=scale)  # which standardises outputs
         fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
@@ -35,10 +36,12 @@ class MultiTask:
     """BoTorch, MultiTaskGP."""
 
     def fit(self, X, y):
-        self.tasks, inputs = y.shape[1], X.shape[1]
+        self.tasks = y.shape[1]
+        inputs = X.shape[1]
         box = BOX.expand(2, inputs)
         scale = Normalize(inputs + 1, indices=[*range(inputs)], bounds=box)
-        self.centre, self.scale = y.mean(axis=0), y.std(axis=0)
+        self.centre = y.mean(axis=0)
+        self.scale = y.std(axis=0)
         values = torch.as_tensor(((y - self.centre) / self.scale).T.reshape(-1, 1))
         options = {"input_transform": scale, "outcome_transform": None}
         self.model = MultiTaskGP(self.numbered(X), values, task_feature=-1, **options)
@@ -57,7 +60,8 @@ class Saas:
     """BoTorch, SAAS by NUTS."""
 
     def fit(self, X, y):
-        X, y = torch.as_tensor(X), torch.as_tensor(y)
+        X = torch.as_tensor(X)
+        y = torch.as_tensor(y)
         scale = Normalize(X.shape[1], bounds=BOX.expand(2, X.shape[1]))
         self.fitted = []
         for j in range(y.shape[1]):

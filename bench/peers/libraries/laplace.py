@@ -11,11 +11,13 @@ class Network:
 
     def fit(self, X, y):
         torch.manual_seed(0)
-        self.centre, self.scale = y.mean(axis=0), y.std(axis=0)
+        self.centre = y.mean(axis=0)
+        self.scale = y.std(axis=0)
         self.fitted = [self.one(X, column) for column in ((y - self.centre) / self.scale).T]
 
     def one(self, X, y):
-        X, y = torch.tensor(X).float(), torch.tensor(y)[:, None].float()
+        X = torch.tensor(X).float()
+        y = torch.tensor(y)[:, None].float()
         network = torch.nn.Sequential(
             torch.nn.Linear(X.shape[1], 50), torch.nn.Tanh(), torch.nn.Linear(50, 1)
         )

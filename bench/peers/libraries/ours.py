@@ -12,9 +12,7 @@ class Exact:
     """bnn, ExactPosterior, noise by evidence."""
 
     def fit(self, X, y):
-        noise = evidence.fit_noise(X, y)
-        prior = evidence.fit_prior(X, y, noise)
-        self.model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)
+        self.model = bnn.ExactPosterior().fit(X, y)
 
     def predict(self, X):
         return self.model.predict(X, return_std=True, total=True)
@@ -24,9 +22,7 @@ class ExactByInput(Exact):
     """bnn, ExactPosterior, noise by input by evidence."""
 
     def fit(self, X, y):
-        noise = evidence.fit_heteroscedastic_noise(X, y)
-        prior = evidence.fit_prior(X, y, noise)
-        self.model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)
+        self.model = bnn.ExactPosterior(noise="by_input").fit(X, y)
 
 
 class ExactPaper(Exact):
@@ -41,10 +37,7 @@ class FunctionSpace(Exact):
     """bnn, FunctionAnchoredEnsemble, noise by input by evidence."""
 
     def fit(self, X, y):
-        noise = evidence.fit_heteroscedastic_noise(X, y)
-        prior = evidence.fit_prior(X, y, noise)
-        self.model = bnn.FunctionAnchoredEnsemble(prior=prior, noise=noise, random_state=0)
-        self.model.fit(X, y)
+        self.model = bnn.FunctionAnchoredEnsemble(noise="by_input", random_state=0).fit(X, y)
 
 
 class Anchored(Exact):
@@ -68,7 +61,8 @@ class ExactReplicates(Exact):
     def fit(self, X, y, X_repeated, y_repeated, groups):
         repeated = X_repeated, y_repeated, groups
         noise = bnn.HeteroscedasticNoise.from_replicates(*repeated, squares=(0,))
-        X, y = np.vstack([X, X_repeated]), np.vstack([y, y_repeated])
+        X = np.vstack([X, X_repeated])
+        y = np.vstack([y, y_repeated])
         prior = evidence.fit_prior(X, y, noise)
         self.model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)
 

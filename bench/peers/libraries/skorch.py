@@ -31,8 +31,10 @@ class DeepEnsemble:
     """skorch, a deep ensemble."""
 
     def fit(self, X, y):
-        self.centre, self.scale = y.mean(axis=0), y.std(axis=0)
-        values, self.members = ((y - self.centre) / self.scale).astype(np.float32), []
+        self.centre = y.mean(axis=0)
+        self.scale = y.std(axis=0)
+        values = ((y - self.centre) / self.scale).astype(np.float32)
+        self.members = []
         sizes = {"module__inputs": X.shape[1], "module__outputs": y.shape[1]}
         for seed in range(MEMBERS):
             torch.manual_seed(seed)

@@ -117,7 +117,7 @@ def test_a_mixture_with_a_wide_trend_is_the_textbook_s_though_python_rounds(comp
     for values, wanted in zip(found[:2], model.predict(NEW, return_std=True), strict=True):
         np.testing.assert_allclose(values, wanted, rtol=1e-8)
     variances = np.einsum("njj->nj", noise(X))
-    agrees_with_the_textbook(found, priors, model.posterior_._weights, variances)
+    agrees_with_the_textbook(found, priors, model.posterior_.weights, variances)
 
 
 @pytest.mark.parametrize("estimate", ["average", "maximum"])

@@ -64,13 +64,13 @@ def test_profiles_that_come_with_the_project_are_valid():
 
 
 @pytest.mark.slow
-def test_the_notebook_writes_its_section(run_cells, tables, brief_profile, tmp_path):
+def test_the_notebook_writes_its_tables(run_cells, tables, brief_profile, tmp_path):
     profile = tmp_path / "brief.yaml"
     profile.write_text(yaml.safe_dump(brief_profile))
     parameters = {"profile": str(profile), "data_dir": str(tables), "out_dir": str(tmp_path)}
     run_cells("05_beyond_the_paper", parameters)
     metrics = json.loads((tmp_path / "05_beyond_the_paper.json").read_text())
-    assert metrics["section"]["paragraphs"]
+    assert metrics["tables"]
     assert "data/02_example_1d.csv" in metrics["provenance"]["inputs_sha256"]
     assert all(claim["about"] == "Beyond" for claim in metrics["claims"])
     for name in metrics["figures"]:

@@ -1,10 +1,10 @@
-"""Claims and words of notebook 07 follow its numbers."""
+"""Claims and tables of notebook 07 follow its numbers."""
 
 import matplotlib.pyplot as plt
 import pytest
 
 from figures.next_cell import panels
-from figures.next_cell.findings import claims, equivalents, section
+from figures.next_cell.findings import claims, equivalents, tables
 from figures.next_cell.study import BETA, BOX, DRAWN, HYPERCUBE, WORST, Errors
 from figures.scores import Interval
 from figures.style import save
@@ -37,13 +37,10 @@ def test_claims_turn_with_the_numbers(rows):
     assert [each.holds for each in claims(rows, rows)] == [False, None, False, False, None]
 
 
-def test_words_say_how_many_cells_of_a_hypercube_have_the_same_error(rows):
+def test_it_is_known_how_many_cells_of_a_hypercube_have_the_same_error(rows):
     assert equivalents(rows)[BOX] == {"rmse": "70", "worst": "70"}
     assert equivalents(rows)[WORST] == {"rmse": "more than 100", "worst": "more than 100"}
-    words = section(rows, rows)
-    assert "have the RMSE of 70 of a hypercube" in words.paragraphs[0]
-    assert "5 chosen cells give 0.0500 and 0.1000, 20 of a hypercube 0.0600" in words.paragraphs[1]
-    assert len(words.tables[0].rows) == 4 + 6 + 6 + 2 + 2 + 2
+    assert len(tables(rows)[0].rows) == 4 + 6 + 6 + 2 + 2 + 2
     rows[BOX][35] = errors(0.05)
     assert equivalents(rows)[BOX]["rmse"] == "fewer than 25"
 

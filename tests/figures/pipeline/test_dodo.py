@@ -66,12 +66,6 @@ def test_a_notebook_depends_on_the_data_that_its_sources_name(dodo, number, read
     assert found == ({"02_example_1d.csv"} if reads else set())
 
 
-@pytest.mark.parametrize(("number", "found"), [("05", {"findings.txt"}), ("04", set())])
-def test_a_notebook_depends_on_the_templates_of_its_sources(dodo, number, found):
-    names = names_of(notebook_task(dodo(PROFILE="quick"), number), ROOT / "figures")
-    assert {name for name in names if name.endswith(".txt")} == found
-
-
 def test_jobs_are_the_cores_unless_given(dodo):
     assert dodo(PROFILE="quick").JOBS >= 1
     assert dodo(PROFILE="quick", JOBS=3).JOBS == 3

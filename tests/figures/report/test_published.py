@@ -1,5 +1,6 @@
 """The committed metrics of the full run beside the paper."""
 
+import dataclasses
 import json
 import re
 import shutil
@@ -9,8 +10,8 @@ import numpy as np
 import pytest
 from sklearn.feature_selection import mutual_info_regression
 
+from fe_data.dataset.table import load_table
 from figures.claims import load_published
-from figures.materials.draws import load_table
 from figures.materials.problem import FEATURES, NOISE_COV
 from figures.pipeline.paths import ROOT, drawn
 from figures.report.comparison import (
@@ -22,6 +23,7 @@ from figures.report.comparison import (
     compare,
     heading,
 )
+from figures.report.findings import contradicted
 from figures.report.summary import RUNS, blocks, with_blocks
 from figures.report.words import filled
 from tests.figures.report.committed import committed_files, committed_run
@@ -206,12 +208,20 @@ def test_what_is_committed_is_what_is_rendered():
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_notes_and_reasons_name_claims_that_there_are(name):
+def test_notes_and_reasons_rest_on_claims_that_there_are(name):
     run = typed_run(name)
     for entry in compare(run):
         if entry.metrics.title:
             text = filled(entry.item.note + entry.item.reason, run=run, entry=entry)
             assert not re.search(r"[{}]|nan|±\s*\.", text), text
+            if entry.item.reason and {DIFFERS, OPEN} & set(entry.verdicts):
+                assert not contradicted(entry.item.rests_on, entry.claims), entry.item.place
+
+
+def test_a_reason_that_a_claim_contradicts_is_named(ours):
+    claims = [dataclasses.replace(each, holds=None) for each in ours["Fig. 4"].claims]
+    (words,) = contradicted(PUBLISHED["Fig. 4"].rests_on, claims)
+    assert words.startswith("claim closest/C is open (")
 
 
 def test_readme_names_files_and_targets_that_exist():
