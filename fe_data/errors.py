@@ -2,7 +2,13 @@
 
 
 class SimulationError(RuntimeError):
-    """A simulation failed; `generate` records the reason and repeats the sample once."""
+    """A simulation failed; `generate` records the reason and repeats the sample once.
+
+    Examples:
+        >>> from fe_data import SimulationError
+        >>> [kind.__name__ for kind in SimulationError.__subclasses__()]
+        ['MicrostructureError', 'MeshError', 'ConvergenceError', 'FitError']
+    """
 
 
 class MicrostructureError(SimulationError):
@@ -18,4 +24,13 @@ class ConvergenceError(SimulationError):
 
 
 class FitError(SimulationError):
-    """The averaged curves do not have effective properties."""
+    """The averaged curves do not have effective properties.
+
+    Examples:
+        >>> import numpy as np
+        >>> from fe_data.mechanics.properties import fit_power_law
+        >>> fit_power_law(mises=np.array([410.0]), plastic=np.array([0.001]), a=400.0)
+        Traceback (most recent call last):
+        ...
+        fe_data.errors.FitError: only 1 increments reach 400 MPa with a plastic strain...
+    """

@@ -1,4 +1,4 @@
-"""How a volume element is loaded: a path of mean strains and mean stresses, straight in parts."""
+"""The loading of a volume element: a path of mean strains and stresses in straight parts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from fe_data.arrays import Floats, Ints
 from fe_data.settings import require_integer
 
 AXES = ("xx", "yy", "xy")  # in the order of a loading
-LARGEST_STRAIN = 0.5  # kinematics are those of small strain
-MAX_INCREMENTS = 10_000  # of a part
+LARGEST_STRAIN = 0.5  # of a component: the kinematics are those of small strain
+MAX_INCREMENTS = 10_000  # of one part of a path
 Vertex = tuple[float | None, float | None, float | None]
 
 
@@ -25,30 +25,46 @@ class Part(NamedTuple):
     increments: int
 
     def start(self, averages: Mapping[str, Floats]) -> Floats:
-        """Where the same strains and stresses (3,) are at the start, from its volume averages."""
-        start, stress = (averages[name][[0, 1, 3]] for name in ("strain", "stress"))
+        """Values (3,) of the components of `end` at the start, from the volume averages there."""
+        start = averages["strain"][[0, 1, 3]]
+        stress = averages["stress"][[0, 1, 3]]
         start[self.free] = stress[self.free]
         return start
 
 
 @dataclass(frozen=True)
 class Loading:
-    """Path from rest, straight from vertex to vertex, of a mean strain or stress in xx, yy, xy.
+    """A path that begins at rest and goes straight from vertex to vertex.
 
-    A component may have a prescribed strain at one vertex and a prescribed stress at the next: the
-    stress then goes straight to its value from the one that it has at the first of them.
+    At each vertex a component xx, yy, xy has either a prescribed mean strain or a prescribed mean
+    stress. Where a prescribed stress follows a prescribed strain, the stress changes linearly from
+    the value that it has at the earlier vertex.
 
     Attributes:
-        strain: Mean strain tensor xx, yy, xy [-] at the only vertex, or a sequence of vertices; xy
-            is half the engineering shear strain; None where the strain is free.
-        stress: Mean stress xx, yy, xy where the strain is free [MPa], at all vertices or at each.
-        increments: Number of equal increments to each vertex, or one number for all; None takes
-            that of the settings for each.
+        strain: Mean strain tensor xx, yy, xy [-] at the only vertex, or a sequence of one for each
+            vertex. Component xy is half the engineering shear strain. A component is None where the
+            strain is free.
+        stress: Mean stress xx, yy, xy [MPa] of the components whose strain is free, 0 for the
+            others; the same at all vertices, or a sequence of one for each vertex.
+        increments: Number of equal increments to each vertex, or one number for all vertices; None
+            takes the number of the settings for each.
 
     Raises:
-        ValueError: If there is no vertex; if one has not three finite components, prescribes a
-            stress and a strain of the same component or a strain that is not small, or is where
-            the path is already; or if a number of increments is out of range.
+        ValueError: If there is no vertex or a number of increments is out of range; if a vertex
+            does not have three finite components, prescribes both strain and stress of a component,
+            prescribes a strain above 0.5, or is equal to the vertex before.
+
+    Examples:
+        >>> from fe_data import Loading
+        >>> Loading(strain=(0.05, None, None)).is_uniaxial
+        True
+        >>> tension = (0.02, None, None)
+        >>> unloaded = (None, None, None)
+        >>> cycle = Loading(strain=[tension, unloaded], increments=10)
+        >>> cycle.stress  # at each vertex, in MPa
+        ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        >>> [part.increments for part in cycle.parts(50)]
+        [10, 10]
     """
 
     strain: Vertex | Sequence[Vertex]
@@ -56,8 +72,8 @@ class Loading:
     increments: int | Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        given = (("strain", (Real, NoneType)), ("stress", (Real,)))
-        strain, stress = (_vertices(name, getattr(self, name), kinds) for name, kinds in given)
+        strain = _vertices("strain", self.strain, (Real, NoneType))
+        stress = _vertices("stress", self.stress, (Real,))
         counts = self.increments
         n = max(len(strain), len(stress))
         if counts is not None:
@@ -66,11 +82,15 @@ class Loading:
         for name, items in (("strain", strain), ("stress", stress), ("increments", counts)):
             if items is not None and len(items) not in (1, n):
                 raise ValueError(f"{name} of the loading: {len(items)} values for {n} vertices")
-            object.__setattr__(self, name, items and items * (n // len(items)))
+            if items is not None and len(items) == 1:  # the same at all vertices
+                items *= n
+            object.__setattr__(self, name, items)
         before: Any = None
         for number, vertex in enumerate(zip(self.strain, self.stress, strict=True), start=1):
-            if wrong := _what_is_wrong(*vertex, before):
-                raise ValueError((f"vertex {number} of the path: " if n > 1 else "") + wrong)
+            wrong = _what_is_wrong(*vertex, before)
+            if wrong:
+                place = f"vertex {number} of the path: " if n > 1 else ""
+                raise ValueError(place + wrong)
             before = vertex
 
     @property
@@ -80,7 +100,10 @@ class Loading:
 
     @property
     def is_uniaxial(self) -> bool:
-        """Whether a strain xx alone grows, or falls, all along: there are effective properties."""
+        """Whether only a strain xx is prescribed, which only grows or only falls.
+
+        Effective properties are defined for such a loading alone.
+        """
         strain, stress = self.vertices
         steps = np.sign(np.diff(strain[:, 0], prepend=0.0))
         alone = np.isnan(strain[:, 1:]).all() and not stress.any()
@@ -90,7 +113,7 @@ class Loading:
         """Straight parts of the path, in order.
 
         Args:
-            increments: Number of increments of each where the loading has none.
+            increments: Number of increments of each part, if the loading gives none.
 
         Returns:
             The parts.
@@ -114,7 +137,7 @@ def _vertices(name: str, given: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]
 
 
 def _what_is_wrong(strain: Any, stress: Any, before: Any) -> str:
-    """Why a path cannot go to a vertex, from one before or from rest; nothing where it can."""
+    """Why a path cannot go to a vertex from the one before, or from rest; empty where it can."""
     if not np.isfinite([v for v in (*strain, *stress) if v is not None]).all():
         return f"loading must be finite: {strain}, {stress}"
     for axes, value, force in zip(AXES, strain, stress, strict=True):

@@ -42,6 +42,11 @@ class Quantity:
         return self.name.removesuffix(f"_{self.unit}")
 
     @property
+    def unit_after_number(self) -> str:
+        """What follows a value in a text: a space and the unit, or nothing."""
+        return "" if self.unit == DIMENSIONLESS else f" {self.unit}"
+
+    @property
     def label_with_unit(self) -> str:
         """The label of an axis."""
         return f"{self.label} [{self.unit}]"

@@ -14,12 +14,13 @@ from typer import Argument
 from bnn import MLP
 from fe_data.published.array_pickle import load_arrays
 from fe_data.published.import_authors import describe
+from fe_data.schema import INPUT_NAMES
 from figures.claims import load_published
-from figures.materials.problem import load_samples, published_tables
+from figures.materials.problem import OUTPUT_NAMES, load_samples, published_tables
 from figures.materials.surrogate import HIDDEN, OutputScores, Prediction
 from figures.pipeline.paths import TEST
 
-ARCHITECTURE = MLP((4, *HIDDEN, 5))
+ARCHITECTURE = MLP((len(INPUT_NAMES), *HIDDEN, len(OUTPUT_NAMES)))
 USED = 30  # of the published networks, as in the paper; the first ones
 KEY = "prior_0"  # of (networks, losses); a network is a list of kernels and biases
 

@@ -1,1 +1,1 @@
-"""The command line: options, commands, and how a command says what is wrong."""
+"""The command line: options, commands and the messages about errors."""

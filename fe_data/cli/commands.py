@@ -102,11 +102,11 @@ def generate(
 @options.with_settings
 def rve(
     settings: Settings,
-    E_f_GPa: Annotated[float, Number("--E-f", help="Young's modulus of the fibres [GPa]")],
-    b_m_MPa: Annotated[float, Number("--b-m", help="hardening coefficient of the matrix [MPa]")],
-    c_m: Annotated[float, Number("--c-m", help="hardening exponent c of the matrix [-]")],
+    E_f_GPa: Annotated[float, options.of_input("E_f_GPa")],
+    b_m_MPa: Annotated[float, options.of_input("b_m_MPa")],
+    c_m: Annotated[float, options.of_input("c_m")],
     out: Out,
-    vf: Annotated[float | None, Number(help="volume fraction of random fibres [-]")] = None,
+    vf: Annotated[float | None, options.of_input("vf")] = None,
     seed: Annotated[int, Integer(help="seed of the fibre arrangement")] = 0,
     fibres: Annotated[
         Path | None,
@@ -120,7 +120,7 @@ def rve(
         Literal["compiled", "dolfinx"], Option(help="own kernels, or the same equations in UFL")
     ] = "compiled",
 ) -> int:
-    """Simulate one RVE: result, picture, fields. They replace those of an earlier run alone."""
+    """Simulate one RVE into result, picture and fields. Files of an earlier run are replaced."""
     arrangement: Any = seed
     if fibres is not None and vf is None:
         random = Settings.n_fibres, Settings.min_spacing
@@ -239,7 +239,7 @@ def _report(summary: fe_data.Summary, out: Path) -> int:
 
 @contextlib.contextmanager
 def _terminated_like_interrupted() -> Iterator[None]:
-    """A batch system ends a job with SIGTERM: finish as after Ctrl-C."""
+    """Let SIGTERM, with which batch systems end a job, act like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

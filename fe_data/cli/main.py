@@ -15,8 +15,16 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None, *, simulator: "Simulator | None" = None) -> int:
-    """Run one command with a simulator instead of the RVE; the exit code is 0 if all is there."""
-    # Not command.main(): it would turn an interrupt into an error without its message.
+    """Run one command, whose exit code is 0 if all that it makes is there.
+
+    Args:
+        arguments: Words of the command line; None takes those of this process.
+        simulator: Simulator that `generate` uses instead of the RVE.
+
+    Returns:
+        The exit code.
+    """
+    # command.main() would turn an interrupt into an error without its message.
     command = typer.main.get_command(app)
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:

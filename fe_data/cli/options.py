@@ -1,4 +1,4 @@
-"""What the options of the command line mean, and how their texts become values."""
+"""The options of the command line: their help, and how their texts become values."""
 
 import functools
 import inspect
@@ -10,7 +10,9 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 import fe_data
-from fe_data.settings import Hardening, Settings
+from fe_data.schema import DIMENSIONLESS, INPUTS
+from fe_data.settings import Settings
+from fe_data.settings.hardening import LAWS, LawName
 
 LoadingValues = tuple[Any, Any]  # strains xx, yy, xy, None where free, and stresses [MPa]
 T = TypeVar("T")
@@ -27,14 +29,14 @@ SETTINGS_HELP = {
     "nu_m": "Poisson ratio of the matrix [-]",
     "nu_f": "Poisson ratio of the fibres [-]",
     "a_MPa": "initial yield stress of the matrix [MPa]",
-    "hardening": "yield stress of the matrix: power is a + b p^c, linear for c = 1 and perfectly "
-    "plastic for b = 0; voce is a + b (1 - exp(-p / c))",
+    "hardening": "yield stress of the matrix at the plastic strain p: "
+    + "; ".join(f"{name} is {law.formula}" for name, law in LAWS.items()),
     "fibre_stress_MPa": "von Mises stress in the fibres [MPa] that p_sigma counts from",
 }
 
 
 def parser(kind: Callable[[str], T], name: str) -> Callable[[str], T]:
-    """A parser whose refusal shows the text, which typer's own does not."""
+    """A parser that shows the text in its refusal, unlike those of typer."""
 
     def parse(text: str) -> T:
         try:
@@ -46,7 +48,7 @@ def parser(kind: Callable[[str], T], name: str) -> Callable[[str], T]:
 
 
 def path(text: str) -> Path:
-    """A path; an option in its place means that the path was forgotten."""
+    """A path. A text that begins with two dashes is an option whose path was forgotten."""
     if text.startswith("--"):
         raise typer.BadParameter(f"a path is missing before {text}")
     return Path(text)
@@ -57,6 +59,14 @@ number = parser(float, "a number")
 Integer = functools.partial(typer.Option, parser=integer, metavar="N")
 Number = functools.partial(typer.Option, parser=number, metavar="X")
 File = functools.partial(typer.Option, parser=path, metavar="FILE")
+
+
+def of_input(name: str) -> Any:
+    """The option of an input: --E-f for E_f_GPa, with its meaning and unit as help."""
+    (quantity,) = (each for each in INPUTS if each.name == name)
+    unit = "-" if quantity.unit == DIMENSIONLESS else quantity.unit
+    flag = "--" + quantity.symbol.replace("_", "-")
+    return Number(flag, help=f"{quantity.meaning} [{unit}]")
 
 
 def with_settings(command: Callable[..., int]) -> Callable[..., int]:
@@ -72,7 +82,7 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
     parameters = [p for p in own.parameters.values() if p.name != "settings"]
     for name, text in SETTINGS_HELP.items():
         default = getattr(Settings, name)
-        kinds: dict[Any, Callable[..., Any]] = {int: Integer, Hardening: typer.Option}
+        kinds: dict[Any, Callable[..., Any]] = {int: Integer, LawName: typer.Option}
         option = kinds.get(types[name], Number)(
             "--" + name.replace("_", "-"), help=text, show_default=default or "automatic"
         )
@@ -89,7 +99,7 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def loadings(given: LoadingValues | Path | None, settings: Settings) -> "list[fe_data.Loading]":
-    """The paths that --loading gives, none without it."""
+    """The paths of --loading; an empty list without this option."""
     if given is None:
         return []
     if settings.strain != Settings.strain:
@@ -100,7 +110,7 @@ def loadings(given: LoadingValues | Path | None, settings: Settings) -> "list[fe
 
 
 def table(text: str) -> Path:
-    """A table, or that of a dataset folder."""
+    """The path of a table, also for a dataset folder that contains it."""
     from fe_data.dataset.storage import TABLE
 
     given = path(text)
@@ -150,7 +160,7 @@ def shard(text: str) -> tuple[int, int]:
 
 
 def loading(text: str) -> LoadingValues | Path:
-    """Strains and stresses [MPa] from XX,YY,XY, `free` or `free:stress` is None; or a file."""
+    """Strains, None for `free` or `free:stress`, and stresses [MPa] from XX,YY,XY; or a file."""
     if text.endswith(".csv"):
         return path(text)
     parts = [part.strip().partition(":") for part in text.split(",")]

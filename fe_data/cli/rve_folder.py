@@ -16,7 +16,7 @@ from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import Loading
 from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import RVESolution, SolverName, solve_rve, uniaxial
-from fe_data.schema import DIMENSIONLESS, OUTPUTS
+from fe_data.schema import INPUTS, OUTPUTS
 from fe_data.settings import MAX_SEED, Inputs, Settings, require_integer
 from fe_data.sparse.solver import chosen_solver
 
@@ -35,25 +35,21 @@ def run_rve(
     xdmf: bool,
     solver: SolverName,
 ) -> str:
-    """Simulate one RVE into a folder, in place of an earlier run's files; what it is, in a line."""
+    """Simulate one RVE into a folder, in place of an earlier run; returns its result in a line."""
     from fe_data.mechanics.plots import plot_rve
 
     seed = None
     if not isinstance(arrangement, Microstructure):
         seed = require_integer("seed", arrangement, 0, MAX_SEED)
         require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
-    chosen_solver()  # refuses an unknown one
+    chosen_solver()  # refuses an unknown solver
     out.mkdir(parents=True, exist_ok=True)
     present = [name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
     if present and not _is_own(out / RESULT):
         raise ValueError(f"{out / present[0]} is not of an earlier `rve`: give another --out")
     rve = solve_rve(inputs, arrangement, settings, loading, fit=loading is None, solver=solver)
     m = rve.microstructure
-    heading = (
-        f"vf = {inputs.vf:g}, $E_f$ = {inputs.E_f_GPa:g} GPa, $b_m$ = {inputs.b_m_MPa:g} MPa, "
-        f"$c_m$ = {inputs.c_m:g}{' (Voce)' if settings.hardening == 'voce' else ''}, "
-        f"{'given fibres' if seed is None else f'seed {seed}'}"
-    )
+    heading = _heading(inputs, settings, seed)
     summary = {
         "components": "xx, yy, zz, xy of tensors; strain xy is half the engineering shear strain",
         "inputs": dataclasses.asdict(inputs),
@@ -87,6 +83,18 @@ def run_rve(
     return line
 
 
+def _heading(inputs: Inputs, settings: Settings, seed: int | None) -> str:
+    """The heading of the picture: inputs, hardening law if it is not the power law, and seed."""
+    parts = []
+    for quantity in INPUTS:
+        value = getattr(inputs, quantity.name)
+        parts.append(f"{quantity.label} = {value:g}{quantity.unit_after_number}")
+    if settings.hardening != Settings.hardening:
+        parts.append(f"{settings.hardening} hardening")
+    parts.append("given fibres" if seed is None else f"seed {seed}")
+    return ", ".join(parts)
+
+
 def _is_own(path: Path) -> bool:
     """Whether a file is the result of an earlier `rve`."""
     try:
@@ -105,8 +113,8 @@ def describe(rve: RVESolution) -> str:
     values = rve.result().effective
     parts = []
     for output in OUTPUTS:
-        unit = "" if output.unit == DIMENSIONLESS else f" {output.unit}"
-        parts.append(f"{output.symbol} {values[output.name]:.{output.digits}f}{unit}")
+        value = f"{values[output.name]:.{output.digits}f}"
+        parts.append(f"{output.symbol} {value}{output.unit_after_number}")
     return ", ".join(parts) + (f" ({e.warning})" if e.warning else "")
 
 

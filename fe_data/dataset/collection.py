@@ -46,7 +46,7 @@ class Collection:
 
 
 def read_header(folder: Path, index: int, config_digest: str) -> dict[str, Any]:
-    """Header of one record; a DamagedRecord unless it is whole and of this configuration."""
+    """Read the header of a record; a DamagedRecord unless it is whole and of the configuration."""
     path = record_path(folder, index)
     try:
         data = read_file(path, record.MAX_BYTES)
@@ -80,7 +80,7 @@ def is_done(folder: Path, index: int, config_digest: str, retry_failed: bool = F
 
 
 def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Collection:
-    """Read the records of the given samples; memory holds one row of the table per sample."""
+    """Read the records of the given samples. Of each sample only its row is kept in memory."""
     found = Collection()
     for index in indices:
         try:
@@ -113,12 +113,10 @@ def failed_attempts(header: dict[str, Any]) -> list[Failure]:
 def table_row(header: dict[str, Any]) -> dict[str, Any]:
     """Row of the table by column; a DamagedRecord where an entry is missing or does not fit."""
     try:
-        scalars = ("index", "seed", "group", "status", *(["path"] if "path" in header else []))
-        row = {name: header[name] for name in scalars} | {
-            name: header["inputs"][name] for name in INPUT_NAMES
-        }
+        row = {name: header[name] for name in ("index", "seed", "group", "status")}
+        row |= {name: header["inputs"][name] for name in INPUT_NAMES}
         if "path" in header:
-            return row
+            return row | {"path": header["path"]}
         outputs = header["outputs"] or {}
         names = () if header["status"] == "failed" else outputs_among(outputs)
         row |= {name: outputs[name] for name in names}
@@ -132,7 +130,7 @@ def table_row(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def columns_of(found: Collection) -> tuple[str, ...]:
-    """Columns of the table: of the optional outputs those that every sample with outputs has."""
+    """Columns of the table. It has an optional output only if every sample with outputs has it."""
     with_outputs = [row for row in found.rows if row["status"] != "failed"]
     names = [
         name
@@ -143,7 +141,7 @@ def columns_of(found: Collection) -> tuple[str, ...]:
 
 
 def write_tables(folder: Path, config: dict[str, Any], found: Collection) -> None:
-    """Write what `table_texts` gives; the table comes after its provenance."""
+    """Write the files of `table_texts`, the provenance before the table that it describes."""
     texts = table_texts(config, found)
     for name, text in texts.items():
         record.write_atomic(folder / name, text.encode())

@@ -1,4 +1,4 @@
-"""Averaged stress over strain of the samples of a table: from their records, or as shipped."""
+"""Averaged curves of the samples of a table, from their records or from a shipped file."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from fe_data.dataset.table import TableError, load_table, read_rows
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
 from fe_data.settings import require_kind
 
-SHIPPED = "curves.npz"  # beside tables: strain, and stress by the name of the table
+SHIPPED = "curves.npz"  # beside the tables: the strain, and the stress of each table by its name
 MAX_SHIPPED = 100_000_000  # bytes
 
 
@@ -21,11 +21,11 @@ class Curves:
     """Averaged curves of the rows of a table.
 
     Attributes:
-        histories: For each row `strain` [-] and `stress` [MPa], (increments + 1, components) from
-            rest, and what else its record has, see `decode_arrays`. Shipped curves have the
-            component xx alone.
-        std: (n, increments) standard deviation [MPa] of the stress xx over fibre arrangements where
-            the rows are means over these; else None.
+        histories: For each row the arrays `strain` [-] and `stress` [MPa], (increments + 1,
+            components), by name. They begin at rest. A row of a dataset folder has all arrays of
+            `decode_arrays`; shipped curves have the component xx alone.
+        std: (n, increments) standard deviation [MPa] of the stress xx over fibre arrangements, if
+            the rows are means over arrangements; else None.
 
     Examples:
         >>> from fe_data import load_curves
@@ -57,7 +57,7 @@ class Curves:
 
 
 def load_curves(path: Path) -> Curves:
-    """Read the averaged curves of the samples of a table, whatever their loading.
+    """Read the averaged curves of the samples of a table, under any loading.
 
     Args:
         path: `dataset.csv` of a dataset folder, whose records hold the curves, or a table of

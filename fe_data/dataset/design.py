@@ -1,4 +1,4 @@
-"""Which samples are simulated: designs of the paper, design files, a seed for each sample."""
+"""Designs, which say what samples are simulated: inputs, loading and seed of each."""
 
 import hashlib
 import zlib
@@ -60,8 +60,18 @@ class Design:
         name: Key of NAMED_DESIGNS, or FILE_DESIGN.
         seed: Seed of the design and of all fibre arrangements.
         inputs: (n, n_in), in the order and units of `schema.INPUTS`.
-        groups: (n,) number of the input of each sample.
+        groups: (n,) group of each sample; samples with the same inputs share their group.
         loadings: Paths that the samples take in turn; none for the loading of the paper.
+
+    Examples:
+        >>> import numpy as np
+        >>> from fe_data import Design
+        >>> inputs = np.array([[0.2, 400.0, 400.0, 0.4], [0.2, 400.0, 400.0, 0.4]])
+        >>> design = Design("pair", seed=0, inputs=inputs, groups=np.array([0, 0]))
+        >>> len(design), design.sample(1).inputs.vf
+        (2, 0.2)
+        >>> design.sample(0).seed == design.sample(1).seed
+        False
     """
 
     name: str
@@ -80,7 +90,12 @@ class Design:
             index: Row of the dataset.
 
         Returns:
-            The inputs of that row, with the seed of its fibre arrangement.
+            Its inputs, its loading and the seed of its fibre arrangement.
+
+        Examples:
+            >>> from fe_data import named_design
+            >>> named_design("replicates").sample(11).group
+            1
         """
         inputs = Inputs(*self.inputs[index].tolist())
         path = index % len(self.loadings) if self.loadings else None
@@ -96,7 +111,7 @@ def digest_inputs(inputs: Floats, groups: NDArray[np.int64]) -> str:
 
 
 def seed_of(name: str, seed: int, index: int) -> int:
-    """Seed in [0, 2**63) of the fibre arrangement of one sample, shared with no other design."""
+    """Seed in [0, 2**63) of the fibre arrangement of one sample, different in every design."""
     return _draw_seed(np.random.SeedSequence((seed, zlib.crc32(name.encode())), spawn_key=(index,)))
 
 
@@ -113,15 +128,21 @@ def named_design(
     Args:
         name: Key of NAMED_DESIGNS.
         seed: Seed of the inputs and of the fibre arrangements, in [0, 2**63).
-        count: Number of different inputs, instead of the design's own. Of independent draws, fewer
-            are the first ones of more.
-        microstructures: Number of fibre arrangements per input, instead of the design's own.
+        count: Number of different inputs; None takes that of the paper. If the inputs are
+            independent draws, a smaller number gives the first inputs of a larger one.
+        microstructures: Number of fibre arrangements per input; None takes that of the paper.
 
     Returns:
         The design.
 
     Raises:
         ValueError: The name is unknown, or a number is out of range.
+
+    Examples:
+        >>> from fe_data import named_design
+        >>> design = named_design("noise", count=2, microstructures=3)
+        >>> design.inputs.shape, design.groups.tolist()
+        ((6, 4), [0, 0, 0, 1, 1, 1])
     """
     if not isinstance(name, str) or name not in NAMED_DESIGNS:
         raise ValueError(f"name = {name!r} is no design: allowed are {', '.join(NAMED_DESIGNS)}")
@@ -136,7 +157,7 @@ def named_design(
     rng = np.random.default_rng(np.random.SeedSequence((seed, zlib.crc32(name.encode()))))
     if spec.inputs == "hypercube":
         sampler = stats.qmc.LatinHypercube(len(INPUT_NAMES))
-        # Set, not passed: newer versions of SciPy draw from a child of a generator that is passed.
+        # The generator is set here: newer versions of SciPy draw from a child of a passed one.
         sampler.rng = rng
         unit = sampler.random(count)
     else:
@@ -165,6 +186,11 @@ def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> 
 
     Raises:
         ValueError: The message names every bad row by line number, column and value.
+
+    Examples:
+        >>> from fe_data import design_from_file
+        >>> len(design_from_file("fe_data/datasets/test_uniform.csv", microstructures=3))
+        150
     """
     seed = require_integer("seed", seed, 0, MAX_SEED)
     points, groups = table.load_inputs(path)
@@ -175,11 +201,11 @@ def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> 
 
 
 def loadings_from_file(path: Path) -> list[Loading]:
-    """Loading paths from a CSV file with a row for each vertex.
+    r"""Loading paths from a CSV file with a row for each vertex.
 
     Columns are `strain_xx`, `strain_yy`, `strain_xy` [-], free where empty or missing, `stress_xx`,
-    `stress_yy`, `stress_xy` [MPa], zero where empty or missing, and `increments` to the vertex. In
-    the column `path` the paths have the numbers 0, 1, 2, ...; without it there is one.
+    `stress_yy`, `stress_xy` [MPa], zero where empty or missing, and `increments` to the vertex. The
+    column `path` says which path the vertex belongs to, 0, 1, 2, ...; without it there is one path.
 
     Args:
         path: The CSV file.
@@ -190,6 +216,17 @@ def loadings_from_file(path: Path) -> list[Loading]:
     Raises:
         TableError: The message names every bad entry by line number, column and value, or the
             path that is refused.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from fe_data import loadings_from_file
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "paths.csv")
+        ...     _ = path.write_text("path,strain_xx\n0,0.02\n0,0.01\n1,0.03\n")
+        ...     loadings = loadings_from_file(path)
+        >>> [loading.strain for loading in loadings]
+        [((0.02, None, None), (0.01, None, None)), ((0.03, None, None),)]
     """
     strains = [f"strain_{axes}" for axes in AXES]
     stresses = [f"stress_{axes}" for axes in AXES]

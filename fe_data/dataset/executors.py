@@ -1,7 +1,7 @@
-"""Many tasks on local processes or on a Dask cluster: both are executors of `concurrent.futures`.
+"""Run many tasks on local processes or on a Dask cluster, both with `concurrent.futures`.
 
-joblib's own Dask backend is not used: it waits for ever when a task takes its workers down with it,
-or when the workers cannot import this package.
+joblib's own Dask backend is not used: it waits for ever when a task kills its worker, or when the
+workers cannot import this package.
 """
 
 import contextlib
@@ -47,7 +47,8 @@ class ClusterError(RuntimeError):
 def local_workers(jobs: int) -> Iterator[Runner]:
     """Give a function that runs tasks in `jobs` processes: a crash ends a worker, not this process.
 
-    Tasks run in this process only where there is no room for semaphores (/dev/shm in a container).
+    Where there is no room for semaphores, such as in a container with a small /dev/shm, tasks run
+    in this process.
 
     Yields:
         The function.
@@ -77,7 +78,7 @@ def local_workers(jobs: int) -> Iterator[Runner]:
 
 
 def process_pool(workers: int) -> ProcessPoolExecutor:
-    """Processes of one thread each that end soon after this one; joblib.Parallel uses them too."""
+    """Worker processes of one thread each, which end soon after this process ends."""
     return get_memmapping_executor(
         workers,
         env=dict.fromkeys(THREAD_VARIABLES, "1"),
@@ -99,7 +100,7 @@ def dask_workers(address: str) -> Iterator[Runner]:
         stack.callback(log.setLevel, log.level)
         log.setLevel(logging.CRITICAL + 1)
         try:
-            comm.get_address_host(address)  # refuses what leaves a client half made
+            comm.get_address_host(address)  # refuses addresses that break the client's constructor
             client = stack.enter_context(
                 Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
             )
@@ -111,7 +112,7 @@ def dask_workers(address: str) -> Iterator[Runner]:
         def run(function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
             executor = client.get_executor(pure=False)
             try:
-                # Twice as many as cores: the next sample waits at its worker already.
+                # Twice as many tasks as cores are sent, so that no worker waits for its next one.
                 yield from _results(executor, function, tasks, 2 * cores, {})
             finally:
                 executor.shutdown(wait=False)
@@ -187,7 +188,7 @@ def _result(future: Future[Any], running: dict[Future[Any], Any]) -> Any:
 
 @contextlib.contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Put off Ctrl-C and SIGTERM. Workers that start inside never see them: their parent reacts."""
+    """Delay Ctrl-C and SIGTERM to the end. Workers that start inside never receive them."""
     signals = (signal.SIGINT, signal.SIGTERM)
     came: list[int] = []
     handlers: dict[int, Any] = {}

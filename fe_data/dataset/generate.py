@@ -1,4 +1,4 @@
-"""Simulate every sample of a design into a dataset folder, whatever happens on the way."""
+"""Simulate every sample of a design into a dataset folder, also after interruptions and crashes."""
 
 import contextlib
 import dataclasses
@@ -23,7 +23,8 @@ from fe_data.sparse.solver import chosen_solver
 MAX_JOBS = 4096
 MAX_SHARDS = 1_000_000
 LOG_SECONDS = 30.0  # between two lines of a log
-DEATHS_OF_A_SAMPLE = 2  # of a worker with no other sample, before the attempt counts as failed
+# An attempt at a sample fails when so many workers died that had no other sample to simulate.
+DEATHS_OF_A_SAMPLE = 2
 
 
 class Stopped(RuntimeError):
@@ -31,7 +32,13 @@ class Stopped(RuntimeError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user ended the run; every finished sample is kept."""
+    """The user ended the run; every finished sample is kept.
+
+    Examples:
+        >>> from fe_data import Interrupted
+        >>> issubclass(Interrupted, KeyboardInterrupt)  # so that `except Exception` lets it pass
+        True
+    """
 
 
 @dataclass(frozen=True)
@@ -71,18 +78,13 @@ def generate(
     The table is a function of (design, settings) alone: the number of jobs, shards, interruptions
     and lost workers leave no trace in it.
 
-    A `ValueError` tells that an argument is out of range, that the fibres of a sample cannot be
-    packed or that the folder holds another configuration; `FolderInUse` that another process writes
-    the same samples. `Stopped` (disk full, scheduler lost, package missing) and `Interrupted` (by
-    the user) leave a folder in which the same call does the rest.
-
     Args:
         design: Inputs and seeds of all samples.
         settings: Settings of every simulation.
         folder: Dataset folder, made when missing; samples that are there already are kept.
-        loading: A path of all samples, or paths that they take in turn, the next sample the next
-            path, instead of the loading of the paper. Records then have the averaged curves and the
-            path, and the table has its number in the place of effective properties.
+        loading: A path for all samples, or paths that the samples take in turn; None is the
+            loading of the paper. With paths, records hold the averaged curves and the path, and the
+            table has the number of the path instead of effective properties.
         jobs: Number of worker processes on this machine.
         shard: (i, n) simulates the samples i - 1, i - 1 + n, ... only.
         dask: Address of a Dask scheduler whose workers are used instead of local ones.
@@ -93,6 +95,28 @@ def generate(
 
     Returns:
         How many samples are there, and which are missing.
+
+    Raises:
+        ValueError: If an argument is out of range, the fibres of a sample cannot be packed or the
+            folder holds another configuration.
+        FolderInUse: If another process writes the same samples.
+        Stopped: If the disk is full, the scheduler is lost or a package is missing. The same call
+            does the rest.
+        Interrupted: If the user ends the run. The same call does the rest.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from fe_data import Settings, generate, load_table, named_design
+        >>> design = named_design("noise", count=1, microstructures=1)
+        >>> small = Settings(n_fibres=1, resolution=2, increments=10)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     summary = generate(design, small, Path(folder), silent=True)
+        ...     table = load_table(Path(folder, "dataset.csv"))
+        >>> summary.counts
+        {'ok': 1, 'retried': 0, 'failed': 0}
+        >>> bool((table.inputs == design.inputs).all())
+        True
     """
     require_kind("design", design, Design)
     require_kind("settings", settings, Settings)
@@ -168,7 +192,7 @@ class _Run:
         if not pending:
             return
         done = self.total - len(pending)
-        with executors.interrupts_blocked():  # threads of the bar leave Ctrl-C to this one
+        with executors.interrupts_blocked():  # so that threads of the bar never receive Ctrl-C
             self.progress = progress_bar(self.total, done, sys.stderr, silent=self.silent)
         if self.dask is None:
             workers = executors.local_workers(self.jobs)
@@ -193,7 +217,7 @@ class _Run:
             self._save(index, data)
 
     def _run_alone(self, run: executors.Runner, sample: Sample) -> None:
-        """Simulate a sample that may kill its worker; two deaths alone are a failed attempt."""
+        """Simulate a sample that may kill its worker, with no other sample at the same time."""
         failed: list[worker.Attempt] = []
         for attempt in range(worker.MAX_ATTEMPTS):
             for _ in range(DEATHS_OF_A_SAMPLE):
@@ -217,7 +241,7 @@ class _Run:
 
 
 class _Lines:
-    """Give a log whole lines, where tqdm would write over one line again and again."""
+    """A stream that turns the updates of a progress bar into lines of a log."""
 
     def __init__(self, stream: TextIO):
         self.stream = stream

@@ -1,8 +1,8 @@
 """One simulated sample as a file: an .npz with every averaged history, sealed by its own SHA-256.
 
 `np.load(path, allow_pickle=False)` reads it: the arrays by name, and `record`, a JSON text with all
-scalars and the provenance. The checksum of everything before it is the archive's comment, the last
-64 bytes of the file, so that a truncated, changed or foreign file is told from a whole record.
+scalars and the provenance. The last 64 bytes of the file, the archive's comment, are the checksum
+of all bytes before them. A file that is truncated, changed or no record does not match it.
 """
 
 import errno
@@ -35,7 +35,15 @@ _CHECKSUM_BYTES = 64
 
 
 class DamagedRecord(ValueError):
-    """A file is not a whole record; the message says in what way."""
+    """A file is not a whole record; the message says in what way.
+
+    Examples:
+        >>> from fe_data import decode_arrays
+        >>> decode_arrays(b"a text")
+        Traceback (most recent call last):
+        ...
+        fe_data.dataset.record.DamagedRecord: not a record
+    """
 
 
 def encode(header: dict[str, Any], arrays: Mapping[str, Floats]) -> bytes:
@@ -80,6 +88,13 @@ def decode_arrays(data: bytes) -> dict[str, Floats]:
 
     Raises:
         DamagedRecord: The content is not that of a whole record.
+
+    Examples:
+        >>> import numpy as np
+        >>> from fe_data import decode_arrays
+        >>> from fe_data.dataset.record import encode
+        >>> decode_arrays(encode({"index": 0}, {"strain": np.zeros((51, 4))}))["strain"].shape
+        (51, 4)
     """
     decode_header(data)
     try:
@@ -90,7 +105,7 @@ def decode_arrays(data: bytes) -> dict[str, Floats]:
 
 
 def make_place(path: Path) -> None:
-    """See that a file can be written: its folder is made, an empty folder in its place removed."""
+    """Make the folder of a file, and remove an empty folder that stands in the file's place."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir() and not path.is_symlink():
         try:
@@ -107,7 +122,7 @@ def write_atomic(path: Path, data: bytes) -> None:
     a folder in its place) nothing is left behind.
     """
     make_place(path)
-    # At random: the processes of two machines or containers may have the same number.
+    # The name is random: processes of two machines or containers may have the same number.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("wb") as file:
@@ -144,7 +159,7 @@ def _plain(value: object) -> object:
 
 @functools.cache
 def provenance() -> dict[str, str]:
-    """Commit of this code, versions of what it runs on, kind of machine; or "unknown"."""
+    """Commit of this code, versions of its libraries, "unknown" if missing, and kind of machine."""
     return {
         "commit": _commit(),
         "python": platform.python_version(),
@@ -161,10 +176,10 @@ def _version(package: str) -> str:
 
 
 def _commit() -> str:
-    """Commit of the code; -dirty when tracked files differ, but for the metrics of full runs."""
+    """Commit of the code, with -dirty if tracked files other than metrics of full runs differ."""
 
     def git(*arguments: str) -> str:
-        # Without optional locks: one that is killed would leave a lock that stops the user's git.
+        # A killed git would leave its optional locks behind, which would stop the user's git.
         place = ["--no-optional-locks", "-C", str(Path(__file__).parent)]
         command = ["git", *place, *arguments]
         output = subprocess.check_output(
@@ -173,7 +188,9 @@ def _commit() -> str:
         return output.strip()
 
     try:
-        git("ls-files", "--error-unmatch", Path(__file__).name)  # else another repository's folder
+        git(
+            "ls-files", "--error-unmatch", Path(__file__).name
+        )  # fails if the folder lies in another repository
         commit = git("describe", "--always", "--abbrev=12", "--exclude=*")
         changed = git(
             "status", "--porcelain", "--untracked-files=no", "--", ":/", ":!/figures/full*"

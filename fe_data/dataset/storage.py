@@ -1,7 +1,7 @@
-"""A dataset folder: one record a sample, one configuration, and the table made from them.
+"""A dataset folder: one record per sample, one configuration, and the table made from them.
 
-DIR/config.json                     what the samples are a function of, with its digest
-DIR/records/0012/0012345.npz        one record a sample, a thousand a folder
+DIR/config.json                     what determines the samples, with its digest
+DIR/records/0012/0012345.npz        one record per sample, a thousand per folder
 DIR/dataset.csv                     the table: written when every record is there
 DIR/failures.csv                    every failed attempt with its reason; absent when none failed
 DIR/provenance.json                 checksums, versions and machines behind the table
@@ -42,11 +42,23 @@ NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
 
 
 class FolderInUse(RuntimeError):
-    """Another process is writing the same samples."""
+    """Another process is writing the same samples.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from fe_data.dataset.storage import locked
+        >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder)):
+        ...     with locked(Path(folder)):
+        ...         pass
+        Traceback (most recent call last):
+        ...
+        fe_data.dataset.storage.FolderInUse: ... is in use by another `generate` ...
+    """
 
 
 def configuration(design: Design, settings: Settings) -> dict[str, Any]:
-    """Everything that the table is a function of, with a digest of it all."""
+    """Everything that determines the table, with a digest of it all."""
     config: dict[str, Any] = {
         "format": record.FORMAT,
         "design": design.name,
@@ -58,7 +70,7 @@ def configuration(design: Design, settings: Settings) -> dict[str, Any]:
     if design.loadings:
         paths = [dataclasses.asdict(loading) for loading in design.loadings]
         config |= {"paths": len(paths), "loadings_sha256": digest({"loadings": paths})}
-    if settings.hardening == "power":  # folders made before other laws do not name it
+    if settings.hardening == "power":  # is the default: the digest of older folders lacks it
         del config["settings"]["hardening"]
     return {**config, "digest": digest(config)}
 
@@ -77,12 +89,12 @@ def record_path(folder: Path, index: int) -> Path:
 def open_folder(folder: Path, config: dict[str, Any]) -> None:
     """Make a dataset folder, or accept one that holds samples of the same configuration."""
     folder.mkdir(parents=True, exist_ok=True)
-    # Looked for first: another shard may write the configuration from here on.
+    # The files are looked for first, because another shard may write the configuration later.
     files = [name for name in (CONFIG, TABLE, FAILURES, PROVENANCE) if (folder / name).exists()]
     try:
         present = load_config(folder)
     except ValueError:
-        present = None  # absent or damaged: the records tell whose they are
+        present = None  # absent or damaged: the records name their configuration
     if present is None:
         if not _holds_own_records(folder, config) and files:
             what = f"{files[0]}, which is not of a dataset folder"
@@ -119,11 +131,11 @@ def load_config(folder: Path) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
-    """Hold the right to write the samples of one shard, (i, n); (1, 1) excludes everybody else.
+    """Hold the right to write the samples of one shard, (i, n), or of all with (1, 1).
 
-    The lock belongs to the open file, so that it ends with its process, however that ends. Of two
-    shards with samples in common that begin at the same moment, both may be refused: `FolderInUse`
-    tells that another process holds the lock for some of these samples.
+    The lock belongs to the open file, so that it ends with its process in any case. `FolderInUse`
+    is raised where another process holds the right to write some of these samples. Both may be
+    refused if two processes ask at the same moment.
     """
     number, total = shard
     with contextlib.ExitStack() as stack:

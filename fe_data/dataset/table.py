@@ -1,4 +1,4 @@
-"""CSV tables of inputs and outputs: floats keep every bit, every bad entry is named."""
+"""CSV tables of inputs and outputs. Floats keep every bit, and errors name every bad entry."""
 
 import contextlib
 import csv
@@ -32,7 +32,15 @@ _VALID_INPUTS = Inputs(vf=0.2, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)
 
 
 class TableError(ValueError):
-    """A table cannot be used; the message names file, line, column and value."""
+    """A table cannot be used; the message names file, line, column and value.
+
+    Examples:
+        >>> from fe_data import load_table
+        >>> load_table("fe_data/datasets/CARD.md")
+        Traceback (most recent call last):
+        ...
+        fe_data.dataset.table.TableError: ...CARD.md, line 1: column vf, E_f_GPa, ... is missing...
+    """
 
 
 @dataclass(frozen=True)
@@ -233,7 +241,7 @@ class Problems:
 def read_rows(
     path: Path, required: Sequence[str], optional: Sequence[str], *, others: bool = True
 ) -> Iterator[tuple[int, Row]]:
-    """Line number and wanted entries of every row that is not blank; `others` are ignored."""
+    """Line number and wanted entries of each row; further columns are refused unless `others`."""
     require_kind("path", path, str, Path)
     path = Path(path)
     row = None

@@ -25,6 +25,14 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
 
     Returns:
         Every problem in a line of its own, and the number of samples by status.
+
+    Examples:
+        >>> import tempfile
+        >>> from fe_data import verify
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     problems, counts = verify(folder)
+        >>> problems
+        ['... is not a dataset folder: it has no config.json']
     """
     require_kind("folder", folder, str, Path)
     folder = Path(folder)
@@ -41,7 +49,7 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
 
 
 def _check_files(folder: Path, config: dict[str, Any], found: Collection) -> list[str]:
-    """Whether the files made from the records are what the records give."""
+    """Problems of the files that are made from the records."""
     texts = collection.table_texts(config, found)
     unread = {str(index) for index in found.problems}
     checked = (_check_text(folder / name, text, unread) for name, text in texts.items())
@@ -52,7 +60,7 @@ def _check_files(folder: Path, config: dict[str, Any], found: Collection) -> lis
 
 
 def _check_design(config: dict[str, Any], found: Collection) -> list[str]:
-    """Whether inputs and seeds are those that the configuration asks for."""
+    """Problems of inputs and seeds, which must be those of the configuration."""
     inputs = np.array([[row[name] for name in INPUT_NAMES] for row in found.rows], float)
     groups = np.array([row["group"] for row in found.rows])
     problems = []
@@ -70,7 +78,7 @@ def _check_design(config: dict[str, Any], found: Collection) -> list[str]:
 
 
 def _check_text(path: Path, expected: str, unread: set[str]) -> str:
-    """The first line in which a file differs from what the records give; empty where none does."""
+    """What is wrong with a file, if anything; lines of samples in `unread` are not compared."""
     most = len(expected.encode()) + MAX_ROW * (len(unread) + 1)
     try:
         text = read_file(path, most).decode()
@@ -81,7 +89,8 @@ def _check_text(path: Path, expected: str, unread: set[str]) -> str:
     except (OSError, UnicodeDecodeError):
         return f"{path.name} cannot be read"
     table = path.with_name(storage.TABLE)
-    if unread and path.name == storage.PROVENANCE:  # it counts all records: only its sum is known
+    # The provenance counts all records. Without some of them only the checksum can be compared.
+    if unread and path.name == storage.PROVENANCE:
         right = not table.is_file() or hashlib.sha256(table.read_bytes()).hexdigest() in text
         return "" if right else f"{path.name}: not the checksum of {table.name}"
     lines = text.splitlines(keepends=True)

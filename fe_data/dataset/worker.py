@@ -72,7 +72,7 @@ class Job:
             result = simulator(sample.inputs, seed, self.settings, *loading)
             _require_finite(result, () if loading else outputs_among(result.effective))
             return result, ""
-        except (OSError, MemoryError, ImportError):  # of the machine rather than of the sample
+        except (OSError, MemoryError, ImportError):  # errors of the machine, not of the sample
             raise
         except SimulationError as error:
             text = f"{type(error).__name__}: {error}"
@@ -102,7 +102,12 @@ def encode_result(
     job: Job, sample: Sample, attempts: list[Attempt], result: "RVEResult | None", seconds: float
 ) -> tuple[int, bytes]:
     """Index and record of a sample; `result` is None when every attempt failed."""
-    status = "failed" if result is None else "ok" if len(attempts) == 1 else "retried"
+    if result is None:
+        status = "failed"
+    elif len(attempts) == 1:
+        status = "ok"
+    else:
+        status = "retried"
     header = {
         "config": job.config,
         "index": sample.index,

@@ -1,1 +1,1 @@
-"""Files that users name or somebody sent: what is read of them, and how much."""
+"""Reading files of unknown origin: which are read, and how much of them."""

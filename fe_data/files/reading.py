@@ -1,4 +1,4 @@
-"""Reading files that others may have made: no pipe or device, and no more than a reader needs."""
+"""Read files of unknown origin: no devices, and no more bytes than the reader needs."""
 
 import io
 import os
@@ -20,12 +20,12 @@ OTHER_KINDS = {
 
 
 class UnusualFile(ValueError):
-    """A file is not read: it is of another kind, or larger than any that its reader is for."""
+    """A file is not read, because it is of another kind or too large."""
 
 
 def read_file(path: Path, most: int) -> bytes:
-    """Content of a regular file of at most so many bytes; UnusualFile where it is another one."""
-    # Looked at before: to open a pipe is to wait for its writer, and a device may have no end.
+    """Content of a regular file; UnusualFile if it is no such file or has over `most` bytes."""
+    # The kind is asked before: opening a pipe waits for its writer, and a device may have no end.
     status = path.stat()
     kind = OTHER_KINDS.get(stat.S_IFMT(status.st_mode))
     if kind is not None:
@@ -36,7 +36,7 @@ def read_file(path: Path, most: int) -> bytes:
 
 
 def open_stream(path: Path) -> BinaryIO:
-    """A regular file or a pipe, such as a shell's <(command); one without a writer is empty."""
+    """Open a regular file or a pipe, such as a shell's <(command). Without a writer it is empty."""
     kind = OTHER_KINDS.get(stat.S_IFMT(path.stat().st_mode))
     if kind not in {None, "a pipe"}:
         raise UnusualFile(f"{path} is {kind}: a regular file is needed")
@@ -68,7 +68,7 @@ def read_arrays(data: bytes, most: int, *names: str) -> dict[str, NDArray[Any]]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             size = sum(part.file_size for part in archive.infolist())
-        if size > most:  # a part that states less than it has is cut off there
+        if size > most:  # a part whose stated size is too small is read to that size
             raise UnusualFile(f"the arrays have {size} bytes: at most {most} are read")
         if not data.startswith(b"PK"):
             raise UnusualFile("the content is not that of an .npz file")

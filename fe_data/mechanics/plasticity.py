@@ -8,9 +8,9 @@ stress s_tr, its von Mises stress q_tr and the flow direction n = s_tr / |s_tr|,
     s  = (1 - 3μ Δp / q_tr) s_tr,           ε_p = ε_p,n + √(3/2) Δp n,
     ds/dε = 2μ (1 - 3μ Δp / q_tr) P - 2μ (3μ / (3μ + h'(p)) - 3μ Δp / q_tr) n n
 
-with the deviatoric projection P. The hardening h(p) is b p^c or, after E. Voce (J. Inst. Met. 74
-(1948) 537), b (1 - exp(-p / c)). The pressure is elastic (see `problem`). Plane strain: tensors
-have the components xx, yy, xy; deviators have zz = -xx - yy.
+with the deviatoric projection P. The hardening h(p) is one of `fe_data/settings/hardening.py`. The
+pressure is elastic (see `problem`). Plane strain: tensors have the components xx, yy, xy; deviators
+have zz = -xx - yy.
 """
 
 import math
@@ -20,6 +20,7 @@ import numpy as np
 
 from fe_data.arrays import Floats
 from fe_data.mechanics.elements import Elements
+from fe_data.settings.hardening import POWER, VOCE
 from fe_data.sparse.compilation import compiled, inlined
 
 _MAX_ITERATIONS = 60
@@ -42,8 +43,8 @@ class J2Law(NamedTuple):
     bulk_modulus: float  # κ
     yield_stress: float  # a, the initial one
     hardening_coefficient: float  # b
-    hardening_exponent: float  # c, or Voce's characteristic plastic strain
-    voce: bool = False  # whether the hardening is b (1 - exp(-p / c)) instead of b p^c
+    hardening_exponent: float  # c
+    hardening_law: int = POWER  # number of the law h(p, b, c)
 
 
 class HistoryVariables(NamedTuple):
@@ -77,13 +78,13 @@ def plastic_increment(
     >>> plastic_increment(430.0, 0.0, 0.0, perfectly_plastic)
     (0.1, 0.0)
     """
-    # With h = b p^c the left side minus the right is convex and decreasing in Δp: from left of the
-    # root the steps of Newton's method approach it without overshooting.
-    mu, _, a, b, c, voce = law
+    # As h is concave, the left side minus the right is convex and decreasing in Δp: from left of
+    # the root the steps of Newton's method approach it without overshooting.
+    mu, _, a, b, c, hardening_law = law
     f = q_trial - a - hardening_old
     if b == 0.0:
         return f / (3.0 * mu), 0.0
-    if voce:
+    if hardening_law == VOCE:
         return _voce_increment(f, b * math.exp(-p_old / c), mu, c)
     # Left of it are an increment for which 3μ Δp and hardening use at most f / 2 each, and, from
     # p > 0, a step from zero. At p = 0 hardening_old may be positive, see `HistoryVariables`.
@@ -110,7 +111,7 @@ def _voce_increment(f: float, rest: float, mu: float, c: float) -> tuple[float, 
     """Solve f - 3μ Δp = rest (1 - exp(-Δp / c)): `rest` is the hardening still to come [MPa]."""
     dp = 0.0
     slope = 0.0
-    for _ in range(_MAX_ITERATIONS):  # convex and decreasing too: Newton's method from the left
+    for _ in range(_MAX_ITERATIONS):  # Newton's method from the left
         slope = rest / c * math.exp(-dp / c)
         step = (f - 3.0 * mu * dp + rest * math.expm1(-dp / c)) / (3.0 * mu + slope)
         dp += step
@@ -257,14 +258,14 @@ def _set_increments(
     # is small. `plastic_increment` gets what yields for the first time or follows another law.
     # With F(Δp) = q_tr - 3μ Δp - a - h(p_n + Δp), `stiff` = -F' = 3μ + h' and `bend` = -F'' / F',
     #     Δp ← Δp - F/F' / (1 - F F'' / (2 F'²)),        h'' = (c - 1) h' / p
-    mu, _, a, b, c, voce = law
+    mu, _, a, b, c, hardening_law = law
     start = work[0]
     h = work[1]
     for e in range(BLOCK):
         start[e] = 0.0
         h[e] = hardening[e]
         slope[e] = -1.0
-    for _ in range(0 if voce else _STEPS):
+    for _ in range(_STEPS if hardening_law == POWER else 0):
         unfinished = 0
         for e in range(BLOCK):
             q_trial = _ROOT * norm[e]

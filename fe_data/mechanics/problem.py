@@ -20,6 +20,7 @@ from fe_data.mechanics.elements import Discretisation
 from fe_data.mechanics.plasticity import HistoryVariables, J2Law, return_map
 from fe_data.mechanics.properties import moduli
 from fe_data.settings import Inputs, Settings
+from fe_data.settings.hardening import LAWS
 from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.compilation import compiled
 
@@ -60,7 +61,7 @@ class RVEProblem:
             yield_stress=settings.a_MPa,
             hardening_coefficient=inputs.b_m_MPa,
             hardening_exponent=inputs.c_m,
-            voce=settings.hardening == "voce",
+            hardening_law=LAWS[settings.hardening].number,
         )
         self.n_dofs = 2 * d.n_nodes
         in_matrix = np.zeros(self.n_dofs, dtype=bool)

@@ -184,8 +184,8 @@ def solve_rve(
     >>> rve = solve_rve(Inputs(vf=0.2, E_f_GPa=400, b_m_MPa=400, c_m=0.4), 0, one_fibre)
     >>> rve.history["stress"].shape  # at rest and after ten increments; xx, yy, zz, xy
     (11, 4)
-    >>> list(rve.result().effective)
-    ['b_eff_MPa', 'c_eff', 'E_eff_GPa', 'nu_eff', 'p_sigma']
+    >>> 100 < rve.result().effective["E_eff_GPa"] < 400  # between the phases
+    True
     """
     _require_valid(inputs, settings, loading, fit, element, solver)
     loading = loading or uniaxial(settings.strain)

@@ -3,9 +3,9 @@
 A pickle is a program, but it can call only what `find_class` gives it: here stand-ins for the few
 names that NumPy's arrays are rebuilt from. NumPy makes the arrays when the file has been read.
 
-A pickle may also name a part of itself again and again, so that a short one stands for a content
-without end. Nothing here looks into the parts of a container while the file is read, and of what
-it stands for no more is made than `MAX_RATIO` times the file's size.
+A pickle may also repeat a part of itself by its number, so that a short file stands for a content
+without end. While the file is read, nothing here looks into the parts of a container. Afterwards
+the content is made up to `MAX_RATIO` times the size of the file.
 """
 
 import io
@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from fe_data.files.reading import UnusualFile, read_file
 
 MAX_BYTES = 500_000_000  # of a file
-MAX_RATIO = 10  # of the content that a file stands for and its size, which is 8 without sharing;
-MIN_CONTENT = 1_000_000  # but any file may stand for so many bytes
-ITEM_BYTES = 8  # of an item in a container
+MAX_RATIO = 10  # size of the content over that of the file; without repetitions it is at most 8
+MIN_CONTENT = 1_000_000  # bytes of content that a file of any size may have
+ITEM_BYTES = 8  # bytes that an item of a container counts
 MAX_DEPTH = 6  # of nested containers
 ADMITTED = "only arrays, numbers and texts are admitted"
-MAX_MEMO = 2**32  # numbers of parts that are named again
+MAX_MEMO = 2**32  # above the number of any part that is repeated
 TYPES = {np.dtype(code).str[1:] for code in "bhilBHILefd"}  # integers and floats
 
 
@@ -66,7 +66,7 @@ class _Type:
 
 
 class _Bytes:
-    """Stands for the bytes that the oldest protocols write as text, which is encoded later."""
+    """Stands for bytes, which the oldest protocols write as a text to be encoded."""
 
     def __init__(self, text: Any = "", encoding: Any = "latin1"):
         if type(text) is not str or type(encoding) is not str or encoding != "latin1":
@@ -91,9 +91,12 @@ class _Array:
         self.parts = (data, kind, shape, "F" if fortran else "C")
 
     def values(self) -> NDArray[Any]:
-        data, kind, shape, order = (
-            (*self.parts[::-1], (), "C") if len(self.parts) == 2 else self.parts
-        )
+        if len(self.parts) == 2:  # a scalar
+            kind, data = self.parts
+            shape: Any = ()
+            order: Any = "C"
+        else:
+            data, kind, shape, order = self.parts
         if isinstance(data, _Bytes):
             data = data.values()
         if type(shape) is not tuple or any(type(n) is not int or n < 0 for n in shape):
@@ -113,7 +116,7 @@ _NAMES = {
 
 
 class _Dict(dict[str, Any]):
-    """Stands for a dict. Its keys are texts: the hash of a tuple takes as long as it has parts."""
+    """Stands for a dict. Only texts are keys: hashing a tuple with many parts takes long."""
 
     __slots__ = ()
 

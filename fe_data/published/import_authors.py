@@ -28,7 +28,14 @@ PUBLISHED = {
 
 
 def import_tables(source: Path, out: Path) -> tuple[list[str], list[str]]:
-    """Convert a .pkl file, or all in a folder, to CSV; sentences on what was done and refused."""
+    """Convert a .pkl file, or all in a folder, to CSV.
+
+    Returns:
+        One sentence on each table that was written or is missing, and one on each refused file.
+
+    Raises:
+        ValueError: If there is no .pkl file.
+    """
     paths = sorted(source.glob("*.pkl")) if source.is_dir() else [source]
     if not paths:
         raise ValueError(f"{source} holds no .pkl file")

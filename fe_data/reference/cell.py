@@ -50,7 +50,7 @@ class Cell:
             yield_stress=settings.a_MPa,
             hardening_coefficient=inputs.b_m_MPa,
             hardening_exponent=inputs.c_m,
-            voce=settings.hardening == "voce",
+            hardening_law=settings.hardening,
         )
         D = self._average_dilatation(divergence, averaged=d.element == "P2/P0")
         self.dilatation = D

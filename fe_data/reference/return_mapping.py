@@ -1,9 +1,8 @@
 """J2 plasticity with isotropic hardening at the integration points, in NumPy.
 
-The matrix yields where its von Mises stress reaches sigma_y(p) = a + h(p), with the hardening
-h = b p^c (paper, section 3.2) or b (1 - exp(-p / c)) (E. Voce, J. Inst. Met. 74 (1948) 537). The
-implicit Euler step from (ε_p,n, p_n) to the strain ε is a radial return (Simo & Hughes,
-Computational Inelasticity, 1998, section 3.3):
+The matrix yields where its von Mises stress reaches σ_y(p) = a + h(p). The hardening h is one of
+`fe_data/settings/hardening.py`. The implicit Euler step from (ε_p,n, p_n) to the strain ε is a
+radial return (Simo & Hughes, Computational Inelasticity, 1998, section 3.3):
 
     s_tr = 2μ (dev ε - ε_p,n),    q_tr = √(3/2) |s_tr|,    n = s_tr / |s_tr|,
     q_tr - 3μ Δp = a + h(p_n + Δp),
@@ -19,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fe_data.arrays import Floats
+from fe_data.settings.hardening import LAWS, LawName
 
 IDENTITY = np.array([1.0, 1.0, 1.0, 0.0])
 DEVIATORIC = np.diag([1.0, 1.0, 1.0, 0.5]) - np.outer(IDENTITY, IDENTITY) / 3  # of a strain
@@ -35,18 +35,18 @@ class Law(NamedTuple):
     yield_stress: float
     hardening_coefficient: float
     hardening_exponent: float
-    voce: bool = False  # whether h = b (1 - exp(-p / c)), with the characteristic strain c
+    hardening_law: LawName = "power"
 
     def hardening(self, p: Floats) -> Floats:
         """h(p) [MPa]."""
-        _, b, c, voce = self
-        return -b * np.expm1(-p / c) if voce else b * p**c
+        _, b, c, name = self
+        return LAWS[name].hardening(p, b, c)
 
     def slope(self, p: Floats) -> Floats:
         """h'(p) [MPa], infinite at p = 0 under a power law."""
-        _, b, c, voce = self
+        _, b, c, name = self
         with np.errstate(divide="ignore", invalid="ignore"):
-            return b / c * np.exp(-p / c) if voce else b * c * p ** (c - 1)
+            return LAWS[name].slope(p, b, c)
 
 
 class History(NamedTuple):

@@ -1,1 +1,1 @@
-"""What tables say: scatter over fibre arrangements, and comparison with another table."""
+"""Statistics of tables: scatter over fibre arrangements, and comparison of two tables."""

@@ -17,7 +17,7 @@ from fe_data.settings import require_kind
 class StatisticsColumns:
     """Columns of a file of statistics with the given outputs.
 
-    Means have the names of outputs, so that whatever reads tables of cells reads them.
+    Means have the names of the outputs, so that a reader of tables of cells reads them too.
     """
 
     outputs: tuple[str, ...]
@@ -93,6 +93,12 @@ def replicate_statistics(table: Table) -> Statistics:
 
     Raises:
         ValueError: If no cell of the table has outputs.
+
+    Examples:
+        >>> from fe_data import load_table, replicate_statistics
+        >>> found = replicate_statistics(load_table("fe_data/datasets/noise.csv"))
+        >>> found.mean.shape, found.count[0].item()
+        ((20, 5), 15)
     """
     require_kind("table", table, Table)
     if len(table) == 0:
@@ -101,20 +107,21 @@ def replicate_statistics(table: Table) -> Statistics:
     order = np.argsort(first)
     members = [table.outputs[which.ravel() == number] for number in order]
     n_out = len(table.output_names)
-    one = np.full((n_out, n_out), np.nan)
+    unknown = np.full((n_out, n_out), np.nan)
     return Statistics(
         group=table.group[first[order]],
         X=table.inputs[first[order]],
         mean=np.array([cells.mean(axis=0) for cells in members]),
-        covariance=np.array([np.cov(x, rowvar=False) if len(x) > 1 else one for x in members]),
+        covariance=np.array([np.cov(x, rowvar=False) if len(x) > 1 else unknown for x in members]),
         count=np.array([len(cells) for cells in members]),
         output_names=table.output_names,
     )
 
 
 def save_statistics(statistics: Statistics, path: Path) -> None:
-    """Write a CSV file of one row for each input, with ten digits; each needs two cells."""
-    if np.any(few := statistics.count < 2):
+    """Write a CSV file with one row per input, to ten digits. Every input needs two cells."""
+    few = statistics.count < 2
+    if np.any(few):
         group = statistics.group[few][0]
         raise ValueError(f"group = {group} has 1 cell with outputs: its scatter needs 2")
     header = StatisticsColumns(statistics.output_names).all
@@ -133,14 +140,19 @@ def load_statistics(path: Path) -> Statistics:
     """Read statistics of cells over fibre arrangements, such as those of `datasets/truth.csv`.
 
     Args:
-        path: CSV file that `python -m fe_data statistics` wrote. Standard errors are those of its
-            standard deviations and counts.
+        path: CSV file that `python -m fe_data statistics` wrote. Its standard errors are not read:
+            they follow from the standard deviations and counts.
 
     Returns:
         The statistics, in the order of the file.
 
     Raises:
         TableError: The message names the bad entries.
+
+    Examples:
+        >>> from fe_data import load_statistics
+        >>> load_statistics("fe_data/datasets/truth.csv").covariance.shape
+        (200, 5, 5)
     """
     table = load_table(path)
     named = StatisticsColumns(table.output_names)

@@ -31,7 +31,8 @@ class Relevance:
 def relevance(prior: GaussianProcessPrior, mean: str) -> list[Relevance]:
     """Inputs of each output, by the length scales of a prior whose mean is a key of MEANS."""
     features = MEANS[mean][0]
-    in_mean = np.isin(np.arange(len(INPUT_NAMES)), range(4) if features is None else features)
+    every_input = np.arange(len(INPUT_NAMES))
+    in_mean = np.isin(every_input, every_input if features is None else features)
     return [
         Relevance(
             name,

@@ -73,11 +73,11 @@ class Problem(Data):
 
     @cached_property
     def moments(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Mean and standard deviation of the exact posteriors at the test cells, (n, 5) each."""
+        """Mean and standard deviation (n, n_out) of each exact posterior at the test cells."""
         return {k: p.predict(self.test.X, return_std=True) for k, p in self.posteriors.items()}
 
     def row(self, samples: np.ndarray, exact: str = "exact") -> Row[float]:
-        """Scores of samples (K, n, 5) at the test cells, and distance to an exact posterior."""
+        """Scores of samples (K, n, n_out) at the test cells, and distance to an exact posterior."""
         row = scores(samples, self.test.y, self.noise)
         distance = Distance.of(samples, *self.moments[exact])
         return replace(row, mean_to_exact=distance.mean, std_to_exact=distance.std)
@@ -90,7 +90,7 @@ class Problem(Data):
         return {name: exact_scores(each, X, y) for name, each in self.posteriors.items()}
 
     def under_noise(self, replicates: np.ndarray) -> dict[str, "Problem"]:
-        """The problem with each kind of Σ_noise (5, 5), of which that of replicates is given."""
+        """The problem with each kind of Σ_noise; that of `replicates` (n_out, n_out) is given."""
         kinds = {
             "of the paper": noise_covariance(composite.noise_std(), len(replicates)),
             "of replicates, diagonal": np.diag(np.diag(replicates)),

@@ -58,7 +58,7 @@ class Distance(Generic[Number]):
 
 
 def scores(samples: np.ndarray, observed: np.ndarray, noise: np.ndarray) -> Row[float]:
-    """Scores of samples (K, n, 5), scaled, given the observed outputs (n, 5) and the noise."""
+    """Scores of samples (K, n, n_out), given observed outputs (n, n_out), all scaled, and noise."""
     # Members that all sit on a bound have no spread: any truth but theirs is infinitely far.
     mean = samples.mean(axis=0)
     std = np.maximum(samples.std(axis=0), SMALLEST_SPREAD)
@@ -76,7 +76,7 @@ def exact_scores(posterior: ExactPosterior, X: np.ndarray, observed: np.ndarray)
 def _scores(
     observed: np.ndarray, mean: np.ndarray, std: np.ndarray, noise: np.ndarray, density: float
 ) -> Row[float]:
-    """The scores, from the moments of a prediction (n, 5) and its ELPPD in scaled units."""
+    """The scores, from the moments of a prediction (n, n_out) and its ELPPD in scaled units."""
     # The miscalibration is epistemic, as published; CRPS and coverage are those of Gaussians with
     # noise. RMSE and CRPS stay scaled; the ELPPD is joint over outputs and in physical units.
     return Row(

@@ -34,7 +34,7 @@ def against_truth(
     tolerance: float = 0.0,
     log: bool = False,
 ) -> Figure:
-    """One panel for each output: predictions over what is true, (n, 5) each, coloured by v_f (n,).
+    """One panel for each output: predictions over the truth (n, n_out), coloured by v_f (n,).
 
     `words` are those before the output on both axes and `tolerance` is relative.
     """

@@ -32,7 +32,7 @@ class Knowledge:
 
 
 def mean_fields(X: np.ndarray, **parameters: Any) -> np.ndarray:
-    """Mean fields at scaled inputs (n, 4), scaled, (n, 5)."""
+    """Mean fields at scaled inputs (n, n_in), scaled, (n, n_out)."""
     inputs = composite.INPUT_SCALING.inverse_transform(X)
     return composite.OUTPUT_SCALING.transform(mean_field(inputs, **parameters))
 
@@ -132,7 +132,7 @@ def posterior(
 
 
 def judged(cells: Scores[float], mean: np.ndarray, std: np.ndarray, truth: Truth) -> Judged[float]:
-    """Scores at single cells beside those of f at the inputs of the truth, (n, 5) each."""
+    """Scores at single cells beside those of f at the inputs of the truth, (n, n_out) each."""
     of_cells = {field.name: getattr(cells, field.name) for field in fields(Scores)}
     return Judged(**of_cells, **truth.scores(mean, std))
 

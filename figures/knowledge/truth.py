@@ -8,7 +8,7 @@ import numpy as np
 from bnn.evaluation.metrics import coverage, miscalibration_area, rmse
 from fe_data.statistics.replicates import load_statistics
 from figures.beyond.scores import SMALLEST_SPREAD
-from figures.materials.problem import INPUT_SCALING, OUTPUT_SCALING
+from figures.materials.problem import EFFECTIVE, INPUT_SCALING, OUTPUT_SCALING
 from figures.pipeline.paths import SHIPPED_TABLES
 from figures.scores import CONFIDENCE
 
@@ -19,17 +19,17 @@ TRUTH = SHIPPED_TABLES / "truth.csv"
 class Truth:
     """Means over arrangements, scaled, and how far they are known."""
 
-    X: np.ndarray  # inputs, (n, 4)
-    mean: np.ndarray  # (n, 5)
-    standard_error: np.ndarray  # of the means, (n, 5)
+    X: np.ndarray  # inputs, (n, n_in)
+    mean: np.ndarray  # (n, n_out)
+    standard_error: np.ndarray  # of the means, (n, n_out)
 
     def scores(self, mean: np.ndarray, std: np.ndarray) -> dict[str, float]:
-        """Scores of f at X, as in `Judged`, by its mean and standard deviation, scaled (n, 5)."""
+        """Scores of f at X, as in `Judged`, by its scaled moments, (n, n_out)."""
         # f misses the mean that was simulated by its own error and by that of this mean.
         spread = np.maximum(np.hypot(std, self.standard_error), SMALLEST_SPREAD)
         return {
             "truth_rmse": rmse(self.mean, mean),
-            "truth_rmse_fields": rmse(self.mean[:, :4], mean[:, :4]),
+            "truth_rmse_fields": rmse(self.mean[:, EFFECTIVE], mean[:, EFFECTIVE]),
             "truth_coverage": coverage(self.mean, mean, spread, CONFIDENCE),
             "truth_miscalibration": miscalibration_area(self.mean, mean, spread),
             "truth_z": rmse(self.mean / spread, mean / spread),

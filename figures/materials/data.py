@@ -31,7 +31,7 @@ def _groups(table: Table) -> DataFrameGroupBy:
 
 
 def coefficients_of_variation(table: Table) -> pd.DataFrame:
-    """Standard deviation over mean of cells with the same inputs, (n_groups, 5)."""
+    """Standard deviation over mean of cells with the same inputs, (n_groups, n_out)."""
     return _groups(table).std() / _groups(table).mean()
 
 

@@ -72,8 +72,8 @@ def histograms(designs: Mapping[str, Table]) -> Figure:
     """Fig. 9: inputs (top) and outputs (bottom) of those of the three sets that are there."""
     figure = plt.figure(figsize=(WIDTH, 4.8))
     (above,), (below,) = figure.subfigures(2, 1, squeeze=False)
-    top = above.subplots(1, 4)
-    bottom = below.subplots(1, 5)
+    top = above.subplots(1, len(INPUT_LABELS))
+    bottom = below.subplots(1, len(LABELS))
     tables = {design: columns(table) for design, table in designs.items()}
     everything = pd.concat(tables.values())
     for axes, (name, label) in zip([*top, *bottom], (INPUT_LABELS | LABELS).items(), strict=True):

@@ -45,8 +45,11 @@ def prior_mean(test_set: Samples, theta: np.ndarray, explained: Mapping[str, flo
 @plt.style.context(STYLE)
 def prior_functions(theta: np.ndarray, seed: int) -> Figure:
     """Fig. 11 b: realisations of the functional prior along each input, the others at mid-range."""
-    figure, panels = plt.subplots(len(SHOWN_PRIOR), 4, figsize=(WIDTH, 5), sharey="row")
-    inputs = problem.INPUT_SCALING.inverse_transform(np.outer(problem.ALONG, np.ones(4)))
+    figure, panels = plt.subplots(
+        len(SHOWN_PRIOR), len(INPUT_LABELS), figsize=(WIDTH, 5), sharey="row"
+    )
+    diagonal = np.outer(problem.ALONG, np.ones(len(INPUT_LABELS)))
+    inputs = problem.INPUT_SCALING.inverse_transform(diagonal)
     for i, (name, realisations) in enumerate(problem.prior_along_inputs(theta, seed).items()):
         samples = OUTPUT_SCALING.inverse_transform(realisations)
         across = inputs[:, i]
@@ -70,7 +73,7 @@ def predictions(
     figure = plt.figure(figsize=(WIDTH, 5.4))
     (top,), (bottom,) = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.15, 1))
     panels = top.subplots(1, len(LABELS))
-    limits = parity_limits([prediction]) if limits is None else limits  # (2, 5)
+    limits = parity_limits([prediction]) if limits is None else limits  # (2, n_out)
     truth, mean = map(OUTPUT_SCALING.inverse_transform, (prediction.observed, prediction.mean))
     bars = BAND * prediction.std * OUTPUT_SCALING.half_range
     for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
@@ -117,7 +120,7 @@ def behaviour_law(b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def parity_limits(predictions: Sequence[Prediction]) -> np.ndarray:
-    """Axis limits that hold every point and error bar, (2, 5) physical."""
+    """Axis limits that hold every point and error bar, (2, n_out) physical."""
     values = [p.mean + sign * BAND * p.std for p in predictions for sign in (-1, 1)]
     values += [p.observed for p in predictions]
     low = np.min(values, axis=(0, 1))

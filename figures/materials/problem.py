@@ -18,6 +18,8 @@ from figures.pipeline.settings import TRAINING_CASE, Case
 # The outputs of the paper: tables may have further ones.
 OUTPUTS = [output for output in schema.OUTPUTS if output.required]
 OUTPUT_NAMES = tuple(output.name for output in OUTPUTS)
+# Columns of the effective properties b, c, E and ν, which stand before p_sigma.
+EFFECTIVE = slice(OUTPUT_NAMES.index("p_sigma"))
 # Physical ranges that [-1, 1] stands for.
 OUTPUT_BOUNDS = {output.name: output.bounds for output in OUTPUTS}
 # Standard deviation over mid-range of each output (section 3.2.1).
@@ -49,8 +51,8 @@ MEANS = {
 class Samples:
     """A table of simulated cells, scaled."""
 
-    X: np.ndarray  # inputs, (n, 4)
-    y: np.ndarray  # outputs, (n, 5)
+    X: np.ndarray  # inputs, (n, n_in)
+    y: np.ndarray  # outputs, (n, n_out)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -105,23 +107,23 @@ def columns(table: Table) -> pd.DataFrame:
 
 
 def by_output(values: np.ndarray) -> dict[str, float]:
-    """One value for each output, (5,), by its name."""
+    """One value for each output, (n_out,), by its name."""
     return dict(zip(OUTPUT_NAMES, values.tolist(), strict=True))
 
 
 def noise_std() -> np.ndarray:
-    """Scaled noise standard deviations, (5,): the square roots of the diagonal of Σ_noise."""
+    """Scaled noise standard deviations, (n_out,): the square roots of the diagonal of Σ_noise."""
     return np.array(NOISE_COV) * OUTPUT_SCALING.centre / OUTPUT_SCALING.half_range
 
 
 def fit_theta(samples: Samples) -> np.ndarray:
-    """Least-squares slopes of the prior mean m(x) = θ x[0], one for each output, (5,)."""
+    """Least-squares slopes of the prior mean m(x) = θ x[0], one for each output, (n_out,)."""
     slope = samples.X[:, 0]
     return slope @ samples.y / (slope @ slope)
 
 
 def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
-    """The prior p(g) of section 3.2.2 with slopes θ of the mean, (5,), clipped at y > 0."""
+    """The prior p(g) of section 3.2.2 with slopes θ of the mean, (n_out,), clipped at y > 0."""
     mean = LinearMean(np.asarray(theta))
     n = len(OUTPUT_NAMES)
     bounds = OUTPUT_SCALING.transform(np.full(n, LOWEST_OUTPUT)), None
@@ -129,7 +131,7 @@ def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
 
 
 def prior_along_inputs(theta: np.ndarray, seed: int) -> dict[str, np.ndarray]:
-    """Realisations (400, 81, 5) of the prior along each input, the others at mid-range."""
+    """Realisations (400, 81, n_out) of the prior along each input, the others at mid-range."""
     prior = functional_prior(theta)
     axes = np.eye(len(INPUT_NAMES))
     return {

@@ -40,17 +40,17 @@ Rows = Mapping[str, Row]  # method → its scores
 class Prediction:
     """What one ensemble predicts for a test set."""
 
-    samples: np.ndarray  # predictions of each network, (K, n, 5) scaled
-    observed: np.ndarray  # simulated outputs, (n, 5) scaled
+    samples: np.ndarray  # predictions of each network, (K, n, n_out) scaled
+    observed: np.ndarray  # simulated outputs, (n, n_out) scaled
 
     @property
     def mean(self) -> np.ndarray:
-        """Mean over networks, (n, 5) scaled."""
+        """Mean over networks, (n, n_out) scaled."""
         return self.samples.mean(axis=0)
 
     @property
     def std(self) -> np.ndarray:
-        """Epistemic standard deviation, (n, 5) scaled, with divisor K as published."""
+        """Epistemic standard deviation, (n, n_out) scaled, with divisor K as published."""
         return self.samples.std(axis=0)
 
     def scores(self) -> OutputScores[float]:

@@ -11,12 +11,11 @@ from threadpoolctl import threadpool_limits
 import bnn
 from fe_data import load_table
 from figures.knowledge.truth import Truth, load_truth
-from figures.materials.problem import Samples, load_samples, scaled
+from figures.materials.problem import EFFECTIVE, Samples, load_samples, scaled
 from figures.pipeline.paths import REPLICATES, SHIPPED_TABLES, TEST, TRAINING, drawn, table_path
 from figures.pipeline.processes import repeated
 from figures.scores import Interval, Number, over_repeats
 
-OUTPUTS = slice(4)  # b, c, E and ν; p_sigma has few digits of its own
 FIRST = 10  # cells to begin with
 MORE = 25  # cells chosen then
 FEW = 5  # cells chosen beside the beta table
@@ -62,7 +61,7 @@ class Study:
     def errors(self, model: bnn.ExactPosterior) -> Errors[float]:
         """How far a posterior is from the truth, and how far it takes itself to be."""
         mean, std = model.predict(self.truth.X, return_std=True)
-        misses = mean - self.truth.mean[:, OUTPUTS]
+        misses = mean - self.truth.mean[:, EFFECTIVE]
         return Errors(*_all_and_worst(misses), *_all_and_worst(std))
 
     def hypercube(self, count: int, seed: int) -> Samples:
@@ -132,9 +131,9 @@ def load_study(candidates: int, batch: int) -> Study:
     repeated = load_table(table_path(SHIPPED_TABLES, REPLICATES[1]))
     cells = scaled(repeated)
     noise = bnn.HeteroscedasticNoise.from_replicates(
-        cells.X, cells.y[:, OUTPUTS], repeated.group, squares=(0,)
+        cells.X, cells.y[:, EFFECTIVE], repeated.group, squares=(0,)
     )
-    pool, beta = (Samples(each.X, each.y[:, OUTPUTS]) for each in (joined(parts), beta))
+    pool, beta = (Samples(each.X, each.y[:, EFFECTIVE]) for each in (joined(parts), beta))
     return Study(pool, beta, load_truth(), noise, candidates, batch)
 
 

@@ -6,12 +6,13 @@ from figures.knowledge.findings import claims, equivalents, tables
 from figures.knowledge.study import judge, judge_draws, judge_ensembles, noises, training_sets
 from figures.knowledge.truth import TRUTH, load_truth
 from figures.materials.draws import load_draws
-from figures.materials.problem import INPUT_SCALING, OUTPUT_SCALING, scaled
+from figures.materials.problem import EFFECTIVE, INPUT_SCALING, OUTPUT_SCALING, scaled
 from figures.pipeline.paths import SHIPPED_TABLES, table_path, tables_below
 from figures.pipeline.profiles import load_profile
 from figures.rooms.record import Record, claims_table, shown_table
 
 __all__ = [
+    "EFFECTIVE",
     "INPUT_SCALING",
     "OUTPUT_SCALING",
     "SHIPPED_TABLES",

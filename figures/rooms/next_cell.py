@@ -1,7 +1,7 @@
 """What the notebook 07_next_cell takes from figures: which cell next."""
 
 from figures import style
-from figures.materials.problem import INPUT_LABELS, INPUT_SCALING, OUTPUT_NAMES
+from figures.materials.problem import EFFECTIVE, INPUT_LABELS, INPUT_SCALING, OUTPUT_NAMES
 from figures.next_cell import panels
 from figures.next_cell.findings import claims, equivalents, tables
 from figures.next_cell.study import BOX, WORST, compare_seeds, load_study, with_known_prior
@@ -10,6 +10,7 @@ from figures.rooms.record import Record, claims_table, shown_table
 
 __all__ = [
     "BOX",
+    "EFFECTIVE",
     "INPUT_LABELS",
     "INPUT_SCALING",
     "OUTPUT_NAMES",

@@ -9,7 +9,7 @@ from scipy import stats
 
 from fe_data.dataset.design import BETA_SHAPES, NAMED_DESIGNS
 from fe_data.dataset.table import load_table
-from fe_data.schema import INPUT_BOUNDS, required_outputs
+from fe_data.schema import INPUT_BOUNDS, INPUTS, OUTPUTS, required_outputs
 from fe_data.statistics.replicates import load_statistics
 
 SHIPPED = Path(__file__).parents[3] / "fe_data" / "datasets"
@@ -26,7 +26,7 @@ PUBLISHED = {  # strata, range of vf and share outside, of the published tables
 
 
 def strata_occupied(inputs, inputs_of_design):
-    """Number of equally probable strata of each input that hold a point, (4,)."""
+    """Number of equally probable strata of each input that hold a point, (n_in,)."""
     low, high = np.transpose(list(INPUT_BOUNDS.values()))
     unit = (inputs - low) / (high - low)
     if inputs_of_design == "beta":
@@ -47,8 +47,9 @@ def row(path, test_path, design):
 
 def inputs():
     """Table of how the inputs fill their ranges."""
+    symbols = ", ".join(f"`{quantity.symbol}`" for quantity in INPUTS)
     lines = [
-        "| | shipped: strata of `vf`, `E_f`, `b_m`, `c_m` | range of `vf` | `vf` outside "
+        f"| | shipped: strata of {symbols} | range of `vf` | `vf` outside "
         "| published: strata | range of `vf` | `vf` outside |",
         "|---" * 7 + "|",
     ]
@@ -75,7 +76,28 @@ def scatter():
     return "\n".join(lines) + "\n"
 
 
-BLOCKS = {"inputs": inputs, "scatter": scatter}
+def columns():
+    """Table of the columns of a table."""
+    lines = [
+        "| column | unit | range | meaning |",
+        "|---" * 4 + "|",
+        "| `index`, `seed`, `group` | – | | row, seed of the arrangement, number of the input "
+        "(replicates share it) |",
+    ]
+    for quantity in INPUTS:
+        low, high = quantity.bounds
+        lines.append(
+            f"| `{quantity.name}` | {quantity.unit} | {low:g}–{high:g} | {quantity.meaning} |"
+        )
+    shipped = [output for output in OUTPUTS if output.required]
+    lines += [f"| `{output.name}` | {output.unit} | | {output.meaning} |" for output in shipped]
+    lines.append(
+        "| `status` | – | `ok`, `retried`, `failed` | `retried`: the second arrangement was taken |"
+    )
+    return "\n".join(lines) + "\n"
+
+
+BLOCKS = {"inputs": inputs, "columns": columns, "scatter": scatter}
 
 
 def written(text):

@@ -23,6 +23,7 @@ from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import moduli, von_mises
 from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import Inputs, Settings
+from fe_data.settings.hardening import VOCE
 
 MU = 1e5 / 2.6
 
@@ -72,7 +73,7 @@ def test_the_return_mapping_follows_the_law_of_voce():
     stresses = [1e-6, 1e-3, 1.0, 100.0, 1e4]
     cases = itertools.product(characteristic_strains, coefficients, strains, stresses)
     for c, b, p_old, excess in cases:
-        law = J2Law(MU, 0.0, 400.0, b, c, voce=True)
+        law = J2Law(MU, 0.0, 400.0, b, c, VOCE)
         hardening = -b * np.expm1(-p_old / c)
         q_trial = 400.0 + hardening + excess
         dp, slope = plastic_increment(q_trial, p_old, hardening, law)

@@ -6,17 +6,17 @@ import pytest
 from fe_data.reference.return_mapping import DEVIATORIC, History, Law, plastic_increment, return_map
 
 MU = 1e5 / 2.6
-LAWS = [Law(400, 400, 0.4), Law(400, 300, 0.2), Law(400, 0, 0.5), Law(400, 0, 0.5, voce=True)]
-LAWS += [Law(400, 400, 0.02, voce=True), Law(400, 1e4, 1.0, voce=True)]
+LAWS = [Law(400, 400, 0.4), Law(400, 300, 0.2), Law(400, 0, 0.5), Law(400, 0, 0.5, "voce")]
+LAWS += [Law(400, 400, 0.02, "voce"), Law(400, 1e4, 1.0, "voce")]
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
 @pytest.mark.parametrize("p_old", [0.0, 1e-6, 0.03])
 def test_the_increment_meets_the_yield_stress(law, p_old):
-    a, b, c, voce = law
+    a, b, c, name = law
 
     def hardening(p):
-        return b * (1 - np.exp(-p / c)) if voce else b * p**c
+        return b * (1 - np.exp(-p / c)) if name == "voce" else b * p**c
 
     q = a + hardening(p_old) + np.array([1e-3, 0.1, 1.0, 100.0, 1e4])
     found = plastic_increment(q, np.full(5, p_old), np.full(5, MU), law)

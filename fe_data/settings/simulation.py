@@ -1,21 +1,21 @@
-"""What a user may choose: inputs and settings of a simulation, validated on construction."""
+"""The inputs and settings of a simulation, which are validated on construction."""
 
 import dataclasses
 import operator
 from dataclasses import dataclass
-from typing import Literal, SupportsIndex, get_args
+from typing import SupportsIndex
 
 from fe_data.schema import INPUTS
+from fe_data.settings.hardening import LAWS, LawName
 
 # Fibres are condensed as dense matrices: a volume element takes 1 minute and 1.9 GB at this
 # resolution, and each fibre 9 GB at 50.
 FINEST_RESOLUTION = 25.0
 MAX_SEED = 2**63 - 1
-Hardening = Literal["power", "voce"]
 
 
 def require_between(name: str, value: float, low: float, high: float, *, also: str = "") -> None:
-    """Refuse a value out of bounds, or NaN; `also` tells in the message what else is allowed."""
+    """Refuse a value that is out of bounds or NaN; the message begins its range with `also`."""
     if not low <= value <= high:
         allowed = f"{also}[{low:g}, {high:g}]"
         raise ValueError(f"{name} = {value!r} is out of range: allowed is {allowed}")
@@ -23,14 +23,15 @@ def require_between(name: str, value: float, low: float, high: float, *, also: s
 
 def require_integer(name: str, value: SupportsIndex, low: int, high: int) -> int:
     """The value as Python's integer; a ValueError names the field, the value and the range."""
+    refusal = f"{name} = {value!r} is out of range: allowed are integers in [{low}, {high}]"
+    if isinstance(value, bool):
+        raise ValueError(refusal)
     try:
-        number = low - 1 if isinstance(value, bool) else operator.index(value)
+        number = operator.index(value)
     except TypeError:
-        number = low - 1
+        raise ValueError(refusal) from None
     if not low <= number <= high:
-        raise ValueError(
-            f"{name} = {value!r} is out of range: allowed are integers in [{low}, {high}]"
-        )
+        raise ValueError(refusal)
     return number
 
 
@@ -42,10 +43,10 @@ def require_kind(name: str, value: object, *kinds: type) -> None:
 
 
 def _take_plain_numbers(values: "Inputs | Settings") -> None:
-    """Replace numbers of NumPy and others by those of Python: 100 and 100.0 are the same."""
+    """Replace each number by the int or float of its field, so that 100 and 100.0 are the same."""
     for item in dataclasses.fields(values):
         value = getattr(values, item.name)
-        if item.type is not Hardening and (value is not None or item.default is not None):
+        if item.type is not LawName and (value is not None or item.default is not None):
             integer = item.type is int
             try:
                 if isinstance(value, str):  # float() accepts texts
@@ -109,8 +110,9 @@ class Settings:
         nu_f: Poisson's ratio of the fibres [-].
         a_MPa: Initial yield stress of the matrix [MPa].
         fibre_stress_MPa: Von Mises stress above which p_sigma counts the area of fibres [MPa].
-        hardening: Yield stress of the matrix at the accumulated plastic strain p: "power",
-            a + b_m p^c_m, or "voce", a + b_m (1 - exp(-p / c_m)).
+        hardening: Law of the yield stress of the matrix at the accumulated plastic strain p:
+            "power" is a + b_m p^c_m, as in the paper; `fe_data/settings/hardening.py`
+            lists all laws.
 
     Raises:
         ValueError: If a setting is not a number or out of range.
@@ -132,7 +134,7 @@ class Settings:
     nu_f: float = 0.25
     a_MPa: float = 400.0
     fibre_stress_MPa: float = 900.0
-    hardening: Hardening = "power"
+    hardening: LawName = "power"
 
     def __post_init__(self) -> None:
         _take_plain_numbers(self)
@@ -152,8 +154,8 @@ class Settings:
         if self.resolution is not None:
             require_between("resolution", self.resolution, 1.0, FINEST_RESOLUTION)
         require_kind("hardening", self.hardening, str)
-        if self.hardening not in get_args(Hardening):
+        if self.hardening not in LAWS:
+            allowed = "; ".join(f"{name}, {law.formula}" for name, law in LAWS.items())
             raise ValueError(
-                f"hardening = {self.hardening!r:.60} is unknown: allowed are power (linear where "
-                "c_m = 1, perfectly plastic where b_m = 0) and voce"
+                f"hardening = {self.hardening!r:.60} is unknown: allowed are {allowed}"
             )

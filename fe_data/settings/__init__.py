@@ -1,0 +1,19 @@
+"""What a user may choose: the inputs and settings of a simulation and its hardening law."""
+
+from fe_data.settings.simulation import (
+    MAX_SEED,
+    Inputs,
+    Settings,
+    require_between,
+    require_integer,
+    require_kind,
+)
+
+__all__ = [
+    "MAX_SEED",
+    "Inputs",
+    "Settings",
+    "require_between",
+    "require_integer",
+    "require_kind",
+]
