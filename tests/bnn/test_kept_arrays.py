@@ -173,7 +173,9 @@ CASES = {
         lambda made: [made.transform(X), made.centre, made.half_range],
     ),
     "FactorisedGaussian": (
-        {"mean": np.zeros(D), "variance": np.ones(D)}, bnn.FactorisedGaussian, density
+        {"mean": np.zeros(D), "variance": np.ones(D)},
+        bnn.FactorisedGaussian,
+        density,
     ),
     "FactorisedGeneralisedNormal": (
         {"mean": np.zeros(D), "alpha": np.ones(D), "beta": np.ones(D)},
@@ -191,15 +193,23 @@ CASES = {
         density,
     ),
     "Members": (
-        {**TRAINED, "anchors": WEIGHTS, "penalties": np.zeros(5), "bounds": BOUNDS.T,
-         "noise_covariance": np.eye(2)},
+        {
+            **TRAINED,
+            "anchors": WEIGHTS,
+            "penalties": np.zeros(5),
+            "bounds": BOUNDS.T,
+            "noise_covariance": np.eye(2),
+        },
         lambda **arrays: bnn.Members(**NETWORKS, **arrays),
         networks,
     ),
     "Pretrained": (
         TRAINED,
         lambda **arrays: bnn.Pretrained(
-            prior=prior(), prior_seed=np.random.SeedSequence(0), inputs_given=True, **NETWORKS,
+            prior=prior(),
+            prior_seed=np.random.SeedSequence(0),
+            inputs_given=True,
+            **NETWORKS,
             **arrays,
         ),
         networks,
@@ -235,8 +245,12 @@ CASES = {
     "pretrain": (
         {"X": X, "bounds": BOUNDS},
         lambda X, bounds: bnn.pretrain(
-            prior(), X, network=bnn.Architecture((3,)), scaling=bnn.Scaling(inputs=bounds),
-            settings=bnn.Pretraining(3, training=ONCE), random_state=0,
+            prior(),
+            X,
+            network=bnn.Architecture((3,)),
+            scaling=bnn.Scaling(inputs=bounds),
+            settings=bnn.Pretraining(3, training=ONCE),
+            random_state=0,
         ),
         networks,
     ),
@@ -245,9 +259,17 @@ CASES = {
         exact,
         posterior,
     ),
-}  # fmt: skip
-WITHOUT_ARRAYS = {"Architecture", "Convergence", "FunctionAnchoring", "IsotropicGaussian", "MLP",
-                  "Pretraining", "RandomMean", "TrainingSettings"}  # fmt: skip
+}
+WITHOUT_ARRAYS = {
+    "Architecture",
+    "Convergence",
+    "FunctionAnchoring",
+    "IsotropicGaussian",
+    "MLP",
+    "Pretraining",
+    "RandomMean",
+    "TrainingSettings",
+}
 
 
 def test_every_public_class_is_here():

@@ -93,7 +93,8 @@ def trained_once():
 
 @functools.cache
 def pretrained_once():
-    network, settings = bnn.Architecture((3,)), bnn.Pretraining(4, training=ONCE)
+    network = bnn.Architecture((3,))
+    settings = bnn.Pretraining(4, training=ONCE)
     return bnn.pretrain(**PRIOR, X=X, network=network, settings=settings, random_state=0)
 
 
@@ -347,7 +348,8 @@ ALSO = {
 def complaint(name, argument, value):
     """Return what is wrong with the answer to a call; None where it works or names the argument."""
     function, valid = CALLS[name]
-    given, also = valid | {argument: value}, ALSO.get(argument, argument)
+    given = valid | {argument: value}
+    also = ALSO.get(argument, argument)
     return complaint_about(function, given, argument, also, bnn.DivergenceError)
 
 

@@ -5,7 +5,8 @@ import pytest
 
 from fe_data.loading import Loading
 
-UP, DOWN = (0.02, None, None), (-0.01, None, None)
+UP = (0.02, None, None)
+DOWN = (-0.01, None, None)
 NONE = (None, None, None)
 
 

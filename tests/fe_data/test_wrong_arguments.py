@@ -94,6 +94,7 @@ def test_a_wrong_argument_is_named(name, calls):
     function(**valid)
     own = OSError, fe_data.SimulationError, fe_data.TableError, fe_data.Stopped
     for argument, value in itertools.product(valid, WRONG):
-        given, also = valid | {argument: value}, ALSO.get(argument, argument)
+        given = valid | {argument: value}
+        also = ALSO.get(argument, argument)
         said = complaint(function, given, argument, also, *own)
         assert said is None, (argument, value)

@@ -57,7 +57,8 @@ def test_as_by_refitting_with_every_candidate(prior, noise, replicates):
 def linear(covariance, noise, runs, region):
     """Mean variance at the region (rows of the points) of the best linear prediction from runs."""
     P = len(covariance) // 2
-    own, wanted = np.add.outer(P * np.arange(2), runs).ravel(), P * np.arange(2)[:, None] + region
+    own = np.add.outer(P * np.arange(2), runs).ravel()
+    wanted = P * np.arange(2)[:, None] + region
     results = covariance[np.ix_(own, own)] + np.kron(noise, np.eye(len(runs)))
     cross = covariance[np.ix_(wanted.ravel(), own)]
     left = covariance[np.ix_(wanted.ravel(), wanted.ravel())] - cross @ np.linalg.solve(
@@ -153,10 +154,12 @@ def test_a_model_without_covariances_between_points_is_refused():
 def test_twenty_of_two_thousand_take_about_a_second(noise, estimate):
     """Processor time, for a mixture of twenty under diagonal noise, for one prior under full."""
     rng = np.random.default_rng(0)
-    inputs, candidates = rng.uniform(-1, 1, (50, 4)), rng.uniform(-1, 1, (2000, 4))
+    inputs = rng.uniform(-1, 1, (50, 4))
+    candidates = rng.uniform(-1, 1, (2000, 4))
     y = np.sin(inputs @ rng.normal(size=(4, 5))) + 0.1 * rng.standard_normal((50, 5))
     prior = bnn.evidence.fit_prior(inputs, y, noise, estimate=estimate)
-    model, times = bnn.ExactPosterior(prior, noise=noise).fit(inputs, y), []
+    model = bnn.ExactPosterior(prior, noise=noise).fit(inputs, y)
+    times = []
     for _ in range(3):
         start = time.process_time()
         bnn.choose(model, candidates, 20)

@@ -83,7 +83,8 @@ def test_linear_gaussian_posterior(n_members):
 
 def test_sampled_anchors_give_the_same_posterior():
     """Anchors drawn from the learnt prior instead of the pre-trained weights: same moments."""
-    X, n = np.array([[-0.5], [0.1], [0.8]]), 800
+    X = np.array([[-0.5], [0.1], [0.8]])
+    n = 800
     y = 2.0 * X[:, 0]
     ensemble = changed(linear_ensemble(n, 4), anchors="sampled").fit(X, y)
     prior = ensemble.pretrained_.weight_prior("low_rank")
@@ -131,7 +132,8 @@ def test_predictive_moments(small_anchored, line_data):
 def test_full_noise_covariance_reaches_the_prediction():
     """Total minus epistemic covariance is Σ_noise."""
     rng = np.random.default_rng(0)
-    X, noise = rng.uniform(-1, 1, (12, 1)), np.array([[0.04, 0.01], [0.01, 0.09]])
+    X = rng.uniform(-1, 1, (12, 1))
+    noise = np.array([[0.04, 0.01], [0.01, 0.09]])
     y = np.column_stack([X[:, 0], -X[:, 0]])
     ensemble = built(
         VanillaEnsemble, hidden=(5,), n_members=3, epochs=20, noise=noise, random_state=0
@@ -290,8 +292,10 @@ def test_all_diverged_is_an_error(line_data):
         ensemble.fit(X, y)
 
 
-X, Y = np.linspace(-1, 1, 8)[:, None], np.linspace(-1, 1, 8)
-NAN, INF = np.where(X > 0.9, np.nan, X), np.where(Y > 0.9, np.inf, Y)
+X = np.linspace(-1, 1, 8)[:, None]
+Y = np.linspace(-1, 1, 8)
+NAN = np.where(X > 0.9, np.nan, X)
+INF = np.where(Y > 0.9, np.inf, Y)
 SKEW = np.array([[1.0, 2.0], [2.0, 1.0]])
 VANILLA = {"hidden": (4,), "n_members": 2, "epochs": 1}
 ANCHORED = dict(**VANILLA, n_pretrained=2, prior_points=8, pretrain_epochs=1)
@@ -445,7 +449,8 @@ def test_noise_forms_agree():
 def test_data_gradient_against_finite_differences():
     """Of each member's own data, with correlated noise and in the networks' units."""
     rng = np.random.default_rng(0)
-    X, y = rng.uniform(-1, 1, (9, 2)), rng.standard_normal((9, 3))
+    X = rng.uniform(-1, 1, (9, 2))
+    y = rng.standard_normal((9, 3))
     noise = np.diag([0.1, 0.2, 0.3]) + 0.03
     members = train_vanilla(
         X,

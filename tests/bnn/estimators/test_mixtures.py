@@ -25,9 +25,16 @@ PRIOR = MixturePrior([GaussianProcessPrior(0.0, RBF(1.0, L)) for L in (0.4, 1.0)
 
 def ensemble(**changes):
     settings = {
-        "noise": 0.1, "points": 20, "hidden": (30, 30), "n_pretrained": 20, "n_members": 20,
-        "prior_points": 40, "pretrain_epochs": 100, "random_state": 0, "prior": PRIOR,
-    }  # fmt: skip
+        "noise": 0.1,
+        "points": 20,
+        "hidden": (30, 30),
+        "n_pretrained": 20,
+        "n_members": 20,
+        "prior_points": 40,
+        "pretrain_epochs": 100,
+        "random_state": 0,
+        "prior": PRIOR,
+    }
     return built(FunctionAnchoredEnsemble, **settings | changes)
 
 

@@ -53,7 +53,8 @@ def nuts(ensemble, covariance, mean, n_samples=400, n_warmup=200):
     """Draw f on GRID from the posterior of the weights, (n_samples, 21)."""
     X, y = (torch.as_tensor(v) for v in data())
     architecture = ensemble.pretrained_.architecture
-    root, centre = np.linalg.cholesky(covariance), torch.as_tensor(mean)
+    root = np.linalg.cholesky(covariance)
+    centre = torch.as_tensor(mean)
     root = torch.as_tensor(root)
 
     def network(weights, points):
@@ -106,6 +107,7 @@ def test_weight_space_ensembles_against_nuts(regulariser, optimiser, ensemble):
         covariance = np.diag(parts.diagonal) + parts.root @ parts.root.T
     truth = nuts(ensemble, covariance, prior.mean)
     mean, std = ensemble.predict(GRID, return_std=True)
-    exact, spread = truth.mean(axis=0), truth.std(axis=0)
+    exact = truth.mean(axis=0)
+    spread = truth.std(axis=0)
     assert np.abs(mean - exact).mean() < 0.35 * spread.mean()
     assert 0.8 < std.mean() / spread.mean() < 1.2

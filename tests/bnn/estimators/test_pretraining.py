@@ -190,16 +190,25 @@ def test_a_density_of_ones_own_anchors():
     """A density given to `anchor` acts as the one that it learns itself."""
     brief = bnn.TrainingSettings(epochs=20)
     networks = bnn.pretrain(
-        None, n_features=1, random_state=1, scaling=bnn.Scaling(inputs=None),
+        None,
+        n_features=1,
+        random_state=1,
+        scaling=bnn.Scaling(inputs=None),
         settings=bnn.Pretraining(5, 40, training=brief),
-    )  # fmt: skip
+    )
     data = np.linspace(-1.0, 1.0, 8)[:, None], np.linspace(-2.0, 2.0, 8)
     own = networks.weight_prior("factorised")
     given, learnt, weaker = (
-        bnn.anchor(networks, *data, anchoring=bnn.Anchoring(prior), noise=0.1, random_state=2,
-                   training=brief)
+        bnn.anchor(
+            networks,
+            *data,
+            anchoring=bnn.Anchoring(prior),
+            noise=0.1,
+            random_state=2,
+            training=brief,
+        )
         for prior in (own, "factorised", networks.weight_prior("isotropic"))
-    )  # fmt: skip
+    )
     np.testing.assert_array_equal(given.weights, learnt.weights)
     assert np.abs(weaker.weights - learnt.weights).max() > 1e-4
     low_rank = networks.weight_prior("low_rank")

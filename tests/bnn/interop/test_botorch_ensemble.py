@@ -67,9 +67,11 @@ def test_overwritten_arrays_of_the_ensemble_change_nothing():
 def test_results_are_taken_in_as_a_gaussian_process_takes_them(varying):
     """With the covariance of the members for prior: mean, covariance, and results one by one."""
     pytest.importorskip("botorch", reason=MISSING)
-    runs, results = WANTED[:2], Y[:2]
+    runs = WANTED[:2]
+    results = Y[:2]
     flat = varying.sample(WANTED).reshape(200, -1)
-    C, n = np.cov(flat.T), runs.size
+    C = np.cov(flat.T)
+    n = runs.size
     noise = np.zeros((n, n))
     noise[:2, :2], noise[2:, 2:] = VARYING(runs)
     gain = np.linalg.solve(C[:n, :n] + noise, C[:n]).T
@@ -121,16 +123,20 @@ def test_an_acquisition_loop_learns_a_function():
     from botorch.acquisition.active_learning import qNegIntegratedPosteriorVariance
     from botorch.optim import optimize_acqf
 
-    grid, X = (
-        torch.linspace(-1.0, 1.0, 30, dtype=torch.float64)[:, None],
-        np.array([[-0.9], [-0.5]]),
-    )
-    bounds, errors = torch.tensor([[-1.0], [1.0]], dtype=torch.float64), []
+    grid = torch.linspace(-1.0, 1.0, 30, dtype=torch.float64)[:, None]
+    X = np.array([[-0.9], [-0.5]])
+    bounds = torch.tensor([[-1.0], [1.0]], dtype=torch.float64)
+    errors = []
     for _ in range(3):
         model = fitted(
-            X, np.sin(3.0 * X[:, 0]), noise=0.03, epochs=150, learning_rate=0.01,
-            input_bounds=(-1, 1), output_bounds=(-1, 1),
-        )  # fmt: skip
+            X,
+            np.sin(3.0 * X[:, 0]),
+            noise=0.03,
+            epochs=150,
+            learning_rate=0.01,
+            input_bounds=(-1, 1),
+            output_bounds=(-1, 1),
+        )
         errors.append(
             np.mean((model.predict(grid.numpy()) - np.sin(3.0 * grid.numpy()[:, 0])) ** 2)
         )

@@ -24,12 +24,14 @@ def test_intervals_are_those_of_the_definition(estimator):
     regression = pytest.importorskip("mapie.regression", reason="needs the extra mapie")
     jackknife = regression.CrossConformalRegressor(estimator, confidence_level=0.8, cv=-1)
     _, found = jackknife.fit_conformalize(X, Y).predict_interval(NEW)
-    means, residuals = [], []
+    means = []
+    residuals = []
     for i in range(len(X)):
         left = clone(estimator).fit(np.delete(X, i, axis=0), np.delete(Y, i))
         means.append(left.predict(NEW))
         residuals.append(abs(Y[i] - left.predict(X[[i]])))
-    low, high = np.sort(np.array(means) - residuals, axis=0), np.sort(np.add(means, residuals), 0)
+    low = np.sort(np.array(means) - residuals, axis=0)
+    high = np.sort(np.add(means, residuals), 0)
     rank = int(np.ceil(0.8 * (len(X) + 1)))
     np.testing.assert_allclose(found[:, 1, 0], high[rank - 1], rtol=1e-6)
     np.testing.assert_allclose(found[:, 0, 0], low[len(X) - rank], rtol=1e-6)

@@ -67,8 +67,10 @@ def test_data_that_are_all_noise_are_rarely_said_to_have_less(n):
     assert np.mean(said) == pytest.approx(1e-3, abs=4 * np.sqrt(1e-3 / 2000))
 
 
-@pytest.mark.parametrize("make", [bnn.VanillaEnsemble, bnn.AnchoredEnsemble,
-                                  bnn.FunctionAnchoredEnsemble, bnn.ExactPosterior])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [bnn.VanillaEnsemble, bnn.AnchoredEnsemble, bnn.FunctionAnchoredEnsemble, bnn.ExactPosterior],
+)
 def test_noise_beyond_the_scatter_of_the_data_is_pointed_out(make):
     brief = {"hidden": (4,), "n_members": 2, "epochs": 1, "n_pretrained": 2, "pretrain_epochs": 1}
     brief |= {"points": 3, "tolerance": 1e9, "random_state": 0}

@@ -351,12 +351,16 @@ def test_only_a_regular_file_is_read(tmp_path, kind):
 @pytest.mark.parametrize(
     ("version", "packages", "message"),
     [
-        (6, {"bnn": "0.9.1"}, "written by bnn 0.9.1 in format version 6, bnn .* reads version 5: "
-         "update bnn to read it"),
+        (
+            6,
+            {"bnn": "0.9.1"},
+            "written by bnn 0.9.1 in format version 6, bnn .* reads version 5: "
+            "update bnn to read it",
+        ),
         (4, {}, "written by another bnn in format version 4, .*: save the model again"),
         ("x", None, "written by another bnn in format version x"),
     ],
-)  # fmt: skip
+)
 def test_a_file_of_another_format_says_which_bnn_wrote_it(saved, version, packages, message):
     rewrite(saved, header=lambda h: h.update(version=version, packages=packages))
     with pytest.raises(ValueError, match=message) as refusal:

@@ -62,7 +62,8 @@ def test_gradient_is_that_of_the_full_matrix():
 
 def test_held_out_networks_choose_the_noise():
     """τ² is near the true one, and predicts fresh networks better than others do."""
-    prior, fresh = ProbabilisticPCA.fit(draw(40, 1), ARCHITECTURE), draw(200, 2)
+    prior = ProbabilisticPCA.fit(draw(40, 1), ARCHITECTURE)
+    fresh = draw(200, 2)
     assert prior.noise_variance == pytest.approx(NOISE**2, rel=0.3)
     score = prior.log_prob(fresh).mean()
     for factor in (0.1, 10.0):

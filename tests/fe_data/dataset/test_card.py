@@ -36,9 +36,11 @@ def strata_occupied(inputs, inputs_of_design):
 
 def row(path, test_path, design):
     """Strata, range of vf and share of test cells outside, in the form of the card."""
-    table, vf = load_table(path), load_table(test_path).inputs[:, 0]
+    table = load_table(path)
+    vf = load_table(test_path).inputs[:, 0]
     inputs = table.inputs[np.unique(table.group, return_index=True)[1]]
-    low, high = inputs[:, 0].min(), inputs[:, 0].max()
+    low = inputs[:, 0].min()
+    high = inputs[:, 0].max()
     strata = ", ".join(map(str, strata_occupied(inputs, NAMED_DESIGNS[design].inputs)))
     outside = f"{np.mean((vf < low) | (vf > high)):.0%}".replace("%", " %")
     judged = outside if design.startswith("train") else ""
