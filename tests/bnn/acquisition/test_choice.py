@@ -9,7 +9,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 import bnn
-from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
 X, CANDIDATES, REGION = (RNG.uniform(-1, 1, (n, 2)) for n in (6, 9, 12))
@@ -75,8 +74,12 @@ def test_a_mixture_and_an_ensemble_as_the_best_linear_prediction(kind, noise):
         model = bnn.ExactPosterior(MIXTURE, noise=noise).fit(X, Y)
         covariance = model.joint_moments(points)[1]
     else:
-        model = built(
-            bnn.VanillaEnsemble, n_members=200, noise=noise, hidden=(4,), epochs=3, random_state=0
+        model = bnn.VanillaEnsemble(
+            n_members=200,
+            noise=noise,
+            network=bnn.Architecture((4,)),
+            training=bnn.TrainingSettings(epochs=3),
+            random_state=0,
         ).fit(X, Y)
         covariance = np.cov(model.sample(points).swapaxes(1, 2).reshape(200, -1).T)
     chosen, variances = bnn.choose(model, CANDIDATES, 3, **GIVEN)
@@ -116,8 +119,12 @@ def test_tables_with_names_are_taken():
 
 
 MODEL = bnn.ExactPosterior(SHARED, noise=0.1).fit(X, Y)
-FEW = built(
-    bnn.VanillaEnsemble, n_members=199, noise=0.1, hidden=(2,), epochs=1, random_state=0
+FEW = bnn.VanillaEnsemble(
+    n_members=199,
+    noise=0.1,
+    network=bnn.Architecture((2,)),
+    training=bnn.TrainingSettings(epochs=1),
+    random_state=0,
 ).fit(X, Y)
 
 

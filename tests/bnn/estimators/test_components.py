@@ -7,16 +7,19 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bnn import (
     RBF,
+    Architecture,
     ComponentRegressor,
     ExactPosterior,
     FunctionAnchoredEnsemble,
+    FunctionAnchoring,
     GaussianProcessPrior,
     HeteroscedasticNoise,
+    Pretraining,
     PrincipalComponents,
+    TrainingSettings,
     VanillaEnsemble,
     load,
 )
-from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (12, 2))
@@ -27,7 +30,7 @@ CURVES = 10.0 + SCORES @ [np.sqrt(TIMES), TIMES**2]
 NOISY = CURVES + 0.02 * RNG.standard_normal(CURVES.shape)
 PRIOR = GaussianProcessPrior(0.0, [RBF(2.0, 0.8), RBF(0.5, 1.5)], n_outputs=2)
 NOISE = np.array([[0.01, 0.004], [0.004, 0.02]])
-BRIEF = {"hidden": (6,), "n_members": 4, "random_state": 0}
+BRIEF = {"n_members": 4, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +98,10 @@ def test_the_posterior_is_that_of_all_outputs_at_once(components, noise):
 
 
 def test_members_are_curves_and_their_moments_the_prediction():
-    model = ComponentRegressor(built(VanillaEnsemble, epochs=3, noise=0.01, **BRIEF)).fit(X, NOISY)
+    network = Architecture((6,))
+    training = TrainingSettings(epochs=3)
+    ensemble = VanillaEnsemble(noise=0.01, network=network, training=training, **BRIEF)
+    model = ComponentRegressor(ensemble).fit(X, NOISY)
     curves = model.sample(X_TEST)
     assert curves.shape == (4, 4, 7)
     mean, covariance = model.predict(X_TEST, return_cov=True)
@@ -115,15 +121,12 @@ def test_draws_of_the_posterior_are_curves(components):
     "estimator",
     [
         ExactPosterior(PRIOR, noise=NOISE),
-        built(
-            FunctionAnchoredEnsemble,
+        FunctionAnchoredEnsemble(
             PRIOR,
             noise=NOISE,
-            n_pretrained=4,
-            prior_points=12,
-            pretrain_epochs=2,
-            points=5,
-            iterations=1,
+            network=Architecture((6,), "silu"),
+            pretraining=Pretraining(4, 12, training=TrainingSettings(epochs=2)),
+            anchoring=FunctionAnchoring(points=5, iterations=1),
             **BRIEF,
         ),
     ],

@@ -7,15 +7,18 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bnn import (
     RBF,
+    Architecture,
     ExactPosterior,
     FunctionAnchoredEnsemble,
     FunctionAnchoring,
     GaussianProcessPrior,
     Linear,
     LinearMean,
+    Pretraining,
     RandomMean,
     SamplerPrior,
     TablePrior,
+    TrainingSettings,
     anchor_functions,
     load,
 )
@@ -24,29 +27,23 @@ from bnn.gauss_newton.function_space import FunctionFit, Metric
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.networks.mlp import MLP
 from tests.bnn.closed_forms import LinearGaussianPosterior, WeightedRealisations
-from tests.bnn.flat import built
 
 X_TEST = np.array([[-0.9], [-0.3], [0.2], [0.8]])
 GRID = np.linspace(-1.0, 1.0, 41)[:, None]
 FAR = 10.0  # tolerance that ten leaky units can reach
-SMOOTH = {"hidden": (30, 30), "activation": "silu", "prior_points": 100, "random_state": 0}
+SMOOTH = {"network": Architecture((30, 30), "silu"), "random_state": 0}
 
 
 def linear_ensemble(prior, n, **settings):
     """One-layer networks f = w x + b, anchored in function space."""
-    return built(
-        FunctionAnchoredEnsemble,
+    training = TrainingSettings(epochs=600, batch_size=None, learning_rate=0.02)
+    return FunctionAnchoredEnsemble(
         prior,
-        points=20,
-        **settings,
-        hidden=(),
         noise=0.3,
-        n_pretrained=n,
         n_members=n,
-        prior_points=16,
-        batch_size=None,
-        learning_rate=0.02,
-        pretrain_epochs=600,
+        network=Architecture((), "silu"),
+        pretraining=Pretraining(n, 16, training=training),
+        anchoring=FunctionAnchoring(points=20, **settings),
         random_state=0,
     )
 
@@ -100,14 +97,12 @@ def test_wide_networks_sample_the_gp_posterior(noise):
     X = rng.uniform(-1.0, 1.0, (12, 2))
     y = np.column_stack([np.sin(2.0 * X[:, 0]), X[:, 0] * X[:, 1]])
     prior = GaussianProcessPrior(LinearMean([0.5, 0.0]), [RBF(0.5, 0.8), RBF(0.3, 1.0)], 2)
-    ensemble = built(
-        FunctionAnchoredEnsemble,
+    ensemble = FunctionAnchoredEnsemble(
         prior,
-        points=60,
-        n_pretrained=n,
-        n_members=n,
         noise=noise,
-        pretrain_epochs=200,
+        n_members=n,
+        pretraining=Pretraining(n, 100, training=TrainingSettings(epochs=200)),
+        anchoring=FunctionAnchoring(points=60),
         **SMOOTH,
     ).fit(X, y)
     points = rng.uniform(-1.0, 1.0, (40, 2))
@@ -147,16 +142,15 @@ def test_clipped_prior_against_importance_weights():
     assert ensemble.sample(GRID).min() == -0.3
 
 
-def function_ensemble(prior, n, **changes):
+def function_ensemble(prior, n, noise=0.3, epochs=200, nugget=None):
     """Smooth networks of one input, anchored in function space."""
-    settings = {"noise": 0.3, "pretrain_epochs": 200, **SMOOTH, **changes}
-    return built(
-        FunctionAnchoredEnsemble,
+    return FunctionAnchoredEnsemble(
         prior,
-        points=50,
-        n_pretrained=n,
+        noise=noise,
         n_members=n,
-        **settings,
+        pretraining=Pretraining(n, 100, training=TrainingSettings(epochs=epochs)),
+        anchoring=FunctionAnchoring(points=50, nugget=nugget),
+        **SMOOTH,
     )
 
 
@@ -173,7 +167,7 @@ def test_table_prior(interpolation, n):
     data = [10, 32, 45]
     y = np.array([0.5, -0.2, 0.3])
     ensemble = function_ensemble(
-        TablePrior(points, values, interpolation), n, noise=0.1, pretrain_epochs=1000
+        TablePrior(points, values, interpolation), n, noise=0.1, epochs=1000
     )
     ours, spread = ensemble.fit(points[data], y).predict(points, return_std=True)
     mean = values.mean(axis=0)[:, 0]
@@ -291,7 +285,7 @@ def test_what_double_precision_cannot_resolve_is_refused(settings, message):
     X = np.linspace(-1.0, 1.0, 30)[:, None]
     prior = GaussianProcessPrior(0.0, RBF(0.5, 0.8))
     with pytest.raises(ValueError, match=message):
-        function_ensemble(prior, 2, **{"pretrain_epochs": 1, **settings}).fit(X, X[:, 0])
+        function_ensemble(prior, 2, epochs=1, **settings).fit(X, X[:, 0])
 
 
 @pytest.mark.parametrize("given", [True, False])
@@ -315,8 +309,12 @@ def test_one_pretraining_serves_both_anchorings(small_anchored, line_data):
     """Weights and functions start from the same networks, and leave them alone."""
     X, y = line_data
     pretrained = small_anchored.pretrained_
-    ensemble = built(
-        FunctionAnchoredEnsemble, pretrained, n_members=8, tolerance=FAR, random_state=0
+    ensemble = FunctionAnchoredEnsemble(
+        pretrained,
+        noise=0.1,
+        n_members=8,
+        anchoring=FunctionAnchoring(tolerance=FAR),
+        random_state=0,
     )
     ensemble.fit(X, y)
     np.testing.assert_array_equal(ensemble.members_.anchors, pretrained.weights[:8])
@@ -334,12 +332,11 @@ def test_one_pretraining_serves_both_anchorings(small_anchored, line_data):
 
 def test_saved_and_loaded(small_anchored, line_data, tmp_path):
     """Predictions, penalties and settings come back; fitting again needs the prior."""
-    ensemble = built(
-        FunctionAnchoredEnsemble,
+    ensemble = FunctionAnchoredEnsemble(
         small_anchored.pretrained_,
+        noise=0.1,
         n_members=8,
-        points=30,
-        tolerance=FAR,
+        anchoring=FunctionAnchoring(points=30, tolerance=FAR),
         random_state=0,
     ).fit(*line_data)
     ensemble.save(tmp_path / "f.npz")
@@ -369,18 +366,13 @@ def test_a_network_keeps_its_own_realisation(small_anchored, line_data):
 def test_members_that_do_not_arrive_are_counted():
     """Five units cannot follow a prior realisation that closely."""
     prior = GaussianProcessPrior(0.0, RBF(0.2))
-    ensemble = built(
-        FunctionAnchoredEnsemble,
+    ensemble = FunctionAnchoredEnsemble(
         prior,
-        points=30,
-        iterations=3,
-        tolerance=1e-6,
-        hidden=(5,),
-        activation="silu",
-        n_pretrained=4,
+        noise=0.1,
         n_members=4,
-        prior_points=40,
-        pretrain_epochs=1,
+        network=Architecture((5,), "silu"),
+        pretraining=Pretraining(4, 40, training=TrainingSettings(epochs=1)),
+        anchoring=FunctionAnchoring(points=30, iterations=3, tolerance=1e-6),
         random_state=0,
     )
     with pytest.warns(ConvergenceWarning, match="4 of 4 members did not arrive within 3"):
@@ -403,4 +395,6 @@ def test_settings_are_checked(settings, message):
     with pytest.raises(ValueError, match=message):
         FunctionAnchoring(**settings)
     with pytest.raises(ValueError, match=message):
-        built(FunctionAnchoredEnsemble, **settings).fit(*few_data())
+        FunctionAnchoredEnsemble().set_params(
+            **{f"anchoring__{name}": value for name, value in settings.items()}
+        )

@@ -5,18 +5,23 @@ import pytest
 from sklearn.base import clone
 
 import bnn
-from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (24, 1))
 Y = np.sin(3.0 * X[:, 0]) + 0.1 * RNG.standard_normal(24)
 NEW = np.linspace(-1.0, 1.0, 7)[:, None]
-SMALL = {"n_members": 3, "hidden": (4,), "epochs": 3, "noise": 0.1, "random_state": 0}
+SMALL = bnn.VanillaEnsemble(
+    noise=0.1,
+    n_members=3,
+    network=bnn.Architecture((4,)),
+    training=bnn.TrainingSettings(epochs=3),
+    random_state=0,
+)
 
 
 @pytest.mark.parametrize(
     "estimator",
-    [bnn.ExactPosterior(noise=0.1), built(bnn.VanillaEnsemble, **SMALL)],
+    [bnn.ExactPosterior(noise=0.1), SMALL],
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_intervals_are_those_of_the_definition(estimator):

@@ -10,7 +10,6 @@ from bnn.estimators.members import data_gradient
 from bnn.noise import replicate_covariance, resample
 from bnn.priors.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
 from bnn.weight_priors import IsotropicGaussian
-from tests.bnn.flat import built
 
 RNG = np.random.default_rng(4)
 X = RNG.uniform(-1, 1, (14, 2))
@@ -198,18 +197,14 @@ def test_resampled_data_scatter_as_the_noise_does():
 def test_members_in_function_space_are_conditioned_on_the_noise(tmp_path):
     """Their targets have the mean and, with many members, the covariance of the posterior."""
     prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(0.7, 0.5), 2)
-    model = built(
-        bnn.FunctionAnchoredEnsemble,
+    model = bnn.FunctionAnchoredEnsemble(
         prior,
         noise=NOISE,
         n_members=300,
-        n_pretrained=300,
-        pretrain_epochs=1,
-        hidden=(2,),
-        points=3,
-        tolerance=1e9,
-        input_bounds=(-1, 1),
-        output_bounds=(-1, 1),
+        network=bnn.Architecture((2,), "silu"),
+        pretraining=bnn.Pretraining(300, training=bnn.TrainingSettings(epochs=1)),
+        anchoring=bnn.FunctionAnchoring(points=3, tolerance=1e9),
+        scaling=bnn.Scaling((-1, 1), (-1, 1)),
         random_state=0,
     )
     model.fit(X, Y).save(tmp_path / "model.npz")

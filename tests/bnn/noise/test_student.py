@@ -11,7 +11,6 @@ from scipy.stats import multivariate_t, norm, t
 
 import bnn
 from bnn import HeteroscedasticNoise, StudentNoise, metrics
-from tests.bnn.flat import built
 
 RNG = np.random.default_rng(7)
 X = RNG.uniform(-1, 1, (20, 2))
@@ -181,11 +180,10 @@ def test_ensembles_are_scored_by_the_density_of_students_t():
         (lambda: bnn.ExactPosterior(noise=StudentNoise(-1.0)).fit(X, Y[:, 0]), "must be > 0"),
         (lambda: bnn.VanillaEnsemble(noise=StudentNoise(0.1)).fit(X, Y), "StudentNoise is taken"),
         (
-            lambda: built(
-                bnn.AnchoredEnsemble,
+            lambda: bnn.AnchoredEnsemble(
                 bnn.GaussianProcessPrior(),
                 noise=StudentNoise(0.1),
-                pretrain_epochs=1,
+                pretraining=bnn.Pretraining(training=bnn.TrainingSettings(epochs=1)),
             ).fit(X, Y[:, 0]),
             "StudentNoise is taken",
         ),
