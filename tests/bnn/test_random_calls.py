@@ -19,6 +19,7 @@ from bnn.priors.samplers import latin_hypercube
 from bnn.training.loop import train
 from bnn.weight_priors import layer_statistics
 from tests.wrong_arguments import WRONG as WRONG_OF_ANY
+from tests.wrong_arguments import arguments
 from tests.wrong_arguments import complaint as complaint_about
 
 RNG = np.random.default_rng(0)
@@ -103,10 +104,7 @@ VALID = object()  # networks pre-trained or trained once, when they are needed
 
 def of(function, /, **own):
     """Return a function and values of all its parameters: its own, by their names, or defaults."""
-    parameters = inspect.signature(function).parameters.values()
-    named = [p for p in parameters if p.kind is not p.VAR_KEYWORD]
-    defaults = {p.name: VALUES.get(p.name, p.default) for p in named}
-    return function, defaults | own
+    return function, arguments(function, VALUES) | own
 
 
 def trained(kind, /, **own):
