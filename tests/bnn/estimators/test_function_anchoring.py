@@ -394,7 +394,3 @@ def test_settings_are_checked(settings, message):
     """Each refusal names field, value and range, before any work."""
     with pytest.raises(ValueError, match=message):
         FunctionAnchoring(**settings)
-    with pytest.raises(ValueError, match=message):
-        FunctionAnchoredEnsemble().set_params(
-            **{f"anchoring__{name}": value for name, value in settings.items()}
-        )
