@@ -308,98 +308,72 @@ ONCE = TrainingSettings(epochs=1)
 VANILLA = {"noise": 0.1, "n_members": 2, "network": Architecture((4,)), "training": ONCE}
 ANCHORED = {**VANILLA, "pretraining": Pretraining(2, 8, training=ONCE), "random_state": 0}
 BAD = [
-    (VanillaEnsemble, {"n_members": 1}, X, Y, "n_members = 1: must be an integer >= 2"),
-    (VanillaEnsemble, {"n_members": 2.0}, X, Y, "n_members = 2.0: must be an integer"),
-    (VanillaEnsemble, {"training__batch_size": 0}, X, Y, "batch_size = 0"),
-    (VanillaEnsemble, {"training__learning_rate": -1.0}, X, Y, "learning_rate = -1.0: must be > 0"),
-    (
-        VanillaEnsemble,
-        {"network__init": "zeros"},
-        X,
-        Y,
-        "init = 'zeros': must be one of glorot, he",
-    ),
-    (VanillaEnsemble, {"network__activation": "swish"}, X, Y, "activation = 'swish'"),
-    (VanillaEnsemble, {"resampling": "jackknife"}, X, Y, "resampling = 'jackknife'"),
-    (VanillaEnsemble, {"noise": 0.0}, X, Y, "noise = 0.0: standard deviations must be > 0"),
-    (VanillaEnsemble, {"noise": -0.1}, X, Y, "noise = -0.1"),
-    (VanillaEnsemble, {"noise": [0.1, 0.2]}, X, Y, "noise has 2 entries: must be one, or 1"),
-    (VanillaEnsemble, {"noise": SKEW}, X, np.c_[Y, Y], "eigenvalue -1, must be positive"),
-    (VanillaEnsemble, {"noise": SKEW[:1]}, X, np.c_[Y, Y], r"noise has shape \(1, 2\)"),
-    (VanillaEnsemble, {"noise": [[1.0, 0.5], [0.0, 1.0]]}, X, np.c_[Y, Y], "symmetric"),
-    (VanillaEnsemble, {"random_state": -1}, X, Y, "random_state = -1: must be >= 0"),
-    (VanillaEnsemble, {"device": "tpu9"}, X, Y, "device = 'tpu9': must be 'cpu' or"),
+    (VanillaEnsemble, {"n_members": 1}, "n_members = 1: must be an integer >= 2"),
+    (VanillaEnsemble, {"n_members": 2.0}, "n_members = 2.0: must be an integer"),
+    (VanillaEnsemble, {"training__batch_size": 0}, "batch_size = 0"),
+    (VanillaEnsemble, {"training__learning_rate": -1.0}, "learning_rate = -1.0: must be > 0"),
+    (VanillaEnsemble, {"network__init": "zeros"}, "init = 'zeros': must be one of glorot, he"),
+    (VanillaEnsemble, {"network__activation": "swish"}, "activation = 'swish'"),
+    (VanillaEnsemble, {"resampling": "jackknife"}, "resampling = 'jackknife'"),
+    (VanillaEnsemble, {"noise": 0.0}, "noise = 0.0: standard deviations must be > 0"),
+    (VanillaEnsemble, {"noise": -0.1}, "noise = -0.1"),
+    (VanillaEnsemble, {"noise": [0.1, 0.2]}, "noise has 2 entries: must be one, or 1"),
+    (VanillaEnsemble, {"noise": SKEW, "y": np.c_[Y, Y]}, "eigenvalue -1, must be positive"),
+    (VanillaEnsemble, {"noise": SKEW[:1], "y": np.c_[Y, Y]}, r"noise has shape \(1, 2\)"),
+    (VanillaEnsemble, {"noise": [[1.0, 0.5], [0.0, 1.0]], "y": np.c_[Y, Y]}, "symmetric"),
+    (VanillaEnsemble, {"random_state": -1}, "random_state = -1: must be >= 0"),
+    (VanillaEnsemble, {"device": "tpu9"}, "device = 'tpu9': must be 'cpu' or"),
     (
         VanillaEnsemble,
         {"scaling__inputs": (1.0, 0.0)},
-        X,
-        Y,
         "scaling.inputs: bounds of column 0 are 1.0",
     ),
-    (VanillaEnsemble, {"scaling__inputs": 5}, X, Y, r"inputs has shape \(\): must be None, 'data'"),
-    (VanillaEnsemble, {"scaling__inputs": (0, [1, 1])}, X, Y, "inputs = .*: must be numbers"),
-    (AnchoredEnsemble, {"pretraining__range_factor": 0.0}, X, Y, "range_factor = 0.0: must be > 0"),
-    (VanillaEnsemble, {}, NAN, Y, "Input X contains NaN"),
-    (VanillaEnsemble, {}, X, INF, "Input y contains infinity"),
-    (VanillaEnsemble, {}, X[:1], Y[:1], "minimum of 2 is required"),
-    (VanillaEnsemble, {}, X[:, 0], Y, "Expected 2D array, got 1D array"),
-    (VanillaEnsemble, {}, X, Y[:5], "inconsistent numbers of samples"),
+    (VanillaEnsemble, {"scaling__inputs": 5}, r"inputs has shape \(\): must be None, 'data'"),
+    (VanillaEnsemble, {"scaling__inputs": (0, [1, 1])}, "inputs = .*: must be numbers"),
+    (AnchoredEnsemble, {"pretraining__range_factor": 0.0}, "range_factor = 0.0: must be > 0"),
+    (VanillaEnsemble, {"X": NAN}, "Input X contains NaN"),
+    (VanillaEnsemble, {"y": INF}, "Input y contains infinity"),
+    (VanillaEnsemble, {"X": X[:1], "y": Y[:1]}, "minimum of 2 is required"),
+    (VanillaEnsemble, {"X": X[:, 0]}, "Expected 2D array, got 1D array"),
+    (VanillaEnsemble, {"y": Y[:5]}, "inconsistent numbers of samples"),
     (
         AnchoredEnsemble,
         {"anchoring__regulariser": "ridge"},
-        X,
-        Y,
         "regulariser = 'ridge': must be one of",
     ),
-    (AnchoredEnsemble, {"anchoring__anchors": "none"}, X, Y, "anchors = 'none'"),
-    (AnchoredEnsemble, {"n_members": 3}, X, Y, "n_members = 3: must be <= pretraining"),
-    (AnchoredEnsemble, {"pretraining__n_points": 1}, X, Y, "n_points = 1: must be an integer >= 2"),
-    (
-        AnchoredEnsemble,
-        {"pretraining__perturbation": -0.1},
-        X,
-        Y,
-        "perturbation = -0.1: must be >= 0",
-    ),
+    (AnchoredEnsemble, {"anchoring__anchors": "none"}, "anchors = 'none'"),
+    (AnchoredEnsemble, {"n_members": 3}, "n_members = 3: must be <= pretraining"),
+    (AnchoredEnsemble, {"pretraining__n_points": 1}, "n_points = 1: must be an integer >= 2"),
+    (AnchoredEnsemble, {"pretraining__perturbation": -0.1}, "perturbation = -0.1: must be >= 0"),
     (
         AnchoredEnsemble,
         {"prior": GaussianProcessPrior(n_outputs=2)},
-        X,
-        Y,
         "1 inputs and 1 outputs, the prior has 1 and 2",
     ),
     (
         AnchoredEnsemble,
         {"prior": GaussianProcessPrior(lambda X: np.log(X[:, 0]))},
-        X,
-        Y,
         "not finite in realisation 0",
     ),
-    (AnchoredEnsemble, {"prior": "gp"}, X, Y, "prior = 'gp': must have a method sample"),
-    (
-        AnchoredEnsemble,
-        {"prior": SamplerPrior},
-        X,
-        Y,
-        "prior = SamplerPrior: must be an object",
-    ),
+    (AnchoredEnsemble, {"prior": "gp"}, "prior = 'gp': must have a method sample"),
+    (AnchoredEnsemble, {"prior": SamplerPrior}, "prior = SamplerPrior: must be an object"),
     (
         AnchoredEnsemble,
         {"anchoring__regulariser": "none", "anchoring__anchors": "sampled"},
-        X,
-        Y,
         "anchors = 'sampled'",
     ),
 ]
 
 
-@pytest.mark.parametrize(("kind", "parameters", "X", "y", "message"), BAD)
+@pytest.mark.parametrize(("kind", "changes", "message"), BAD)
 @pytest.mark.filterwarnings("ignore::bnn.ConstantInputWarning", "ignore:invalid value")
-def test_bad_input_names_field_value_and_range(kind, parameters, X, y, message):
+def test_bad_input_names_field_value_and_range(kind, changes, message):
     """Every refusal says what was wrong, before any training."""
     settings = VANILLA if kind is VanillaEnsemble else ANCHORED
+    parameters = {"X": X, "y": Y, **changes}
+    data = parameters.pop("X"), parameters.pop("y")
     with pytest.raises(ValueError, match=message):
-        kind(**settings).set_params(**parameters).fit(X, y)
+        kind(**settings).set_params(**parameters).fit(*data)
 
 
 def test_constant_input_warns(line_data):
