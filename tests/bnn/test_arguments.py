@@ -88,10 +88,7 @@ def fit(X=X, y=Y, **changed):
             lambda: fit_prior(TWICE, [*Y, *Y], 1e-30, restarts=0),
             "noise: too small for data at these X in double precision",
         ),
-        (
-            lambda: bnn.VanillaEnsemble(noise=1e-30).fit(X, Y),
-            "noise: .* too small for single",
-        ),
+        (lambda: bnn.VanillaEnsemble(noise=1e-30).fit(X, Y), "noise: .* too small for single"),
         (
             lambda: bnn.GaussianProcessPrior().sample(np.zeros((20_000, 1)), 1),
             "X has 20000 points: .* at most 10000 rows",

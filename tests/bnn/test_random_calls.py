@@ -234,9 +234,7 @@ CALLS = {
         bnn.MixturePrior, components=[bnn.GaussianProcessPrior()] * 2, weights=[0.5, 0.5]
     ),
     "SamplerPrior": sampled(
-        bnn.SamplerPrior,
-        function=lambda X, *_, **__: X,
-        parameters={"a": stats.norm(0.0, 1.0)},
+        bnn.SamplerPrior, function=lambda X, *_, **__: X, parameters={"a": stats.norm(0.0, 1.0)}
     ),
     "TablePrior": sampled(
         bnn.TablePrior, points=X, values=np.ones((3, 8, 2)), interpolation="nearest"
@@ -257,10 +255,7 @@ CALLS = {
     "Architecture": of(bnn.Architecture),
     "Architecture.mlp": of(bnn.Architecture((3,)).mlp),
     "HeteroscedasticNoise": asked(
-        bnn.HeteroscedasticNoise,
-        coefficients=np.zeros((4, 2)),
-        correlation=np.eye(2),
-        squares=(0,),
+        bnn.HeteroscedasticNoise, coefficients=np.zeros((4, 2)), correlation=np.eye(2), squares=(0,)
     ),
     "HeteroscedasticNoise.from_replicates": of(
         bnn.HeteroscedasticNoise.from_replicates,

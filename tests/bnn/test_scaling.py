@@ -22,8 +22,7 @@ PRETRAINED = BRIEF | {"pretraining": Pretraining(2, 8, training=ONCE)}
 
 
 @pytest.mark.parametrize(
-    "bounds",
-    [[(0, 1), (10, 30)], np.array([[0, 1], [10, 30]]), Bounds([0, 10], [1, 30])],
+    "bounds", [[(0, 1), (10, 30)], np.array([[0, 1], [10, 30]]), Bounds([0, 10], [1, 30])]
 )
 def test_each_column_has_a_pair(bounds):
     scaler = scaler_of("input_bounds", bounds, None, 2)

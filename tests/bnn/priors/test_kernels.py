@@ -5,15 +5,7 @@ import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
-from bnn import (
-    RBF,
-    Linear,
-    Matern12,
-    Matern32,
-    Matern52,
-    Periodic,
-    RationalQuadratic,
-)
+from bnn import RBF, Linear, Matern12, Matern32, Matern52, Periodic, RationalQuadratic
 from bnn.priors.kernels import Multiple
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]

@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bnn import (
-    SamplerPrior,
-    TablePrior,
-)
+from bnn import SamplerPrior, TablePrior
 from bnn.priors.samplers import draw_realisations, latin_hypercube
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]

@@ -204,10 +204,7 @@ def parameters(header):
         (lambda h: h.update(model={"Members": {}}), "holds a Members, must be one of .*Vanilla"),
         (lambda h: h.update(model=[]), r"holds a \[\], must be one of AnchoredEnsemble, "),
         (lambda h: h["model"]["VanillaEnsemble"].update(parameters=3), "damaged .*must be a mapp"),
-        (
-            lambda h: parameters(h).update(colour=1),
-            "damaged .*unexpected keyword .*'colour'",
-        ),
+        (lambda h: parameters(h).update(colour=1), "damaged .*unexpected keyword .*'colour'"),
         (lambda h: parameters(h).update(noise={"lambda": {}}), "damaged .*unknown kind 'lambda'"),
         (lambda h: architecture(h).update(activation="step"), "damaged .*activation = 'step'"),
         (lambda h: architecture(h).update(widths=None), "saved.npz: not a saved model, or damaged"),

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from bnn import MLP
-from bnn.weight_priors import (
-    LowRankGaussian,
-)
+from bnn.weight_priors import LowRankGaussian
 
 ARCHITECTURE = MLP((2, 6, 3))
 

@@ -129,8 +129,7 @@ def test_numbers_of_numpy_are_numbers():
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [Settings(E_m_GPa=100, a_MPa=np.int64(400)), Settings(increments=np.int64(50))],
+    "settings", [Settings(E_m_GPa=100, a_MPa=np.int64(400)), Settings(increments=np.int64(50))]
 )
 def test_equal_settings_have_one_digest(settings):
     design = named_design("noise", 7)
