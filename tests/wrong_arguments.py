@@ -1,5 +1,6 @@
-"""Wrong values of any argument, and what is wrong with the answer to a call that has one."""
+"""Valid and wrong values of any argument, and what is wrong with the answer to a wrong one."""
 
+import inspect
 import re
 import warnings
 from collections.abc import Callable
@@ -20,6 +21,13 @@ WRONG = [
     1e-30, np.full((8, 2), np.inf), 1e300 * SCATTERED, 1e99 * SCATTERED,
     [np.nan, 1.0], (10**30, 2), "cpufoo",
 ]  # fmt: skip
+
+
+def arguments(function: Callable[..., object], values: dict[str, Any]) -> dict[str, Any]:
+    """Valid values of all parameters of a function: those of their names, or the defaults."""
+    parameters = inspect.signature(function).parameters.values()
+    named = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
+    return {each.name: values.get(each.name, each.default) for each in named}
 
 
 def complaint(

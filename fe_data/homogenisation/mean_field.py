@@ -113,9 +113,12 @@ def mean_field(
 
 def _check_modelled(outputs: Sequence[str]) -> None:
     """Raise ValueError for an output that mean fields have no model of."""
-    for name in outputs:
-        if name not in MODELLED:
-            allowed = ", ".join(MODELLED)
+    allowed = ", ".join(MODELLED)
+    names = [] if isinstance(outputs, str) or not np.iterable(outputs) else list(outputs)
+    if not names:
+        raise ValueError(f"outputs = {outputs!r:.60}: must be names out of {allowed}")
+    for name in names:
+        if not isinstance(name, str) or name not in MODELLED:
             raise ValueError(
                 f"outputs: mean fields have no model of {name!r:.60}, but of {allowed}"
             )

@@ -236,7 +236,7 @@ def _require_valid(
 
 
 def _require_one_of(name: str, value: str, allowed: list[str]) -> None:
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} = {value!r:.60} must be one of {', '.join(allowed)}")
 
 

@@ -117,9 +117,12 @@ def test_a_run_that_was_killed_goes_on_where_it_was(study, tmp_path):
 
 def test_scores_are_those_of_the_exact_posterior():
     rng = np.random.default_rng(1)
-    X, y, noise = rng.uniform(-1, 1, (20, 4)), rng.normal(size=(20, 5)), np.linspace(0.1, 0.5, 5)
+    X = rng.uniform(-1, 1, (20, 4))
+    y = rng.normal(size=(20, 5))
+    noise = np.linspace(0.1, 0.5, 5)
     model = bnn.ExactPosterior(bnn.GaussianProcessPrior(n_outputs=5), noise=noise).fit(X, y)
-    X, y = rng.uniform(-1, 1, (8, 4)), rng.normal(size=(8, 5))
+    X = rng.uniform(-1, 1, (8, 4))
+    y = rng.normal(size=(8, 5))
     mean, std = model.predict(X, return_std=True, total=True)
     row = scores(y, {"mean": mean, "std": std, "fit": 1.0, "predict": 2.0})
     units = len(y) * np.log(OUTPUT_SCALING.half_range).sum()

@@ -5,8 +5,15 @@ import copy
 import numpy as np
 import pytest
 
-from bnn import RBF, AnchoredEnsemble, GaussianProcessPrior
-from tests.bnn.flat import built
+from bnn import (
+    RBF,
+    AnchoredEnsemble,
+    Architecture,
+    GaussianProcessPrior,
+    Pretraining,
+    Scaling,
+    TrainingSettings,
+)
 
 
 @pytest.fixture(scope="session")
@@ -27,17 +34,13 @@ def small_anchored(pretrained_once):
 def pretrained_once():
     """What small_anchored gives copies of."""
     prior = GaussianProcessPrior(lambda X: 2.0 * X[:, 0], RBF(0.5, 0.8))
-    return built(
-        AnchoredEnsemble,
+    return AnchoredEnsemble(
         prior,
-        hidden=(10, 10),
-        n_pretrained=12,
+        noise=0.1,
         n_members=8,
-        input_bounds=None,
-        output_bounds=None,
-        prior_range=2.0,
-        prior_points=64,
-        pretrain_epochs=150,
-        epochs=100,
+        network=Architecture((10, 10)),
+        pretraining=Pretraining(12, 64, range_factor=2.0, training=TrainingSettings(epochs=150)),
+        training=TrainingSettings(epochs=100),
+        scaling=Scaling(None, None),
         random_state=0,
     ).pretrain(n_features=1)

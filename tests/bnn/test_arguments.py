@@ -9,7 +9,6 @@ import bnn
 from bnn import metrics
 from bnn.evaluation.plots import plot_1d
 from bnn.priors.evidence import fit_prior
-from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (12, 3))
@@ -18,7 +17,7 @@ UNIT = bnn.GaussianProcessPrior()
 TWICE = np.vstack([X, X])
 WITH_NAN = np.where(np.arange(12) == 2, np.nan, Y)
 MASKED = np.ma.masked_array(X, mask=np.eye(12, 3, dtype=bool))
-SMALL = {"n_members": 3, "n_pretrained": 4, "prior_points": 20, "pretrain_epochs": 2, "epochs": 2}
+BRIEFLY = bnn.TrainingSettings(epochs=2)
 
 
 def slope(X, a):
@@ -26,20 +25,27 @@ def slope(X, a):
 
 
 def fit(X=X, y=Y, **changed):
-    return built(bnn.AnchoredEnsemble, **SMALL | {"hidden": (4,), **changed}).fit(X, y)
+    model = bnn.AnchoredEnsemble(
+        noise=0.1,
+        n_members=3,
+        network=bnn.Architecture((4,)),
+        pretraining=bnn.Pretraining(4, 20, training=BRIEFLY),
+        training=BRIEFLY,
+    )
+    return model.set_params(**changed).fit(X, y)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: fit(hidden=5), "hidden = 5: must be a sequence"),
-        (lambda: fit(hidden=(4, 2.5)), r"hidden\[1\] = 2.5: must be an integer"),
+        (lambda: fit(network__hidden=5), "hidden = 5: must be a sequence"),
+        (lambda: fit(network__hidden=(4, 2.5)), r"hidden\[1\] = 2.5: must be an integer"),
         (
-            lambda: built(bnn.VanillaEnsemble, hidden="44").fit(X, Y),
+            lambda: bnn.VanillaEnsemble(noise=0.1, network=bnn.Architecture("44")).fit(X, Y),
             "hidden = '44': must be a sequence",
         ),
-        (lambda: fit(convergence=3), "convergence = 3: must be a Convergence"),
-        (lambda: fit(learning_rate="a"), "learning_rate = 'a': must be > 0"),
+        (lambda: fit(training__convergence=3), "convergence = 3: must be a Convergence"),
+        (lambda: fit(training__learning_rate="a"), "learning_rate = 'a': must be > 0"),
         (lambda: fit(noise="a"), "noise = 'a': must be one of constant, by_input"),
         (lambda: fit(MASKED), "X has masked entries"),
         (lambda: bnn.ExactPosterior(bnn.GaussianProcessPrior()).fit(MASKED, Y), "X has masked"),
@@ -82,16 +88,15 @@ def fit(X=X, y=Y, **changed):
             lambda: fit_prior(TWICE, [*Y, *Y], 1e-30, restarts=0),
             "noise: too small for data at these X in double precision",
         ),
-        (
-            lambda: built(bnn.VanillaEnsemble, noise=1e-30).fit(X, Y),
-            "noise: .* too small for single",
-        ),
+        (lambda: bnn.VanillaEnsemble(noise=1e-30).fit(X, Y), "noise: .* too small for single"),
         (
             lambda: bnn.GaussianProcessPrior().sample(np.zeros((20_000, 1)), 1),
             "X has 20000 points: .* at most 10000 rows",
         ),
         (
-            lambda: built(bnn.VanillaEnsemble, hidden=(10**5, 10**5)).fit(X, Y),
+            lambda: bnn.VanillaEnsemble(noise=0.1, network=bnn.Architecture((10**5, 10**5))).fit(
+                X, Y
+            ),
             r"widths = \(3, 100000, 100000, 1\): \d+ weights, must be at most 10000000",
         ),
         (lambda: fit(device="cuda:99"), "device = 'cuda:99': this PyTorch sees"),

@@ -13,7 +13,6 @@ from sklearn.gaussian_process import kernels as sk
 
 import bnn
 from bnn import evidence
-from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (12, 2))
@@ -25,9 +24,9 @@ WEIGHTS = RNG.standard_normal((5, D)).astype(np.float32)
 NOISE = np.array([0.1, 0.2])
 BOUNDS = np.array([[-1.0, 1.0], [-2.0, 2.0]])
 DATA = {"X": X, "y": Y, "noise": NOISE}
-BRIEF = {"hidden": (3,), "n_members": 3, "random_state": 0}
-PRETRAINED = {**BRIEF, "n_pretrained": 4, "prior_points": 8, "pretrain_epochs": 1}
 ONCE = bnn.TrainingSettings(epochs=1)
+BRIEF = {"network__hidden": (3,), "n_members": 3, "random_state": 0}
+PRETRAINED = {**BRIEF, "pretraining": bnn.Pretraining(4, 8, training=ONCE)}
 RADIAL = {"variance": np.array(2.0), "lengthscale": np.array([0.5, 0.7])}
 TRAINED = {
     "start": WEIGHTS,
@@ -55,7 +54,8 @@ def kernel(kind):
 
 def ensemble(kind, **settings):
     def fit(X, y, noise, **bounds):
-        return built(kind, noise=noise, **settings, **bounds).fit(X, y)
+        scaling = bnn.Scaling(**bounds)
+        return kind(noise=noise, scaling=scaling).set_params(**settings).fit(X, y)
 
     return fit, predictions
 
@@ -109,16 +109,25 @@ CASES = {
     ),
     "ExactPosterior": (DATA, exact, posterior),
     "VanillaEnsemble": (
-        {**DATA, "input_bounds": BOUNDS, "output_bounds": BOUNDS},
-        *ensemble(bnn.VanillaEnsemble, **BRIEF, epochs=1, resampling="none"),
+        {**DATA, "inputs": BOUNDS, "outputs": BOUNDS},
+        *ensemble(bnn.VanillaEnsemble, **BRIEF, training=ONCE, resampling="none"),
     ),
     "AnchoredEnsemble": (
-        {**DATA, "input_bounds": BOUNDS, "output_bounds": BOUNDS},
-        *ensemble(bnn.AnchoredEnsemble, **PRETRAINED, epochs=1, resampling="none"),
+        {**DATA, "inputs": BOUNDS, "outputs": BOUNDS},
+        *ensemble(
+            bnn.AnchoredEnsemble,
+            **PRETRAINED,
+            training=ONCE,
+            anchoring=bnn.Anchoring(resampling="none"),
+        ),
     ),
     "FunctionAnchoredEnsemble": (
-        {**DATA, "input_bounds": BOUNDS, "output_bounds": BOUNDS},
-        *ensemble(bnn.FunctionAnchoredEnsemble, **PRETRAINED, points=4, iterations=1),
+        {**DATA, "inputs": BOUNDS, "outputs": BOUNDS},
+        *ensemble(
+            bnn.FunctionAnchoredEnsemble,
+            **PRETRAINED,
+            anchoring=bnn.FunctionAnchoring(points=4, iterations=1),
+        ),
     ),
     "ComponentRegressor": (
         {"X": X, "y": Y},
@@ -173,7 +182,9 @@ CASES = {
         lambda made: [made.transform(X), made.centre, made.half_range],
     ),
     "FactorisedGaussian": (
-        {"mean": np.zeros(D), "variance": np.ones(D)}, bnn.FactorisedGaussian, density
+        {"mean": np.zeros(D), "variance": np.ones(D)},
+        bnn.FactorisedGaussian,
+        density,
     ),
     "FactorisedGeneralisedNormal": (
         {"mean": np.zeros(D), "alpha": np.ones(D), "beta": np.ones(D)},
@@ -191,15 +202,23 @@ CASES = {
         density,
     ),
     "Members": (
-        {**TRAINED, "anchors": WEIGHTS, "penalties": np.zeros(5), "bounds": BOUNDS.T,
-         "noise_covariance": np.eye(2)},
+        {
+            **TRAINED,
+            "anchors": WEIGHTS,
+            "penalties": np.zeros(5),
+            "bounds": BOUNDS.T,
+            "noise_covariance": np.eye(2),
+        },
         lambda **arrays: bnn.Members(**NETWORKS, **arrays),
         networks,
     ),
     "Pretrained": (
         TRAINED,
         lambda **arrays: bnn.Pretrained(
-            prior=prior(), prior_seed=np.random.SeedSequence(0), inputs_given=True, **NETWORKS,
+            prior=prior(),
+            prior_seed=np.random.SeedSequence(0),
+            inputs_given=True,
+            **NETWORKS,
             **arrays,
         ),
         networks,
@@ -235,8 +254,12 @@ CASES = {
     "pretrain": (
         {"X": X, "bounds": BOUNDS},
         lambda X, bounds: bnn.pretrain(
-            prior(), X, network=bnn.Architecture((3,)), scaling=bnn.Scaling(inputs=bounds),
-            settings=bnn.Pretraining(3, training=ONCE), random_state=0,
+            prior(),
+            X,
+            network=bnn.Architecture((3,)),
+            scaling=bnn.Scaling(inputs=bounds),
+            settings=bnn.Pretraining(3, training=ONCE),
+            random_state=0,
         ),
         networks,
     ),
@@ -245,9 +268,17 @@ CASES = {
         exact,
         posterior,
     ),
-}  # fmt: skip
-WITHOUT_ARRAYS = {"Architecture", "Convergence", "FunctionAnchoring", "IsotropicGaussian", "MLP",
-                  "Pretraining", "RandomMean", "TrainingSettings"}  # fmt: skip
+}
+WITHOUT_ARRAYS = {
+    "Architecture",
+    "Convergence",
+    "FunctionAnchoring",
+    "IsotropicGaussian",
+    "MLP",
+    "Pretraining",
+    "RandomMean",
+    "TrainingSettings",
+}
 
 
 def test_every_public_class_is_here():

@@ -2,12 +2,9 @@
 
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
-
-import bnn
 
 ROOT = Path(__file__).parents[2]
 CLOCK = """
@@ -18,16 +15,6 @@ middle = time.process_time()
 import bnn
 print(middle - start, time.process_time() - middle)
 """
-
-
-def test_the_version_is_that_of_the_project():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert bnn.__version__ == project["version"]
-
-
-def test_every_public_name_is_there():
-    for name in bnn.__all__:
-        assert getattr(bnn, name) is not None
 
 
 def test_importing_the_package_imports_neither_pictures_nor_a_compiler():

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.base import clone
 
 import bnn
 from bnn import evidence, metrics
@@ -18,39 +19,95 @@ from bnn.priors.samplers import latin_hypercube
 from bnn.training.loop import train
 from bnn.weight_priors import layer_statistics
 from tests.wrong_arguments import WRONG as WRONG_OF_ANY
+from tests.wrong_arguments import arguments
 from tests.wrong_arguments import complaint as complaint_about
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (8, 2))
 Y = np.column_stack([X[:, 0] + 0.1 * RNG.standard_normal(8), RNG.standard_normal(8)])
-DATA = {"X": X, "y": Y}
 ONCE = bnn.TrainingSettings(epochs=1)
-NETWORKS = {"n_members": 3, "network": bnn.Architecture((3,), "silu"), "noise": 0.1}
-NETWORKS |= {"scaling": bnn.Scaling((-1.0, 1.0), "data"), "device": "cpu", "random_state": 0}
-EPOCHS = {"epochs": 1, "batch_size": 8, "learning_rate": 0.01, "bias_correction": True}
-EPOCHS |= {"members_at_once": 2, "progress": False}
-BRIEFLY = bnn.Pretraining(4, 10, training=ONCE)
-PRIOR = {"prior": bnn.GaussianProcessPrior(n_outputs=2)}
-FIT = {**DATA, "X_new": X, "return_std": True, "return_cov": False, "total": True}
-PRETRAINED = {**PRIOR, "pretraining": BRIEFLY}
-KERNEL = {"variance": 1.0, "lengthscale": (1.0, 2.0)}
-MOMENTS = {"y": Y, "mean": Y + 0.1, "std": np.ones((8, 2)), "noise": 0.1, "per_output": True}
-SAMPLES = {"y": Y, "samples": Y + RNG.standard_normal((5, 8, 2))}
-SEARCH = {"restarts": 0, "random_state": 0, "intercept": True, "coefficient_variance": 1.0}
-SEARCH |= {"mean_features": (0,)}
-MODEL = {"mean": lambda X: X}
-VALID = object()  # networks pre-trained or trained once, when they are needed
-EXACT = bnn.ExactPosterior(PRIOR["prior"], noise=0.1).fit(X, Y)
+PRIOR = bnn.GaussianProcessPrior(n_outputs=2)
+EXACT = bnn.ExactPosterior(PRIOR, noise=0.1).fit(X, Y)
 COMPONENTS = bnn.PrincipalComponents(np.zeros(2), np.eye(2), np.eye(2))
 UNIT = bnn.BoundsScaler(-np.ones(2), np.ones(2))
 NETWORK = bnn.MLP((2, 3, 2), "silu")
 D = NETWORK.n_weights
-DENSITY = {"mean": np.zeros(D), "n": 2, "weights": np.ones((2, D))}
 SMALL = {"network": bnn.Architecture((3,)), "n_members": 3, "noise": 0.1, "training": ONCE}
-SMALL |= {"random_state": 0}
+# What a parameter of this name gets, unless a call says otherwise.
+VALUES = {
+    "A": X,
+    "B": X,
+    "X": X,
+    "X_new": X,
+    "Y": X,
+    "alpha": 1.0,
+    "anchoring": bnn.Anchoring(),
+    "architecture": NETWORK,
+    "at": X,
+    "candidates": X,
+    "coefficient_variance": 1.0,
+    "covariance": np.eye(2),
+    "directions": np.eye(D)[:, :3],
+    "estimator": bnn.ExactPosterior(PRIOR, noise=0.1),
+    "features": (0, 1),
+    "groups": np.arange(8),
+    "init": "he",
+    "iterations": 1,
+    "lengthscale": (1.0, 2.0),
+    "mean": Y + 0.1,
+    "mean_features": (0,),
+    "members_at_once": 2,
+    "model": EXACT,
+    "n": 2,
+    "n_features": 2,
+    "n_inputs": 2,
+    "n_members": 3,
+    "n_networks": 4,
+    "n_outputs": 2,
+    "n_samples": 2,
+    "n_weights": D,
+    "network": bnn.Architecture((3,), "silu"),
+    "noise": 0.1,
+    "output": 0,
+    "output_ranges": (1.0, 2.0),
+    "pending": X[:1],
+    "per_output": True,
+    "points": 5,
+    "pretraining": bnn.Pretraining(4, 10, training=ONCE),
+    "prior": PRIOR,
+    "random_state": 0,
+    "realisations": 20,
+    "region": X,
+    "regulariser": "factorised",
+    "resampling": "none",
+    "restarts": 0,
+    "return_cov": False,
+    "return_std": True,
+    "rng": None,
+    "samples": Y + RNG.standard_normal((5, 8, 2)),
+    "scaling": bnn.Scaling((-1.0, 1.0), "data"),
+    "scores": Y,
+    "settings": bnn.Pretraining(4, 10, training=ONCE),
+    "singular_values": np.ones(3),
+    "std": np.ones((8, 2)),
+    "total": True,
+    "training": ONCE,
+    "values": X,
+    "variance": 1.0,
+    "weights": np.ones((2, D)),
+    "y": Y,
+}
+FIT = {"X": X, "y": Y, "X_new": X, "return_std": True, "return_cov": False, "total": True}
+FORM = {"intercept": True, "coefficient_variance": 1.0, "mean_features": (0,)}
+VALID = object()  # networks pre-trained or trained once, when they are needed
 
 
-def trained(kind):
+def of(function, /, **own):
+    """Return a function and values of all its parameters: its own, by their names, or defaults."""
+    return function, arguments(function, VALUES) | own
+
+
+def trained(kind, /, **own):
     """Return a call of an estimator: its parameters, data to fit, and points to predict."""
 
     def call(X, y, X_new, return_std, return_cov, total, **parameters):
@@ -58,23 +115,28 @@ def trained(kind):
         model.predict(X_new, return_std, return_cov, total)
         model.sample(X_new)
 
-    return call
+    return call, FIT | of(kind, **own)[1]
 
 
-def kernel(kind):
-    return lambda **parameters: kind(**parameters)(X, X[:3])
+def kernel(kind, /, **own):
+    return lambda **parameters: kind(**parameters)(X, X[:3]), of(kind, **own)[1]
 
 
-def sampled(kind):
+def asked(kind, /, **own):
+    """Return a call of what is then evaluated at points."""
+    return lambda at, **fields: kind(**fields)(at), {"at": X} | of(kind, **own)[1]
+
+
+def sampled(kind, /, **own):
     """Return a call of a prior, which is then asked for realisations."""
 
-    def call(at=X, n_samples=2, random_state=0, **fields):
+    def call(at, n_samples, random_state, **fields):
         return kind(**fields).sample(at, n_samples, random_state)
 
-    return call
+    return call, {"at": X, "n_samples": 2, "random_state": 0} | of(kind, **own)[1]
 
 
-def density(kind):
+def density(kind, /, **own):
     """Return a call of a weight prior, which is then asked for networks and densities."""
 
     def call(n, weights, **parameters):
@@ -82,272 +144,198 @@ def density(kind):
         made.sample(n, 0)
         made.log_prob(weights)
 
-    return call
+    return call, {"n": 2, "weights": np.ones((2, D))} | of(kind, **own)[1]
 
 
 @functools.cache
 def trained_once():
     network = bnn.Architecture((3,), "silu")
-    return bnn.train_vanilla(**DATA, noise=0.1, n_members=3, network=network, training=ONCE)
+    return bnn.train_vanilla(X, Y, noise=0.1, n_members=3, network=network, training=ONCE)
 
 
 @functools.cache
 def pretrained_once():
-    network, settings = bnn.Architecture((3,)), bnn.Pretraining(4, training=ONCE)
-    return bnn.pretrain(**PRIOR, X=X, network=network, settings=settings, random_state=0)
+    network = bnn.Architecture((3,))
+    settings = bnn.Pretraining(4, training=ONCE)
+    return bnn.pretrain(PRIOR, X, network=network, settings=settings, random_state=0)
 
 
-def pretrained_of(function):
+def pretrained_of(function, /, **own):
     """Return a call of a function of pre-trained networks."""
-    return lambda pretrained, **given: function(
-        pretrained_once() if pretrained is VALID else pretrained, **given
-    )
+
+    def call(pretrained, **given):
+        return function(pretrained_once() if pretrained is VALID else pretrained, **given)
+
+    return call, of(function, pretrained=VALID, **own)[1]
 
 
-TO_DATA = {**DATA, "noise": 0.1, "n_members": 3, "device": "cpu", "random_state": 0}
+def data_gradient_of(members, weights):
+    return data_gradient(trained_once() if members is VALID else members, weights)
+
+
+def sample_prior(X):
+    ensemble = bnn.AnchoredEnsemble(pretrained_once(), **SMALL)
+    return ensemble.fit(FIT["X"], FIT["y"]).sample_prior(X)
+
+
+ANCHORED = bnn.AnchoredEnsemble(PRIOR, pretraining=VALUES["pretraining"], **SMALL)
 CALLS = {
-    "VanillaEnsemble": (
-        trained(bnn.VanillaEnsemble),
-        {**FIT, **NETWORKS, "training": ONCE, "resampling": "none"},
+    "VanillaEnsemble": trained(bnn.VanillaEnsemble),
+    "AnchoredEnsemble": trained(bnn.AnchoredEnsemble),
+    "FunctionAnchoredEnsemble": trained(
+        bnn.FunctionAnchoredEnsemble,
+        anchoring=bnn.FunctionAnchoring(5, 0.01, iterations=1, realisations=20),
     ),
-    "AnchoredEnsemble": (
-        trained(bnn.AnchoredEnsemble),
-        {**FIT, **NETWORKS, **PRETRAINED, "training": ONCE, "anchoring": bnn.Anchoring()},
+    "ExactPosterior": trained(bnn.ExactPosterior),
+    "ComponentRegressor": trained(bnn.ComponentRegressor),
+    "ExactPosterior.elppd": of(EXACT.elppd),
+    "ExactPosterior.joint_moments": of(EXACT.joint_moments),
+    "ExactPosterior.sample": of(EXACT.sample),
+    "PrincipalComponents": of(
+        bnn.PrincipalComponents, mean=np.zeros(2), vectors=np.eye(2), residual=np.eye(2)
     ),
-    "FunctionAnchoredEnsemble": (
-        trained(bnn.FunctionAnchoredEnsemble),
-        {**FIT, **NETWORKS, **PRETRAINED,
-         "anchoring": bnn.FunctionAnchoring(5, 0.01, iterations=1, realisations=20)},
+    "PrincipalComponents.fit": of(bnn.PrincipalComponents.fit),
+    "PrincipalComponents.transform": of(COMPONENTS.transform),
+    "PrincipalComponents.inverse_transform": of(COMPONENTS.inverse_transform),
+    "choose": of(bnn.choose),
+    "pretrain": of(bnn.pretrain, nugget=0.01),
+    "anchor": pretrained_of(bnn.anchor),
+    "anchor_functions": pretrained_of(
+        bnn.anchor_functions, anchoring=bnn.FunctionAnchoring(5, iterations=1)
     ),
-    "ExactPosterior": (trained(bnn.ExactPosterior), {**FIT, "prior": PRIOR["prior"], "noise": 0.1}),
-    "ComponentRegressor": (
-        trained(bnn.ComponentRegressor),
-        {**FIT, "estimator": bnn.ExactPosterior(PRIOR["prior"], noise=0.1), "components": None},
+    "AnchoredEnsemble.pretrain": of(
+        lambda X, n_features: clone(ANCHORED).pretrain(X, n_features=n_features)
     ),
-    "ExactPosterior.elppd": (EXACT.elppd, {"X": X, "y": Y}),
-    "ExactPosterior.joint_moments": (EXACT.joint_moments, {"X": X}),
-    "ExactPosterior.sample": (EXACT.sample, {"X": X, "n_samples": 2, "random_state": 0}),
-    "PrincipalComponents": (
-        bnn.PrincipalComponents,
-        {"mean": np.zeros(2), "vectors": np.eye(2), "residual": np.eye(2)},
-    ),
-    "PrincipalComponents.fit": (bnn.PrincipalComponents.fit, {"y": Y, "explained": 0.5}),
-    "PrincipalComponents.transform": (COMPONENTS.transform, {"y": Y}),
-    "PrincipalComponents.inverse_transform": (COMPONENTS.inverse_transform, {"scores": Y}),
-    "choose": (
-        bnn.choose,
-        {"model": EXACT, "candidates": X, "n": 2, "region": X, "pending": X[:1],
-         "replicates": False, "output_ranges": (1.0, 2.0), "random_state": 0},
-    ),
-    "pretrain": (
-        bnn.pretrain,
-        {**{k: v for k, v in NETWORKS.items() if k not in ("n_members", "noise")}, **PRIOR,
-         "X": X, "n_features": 2, "n_outputs": 2, "settings": BRIEFLY, "nugget": 0.01},
-    ),
-    "anchor": (
-        pretrained_of(bnn.anchor),
-        {**TO_DATA, "pretrained": VALID, "training": ONCE, "anchoring": bnn.Anchoring()},
-    ),
-    "anchor_functions": (
-        pretrained_of(bnn.anchor_functions),
-        {**TO_DATA, "pretrained": VALID, "anchoring": bnn.FunctionAnchoring(5, iterations=1)},
-    ),
-    "AnchoredEnsemble.pretrain": (
-        lambda **given: bnn.AnchoredEnsemble(**PRETRAINED, **SMALL).pretrain(**given),
-        {"X": X, "n_features": 2},
-    ),
-    "AnchoredEnsemble.sample_prior": (
-        lambda X: bnn.AnchoredEnsemble(pretrained_once(), **SMALL).fit(*DATA.values())
-        .sample_prior(X),
-        {"X": X},
-    ),
-    "Pretrained": (lambda X: pretrained_once().sample(X), {"X": X}),
-    "Pretrained.select": (lambda members: pretrained_once().select(members), {"members": [0, 1]}),
-    "Pretrained.weight_prior": (
-        lambda regulariser: pretrained_once().weight_prior(regulariser),
-        {"regulariser": "factorised"},
-    ),
-    "Members": (lambda X: trained_once().sample(X), {"X": X}),
-    "data_gradient": (
-        lambda members, weights: data_gradient(
-            trained_once() if members is VALID else members, weights
-        ),
-        {"members": VALID, "weights": np.ones((3, NETWORK.n_weights))},
-    ),
-    "train": (
+    "AnchoredEnsemble.sample_prior": of(sample_prior),
+    "Pretrained": of(lambda X: pretrained_once().sample(X)),
+    "Pretrained.select": of(lambda members: pretrained_once().select(members), members=[0, 1]),
+    "Pretrained.weight_prior": of(lambda regulariser: pretrained_once().weight_prior(regulariser)),
+    "Members": of(lambda X: trained_once().sample(X)),
+    "data_gradient": of(data_gradient_of, members=VALID, weights=np.ones((3, D))),
+    "train": of(
         train,
-        {"architecture": NETWORK, "weights": np.ones((3, NETWORK.n_weights), dtype=np.float32),
-         "X": X, "y": np.stack([Y] * 3), "settings": ONCE, "device": "cpu",
-         "seeds": np.arange(3, dtype=np.uint32), "objective": None, "progress": None},
+        weights=np.ones((3, D), dtype=np.float32),
+        y=np.stack([Y] * 3),
+        settings=ONCE,
+        seeds=np.arange(3, dtype=np.uint32),
     ),
-    "train_vanilla": (
-        bnn.train_vanilla, {**DATA, **NETWORKS, "resampling": "none", "training": ONCE}
+    "train_vanilla": of(bnn.train_vanilla),
+    "TrainingSettings": of(bnn.TrainingSettings, epochs=1),
+    "Convergence": of(bnn.Convergence),
+    "fit_prior": of(evidence.fit_prior, mean=lambda X: X, estimate="maximum"),
+    "fit_noise": of(evidence.fit_noise, **FORM, mean=lambda X: X),
+    "fit_heteroscedastic_noise": of(evidence.fit_heteroscedastic_noise, **FORM),
+    "lengthscales": of(evidence.lengthscales, prior=bnn.GaussianProcessPrior()),
+    "check_prior": of(bnn.check_prior),
+    "GaussianProcessPrior": sampled(
+        bnn.GaussianProcessPrior, mean=0.0, kernel=bnn.RBF(), bounds=(-1.0, 1.0)
     ),
-    "TrainingSettings": (
-        bnn.TrainingSettings,
-        {**EPOCHS, "beta1": 0.9, "beta2": 0.9, "epsilon": 1e-7, "convergence": None},
+    "MixturePrior": sampled(
+        bnn.MixturePrior, components=[bnn.GaussianProcessPrior()] * 2, weights=[0.5, 0.5]
     ),
-    "Convergence": (
-        bnn.Convergence, {"residual_variance": 0.1, "improvement": 0.1, "window": 5}
+    "SamplerPrior": sampled(
+        bnn.SamplerPrior, function=lambda X, *_, **__: X, parameters={"a": stats.norm(0.0, 1.0)}
     ),
-    "fit_prior": (
-        evidence.fit_prior, {**DATA, **SEARCH, **MODEL, "noise": 0.1, "estimate": "maximum"}
+    "TablePrior": sampled(
+        bnn.TablePrior, points=X, values=np.ones((3, 8, 2)), interpolation="nearest"
     ),
-    "fit_noise": (evidence.fit_noise, {**DATA, **SEARCH, **MODEL}),
-    "fit_heteroscedastic_noise": (
-        evidence.fit_heteroscedastic_noise,
-        {**DATA, **SEARCH, "squares": (), "slope_deviation": 1.0},
-    ),
-    "lengthscales": (evidence.lengthscales, {"prior": bnn.GaussianProcessPrior()}),
-    "check_prior": (
-        bnn.check_prior,
-        {**DATA, "prior": PRIOR["prior"], "noise": 0.1, "realisations": 20, "random_state": 0},
-    ),
-    "GaussianProcessPrior": (
-        sampled(bnn.GaussianProcessPrior),
-        {"mean": 0.0, "kernel": bnn.RBF(), "n_outputs": 2, "features": (0, 1),
-         "bounds": (-1.0, 1.0), "at": X, "n_samples": 2, "random_state": 0},
-    ),
-    "MixturePrior": (
-        sampled(bnn.MixturePrior),
-        {"components": [bnn.GaussianProcessPrior()] * 2, "weights": [0.5, 0.5]},
-    ),
-    "SamplerPrior": (
-        sampled(bnn.SamplerPrior),
-        {"function": lambda X, *_, **__: X, "parameters": {"a": stats.norm(0.0, 1.0)}, "at": X,
-         "n_samples": 2, "random_state": 0},
-    ),
-    "TablePrior": (
-        sampled(bnn.TablePrior),
-        {"points": X, "values": np.ones((3, 8, 2)), "interpolation": "nearest"},
-    ),
-    "RandomMean": (
+    "RandomMean": of(
         lambda function: bnn.GaussianProcessPrior(bnn.RandomMean(function)).sample(X, 2, 0),
-        {"function": lambda X, _: X[:, 0]},
+        function=lambda X, _: X[:, 0],
     ),
-    "LinearMean": (
-        lambda at, **fields: bnn.LinearMean(**fields)(at),
-        {"coefficients": np.ones((2, 2)), "intercept": 1.0, "at": X},
+    "LinearMean": asked(bnn.LinearMean, coefficients=np.ones((2, 2)), intercept=1.0),
+    "GaussianProcessPrior.covariance": of(PRIOR.covariance),
+    "GaussianProcessPrior.covariances": of(PRIOR.covariances),
+    "GaussianProcessPrior.mean_values": of(PRIOR.mean_values),
+    "latin_hypercube": of(latin_hypercube),
+    "FunctionAnchoring": of(bnn.FunctionAnchoring, nugget=0.01),
+    "Anchoring": of(bnn.Anchoring),
+    "Pretraining": of(bnn.Pretraining),
+    "Scaling": of(bnn.Scaling, inputs=(-1.0, 1.0)),
+    "Architecture": of(bnn.Architecture),
+    "Architecture.mlp": of(bnn.Architecture((3,)).mlp),
+    "HeteroscedasticNoise": asked(
+        bnn.HeteroscedasticNoise, coefficients=np.zeros((4, 2)), correlation=np.eye(2), squares=(0,)
     ),
-    "GaussianProcessPrior.covariance": (
-        PRIOR["prior"].covariance, {"A": X, "B": X, "output": 0}
-    ),
-    "GaussianProcessPrior.covariances": (PRIOR["prior"].covariances, {"A": X, "B": X}),
-    "GaussianProcessPrior.mean_values": (PRIOR["prior"].mean_values, {"X": X, "rng": None}),
-    "latin_hypercube": (
-        latin_hypercube, {"n": 5, "n_features": 2, "random_state": 0, "bound": 2.0}
-    ),
-    "FunctionAnchoring": (
-        bnn.FunctionAnchoring,
-        {"points": 5, "nugget": 0.01, "tolerance": 0.5, "iterations": 1, "realisations": 20,
-         "centred": True, "progress": False},
-    ),
-    "Anchoring": (
-        bnn.Anchoring,
-        {"regulariser": "factorised", "anchors": "pretrained", "start": "anchors",
-         "optimiser": "adam", "resampling": "none"},
-    ),
-    "Pretraining": (
-        bnn.Pretraining,
-        {"n_networks": 4, "n_points": 10, "range_factor": 1.0, "perturbation": 0.01,
-         "training": ONCE},
-    ),
-    "Scaling": (bnn.Scaling, {"inputs": (-1.0, 1.0), "outputs": "data"}),
-    "Architecture": (
-        bnn.Architecture, {"hidden": (3,), "activation": "silu", "init": "glorot"}
-    ),
-    "Architecture.mlp": (bnn.Architecture((3,)).mlp, {"n_inputs": 2, "n_outputs": 1}),
-    "HeteroscedasticNoise": (
-        lambda at, **fields: bnn.HeteroscedasticNoise(**fields)(at),
-        {"coefficients": np.zeros((4, 2)), "correlation": np.eye(2), "squares": (0,), "at": X},
-    ),
-    "HeteroscedasticNoise.from_replicates": (
+    "HeteroscedasticNoise.from_replicates": of(
         bnn.HeteroscedasticNoise.from_replicates,
-        {"X": X.repeat(2, axis=0), "y": RNG.standard_normal((16, 2)),
-         "groups": np.arange(8).repeat(2), "squares": (0,), "slope_deviation": 1.0},
+        X=X.repeat(2, axis=0),
+        y=RNG.standard_normal((16, 2)),
+        groups=np.arange(8).repeat(2),
+        squares=(0,),
     ),
     "StudentNoise": (
-        lambda **fields: metrics.elppd(**SAMPLES, noise=bnn.StudentNoise(**fields)),
+        lambda **fields: metrics.elppd(Y, VALUES["samples"], noise=bnn.StudentNoise(**fields)),
         {"noise": 0.1, "freedom": 4.0},
     ),
-    "FactorisedGaussian": (density(bnn.FactorisedGaussian), {**DENSITY, "variance": np.ones(D)}),
-    "FactorisedGeneralisedNormal": (
-        density(bnn.FactorisedGeneralisedNormal),
-        {**DENSITY, "alpha": np.ones(D), "beta": np.ones(D)},
+    "FactorisedGaussian": density(bnn.FactorisedGaussian, mean=np.zeros(D), variance=np.ones(D)),
+    "FactorisedGeneralisedNormal": density(
+        bnn.FactorisedGeneralisedNormal, mean=np.zeros(D), alpha=np.ones(D), beta=np.ones(D)
     ),
-    "IsotropicGaussian": (
-        density(bnn.IsotropicGaussian),
-        {"variance": 1.0, "n_weights": D, "n": 2, "weights": np.ones((2, D))},
+    "IsotropicGaussian": density(bnn.IsotropicGaussian),
+    "LowRankGaussian": density(bnn.LowRankGaussian, mean=np.zeros(D)),
+    "ProbabilisticPCA": density(
+        bnn.ProbabilisticPCA, mean=np.zeros(D), deviations=np.ones(3), noise_variance=1.0
     ),
-    "LowRankGaussian": (
-        density(bnn.LowRankGaussian),
-        {**DENSITY, "singular_values": np.ones(3), "directions": np.eye(D)[:, :3],
-         "n_networks": 4},
-    ),
-    "ProbabilisticPCA": (
-        density(bnn.ProbabilisticPCA),
-        {**DENSITY, "deviations": np.ones(3), "directions": np.eye(D)[:, :3],
-         "noise_variance": 1.0},
-    ),
-    "LowRankGaussian.fit": (
-        bnn.LowRankGaussian.fit,
-        {"weights": RNG.standard_normal((4, D)), "architecture": NETWORK},
-    ),
-    "layer_statistics": (
-        layer_statistics,
-        {"weights": RNG.standard_normal((4, D)), "architecture": NETWORK},
-    ),
-    "MLP.initial_weights": (
-        NETWORK.initial_weights, {"n": 2, "random_state": 0, "init": "he"}
-    ),
-    "MLP": (bnn.MLP, {"widths": (2, 3, 1), "activation": "silu"}),
-    "BoundsScaler": (bnn.BoundsScaler, {"low": [0.0, 1.0], "high": [1.0, 2.0]}),
-    "BoundsScaler.fit": (bnn.BoundsScaler.fit, {"values": X}),
-    "BoundsScaler.transform": (UNIT.transform, {"values": X}),
-    "BoundsScaler.inverse_transform": (UNIT.inverse_transform, {"values": X}),
-    "BoundsScaler.transform_covariance": (UNIT.transform_covariance, {"covariance": np.eye(2)}),
-    "RBF": (kernel(bnn.RBF), KERNEL),
-    "Matern12": (kernel(bnn.Matern12), KERNEL),
-    "Matern52": (kernel(bnn.Matern52), KERNEL),
+    "LowRankGaussian.fit": of(bnn.LowRankGaussian.fit, weights=RNG.standard_normal((4, D))),
+    "layer_statistics": of(layer_statistics, weights=RNG.standard_normal((4, D))),
+    "MLP.initial_weights": of(NETWORK.initial_weights),
+    "MLP": of(bnn.MLP, widths=(2, 3, 1)),
+    "BoundsScaler": of(bnn.BoundsScaler, low=[0.0, 1.0], high=[1.0, 2.0]),
+    "BoundsScaler.fit": of(bnn.BoundsScaler.fit),
+    "BoundsScaler.transform": of(UNIT.transform),
+    "BoundsScaler.inverse_transform": of(UNIT.inverse_transform),
+    "BoundsScaler.transform_covariance": of(UNIT.transform_covariance),
+    "RBF": kernel(bnn.RBF),
+    "Matern12": kernel(bnn.Matern12),
+    "Matern32": kernel(bnn.Matern32),
+    "Matern52": kernel(bnn.Matern52),
+    "RationalQuadratic": kernel(bnn.RationalQuadratic),
+    "Periodic": kernel(bnn.Periodic),
+    "Linear": kernel(bnn.Linear, offset=1.0, origin=(0.0, 1.0)),
     "RBF.__call__": (bnn.RBF(), {"X": X, "Y": X}),
-    "RBF.diag": (bnn.RBF().diag, {"X": X}),
-    "Linear.diag": (bnn.Linear().diag, {"X": X}),
-    "Matern32": (kernel(bnn.Matern32), KERNEL),
-    "RationalQuadratic": (kernel(bnn.RationalQuadratic), {**KERNEL, "alpha": 1.0}),
-    "Periodic": (kernel(bnn.Periodic), {**KERNEL, "period": 1.0}),
-    "Linear": (kernel(bnn.Linear), {"variance": 1.0, "offset": 1.0, "origin": (0.0, 1.0)}),
-    "factor": (lambda factor: factor * bnn.RBF(), {"factor": 2.0}),
-    "rmse": (metrics.rmse, {"y": Y, "mean": Y, "per_output": True}),
-    "miscalibration_area": (metrics.miscalibration_area, MOMENTS),
-    "elppd": (metrics.elppd, {**SAMPLES, "noise": 0.1, "density": "mixture"}),
-    "elppd_gaussian": (
-        metrics.elppd_gaussian, {k: v for k, v in MOMENTS.items() if k != "per_output"}
-    ),
-    "calibration_curve": (
-        metrics.calibration_curve, {k: v for k, v in MOMENTS.items() if k != "per_output"}
-    ),
-    "crps": (metrics.crps, {**SAMPLES, "per_output": True}),
-    "crps_gaussian": (metrics.crps_gaussian, MOMENTS),
-    "coverage": (metrics.coverage, {**MOMENTS, "level": 0.9}),
-}  # fmt: skip
+    "RBF.diag": of(bnn.RBF().diag),
+    "Linear.diag": of(bnn.Linear().diag),
+    "factor": of(lambda factor: factor * bnn.RBF(), factor=2.0),
+    "rmse": of(metrics.rmse),
+    "miscalibration_area": of(metrics.miscalibration_area),
+    "elppd": of(metrics.elppd),
+    "elppd_gaussian": of(metrics.elppd_gaussian),
+    "calibration_curve": of(metrics.calibration_curve),
+    "crps": of(metrics.crps),
+    "crps_gaussian": of(metrics.crps_gaussian),
+    "coverage": of(metrics.coverage),
+}
 TENSOR = torch.ones((8, 2))
 WRONG = [*WRONG_OF_ANY, stats.norm, bnn.RBF(), bnn.RBF, TENSOR, TENSOR.clone().requires_grad_()]
 # What messages call an argument, beside its name: scikit-learn's and relations between two.
 ALSO = {
-    "X": "y|[Aa]rray|inputs?|data", "y": "X|[Aa]rray|outputs?|data", "X_new": "X|[Aa]rray",
-    "n_outputs": "prior|outputs|kernel", "n_features": "inputs", "prior": "outputs|inputs",
-    "points": "X|inputs?|features", "std": "shapes",
+    "X": "y|[Aa]rray|inputs?|data",
+    "y": "X|[Aa]rray|outputs?|data",
+    "X_new": "X|[Aa]rray",
+    "at": "X|features|coefficients",
+    "coefficients": "correlation|squares|noise",
     "function": "realisation of the prior|prior|mean|argument",
-    "random_state": "Seed", "parameters": "prior|parameters?", "at": "X|features|coefficients",
-    "n_pretrained": "n_members", "low": "bounds", "high": "bounds", "n_weights": "weights",
-    "coefficients": "correlation|squares|noise", "squares": "noise", "mean": "means",
-}  # fmt: skip
+    "high": "bounds",
+    "low": "bounds",
+    "mean": "means",
+    "n_features": "inputs",
+    "n_outputs": "prior|outputs|kernel",
+    "n_weights": "weights",
+    "parameters": "prior|parameters?",
+    "points": "X|inputs?|features",
+    "prior": "outputs|inputs",
+    "random_state": "Seed",
+    "squares": "noise",
+    "std": "shapes",
+}
 
 
 def complaint(name, argument, value):
     """Return what is wrong with the answer to a call; None where it works or names the argument."""
     function, valid = CALLS[name]
-    given, also = valid | {argument: value}, ALSO.get(argument, argument)
+    given = valid | {argument: value}
+    also = ALSO.get(argument, argument)
     return complaint_about(function, given, argument, also, bnn.DivergenceError)
 
 

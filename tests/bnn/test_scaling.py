@@ -4,17 +4,25 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds
 
-from bnn import AnchoredEnsemble, BoundsScaler, BoundsWarning, Scaling, VanillaEnsemble
+from bnn import (
+    AnchoredEnsemble,
+    Architecture,
+    BoundsScaler,
+    BoundsWarning,
+    Pretraining,
+    Scaling,
+    TrainingSettings,
+    VanillaEnsemble,
+)
 from bnn.scaling import scaler_of
-from tests.bnn.flat import built
 
-BRIEF = {"hidden": (4,), "n_members": 2, "epochs": 1, "random_state": 0}
-PRETRAINED = BRIEF | {"n_pretrained": 2, "prior_points": 8, "pretrain_epochs": 1}
+ONCE = TrainingSettings(epochs=1)
+BRIEF = {"network": Architecture((4,)), "training": ONCE, "n_members": 2, "random_state": 0}
+PRETRAINED = BRIEF | {"pretraining": Pretraining(2, 8, training=ONCE)}
 
 
 @pytest.mark.parametrize(
-    "bounds",
-    [[(0, 1), (10, 30)], np.array([[0, 1], [10, 30]]), Bounds([0, 10], [1, 30])],
+    "bounds", [[(0, 1), (10, 30)], np.array([[0, 1], [10, 30]]), Bounds([0, 10], [1, 30])]
 )
 def test_each_column_has_a_pair(bounds):
     scaler = scaler_of("input_bounds", bounds, None, 2)
@@ -58,10 +66,10 @@ def test_data_far_outside_the_bounds_are_pointed_out(make, kind):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (300, 2))
     y = rng.standard_normal(300)
-    unscaled = built(make, scaling=Scaling(None, None), **kind)
+    unscaled = make(noise=0.1, scaling=Scaling(None, None), **kind)
     unscaled.fit(X, 3.9 * y / np.abs(y).max())
     with pytest.warns(BoundsWarning, match="scaling.outputs: 40. in column 0 .* bounds -1 and 1"):
         unscaled.fit(X, 400.0 + y)
-    given = built(make, input_bounds=[(-1, 1), (50, 200)], **kind)
+    given = make(noise=0.1, scaling=Scaling([(-1, 1), (50, 200)]), **kind)
     with pytest.warns(BoundsWarning, match="scaling.inputs: 900 in column 1 .* 50 and 200"):
         given.fit([[0.0, 60.0], [0.5, 180.0], [0.7, 100.0], [0.9, 900.0]], y[:4])

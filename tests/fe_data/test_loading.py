@@ -5,7 +5,8 @@ import pytest
 
 from fe_data.loading import Loading
 
-UP, DOWN = (0.02, None, None), (-0.01, None, None)
+UP = (0.02, None, None)
+DOWN = (-0.01, None, None)
 NONE = (None, None, None)
 
 
@@ -55,10 +56,7 @@ def test_uniaxial_is_a_strain_xx_alone_that_never_turns(loading, uniaxial):
     [
         (([],), r"strain of the loading must be numbers: \[\]"),
         (([UP, (0.01, None)],), r"\[\(0.02, N.*, \(0.01, None\)\]; a loading needs three comp"),
-        (
-            ([UP, 0.01],),
-            r"strain of the loading must be numbers: \[\(0.02, None, None\), 0.01\]",
-        ),
+        (([UP, 0.01],), r"strain of the loading must be numbers: \[\(0.02, None, None\), 0.01\]"),
         ((UP, (None, 0.0, 0.0)), r"stress of the loading must be numbers: \(None, "),
         (([UP, (np.nan, None, None)],), "vertex 2 of the path: loading must be finite"),
         ((UP, [(0.0, 0.0, 0.0), (0.0, np.inf, 0.0)]), "vertex 2 of the path: loading must be fin"),

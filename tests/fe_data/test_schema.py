@@ -9,11 +9,7 @@ from fe_data import Inputs, Settings, generate, load_table, mean_field, schema, 
 from fe_data.dataset.design import named_design
 from fe_data.mechanics.rve import RVEResult
 from fe_data.statistics.compare import compare
-from fe_data.statistics.replicates import (
-    load_statistics,
-    replicate_statistics,
-    save_statistics,
-)
+from fe_data.statistics.replicates import load_statistics, replicate_statistics, save_statistics
 
 FURTHER = schema.Output(
     name="e_max",

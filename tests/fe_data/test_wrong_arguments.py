@@ -7,68 +7,83 @@ import pytest
 
 import fe_data
 from fe_data.statistics.replicates import save_statistics
-from tests.wrong_arguments import WRONG, complaint
+from tests.wrong_arguments import WRONG, arguments, complaint
 
 TABLE = Path(__file__).parents[2] / "fe_data" / "datasets" / "test_uniform.csv"
-CELL = {"inputs": fe_data.Inputs(0.2, 400.0, 400.0, 0.4), "seed": 0}
-CELL |= {"settings": fe_data.Settings(n_fibres=1, resolution=1.0, increments=4)}
-SOLVED = {name.replace("seed", "arrangement"): value for name, value in CELL.items()}
-TWO = fe_data.Microstructure([[0.2, 0.2], [0.7, 0.7]], [0.1, 0.2])
+SETTINGS = fe_data.Settings(n_fibres=1, resolution=1.0, increments=4)
+INPUTS = fe_data.Inputs(0.2, 400.0, 400.0, 0.4)
+# What a parameter of this name gets, unless a call says otherwise.
+VALUES = {
+    **vars(INPUTS),
+    **vars(SETTINGS),
+    "arrangement": 0,
+    "centres": [[0.2, 0.2], [0.7, 0.7]],
+    "count": 2,
+    "design": fe_data.named_design("test_uniform", count=1),
+    "fit": True,
+    "inputs": INPUTS,
+    "microstructures": 1,
+    "name": "test_uniform",
+    "ours": fe_data.load_table(TABLE),
+    "path": TABLE,
+    "radii": [0.1, 0.2],
+    "reference": fe_data.load_table(TABLE),
+    "settings": SETTINGS,
+    "silent": True,
+    "table": fe_data.load_table(TABLE),
+}
 NEW = itertools.count()
 
 
-@pytest.fixture
-def calls(tmp_path):
-    """Function and valid arguments, by the function's name."""
-    table = fe_data.load_table(TABLE)
-    design = fe_data.named_design("test_uniform", count=1)
+def of(function, **own):
+    """A function and values of its parameters: its own, those by name, or the defaults."""
+    return function, arguments(function, VALUES) | own
+
+
+def saved(folder):
     statistics = fe_data.replicate_statistics(fe_data.load_table(TABLE.with_name("noise.csv")))
-    save_statistics(statistics, tmp_path / "saved.csv")
-    (tmp_path / "path.csv").write_text("strain_xx\n0.01\n")
+    save_statistics(statistics, folder / "saved.csv")
+    return folder / "saved.csv"
+
+
+def loadings(folder):
+    (folder / "path.csv").write_text("strain_xx\n0.01\n")
+    return folder / "path.csv"
+
+
+def generated(below):
+    """A folder that is no text or path is handed on; any other is one below another."""
 
     def generate(folder, **given):
-        """A folder that is no text or path is handed on; any other is one below tmp_path."""
         own = isinstance(folder, str | Path)
-        return fe_data.generate(folder=tmp_path / str(next(NEW)) if own else folder, **given)
+        return fe_data.generate(folder=below / str(next(NEW)) if own else folder, **given)
 
-    settings = {name: getattr(CELL["settings"], name) for name in vars(CELL["settings"])}
-    return {
-        "Inputs": (fe_data.Inputs, vars(CELL["inputs"])),
-        "Settings": (fe_data.Settings, settings),
-        "Loading": (
-            fe_data.Loading,
-            {"strain": (0.01, None, None), "stress": (0.0, 0.0, 0.0), "increments": 4},
-        ),
-        "named_design": (
-            fe_data.named_design,
-            {"name": "test_uniform", "seed": 0, "count": 2, "microstructures": 1},
-        ),
-        "design_from_file": (
-            fe_data.design_from_file, {"path": TABLE, "seed": 0, "microstructures": 1}
-        ),
-        "loadings_from_file": (fe_data.loadings_from_file, {"path": tmp_path / "path.csv"}),
-        "load_table": (fe_data.load_table, {"path": TABLE}),
-        "load_curves": (fe_data.load_curves, {"path": TABLE}),
-        "load_inputs": (fe_data.load_inputs, {"path": TABLE}),
-        "verify": (fe_data.verify, {"folder": tmp_path}),
-        "compare": (fe_data.compare, {"ours": table, "reference": table}),
-        "replicate_statistics": (fe_data.replicate_statistics, {"table": table}),
-        "load_statistics": (fe_data.load_statistics, {"path": tmp_path / "saved.csv"}),
-        "mean_field": (
-            fe_data.mean_field,
-            {"inputs": [0.2, 400.0, 400.0, 0.4], "settings": CELL["settings"], "reference": 0.5,
-             "hardening": 1.0},
-        ),
-        "Microstructure": (fe_data.Microstructure, vars(TWO)),
-        "anisotropy": (fe_data.anisotropy, {"rve": fe_data.solve_rve(**SOLVED)}),
-        "solve_rve": (fe_data.solve_rve, {**SOLVED, "loading": None, "fit": True}),
-        "generate": (
-            generate,
-            {"design": design, "settings": CELL["settings"], "folder": tmp_path, "jobs": 1,
-             "loading": None, "shard": (1, 1), "dask": None, "simulator": None,
-             "retry_failed": False, "silent": True},
-        ),
-    }  # fmt: skip
+    return generate, of(fe_data.generate, folder=below)[1]
+
+
+# Function and valid arguments, for a folder to write in.
+CALLS = {
+    "Inputs": lambda _: of(fe_data.Inputs),
+    "Settings": lambda _: of(fe_data.Settings),
+    "Loading": lambda _: of(fe_data.Loading, strain=(0.01, None, None)),
+    "named_design": lambda _: of(fe_data.named_design),
+    "design_from_file": lambda _: of(fe_data.design_from_file),
+    "loadings_from_file": lambda folder: of(fe_data.loadings_from_file, path=loadings(folder)),
+    "load_table": lambda _: of(fe_data.load_table),
+    "load_curves": lambda _: of(fe_data.load_curves),
+    "load_inputs": lambda _: of(fe_data.load_inputs),
+    "verify": lambda folder: of(fe_data.verify, folder=folder),
+    "compare": lambda _: of(fe_data.compare),
+    "replicate_statistics": lambda _: of(fe_data.replicate_statistics),
+    "load_statistics": lambda folder: of(fe_data.load_statistics, path=saved(folder)),
+    "mean_field": lambda _: of(
+        fe_data.mean_field, inputs=[*vars(INPUTS).values()], reference=0.5, hardening=1.0
+    ),
+    "Microstructure": lambda _: of(fe_data.Microstructure),
+    "anisotropy": lambda _: of(fe_data.anisotropy, rve=fe_data.solve_rve(INPUTS, 0, SETTINGS)),
+    "solve_rve": lambda _: of(fe_data.solve_rve),
+    "generate": generated,
+}
 
 
 @pytest.mark.parametrize("strain", [("0.01", None, None), ((0.01,), None, None)])
@@ -81,19 +96,14 @@ def test_components_of_a_loading_are_numbers(strain):
 ALSO = {"strain": "loading", "stress": "loading"}
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["Inputs", "Settings", "Loading", "named_design", "design_from_file",
-     "loadings_from_file", "load_table",
-     "load_curves", "load_inputs", "verify", "compare", "replicate_statistics", "load_statistics",
-     "mean_field", "solve_rve", "generate", "Microstructure", "anisotropy"],
-)  # fmt: skip
-def test_a_wrong_argument_is_named(name, calls):
+@pytest.mark.parametrize("name", CALLS)
+def test_a_wrong_argument_is_named(name, tmp_path):
     """A path that leads nowhere is an OSError; cells that cannot be solved have errors too."""
-    function, valid = calls[name]
+    function, valid = CALLS[name](tmp_path)
     function(**valid)
     own = OSError, fe_data.SimulationError, fe_data.TableError, fe_data.Stopped
     for argument, value in itertools.product(valid, WRONG):
-        given, also = valid | {argument: value}, ALSO.get(argument, argument)
+        given = valid | {argument: value}
+        also = ALSO.get(argument, argument)
         said = complaint(function, given, argument, also, *own)
         assert said is None, (argument, value)

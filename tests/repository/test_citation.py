@@ -6,6 +6,8 @@ import tomllib
 import pytest
 import yaml
 
+import bnn
+import fe_data
 from figures.pipeline.paths import ROOT
 from tests.repository.validators import validate
 
@@ -13,6 +15,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 CODEMETA = json.loads((ROOT / "codemeta.json").read_text())
 AUTHORS = [each["name"] for each in PROJECT["authors"]]
+
+
+def test_the_packages_have_the_version_of_the_project():
+    assert bnn.__version__ == fe_data.__version__ == PROJECT["version"]
 
 
 def test_codemeta_says_what_the_package_says():

@@ -17,7 +17,6 @@ import bnn
 from fe_data.dataset.table import load_inputs, load_table
 from fe_data.schema import INPUT_NAMES, required_outputs
 from figures.pipeline.profiles import Profile, load_profile
-from tests.bnn.flat import built
 from tests.limits import limited
 
 pytestmark = pytest.mark.slow
@@ -156,7 +155,13 @@ X = np.linspace(-1.0, 1.0, 8)[:, None]
 def ensemble(tmp_path_factory):
     """File of a small ensemble and what it predicts."""
     path = tmp_path_factory.mktemp("ensemble") / "saved.npz"
-    model = built(bnn.VanillaEnsemble, hidden=(4,), n_members=3, epochs=2, random_state=0)
+    model = bnn.VanillaEnsemble(
+        noise=0.1,
+        n_members=3,
+        network=bnn.Architecture((4,)),
+        training=bnn.TrainingSettings(epochs=2),
+        random_state=0,
+    )
     model.fit(X, X[:, 0]).save(path)
     return path, model.predict(X)
 

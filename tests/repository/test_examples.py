@@ -62,7 +62,8 @@ def test_the_loop_goes_on_wherever_it_is_killed(run, tmp_path, monkeypatch):
     """Killed before its second file, its fifth, ...; one cell a kill is simulated again at most."""
     log = tmp_path / "log"
     log.mkdir()
-    cell, generate = AnalyticCell(log=log), fe_data.generate
+    cell = AnalyticCell(log=log)
+    generate = fe_data.generate
     written = []
     unchanged = Path.replace
     monkeypatch.setattr(executors, "semaphores_work", lambda: False)

@@ -18,26 +18,6 @@ def test_the_lanes_install_what_packages_and_tests_import():
     assert imported_packages(["tests/bnn"]) - ON_DEMAND <= {*pythons.RUN_TIME, *pythons.TESTS}
 
 
-def test_the_folder_of_a_release_is_made_once_and_again_for_another_recipe(tmp_path, monkeypatch):
-    """A folder that was interrupted has no recipe yet, and is made again."""
-    calls = []
-
-    def logged(command, _):
-        calls.append(command[-1])
-        (tmp_path / "trixie/etc/apt/apt.conf.d").mkdir(parents=True, exist_ok=True)
-
-    monkeypatch.setattr(debian, "logged", logged)
-    monkeypatch.setattr(debian, "mirror", lambda: "mirror")
-    for digest in ("first", "first", "second"):
-        monkeypatch.setattr(debian, "recipe_digest", lambda digest=digest: digest)
-        debian.make("trixie", tmp_path, old_mirror=False)
-    bootstrap, install = calls[:2]
-    assert bootstrap == "mirror"
-    assert "python3-dolfinx" in install
-    assert "pip install" in install
-    assert calls == [bootstrap, install] * 2
-
-
 @pytest.mark.parametrize(
     ("user", "programs", "sentence"),
     [
@@ -75,18 +55,6 @@ def test_an_unchanged_lane_is_not_run_again(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(debian, "tested_digest", lambda: "changed")
     with pytest.raises(StopIteration):
         debian.run_lane("sid", tmp_path, [], if_changed=True, old_mirror=False)
-
-
-def test_the_settings_of_pip_and_the_files_they_name_go_into_the_folder(tmp_path):
-    index = tmp_path / "pages" / "simple"
-    index.mkdir(parents=True)
-    listing = (
-        f":env:.cert='/nowhere/a.crt'\nglobal.extra-index-url='file://{index} https://a.org'\n"
-    )
-    settings = debian.pip_settings(listing)
-    assert settings["PIP_CERT"] == "/nowhere/a.crt"
-    assert settings["PIP_EXTRA_INDEX_URL"] == f"file://{index} https://a.org"
-    assert debian.named_paths(settings) == {tmp_path / "pages"}
 
 
 def test_make_wants_a_known_suite():

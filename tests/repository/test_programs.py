@@ -48,7 +48,7 @@ def test_the_programs_are_found():
         "bench/peers/__main__.py",
         "examples/table.py",
         "tests/repository/lanes/debian.py",
-        "tests/fe_data/dataset/test_card.py",
+        "tests/fe_data/dataset/test_curves.py",
     } <= {*PROGRAMS}
 
 

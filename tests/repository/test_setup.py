@@ -90,9 +90,7 @@ def test_conda_makes_the_environment_from_the_file(conda):
     assert done.returncode == 0, done.stderr
     assert done.stdout == ".venv/bin/python\n"  # the path of the checkout has a space
     assert (conda / ".environment").read_text().splitlines()[1] == f"{conda}/.venv/bin/python"
-    assert calls(conda) == [
-        f"env create --quiet --prefix {conda}/.venv --file environment.yml",
-    ]
+    assert calls(conda) == [f"env create --quiet --prefix {conda}/.venv --file environment.yml"]
 
 
 def test_commands_of_the_readme_run_in_a_checkout_without_a_space_too(conda):

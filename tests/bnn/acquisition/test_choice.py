@@ -9,7 +9,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 import bnn
-from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
 X, CANDIDATES, REGION = (RNG.uniform(-1, 1, (n, 2)) for n in (6, 9, 12))
@@ -57,7 +56,8 @@ def test_as_by_refitting_with_every_candidate(prior, noise, replicates):
 def linear(covariance, noise, runs, region):
     """Mean variance at the region (rows of the points) of the best linear prediction from runs."""
     P = len(covariance) // 2
-    own, wanted = np.add.outer(P * np.arange(2), runs).ravel(), P * np.arange(2)[:, None] + region
+    own = np.add.outer(P * np.arange(2), runs).ravel()
+    wanted = P * np.arange(2)[:, None] + region
     results = covariance[np.ix_(own, own)] + np.kron(noise, np.eye(len(runs)))
     cross = covariance[np.ix_(wanted.ravel(), own)]
     left = covariance[np.ix_(wanted.ravel(), wanted.ravel())] - cross @ np.linalg.solve(
@@ -74,8 +74,12 @@ def test_a_mixture_and_an_ensemble_as_the_best_linear_prediction(kind, noise):
         model = bnn.ExactPosterior(MIXTURE, noise=noise).fit(X, Y)
         covariance = model.joint_moments(points)[1]
     else:
-        model = built(
-            bnn.VanillaEnsemble, n_members=200, noise=noise, hidden=(4,), epochs=3, random_state=0
+        model = bnn.VanillaEnsemble(
+            n_members=200,
+            noise=noise,
+            network=bnn.Architecture((4,)),
+            training=bnn.TrainingSettings(epochs=3),
+            random_state=0,
         ).fit(X, Y)
         covariance = np.cov(model.sample(points).swapaxes(1, 2).reshape(200, -1).T)
     chosen, variances = bnn.choose(model, CANDIDATES, 3, **GIVEN)
@@ -115,8 +119,12 @@ def test_tables_with_names_are_taken():
 
 
 MODEL = bnn.ExactPosterior(SHARED, noise=0.1).fit(X, Y)
-FEW = built(
-    bnn.VanillaEnsemble, n_members=199, noise=0.1, hidden=(2,), epochs=1, random_state=0
+FEW = bnn.VanillaEnsemble(
+    n_members=199,
+    noise=0.1,
+    network=bnn.Architecture((2,)),
+    training=bnn.TrainingSettings(epochs=1),
+    random_state=0,
 ).fit(X, Y)
 
 
@@ -153,10 +161,12 @@ def test_a_model_without_covariances_between_points_is_refused():
 def test_twenty_of_two_thousand_take_about_a_second(noise, estimate):
     """Processor time, for a mixture of twenty under diagonal noise, for one prior under full."""
     rng = np.random.default_rng(0)
-    inputs, candidates = rng.uniform(-1, 1, (50, 4)), rng.uniform(-1, 1, (2000, 4))
+    inputs = rng.uniform(-1, 1, (50, 4))
+    candidates = rng.uniform(-1, 1, (2000, 4))
     y = np.sin(inputs @ rng.normal(size=(4, 5))) + 0.1 * rng.standard_normal((50, 5))
     prior = bnn.evidence.fit_prior(inputs, y, noise, estimate=estimate)
-    model, times = bnn.ExactPosterior(prior, noise=noise).fit(inputs, y), []
+    model = bnn.ExactPosterior(prior, noise=noise).fit(inputs, y)
+    times = []
     for _ in range(3):
         start = time.process_time()
         bnn.choose(model, candidates, 20)

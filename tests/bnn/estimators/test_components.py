@@ -7,26 +7,30 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bnn import (
     RBF,
+    Architecture,
     ComponentRegressor,
     ExactPosterior,
     FunctionAnchoredEnsemble,
+    FunctionAnchoring,
     GaussianProcessPrior,
     HeteroscedasticNoise,
+    Pretraining,
     PrincipalComponents,
+    TrainingSettings,
     VanillaEnsemble,
     load,
 )
-from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
-X, X_TEST = RNG.uniform(-1, 1, (12, 2)), RNG.uniform(-1, 1, (4, 2))
+X = RNG.uniform(-1, 1, (12, 2))
+X_TEST = RNG.uniform(-1, 1, (4, 2))
 TIMES = np.linspace(0.1, 1.0, 7)
 SCORES = np.column_stack([5.0 + np.sin(2 * X[:, 0]), 3.0 * X[:, 1] ** 2])
 CURVES = 10.0 + SCORES @ [np.sqrt(TIMES), TIMES**2]
 NOISY = CURVES + 0.02 * RNG.standard_normal(CURVES.shape)
 PRIOR = GaussianProcessPrior(0.0, [RBF(2.0, 0.8), RBF(0.5, 1.5)], n_outputs=2)
 NOISE = np.array([[0.01, 0.004], [0.004, 0.02]])
-BRIEF = {"hidden": (6,), "n_members": 4, "random_state": 0}
+BRIEF = {"n_members": 4, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -47,21 +51,26 @@ def test_curves_of_low_rank_are_recovered():
 
 def test_scores_and_rest_have_the_covariance_of_the_data_between_them(components):
     total = np.cov(NOISY.T)
-    V, scores = components.vectors, np.cov(components.transform(NOISY).T)
+    V = components.vectors
+    scores = np.cov(components.transform(NOISY).T)
     np.testing.assert_allclose(V @ total @ V.T, scores, atol=1e-12)
     np.testing.assert_allclose(V.T @ scores @ V + components.residual, total, atol=1e-12)
 
 
 def all_outputs_at_once(components, noises, noises_test):
     """Condition curves on curves, with one matrix of all outputs at all points."""
-    V, mean = components.vectors, np.tile(components.mean, len(X))
+    V = components.vectors
+    mean = np.tile(components.mean, len(X))
 
     def covariance(A, B):
-        blocks = [np.kron(kernel(A, B), np.outer(v, v))
-                  for kernel, v in zip(PRIOR.kernels, V, strict=True)]  # fmt: skip
+        blocks = [
+            np.kron(kernel(A, B), np.outer(v, v))
+            for kernel, v in zip(PRIOR.kernels, V, strict=True)
+        ]
         return np.sum(blocks, axis=0)
 
-    data, cross = covariance(X, X), covariance(X_TEST, X)
+    data = covariance(X, X)
+    cross = covariance(X_TEST, X)
     for i, noise in enumerate(noises):
         own = slice(7 * i, 7 * i + 7)
         data[own, own] += V.T @ noise @ V + components.residual
@@ -89,7 +98,10 @@ def test_the_posterior_is_that_of_all_outputs_at_once(components, noise):
 
 
 def test_members_are_curves_and_their_moments_the_prediction():
-    model = ComponentRegressor(built(VanillaEnsemble, epochs=3, noise=0.01, **BRIEF)).fit(X, NOISY)
+    network = Architecture((6,))
+    training = TrainingSettings(epochs=3)
+    ensemble = VanillaEnsemble(noise=0.01, network=network, training=training, **BRIEF)
+    model = ComponentRegressor(ensemble).fit(X, NOISY)
     curves = model.sample(X_TEST)
     assert curves.shape == (4, 4, 7)
     mean, covariance = model.predict(X_TEST, return_cov=True)
@@ -109,19 +121,24 @@ def test_draws_of_the_posterior_are_curves(components):
     "estimator",
     [
         ExactPosterior(PRIOR, noise=NOISE),
-        built(FunctionAnchoredEnsemble,
-            PRIOR, noise=NOISE, n_pretrained=4, prior_points=12, pretrain_epochs=2, points=5,
-            iterations=1, **BRIEF,
+        FunctionAnchoredEnsemble(
+            PRIOR,
+            noise=NOISE,
+            network=Architecture((6,), "silu"),
+            pretraining=Pretraining(4, 12, training=TrainingSettings(epochs=2)),
+            anchoring=FunctionAnchoring(points=5, iterations=1),
+            **BRIEF,
         ),
     ],
-)  # fmt: skip
+)
 @pytest.mark.filterwarnings("ignore:.*did not arrive")
 def test_what_is_saved_comes_back(components, estimator, tmp_path):
     model = ComponentRegressor(estimator, components).fit(X, NOISY)
     model.save(tmp_path / "curves.npz")
     loaded = load(tmp_path / "curves.npz")
-    for ours, theirs in zip(*(m.predict(X_TEST, True, total=True) for m in (model, loaded)),
-                            strict=True):  # fmt: skip
+    for ours, theirs in zip(
+        *(m.predict(X_TEST, True, total=True) for m in (model, loaded)), strict=True
+    ):
         np.testing.assert_array_equal(theirs, ours)
     assert loaded.n_features_in_ == 2
 

@@ -9,11 +9,13 @@ from sklearn.exceptions import NotFittedError
 from bnn import (
     RBF,
     AnchoredEnsemble,
+    Anchoring,
     Architecture,
     Convergence,
     DivergenceError,
     DivergenceWarning,
     GaussianProcessPrior,
+    Pretraining,
     SamplerPrior,
     Scaling,
     TrainingSettings,
@@ -24,7 +26,6 @@ from bnn.estimators.anchoring import REGULARISERS
 from bnn.estimators.members import data_gradient
 from bnn.noise import noise_covariance, resample
 from tests.bnn.closed_forms import LinearGaussianPosterior
-from tests.bnn.flat import built, changed
 
 X_TEST = np.array([[-1.5], [-0.5], [0.2], [1.0]])
 DESIGN = np.column_stack([X_TEST, np.ones(4)])
@@ -38,23 +39,21 @@ def linear_ensemble(n_members, seed):
         slope, intercept = [1.0, 0.5] + root @ rng.standard_normal(2)
         return slope * X[:, 0] + intercept
 
-    return built(
-        AnchoredEnsemble,
+    return AnchoredEnsemble(
         SamplerPrior(line),
-        hidden=(),
         noise=0.3,
-        resampling="likelihood",
-        n_pretrained=n_members,
         n_members=n_members,
-        input_bounds=None,
-        output_bounds=None,
-        prior_range=2.0,
-        prior_points=16,
-        batch_size=None,
-        learning_rate=0.02,
-        pretrain_epochs=1200,
-        epochs=1200,
-        perturbation=0.0,
+        network=Architecture(()),
+        pretraining=Pretraining(
+            n_members,
+            16,
+            range_factor=2.0,
+            perturbation=0.0,
+            training=TrainingSettings(batch_size=None, learning_rate=0.02, epochs=1200),
+        ),
+        training=TrainingSettings(epochs=1200, batch_size=None, learning_rate=0.02),
+        anchoring=Anchoring(resampling="likelihood"),
+        scaling=Scaling(None, None),
         random_state=seed,
     )
 
@@ -83,9 +82,10 @@ def test_linear_gaussian_posterior(n_members):
 
 def test_sampled_anchors_give_the_same_posterior():
     """Anchors drawn from the learnt prior instead of the pre-trained weights: same moments."""
-    X, n = np.array([[-0.5], [0.1], [0.8]]), 800
+    X = np.array([[-0.5], [0.1], [0.8]])
+    n = 800
     y = 2.0 * X[:, 0]
-    ensemble = changed(linear_ensemble(n, 4), anchors="sampled").fit(X, y)
+    ensemble = linear_ensemble(n, 4).set_params(anchoring__anchors="sampled").fit(X, y)
     prior = ensemble.pretrained_.weight_prior("low_rank")
     design = np.column_stack([X, np.ones(3)])
     exact = LinearGaussianPosterior.condition(design, y, 0.3, prior.mean, prior.covariance())
@@ -102,7 +102,8 @@ def test_isotropic_anchoring_has_its_own_closed_form():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (6, 1))
     y = 2.0 * X[:, 0]
-    ensemble = changed(linear_ensemble(20, 2), regulariser="isotropic", resampling="none")
+    ensemble = linear_ensemble(20, 2)
+    ensemble.set_params(anchoring__regulariser="isotropic", anchoring__resampling="none")
     ensemble.fit(X, y)
     design = np.column_stack([X, np.ones(6)])
     penalty = np.eye(2) / ensemble.pretrained_.weight_prior("isotropic").variance
@@ -131,10 +132,15 @@ def test_predictive_moments(small_anchored, line_data):
 def test_full_noise_covariance_reaches_the_prediction():
     """Total minus epistemic covariance is Σ_noise."""
     rng = np.random.default_rng(0)
-    X, noise = rng.uniform(-1, 1, (12, 1)), np.array([[0.04, 0.01], [0.01, 0.09]])
+    X = rng.uniform(-1, 1, (12, 1))
+    noise = np.array([[0.04, 0.01], [0.01, 0.09]])
     y = np.column_stack([X[:, 0], -X[:, 0]])
-    ensemble = built(
-        VanillaEnsemble, hidden=(5,), n_members=3, epochs=20, noise=noise, random_state=0
+    ensemble = VanillaEnsemble(
+        n_members=3,
+        noise=noise,
+        network=Architecture((5,)),
+        training=TrainingSettings(epochs=20),
+        random_state=0,
     )
     ensemble.fit(X, y)
     _, epistemic = ensemble.predict(X, return_cov=True)
@@ -159,8 +165,8 @@ def test_prior_is_kept_away_from_data(small_anchored, line_data):
 def test_every_regulariser_trains(regulariser, small_anchored, line_data):
     """Data are fitted, and the reported penalty is the prior's own."""
     X, y = line_data
-    ensemble = changed(small_anchored, regulariser=regulariser).fit(X, y)
-    changed(small_anchored, regulariser="low_rank")
+    ensemble = small_anchored.set_params(anchoring__regulariser=regulariser).fit(X, y)
+    small_anchored.set_params(anchoring__regulariser="low_rank")
     assert np.sqrt(np.mean((ensemble.predict(X) - y) ** 2)) < 0.3
     penalty = ensemble.penalty()
     assert penalty.shape == (8,)
@@ -175,28 +181,25 @@ def test_one_pretraining_serves_many_fits(small_anchored, line_data):
     second = small_anchored.fit(X, -y).predict(X)
     assert small_anchored.pretrained_.weights is weights
     assert np.abs(first - second).max() > 0.5
-    changed(small_anchored, pretrain_epochs=2).fit(X, y)
+    small_anchored.set_params(pretraining__training__epochs=2).fit(X, y)
     assert small_anchored.pretrained_.weights is not weights
-    changed(small_anchored, pretrain_epochs=150).pretrain(n_features=1)
+    small_anchored.set_params(pretraining__training__epochs=150).pretrain(n_features=1)
     np.testing.assert_array_equal(small_anchored.pretrained_.weights, weights)
 
 
 def test_seed_decides_everything(line_data):
     """Equal seeds give equal networks, other seeds others; members do not depend on K."""
     X, y = line_data
-    settings = {"hidden": (8,), "epochs": 20}
-    first = (
-        built(VanillaEnsemble, n_members=4, random_state=3, **settings).fit(X, y).members_.weights
-    )
-    again = (
-        built(VanillaEnsemble, n_members=4, random_state=3, **settings).fit(X, y).members_.weights
-    )
-    more = (
-        built(VanillaEnsemble, n_members=20, random_state=3, **settings).fit(X, y).members_.weights
-    )
-    other = (
-        built(VanillaEnsemble, n_members=4, random_state=4, **settings).fit(X, y).members_.weights
-    )
+    brief = {"network": Architecture((8,)), "training": TrainingSettings(epochs=20), "noise": 0.1}
+
+    def weights(n_members, seed):
+        ensemble = VanillaEnsemble(n_members=n_members, random_state=seed, **brief)
+        return ensemble.fit(X, y).members_.weights
+
+    first = weights(4, 3)
+    again = weights(4, 3)
+    more = weights(20, 3)
+    other = weights(4, 4)
     np.testing.assert_array_equal(first, again)
     np.testing.assert_allclose(first, more[:4], atol=1e-5)
     assert np.abs(first - other).max() > 0.1
@@ -205,16 +208,19 @@ def test_seed_decides_everything(line_data):
 def test_convergence_shortens_pretraining():
     """A criterion ends pre-training before the budget."""
     prior = GaussianProcessPrior(lambda X: 2.0 * X[:, 0], RBF(0.6, 2.0))
-    ensemble = built(
-        AnchoredEnsemble,
+    ensemble = AnchoredEnsemble(
         prior,
-        hidden=(20, 20),
-        n_pretrained=4,
+        noise=0.1,
         n_members=4,
-        input_bounds=None,
-        prior_points=64,
-        pretrain_epochs=3000,
-        convergence=Convergence(residual_variance=0.02, window=20),
+        network=Architecture((20, 20)),
+        pretraining=Pretraining(
+            4,
+            64,
+            training=TrainingSettings(
+                epochs=3000, convergence=Convergence(residual_variance=0.02, window=20)
+            ),
+        ),
+        scaling=Scaling(inputs=None),
         random_state=0,
     ).pretrain(n_features=1)
     assert ensemble.pretrained_.epochs.max() < 1500
@@ -241,12 +247,12 @@ def test_bootstrap_and_likelihood_resampling():
 def test_vanilla_bootstrap_spreads_less_at_data(line_data):
     """Uncertainty grows away from the data."""
     X, y = line_data
-    ensemble = built(
-        VanillaEnsemble,
-        hidden=(20, 20),
+    ensemble = VanillaEnsemble(
+        noise=0.1,
         n_members=10,
-        epochs=150,
         resampling="bootstrap",
+        network=Architecture((20, 20)),
+        training=TrainingSettings(epochs=150),
         random_state=0,
     ).fit(X, y)
     std = ensemble.predict(np.array([[0.0], [3.0]]), return_std=True)[1]
@@ -260,15 +266,13 @@ def test_diverged_members_are_left_out(line_data):
     def sometimes_huge(X, rng):
         return X[:, 0] * (1e30 if rng.uniform() < 0.15 else 1.0)
 
-    ensemble = built(
-        AnchoredEnsemble,
+    ensemble = AnchoredEnsemble(
         SamplerPrior(sometimes_huge),
-        hidden=(5,),
-        n_pretrained=10,
+        noise=0.1,
         n_members=10,
-        prior_points=32,
-        pretrain_epochs=5,
-        epochs=5,
+        network=Architecture((5,)),
+        pretraining=Pretraining(10, 32, training=TrainingSettings(epochs=5)),
+        training=TrainingSettings(epochs=5),
         random_state=0,
     )
     with pytest.warns(DivergenceWarning, match=r"pre-training: members [\d, ]+ of 10 diverged"):
@@ -285,99 +289,101 @@ def test_diverged_members_are_left_out(line_data):
 def test_all_diverged_is_an_error(line_data):
     """Fewer than two members left is no ensemble."""
     X, y = line_data
-    ensemble = built(VanillaEnsemble, hidden=(5,), n_members=3, epochs=3, learning_rate=1e30)
+    ensemble = VanillaEnsemble(
+        noise=0.1,
+        n_members=3,
+        network=Architecture((5,)),
+        training=TrainingSettings(epochs=3, learning_rate=1e30),
+    )
     with pytest.raises(DivergenceError, match="training: members 0, 1, 2 of 3 diverged"):
         ensemble.fit(X, y)
 
 
-X, Y = np.linspace(-1, 1, 8)[:, None], np.linspace(-1, 1, 8)
-NAN, INF = np.where(X > 0.9, np.nan, X), np.where(Y > 0.9, np.inf, Y)
+X = np.linspace(-1, 1, 8)[:, None]
+Y = np.linspace(-1, 1, 8)
+NAN = np.where(X > 0.9, np.nan, X)
+INF = np.where(Y > 0.9, np.inf, Y)
 SKEW = np.array([[1.0, 2.0], [2.0, 1.0]])
-VANILLA = {"hidden": (4,), "n_members": 2, "epochs": 1}
-ANCHORED = dict(**VANILLA, n_pretrained=2, prior_points=8, pretrain_epochs=1)
+ONCE = TrainingSettings(epochs=1)
+VANILLA = {"noise": 0.1, "n_members": 2, "network": Architecture((4,)), "training": ONCE}
+ANCHORED = {**VANILLA, "pretraining": Pretraining(2, 8, training=ONCE), "random_state": 0}
 BAD = [
-    (VanillaEnsemble, {"n_members": 1}, X, Y, "n_members = 1: must be an integer >= 2"),
-    (VanillaEnsemble, {"n_members": 2.0}, X, Y, "n_members = 2.0: must be an integer"),
-    (VanillaEnsemble, {"epochs": 0}, X, Y, "epochs = 0: must be an integer >= 1"),
-    (VanillaEnsemble, {"batch_size": 0}, X, Y, "batch_size = 0"),
-    (VanillaEnsemble, {"learning_rate": -1.0}, X, Y, "learning_rate = -1.0: must be > 0"),
-    (VanillaEnsemble, {"init": "zeros"}, X, Y, "init = 'zeros': must be one of glorot, he"),
-    (VanillaEnsemble, {"activation": "swish"}, X, Y, "activation = 'swish'"),
-    (VanillaEnsemble, {"hidden": (0,)}, X, Y, r"hidden\[0\] = 0: must be"),
-    (VanillaEnsemble, {"resampling": "jackknife"}, X, Y, "resampling = 'jackknife'"),
-    (VanillaEnsemble, {"noise": 0.0}, X, Y, "noise = 0.0: standard deviations must be > 0"),
-    (VanillaEnsemble, {"noise": -0.1}, X, Y, "noise = -0.1"),
-    (VanillaEnsemble, {"noise": [0.1, 0.2]}, X, Y, "noise has 2 entries: must be one, or 1"),
-    (VanillaEnsemble, {"noise": SKEW}, X, np.c_[Y, Y], "eigenvalue -1, must be positive"),
-    (VanillaEnsemble, {"noise": SKEW[:1]}, X, np.c_[Y, Y], r"noise has shape \(1, 2\)"),
-    (VanillaEnsemble, {"noise": [[1.0, 0.5], [0.0, 1.0]]}, X, np.c_[Y, Y], "symmetric"),
-    (VanillaEnsemble, {"random_state": -1}, X, Y, "random_state = -1: must be >= 0"),
-    (VanillaEnsemble, {"device": "tpu9"}, X, Y, "device = 'tpu9': must be 'cpu' or"),
+    (VanillaEnsemble, {"n_members": 1}, "n_members = 1: must be an integer >= 2"),
+    (VanillaEnsemble, {"n_members": 2.0}, "n_members = 2.0: must be an integer"),
+    (VanillaEnsemble, {"training__batch_size": 0}, "batch_size = 0"),
+    (VanillaEnsemble, {"training__learning_rate": -1.0}, "learning_rate = -1.0: must be > 0"),
+    (VanillaEnsemble, {"network__init": "zeros"}, "init = 'zeros': must be one of glorot, he"),
+    (VanillaEnsemble, {"network__activation": "swish"}, "activation = 'swish'"),
+    (VanillaEnsemble, {"resampling": "jackknife"}, "resampling = 'jackknife'"),
+    (VanillaEnsemble, {"noise": 0.0}, "noise = 0.0: standard deviations must be > 0"),
+    (VanillaEnsemble, {"noise": -0.1}, "noise = -0.1"),
+    (VanillaEnsemble, {"noise": [0.1, 0.2]}, "noise has 2 entries: must be one, or 1"),
+    (VanillaEnsemble, {"noise": SKEW, "y": np.c_[Y, Y]}, "eigenvalue -1, must be positive"),
+    (VanillaEnsemble, {"noise": SKEW[:1], "y": np.c_[Y, Y]}, r"noise has shape \(1, 2\)"),
+    (VanillaEnsemble, {"noise": [[1.0, 0.5], [0.0, 1.0]], "y": np.c_[Y, Y]}, "symmetric"),
+    (VanillaEnsemble, {"random_state": -1}, "random_state = -1: must be >= 0"),
+    (VanillaEnsemble, {"device": "tpu9"}, "device = 'tpu9': must be 'cpu' or"),
     (
         VanillaEnsemble,
-        {"input_bounds": (1.0, 0.0)},
-        X,
-        Y,
+        {"scaling__inputs": (1.0, 0.0)},
         "scaling.inputs: bounds of column 0 are 1.0",
     ),
-    (VanillaEnsemble, {"input_bounds": 5}, X, Y, r"inputs has shape \(\): must be None, 'data'"),
-    (VanillaEnsemble, {"input_bounds": (0, [1, 1])}, X, Y, "inputs = .*: must be numbers"),
-    (VanillaEnsemble, {"input_bounds": "range"}, X, Y, "inputs = 'range': must be one of"),
-    (AnchoredEnsemble, {"prior_range": 0.0}, X, Y, "range_factor = 0.0: must be > 0"),
-    (VanillaEnsemble, {}, NAN, Y, "Input X contains NaN"),
-    (VanillaEnsemble, {}, X, INF, "Input y contains infinity"),
-    (VanillaEnsemble, {}, X[:1], Y[:1], "minimum of 2 is required"),
-    (VanillaEnsemble, {}, X[:, 0], Y, "Expected 2D array, got 1D array"),
-    (VanillaEnsemble, {}, X, Y[:5], "inconsistent numbers of samples"),
-    (AnchoredEnsemble, {"regulariser": "ridge"}, X, Y, "regulariser = 'ridge': must be one of"),
-    (AnchoredEnsemble, {"anchors": "none"}, X, Y, "anchors = 'none'"),
-    (AnchoredEnsemble, {"n_members": 3}, X, Y, "n_members = 3: must be <= pretraining"),
-    (AnchoredEnsemble, {"n_pretrained": 1}, X, Y, "n_networks = 1: must be an integer >= 2"),
-    (AnchoredEnsemble, {"prior_points": 1}, X, Y, "n_points = 1: must be an integer >= 2"),
-    (AnchoredEnsemble, {"perturbation": -0.1}, X, Y, "perturbation = -0.1: must be >= 0"),
+    (VanillaEnsemble, {"scaling__inputs": 5}, r"inputs has shape \(\): must be None, 'data'"),
+    (VanillaEnsemble, {"scaling__inputs": (0, [1, 1])}, "inputs = .*: must be numbers"),
+    (AnchoredEnsemble, {"pretraining__range_factor": 0.0}, "range_factor = 0.0: must be > 0"),
+    (VanillaEnsemble, {"X": NAN}, "Input X contains NaN"),
+    (VanillaEnsemble, {"y": INF}, "Input y contains infinity"),
+    (VanillaEnsemble, {"X": X[:1], "y": Y[:1]}, "minimum of 2 is required"),
+    (VanillaEnsemble, {"X": X[:, 0]}, "Expected 2D array, got 1D array"),
+    (VanillaEnsemble, {"y": Y[:5]}, "inconsistent numbers of samples"),
+    (
+        AnchoredEnsemble,
+        {"anchoring__regulariser": "ridge"},
+        "regulariser = 'ridge': must be one of",
+    ),
+    (AnchoredEnsemble, {"anchoring__anchors": "none"}, "anchors = 'none'"),
+    (AnchoredEnsemble, {"n_members": 3}, "n_members = 3: must be <= pretraining"),
+    (AnchoredEnsemble, {"pretraining__n_points": 1}, "n_points = 1: must be an integer >= 2"),
+    (AnchoredEnsemble, {"pretraining__perturbation": -0.1}, "perturbation = -0.1: must be >= 0"),
     (
         AnchoredEnsemble,
         {"prior": GaussianProcessPrior(n_outputs=2)},
-        X,
-        Y,
         "1 inputs and 1 outputs, the prior has 1 and 2",
     ),
     (
         AnchoredEnsemble,
         {"prior": GaussianProcessPrior(lambda X: np.log(X[:, 0]))},
-        X,
-        Y,
         "not finite in realisation 0",
     ),
-    (AnchoredEnsemble, {"prior": "gp"}, X, Y, "prior = 'gp': must have a method sample"),
+    (AnchoredEnsemble, {"prior": "gp"}, "prior = 'gp': must have a method sample"),
+    (AnchoredEnsemble, {"prior": SamplerPrior}, "prior = SamplerPrior: must be an object"),
     (
         AnchoredEnsemble,
-        {"prior": SamplerPrior},
-        X,
-        Y,
-        "prior = SamplerPrior: must be an object",
+        {"anchoring__regulariser": "none", "anchoring__anchors": "sampled"},
+        "anchors = 'sampled'",
     ),
-    (AnchoredEnsemble, {"regulariser": "none", "anchors": "sampled"}, X, Y, "anchors = 'sampled'"),
 ]
 
 
-@pytest.mark.parametrize(("kind", "parameters", "X", "y", "message"), BAD)
+@pytest.mark.parametrize(("kind", "changes", "message"), BAD)
 @pytest.mark.filterwarnings("ignore::bnn.ConstantInputWarning", "ignore:invalid value")
-def test_bad_input_names_field_value_and_range(kind, parameters, X, y, message):
+def test_bad_input_names_field_value_and_range(kind, changes, message):
     """Every refusal says what was wrong, before any training."""
     settings = VANILLA if kind is VanillaEnsemble else ANCHORED
+    parameters = {"X": X, "y": Y, **changes}
+    data = parameters.pop("X"), parameters.pop("y")
     with pytest.raises(ValueError, match=message):
-        built(kind, **{**settings, **parameters}).fit(X, y)
+        kind(**settings).set_params(**parameters).fit(*data)
 
 
 def test_constant_input_warns(line_data):
     """A constant column is no error, since a prior may know about it, but is pointed out."""
     X, y = line_data
     with pytest.warns(UserWarning, match="input 1 is constant in the data"):
-        built(VanillaEnsemble, **VANILLA).fit(np.c_[X, np.ones(len(X))], y)
+        VanillaEnsemble(**VANILLA).fit(np.c_[X, np.ones(len(X))], y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        built(VanillaEnsemble, **VANILLA).fit(X, y)
+        VanillaEnsemble(**VANILLA).fit(X, y)
 
 
 def test_before_fitting():
@@ -410,14 +416,8 @@ def test_bounds_from_data_are_the_range_of_the_data(line_data):
     """The default is short for the range, for pre-training too, and follows new data."""
     X, y = line_data
     kind = dict(ANCHORED, prior=SamplerPrior(lambda X, rng: rng.normal() * X[:, 0]))
-    named = built(AnchoredEnsemble, random_state=0, **kind)
-    given = built(
-        AnchoredEnsemble,
-        input_bounds=(X.min(), X.max()),
-        output_bounds=(y.min(), y.max()),
-        random_state=0,
-        **kind,
-    )
+    named = AnchoredEnsemble(**kind)
+    given = AnchoredEnsemble(scaling=Scaling((X.min(), X.max()), (y.min(), y.max())), **kind)
     np.testing.assert_allclose(named.fit(X, y).predict(X), given.fit(X, y).predict(X))
     named.fit(10.0 * X, y)
     np.testing.assert_allclose(named.members_.input_scaler.high, 10.0 * X.max())
@@ -427,7 +427,10 @@ def test_bounds_from_data_are_the_range_of_the_data(line_data):
 @pytest.mark.parametrize("progress", [False, True])
 def test_progress_bars_can_be_silenced(progress, line_data, capsys):
     """A bar for each stage on standard error, or nothing at all."""
-    built(AnchoredEnsemble, progress=progress, random_state=0, **ANCHORED).fit(*line_data)
+    training = TrainingSettings(epochs=1, progress=progress)
+    pretraining = Pretraining(2, 8, training=training)
+    settings = {**VANILLA, "training": training, "pretraining": pretraining}
+    AnchoredEnsemble(**settings).fit(*line_data)
     printed = capsys.readouterr()
     assert printed.out == ""
     assert ("pre-training" in printed.err) == progress
@@ -445,7 +448,8 @@ def test_noise_forms_agree():
 def test_data_gradient_against_finite_differences():
     """Of each member's own data, with correlated noise and in the networks' units."""
     rng = np.random.default_rng(0)
-    X, y = rng.uniform(-1, 1, (9, 2)), rng.standard_normal((9, 3))
+    X = rng.uniform(-1, 1, (9, 2))
+    y = rng.standard_normal((9, 3))
     noise = np.diag([0.1, 0.2, 0.3]) + 0.03
     members = train_vanilla(
         X,

@@ -27,7 +27,8 @@ from bnn.priors import conditioning
 from tests.bnn.closed_forms import LinearGaussianPosterior
 
 RNG = np.random.default_rng(0)
-X, X_TEST = RNG.uniform(-1, 1, (15, 2)), RNG.uniform(-1, 1, (6, 2))
+X = RNG.uniform(-1, 1, (15, 2))
+X_TEST = RNG.uniform(-1, 1, (6, 2))
 Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] ** 2])
 
 
@@ -52,7 +53,8 @@ def test_gp_posterior_against_sklearn(ours, theirs):
 
 
 CORRELATED = np.array([[0.04, 0.03, 0.0], [0.03, 0.09, -0.02], [0.0, -0.02, 0.05]])
-DISTINCT, SHARED = [RBF(0.7, 0.5), RBF(0.3, 1.0), RBF(0.7, 0.5)], Matern52(0.7, (0.5, 2.0))
+DISTINCT = [RBF(0.7, 0.5), RBF(0.3, 1.0), RBF(0.7, 0.5)]
+SHARED = Matern52(0.7, (0.5, 2.0))
 
 
 @pytest.mark.parametrize("noise", [0.2, [0.2, 0.3, 0.2], CORRELATED], ids=["one", "three", "full"])
@@ -66,12 +68,14 @@ def test_the_joint_gaussian_written_out(kernel, features, noise):
     y = np.column_stack([Y, np.exp(X[:, 0])])
     prior = GaussianProcessPrior(LinearMean([0.5, -1.0, 0.0]), kernel, 3, features=features)
     posterior = ExactPosterior(prior, noise=noise).fit(X, y)
-    n, points = len(X), np.concatenate([X, X_TEST])
+    n = len(X)
+    points = np.concatenate([X, X_TEST])
     each = [prior.covariance(points, points, j) for j in range(3)]
     # Entry 3 i + j: output j of point i.
     joint = sum(np.kron(block, np.diag(row)) for block, row in zip(each, np.eye(3), strict=True))
     full = np.diag(np.broadcast_to(noise, 3) ** 2.0) if np.ndim(noise) < 2 else noise
-    data, cross = joint[: 3 * n, : 3 * n] + np.kron(np.eye(n), full), joint[3 * n :, : 3 * n]
+    data = joint[: 3 * n, : 3 * n] + np.kron(np.eye(n), full)
+    cross = joint[3 * n :, : 3 * n]
     residual = (y - prior.mean_values(X)).ravel()
     mean = prior.mean_values(X_TEST) + (cross @ np.linalg.solve(data, residual)).reshape(-1, 3)
     covariance = joint[3 * n :, 3 * n :] - cross @ np.linalg.solve(data, cross.T)
@@ -102,7 +106,8 @@ def test_the_joint_gaussian_written_out(kernel, features, noise):
 def test_memory_grows_with_the_training_points_alone(noise):
     """Three factors, of 1.1 MB each, and parts of bounded size; a joint one has 10 or 130 MB."""
     rng = np.random.default_rng(0)
-    points, new = rng.uniform(-1, 1, (380, 2)), rng.uniform(-1, 1, (20_000, 2))
+    points = rng.uniform(-1, 1, (380, 2))
+    new = rng.uniform(-1, 1, (20_000, 2))
     posterior = ExactPosterior(GaussianProcessPrior(0.0, RBF(1.0, 0.5), 3), noise=noise)
     tracemalloc.start()
     posterior.fit(points, np.column_stack([points, points[:, 0] ** 2]))
@@ -148,7 +153,8 @@ def test_samples_at_data_known_almost_exactly():
 
 def test_linear_gaussian_in_two_ways():
     """The gain form equals the information form, and a linear-kernel GP."""
-    design, y = np.column_stack([X, np.ones(15)]), Y[:, 0]
+    design = np.column_stack([X, np.ones(15)])
+    y = Y[:, 0]
     covariance = np.diag([0.5, 0.5, 0.5])
     posterior = LinearGaussianPosterior.condition(design, y, 0.2, np.ones(3), covariance)
     precision = design.T @ design / 0.04 + np.linalg.inv(covariance)
@@ -201,7 +207,8 @@ def test_saved_and_loaded(kernel, tmp_path):
     prior = GaussianProcessPrior(mean, kernel, 2, bounds=(None, [5.0, 6.0]))
     posterior = ExactPosterior(prior, noise=[0.1, 0.2]).fit(pd.DataFrame(X, columns=["a", "b"]), Y)
     posterior.set_params(noise=0.3).save(tmp_path / "exact.npz")
-    loaded, points = load(tmp_path / "exact.npz"), pd.DataFrame(X_TEST, columns=["a", "b"])
+    loaded = load(tmp_path / "exact.npz")
+    points = pd.DataFrame(X_TEST, columns=["a", "b"])
     for ours, theirs in zip(
         posterior.predict(points, return_std=True, total=True),
         loaded.predict(points, return_std=True, total=True),

@@ -7,15 +7,18 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bnn import (
     RBF,
+    Architecture,
     ExactPosterior,
     FunctionAnchoredEnsemble,
     FunctionAnchoring,
     GaussianProcessPrior,
     Linear,
     LinearMean,
+    Pretraining,
     RandomMean,
     SamplerPrior,
     TablePrior,
+    TrainingSettings,
     anchor_functions,
     load,
 )
@@ -24,29 +27,23 @@ from bnn.gauss_newton.function_space import FunctionFit, Metric
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.networks.mlp import MLP
 from tests.bnn.closed_forms import LinearGaussianPosterior, WeightedRealisations
-from tests.bnn.flat import built
 
 X_TEST = np.array([[-0.9], [-0.3], [0.2], [0.8]])
 GRID = np.linspace(-1.0, 1.0, 41)[:, None]
 FAR = 10.0  # tolerance that ten leaky units can reach
-SMOOTH = {"hidden": (30, 30), "activation": "silu", "prior_points": 100, "random_state": 0}
+SMOOTH = {"network": Architecture((30, 30), "silu"), "random_state": 0}
 
 
 def linear_ensemble(prior, n, **settings):
     """One-layer networks f = w x + b, anchored in function space."""
-    return built(
-        FunctionAnchoredEnsemble,
+    training = TrainingSettings(epochs=600, batch_size=None, learning_rate=0.02)
+    return FunctionAnchoredEnsemble(
         prior,
-        points=20,
-        **settings,
-        hidden=(),
         noise=0.3,
-        n_pretrained=n,
         n_members=n,
-        prior_points=16,
-        batch_size=None,
-        learning_rate=0.02,
-        pretrain_epochs=600,
+        network=Architecture((), "silu"),
+        pretraining=Pretraining(n, 16, training=training),
+        anchoring=FunctionAnchoring(points=20, **settings),
         random_state=0,
     )
 
@@ -59,7 +56,8 @@ def few_data():
 
 def check_moments(samples, mean, covariance, centred):
     """Within four standard errors; the mean of centred members within a tenth of one."""
-    n, deviations = len(samples), np.sqrt(np.diag(covariance))
+    n = len(samples)
+    deviations = np.sqrt(np.diag(covariance))
     error = (0.1 if centred else 4.0) * deviations / np.sqrt(n)
     assert np.all(np.abs(samples.mean(axis=0) - mean) < error)
     error = np.sqrt((covariance**2 + np.outer(deviations, deviations) ** 2) / n)
@@ -69,7 +67,8 @@ def check_moments(samples, mean, covariance, centred):
 @pytest.mark.parametrize("centred", [False, True])
 def test_linear_network_draws_from_the_exact_posterior(centred):
     """f = w x, w ~ N(0, 0.5): mean and covariance of 800 members."""
-    (X, y), prior = few_data(), GaussianProcessPrior(0.0, Linear(0.5))
+    (X, y) = few_data()
+    prior = GaussianProcessPrior(0.0, Linear(0.5))
     settings = {"nugget": 1e-3, "tolerance": 1e-4, "centred": centred}
     ensemble = linear_ensemble(prior, 800, **settings).fit(X, y)
     mean, covariance = ExactPosterior(prior, noise=0.3).fit(X, y).joint_moments(X_TEST)
@@ -83,7 +82,8 @@ def test_sampler_with_linear_networks():
     ensemble = linear_ensemble(prior, 400, realisations=4000).fit(X, y)
     exact = ExactPosterior(GaussianProcessPrior(0.0, Linear(0.5)), noise=0.3).fit(X, y)
     mean, covariance = exact.joint_moments(X_TEST)
-    samples, deviations = ensemble.sample(X_TEST)[:, :, 0], np.sqrt(np.diag(covariance))
+    samples = ensemble.sample(X_TEST)[:, :, 0]
+    deviations = np.sqrt(np.diag(covariance))
     # Four standard errors and what 4000 realisations leave unknown of the covariance.
     assert np.all(np.abs(samples.mean(axis=0) - mean[:, 0]) < 0.25 * deviations)
     assert np.all(np.abs(samples.std(axis=0) / deviations - 1.0) < 0.15)
@@ -92,18 +92,17 @@ def test_sampler_with_linear_networks():
 @pytest.mark.parametrize("noise", [0.1, np.array([[0.01, 0.008], [0.008, 0.02]])])
 def test_wide_networks_sample_the_gp_posterior(noise):
     """Two outputs, two inputs, also with correlated noise: bands of 40 draws' own scatter."""
-    rng, n = np.random.default_rng(1), 40
+    rng = np.random.default_rng(1)
+    n = 40
     X = rng.uniform(-1.0, 1.0, (12, 2))
     y = np.column_stack([np.sin(2.0 * X[:, 0]), X[:, 0] * X[:, 1]])
     prior = GaussianProcessPrior(LinearMean([0.5, 0.0]), [RBF(0.5, 0.8), RBF(0.3, 1.0)], 2)
-    ensemble = built(
-        FunctionAnchoredEnsemble,
+    ensemble = FunctionAnchoredEnsemble(
         prior,
-        points=60,
-        n_pretrained=n,
-        n_members=n,
         noise=noise,
-        pretrain_epochs=200,
+        n_members=n,
+        pretraining=Pretraining(n, 100, training=TrainingSettings(epochs=200)),
+        anchoring=FunctionAnchoring(points=60),
         **SMOOTH,
     ).fit(X, y)
     points = rng.uniform(-1.0, 1.0, (40, 2))
@@ -117,7 +116,8 @@ def test_wide_networks_sample_the_gp_posterior(noise):
 
 def test_random_mean_against_importance_weights():
     """Prior D of the paper, uniform in its slope: no closed form."""
-    X, y = np.array([[-0.8], [-0.2], [0.3], [0.7]]), np.array([-1.2, 0.2, 0.0, 0.9])
+    X = np.array([[-0.8], [-0.2], [0.3], [0.7]])
+    y = np.array([-1.2, 0.2, 0.0, 0.9])
     cubic = RandomMean(lambda X, rng: 5.0 * rng.uniform(-1.0, 1.0) * X[:, 0] ** 3)
     prior = GaussianProcessPrior(cubic, RBF(0.1, 0.2))
     truth = WeightedRealisations.condition(prior, X, y, 0.3, GRID, 20_000, 0)
@@ -131,7 +131,8 @@ def test_random_mean_against_importance_weights():
 
 def test_clipped_prior_against_importance_weights():
     """Half of the realisations are at the bound: moments are approximate, the bound is exact."""
-    X, y = np.array([[-0.8], [-0.2], [0.3], [0.7]]), np.array([-0.35, -0.2, 0.4, 0.6])
+    X = np.array([[-0.8], [-0.2], [0.3], [0.7]])
+    y = np.array([-0.35, -0.2, 0.4, 0.6])
     prior = GaussianProcessPrior(LinearMean([1.0]), RBF(0.5, 0.6), bounds=(-0.3, None))
     mean, std = WeightedRealisations.condition(prior, X, y, 0.3, GRID, 20_000, 0).predict()
     ensemble = function_ensemble(prior, 60).fit(X, y)
@@ -141,16 +142,15 @@ def test_clipped_prior_against_importance_weights():
     assert ensemble.sample(GRID).min() == -0.3
 
 
-def function_ensemble(prior, n, **changes):
+def function_ensemble(prior, n, noise=0.3, epochs=200, nugget=None):
     """Smooth networks of one input, anchored in function space."""
-    settings = {"noise": 0.3, "pretrain_epochs": 200, **SMOOTH, **changes}
-    return built(
-        FunctionAnchoredEnsemble,
+    return FunctionAnchoredEnsemble(
         prior,
-        points=50,
-        n_pretrained=n,
+        noise=noise,
         n_members=n,
-        **settings,
+        pretraining=Pretraining(n, 100, training=TrainingSettings(epochs=epochs)),
+        anchoring=FunctionAnchoring(points=50, nugget=nugget),
+        **SMOOTH,
     )
 
 
@@ -164,12 +164,14 @@ def test_table_prior(interpolation, n):
     """
     points = np.linspace(-1.0, 1.0, 60)[:, None]
     values = GaussianProcessPrior(0.0, RBF(0.5, 0.8)).sample(points, 300, 0)
-    data, y = [10, 32, 45], np.array([0.5, -0.2, 0.3])
+    data = [10, 32, 45]
+    y = np.array([0.5, -0.2, 0.3])
     ensemble = function_ensemble(
-        TablePrior(points, values, interpolation), n, noise=0.1, pretrain_epochs=1000
+        TablePrior(points, values, interpolation), n, noise=0.1, epochs=1000
     )
     ours, spread = ensemble.fit(points[data], y).predict(points, return_std=True)
-    mean, covariance = values.mean(axis=0)[:, 0], np.cov(values[:, :, 0].T)
+    mean = values.mean(axis=0)[:, 0]
+    covariance = np.cov(values[:, :, 0].T)
     exact = LinearGaussianPosterior.condition(np.eye(60)[data], y, 0.1, mean, covariance)
     std = np.sqrt(np.diag(exact.covariance))
     assert np.mean(np.abs(ours - exact.mean)) < 0.3 * std.mean()
@@ -214,10 +216,12 @@ def test_linearisation_against_automatic_differentiation(activation, monkeypatch
 
 def small_fit(blocks, scale):
     """Two networks of two outputs, in a metric with blocks for each output or one for both."""
-    rng, architecture = np.random.default_rng(0), MLP((3, 4, 2), "silu")
+    rng = np.random.default_rng(0)
+    architecture = MLP((3, 4, 2), "silu")
     roots = torch.as_tensor(rng.standard_normal((blocks, 16 // blocks, 16 // blocks)))
     nuggets = torch.tensor([1e-6, 2e-6], dtype=torch.float64)
-    metric, X = Metric(roots @ roots.mT, nuggets), torch.as_tensor(rng.standard_normal((8, 3)))
+    metric = Metric(roots @ roots.mT, nuggets)
+    X = torch.as_tensor(rng.standard_normal((8, 3)))
     weights = torch.as_tensor(architecture.initial_weights(2, 0), dtype=torch.float64)
     values = architecture.forward(weights, X)
     targets = values + scale * torch.as_tensor(rng.standard_normal((2, 8, 2)))
@@ -229,9 +233,12 @@ def small_fit(blocks, scale):
 def test_step_against_the_dense_system(blocks):
     """-Jᵀ (J Jᵀ + λ M)⁻¹ e, and e M⁻¹ e, with matrices of both outputs written out."""
     fit, metric, state, weights, residuals = small_fit(blocks, 1.0)
-    damping, J, e = torch.tensor([0.1, 1.0]), state.jacobian(), residuals.mT.reshape(2, -1)
+    damping = torch.tensor([0.1, 1.0])
+    J = state.jacobian()
+    e = residuals.mT.reshape(2, -1)
     steps, _ = fit.step(weights, torch.arange(2), damping)
-    full, kernels = torch.block_diag(*metric.blocks), J @ J.mT
+    full = torch.block_diag(*metric.blocks)
+    kernels = J @ J.mT
     scales = kernels.diagonal(dim1=1, dim2=2).mean(dim=1) / full.diagonal().mean()
     systems = kernels + (damping * scales)[:, None, None] * full
     expected = -(J.mT @ torch.linalg.solve(systems, e[:, :, None]))[:, :, 0]
@@ -243,7 +250,8 @@ def test_step_against_the_dense_system(blocks):
 def test_bent_step_follows_the_linear_model():
     """The second order along the step is taken out: the outputs move as the straight step asks."""
     fit, _, state, weights, residuals = small_fit(2, 0.005)
-    members, errors = torch.arange(2), []
+    members = torch.arange(2)
+    errors = []
     straight, bend = fit.step(weights, members, torch.full((2,), 1e-3))
     asked = residuals.mT.reshape(2, -1) + state.push_forward(straight)
     for steps in (straight, straight + bend):
@@ -277,15 +285,17 @@ def test_what_double_precision_cannot_resolve_is_refused(settings, message):
     X = np.linspace(-1.0, 1.0, 30)[:, None]
     prior = GaussianProcessPrior(0.0, RBF(0.5, 0.8))
     with pytest.raises(ValueError, match=message):
-        function_ensemble(prior, 2, **{"pretrain_epochs": 1, **settings}).fit(X, X[:, 0])
+        function_ensemble(prior, 2, epochs=1, **settings).fit(X, X[:, 0])
 
 
 @pytest.mark.parametrize("given", [True, False])
 @pytest.mark.parametrize(
     ("nugget", "message"),
-    [(0.6, r"nugget = 0.6: must be below a third .* 0.* for output 0"),
-     (1e-12, "nugget = 1e-12 .*: too small for double precision")],
-)  # fmt: skip
+    [
+        (0.6, r"nugget = 0.6: must be below a third .* 0.* for output 0"),
+        (1e-12, "nugget = 1e-12 .*: too small for double precision"),
+    ],
+)
 def test_a_wrong_nugget_is_refused_before_pretraining(nugget, message, given, monkeypatch):
     """Also where the points of pre-training are given, before there are data."""
     monkeypatch.setattr("bnn.estimators.pretraining.train", None)
@@ -299,8 +309,12 @@ def test_one_pretraining_serves_both_anchorings(small_anchored, line_data):
     """Weights and functions start from the same networks, and leave them alone."""
     X, y = line_data
     pretrained = small_anchored.pretrained_
-    ensemble = built(
-        FunctionAnchoredEnsemble, pretrained, n_members=8, tolerance=FAR, random_state=0
+    ensemble = FunctionAnchoredEnsemble(
+        pretrained,
+        noise=0.1,
+        n_members=8,
+        anchoring=FunctionAnchoring(tolerance=FAR),
+        random_state=0,
     )
     ensemble.fit(X, y)
     np.testing.assert_array_equal(ensemble.members_.anchors, pretrained.weights[:8])
@@ -318,12 +332,11 @@ def test_one_pretraining_serves_both_anchorings(small_anchored, line_data):
 
 def test_saved_and_loaded(small_anchored, line_data, tmp_path):
     """Predictions, penalties and settings come back; fitting again needs the prior."""
-    ensemble = built(
-        FunctionAnchoredEnsemble,
+    ensemble = FunctionAnchoredEnsemble(
         small_anchored.pretrained_,
+        noise=0.1,
         n_members=8,
-        points=30,
-        tolerance=FAR,
+        anchoring=FunctionAnchoring(points=30, tolerance=FAR),
         random_state=0,
     ).fit(*line_data)
     ensemble.save(tmp_path / "f.npz")
@@ -353,18 +366,13 @@ def test_a_network_keeps_its_own_realisation(small_anchored, line_data):
 def test_members_that_do_not_arrive_are_counted():
     """Five units cannot follow a prior realisation that closely."""
     prior = GaussianProcessPrior(0.0, RBF(0.2))
-    ensemble = built(
-        FunctionAnchoredEnsemble,
+    ensemble = FunctionAnchoredEnsemble(
         prior,
-        points=30,
-        iterations=3,
-        tolerance=1e-6,
-        hidden=(5,),
-        activation="silu",
-        n_pretrained=4,
+        noise=0.1,
         n_members=4,
-        prior_points=40,
-        pretrain_epochs=1,
+        network=Architecture((5,), "silu"),
+        pretraining=Pretraining(4, 40, training=TrainingSettings(epochs=1)),
+        anchoring=FunctionAnchoring(points=30, iterations=3, tolerance=1e-6),
         random_state=0,
     )
     with pytest.warns(ConvergenceWarning, match="4 of 4 members did not arrive within 3"):
@@ -386,5 +394,3 @@ def test_settings_are_checked(settings, message):
     """Each refusal names field, value and range, before any work."""
     with pytest.raises(ValueError, match=message):
         FunctionAnchoring(**settings)
-    with pytest.raises(ValueError, match=message):
-        built(FunctionAnchoredEnsemble, **settings).fit(*few_data())

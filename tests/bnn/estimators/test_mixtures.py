@@ -15,7 +15,6 @@ from bnn import (
 )
 from bnn.priors.evidence import fit_prior
 from bnn.storage import NotStored
-from tests.bnn.flat import built
 
 RNG = np.random.default_rng(1)
 X = RNG.uniform(-1, 1, (8, 1))
@@ -24,11 +23,15 @@ PRIOR = MixturePrior([GaussianProcessPrior(0.0, RBF(1.0, L)) for L in (0.4, 1.0)
 
 
 def ensemble(**changes):
-    settings = {
-        "noise": 0.1, "points": 20, "hidden": (30, 30), "n_pretrained": 20, "n_members": 20,
-        "prior_points": 40, "pretrain_epochs": 100, "random_state": 0, "prior": PRIOR,
-    }  # fmt: skip
-    return built(FunctionAnchoredEnsemble, **settings | changes)
+    return FunctionAnchoredEnsemble(
+        PRIOR,
+        noise=0.1,
+        n_members=20,
+        network=bnn.Architecture((30, 30), "silu"),
+        pretraining=bnn.Pretraining(20, 40, training=bnn.TrainingSettings(epochs=100)),
+        anchoring=bnn.FunctionAnchoring(points=20),
+        random_state=0,
+    ).set_params(**changes)
 
 
 def test_members_follow_the_posterior_of_the_mixture(tmp_path):
@@ -64,14 +67,26 @@ def test_members_follow_the_posterior_around_a_low_fidelity_model(tmp_path):
 
 def test_members_that_do_not_arrive_are_counted_once():
     """All together, although each is trained alone."""
-    small = ensemble(n_pretrained=3, n_members=3, hidden=(3,), iterations=2, tolerance=1e-6)
+    small = ensemble(
+        pretraining__n_networks=3,
+        n_members=3,
+        network__hidden=(3,),
+        anchoring__iterations=2,
+        anchoring__tolerance=1e-6,
+    )
     with pytest.warns(ConvergenceWarning, match="3 of 3 members did not arrive within 2"):
         small.fit(X, Y)
 
 
 def test_noise_beyond_the_data_is_said_once():
     """Not by each member, which is trained alone."""
-    small = ensemble(n_pretrained=3, n_members=3, pretrain_epochs=1, tolerance=1e9, noise=10.0)
+    small = ensemble(
+        pretraining__n_networks=3,
+        n_members=3,
+        pretraining__training__epochs=1,
+        anchoring__tolerance=1e9,
+        noise=10.0,
+    )
     with pytest.warns(bnn.NoiseWarning) as said:
         small.fit(X, Y)
     assert len(said) == 1

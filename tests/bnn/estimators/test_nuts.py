@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from bnn import RBF, AnchoredEnsemble, GaussianProcessPrior
-from tests.bnn.flat import built, changed
+from bnn import (
+    RBF,
+    AnchoredEnsemble,
+    Anchoring,
+    Architecture,
+    GaussianProcessPrior,
+    Pretraining,
+    Scaling,
+    TrainingSettings,
+)
 
 pyro_mcmc = pytest.importorskip("pyro.infer.mcmc", reason="needs pyro-ppl")
 
@@ -27,24 +35,20 @@ def data():
 @pytest.fixture(scope="module")
 def ensemble():
     """1-8-1 networks, 300 of them."""
-    return built(
-        AnchoredEnsemble,
+    return AnchoredEnsemble(
         GaussianProcessPrior(0.0, RBF(0.5, 0.8)),
-        anchors="sampled",
-        hidden=(8,),
-        activation="tanh",
-        n_pretrained=300,
         n_members=300,
         noise=NOISE,
-        resampling="likelihood",
-        prior_points=60,
-        prior_range=2.0,
-        input_bounds=None,
-        output_bounds=None,
-        pretrain_epochs=300,
-        batch_size=None,
-        learning_rate=0.01,
-        epochs=3000,
+        network=Architecture((8,), "tanh"),
+        pretraining=Pretraining(
+            300,
+            60,
+            range_factor=2.0,
+            training=TrainingSettings(epochs=300, batch_size=None, learning_rate=0.01),
+        ),
+        training=TrainingSettings(epochs=3000, batch_size=None, learning_rate=0.01),
+        anchoring=Anchoring(anchors="sampled", resampling="likelihood"),
+        scaling=Scaling(None, None),
         random_state=0,
     ).pretrain(np.linspace(-2.0, 2.0, 60)[:, None])
 
@@ -53,7 +57,8 @@ def nuts(ensemble, covariance, mean, n_samples=400, n_warmup=200):
     """Draw f on GRID from the posterior of the weights, (n_samples, 21)."""
     X, y = (torch.as_tensor(v) for v in data())
     architecture = ensemble.pretrained_.architecture
-    root, centre = np.linalg.cholesky(covariance), torch.as_tensor(mean)
+    root = np.linalg.cholesky(covariance)
+    centre = torch.as_tensor(mean)
     root = torch.as_tensor(root)
 
     def network(weights, points):
@@ -84,11 +89,7 @@ def nuts(ensemble, covariance, mean, n_samples=400, n_warmup=200):
 
 @pytest.mark.parametrize(
     ("regulariser", "optimiser"),
-    [
-        ("low_rank", "adam"),
-        ("probabilistic_pca", "gauss_newton"),
-        ("factorised", "gauss_newton"),
-    ],
+    [("low_rank", "adam"), ("probabilistic_pca", "gauss_newton"), ("factorised", "gauss_newton")],
 )
 def test_weight_space_ensembles_against_nuts(regulariser, optimiser, ensemble):
     """Mean within 0.35 standard deviations and standard deviations within 20 %, on average.
@@ -96,7 +97,8 @@ def test_weight_space_ensembles_against_nuts(regulariser, optimiser, ensemble):
     Randomise-then-optimise is exact for linear networks only; 0.17 to 0.21, and 7 %, were measured.
     With 300 networks the low-rank covariance of 25 weights has full rank.
     """
-    ensemble = changed(copy.deepcopy(ensemble), regulariser=regulariser, optimiser=optimiser)
+    ensemble = copy.deepcopy(ensemble)
+    ensemble.set_params(anchoring__regulariser=regulariser, anchoring__optimiser=optimiser)
     ensemble.fit(*data())
     prior = ensemble.pretrained_.weight_prior(regulariser)
     if regulariser == "low_rank":
@@ -106,6 +108,7 @@ def test_weight_space_ensembles_against_nuts(regulariser, optimiser, ensemble):
         covariance = np.diag(parts.diagonal) + parts.root @ parts.root.T
     truth = nuts(ensemble, covariance, prior.mean)
     mean, std = ensemble.predict(GRID, return_std=True)
-    exact, spread = truth.mean(axis=0), truth.std(axis=0)
+    exact = truth.mean(axis=0)
+    spread = truth.std(axis=0)
     assert np.abs(mean - exact).mean() < 0.35 * spread.mean()
     assert 0.8 < std.mean() / spread.mean() < 1.2

@@ -21,29 +21,34 @@ from bnn import (
     load,
 )
 from bnn.priors.samplers import latin_hypercube
-from tests.bnn.flat import built, changed
 
 X = np.linspace(0.0, 1.0, 9)[:, None]
 Y = np.sin(3.0 * X[:, 0])
-SMALL = {
-    "hidden": (4,),
-    "n_pretrained": 4,
-    "n_members": 3,
-    "prior_points": 8,
-    "pretrain_epochs": 2,
-    "epochs": 2,
-    "random_state": 0,
-}
+TWICE = bnn.TrainingSettings(epochs=2)
 
 
 def small(prior=None, **changes):
-    return built(AnchoredEnsemble, prior, **{**SMALL, **changes})
+    return AnchoredEnsemble(
+        prior,
+        noise=0.1,
+        n_members=3,
+        network=bnn.Architecture((4,)),
+        pretraining=bnn.Pretraining(4, 8, training=clone(TWICE)),
+        training=clone(TWICE),
+        random_state=0,
+    ).set_params(**changes)
 
 
 def small_functions(prior=None, **changes):
-    settings = {name: value for name, value in SMALL.items() if name != "epochs"}
-    loose = {"points": 5, "tolerance": 100.0}
-    return built(FunctionAnchoredEnsemble, prior, **{**settings, **loose, **changes})
+    return FunctionAnchoredEnsemble(
+        prior,
+        noise=0.1,
+        n_members=3,
+        network=bnn.Architecture((4,), "silu"),
+        pretraining=bnn.Pretraining(4, 8, training=clone(TWICE)),
+        anchoring=bnn.FunctionAnchoring(points=5, tolerance=100.0),
+        random_state=0,
+    ).set_params(**changes)
 
 
 def never(*_):
@@ -58,14 +63,14 @@ def test_given_points_hold_for_pretraining_again():
         return rng.standard_normal() * np.sqrt(inputs[:, 0])
 
     ensemble = small(SamplerPrior(defined_between_0_and_1)).pretrain(X)
-    changed(ensemble, learning_rate=2e-3).fit(X, Y)
+    ensemble.set_params(pretraining__training__learning_rate=2e-3).fit(X, Y)
     np.testing.assert_array_equal(ensemble.pretrained_.inputs, X)
 
 
 def test_pretraining_runs_again_with_its_own_points_where_bounds_were_overwritten():
     points = X.copy()
     bounds = np.array([[0.0, 1.0]])
-    ensemble = small(input_bounds=bounds).pretrain(points)
+    ensemble = small(scaling__inputs=bounds).pretrain(points)
     points[...] = 7.0
     bounds[...] = 0.0, 2.0
     assert ensemble.fit(X, Y).pretrained_.input_scaler.high == 1.0
@@ -85,7 +90,7 @@ def test_another_table_brings_its_own_points():
 def test_pretraining_forgets_the_members(in_function_space, tmp_path):
     """Networks in other units must not be read with the new scalers."""
     ensemble = (small_functions() if in_function_space else small()).fit(X, Y)
-    changed(ensemble, output_bounds=(-10.0, 10.0), hidden=(5,)).pretrain(X)
+    ensemble.set_params(scaling__outputs=(-10.0, 10.0), network__hidden=(5,)).pretrain(X)
     with pytest.raises(NotFittedError):
         ensemble.predict(X)
     ensemble.save(tmp_path / "a.npz")
@@ -116,9 +121,16 @@ def test_the_default_prior_takes_the_shape_of_the_data():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"anchors": "sampled", "regulariser": "none"}, "anchors = 'sampled': needs a regulariser"),
         (
-            {"regulariser": "probabilistic_pca", "n_pretrained": 2, "n_members": 2},
+            {"anchoring__anchors": "sampled", "anchoring__regulariser": "none"},
+            "anchors = 'sampled': needs a regulariser",
+        ),
+        (
+            {
+                "anchoring__regulariser": "probabilistic_pca",
+                "pretraining__n_networks": 2,
+                "n_members": 2,
+            },
             "pretraining.n_networks = 2: regulariser = 'probabilistic_pca' needs 3",
         ),
     ],
@@ -144,13 +156,13 @@ def test_pretrained_networks_are_handed_over_between_estimators():
 
 def test_data_far_from_the_prior_are_pointed_out():
     with pytest.warns(PriorRangeWarning, match="100% of the data lie outside .* give scaling"):
-        small(input_bounds=None).fit(3.0 + X, Y)
+        small(scaling__inputs=None).fit(3.0 + X, Y)
 
 
 def test_a_nugget_beyond_the_prior_is_refused():
     """Everything would count as close."""
     prior = GaussianProcessPrior(0.0, RBF(1e-6))
-    ensemble = small_functions(prior, nugget=0.01, noise=1e-4, output_bounds=None)
+    ensemble = small_functions(prior, anchoring__nugget=0.01, noise=1e-4, scaling__outputs=None)
     with pytest.raises(ValueError, match=r"nugget = 0.01: .* 0.0\d+ for output 0 .* see scaling"):
         ensemble.fit(X, 1e-3 * Y)
 
@@ -190,16 +202,25 @@ def test_a_density_of_ones_own_anchors():
     """A density given to `anchor` acts as the one that it learns itself."""
     brief = bnn.TrainingSettings(epochs=20)
     networks = bnn.pretrain(
-        None, n_features=1, random_state=1, scaling=bnn.Scaling(inputs=None),
+        None,
+        n_features=1,
+        random_state=1,
+        scaling=bnn.Scaling(inputs=None),
         settings=bnn.Pretraining(5, 40, training=brief),
-    )  # fmt: skip
+    )
     data = np.linspace(-1.0, 1.0, 8)[:, None], np.linspace(-2.0, 2.0, 8)
     own = networks.weight_prior("factorised")
     given, learnt, weaker = (
-        bnn.anchor(networks, *data, anchoring=bnn.Anchoring(prior), noise=0.1, random_state=2,
-                   training=brief)
+        bnn.anchor(
+            networks,
+            *data,
+            anchoring=bnn.Anchoring(prior),
+            noise=0.1,
+            random_state=2,
+            training=brief,
+        )
         for prior in (own, "factorised", networks.weight_prior("isotropic"))
-    )  # fmt: skip
+    )
     np.testing.assert_array_equal(given.weights, learnt.weights)
     assert np.abs(weaker.weights - learnt.weights).max() > 1e-4
     low_rank = networks.weight_prior("low_rank")
@@ -211,7 +232,7 @@ def test_the_prior_is_sampled_at_inputs_of_its_own_kind():
     """One column would be taken for all inputs, and columns in another order for each other."""
     rng = np.random.default_rng(0)
     inputs = pd.DataFrame(rng.uniform(-1.0, 1.0, (12, 2)), columns=["a", "b"])
-    ensemble = small(input_bounds=None).pretrain(n_features=2)
+    ensemble = small(scaling__inputs=None).pretrain(n_features=2)
     for wrong in (X, np.zeros((5, 3)), np.zeros(2)):
         with pytest.raises(ValueError, match="X has shape"):
             ensemble.sample_prior(wrong)
@@ -231,33 +252,34 @@ def bounded(inputs, rng):
 @pytest.mark.parametrize("bounds", [(50.0, 200.0), "data"])
 def test_a_prior_is_asked_within_the_input_bounds(make, bounds):
     moduli = np.linspace(50.0, 200.0, 9)[:, None]
-    ensemble = make(SamplerPrior(bounded), input_bounds=bounds, prior_points=300, random_state=1)
-    ensemble.fit(moduli, 1.1 * moduli[:, 0])
+    ensemble = make(SamplerPrior(bounded), scaling__inputs=bounds, random_state=1)
+    ensemble.set_params(pretraining__n_points=300).fit(moduli, 1.1 * moduli[:, 0])
     reached = ensemble.pretrained_.inputs
     assert reached.min() < 52.0
     assert reached.max() > 198.0
     with pytest.raises(ValueError, match="E = -"):
-        changed(ensemble, prior_range=2.0).fit(moduli, 1.1 * moduli[:, 0])
+        ensemble.set_params(pretraining__range_factor=2.0).fit(moduli, 1.1 * moduli[:, 0])
 
 
 @pytest.mark.parametrize("informed", [True, False])
 @pytest.mark.parametrize("make", [VanillaEnsemble, AnchoredEnsemble, FunctionAnchoredEnsemble])
 def test_units_change_nothing(make, informed):
     """A problem in Pa and kelvin is the one in units of its own size, for default bounds."""
-    kind = {"hidden": (8,), "n_members": 3, "random_state": 0}
+    brief = {"network__hidden": (8,), "n_members": 3, "random_state": 0}
     if make is not VanillaEnsemble:
-        kind |= {"n_pretrained": 4, "prior_points": 20, "pretrain_epochs": 5}
+        brief["pretraining"] = bnn.Pretraining(4, 20, training=bnn.TrainingSettings(epochs=5))
     if make is FunctionAnchoredEnsemble:
-        kind |= {"points": 5, "iterations": 2, "tolerance": 1e6}
+        brief["anchoring"] = bnn.FunctionAnchoring(points=5, iterations=2, tolerance=1e6)
     else:
-        kind |= {"epochs": 40}
+        brief["training__epochs"] = 40
 
     def predicted(scale, shift):
         def prior(inputs, rng):
             return scale * rng.standard_normal() * (inputs[:, 0] - shift) / 50.0
 
         own = {"prior": SamplerPrior(prior)} if informed and make is not VanillaEnsemble else {}
-        model = built(make, noise=0.1 * scale, **own, **kind).fit(shift + 50.0 * X, scale * Y)
+        model = make(noise=0.1 * scale, **own).set_params(**brief)
+        model.fit(shift + 50.0 * X, scale * Y)
         return model.predict(shift + 50.0 * X) / scale
 
     np.testing.assert_allclose(predicted(2.0**30, 300.0), predicted(1.0, 0.0), atol=1e-3)
@@ -304,7 +326,7 @@ def test_networks_that_were_pretrained_by_hand_serve_all_data(tmp_path):
             model.fit(X, outputs)
             np.testing.assert_array_equal(model.pretrained_.weights, networks.weights)
             assert model.members_.input_scaler.high == 3.0
-    changed(ensemble, learning_rate=2e-3).fit(X, Y)
+    ensemble.set_params(pretraining__training__learning_rate=2e-3).fit(X, Y)
     np.testing.assert_array_equal(ensemble.pretrained_.inputs, points)
     assert ensemble.pretrained_.output_scaler.high == targets.max()
 

@@ -1,5 +1,7 @@
 """The ensembles are scikit-learn regressors."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -8,28 +10,28 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bnn import AnchoredEnsemble, FunctionAnchoredEnsemble, VanillaEnsemble
-from tests.bnn.flat import built
+from bnn import (
+    AnchoredEnsemble,
+    Architecture,
+    FunctionAnchoredEnsemble,
+    FunctionAnchoring,
+    Pretraining,
+    Scaling,
+    TrainingSettings,
+    VanillaEnsemble,
+)
 
-SMALL = {
-    "hidden": (16,),
-    "n_members": 3,
-    "learning_rate": 0.02,
-    "batch_size": 64,
-    "random_state": 0,
-}
+SMALL = {"noise": 0.1, "n_members": 3, "random_state": 0}
+NETWORK = Architecture((16,))
+TRAINING = TrainingSettings(epochs=60, batch_size=64, learning_rate=0.02)
+PRETRAINING = Pretraining(3, 32, training=replace(TRAINING, epochs=10))
 ESTIMATORS = [
-    built(VanillaEnsemble, epochs=60, **SMALL),
-    built(
-        AnchoredEnsemble, n_pretrained=3, prior_points=32, pretrain_epochs=10, epochs=60, **SMALL
-    ),
-    built(
-        FunctionAnchoredEnsemble,
-        n_pretrained=3,
-        prior_points=32,
-        pretrain_epochs=10,
-        points=10,
-        iterations=10,
+    VanillaEnsemble(network=NETWORK, training=TRAINING, **SMALL),
+    AnchoredEnsemble(network=NETWORK, pretraining=PRETRAINING, training=TRAINING, **SMALL),
+    FunctionAnchoredEnsemble(
+        network=Architecture((16,), "silu"),
+        pretraining=PRETRAINING,
+        anchoring=FunctionAnchoring(points=10, iterations=10),
         **SMALL,
     ),
 ]
@@ -59,11 +61,16 @@ def test_clone_has_parameters_but_no_networks(small_anchored):
 def test_raw_units_equal_scaled_units(line_data):
     """Bounds do inside what a user would do outside."""
     X, y = line_data
-    settings = {"n_members": 4, "hidden": (10,), "epochs": 30, "random_state": 0}
-    unscaled = {"input_bounds": None, "output_bounds": None}
-    scaled = built(VanillaEnsemble, noise=0.1, **unscaled, **settings).fit(X, y / 2.5)
-    bounds = {"input_bounds": (200.0, 600.0), "output_bounds": (-250.0, 250.0)}
-    raw = built(VanillaEnsemble, noise=25.0, **bounds, **settings).fit(400.0 + 200.0 * X, 100.0 * y)
+    brief = {
+        "n_members": 4,
+        "network": Architecture((10,)),
+        "training": TrainingSettings(epochs=30),
+        "random_state": 0,
+    }
+    scaled = VanillaEnsemble(noise=0.1, scaling=Scaling(None, None), **brief).fit(X, y / 2.5)
+    bounds = Scaling((200.0, 600.0), (-250.0, 250.0))
+    raw = VanillaEnsemble(noise=25.0, scaling=bounds, **brief)
+    raw.fit(400.0 + 200.0 * X, 100.0 * y)
     mean, std = raw.predict(400.0 + 200.0 * X, return_std=True)
     expected_mean, expected_std = scaled.predict(X, return_std=True)
     np.testing.assert_allclose(mean, 250.0 * expected_mean, rtol=1e-3, atol=1.0)

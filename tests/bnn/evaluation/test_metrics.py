@@ -97,7 +97,8 @@ def test_elppd_of_moments_is_the_normal_density(case, noise):
 def test_elppd_of_students_t_is_its_density(case):
     """Point by point with SciPy."""
     y, _, _, samples = case
-    K, variances = len(samples), samples.var(axis=0, ddof=1)
+    K = len(samples)
+    variances = samples.var(axis=0, ddof=1)
     shapes = [np.diag((1 + 1 / K) * v) + ROOT @ ROOT.T for v in variances]
     triples = zip(y, samples.mean(axis=0), shapes, strict=True)
     expected = sum(stats.multivariate_t(m, S, K - 1).logpdf(truth) for truth, m, S in triples)
@@ -110,9 +111,12 @@ def test_few_members_score_as_the_distribution_that_they_are_drawn_from():
 
     By Student's t nearly so, by the mixture of 30 Gaussians of width 0.1 not at all.
     """
-    rng, noise, n = np.random.default_rng(0), 0.1, 20_000
+    rng = np.random.default_rng(0)
+    noise = 0.1
+    n = 20_000
     total = np.sqrt(1.0 + noise**2)
-    y, samples = total * rng.standard_normal((n, 1)), rng.standard_normal((30, n, 1))
+    y = total * rng.standard_normal((n, 1))
+    samples = rng.standard_normal((30, n, 1))
     exact = stats.norm(0.0, total).expect(stats.norm(0.0, total).logpdf)
     kinds = ("mixture", "student_t")
     mixture, students = (metrics.elppd(y, samples, noise, density=kind) / n for kind in kinds)
@@ -180,8 +184,16 @@ def test_refusals(call, message):
 
 
 NAMES = ("y", "mean", "std", "samples")
-SCORES = ("rmse", "calibration_curve", "miscalibration_area", "crps_gaussian", "coverage", "crps",
-          "elppd", "elppd_gaussian")  # fmt: skip
+SCORES = (
+    "rmse",
+    "calibration_curve",
+    "miscalibration_area",
+    "crps_gaussian",
+    "coverage",
+    "crps",
+    "elppd",
+    "elppd_gaussian",
+)
 ARGUMENTS = [
     (score, name)
     for score in SCORES

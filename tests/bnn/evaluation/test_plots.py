@@ -39,7 +39,8 @@ def test_plot_1d_shows_mean_band_members_data_and_truth():
     np.testing.assert_allclose(lines["mean"].get_ydata(), samples[:, :, 1].mean(axis=0))
     assert len(axes.lines) == 4 + 3
     top = axes.collections[0].get_paths()[0].vertices[:, 1].max()
-    mean, std = samples[:, :, 1].mean(axis=0), samples[:, :, 1].std(axis=0, ddof=1)
+    mean = samples[:, :, 1].mean(axis=0)
+    std = samples[:, :, 1].std(axis=0, ddof=1)
     assert top == pytest.approx((mean + 2 * std).max())
 
 
@@ -72,7 +73,8 @@ def test_plot_slices_follows_each_input_through_the_point():
     """Closed-form lines and bands through the median, in rows of outputs."""
     figure = plot_slices(Plane(), X, input_names=["a", "b"], output_names=["f [m]", "g"])
     panels = np.reshape(figure.axes, (2, 2))
-    x, b = np.linspace(0, 4, 100), np.linspace(1, 5, 100)
+    x = np.linspace(0, 4, 100)
+    b = np.linspace(1, 5, 100)
     expected = [[(x, x + 20), (b, 2 + 10 * b)], [(x, np.full(100, -2.0)), (b, -b)]]
     for place, axes in np.ndenumerate(panels):
         line = axes.lines[0]
@@ -126,7 +128,8 @@ def test_plot_parity_has_one_panel_per_output():
 def test_plot_calibration_states_the_area():
     """A shifted prediction shows the larger area in the legend."""
     y = np.random.default_rng(0).standard_normal((500, 2))
-    good, bad = (np.zeros_like(y), np.ones_like(y)), (np.ones_like(y), np.ones_like(y))
+    good = (np.zeros_like(y), np.ones_like(y))
+    bad = (np.ones_like(y), np.ones_like(y))
     axes = plot_calibration(y, {"good": good, "bad": bad})
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
     areas = [float(text.split()[-1]) for text in texts[1:]]

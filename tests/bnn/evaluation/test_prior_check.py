@@ -39,7 +39,8 @@ BY_INPUT = HeteroscedasticNoise([np.log([0.05, 0.2]), [1.0, -0.5]], [[1.0, 0.3],
 def test_distance_under_a_gaussian_process(slopes):
     """Both outputs by the inverse of the covariance, and chi-squared."""
     prior = GaussianProcessPrior(0.5, [RBF(0.7, 0.4), RBF(2.0, 1.0)], 2)
-    y, noise = np.column_stack([data(0), 3 * data(1)]), np.array([0.05, 0.2])
+    y = np.column_stack([data(0), 3 * data(1)])
+    noise = np.array([0.05, 0.2])
     given = BY_INPUT if slopes.any() else noise
     found = check_prior(prior, X, y, given, random_state=0)
     for j, kernel in enumerate(prior.kernels):
@@ -65,8 +66,10 @@ def test_p_values_are_uniform_under_the_prior(kind):
     rng = np.random.default_rng(2)
     drawn = process.sample(X, 200, 3) if kind == "table" else prior.sample(X, 200, 3)
     noisy = drawn[:, :, 0] + NOISE * rng.standard_normal((200, 30))
-    found = [check_prior(prior, X, y, NOISE, realisations=20, random_state=s)
-             for s, y in enumerate(noisy)]  # fmt: skip
+    found = [
+        check_prior(prior, X, y, NOISE, realisations=20, random_state=s)
+        for s, y in enumerate(noisy)
+    ]
     p = np.array([each.p_value[0] for each in found])
     for level in (0.2, 0.5, 0.8):  # with 10 of 20 realisations, p is a multiple of 1/11
         allowed = np.floor(11 * level) / 11
@@ -77,7 +80,8 @@ def test_p_values_are_uniform_under_the_prior(kind):
 
 def test_data_that_the_model_cannot_explain_conflict():
     """A bend that no line has; the same data agree with lines and a process for what they lack."""
-    agree, conflict = data(5), data(5, bend=0.3)
+    agree = data(5)
+    conflict = data(5, bend=0.3)
     found = check_prior(LINES, X, np.column_stack([agree]), NOISE, random_state=0)
     assert found.p_value[0] > 0.05
     assert found.distance[0] == pytest.approx(1.0, abs=0.3)

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from bnn import VanillaEnsemble
+from bnn import Architecture, TrainingSettings, VanillaEnsemble
 from bnn.export.ensemble import ACTIVATIONS_IN_C
 from bnn.networks.activations import ACTIVATIONS
 from tests.bnn.export.conftest import call
-from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (30, 2))
@@ -19,10 +18,14 @@ Y = np.column_stack([np.sin(3.0 * X[:, 0]), 1000.0 + X[:, 1] * X[:, 0]])
 NEW = RNG.uniform([-1.5, 150.0], [1.5, 450.0], (20, 2))
 
 
-def fitted(activation, **options):
-    settings = {"n_members": 5, "hidden": (7, 5), "noise": [0.1, 5.0], "random_state": 0}
-    model = built(VanillaEnsemble, activation=activation, epochs=3, **settings | options)
-    return model.fit(X, Y)
+def fitted(activation, hidden=(7, 5), n_members=5):
+    return VanillaEnsemble(
+        noise=[0.1, 5.0],
+        n_members=n_members,
+        network=Architecture(hidden, activation),
+        training=TrainingSettings(epochs=3),
+        random_state=0,
+    ).fit(X, Y)
 
 
 def autograd(model, points):

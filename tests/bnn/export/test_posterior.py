@@ -23,9 +23,12 @@ NEW = RNG.uniform([-1.5, 150.0], [1.5, 450.0], (3, 2))
 MEAN = bnn.LinearMean([[0.5, 0.01], [100.0, 0.0]], [0.0, 1000.0])
 WIDE = bnn.Linear((150.0, 0.015), 50.0, (0.1, 300.0))
 STATIONARY = [
-    bnn.RBF(1.5, (0.8, 90.0)), bnn.Matern12(1.5, (0.8, 90.0)), bnn.Matern32(2.0, (0.8, 90.0)),
-    bnn.Matern52(1.5, (0.8, 90.0)), bnn.RationalQuadratic(1.5, (0.8, 90.0), 0.7),
-]  # fmt: skip
+    bnn.RBF(1.5, (0.8, 90.0)),
+    bnn.Matern12(1.5, (0.8, 90.0)),
+    bnn.Matern32(2.0, (0.8, 90.0)),
+    bnn.Matern52(1.5, (0.8, 90.0)),
+    bnn.RationalQuadratic(1.5, (0.8, 90.0), 0.7),
+]
 PHI = {
     bnn.RBF: lambda r, _: mpmath.exp(-(r**2) / 2),
     bnn.Matern12: lambda r, _: mpmath.exp(-r),
@@ -51,7 +54,9 @@ def covariance(kernel, a, b):
 
 def textbook(kernels, shares, mean, noise, j):
     """Functions x → mean and standard deviation of output j under a mixture of kernels."""
-    data, A, a = mpmath.matrix(X), np.asarray(mean.coefficients)[j], mean.intercept[j]
+    data = mpmath.matrix(X)
+    A = np.asarray(mean.coefficients)[j]
+    a = mean.intercept[j]
     points = [[data[i, c] for c in range(2)] for i in range(len(X))]
 
     def prior(x):
@@ -124,14 +129,17 @@ def test_a_mixture_with_a_wide_trend_is_the_textbook_s_though_python_rounds(comp
 def test_the_prior_by_evidence_of_a_hundred_cells_fits(compiled, tmp_path, estimate):
     """The mixture of fit_prior, or one prior; five outputs, and noise with heavy tails."""
     table = fe_data.load_table(ROOT / "fe_data/datasets/train_uniform.csv")
-    X, y = table.inputs, table.outputs
+    X = table.inputs
+    y = table.outputs
     noise = 0.05 * y.std(axis=0)
     prior = bnn.evidence.fit_prior(X, y, noise, restarts=0, estimate=estimate)
     model = bnn.ExactPosterior(prior, noise=bnn.StudentNoise(noise, 5.0)).fit(X, y)
-    library, points = compiled(model), X[:50] * 1.05
+    library = compiled(model)
+    points = X[:50] * 1.05
     found = call(library, points, 5)
     pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (points, *found)]
-    start, size = time.process_time(), (tmp_path / "model.c").stat().st_size
+    start = time.process_time()
+    size = (tmp_path / "model.c").stat().st_size
     library.surrogate(len(points), *pointers)
     seconds = time.process_time() - start
     print(f"{estimate}: {size} bytes, {seconds / 50 * 1e6:.0f} µs a point with gradients")
@@ -144,7 +152,8 @@ def test_the_prior_by_evidence_of_a_hundred_cells_fits(compiled, tmp_path, estim
 def test_inputs_that_a_kernel_does_not_see_do_not_matter(compiled):
     kernel = bnn.RBF(1.0, 0.7) + bnn.Linear(1.0, 1.0)
     prior = bnn.GaussianProcessPrior(0.5, kernel, 2, features=[[0], [1]])
-    scaled, y = (X - [0.0, 300.0]) / [1.0, 100.0], (Y - Y.mean(axis=0)) / Y.std(axis=0)
+    scaled = (X - [0.0, 300.0]) / [1.0, 100.0]
+    y = (Y - Y.mean(axis=0)) / Y.std(axis=0)
     model = bnn.ExactPosterior(prior, noise=0.3).fit(scaled, y)
     *moments, slopes, _ = call(compiled(model), scaled + 0.1, 2)
     for values, wanted in zip(moments, model.predict(scaled + 0.1, return_std=True), strict=True):

@@ -7,7 +7,8 @@ import torch
 from bnn import MLP, RBF
 from bnn.gauss_newton.function_space import FunctionFit, Metric
 
-N, OUTPUTS = 500, 8
+N = 500
+OUTPUTS = 8
 
 
 def problem(nugget: float) -> tuple[Metric, FunctionFit, torch.Tensor]:

@@ -17,7 +17,8 @@ def test_a_step_that_goes_too_far_is_shortened(lengths, expected):
         loss=lambda weights, _: weights.abs().sum(dim=1),
         step=lambda weights, *_: (-3.0 * weights, torch.zeros_like(weights)),
     )
-    start, stop = torch.tensor([[8.0], [-8.0]], dtype=torch.float64), threading.Event()
+    start = torch.tensor([[8.0], [-8.0]], dtype=torch.float64)
+    stop = threading.Event()
     weights, record, _ = minimise(overshooting, start, StoppingRule(1), stop)
     torch.testing.assert_close(weights.abs(), torch.full_like(start, expected))
     assert record[1].tolist() == [expected, expected]
@@ -50,7 +51,8 @@ def test_a_member_ends_when_it_cannot_arrive_any_more(pace, floor, expected):
         loss=lambda weights, _: floor + weights.abs().sum(dim=1),
         step=lambda weights, *_: ((pace - 1.0) * weights, torch.zeros_like(weights)),
     )
-    start, stop = torch.ones(1, 1, dtype=torch.float64), threading.Event()
+    start = torch.ones(1, 1, dtype=torch.float64)
+    stop = threading.Event()
     _, record, finished = minimise(fall, start, StoppingRule(100, loss=0.01), stop)
     iterations = int(record.isfinite().sum()) - 1
     assert finished.item() == (floor == 0.0)

@@ -9,7 +9,8 @@ from bnn.gauss_newton.levenberg_marquardt import StoppingRule
 from bnn.gauss_newton.weight_space import fit_weights
 from bnn.training.covariance import DiagonalPlusLowRank
 
-K, N = 6, 6
+K = 6
+N = 6
 RULE = StoppingRule(200, decrease=1e-9)
 
 

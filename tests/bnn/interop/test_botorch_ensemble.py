@@ -10,7 +10,6 @@ import torch
 import bnn
 from bnn.interop import botorch_model
 from bnn.networks.activations import ACTIVATIONS
-from tests.bnn.flat import built
 
 MISSING = "needs the extra botorch"
 RNG = np.random.default_rng(0)
@@ -22,10 +21,13 @@ VARYING = bnn.HeteroscedasticNoise(
 )
 
 
-def fitted(X=X, y=Y, **options):
-    settings = {"n_members": 200, "hidden": (8, 8), "activation": "tanh", "epochs": 20}
-    return built(
-        bnn.VanillaEnsemble, **settings | {"noise": [0.1, 5.0], "random_state": 0} | options
+def fitted(X=X, y=Y, *, noise=(0.1, 5.0), n_members=200, activation="tanh", **others):
+    return bnn.VanillaEnsemble(
+        noise=noise,
+        n_members=n_members,
+        network=bnn.Architecture((8, 8), activation),
+        random_state=0,
+        **{"training": bnn.TrainingSettings(epochs=20), **others},
     ).fit(X, y)
 
 
@@ -47,7 +49,7 @@ def test_the_posterior_has_the_moments_of_the_ensemble(varying):
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_members_of_every_activation_are_those_of_the_ensemble(activation):
     pytest.importorskip("botorch", reason=MISSING)
-    model = fitted(n_members=3, activation=activation, epochs=2)
+    model = fitted(n_members=3, activation=activation, training=bnn.TrainingSettings(epochs=2))
     model.members_ = replace(model.members_, bounds=np.array([[-0.1, 1000.0], [0.5, 1100.0]]))
     values = botorch_model(model)(torch.as_tensor(WANTED)).numpy()
     np.testing.assert_allclose(values, model.sample(WANTED), rtol=1e-10)
@@ -55,7 +57,7 @@ def test_members_of_every_activation_are_those_of_the_ensemble(activation):
 
 def test_overwritten_arrays_of_the_ensemble_change_nothing():
     pytest.importorskip("botorch", reason=MISSING)
-    model = fitted(n_members=3, epochs=1)
+    model = fitted(n_members=3, training=bnn.TrainingSettings(epochs=1))
     model.members_ = replace(model.members_, bounds=np.array([[-0.1, 1000.0], [0.5, 1100.0]]))
     found = botorch_model(model)
     before = found.posterior(torch.as_tensor(WANTED)).mean.clone()
@@ -67,9 +69,11 @@ def test_overwritten_arrays_of_the_ensemble_change_nothing():
 def test_results_are_taken_in_as_a_gaussian_process_takes_them(varying):
     """With the covariance of the members for prior: mean, covariance, and results one by one."""
     pytest.importorskip("botorch", reason=MISSING)
-    runs, results = WANTED[:2], Y[:2]
+    runs = WANTED[:2]
+    results = Y[:2]
     flat = varying.sample(WANTED).reshape(200, -1)
-    C, n = np.cov(flat.T), runs.size
+    C = np.cov(flat.T)
+    n = runs.size
     noise = np.zeros((n, n))
     noise[:2, :2], noise[2:, 2:] = VARYING(runs)
     gain = np.linalg.solve(C[:n, :n] + noise, C[:n]).T
@@ -121,16 +125,18 @@ def test_an_acquisition_loop_learns_a_function():
     from botorch.acquisition.active_learning import qNegIntegratedPosteriorVariance
     from botorch.optim import optimize_acqf
 
-    grid, X = (
-        torch.linspace(-1.0, 1.0, 30, dtype=torch.float64)[:, None],
-        np.array([[-0.9], [-0.5]]),
-    )
-    bounds, errors = torch.tensor([[-1.0], [1.0]], dtype=torch.float64), []
+    grid = torch.linspace(-1.0, 1.0, 30, dtype=torch.float64)[:, None]
+    X = np.array([[-0.9], [-0.5]])
+    bounds = torch.tensor([[-1.0], [1.0]], dtype=torch.float64)
+    errors = []
     for _ in range(3):
         model = fitted(
-            X, np.sin(3.0 * X[:, 0]), noise=0.03, epochs=150, learning_rate=0.01,
-            input_bounds=(-1, 1), output_bounds=(-1, 1),
-        )  # fmt: skip
+            X,
+            np.sin(3.0 * X[:, 0]),
+            noise=0.03,
+            training=bnn.TrainingSettings(epochs=150, learning_rate=0.01),
+            scaling=bnn.Scaling((-1, 1), (-1, 1)),
+        )
         errors.append(
             np.mean((model.predict(grid.numpy()) - np.sin(3.0 * grid.numpy()[:, 0])) ** 2)
         )

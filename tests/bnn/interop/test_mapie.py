@@ -5,18 +5,23 @@ import pytest
 from sklearn.base import clone
 
 import bnn
-from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (24, 1))
 Y = np.sin(3.0 * X[:, 0]) + 0.1 * RNG.standard_normal(24)
 NEW = np.linspace(-1.0, 1.0, 7)[:, None]
-SMALL = {"n_members": 3, "hidden": (4,), "epochs": 3, "noise": 0.1, "random_state": 0}
+SMALL = bnn.VanillaEnsemble(
+    noise=0.1,
+    n_members=3,
+    network=bnn.Architecture((4,)),
+    training=bnn.TrainingSettings(epochs=3),
+    random_state=0,
+)
 
 
 @pytest.mark.parametrize(
     "estimator",
-    [bnn.ExactPosterior(noise=0.1), built(bnn.VanillaEnsemble, **SMALL)],
+    [bnn.ExactPosterior(noise=0.1), SMALL],
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_intervals_are_those_of_the_definition(estimator):
@@ -24,12 +29,14 @@ def test_intervals_are_those_of_the_definition(estimator):
     regression = pytest.importorskip("mapie.regression", reason="needs the extra mapie")
     jackknife = regression.CrossConformalRegressor(estimator, confidence_level=0.8, cv=-1)
     _, found = jackknife.fit_conformalize(X, Y).predict_interval(NEW)
-    means, residuals = [], []
+    means = []
+    residuals = []
     for i in range(len(X)):
         left = clone(estimator).fit(np.delete(X, i, axis=0), np.delete(Y, i))
         means.append(left.predict(NEW))
         residuals.append(abs(Y[i] - left.predict(X[[i]])))
-    low, high = np.sort(np.array(means) - residuals, axis=0), np.sort(np.add(means, residuals), 0)
+    low = np.sort(np.array(means) - residuals, axis=0)
+    high = np.sort(np.add(means, residuals), 0)
     rank = int(np.ceil(0.8 * (len(X) + 1)))
     np.testing.assert_allclose(found[:, 1, 0], high[rank - 1], rtol=1e-6)
     np.testing.assert_allclose(found[:, 0, 0], low[len(X) - rank], rtol=1e-6)

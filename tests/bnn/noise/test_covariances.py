@@ -7,7 +7,6 @@ import pytest
 
 import bnn
 from bnn.noise import noise_covariance, noise_of_data, replicate_covariance
-from tests.bnn.flat import changed, has
 
 RNG = np.random.default_rng(2)
 TRUE = np.array([[0.04, 0.03], [0.03, 0.09]])
@@ -67,15 +66,24 @@ def test_data_that_are_all_noise_are_rarely_said_to_have_less(n):
     assert np.mean(said) == pytest.approx(1e-3, abs=4 * np.sqrt(1e-3 / 2000))
 
 
-@pytest.mark.parametrize("make", [bnn.VanillaEnsemble, bnn.AnchoredEnsemble,
-                                  bnn.FunctionAnchoredEnsemble, bnn.ExactPosterior])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [bnn.VanillaEnsemble, bnn.AnchoredEnsemble, bnn.FunctionAnchoredEnsemble, bnn.ExactPosterior],
+)
 def test_noise_beyond_the_scatter_of_the_data_is_pointed_out(make):
-    brief = {"hidden": (4,), "n_members": 2, "epochs": 1, "n_pretrained": 2, "pretrain_epochs": 1}
-    brief |= {"points": 3, "tolerance": 1e9, "random_state": 0}
+    once = bnn.TrainingSettings(epochs=1)
+    brief = {
+        "network__hidden": (4,),
+        "n_members": 2,
+        "training": once,
+        "pretraining": bnn.Pretraining(2, training=once),
+        "anchoring__points": 3,
+        "anchoring__tolerance": 1e9,
+        "random_state": 0,
+    }
     model = make(noise=0.1)
-    if make is not bnn.ExactPosterior:
-        brief = {name: value for name, value in brief.items() if has(model, name)}
-        changed(model, **brief)
+    known = model.get_params()
+    model.set_params(**{name: value for name, value in brief.items() if name in known})
     X = RNG.uniform(-1, 1, (20, 2))
     y = np.column_stack([X[:, 0], 1e-3 * X[:, 1]])
     with pytest.warns(bnn.NoiseWarning, match="noise: 0.1 of output 1 exceeds .*, 0.000"):

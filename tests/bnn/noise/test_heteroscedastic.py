@@ -10,19 +10,17 @@ from bnn.estimators.members import data_gradient
 from bnn.noise import replicate_covariance, resample
 from bnn.priors.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
 from bnn.weight_priors import IsotropicGaussian
-from tests.bnn.flat import built
 
 RNG = np.random.default_rng(4)
-X, X_NEW = RNG.uniform(-1, 1, (14, 2)), RNG.uniform(-1, 1, (5, 2))
+X = RNG.uniform(-1, 1, (14, 2))
+X_NEW = RNG.uniform(-1, 1, (5, 2))
 Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] ** 2])
 COEFFICIENTS = np.array([[-1.6, -1.2], [0.7, 0.2], [-0.3, 0.5], [0.4, -0.2]])
 CORRELATION = np.array([[1.0, 0.6], [0.6, 1.0]])
 NOISE = HeteroscedasticNoise(COEFFICIENTS, CORRELATION, squares=(0,))
 ALONE = HeteroscedasticNoise(COEFFICIENTS, squares=(0,))
-SAME, CONSTANT = (
-    HeteroscedasticNoise([[np.log(0.2), np.log(0.3)], [0, 0], [0, 0]], CORRELATION),
-    np.array([[0.04, 0.036], [0.036, 0.09]]),
-)
+SAME = HeteroscedasticNoise([[np.log(0.2), np.log(0.3)], [0, 0], [0, 0]], CORRELATION)
+CONSTANT = np.array([[0.04, 0.036], [0.036, 0.09]])
 KERNELS = {"shared": bnn.RBF(0.7, 0.5), "distinct": [bnn.RBF(0.7, 0.5), bnn.RBF(0.3, 1.0)]}
 
 
@@ -70,7 +68,8 @@ def test_a_narrow_prior_of_the_slopes_leaves_the_constant_covariance():
 def test_the_exact_posterior_is_the_joint_gaussian_written_out(kernel, noise, tmp_path):
     prior = bnn.GaussianProcessPrior(0.5, KERNELS[kernel], 2)
     bnn.ExactPosterior(prior, noise=noise).fit(X, Y).save(tmp_path / "model.npz")
-    posterior, points = bnn.load(tmp_path / "model.npz"), np.concatenate([X, X_NEW])
+    posterior = bnn.load(tmp_path / "model.npz")
+    points = np.concatenate([X, X_NEW])
     blocks = [prior.covariance(points, points, j) for j in range(2)]
     # Entry 2 i + j: output j of point i.
     joint = sum(np.kron(block, np.diag(row)) for block, row in zip(blocks, np.eye(2), strict=True))
@@ -101,10 +100,14 @@ def test_the_exact_posterior_is_the_joint_gaussian_written_out(kernel, noise, tm
 def networks():
     """Three linear networks, in units other than those of the data."""
     return bnn.pretrain(
-        bnn.GaussianProcessPrior(0.0, KERNELS["distinct"], 2), n_features=2, n_outputs=2,
-        network=bnn.Architecture(()), scaling=bnn.Scaling((-2.0, 2.0), [(-1.0, 3.0), (-0.5, 0.5)]),
-        settings=bnn.Pretraining(3, 30, training=bnn.TrainingSettings(epochs=5)), random_state=0,
-    )  # fmt: skip
+        bnn.GaussianProcessPrior(0.0, KERNELS["distinct"], 2),
+        n_features=2,
+        n_outputs=2,
+        network=bnn.Architecture(()),
+        scaling=bnn.Scaling((-2.0, 2.0), [(-1.0, 3.0), (-0.5, 0.5)]),
+        settings=bnn.Pretraining(3, 30, training=bnn.TrainingSettings(epochs=5)),
+        random_state=0,
+    )
 
 
 def test_no_slopes_are_the_constant_noise(networks):
@@ -113,7 +116,8 @@ def test_no_slopes_are_the_constant_noise(networks):
     prior = bnn.GaussianProcessPrior(0.0, KERNELS["distinct"], 2)
     shared = bnn.GaussianProcessPrior(0.0, KERNELS["shared"], 2)
     priors = prior, bnn.MixturePrior([prior, shared], [0.5, 0.5])
-    loose, results = bnn.FunctionAnchoring(points=20, tolerance=1e9), []
+    loose = bnn.FunctionAnchoring(points=20, tolerance=1e9)
+    results = []
     for noise in (SAME, CONSTANT):
         models = [bnn.ExactPosterior(each, noise=noise).fit(X, Y) for each in priors]
         found = [model.predict(X_NEW, return_cov=True, total=True)[1] for model in models]
@@ -132,15 +136,22 @@ def test_a_linear_network_arrives_at_weighted_least_squares(networks, optimiser)
     """The optimum of Algorithm 2 for each member, by the normal equations."""
     settings = bnn.TrainingSettings(epochs=6000, batch_size=None, learning_rate=3e-3)
     members = bnn.anchor(
-        networks, X, Y, noise=NOISE, training=settings, random_state=0,
+        networks,
+        X,
+        Y,
+        noise=NOISE,
+        training=settings,
+        random_state=0,
         anchoring=bnn.Anchoring(IsotropicGaussian(0.3, 6), optimiser=optimiser),
-    )  # fmt: skip
+    )
     scale = np.array([2.0, 0.5])
     for member in range(3):
-        inputs, targets = members.inputs[member], members.targets[member]
+        inputs = members.inputs[member]
+        targets = members.targets[member]
         # Weights in the order of a kernel by rows, and then the biases: w[2 i + j] for output j.
         features = [np.kron(np.append(x / 2.0, 1.0), np.eye(2)) for x in inputs]
-        precision, right = np.eye(6) / 0.3, members.anchors[member] / 0.3
+        precision = np.eye(6) / 0.3
+        right = members.anchors[member] / 0.3
         for phi, y, S in zip(features, targets, written_out(NOISE, inputs), strict=True):
             P = np.linalg.inv(S / np.outer(scale, scale))
             precision = precision + phi.T @ P @ phi
@@ -157,9 +168,15 @@ def test_a_minibatch_has_the_precisions_of_its_points(resampling):
     """The recorded loss of an epoch that goes nowhere, which has a last batch of two points."""
     settings = bnn.TrainingSettings(epochs=1, batch_size=4, learning_rate=1e-12)
     members = bnn.train_vanilla(
-        X, Y, noise=NOISE, n_members=3, network=bnn.Architecture((5,)), resampling=resampling,
-        training=settings, random_state=0,
-    )  # fmt: skip
+        X,
+        Y,
+        noise=NOISE,
+        n_members=3,
+        network=bnn.Architecture((5,)),
+        resampling=resampling,
+        training=settings,
+        random_state=0,
+    )
     for k, loss in enumerate(members.losses[0]):
         inputs = members.inputs[k] if resampling == "bootstrap" else members.inputs
         residuals = members.sample(inputs)[k] - members.targets[k]
@@ -180,10 +197,16 @@ def test_resampled_data_scatter_as_the_noise_does():
 def test_members_in_function_space_are_conditioned_on_the_noise(tmp_path):
     """Their targets have the mean and, with many members, the covariance of the posterior."""
     prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(0.7, 0.5), 2)
-    model = built(bnn.FunctionAnchoredEnsemble,
-        prior, noise=NOISE, n_members=300, n_pretrained=300, pretrain_epochs=1, hidden=(2,),
-        points=3, tolerance=1e9, input_bounds=(-1, 1), output_bounds=(-1, 1), random_state=0,
-    )  # fmt: skip
+    model = bnn.FunctionAnchoredEnsemble(
+        prior,
+        noise=NOISE,
+        n_members=300,
+        network=bnn.Architecture((2,), "silu"),
+        pretraining=bnn.Pretraining(300, training=bnn.TrainingSettings(epochs=1)),
+        anchoring=bnn.FunctionAnchoring(points=3, tolerance=1e9),
+        scaling=bnn.Scaling((-1, 1), (-1, 1)),
+        random_state=0,
+    )
     model.fit(X, Y).save(tmp_path / "model.npz")
     again = bnn.load(tmp_path / "model.npz")
     targets = again.members_.targets[:, :14]
@@ -198,7 +221,8 @@ def test_members_in_function_space_are_conditioned_on_the_noise(tmp_path):
 
 def test_the_search_for_a_prior_knows_the_noise_of_each_point():
     """The evidence of the exact posterior falls wherever one goes from the prior that was found."""
-    noise, points = HeteroscedasticNoise([[-2.0], [1.5], [0.0]]), RNG.uniform(-1, 1, (40, 2))
+    noise = HeteroscedasticNoise([[-2.0], [1.5], [0.0]])
+    points = RNG.uniform(-1, 1, (40, 2))
     scatter = np.sqrt(noise(points)[:, 0, 0]) * RNG.standard_normal(40)
     y = np.sin(4.0 * points[:, 0]) * np.cos(3.0 * points[:, 1]) + scatter
     form = {"mean_features": (), "intercept": False, "estimate": "maximum"}
@@ -208,7 +232,8 @@ def test_the_search_for_a_prior_knows_the_noise_of_each_point():
         prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(variance, tuple(lengthscale)))
         return bnn.ExactPosterior(prior, noise=noise).fit(points, y).log_evidence()
 
-    largest, lengths = evidence(best.variance, best.lengthscale), np.array(best.lengthscale)
+    largest = evidence(best.variance, best.lengthscale)
+    lengths = np.array(best.lengthscale)
     for factor in (0.95, 1.05):
         assert evidence(factor * best.variance, lengths) < largest
         for i in range(2):
@@ -218,8 +243,10 @@ def test_the_search_for_a_prior_knows_the_noise_of_each_point():
 
 def test_noise_is_told_without_replicates():
     """Slopes and correlation of 120 data, within 5 of the standard errors of residuals alone."""
-    rng, truth = np.random.default_rng(5), [[-2.5, -2.0], [1.0, -0.5], [0.0, 0.5]]
-    noise, points = HeteroscedasticNoise(truth, CORRELATION), rng.uniform(-1, 1, (120, 2))
+    rng = np.random.default_rng(5)
+    truth = [[-2.5, -2.0], [1.0, -0.5], [0.0, 0.5]]
+    noise = HeteroscedasticNoise(truth, CORRELATION)
+    points = rng.uniform(-1, 1, (120, 2))
     drawn = [rng.multivariate_normal(np.zeros(2), each) for each in noise(points)]
     y = np.column_stack([np.sin(3.0 * points[:, 0]), points[:, 1] ** 2]) + drawn
     found = fit_heteroscedastic_noise(points, y, restarts=0)
@@ -249,8 +276,10 @@ def test_few_data_are_not_taken_for_free_of_noise():
 
 
 def test_scores_take_the_noise_at_each_point():
-    std, samples = np.full((14, 2), 0.3), Y + 0.3 * RNG.standard_normal((4, 14, 2))
-    noise, mean = NOISE(X), Y + 0.2
+    std = np.full((14, 2), 0.3)
+    samples = Y + 0.3 * RNG.standard_normal((4, 14, 2))
+    noise = NOISE(X)
+    mean = Y + 0.2
     totals = written_out(NOISE, X) + 0.09 * np.eye(2)
     pairs = list(zip(Y, mean, totals, strict=True))
     expected = sum(multivariate_normal.logpdf(y, m, c) for y, m, c in pairs)
@@ -279,10 +308,12 @@ def test_scores_take_the_noise_at_each_point():
         (lambda: bnn.ExactPosterior(noise=NOISE).fit(X, Y[:, 0]), "noise of 2 inputs"),
         (lambda: bnn.VanillaEnsemble(noise=NOISE).fit(X[:, :1], Y), "must be of 1 inputs and 2"),
         (lambda: HeteroscedasticNoise.from_replicates(X, Y, np.zeros(14)), "equal in a group"),
-        (lambda: HeteroscedasticNoise.from_replicates(X[[0] * 4], Y[[0, 0, 0, 0]], [0] * 4),
-         "must be positive definite"),
+        (
+            lambda: HeteroscedasticNoise.from_replicates(X[[0] * 4], Y[[0, 0, 0, 0]], [0] * 4),
+            "must be positive definite",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()

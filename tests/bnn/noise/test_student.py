@@ -11,10 +11,10 @@ from scipy.stats import multivariate_t, norm, t
 
 import bnn
 from bnn import HeteroscedasticNoise, StudentNoise, metrics
-from tests.bnn.flat import built
 
 RNG = np.random.default_rng(7)
-X, X_NEW = RNG.uniform(-1, 1, (20, 2)), RNG.uniform(-1, 1, (5, 2))
+X = RNG.uniform(-1, 1, (20, 2))
+X_NEW = RNG.uniform(-1, 1, (5, 2))
 Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] ** 2]) + 0.1 * RNG.standard_t(3, (20, 2))
 FULL = np.array([[0.02, 0.01], [0.01, 0.04]])
 BY_INPUT = HeteroscedasticNoise([[-2.0, -1.5], [0.5, 0.2], [0.0, -0.3]], [[1, 0.4], [0.4, 1]])
@@ -24,7 +24,8 @@ CONSTANT = bnn.Linear((0.0,), 4.0)  # f(x) = a with a ~ N(0, 4)
 
 def test_regression_with_gross_outliers_is_that_of_largest_t_likelihood():
     """200 data, 5 % of them 30 standard deviations away; SciPy maximises the likelihood."""
-    rng, points = np.random.default_rng(0), np.linspace(-1, 1, 200)[:, None]
+    rng = np.random.default_rng(0)
+    points = np.linspace(-1, 1, 200)[:, None]
     y = 1.0 + 2.0 * points[:, 0] + 0.1 * rng.standard_normal(200)
     y[rng.choice(200, 10, replace=False)] += 3.0
     noise = StudentNoise(0.2, 3.0)
@@ -57,7 +58,8 @@ def test_posterior_and_bound_of_a_constant_beside_quadrature():
     total, mean, square = (
         quad(lambda a, k=k: a**k * density(a), -1, 2, epsabs=1e-12)[0] for k in range(3)
     )
-    expected, spread = mean / total, np.sqrt(square / total - (mean / total) ** 2)
+    expected = mean / total
+    spread = np.sqrt(square / total - (mean / total) ** 2)
     (found,), (std,) = model.predict([[0.0]], return_std=True)
     assert found == pytest.approx(expected, abs=0.1 * spread)
     assert std == pytest.approx(spread, rel=0.15)
@@ -78,7 +80,8 @@ def test_the_predictive_density_is_joint_over_the_outputs(noise):
     model = bnn.ExactPosterior(prior, noise=StudentNoise(noise, 3.5)).fit(X, Y)
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     grid = np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
-    logs, expected = np.log(np.outer(weights, weights).ravel() / (2 * np.pi)), 0.0
+    logs = np.log(np.outer(weights, weights).ravel() / (2 * np.pi))
+    expected = 0.0
     mean, covariance = model.predict(X_NEW, return_cov=True)
     truth = mean + np.outer([0.1, -0.5, 3.0, 0.0, 1.0], [1.0, -0.5])
     covariances = noise(X_NEW) if callable(noise) else [noise] * 5
@@ -92,7 +95,8 @@ def test_the_predictive_density_is_joint_over_the_outputs(noise):
 
 
 def test_where_the_function_is_known_the_bound_is_the_likelihood_and_its_best_freedom():
-    rng, points = np.random.default_rng(2), np.linspace(-1, 1, 150)[:, None]
+    rng = np.random.default_rng(2)
+    points = np.linspace(-1, 1, 150)[:, None]
     y = rng.multivariate_normal([0, 0], FULL, 150) / np.sqrt(rng.gamma(2.0, 0.5, (150, 1)))
     prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1e-12, 1.0), 2)
 
@@ -110,7 +114,8 @@ def test_where_the_function_is_known_the_bound_is_the_likelihood_and_its_best_fr
 @pytest.mark.parametrize("noise", [0.2, FULL, BY_INPUT], ids=["diagonal", "full", "by input"])
 def test_many_degrees_of_freedom_are_gaussian_noise_and_a_mixture_of_one_is_it(noise):
     process = bnn.GaussianProcessPrior(0.0, KERNELS, 2)
-    mixture, results = bnn.MixturePrior([process, process], [0.5, 0.5]), []
+    mixture = bnn.MixturePrior([process, process], [0.5, 0.5])
+    results = []
     for prior in (process, mixture):
         for each in (noise, StudentNoise(noise, np.inf), StudentNoise(noise, 1e6)):
             model = bnn.ExactPosterior(prior, noise=each).fit(X, Y)
@@ -120,20 +125,24 @@ def test_many_degrees_of_freedom_are_gaussian_noise_and_a_mixture_of_one_is_it(n
                 np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
         for found, expected in zip(results[-2], results[-3], strict=True):
             np.testing.assert_array_equal(found, expected)
-    heavy = [bnn.ExactPosterior(prior, noise=StudentNoise(noise, 4.0)) for prior in
-             (process, mixture)]  # fmt: skip
-    for found, expected in zip(*(model.fit(X, Y).predict(X_NEW, True) for model in heavy),
-                               strict=True):  # fmt: skip
+    heavy = [
+        bnn.ExactPosterior(prior, noise=StudentNoise(noise, 4.0)) for prior in (process, mixture)
+    ]
+    for found, expected in zip(
+        *(model.fit(X, Y).predict(X_NEW, True) for model in heavy), strict=True
+    ):
         np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
 def test_a_prior_is_found_beside_outliers_and_a_model_is_stored(tmp_path):
     """With 4 gross outliers among 40 data the posterior is close to that of the other 36."""
-    rng, points = np.random.default_rng(3), np.linspace(-1, 1, 40)[:, None]
+    rng = np.random.default_rng(3)
+    points = np.linspace(-1, 1, 40)[:, None]
     y = np.sin(3.0 * points[:, 0]) + 0.05 * rng.standard_normal(40)
     good = np.ones(40, dtype=bool)
     good[[3, 14, 22, 35]] = False
-    spoilt, truth = y + 3.0 * ~good, np.sin(3.0 * points[:, 0])
+    spoilt = y + 3.0 * ~good
+    truth = np.sin(3.0 * points[:, 0])
 
     def error(noise, values, rows):
         prior = bnn.evidence.fit_prior(points[rows], values[rows], noise, restarts=0)
@@ -152,7 +161,8 @@ def test_a_prior_is_found_beside_outliers_and_a_model_is_stored(tmp_path):
 
 
 def test_ensembles_are_scored_by_the_density_of_students_t():
-    samples, noise = Y + 0.3 * RNG.standard_normal((4, 20, 2)), StudentNoise(FULL, 3.0)
+    samples = Y + 0.3 * RNG.standard_normal((4, 20, 2))
+    noise = StudentNoise(FULL, 3.0)
     density = multivariate_t([0, 0], FULL / 3.0, df=3.0)
     each = np.mean([density.pdf(Y - s) for s in samples], axis=0)
     assert metrics.elppd(Y, samples, noise) == pytest.approx(np.log(each).sum())
@@ -169,13 +179,18 @@ def test_ensembles_are_scored_by_the_density_of_students_t():
         (lambda: StudentNoise(0.1, np.nan), "freedom"),
         (lambda: bnn.ExactPosterior(noise=StudentNoise(-1.0)).fit(X, Y[:, 0]), "must be > 0"),
         (lambda: bnn.VanillaEnsemble(noise=StudentNoise(0.1)).fit(X, Y), "StudentNoise is taken"),
-        (lambda: built(bnn.AnchoredEnsemble,
-            bnn.GaussianProcessPrior(), noise=StudentNoise(0.1), pretrain_epochs=1
-        ).fit(X, Y[:, 0]), "StudentNoise is taken"),
+        (
+            lambda: bnn.AnchoredEnsemble(
+                bnn.GaussianProcessPrior(),
+                noise=StudentNoise(0.1),
+                pretraining=bnn.Pretraining(training=bnn.TrainingSettings(epochs=1)),
+            ).fit(X, Y[:, 0]),
+            "StudentNoise is taken",
+        ),
         (lambda: metrics.elppd(Y, Y[None], StudentNoise(FULL)), "freedom = None: must be a number"),
         (lambda: metrics.elppd_gaussian(Y, Y, Y, StudentNoise(FULL, 3.0)), "noise = StudentNoise"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -8,8 +8,11 @@ from bnn.priors.conditioning import Conditioning
 def test_conditioning_minimises_the_printed_objective():
     """The gradient of both quadratic terms vanishes at f*, and their Hessian is S⁻¹."""
     rng = np.random.default_rng(0)
-    root, noise = rng.standard_normal((10, 10)), np.array([[0.3, 0.1], [0.1, 0.2]])
-    C, g, targets = root @ root.T, rng.standard_normal((1, 5, 2)), rng.standard_normal((1, 3, 2))
+    root = rng.standard_normal((10, 10))
+    noise = np.array([[0.3, 0.1], [0.1, 0.2]])
+    C = root @ root.T
+    g = rng.standard_normal((1, 5, 2))
+    targets = rng.standard_normal((1, 3, 2))
     posterior = Conditioning.on_first_points(C[None], noise, 3)
     best = posterior.apply(g, targets)[0]
     misfit = np.zeros((5, 2))

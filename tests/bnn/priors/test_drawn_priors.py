@@ -42,10 +42,13 @@ def test_a_smooth_prior_is_not_shrunk(noise):
 
 def test_held_out_realisations_choose_the_shrinkage():
     """With fewer realisations than directions, other variances predict fresh ones worse."""
-    prior, X = GaussianProcessPrior(0.0, Matern12(1.0, 0.3)), np.linspace(-1.0, 1.0, 60)[:, None]
+    prior = GaussianProcessPrior(0.0, Matern12(1.0, 0.3))
+    X = np.linspace(-1.0, 1.0, 60)[:, None]
     values = prior.sample(X, 30, 0)
-    found, fresh = sample_covariance(values)[0], prior.sample(X, 200, 1)[:, :, 0]
-    mean, plain = values.mean(axis=0)[:, 0], np.cov(values[:, :, 0].T)
+    found = sample_covariance(values)[0]
+    fresh = prior.sample(X, 200, 1)[:, :, 0]
+    mean = values.mean(axis=0)[:, 0]
+    plain = np.cov(values[:, :, 0].T)
     added = np.diag(found - plain).mean()
     assert added > 0
     scores = [

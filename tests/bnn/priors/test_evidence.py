@@ -123,7 +123,8 @@ def test_a_mixture_has_no_length_scales_of_its_own():
 def test_density_of_hyperparameters_and_its_gradient():
     """The normal density written out, and differences of it."""
     fixed = NOISE**2 * np.eye(80) + 0.5
-    centre, precision = np.array([0.1, 0.5, 0.6, 0.7]), np.array([0.25, 0.5, 0.5, 0.5])
+    centre = np.array([0.1, 0.5, 0.6, 0.7])
+    precision = np.array([0.25, 0.5, 0.5, 0.5])
     density = HyperparameterDensity(X, Y[:, 0], fixed, centre, precision)
 
     def expected(eta):
@@ -132,7 +133,8 @@ def test_density_of_hyperparameters_and_its_gradient():
         likelihood = multivariate_normal.logpdf(Y[:, 0], cov=covariance)
         return likelihood - 0.5 * away @ away
 
-    first, second = np.array([0.2, -0.3, 2.0, 0.4]), np.array([-0.5, 0.1, 0.3, 0.0])
+    first = np.array([0.2, -0.3, 2.0, 0.4])
+    second = np.array([-0.5, 0.1, 0.3, 0.0])
     difference = density(second)[0] - density(first)[0]
     assert difference == pytest.approx(expected(second) - expected(first), rel=1e-9)
     steps = 1e-5 * np.eye(4)
@@ -142,15 +144,18 @@ def test_density_of_hyperparameters_and_its_gradient():
 
 def test_density_with_the_variance_of_the_noise():
     """The last hyper-parameter, by the normal density written out and differences of it."""
-    centre, precision = np.array([0.1, 0.5, 0.6, 0.7, -4.0]), np.array([0.25, 0.5, 0.5, 0.5, 0.1])
+    centre = np.array([0.1, 0.5, 0.6, 0.7, -4.0])
+    precision = np.array([0.25, 0.5, 0.5, 0.5, 0.1])
     density = HyperparameterDensity(X, Y[:, 0], np.full((80, 80), 0.5), centre, precision)
 
     def expected(eta):
         covariance = RBF(np.exp(eta[0]), tuple(np.exp(eta[1:4])))(X, X) + 0.5
-        away, noise = (eta - centre) * np.sqrt(precision), np.exp(eta[4]) * np.eye(80)
+        away = (eta - centre) * np.sqrt(precision)
+        noise = np.exp(eta[4]) * np.eye(80)
         return multivariate_normal.logpdf(Y[:, 0], cov=covariance + noise) - 0.5 * away @ away
 
-    first, second = np.array([0.2, -0.3, 2.0, 0.4, -3.0]), np.array([-0.5, 0.1, 0.3, 0.0, -6.0])
+    first = np.array([0.2, -0.3, 2.0, 0.4, -3.0])
+    second = np.array([-0.5, 0.1, 0.3, 0.0, -6.0])
     difference = density(second)[0] - density(first)[0]
     assert difference == pytest.approx(expected(second) - expected(first), rel=1e-9)
     slopes = [(expected(first + h) - expected(first - h)) / 2e-5 for h in 1e-5 * np.eye(5)]
@@ -196,7 +201,8 @@ def low_fidelity(x):
 def trial(seed):
     """Forty data with noise 0.01, and 200 new points."""
     rng = np.random.default_rng(seed)
-    points, new = rng.uniform(-1, 1, (40, 3)), rng.uniform(-1, 1, (200, 3))
+    points = rng.uniform(-1, 1, (40, 3))
+    new = rng.uniform(-1, 1, (200, 3))
     return points, high_fidelity(points) + 0.01 * rng.standard_normal((40, 2)), new
 
 
@@ -205,9 +211,12 @@ def test_the_factor_of_a_low_fidelity_model_is_integrated_out():
     points, y, new = trial(0)
     form = {"mean_features": (), "intercept": False, "estimate": "maximum"}
     prior = fit_prior(points, y, 0.01, mean=low_fidelity, **form)
-    posterior, expected, m = ExactPosterior(prior, noise=0.01).fit(points, y), 0.0, low_fidelity
+    posterior = ExactPosterior(prior, noise=0.01).fit(points, y)
+    expected = 0.0
+    m = low_fidelity
     for j, kernel in enumerate(prior.kernels):
-        ours, at = m(points)[:, j], m(new)[:, j]
+        ours = m(points)[:, j]
+        at = m(new)[:, j]
         K = kernel.k1(points, points) + np.outer(ours, ours) + 1e-4 * np.eye(40)
         expected += multivariate_normal.logpdf(y[:, j], ours, K)
         cross = kernel.k1(new, points) + np.outer(at, ours)
@@ -221,7 +230,9 @@ def test_a_low_fidelity_model_helps_and_is_not_believed():
     found = {"model and discrepancy": [], "no model": [], "model alone": []}
     for seed in range(TRIALS):
         points, y, new = trial(seed)
-        truth, m, m_new = high_fidelity(new), low_fidelity(points), low_fidelity(new)
+        truth = high_fidelity(new)
+        m = low_fidelity(points)
+        m_new = low_fidelity(new)
         posteriors = []
         for mean in (low_fidelity, None):
             posterior = ExactPosterior(fit_prior(points, y, 0.01, mean=mean), noise=0.01)
@@ -271,7 +282,8 @@ def test_low_fidelity_models_that_do_not_fit_are_refused(model, message):
 
 def test_the_average_is_a_quadrature_over_hyperparameters():
     """One input: a fine grid over variance and length scale with the hyperprior, by definition."""
-    points, new = np.linspace(-1.0, 0.6, 7)[:, None], np.linspace(-1.2, 1.2, 9)[:, None]
+    points = np.linspace(-1.0, 0.6, 7)[:, None]
+    new = np.linspace(-1.2, 1.2, 9)[:, None]
     y = np.sin(3.0 * points[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(7)
     form = {"mean_features": (), "intercept": False}
     average = ExactPosterior(fit_prior(points, y, 0.1, **form), noise=0.1).fit(points, y)
@@ -289,7 +301,8 @@ def test_the_average_is_a_quadrature_over_hyperparameters():
 def test_enough_starts_find_the_largest_evidence():
     """A data set with several maxima, where five starts miss 0.12 nats of it."""
     rng = np.random.default_rng(10_018)
-    points, scales = rng.uniform(-1, 1, (10, 4)), tuple(np.exp(rng.normal(0.3, 0.8, 4)))
+    points = rng.uniform(-1, 1, (10, 4))
+    scales = tuple(np.exp(rng.normal(0.3, 0.8, 4)))
     f = GaussianProcessPrior(0.0, RBF(1.0, scales)).sample(points, 1, 18)[0, :, 0]
     y = f + 0.1 * rng.standard_normal(10)
 
@@ -308,7 +321,8 @@ def coverage_of_functions(n_data, estimate, n_functions):
         points = rng.uniform(-1, 1, (n_data + 100, 4))
         process = GaussianProcessPrior(0.0, RBF(1.0, tuple(rng.permutation([0.8, 1.5, 3.0, 10.0]))))
         f = process.sample(points, 1, seed)[0, :, 0]
-        X, y = points[:n_data], f[:n_data] + 0.1 * rng.standard_normal(n_data)
+        X = points[:n_data]
+        y = f[:n_data] + 0.1 * rng.standard_normal(n_data)
         prior = fit_prior(X, y, 0.1, estimate=estimate)
         mean, std = ExactPosterior(prior, noise=0.1).fit(X, y).predict(points, return_std=True)
         held.append(coverage(f[n_data:], mean[n_data:], std[n_data:]))

@@ -127,36 +127,15 @@ GP = GaussianProcessPrior
     ("call", "message"),
     [
         (lambda: GP(n_outputs=0), "n_outputs = 0: must be an integer >= 1"),
-        (
-            lambda: GP(kernel=[RBF()], n_outputs=2),
-            "kernel has 1 entries: must be 2",
-        ),
+        (lambda: GP(kernel=[RBF()], n_outputs=2), "kernel has 1 entries: must be 2"),
         (lambda: GP(features=[[0], [0]]), "features has 2 lists: must be 1"),
-        (
-            lambda: GP(features=[3]).sample(X1, 1),
-            r"features = \[3\]: must be among 0 to 0",
-        ),
-        (
-            lambda: GP(bounds=(1.0, -1.0)),
-            r"bounds = \(1.0, -1.0\): low must be below high",
-        ),
-        (
-            lambda: GP(bounds=([0, 1, 2], None), n_outputs=2),
-            "bounds = .*: one per side, or 2",
-        ),
-        (
-            lambda: GP().sample(X1[:, 0], 1),
-            r"X has shape \(9,\): must be \(n, n_in\)",
-        ),
+        (lambda: GP(features=[3]).sample(X1, 1), r"features = \[3\]: must be among 0 to 0"),
+        (lambda: GP(bounds=(1.0, -1.0)), r"bounds = \(1.0, -1.0\): low must be below high"),
+        (lambda: GP(bounds=([0, 1, 2], None), n_outputs=2), "bounds = .*: one per side, or 2"),
+        (lambda: GP().sample(X1[:, 0], 1), r"X has shape \(9,\): must be \(n, n_in\)"),
         (lambda: GP(bounds=(1.0,)), r"bounds = .*: must be \(low, high\)"),
-        (
-            lambda: GP(lambda _: np.zeros(3)).sample(X1, 1),
-            r"mean returned shape \(3, 1\)",
-        ),
-        (
-            lambda: GP(RandomMean(lambda *_: 0)).mean_values(X1),
-            "random mean has no single",
-        ),
+        (lambda: GP(lambda _: np.zeros(3)).sample(X1, 1), r"mean returned shape \(3, 1\)"),
+        (lambda: GP(RandomMean(lambda *_: 0)).mean_values(X1), "random mean has no single"),
     ],
 )
 def test_fields_and_points_are_checked(call, message):

@@ -5,15 +5,7 @@ import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
-from bnn import (
-    RBF,
-    Linear,
-    Matern12,
-    Matern32,
-    Matern52,
-    Periodic,
-    RationalQuadratic,
-)
+from bnn import RBF, Linear, Matern12, Matern32, Matern52, Periodic, RationalQuadratic
 from bnn.priors.kernels import Multiple
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
@@ -37,9 +29,15 @@ def test_one_length_scale_per_input():
 
 @pytest.mark.parametrize(
     "kernel",
-    [RBF(2.0, (0.5, 1.0)), Periodic(0.3), Linear((0.5, 2.0), 0.1, (1.0, -1.0)), Linear(2.0),
-     Multiple(lambda X: X**2, 1, 3.0), 2.0 * RBF() + sk.ConstantKernel(0.5) * Linear()],
-)  # fmt: skip
+    [
+        RBF(2.0, (0.5, 1.0)),
+        Periodic(0.3),
+        Linear((0.5, 2.0), 0.1, (1.0, -1.0)),
+        Linear(2.0),
+        Multiple(lambda X: X**2, 1, 3.0),
+        2.0 * RBF() + sk.ConstantKernel(0.5) * Linear(),
+    ],
+)
 def test_the_diagonal_is_that_of_the_matrix(kernel):
     X = np.random.default_rng(0).normal(size=(7, 2))
     np.testing.assert_allclose(kernel.diag(X), np.diag(kernel(X, X)), rtol=1e-14)
@@ -96,7 +94,8 @@ def test_linear_kernels_without_variance_are_refused():
 
 def test_kernels_mix_with_those_of_scikit_learn():
     """Sums and products from either side, and as one kernel of a Gaussian process regressor."""
-    ours, theirs = RBF(0.5, 0.3), sk.RationalQuadratic(0.4, 2.0)
+    ours = RBF(0.5, 0.3)
+    theirs = sk.RationalQuadratic(0.4, 2.0)
     expected = ours(X1, X1) * theirs(X1) + Linear(2.0)(X1, X1)
     for kernel in (ours * theirs + Linear(2.0), Linear(2.0) + theirs * ours):
         np.testing.assert_allclose(kernel(X1), expected)

@@ -7,7 +7,8 @@ from bnn import LinearMean
 
 def test_one_slope_for_each_output_multiplies_the_first_input():
     """A vector θ is short for a matrix whose other columns are zero."""
-    X, theta = np.random.default_rng(0).uniform(0, 1, (30, 2)), np.array([0.5, -2.0, 3.0])
+    X = np.random.default_rng(0).uniform(0, 1, (30, 2))
+    theta = np.array([0.5, -2.0, 3.0])
     matrix = np.column_stack([theta, np.zeros(3)])
     np.testing.assert_allclose(LinearMean(theta, 0.1)(X), LinearMean(matrix, 0.1)(X))
     np.testing.assert_allclose(LinearMean(matrix, theta)(X), X[:, :1] * theta + theta)

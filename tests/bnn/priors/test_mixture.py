@@ -25,7 +25,8 @@ MIXTURE = MixturePrior(
 
 def conditioned(kernels, noise):
     """Posterior mean and covariance of f(X_NEW), by outputs, and log evidence, written out."""
-    n, m = len(X), len(X_NEW)
+    n = len(X)
+    m = len(X_NEW)
     points = np.concatenate([X, X_NEW])
     blocks = [kernel(points, points) for kernel in kernels]
     joint = np.zeros((2, n + m, 2, n + m))
@@ -51,16 +52,21 @@ def test_quadrature_over_a_length_scale():
     posterior = ExactPosterior(MIXTURE, noise=noise).fit(X, Y)
     found, covariance = posterior.joint_moments(X_NEW)
     _, std = posterior.predict(X_NEW, return_std=True)
-    y_new, density, evidence = np.cos(X_NEW[:, [0, 0]]), 0.0, 0.0
+    y_new = np.cos(X_NEW[:, [0, 0]])
+    density = 0.0
+    evidence = 0.0
     for j, variance in enumerate([0.01, 0.04]):
-        means, covariances, logs = [], [], []
+        means = []
+        covariances = []
+        logs = []
         for L in SCALES:
             mean, full, _ = conditioned([RBF(0.7, L)] * 2, noise)
             means.append(mean.reshape(2, -1)[j])
             covariances.append(full.reshape(2, 7, 2, 7)[j, :, j])
             data = RBF(0.7, L)(X, X) + variance * np.eye(8)
             logs.append(multivariate_normal.logpdf((Y - MEAN(X))[:, j], cov=data))
-        means, covariances = np.array(means), np.array(covariances)
+        means = np.array(means)
+        covariances = np.array(covariances)
         logs += np.log(MIXTURE.weights[:, j])
         weights = np.exp(logs - logsumexp(logs))
         mean, own = mixed(weights, means, covariances)

@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bnn import (
-    SamplerPrior,
-    TablePrior,
-)
+from bnn import SamplerPrior, TablePrior
 from bnn.priors.samplers import draw_realisations, latin_hypercube
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
@@ -38,7 +35,8 @@ def test_table_prior():
     )
     X2 = np.array([[x, y] for x in (-1.0, 0.0, 1.0) for y in (-1.0, 0.0, 1.0)])
     plane = TablePrior(X2, (X2 @ [1.0, 2.0])[None], "linear")
-    inside, outside = np.array([[0.3, -0.2]]), np.array([[1.2, 1.1]])
+    inside = np.array([[0.3, -0.2]])
+    outside = np.array([[1.2, 1.1]])
     assert plane.sample(inside, 1, 0).item() == pytest.approx(-0.1)
     assert plane.sample(outside, 1, 0).item() == pytest.approx(3.0)
     nearest = TablePrior(X2, (X2 @ [1.0, 2.0])[None], "nearest")

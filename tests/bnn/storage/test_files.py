@@ -12,14 +12,18 @@ from scipy.optimize import Bounds
 import bnn
 from bnn import (
     AnchoredEnsemble,
+    Architecture,
     Convergence,
     FunctionAnchoredEnsemble,
+    FunctionAnchoring,
+    Pretraining,
+    Scaling,
     TablePrior,
+    TrainingSettings,
     VanillaEnsemble,
     load,
 )
 from bnn.storage import NotStored
-from tests.bnn.flat import built, changed
 from tests.limits import UNUSUAL, limited
 
 X_TEST = np.linspace(-2.0, 2.0, 7)[:, None]
@@ -48,10 +52,10 @@ def test_anchored_round_trip(small_anchored, line_data, tmp_path):
 def test_lost_prior_is_never_replaced_in_silence(small_anchored, line_data, tmp_path):
     """Pre-training again after loading needs the prior, which no file holds."""
     small_anchored.save(tmp_path / "a.npz")
-    loaded = changed(load(tmp_path / "a.npz"), batch_size=16)
+    loaded = load(tmp_path / "a.npz").set_params(pretraining__training__batch_size=16)
     with pytest.raises(ValueError, match="prior: a GaussianProcessPrior is not stored"):
         loaded.fit(*line_data)
-    changed(loaded, prior=small_anchored.prior, pretrain_epochs=2).fit(*line_data)
+    loaded.set_params(prior=small_anchored.prior, pretraining__training__epochs=2).fit(*line_data)
     assert len(loaded.pretrained_.losses) == 2
 
 
@@ -66,16 +70,16 @@ def test_pretrained_only_round_trip(small_anchored, line_data, tmp_path):
 
 def test_what_was_fitted_is_stored_not_what_was_set_afterwards(line_data, tmp_path):
     """Activation and regulariser of the networks, whatever the hyper-parameters say by now."""
-    ensemble = built(
-        AnchoredEnsemble,
-        hidden=(4,),
-        n_pretrained=4,
+    ensemble = AnchoredEnsemble(
+        noise=0.1,
         n_members=3,
-        pretrain_epochs=2,
-        epochs=2,
+        network=Architecture((4,)),
+        pretraining=Pretraining(4, training=TrainingSettings(epochs=2)),
+        training=TrainingSettings(epochs=2),
         random_state=0,
     ).fit(*line_data)
-    changed(ensemble, activation="tanh", regulariser="none").save(tmp_path / "a.npz")
+    ensemble.set_params(network__activation="tanh", anchoring__regulariser="none")
+    ensemble.save(tmp_path / "a.npz")
     loaded = load(tmp_path / "a.npz")
     np.testing.assert_array_equal(loaded.predict(X_TEST), ensemble.predict(X_TEST))
     np.testing.assert_array_equal(loaded.penalty(), ensemble.penalty())
@@ -88,15 +92,13 @@ def test_what_was_fitted_is_stored_not_what_was_set_afterwards(line_data, tmp_pa
 def test_function_space_goes_on_after_loading(line_data, tmp_path):
     """The default prior is known: its realisations continue where they were."""
     seed = np.random.SeedSequence(3, spawn_key=(1, 2))
-    ensemble = built(
-        FunctionAnchoredEnsemble,
-        points=10,
-        tolerance=100.0,
-        hidden=(8,),
-        n_pretrained=4,
+    ensemble = FunctionAnchoredEnsemble(
+        noise=0.1,
         n_members=3,
-        pretrain_epochs=2,
-        input_bounds=None,
+        network=Architecture((8,), "silu"),
+        pretraining=Pretraining(4, training=TrainingSettings(epochs=2)),
+        anchoring=FunctionAnchoring(points=10, tolerance=100.0),
+        scaling=Scaling(inputs=None),
         random_state=seed,
     ).pretrain(n_features=1)
     ensemble.save(tmp_path / "a.npz")
@@ -110,14 +112,12 @@ def test_vanilla_round_trip_with_units_names_and_matrices(line_data, tmp_path):
     """Bounds, column names, Σ_noise and several outputs."""
     X, y = line_data
     frame = pd.DataFrame({"length [m]": 5.0 + X[:, 0]})
-    ensemble = built(
-        VanillaEnsemble,
-        hidden=(6,),
+    ensemble = VanillaEnsemble(
         n_members=3,
-        epochs=10,
         noise=np.array([[0.1, 0.05], [0.05, 0.2]]),
-        input_bounds=Bounds(4.0, 6.0),
-        output_bounds=[(-3.0, 3.0), (-5.0, 5.0)],
+        network=Architecture((6,)),
+        training=TrainingSettings(epochs=10),
+        scaling=Scaling(Bounds(4.0, 6.0), [(-3.0, 3.0), (-5.0, 5.0)]),
         random_state=0,
     ).fit(frame, np.column_stack([y, -y]))
     ensemble.save(tmp_path / "v.npz")
@@ -131,18 +131,23 @@ def test_vanilla_round_trip_with_units_names_and_matrices(line_data, tmp_path):
 
 def test_convergence_survives(small_anchored, tmp_path):
     """Nested settings come back as what they were."""
-    changed(small_anchored, convergence=Convergence(window=7)).save(tmp_path / "a.npz")
-    changed(small_anchored, convergence=None)
-    assert load(tmp_path / "a.npz").pretraining.training.convergence == Convergence(window=7)
+    window = Convergence(window=7)
+    small_anchored.set_params(pretraining__training__convergence=window).save(tmp_path / "a.npz")
+    small_anchored.set_params(pretraining__training__convergence=None)
+    assert load(tmp_path / "a.npz").pretraining.training.convergence == window
 
 
 @pytest.fixture
 def saved(line_data, tmp_path):
     """A small saved ensemble."""
     path = tmp_path / "saved.npz"
-    built(VanillaEnsemble, hidden=(6,), n_members=3, epochs=2, random_state=0).fit(*line_data).save(
-        path
-    )
+    VanillaEnsemble(
+        noise=0.1,
+        n_members=3,
+        network=Architecture((6,)),
+        training=TrainingSettings(epochs=2),
+        random_state=0,
+    ).fit(*line_data).save(path)
     return path
 
 
@@ -199,10 +204,7 @@ def parameters(header):
         (lambda h: h.update(model={"Members": {}}), "holds a Members, must be one of .*Vanilla"),
         (lambda h: h.update(model=[]), r"holds a \[\], must be one of AnchoredEnsemble, "),
         (lambda h: h["model"]["VanillaEnsemble"].update(parameters=3), "damaged .*must be a mapp"),
-        (
-            lambda h: parameters(h).update(colour=1),
-            "damaged .*unexpected keyword .*'colour'",
-        ),
+        (lambda h: parameters(h).update(colour=1), "damaged .*unexpected keyword .*'colour'"),
         (lambda h: parameters(h).update(noise={"lambda": {}}), "damaged .*unknown kind 'lambda'"),
         (lambda h: architecture(h).update(activation="step"), "damaged .*activation = 'step'"),
         (lambda h: architecture(h).update(widths=None), "saved.npz: not a saved model, or damaged"),
@@ -351,12 +353,16 @@ def test_only_a_regular_file_is_read(tmp_path, kind):
 @pytest.mark.parametrize(
     ("version", "packages", "message"),
     [
-        (6, {"bnn": "0.9.1"}, "written by bnn 0.9.1 in format version 6, bnn .* reads version 5: "
-         "update bnn to read it"),
+        (
+            6,
+            {"bnn": "0.9.1"},
+            "written by bnn 0.9.1 in format version 6, bnn .* reads version 5: "
+            "update bnn to read it",
+        ),
         (4, {}, "written by another bnn in format version 4, .*: save the model again"),
         ("x", None, "written by another bnn in format version x"),
     ],
-)  # fmt: skip
+)
 def test_a_file_of_another_format_says_which_bnn_wrote_it(saved, version, packages, message):
     rewrite(saved, header=lambda h: h.update(version=version, packages=packages))
     with pytest.raises(ValueError, match=message) as refusal:
@@ -377,9 +383,13 @@ def test_a_table_prior_comes_back(kind, interpolation, line_data, tmp_path):
     X, y = line_data
     values = np.random.default_rng(0).standard_normal((30, 1)) * X[:, 0]
     prior = TablePrior(X, values, interpolation)
-    brief = {"hidden": (4,), "n_members": 4, "n_pretrained": 5, "pretrain_epochs": 200}
-    brief |= {"tolerance": 1e9} if kind is FunctionAnchoredEnsemble else {"epochs": 2}
-    ensemble = built(kind, prior, random_state=0, **brief).fit(X, y)
+    pretraining = Pretraining(5, training=TrainingSettings(epochs=200))
+    ensemble = kind(prior, noise=0.1, n_members=4, pretraining=pretraining, random_state=0)
+    if kind is FunctionAnchoredEnsemble:
+        ensemble.set_params(anchoring__tolerance=1e9)
+    else:
+        ensemble.set_params(training__epochs=2)
+    ensemble.set_params(network__hidden=(4,)).fit(X, y)
     ensemble.save(tmp_path / "t.npz")
     loaded = load(tmp_path / "t.npz")
     np.testing.assert_array_equal(loaded.predict(X_TEST), ensemble.predict(X_TEST))

@@ -15,7 +15,8 @@ def test_gradient_equals_autograd(activation):
     torch.manual_seed(0)
     architecture = MLP((3, 7, 5, 2), activation)
     weights = 0.7 * torch.randn(4, architecture.n_weights)
-    X, direction = torch.randn(4, 6, 3), torch.randn(4, 6, 2)
+    X = torch.randn(4, 6, 3)
+    direction = torch.randn(4, 6, 2)
 
     blocks = LayerBlocks(architecture, 4, torch.device("cpu")).load(weights)
     gradients = LayerBlocks(architecture, 4, torch.device("cpu"))

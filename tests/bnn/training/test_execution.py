@@ -19,7 +19,8 @@ from bnn.training.members import MemberGroup, Objective
 from bnn.weight_priors import FactorisedGeneralisedNormal, LowRankGaussian
 
 ARCHITECTURE = MLP((2, 8, 8, 2))
-K, N = 20, 40
+K = 20
+N = 40
 
 
 class RecordedStream:
@@ -62,7 +63,8 @@ def cuda_on_cpu(monkeypatch):
 def problem():
     rng = np.random.default_rng(0)
     weights = ARCHITECTURE.initial_weights(K, 0)
-    X, y = rng.uniform(-1.0, 1.0, (N, 2)), rng.standard_normal((K, N, 2))
+    X = rng.uniform(-1.0, 1.0, (N, 2))
+    y = rng.standard_normal((K, N, 2))
     return weights, X, y, member_seeds(seed_sequence(0), K)
 
 

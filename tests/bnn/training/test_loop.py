@@ -15,7 +15,8 @@ from bnn.training.shuffling import Shuffler
 from bnn.weight_priors import LowRankGaussian
 
 ARCHITECTURE = MLP((2, 20, 20, 3))
-K, N = 35, 50
+K = 35
+N = 50
 
 
 def problem(seed=0):
@@ -104,7 +105,8 @@ def test_adam_is_adam(bias_correction):
     """Full-batch steps equal the published recurrence, written out in float64."""
     architecture = MLP((2, 1), "identity")
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((10, 2)), rng.standard_normal((2, 10, 1))
+    X = rng.standard_normal((10, 2))
+    y = rng.standard_normal((2, 10, 1))
     start = rng.standard_normal((2, 3)).astype(np.float32)
     settings = TrainingSettings(
         epochs=30, batch_size=None, learning_rate=0.01, bias_correction=bias_correction
@@ -112,12 +114,16 @@ def test_adam_is_adam(bias_correction):
     seeds = np.zeros(2, dtype=np.uint32)
     result = train(architecture, start, X, y, settings, seeds=seeds)
 
-    design, w = np.column_stack([X, np.ones(10)]), start.astype(float)
-    m, v = np.zeros_like(w), np.zeros_like(w)
+    design = np.column_stack([X, np.ones(10)])
+    w = start.astype(float)
+    m = np.zeros_like(w)
+    v = np.zeros_like(w)
     for t in range(1, 31):
         gradient = 2.0 / 10 * (w @ design.T - y[:, :, 0]) @ design
-        m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
-        m_hat, v_hat = m.copy(), v.copy()
+        m = 0.9 * m + 0.1 * gradient
+        v = 0.999 * v + 0.001 * gradient**2
+        m_hat = m.copy()
+        v_hat = v.copy()
         corrected = slice({True: 2, False: 0, "first": 1}[bias_correction])
         m_hat[corrected] /= 1 - 0.9**t
         v_hat[corrected] /= 1 - 0.999**t
@@ -250,7 +256,9 @@ def test_bad_shapes(changes, message):
 def test_only_the_first_member_is_corrected(n):
     """With "first", member 0 is that of a corrected training, every other that of a biased one."""
     weights, X, y, seeds = problem()
-    weights, y, seeds = weights[:n], y[:n], seeds[:n]
+    weights = weights[:n]
+    y = y[:n]
+    seeds = seeds[:n]
     first, yes, no = (
         run(weights, X, y, seeds, epochs=5, members_at_once=16, bias_correction=b)
         for b in ("first", True, False)
@@ -268,7 +276,8 @@ def test_batch_sums_are_those_of_the_published_run():
     """A step of b points takes the gradient of their sum plus the whole penalty, in float64."""
     architecture = MLP((1, 1), "identity")
     rng = np.random.default_rng(1)
-    X, y = rng.standard_normal((10, 1)), rng.standard_normal((2, 10, 1))
+    X = rng.standard_normal((10, 1))
+    y = rng.standard_normal((2, 10, 1))
     start = rng.standard_normal((2, 2)).astype(np.float32)
     prior = LowRankGaussian(np.zeros(2), np.array([0.7, 0.3]), np.eye(2), 2)
     objective = Objective(np.array([[2.0]]), prior.regulariser(), np.zeros((2, 2), np.float32))
@@ -276,9 +285,12 @@ def test_batch_sums_are_those_of_the_published_run():
     settings = TrainingSettings(epochs=4, batch_size=4, learning_rate=0.01, batch_sums=True)
     result = train(architecture, start, X, y, settings, seeds=seeds, objective=objective)
 
-    design, w = np.column_stack([X, np.ones(10)]), start.astype(float)
-    m, v = np.zeros_like(w), np.zeros_like(w)
-    shuffler, t = Shuffler(seeds, 10, torch.device("cpu")), 0
+    design = np.column_stack([X, np.ones(10)])
+    w = start.astype(float)
+    m = np.zeros_like(w)
+    v = np.zeros_like(w)
+    shuffler = Shuffler(seeds, 10, torch.device("cpu"))
+    t = 0
     for epoch in range(4):
         order = shuffler.permutations(epoch).numpy()
         for batch in (slice(0, 4), slice(4, 8), slice(8, 10)):

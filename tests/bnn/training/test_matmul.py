@@ -22,8 +22,10 @@ def swapped(matrices):
 def test_product_equals_float64(m, n, columns, turned_a, turned_b, seed):
     """Any size, A and B in rows or in columns; nothing beside the result is written."""
     rng = np.random.default_rng(seed)
-    A, B = rng.standard_normal((3, m, n)), rng.standard_normal((3, n, columns))
-    A32, B32 = A.astype(np.float32), B.astype(np.float32)
+    A = rng.standard_normal((3, m, n))
+    B = rng.standard_normal((3, n, columns))
+    A32 = A.astype(np.float32)
+    B32 = B.astype(np.float32)
     if turned_a:
         A32 = swapped(np.ascontiguousarray(swapped(A32)))
     if turned_b:
@@ -59,7 +61,8 @@ def test_empty_batch_of_members():
 
 def test_gaps_along_both_axes_are_refused():
     """Every second number of B or of the result is not what the tiles read and write."""
-    A, B = np.ones((2, 4, 3), np.float32), np.ones((2, 6, 10), np.float32)
+    A = np.ones((2, 4, 3), np.float32)
+    B = np.ones((2, 6, 10), np.float32)
     with pytest.raises(ValueError, match="contiguous"):
         multiply(A, B[:, ::2, ::2], np.empty((2, 4, 5), np.float32))
     with pytest.raises(ValueError, match="contiguous"):
@@ -92,7 +95,9 @@ def test_both_products_agree(monkeypatch, wide, choice):
         monkeypatch.setenv("BNN_PRODUCTS", choice)
     chosen = products.products_on(torch.device("cpu"))
     assert (chosen.multiply is multiply) == (wide and choice != "torch")
-    A, B, out = torch.rand(2, 4, 3), torch.rand(2, 3, 6), torch.empty(2, 4, 6)
+    A = torch.rand(2, 4, 3)
+    B = torch.rand(2, 3, 6)
+    out = torch.empty(2, 4, 6)
     chosen.multiply(*map(chosen.operand, (A, B, out)))
     torch.testing.assert_close(out, A @ B)
 
@@ -111,7 +116,8 @@ def test_training_does_not_depend_on_the_products(monkeypatch):
     architecture = MLP((2, 9, 9, 1))
     rng = np.random.default_rng(1)
     start = 0.3 * rng.standard_normal((3, architecture.n_weights)).astype(np.float32)
-    X, y = rng.standard_normal((50, 2)), rng.standard_normal((3, 50, 1))
+    X = rng.standard_normal((50, 2))
+    y = rng.standard_normal((3, 50, 1))
     found = []
     monkeypatch.setattr(products, "_has_wide_vectors", lambda: True)
     for choice in ("own", "torch"):

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from bnn import MLP
-from bnn.weight_priors import (
-    WEIGHT_PRIORS,
-)
+from bnn.weight_priors import WEIGHT_PRIORS
 
 ARCHITECTURE = MLP((2, 6, 3))
 

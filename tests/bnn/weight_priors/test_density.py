@@ -33,7 +33,8 @@ def test_samples_have_mean_and_variance(prior):
 def test_log_prob_is_minus_half_the_penalty(prior):
     """Differences of log p0 are those of the printed regularisation term."""
     weights = prior.sample(5, 0)
-    log_prob, penalty = prior.log_prob(weights), prior.penalty(weights, prior.mean)
+    log_prob = prior.log_prob(weights)
+    penalty = prior.penalty(weights, prior.mean)
     np.testing.assert_allclose(np.diff(log_prob), -0.5 * np.diff(penalty), rtol=1e-6)
 
 

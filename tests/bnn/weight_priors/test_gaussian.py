@@ -3,9 +3,7 @@
 import numpy as np
 
 from bnn import MLP
-from bnn.weight_priors import (
-    FactorisedGaussian,
-)
+from bnn.weight_priors import FactorisedGaussian
 
 ARCHITECTURE = MLP((2, 6, 3))
 

@@ -7,9 +7,7 @@ from scipy import stats
 
 from bnn import MLP
 from bnn.training.backprop import LayerBlocks
-from bnn.weight_priors import (
-    FactorisedGeneralisedNormal,
-)
+from bnn.weight_priors import FactorisedGeneralisedNormal
 from bnn.weight_priors.generalised_normal import fit_generalised_normal
 
 ARCHITECTURE = MLP((2, 6, 3))

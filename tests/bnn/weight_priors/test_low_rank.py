@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from bnn import MLP
-from bnn.weight_priors import (
-    LowRankGaussian,
-)
+from bnn.weight_priors import LowRankGaussian
 
 ARCHITECTURE = MLP((2, 6, 3))
 
@@ -55,6 +53,7 @@ def test_low_rank_penalty_by_direction(ensemble):
 def test_low_rank_samples_have_the_covariance(ensemble):
     """Every entry within five standard errors."""
     low_rank = LowRankGaussian.fit(ensemble, ARCHITECTURE)
-    covariance, n = low_rank.covariance(), 4000
+    covariance = low_rank.covariance()
+    n = 4000
     error = np.sqrt((covariance**2 + np.outer(low_rank.variance, low_rank.variance)) / n)
     assert np.all(np.abs(np.cov(low_rank.sample(n, 0).T) - covariance) < 5 * error)

@@ -7,14 +7,24 @@ import pytest
 import torch
 from scipy.stats import multivariate_normal
 
-from bnn import MLP, RBF, AnchoredEnsemble, GaussianProcessPrior, ProbabilisticPCA
+from bnn import (
+    MLP,
+    RBF,
+    AnchoredEnsemble,
+    Anchoring,
+    Architecture,
+    GaussianProcessPrior,
+    Pretraining,
+    ProbabilisticPCA,
+    Scaling,
+    TrainingSettings,
+)
 from bnn._seeding import Purpose, member_generators, seed_sequence, spawn
 from bnn.estimators.members import OPTIMUM
 from bnn.gauss_newton.jacobian import Linearisation
 from bnn.noise import resample
 from bnn.training.backprop import LayerBlocks
 from bnn.weight_priors import FactorisedGaussian, IsotropicGaussian
-from tests.bnn.flat import built, changed
 
 ARCHITECTURE = MLP((2, 6, 3))
 D = ARCHITECTURE.n_weights
@@ -62,7 +72,8 @@ def test_gradient_is_that_of_the_full_matrix():
 
 def test_held_out_networks_choose_the_noise():
     """τ² is near the true one, and predicts fresh networks better than others do."""
-    prior, fresh = ProbabilisticPCA.fit(draw(40, 1), ARCHITECTURE), draw(200, 2)
+    prior = ProbabilisticPCA.fit(draw(40, 1), ARCHITECTURE)
+    fresh = draw(200, 2)
     assert prior.noise_variance == pytest.approx(NOISE**2, rel=0.3)
     score = prior.log_prob(fresh).mean()
     for factor in (0.1, 10.0):
@@ -88,20 +99,14 @@ def smooth(smooth_once):
 @pytest.fixture(scope="module")
 def smooth_once():
     """What smooth gives copies of."""
-    return built(
-        AnchoredEnsemble,
+    return AnchoredEnsemble(
         GaussianProcessPrior(0.0, RBF(0.5, 0.8)),
-        hidden=(10, 10),
-        activation="silu",
-        regulariser="factorised",
-        optimiser="gauss_newton",
-        n_pretrained=12,
+        noise=0.1,
         n_members=8,
-        input_bounds=None,
-        output_bounds=None,
-        prior_range=2.0,
-        prior_points=64,
-        pretrain_epochs=150,
+        network=Architecture((10, 10), "silu"),
+        pretraining=Pretraining(12, 64, range_factor=2.0, training=TrainingSettings(epochs=150)),
+        anchoring=Anchoring(regulariser="factorised", optimiser="gauss_newton"),
+        scaling=Scaling(None, None),
         random_state=0,
     ).pretrain(n_features=1)
 
@@ -110,14 +115,18 @@ def smooth_once():
 @pytest.mark.parametrize("regulariser", ["probabilistic_pca", "factorised", "isotropic"])
 def test_gauss_newton_reaches_the_optimum(regulariser, resampling, smooth, line_data):
     """The gradient of the objective vanishes, and Adam does not get as low."""
-    changed(smooth, regulariser=regulariser, resampling=resampling, optimiser="gauss_newton")
+    smooth.set_params(
+        anchoring__regulariser=regulariser,
+        anchoring__resampling=resampling,
+        anchoring__optimiser="gauss_newton",
+    )
     lowest, gradient, size = objective(smooth.fit(*line_data), *line_data)
     assert smooth.members_.epochs.max() < OPTIMUM.iterations
     assert np.all(gradient < 0.01 * size)
     np.testing.assert_allclose(
         smooth.members_.losses[smooth.members_.epochs, np.arange(8)], lowest, rtol=1e-3
     )
-    changed(smooth, optimiser="adam", epochs=100).fit(*line_data)
+    smooth.set_params(anchoring__optimiser="adam", training__epochs=100).fit(*line_data)
     assert np.all(objective(smooth, *line_data)[0] > 0.99 * lowest)
 
 
@@ -143,4 +152,4 @@ def objective(ensemble, X, y):
 def test_gauss_newton_needs_a_proper_gaussian(line_data):
     """The degenerate density has no optimum of its own."""
     with pytest.raises(ValueError, match="regulariser = 'low_rank': optimiser = 'gauss_newton'"):
-        built(AnchoredEnsemble, optimiser="gauss_newton").fit(*line_data)
+        AnchoredEnsemble(noise=0.1, anchoring=Anchoring(optimiser="gauss_newton")).fit(*line_data)

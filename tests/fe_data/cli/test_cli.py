@@ -20,7 +20,6 @@ from tests.fe_data.analytic_cell import AnalyticCell
 
 ROOT = Path(__file__).parents[3]
 QUICK = ["--count", "4", "--increments", "4", "--jobs", "2"]
-INTEGERS = "allowed are integers in"
 
 
 def run(capsys, *arguments, cell=None):
@@ -134,71 +133,60 @@ def test_verify_notices_inputs_and_seeds_of_another_design(tmp_path, capsys):
         path.write_bytes(original)
 
 
+GENERATE = "generate noise --out {}"
+RVE = "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --out {}"
+# Command, option, values beyond the range, name in the message, and how the message goes on.
+RANGES = [
+    (GENERATE, "--jobs", (0, -3, 5000), "jobs", "are integers in [1, 4096]"),
+    (GENERATE, "--seed", (-1,), "seed", "are integers in [0, "),
+    (GENERATE, "--count", (0, 2000000), "count", "are integers in [1, 1000000]"),
+    (GENERATE, "--microstructures", (0,), "microstructures", "are integers in [1, "),
+    (GENERATE, "--resolution", (0.5, float("nan"), 25.1), "resolution", "is [1, 25]"),
+    (GENERATE, "--n-fibres", (0,), "n_fibres", "is [1, 1000]"),
+    (GENERATE, "--min-spacing", (0.9,), "min_spacing", "is ["),
+    (GENERATE, "--increments", (3,), "increments", "is [4, 10000]"),
+    (GENERATE, "--strain", (0.0, float("inf")), "strain", "is [0.0001, 0.5]"),
+    (GENERATE, "--nu-m", (0.5,), "nu_m", "is [0, 0.49]"),
+    (GENERATE, "--a-MPa", (-400.0,), "a_MPa", "is "),
+    (GENERATE, "--tolerance", (1.0,), "tolerance", "is [1e-12, "),
+    (RVE, "--vf", (0.6, -0.1, 0.001, float("nan")), "vf", "is 0 or [0.005, 0.5]"),
+    (RVE, "--E-f", (0.0,), "E_f_GPa", "is [1, "),
+    (RVE, "--b-m", (-1.0,), "b_m_MPa", "is "),
+    (RVE, "--c-m", (0.0,), "c_m", "is [0.01, 1]"),
+    (RVE, "--seed", (-1,), "seed", "are integers in [0, "),
+    (RVE, "--strain", (9.0,), "strain", "is [0.0001, 0.5]"),
+]
+# Command, option, text that cannot be read, and what the message says of it.
+UNREADABLE = [
+    (GENERATE, "--jobs", ("two", "1.5"), "is not an integer"),
+    (GENERATE, "--seed", ("x",), "is not an integer"),
+    (GENERATE, "--n-fibres", ("3.5",), "is not an integer"),
+    (GENERATE, "--resolution", ("fine",), "is not a number"),
+    (GENERATE, "--shard", ("0/4", "5/4"), "is out of range: allowed are 1/n to n/n"),
+    (GENERATE, "--shard", ("1", "a/b", "1/2/3"), "is not of the form i/n, such as 1/4"),
+    (RVE, "--vf", ("much", "--E-f"), "is not a number"),
+]
 BAD_COMMANDS = [
+    *(
+        (f"{command} {option} {value}", f"{name} = {value} is out of range: allowed {allowed}")
+        for command, option, values, name, allowed in RANGES
+        for value in values
+    ),
+    *(
+        (f"{command} {option} {text}", f"'{text}' {said}")
+        for command, option, texts, said in UNREADABLE
+        for text in texts
+    ),
     ("generate noise", "fe_data generate: Missing option '--out'"),
     ("", "fe_data: Missing command"),
     ("simulate", "fe_data: No such command 'simulate'"),
     ("generate --out {}", f"fe_data: give either a design ({', '.join(NAMED_DESIGNS)}) or "),
     ("generate noise --inputs x.csv --out {}", "fe_data: give either a design ("),
     ("generate beta --out {}", "fe_data: name = 'beta' is no design: allowed are test_uniform, "),
-    (
-        "generate noise --out {} --jobs 0",
-        f"fe_data: jobs = 0 is out of range: {INTEGERS} [1, 4096]",
-    ),
-    ("generate noise --out {} --jobs -3", "fe_data: jobs = -3 is out of range"),
     ("generate --out --jobs 2 noise", "'--out': a path is missing before --jobs"),
-    ("rve --loading free,0.05,x --out {}", "'--loading': 'x' is not a number"),
-    ("rve --solver abaqus --out {}", "'abaqus' is not one of 'compiled', 'dolfinx'"),
-    ("generate noise --out {} --jobs 5000", "fe_data: jobs = 5000 is out of range"),
-    ("generate noise --out {} --jobs two", "'--jobs': 'two' is not an integer"),
-    ("generate noise --out {} --jobs 1.5", "'--jobs': '1.5' is not an integer"),
-    ("generate noise --out {} --jobs", "Option '--jobs' requires an argument"),
-    ("generate noise --out {} --job 2", "fe_data generate: No such option: --job"),
-    ("generate noise --out {} --seed -1", f"fe_data: seed = -1 is out of range: {INTEGERS} [0, "),
-    ("generate noise --out {} --seed x", "'--seed': 'x' is not an integer"),
-    ("generate noise --out {} --count 0", f"count = 0 is out of range: {INTEGERS} [1, 1000000]"),
-    ("generate noise --out {} --count 2000000", "fe_data: count = 2000000 is out of range"),
-    (
-        "generate noise --out {} --microstructures 0",
-        f"microstructures = 0 is out of range: {INTEGERS}",
-    ),
-    ("generate noise --out {} --shard 0/4", "'0/4' is out of range: allowed are 1/n to n/n"),
-    ("generate noise --out {} --shard 5/4", "'5/4' is out of range: allowed are 1/n to n/n"),
-    ("generate noise --out {} --shard 1", "'1' is not of the form i/n, such as 1/4"),
-    ("generate noise --out {} --shard a/b", "'a/b' is not of the form i/n, such as 1/4"),
-    ("generate noise --out {} --shard 1/2/3", "'1/2/3' is not of the form i/n, such as 1/4"),
-    (
-        "generate noise --out {} --resolution 0.5",
-        "resolution = 0.5 is out of range: allowed is [1, ",
-    ),
-    (
-        "generate noise --out {} --resolution nan",
-        "resolution = nan is out of range: allowed is [1, ",
-    ),
-    (
-        "generate noise --out {} --resolution 25.1",
-        "resolution = 25.1 is out of range: allowed is [1, 25]",
-    ),
-    ("generate noise --out {} --resolution fine", "'--resolution': 'fine' is not a number"),
-    ("generate noise --out {} --n-fibres 0", "n_fibres = 0 is out of range: allowed is [1, 1000]"),
-    ("generate noise --out {} --n-fibres 3.5", "'--n-fibres': '3.5' is not an integer"),
-    ("generate noise --out {} --min-spacing 0.9", "min_spacing = 0.9 is out of range"),
-    (
-        "generate noise --out {} --increments 3",
-        "increments = 3 is out of range: allowed is [4, 10000]",
-    ),
-    (
-        "generate noise --out {} --strain 0",
-        "strain = 0.0 is out of range: allowed is [0.0001, 0.5]",
-    ),
-    ("generate noise --out {} --strain inf", "strain = inf is out of range"),
-    ("generate noise --out {} --nu-m 0.5", "nu_m = 0.5 is out of range: allowed is [0, 0.49]"),
-    ("generate noise --out {} --a-MPa -400", "a_MPa = -400.0 is out of range"),
-    (
-        "generate noise --out {} --tolerance 1",
-        "tolerance = 1.0 is out of range: allowed is [1e-12, ",
-    ),
-    ("generate noise --out {} --dask tcp://x --jobs 2", "fe_data: --jobs counts local processes"),
+    (f"{GENERATE} --jobs", "Option '--jobs' requires an argument"),
+    (f"{GENERATE} --job 2", "fe_data generate: No such option: --job"),
+    (f"{GENERATE} --dask tcp://x --jobs 2", "fe_data: --jobs counts local processes"),
     ("generate --inputs missing.csv --out {}", "fe_data: No such file or directory: missing.csv"),
     ("generate --inputs {} --out {}/new", "fe_data: {} is a folder: a regular file is needed"),
     (
@@ -211,59 +199,26 @@ BAD_COMMANDS = [
     ),
     (
         "generate --inputs {}/good.csv --microstructures 0 --out {}/new",
-        f"fe_data: microstructures = 0 is out of range: {INTEGERS} [1, 1000000]",
+        "fe_data: microstructures = 0 is out of range: allowed are integers in [1, 1000000]",
     ),
     (
         "generate --inputs {}/other/dataset.csv --out {}/other",
         "fe_data: --inputs {}/other/dataset.csv is the table that --out would replace",
     ),
-    (
-        "generate noise --out {}/other",
-        "fe_data: {}/other holds dataset.csv, which is not of a data",
-    ),
-    ("generate noise --out {}/bad.csv", "fe_data: File exists: {}/bad.csv"),
-    ("generate noise --out {}/bad.csv/sub", "fe_data: Not a directory: {}/bad.csv/sub"),
-    (
-        "rve --vf 0.3 --out {}",
-        "fe_data rve: Missing option '--E-f'",
-    ),
-    (
-        "rve --vf 0.6 --E-f 400 --b-m 400 --c-m 0.4 --out {}",
-        "vf = 0.6 is out of range: allowed is 0 or [0.005, 0.5]",
-    ),
-    ("rve --vf -0.1 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = -0.1 is out of range"),
-    ("rve --vf 0.001 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = 0.001 is out of range"),
-    ("rve --vf -1e-3 --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = -0.001 is out of range"),
-    ("rve --vf --E-f 400 --b-m 400 --c-m 0.4 --out {}", "'--vf': '--E-f' is not a number"),
-    ("rve --vf nan --E-f 400 --b-m 400 --c-m 0.4 --out {}", "vf = nan is out of range"),
-    (
-        "rve --vf much --E-f 400 --b-m 400 --c-m 0.4 --out {}",
-        "'--vf': 'much' is not a number",
-    ),
-    (
-        "rve --vf 0.3 --E-f 0 --b-m 400 --c-m 0.4 --out {}",
-        "E_f_GPa = 0.0 is out of range: allowed is [1, ",
-    ),
-    ("rve --vf 0.3 --E-f 400 --b-m -1 --c-m 0.4 --out {}", "b_m_MPa = -1.0 is out of range"),
-    (
-        "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0 --out {}",
-        "c_m = 0.0 is out of range: allowed is [0.01, 1]",
-    ),
-    ("rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --seed -1 --out {}", "seed = -1 is out of range"),
-    (
-        "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --strain 9 --out {}",
-        "strain = 9.0 is out of range",
-    ),
+    (f"{GENERATE}/other", "fe_data: {}/other holds dataset.csv, which is not of a data"),
+    (f"{GENERATE}/bad.csv", "fe_data: File exists: {}/bad.csv"),
+    (f"{GENERATE}/bad.csv/sub", "fe_data: Not a directory: {}/bad.csv/sub"),
+    ("rve --vf 0.3 --out {}", "fe_data rve: Missing option '--E-f'"),
+    ("rve --loading free,0.05,x --out {}", "'--loading': 'x' is not a number"),
+    ("rve --solver abaqus --out {}", "'abaqus' is not one of 'compiled', 'dolfinx'"),
+    (f"{RVE} --vf -1e-3", "vf = -0.001 is out of range"),
     ("compare {}", "fe_data compare: Missing argument 'REFERENCE.csv'"),
     ("compare {} missing.csv", "fe_data: No such file or directory: {}/dataset.csv"),
     (
         "compare {}/bad.csv {}/bad.csv",
         "bad.csv, line 1: column b_eff_MPa, c_eff, E_eff_GPa, nu_eff, p_",
     ),
-    (
-        "compare {}/failed.csv {}/failed.csv",
-        "fe_data: the dataset has no sample with outputs",
-    ),
+    ("compare {}/failed.csv {}/failed.csv", "fe_data: the dataset has no sample with outputs"),
     (
         "compare {}/failed.csv {}/failed.csv --tolerance 1e-6",
         "fe_data: the dataset has no sample with outputs",

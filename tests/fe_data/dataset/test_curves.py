@@ -28,7 +28,8 @@ def write(folder, folder_of_truth):
         arrays |= {"strain": curves.strain, name: curves.stress}
     path = Path(folder_of_truth) / "truth" / "dataset.csv"
     if path.is_file():
-        table, stress = load_table(path), load_curves(path).stress
+        table = load_table(path)
+        stress = load_curves(path).stress
         members = [(table.inputs == x).all(axis=1) for x in replicate_statistics(table).X]
         arrays["truth"] = np.array([stress[rows].mean(axis=0) for rows in members])
         arrays["truth_std"] = np.array([stress[rows].std(axis=0, ddof=1) for rows in members])
@@ -47,7 +48,8 @@ def folder(tmp_path_factory):
 
 def test_curves_are_those_of_the_simulations_in_the_order_of_the_table(folder):
     path, design = folder
-    curves, table = load_curves(path / "dataset.csv"), load_table(path / "dataset.csv")
+    curves = load_curves(path / "dataset.csv")
+    table = load_table(path / "dataset.csv")
     np.testing.assert_allclose(curves.strain, 0.05 * np.arange(1, 5) / 4)
     assert curves.std is None
     for row, index in enumerate(table.index):
@@ -66,7 +68,8 @@ def test_a_missing_record_is_named(folder, tmp_path):
 def test_shipped_curves_go_with_the_shipped_properties(name):
     """sigma_xx = E eps_xx / (1 - nu²), but for the anisotropy that E and nu do not know of."""
     path = DATASETS / f"{name}.csv"
-    curves, table = load_curves(path), load_table(path)
+    curves = load_curves(path)
+    table = load_table(path)
     modulus = 1e3 * table.outputs[:, 2] / (1 - table.outputs[:, 3] ** 2)
     np.testing.assert_allclose(curves.stress[:, 0], modulus * curves.strain[0], rtol=0.01)
     assert (np.diff(curves.stress) > 0).all()
@@ -76,7 +79,8 @@ def test_shipped_curves_go_with_the_shipped_properties(name):
 @pytest.mark.skipif(gmsh.__version__ != "4.15.0", reason="made with gmsh 4.15.0")
 def test_a_shipped_curve_is_simulated_again():
     path = DATASETS / "train_uniform.csv"
-    curves, table = load_curves(path), load_table(path)
+    curves = load_curves(path)
+    table = load_table(path)
     again = solve_rve(Inputs(*table.inputs[17]), int(table.seed[17]), Settings()).history
     np.testing.assert_allclose(curves.strain, again["strain"][1:, 0], rtol=1e-6)
     np.testing.assert_allclose(curves.stress[17], again["stress"][1:, 0], rtol=1e-6)

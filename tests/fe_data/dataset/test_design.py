@@ -67,7 +67,8 @@ def test_other_designs_leave_strata_empty_as_independent_draws_do(name):
     strata = [np.floor(probabilities(design) * n) for design in designs]
     occupied = [len(set(column)) for each in strata for column in each.T]
     # n balls in n boxes: a box is empty with q = (1 - 1/n)^n, two boxes with r = (1 - 2/n)^n.
-    q, r = (1 - 1 / n) ** n, (1 - 2 / n) ** n
+    q = (1 - 1 / n) ** n
+    r = (1 - 2 / n) ** n
     variance = n * q + n * (n - 1) * r - (n * q) ** 2
     error = np.sqrt(variance / len(occupied))
     assert np.mean(occupied) == pytest.approx(n * (1 - q), abs=4 * error)
@@ -84,7 +85,8 @@ def test_inputs_have_their_distributions_and_are_uncorrelated(name):
 
 @pytest.mark.parametrize("name", ["test_uniform", "train_uniform", "train_beta"])
 def test_fewer_draws_are_the_first_of_more(name):
-    few, many = named_design(name, seed=5, count=25), named_design(name, seed=5, count=100)
+    few = named_design(name, seed=5, count=25)
+    many = named_design(name, seed=5, count=100)
     np.testing.assert_array_equal(few.inputs, many.inputs[:25])
     assert [few.sample(i) for i in range(25)] == [many.sample(i) for i in range(25)]
 
@@ -127,8 +129,7 @@ def test_numbers_of_numpy_are_numbers():
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [Settings(E_m_GPa=100, a_MPa=np.int64(400)), Settings(increments=np.int64(50))],
+    "settings", [Settings(E_m_GPa=100, a_MPa=np.int64(400)), Settings(increments=np.int64(50))]
 )
 def test_equal_settings_have_one_digest(settings):
     design = named_design("noise", 7)

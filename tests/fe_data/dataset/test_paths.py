@@ -112,7 +112,8 @@ def test_wrong_paths_of_a_dataset_are_refused(tmp_path, loading, error, message)
 
 
 def test_the_command_line_takes_a_file_of_paths(tmp_path, capsys):
-    one, two = tmp_path / "one.csv", tmp_path / "two.csv"
+    one = tmp_path / "one.csv"
+    two = tmp_path / "two.csv"
     one.write_text("strain_xx,increments\n0.01,4\n,3\n")
     two.write_text("path,strain_xx,increments\n0,0.01,4\n0,,3\n1,-0.01,5\n")
     design = ["train_uniform", "--count", "2", "--jobs", "1", "--out", str(tmp_path / "data")]

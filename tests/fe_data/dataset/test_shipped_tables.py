@@ -18,8 +18,12 @@ from fe_data.statistics.replicates import load_statistics, replicate_statistics
 SHIPPED = Path(__file__).parents[3] / "fe_data" / "datasets"
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference"
 LIMITS = {  # bias against the published Abaqus tables
-    "b_eff_MPa": 0.010, "c_eff": 0.010, "E_eff_GPa": 0.002, "nu_eff": 0.0005, "p_sigma": 0.04,
-}  # fmt: skip
+    "b_eff_MPa": 0.010,
+    "c_eff": 0.010,
+    "E_eff_GPa": 0.002,
+    "nu_eff": 0.0005,
+    "p_sigma": 0.04,
+}
 
 
 CELLS = {name: f"{name}.csv" for name in NAMED_DESIGNS} | {"truth": "truth_cells.csv.gz"}
@@ -27,7 +31,8 @@ CELLS = {name: f"{name}.csv" for name in NAMED_DESIGNS} | {"truth": "truth_cells
 
 @pytest.mark.parametrize(("name", "file"), CELLS.items(), ids=CELLS)
 def test_every_row_is_of_its_design(name, file):
-    table, design = load_table(SHIPPED / file), named_design(name)
+    table = load_table(SHIPPED / file)
+    design = named_design(name)
     assert (
         len(table) == len(design) == NAMED_DESIGNS[name].count * NAMED_DESIGNS[name].microstructures
     )
@@ -98,7 +103,8 @@ def test_the_packed_cells_are_small_and_without_a_date():
     + [pytest.param("truth", row, marks=pytest.mark.slow) for row in (63, 4999, 9951)],
 )
 def test_a_shipped_row_is_simulated_again(name, row):
-    sample, table = named_design(name).sample(row), load_table(SHIPPED / CELLS[name])
+    sample = named_design(name).sample(row)
+    table = load_table(SHIPPED / CELLS[name])
     again = solve_rve(sample.inputs, sample.seed, Settings()).result().effective
     values = [again[name] for name in required_outputs()]
     assert values == pytest.approx(table.outputs[row].tolist(), rel=1e-6, abs=1e-6)

@@ -172,6 +172,8 @@ def test_a_curve_without_plastic_increments_has_no_law():
         ({"inputs": ["a", 1, 1, 1]}, "inputs = .* must be numbers"),
         ({"reference": 1.5}, "reference = 1.5 is out of range"),
         ({"fluctuation": -0.1}, "fluctuation = -0.1 is out of range"),
+        ({"outputs": None}, "outputs = None: must be names out of b_eff_MPa"),
+        ({"outputs": "E_eff_GPa"}, "outputs = 'E_eff_GPa': must be names out of b_eff_MPa"),
         ({"hardening": 0.0}, "hardening = 0.0 is out of range"),
         ({"settings": Settings(hardening="voce")}, "settings.hardening = 'voce': mean_field takes"),
         ({"reference": np.nan}, "reference = nan is out of range"),

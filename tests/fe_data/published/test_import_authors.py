@@ -27,7 +27,8 @@ FUZZ = settings(
     deadline=None,  # a busy machine is slow
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-GROUPS, REPLICATES = 3, 4
+GROUPS = 3
+REPLICATES = 4
 DESIGN = named_design("replicates", count=GROUPS, microstructures=REPLICATES)
 X = DESIGN.inputs
 Y = np.random.default_rng(0).uniform(
@@ -47,7 +48,8 @@ def plain(x, y):
 
 
 def grouped(tables):
-    inputs, outputs = [rows[:, :4] for rows in tables], [rows[:, 4:] for rows in tables]
+    inputs = [rows[:, :4] for rows in tables]
+    outputs = [rows[:, 4:] for rows in tables]
     return {"groups_inputs": inputs, "groups_outputs": outputs}
 
 

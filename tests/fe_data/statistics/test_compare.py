@@ -59,7 +59,8 @@ def test_a_pure_bias_is_recovered_without_spread(replicates):
 
 
 def test_scatter_is_recovered_within_its_sampling_error():
-    groups, replicates = 400, 10
+    groups = 400
+    replicates = 10
     comparison = compare(table(groups, replicates, SCATTER), table(groups, 5, SCATTER, seed=1))
     # E[s] = c4(n) sigma; the relative standard error of the mean of 400 of them is about 1 %.
     assert comparison.scatter[0] == pytest.approx(0.9727 * SCATTER, rel=0.05)
@@ -82,7 +83,8 @@ def test_the_worst_pair_is_named():
 
 
 def test_inputs_that_differ_are_paired_with_the_nearest_and_said_so():
-    ours, reference = table(groups=5, replicates=1), table(groups=5, replicates=1)
+    ours = table(groups=5, replicates=1)
+    reference = table(groups=5, replicates=1)
     moved = reference.inputs + np.array([0.0, 4.0, 0.0, 0.0])  # 1 % of the box
     comparison = compare(ours, dataclasses.replace(reference, inputs=moved))
     assert comparison.distance == pytest.approx(0.01)
@@ -139,7 +141,8 @@ def test_rows_that_differ_are_named_by_their_index():
 
 def test_a_matrix_without_hardening_has_b_of_zero():
     """A table equals itself there too; what differs from zero differs wholly."""
-    ours, reference = table(replicates=1), table(replicates=1)
+    ours = table(replicates=1)
+    reference = table(replicates=1)
     ours.outputs[[2, 3], 0] = reference.outputs[[2, 4], 0] = 0.0
     assert check(ours, ours, 0.0) == (0.0, [])
     assert not compare(ours, ours).difference.any()

@@ -14,13 +14,20 @@ from fe_data.statistics.replicates import load_statistics, replicate_statistics,
 
 def cells(groups=6, replicates=7):
     """Correlated outputs, interleaved so that equal inputs are not neighbours."""
-    design, rng = named_design("truth", count=groups, microstructures=replicates), np.random
+    design = named_design("truth", count=groups, microstructures=replicates)
+    rng = np.random
     outputs = np.abs(rng.default_rng(1).standard_normal((len(design), 5)) @ np.triu(np.ones(5)))
-    order, index = rng.default_rng(2).permutation(len(design)), np.arange(len(design))
+    order = rng.default_rng(2).permutation(len(design))
+    index = np.arange(len(design))
     return Table(
-        index, index, design.groups[order], design.inputs[order], outputs,
-        np.full(len(design), "ok"), np.array([], int),
-    )  # fmt: skip
+        index,
+        index,
+        design.groups[order],
+        design.inputs[order],
+        outputs,
+        np.full(len(design), "ok"),
+        np.array([], int),
+    )
 
 
 def write(path, table, failed=()):

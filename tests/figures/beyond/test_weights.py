@@ -6,6 +6,7 @@ import pytest
 from bnn import (
     RBF,
     AnchoredEnsemble,
+    Anchoring,
     GaussianProcessPrior,
     Pretraining,
     TrainingSettings,
@@ -21,7 +22,6 @@ from figures.beyond.weights import (
     train_weights,
 )
 from figures.pipeline.training import UNSCALED
-from tests.bnn.flat import built
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (9, 2))
@@ -29,66 +29,49 @@ Y = RNG.standard_normal((9, 3))
 NOISE = np.array([0.1, 0.2, 0.3])
 PRIOR = GaussianProcessPrior(0.0, RBF(), n_outputs=3)
 SIZES = {"n_members": 3, "epochs": 4}
+PRETRAINING = Pretraining(5, 20, 2.0, training=TrainingSettings(epochs=3))
 
 
 @pytest.fixture(scope="module")
 def networks():
-    settings = Pretraining(5, 20, 2.0, training=TrainingSettings(epochs=3))
-    return pretrain(
+    return pretrain(PRIOR, n_features=2, settings=PRETRAINING, random_state=7, scaling=UNSCALED)
+
+
+def anchored(anchoring):
+    return AnchoredEnsemble(
         PRIOR,
-        n_features=2,
-        settings=settings,
-        random_state=7,
+        noise=NOISE,
+        n_members=3,
+        pretraining=PRETRAINING,
+        training=TrainingSettings(epochs=4),
+        anchoring=anchoring,
         scaling=UNSCALED,
+        random_state=7,
     )
 
 
 @pytest.mark.parametrize("name", ["low_rank", "none", "factorised"])
 def test_warm_methods_are_the_anchored_ensembles(name, networks):
-    ensemble = built(
-        AnchoredEnsemble,
-        PRIOR,
-        n_pretrained=5,
-        prior_points=20,
-        pretrain_epochs=3,
-        noise=NOISE,
-        regulariser=name,
-        random_state=7,
-        prior_range=2.0,
-        scaling=UNSCALED,
-        **SIZES,
-    ).fit(X, Y)
+    ensemble = anchored(Anchoring(regulariser=name)).fit(X, Y)
     members = train_weights(METHODS[name], networks, Data(X, Y, NOISE), seed=7, **SIZES)
     np.testing.assert_allclose(members.weights, ensemble.members_.weights, atol=1e-6)
 
 
 def test_the_proper_prior_is_the_anchored_ensemble_at_its_optimum(networks):
-    ensemble = built(
-        AnchoredEnsemble,
-        PRIOR,
-        n_pretrained=5,
-        prior_points=20,
-        pretrain_epochs=3,
-        noise=NOISE,
-        regulariser="probabilistic_pca",
-        optimiser="gauss_newton",
-        random_state=7,
-        prior_range=2.0,
-        scaling=UNSCALED,
-        **SIZES,
-    ).fit(X, Y)
+    anchoring = Anchoring(regulariser="probabilistic_pca", optimiser="gauss_newton")
+    ensemble = anchored(anchoring).fit(X, Y)
     members = train_weights(METHODS["proper"], networks, Data(X, Y, NOISE), seed=7, **SIZES)
     np.testing.assert_allclose(members.weights, ensemble.members_.weights, atol=1e-5)
 
 
 def test_vanilla_is_the_vanilla_ensemble(networks):
-    ensemble = built(
-        VanillaEnsemble,
+    ensemble = VanillaEnsemble(
         noise=NOISE,
+        n_members=3,
         resampling="bootstrap",
-        random_state=7,
+        training=TrainingSettings(epochs=4),
         scaling=UNSCALED,
-        **SIZES,
+        random_state=7,
     ).fit(X, Y)
     members = train_weights(METHODS["vanilla"], networks, Data(X, Y, NOISE), seed=7, **SIZES)
     np.testing.assert_allclose(members.weights, ensemble.members_.weights, atol=1e-6)

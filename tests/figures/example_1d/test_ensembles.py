@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from bnn import MLP, AnchoredEnsemble, VanillaEnsemble
+import bnn
 from figures.example_1d import ensembles as example_1d
 from figures.pipeline.settings import Example1D
 from figures.pipeline.training import UNSCALED
-from tests.bnn.flat import built
 
 
 def test_published_data_lie_around_the_truth_as_the_noise_says():
@@ -28,7 +27,7 @@ def test_exact_posterior_is_certain_at_the_data_and_the_prior_far_away():
 
 
 def test_published_anchors_repeat_the_first_kernel_and_leave_the_start_alone():
-    architecture = MLP((1, 5, 5, 5, 1))
+    architecture = bnn.MLP((1, 5, 5, 5, 1))
     weights = architecture.initial_weights(3, 0)
     before = weights.copy()
     anchors = example_1d.first_layer_anchors(weights, architecture)
@@ -57,23 +56,22 @@ def test_proper_training_is_that_of_the_printed_algorithms(monkeypatch):
     common = {
         "noise": example_1d.NOISE,
         "n_members": 4,
-        "hidden": example_1d.HIDDEN,
-        "resampling": "likelihood",
+        "network": bnn.Architecture(example_1d.HIDDEN),
+        "scaling": UNSCALED,
         "random_state": 2,
     }
-    anchored = built(
-        AnchoredEnsemble,
+    anchored = bnn.AnchoredEnsemble(
         example_1d.functional_prior(1.0),
-        n_pretrained=6,
-        prior_points=40,
-        pretrain_epochs=3,
-        epochs=4,
-        prior_range=2.0,
-        scaling=UNSCALED,
+        pretraining=bnn.Pretraining(6, 40, 2.0, training=bnn.TrainingSettings(epochs=3)),
+        training=bnn.TrainingSettings(epochs=4),
+        anchoring=bnn.Anchoring(resampling="likelihood"),
         **common,
     )
+    vanilla = bnn.VanillaEnsemble(
+        resampling="likelihood", training=bnn.TrainingSettings(epochs=5), **common
+    )
     ensembles = {
-        "vanilla": built(VanillaEnsemble, epochs=5, scaling=UNSCALED, **common),
+        "vanilla": vanilla,
         "anchored 1": anchored,
     }
     for name, ensemble in ensembles.items():

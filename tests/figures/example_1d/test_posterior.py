@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from bnn import FunctionAnchoredEnsemble
+from bnn import FunctionAnchoredEnsemble, Pretraining, TrainingSettings
 from figures.example_1d.ensembles import GRID, NOISE, exact_posterior, functional_prior, load_data
 from figures.pipeline.training import UNSCALED
-from tests.bnn.flat import built
 
 pytestmark = pytest.mark.slow
 
@@ -16,16 +15,13 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(("lengthscale", "epochs"), [(1.0, 300), (0.1, 1000)])
 def test_mean_and_deviation_on_the_whole_interval(lengthscale, epochs):
     """On average over [-1, 1]: mean within 0.05, standard deviation within 15 %, K = 40."""
-    ensemble = built(
-        FunctionAnchoredEnsemble,
+    ensemble = FunctionAnchoredEnsemble(
         functional_prior(lengthscale),
-        n_pretrained=40,
         n_members=40,
         noise=NOISE,
-        pretrain_epochs=epochs,
-        random_state=0,
-        prior_range=2.0,
         scaling=UNSCALED,
+        pretraining=Pretraining(40, range_factor=2.0, training=TrainingSettings(epochs=epochs)),
+        random_state=0,
     )
     mean, std = ensemble.fit(*load_data()).predict(GRID, return_std=True)
     exact = exact_posterior(lengthscale)

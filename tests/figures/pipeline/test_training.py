@@ -9,7 +9,6 @@ from figures.materials.problem import fit_theta, functional_prior, load_samples,
 from figures.materials.surrogate import HIDDEN, train
 from figures.pipeline.settings import Case, Surrogate
 from figures.pipeline.training import PROCEDURES, UNSCALED
-from tests.bnn.flat import built
 
 PUBLISHED = PROCEDURES["published"]
 PROPER = PROCEDURES["proper"]
@@ -34,22 +33,18 @@ def predicted(tables):
     common = {
         "noise": noise_std(),
         "n_members": 4,
-        "hidden": HIDDEN,
-        "epochs": 3,
-        "resampling": "bootstrap",
+        "network": bnn.Architecture(HIDDEN),
+        "training": bnn.TrainingSettings(epochs=3),
+        "scaling": UNSCALED,
         "random_state": 5,
     }
-    anchored = built(
-        bnn.AnchoredEnsemble,
+    anchored = bnn.AnchoredEnsemble(
         functional_prior(theta),
-        n_pretrained=6,
-        prior_points=30,
-        pretrain_epochs=3,
-        prior_range=2.0,
-        scaling=UNSCALED,
+        pretraining=bnn.Pretraining(6, 30, 2.0, training=bnn.TrainingSettings(epochs=3)),
+        anchoring=bnn.Anchoring(resampling="bootstrap"),
         **common,
     )
-    vanilla = built(bnn.VanillaEnsemble, scaling=UNSCALED, **common)
+    vanilla = bnn.VanillaEnsemble(resampling="bootstrap", **common)
     ensembles = {"outd_anchored": anchored, "outd_vanilla": vanilla}
     data = train_set.X, train_set.y
     printed = {name: e.fit(*data).sample(test_set.X) for name, e in ensembles.items()}
