@@ -19,7 +19,7 @@ ifneq ($(unknown),)
 $(error unknown parameter $(unknown): the ones that exist are $(settable))
 endif
 
-fixed := $(filter quick reproduce draws beyond knowledge next datasets truth,$(MAKECMDGOALS))
+fixed := $(filter quick reproduce draws why beyond knowledge next datasets truth,$(MAKECMDGOALS))
 ifneq ($(and $(fixed),$(findstring command line,$(origin PROFILE))),)
 $(error PROFILE = $(value PROFILE) is not allowed with make $(fixed), which has a profile of its own: make notebooks and make report take one)
 endif
@@ -40,11 +40,12 @@ WITH_ARGS := import os, shlex, sys; \
   os.execv(sys.executable, [sys.executable, *sys.argv[1:], *shlex.split(os.environ["ARGS"])])
 PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 
-.PHONY: help environment python reproduce quick draws beyond knowledge next datasets truth loop peers notebooks report article archive test test-dolfinx test-python lint bench docs clean
+.PHONY: help environment python reproduce quick draws why beyond knowledge next datasets truth loop peers notebooks report article archive test test-dolfinx test-python lint bench docs clean
 
 #: make quick      simulate a few cells, train on them, write figures/quick/index.html
 #: make reproduce  the same at the size of the paper, into figures/full/index.html
 #: make draws      simulate 24 independent draws of the tables and train on each, added to that page
+#: make why        what the gain of anchoring rests on: equal choices, epochs, prior, start, added to that page
 #: make beyond     the comparison with other methods, at the size of the paper, added to that page
 #: make knowledge  mean fields as prior, noise by input, judged by the truth, over draws, added to that page
 #: make next       what cells are worth that bnn.choose asks for, judged by the truth, added to that page
@@ -78,8 +79,8 @@ reproduce: export PROFILE = full
 quick reproduce report: environment
 	@$(DOIT) report
 
-draws beyond knowledge next: export PROFILE = full
-draws beyond knowledge next: environment
+draws why beyond knowledge next: export PROFILE = full
+draws why beyond knowledge next: environment
 	@$(DOIT) $@
 	@$(DOIT) report
 

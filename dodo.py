@@ -21,12 +21,18 @@ from figures.pipeline.dependencies import (
     sources,
 )
 from figures.pipeline.paths import NOTEBOOKS, ROOT, TEST, TRAINING
-from figures.pipeline.profiles import BEYOND, DRAWS, KNOWLEDGE, NEXT_CELL, load_profile
+from figures.pipeline.profiles import BEYOND, DRAWS, KNOWLEDGE, NEXT_CELL, WHY, load_profile
 from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Design
 
 AT_ONCE = 2  # tasks: one uses the cores where another has work for a single one; each takes memory
-APART = {"draws": DRAWS, "beyond": BEYOND, "knowledge": KNOWLEDGE, "next": NEXT_CELL}
+APART = {
+    "draws": DRAWS,
+    "why": WHY,
+    "beyond": BEYOND,
+    "knowledge": KNOWLEDGE,
+    "next": NEXT_CELL,
+}
 
 GIVEN_PROFILE = os.environ.get("PROFILE") or "quick"  # name or file
 try:
@@ -141,7 +147,7 @@ def task_notebook():
         # published.yaml and the full run are left out: otherwise editing a verdict's wording would
         # rerun notebooks.
         read = [*data_files(code, NOTEBOOKS / "data"), *tables]
-        read += paths.tables_below() if name in (KNOWLEDGE, NEXT_CELL) else []
+        read += paths.tables_below() if name in (WHY, KNOWLEDGE, NEXT_CELL) else []
         yield {
             "name": f"{RUN}:{name}",
             "doc": f"execute notebook {name}",

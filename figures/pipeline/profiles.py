@@ -19,6 +19,7 @@ Notebook = Literal[
     "03_materials_data",
     "04_materials_surrogate",
     "04_materials_draws",
+    "04_materials_why",
     "05_beyond_the_paper",
     "06_knowledge",
     "07_next_cell",
@@ -30,13 +31,19 @@ SECTIONS = (
     "materials_data",
     "surrogate",
     "draws",
+    "why",
     "beyond",
     "knowledge",
     "next_cell",
 )
 SETTINGS = dict(zip(get_args(Notebook), SECTIONS, strict=True))  # notebook → its section
-EXAMPLE, DATA, SURROGATE, DRAWS, BEYOND, KNOWLEDGE, NEXT_CELL = get_args(Notebook)[2:]
-NEEDED = {DRAWS: "draws", BEYOND: "beyond", KNOWLEDGE: "beyond"}  # sections without defaults
+EXAMPLE, DATA, SURROGATE, DRAWS, WHY, BEYOND, KNOWLEDGE, NEXT_CELL = get_args(Notebook)[2:]
+NEEDED = {
+    DRAWS: "draws",
+    WHY: "why",
+    BEYOND: "beyond",
+    KNOWLEDGE: "beyond",
+}  # sections without defaults
 FOLLOWING = (EXAMPLE, SURROGATE, DRAWS)  # notebooks that follow the choice of training
 SHIPPED = ("full", "quick")  # results of the full run are committed
 # Inputs that are simulated at least. The estimator of mutual information looks at 3 neighbours.
@@ -59,6 +66,7 @@ class Profile(settings.Section):
     example_1d: settings.Example1D = settings.Example1D()
     materials_data: settings.MaterialsData = settings.MaterialsData()
     draws: settings.Draws | None = None
+    why: settings.Why | None = None
     beyond: settings.Beyond | None = None
     knowledge: settings.Knowledge = settings.Knowledge()
     next_cell: settings.NextCell = settings.NextCell()

@@ -14,6 +14,7 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Design = Literal["test_uniform", "train_uniform", "train_beta", "replicates", "noise"]
 TrainingChoice = Literal["published", "proper"]  # as the paper's own run did, or as it prints
 TRAINING_CASE = "outd"  # vanilla and anchored are compared on it, θ of the prior is fitted to it
+FEWEST_CASE = "ind25"  # the smallest training set in distribution
 PAPER_COUNTS = {"outd": 50, "ind25": 25, "ind50": 50, "ind100": 100}  # training cells
 PAPER_TEST = 50  # test cells
 
@@ -26,7 +27,8 @@ class Section(BaseModel):
     @property
     def at_paper_size(self) -> bool:
         """Whether everything but training sets, repeats and starts is as in the paper."""
-        return not self.model_dump(exclude_defaults=True, exclude={"cases", "repeats", "starts"})
+        free = {"cases", "repeats", "starts", "starts_of_d"}
+        return not self.model_dump(exclude_defaults=True, exclude=free)
 
 
 class PriorStudy(Section):
@@ -35,7 +37,15 @@ class PriorStudy(Section):
     members: AtLeast3 = 100  # networks per prior
     epochs_scale: PositiveFloat = 1.0  # on the published epochs
     functions: AtLeast3 = 1000  # drawn from each weight prior
-    starts: PositiveInt = 10  # pre-trainings of prior D behind the claims about it
+    starts: PositiveInt = 10  # pre-trainings of every prior behind the claims of Fig. 4
+    starts_of_d: PositiveInt = 30  # and of prior D, on whose start they depend most
+
+    @model_validator(mode="after")
+    def _starts_of_d_are_more(self) -> Self:
+        if self.starts_of_d < self.starts:
+            allowed = f"at least the {self.starts} starts of every prior are"
+            raise ValueError(f"starts_of_d = {self.starts_of_d} is not allowed: {allowed}")
+        return self
 
 
 class Ensembles(Section):
@@ -129,6 +139,31 @@ class Draws(Section):
 
     count: AtLeast3 = 24
     repeats: PositiveInt = 3  # trainings on each
+
+
+class Why(Training):
+    """Sizes of notebook 04_materials_why, which reads the draws that come with the package."""
+
+    draws: Annotated[int, Field(ge=2, le=24)] = 24  # of those tables, for the table of choices
+    repeats: PositiveInt = 3  # trainings on each, of the same pre-trained networks
+    choosing: Several = 10  # networks of the ensembles that held-out cells choose between
+    n_pretrained: Several = 30  # all of them are trained
+    # Numbers of epochs from which held-out cells choose.
+    tuned: Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=1)] = (200, 600, 2000)
+    experiments: Annotated[int, Field(ge=2, le=24)] = 8  # draws behind what the gain rests on
+    path: Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=2)] = (
+        50, 100, 200, 400, 600, 1000, 2000, 4000, 10_000,
+    )  # fmt: skip
+    members: Annotated[tuple[Several, ...], Field(strict=False, min_length=1)] = (10, 30, 100)
+    widths: Annotated[tuple[Several, ...], Field(strict=False, min_length=1)] = (10, 20, 50)
+
+    @model_validator(mode="after")
+    def _has_compared_cases(self) -> Self:
+        needed = {TRAINING_CASE, FEWEST_CASE}
+        if not needed <= set(self.cases):
+            names = " and ".join(sorted(needed))
+            raise ValueError(f"cases = {[*self.cases]} is not allowed: {names} are needed")
+        return self
 
 
 class Beyond(Training):

@@ -1,0 +1,1 @@
+"""Why anchoring helps: both ensembles tuned alike, and what the gain rests on."""

@@ -1,0 +1,146 @@
+"""Both ensembles tuned alike: how much of what anchoring gains other choices would gain too."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import bnn
+from figures.knowledge.truth import Truth
+from figures.materials import problem
+from figures.materials.draws import Draw
+from figures.pipeline.processes import seeds_of, side_by_side
+from figures.pipeline.settings import TRAINING_CASE, Why
+from figures.scores import over_repeats
+from figures.why.ensembles import (
+    ANCHORED,
+    BOUNDS,
+    CHOICES,
+    DATA,
+    METHODS,
+    Choice,
+    Judged,
+    Trainer,
+    judge,
+    normal_density,
+    scaling_by,
+)
+
+HELD_OUT = 0.2  # share of the training cells that choose
+TUNED = "chosen by held-out cells"
+Rows = Mapping[str, Mapping[str, Judged]]  # training set → method and choice → scores
+
+
+def row_name(method: str, choice: Choice | str) -> str:
+    """The name of a row: the method and what it was trained with."""
+    words = (
+        choice if isinstance(choice, str) else f"{choice.resampling}, scaled by {choice.scaling}"
+    )
+    return f"{method}, {words}"
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What held-out cells chose for a method, by the normal density of these cells."""
+
+    choice: Choice
+    epochs: int
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """The cells of one training set, and networks pre-trained for each scaling of it."""
+
+    cells: problem.Samples
+    scalings: Mapping[str, bnn.Scaling]
+    networks: Mapping[str, bnn.Pretrained]
+
+    def train(
+        self, trainer: Trainer, method: str, tuned: Tuned, cells: problem.Samples | None = None
+    ) -> bnn.Members:
+        """An ensemble on these cells, or on some of them."""
+        cells = cells or self.cells
+        resampling, scaling = tuned.choice
+        if method == ANCHORED:
+            return trainer.anchor(self.networks[scaling], cells, resampling, tuned.epochs)
+        return trainer.vanilla(cells, resampling, self.scalings[scaling], tuned.epochs)
+
+
+def training_sets(draw: Draw, trainer: Trainer) -> dict[str, TrainingSet]:
+    """Every training set of a draw; θ of the prior is fitted to the second, as in the paper."""
+    prior = problem.functional_prior(problem.fit_theta(draw.cases[TRAINING_CASE]))
+    within_bounds = trainer.pretrain(prior)
+    sets = {}
+    for name, cells in draw.cases.items():
+        scalings = {scaling: scaling_by(scaling, cells) for scaling in (BOUNDS, DATA)}
+        networks = {BOUNDS: within_bounds, DATA: trainer.pretrain(prior, scalings[DATA])}
+        sets[name] = TrainingSet(cells, scalings, networks)
+    return sets
+
+
+def tune(method: str, given: TrainingSet, trainer: Trainer) -> Tuned:
+    """Choose resampling, scaling and epochs of a method by cells that training does not see."""
+    n = len(given.cells)
+    order = np.random.default_rng(trainer.seed).permutation(n)
+    held_out = given.cells[order[: max(1, round(HELD_OUT * n))]]
+    rest = given.cells[order[max(1, round(HELD_OUT * n)) :]]
+
+    def density(tuned: Tuned) -> float:
+        members = given.train(trainer, method, tuned, rest)
+        return normal_density(members.sample(held_out.X), held_out.y)
+
+    candidates = [Tuned(choice, epochs) for choice in CHOICES for epochs in trainer.settings.tuned]
+    return max(candidates, key=density)
+
+
+def judge_draw(
+    draw: Draw, truth: Truth, settings: Why, seeds: Sequence[int]
+) -> tuple[dict[str, dict[str, Judged]], dict[str, dict[str, Tuned]]]:
+    """Means over trainings of each row on every training set of a draw, and what was chosen.
+
+    Networks are pre-trained and choices are made once for a draw, with its first seed.
+    """
+    first = Trainer(settings, seeds[0])
+    few = replace(first, settings=settings.model_copy(update={"n_members": settings.choosing}))
+    sets = training_sets(draw, first)
+    chosen = {
+        name: {method: tune(method, given, few) for method in METHODS}
+        for name, given in sets.items()
+    }
+    published = {choice: Tuned(choice, settings.epochs) for choice in CHOICES}
+    repeats = []
+    for seed in seeds:
+        trainer = Trainer(settings, seed)
+        rows: dict[str, dict[str, Judged]] = {name: {} for name in sets}
+        for name, given in sets.items():
+            for method in METHODS:
+                for choice, tuned in {**published, TUNED: chosen[name][method]}.items():
+                    members = given.train(trainer, method, tuned)
+                    rows[name][row_name(method, choice)] = judge(members, draw.test, truth)
+        repeats.append(rows)
+    return over_repeats(repeats), chosen
+
+
+def judge_draws(
+    draws: Sequence[Draw], truth: Truth, settings: Why, seed: int
+) -> tuple[Rows, dict[str, dict[str, dict[str, int]]]]:
+    """Every row with one value per draw, and how often each choice was made for a method."""
+    seeds = np.reshape(seeds_of(seed, len(draws) * settings.repeats), (len(draws), -1)).tolist()
+    calls = [(draw, truth, settings, own) for draw, own in zip(draws, seeds, strict=True)]
+    found = side_by_side(judge_draw, calls)
+    rows = over_repeats([each for each, _ in found])
+    return rows, _counts([chosen for _, chosen in found])
+
+
+def _counts(
+    chosen: Sequence[Mapping[str, Mapping[str, Tuned]]],
+) -> dict[str, dict[str, dict[str, int]]]:
+    """How many draws chose what: training set → method → choice."""
+    counts: dict[str, dict[str, dict[str, int]]] = {}
+    for draw in chosen:
+        for case, methods in draw.items():
+            for method, tuned in methods.items():
+                made = counts.setdefault(case, {}).setdefault(method, {})
+                words = f"{tuned.choice.resampling}, {tuned.choice.scaling}, {tuned.epochs} epochs"
+                made[words] = made.get(words, 0) + 1
+    return counts

@@ -1,0 +1,132 @@
+"""What the gain of anchoring rests on: epochs, the prior, the start, and cells behind θ."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import bnn
+from figures.knowledge.truth import Truth
+from figures.materials import problem
+from figures.materials.draws import Draw
+from figures.materials.surrogate import HIDDEN
+from figures.pipeline.processes import seeds_of, side_by_side
+from figures.pipeline.settings import FEWEST_CASE, TRAINING_CASE, Why
+from figures.scores import over_repeats
+from figures.why.ensembles import ANCHORED, VANILLA, Judged, Trainer, judge
+
+N_INPUTS = len(problem.INPUT_LABELS)
+EVERY_INPUT = tuple(range(N_INPUTS))
+
+
+@dataclass(frozen=True)
+class Experiments:
+    """Scores of single trainings on one draw, or over draws: experiment → row."""
+
+    epochs: Mapping[str, Mapping[str, Judged]]  # method → number of epochs
+    priors: Mapping[str, Judged]  # how the functional prior is wrong
+    evidence: Mapping[str, float]  # log p(y | X) of the training cells under each of these
+    starts: Mapping[str, Judged]  # what the start keeps of the pre-trained networks
+    sizes: Mapping[str, Mapping[str, Judged]]  # method → members and width
+    theta: Mapping[str, Judged]  # cells that θ is fitted to, for the smallest training set
+
+
+def wrong_priors(theta: np.ndarray) -> dict[str, bnn.GaussianProcessPrior]:
+    """The paper's prior and others that are off by known amounts."""
+    prior = problem.functional_prior(theta)
+    priors = {"as published": prior}
+    for factor in (0.5, 0.0, -1.0):
+        priors[f"θ times {factor:g}"] = problem.functional_prior(factor * theta)
+    for factor in (0.25, 0.5, 2.0, 4.0):
+        kernel = replace(problem.KERNEL, lengthscale=factor * problem.KERNEL.lengthscale)
+        priors[f"L times {factor:g}"] = replace(prior, kernel=kernel)
+    priors["every output sees every input"] = replace(
+        prior, features=(EVERY_INPUT,) * len(problem.FEATURES)
+    )
+    # b and c, and E and p_σ, each with the inputs of the other.
+    b, c, E, nu, p = problem.FEATURES
+    priors["subsets exchanged"] = replace(prior, features=(c, b, p, nu, E))
+    return priors
+
+
+def log_evidence(prior: bnn.GaussianProcessPrior, cells: problem.Samples) -> float:
+    """Log density of the outputs under a prior without its bounds, with the paper's noise."""
+    posterior = bnn.ExactPosterior(replace(prior, bounds=(None, None)), noise=problem.noise_std())
+    return posterior.fit(cells.X, cells.y).log_evidence()
+
+
+def starts(networks: bnn.Pretrained, seed: int) -> dict[str, np.ndarray]:
+    """Starts (K, d) that keep less and less of pre-trained networks."""
+    weights = networks.weights
+    rng = np.random.default_rng(seed)
+    permuted = weights.copy()
+    for layer in networks.architecture.layers:
+        columns = slice(layer.start, layer.stop)
+        permuted[:, columns] = weights[rng.permutation(len(weights)), columns]
+    mean = weights.mean(axis=0)
+    common = networks.start.mean(axis=0)  # all were pre-trained from about the same start
+    return {
+        "pre-trained networks": weights,
+        "members permuted in each layer": permuted,
+        "their mean, without spread": np.broadcast_to(mean, weights.shape).copy(),
+        "their spread, without mean": weights - mean + common,
+        "neither: their common start": networks.start,
+    }
+
+
+def run_draw(draw: Draw, truth: Truth, settings: Why, seed: int) -> Experiments:
+    """All experiments on one draw with one seed, out of distribution but for θ."""
+    trainer = Trainer(settings, seed)
+    cells = draw.cases[TRAINING_CASE]
+    theta = problem.fit_theta(cells)
+    prior = problem.functional_prior(theta)
+    largest = trainer.pretrain(prior, count=max(settings.members))
+    networks = largest.select(range(settings.n_members))
+
+    def judged(members: bnn.Members) -> Judged[float]:
+        return judge(members, draw.test, truth)
+
+    epochs = {
+        VANILLA: {str(n): judged(trainer.vanilla(cells, epochs=n)) for n in settings.path},
+        ANCHORED: {
+            str(n): judged(trainer.anchor(networks, cells, epochs=n)) for n in settings.path
+        },
+    }
+    wrong = wrong_priors(theta)
+    priors = {
+        name: judged(trainer.anchor(trainer.pretrain(each, count=settings.n_members), cells))
+        for name, each in wrong.items()
+    }
+    evidence = {name: log_evidence(each, cells) for name, each in wrong.items()}
+    begun = {
+        name: judged(trainer.anchor(networks, cells, regulariser="none", start=start))
+        for name, start in starts(networks, seed).items()
+    }
+    sizes: dict[str, dict[str, Judged]] = {VANILLA: {}, ANCHORED: {}}
+    for count in settings.members:
+        name = f"{count} networks"
+        own = replace(trainer, settings=settings.model_copy(update={"n_members": count}))
+        sizes[VANILLA][name] = judged(own.vanilla(cells))
+        sizes[ANCHORED][name] = judged(own.anchor(largest.select(range(count)), cells))
+    for width in settings.widths:
+        name = f"{width} neurons a layer"
+        hidden = (width,) * len(HIDDEN)
+        wide = trainer.pretrain(prior, count=settings.n_members, hidden=hidden)
+        sizes[VANILLA][name] = judged(trainer.vanilla(cells, hidden=hidden))
+        sizes[ANCHORED][name] = judged(trainer.anchor(wide, cells))
+    few = draw.cases[FEWEST_CASE]
+    own_prior = problem.functional_prior(problem.fit_theta(few))
+    own_networks = trainer.pretrain(own_prior, count=settings.n_members)
+    fitted = {
+        "θ of the 50 beta cells": judged(trainer.anchor(networks, few)),
+        "θ of the 25 cells themselves": judged(trainer.anchor(own_networks, few)),
+    }
+    return Experiments(epochs, priors, evidence, begun, sizes, fitted)
+
+
+def run_draws(draws: Sequence[Draw], truth: Truth, settings: Why, seed: int) -> Experiments:
+    """All experiments, one value per draw."""
+    own = seeds_of(seed, len(draws))
+    calls = [(draw, truth, settings, each) for draw, each in zip(draws, own, strict=True)]
+    found: Experiments = over_repeats(side_by_side(run_draw, calls))
+    return found

@@ -1,0 +1,42 @@
+"""A run of the study of the gain with few networks and epochs."""
+
+import pytest
+
+from figures.knowledge.truth import load_truth
+from figures.pipeline.settings import Case, Why
+from figures.why.ensembles import load_training_draws
+
+SIZES = {
+    "cases": {
+        "outd": Case(design="train_beta", count=12),
+        "ind25": Case(design="train_uniform", count=8),
+    },
+    "draws": 2,
+    "repeats": 2,
+    "choosing": 2,
+    "n_members": 4,
+    "n_pretrained": 4,
+    "prior_points": 40,
+    "pretrain_epochs": 20,
+    "epochs": 10,
+    "tuned": (5, 10),
+    "experiments": 2,
+    "path": (5, 10),
+    "members": (4, 6),
+    "widths": (8,),
+}
+
+
+@pytest.fixture(scope="session")
+def settings():
+    return Why(**SIZES)
+
+
+@pytest.fixture(scope="session")
+def draws(settings):
+    return load_training_draws(settings)[: settings.draws]
+
+
+@pytest.fixture(scope="session")
+def truth():
+    return load_truth()

@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+
+from figures.scores import Interval
+from figures.why import alike, panels, reasons, tables
+from figures.why.ensembles import ANCHORED, CHOICES, DATA, METHODS, PUBLISHED, VANILLA, Trainer
+
+
+@pytest.fixture(scope="module")
+def rows_and_choices(draws, truth, settings):
+    return alike.judge_draws(draws, truth, settings, seed=2)
+
+
+@pytest.fixture(scope="module")
+def found(draws, truth, settings):
+    return reasons.run_draws(draws, truth, settings, seed=3)
+
+
+def test_every_method_has_every_choice_on_every_training_set(rows_and_choices, draws):
+    rows, chosen = rows_and_choices
+    names = [alike.row_name(m, choice) for m in METHODS for choice in (*CHOICES, alike.TUNED)]
+    assert {case: [*methods] for case, methods in rows.items()} == dict.fromkeys(rows, names)
+    assert all(len(row.rmse.values) == len(draws) for row in rows["outd"].values())
+    counts = [sum(made.values()) for methods in chosen.values() for made in methods.values()]
+    assert counts == [len(draws)] * 4
+
+
+def test_networks_scaled_by_data_start_at_the_same_prior(draws, settings):
+    """Pre-training sees the prior in its own units, whatever networks are scaled by."""
+    given = alike.training_sets(draws[0], Trainer(settings, 1))["outd"]
+    networks = given.networks[DATA]
+    scaling = given.scalings[DATA]
+    np.testing.assert_array_equal(networks.input_scaler.low, scaling.inputs.lb)
+    np.testing.assert_array_equal(networks.output_scaler.high, scaling.outputs.ub)
+    assert np.all(networks.inputs.max(axis=0) > scaling.inputs.ub)  # twice as far as the cells
+
+
+def test_held_out_cells_are_not_trained_on(monkeypatch, draws, settings):
+    seen = []
+    trainer = Trainer(settings, 4)
+    given = alike.training_sets(draws[0], trainer)["outd"]
+    train = alike.TrainingSet.train
+
+    def recording(self, trainer, method, tuned, cells=None):
+        seen.append(cells)
+        return train(self, trainer, method, tuned, cells)
+
+    monkeypatch.setattr(alike.TrainingSet, "train", recording)
+    tuned = alike.tune(VANILLA, given, trainer)
+    assert tuned.choice in CHOICES
+    assert tuned.epochs in settings.tuned
+    assert {len(cells) for cells in seen} == {10}  # of 12
+    assert all(np.array_equal(cells.X, seen[0].X) for cells in seen)
+
+
+def test_a_gain_is_the_paired_difference_with_the_sign_of_the_score(rows_and_choices):
+    rows = rows_and_choices[0]["outd"]
+    anchored, vanilla = (rows[alike.row_name(method, PUBLISHED)] for method in (ANCHORED, VANILLA))
+    errors = np.subtract(vanilla.rmse.values, anchored.rmse.values)
+    densities = np.subtract(anchored.elppd_normal.values, vanilla.elppd_normal.values)
+    assert tables.gain(rows, PUBLISHED, "rmse") == Interval(tuple(errors))
+    assert tables.gain(rows, PUBLISHED, "elppd_normal") == Interval(tuple(densities))
+
+
+def test_starts_keep_what_they_say(draws, settings):
+    networks = alike.training_sets(draws[0], Trainer(settings, 1))["outd"].networks["bounds"]
+    starts = [*reasons.starts(networks, 0).values()]
+    whole, permuted, mean, spread, common = starts
+    np.testing.assert_array_equal(whole, networks.weights)
+    np.testing.assert_allclose(permuted.mean(axis=0), whole.mean(axis=0), atol=1e-6)
+    assert not np.array_equal(permuted, whole)
+    np.testing.assert_allclose(mean.std(axis=0), 0, atol=1e-7)
+    np.testing.assert_allclose(spread.std(axis=0), whole.std(axis=0), atol=1e-6)
+    np.testing.assert_allclose(spread.mean(axis=0), networks.start.mean(axis=0), atol=1e-6)
+    np.testing.assert_array_equal(common, networks.start)
+
+
+def test_wrong_priors_have_less_evidence_than_a_right_one(draws):
+    cells = draws[0].cases["outd"]
+    priors = reasons.wrong_priors(reasons.problem.fit_theta(cells))
+    evidence = {name: reasons.log_evidence(prior, cells) for name, prior in priors.items()}
+    assert evidence["θ times -1"] < evidence["θ times 0"] < evidence["as published"]
+
+
+def test_tables_claims_and_pictures_come_from_the_same_numbers(rows_and_choices, found, draws):
+    rows, _ = rows_and_choices
+    n_train = {name: len(cells) for name, cells in draws[0].cases.items()}
+    for table in tables.tables(rows, found, n_train):
+        assert {len(row) for row in table.rows} == {len(table.header)}
+    ids = [claim.id for claim in tables.claims(rows, found)]
+    assert len(set(ids)) == len(ids)
+    picture = panels.alike(rows, n_train)
+    assert [axes.get_title() for axes in picture.axes[: len(rows)]] == [
+        "12 cells,\nout of distribution",
+        "8 cells,\nin distribution",
+    ]
+    assert len(panels.reasons(found).axes) == 4
