@@ -14,6 +14,7 @@ from scipy.stats import t
 
 LARGER_IS_BETTER = ("elppd",)  # of the scores, every other one is better when smaller
 CONFIDENCE = 0.95  # of intervals, and that a comparison has the sign that is reported
+NEGLIGIBLE = 0.1  # part of a number below which a difference from it counts as none
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,27 @@ def is_below(first: Interval, second: Interval) -> bool | None:
     """Whether the first of two numbers is smaller; None where the paired repeats leave it open."""
     sign = (second - first).sign
     return sign > 0 if sign else None
+
+
+def is_below_clearly(first: Interval, second: Interval) -> bool | None:
+    """Whether the first of two positive numbers is smaller, by more than nothing worth the name.
+
+    An equivalence test stands beside that of the sign: False as well where the whole interval of
+    the paired difference lies within NEGLIGIBLE of the second number. None is left for a difference
+    that may be either.
+    """
+    answer = is_below(first, second)
+    if answer is None and is_within(second - first, NEGLIGIBLE * abs(second.mean)):
+        return False
+    return answer
+
+
+def is_within(number: Interval, limit: float) -> bool | None:
+    """Whether a number lies within ± limit; None where its interval reaches beyond a limit."""
+    size = abs(number.mean)
+    if size + number.margin < limit:
+        return True
+    return False if size - number.margin > limit else None
 
 
 def all_hold(answers: Iterable[bool | None]) -> bool | None:

@@ -14,13 +14,25 @@ from figures.materials import problem
 from figures.materials.problem import OUTPUT_NAMES
 from figures.pipeline.settings import TRAINING_CASE, Surrogate
 from figures.pipeline.training import UNSCALED, Procedure
-from figures.scores import Interval, Number, Scores, all_hold, is_below, over_repeats
+from figures.scores import (
+    LARGER_IS_BETTER,
+    Interval,
+    Number,
+    Scores,
+    all_hold,
+    is_below,
+    is_below_clearly,
+    is_within,
+    over_repeats,
+)
 
 HIDDEN = (20, 20, 20, 20)
 SIZES = ("ind25", "ind50", "ind100")
 SCORES = {"rmse": "RMSE", "miscalibration": "miscalibration", "elppd": "ELPPD"}
 LEADING = ("nu_eff", "E_eff_GPa")  # whose RMSE gains most in the paper
 WORSE_CALIBRATED = "c_eff"  # the one output for which the paper finds anchoring slightly worse
+SLIGHTLY = 0.1  # part of a score, where the paper prints 0.02
+COMPARABLE = 0.03  # difference of two miscalibrations
 Cases = Mapping[str, problem.Samples]  # training sets by name
 
 
@@ -211,6 +223,13 @@ def _claim(
     return Claim(identifier, about, claim, ours, holds)
 
 
+def _improves(fewer: Row, more: Row, score: str) -> bool | None:
+    """Whether a score improves with more cells; a difference of no size is no improvement."""
+    if score in LARGER_IS_BETTER:
+        return more.is_better(fewer, score)
+    return is_below_clearly(getattr(more, score), getattr(fewer, score))
+
+
 def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
     """Claims on the size of the training set, and on one of that size out of distribution."""
     counts = " to ".join(str(n_train[size]) for size in SIZES)
@@ -224,7 +243,7 @@ def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
                 "Fig. 12",
                 f"{label} improves from {counts} training cells",
                 {size: getattr(anchored[size], score) for size in SIZES},
-                all_hold(anchored[b].is_better(anchored[a], score) for a, b in pairwise(SIZES)),
+                all_hold(_improves(anchored[a], anchored[b], score) for a, b in pairwise(SIZES)),
             )
             for score, label in SCORES.items()
         ),
@@ -249,9 +268,10 @@ def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
         _claim(
             "outside/miscalibration",
             "Table 3",
-            "… while the quality of the uncertainty is comparable: miscalibration within 0.03",
+            "… while the quality of the uncertainty is comparable: miscalibration within "
+            f"{COMPARABLE}, with its interval",
             {"ind50": inside.miscalibration, "outd": outside.miscalibration},
-            abs(inside.miscalibration.mean - outside.miscalibration.mean) < 0.03,
+            is_within(inside.miscalibration - outside.miscalibration, COMPARABLE),
         ),
     ]
 
@@ -266,11 +286,25 @@ def _method_claims(anchored: Row, vanilla: Row) -> list[Claim]:
     def calibration(name: str) -> Claim:
         ours = first["miscalibration"][name]
         theirs = second["miscalibration"][name]
-        worse = name == WORSE_CALIBRATED
-        words = f"{name}: anchored is {'slightly worse' if worse else 'better'} calibrated"
-        holds = is_below(theirs, ours) if worse else is_below(ours, theirs)
         cells = {"anchored": ours, "vanilla": theirs}
-        return _claim(f"calibration/{name}", "Fig. 14", f"{words} than vanilla", cells, holds)
+        words = f"{name}: anchored is better calibrated than vanilla"
+        holds = is_below(ours, theirs)
+        if name == WORSE_CALIBRATED:
+            words = f"{name}: anchored is worse calibrated than vanilla, by less than a tenth"
+            limit = Interval(tuple((1 + SLIGHTLY) * value for value in theirs.values))
+            holds = all_hold([is_below(theirs, ours), is_below(ours, limit)])
+        return _claim(f"calibration/{name}", "Fig. 14", words, cells, holds)
+
+    def accuracy(name: str) -> Claim:
+        ours = first["rmse"][name]
+        theirs = second["rmse"][name]
+        return _claim(
+            f"accuracy/{name}",
+            "Table 4",
+            f"{name}: anchored has the smaller RMSE",
+            {"anchored": ours, "vanilla": theirs},
+            is_below(ours, theirs),
+        )
 
     return [
         _claim(
@@ -292,6 +326,7 @@ def _method_claims(anchored: Row, vanilla: Row) -> list[Claim]:
             for score, label in SCORES.items()
         ),
         *map(calibration, OUTPUT_NAMES),
+        *map(accuracy, OUTPUT_NAMES),
         _claim(
             "gains_most",
             "Table 4",

@@ -201,16 +201,14 @@ def _reconstruction_claims(starts: Sequence[Study]) -> list[Claim]:
         Claim(
             "correlations_over_tails",
             "Fig. 4",
-            "Correlations matter more than tails: a generalised normal instead of the "
-            "factorised Gaussian changes the Wasserstein distance less than the multivariate "
-            "Gaussian does",
+            "Correlations matter more than tails: the multivariate Gaussian brings the functions "
+            "nearer to the functional prior than the factorised one, in Wasserstein distance, and "
+            "by more than a generalised normal does",
             wasserstein,
             all_hold(
-                is_below(
-                    abs(row["generalised_normal"] - row["factorised"]),
-                    abs(row["low_rank"] - row["factorised"]),
-                )
+                is_below(row["low_rank"], row[other])
                 for row in wasserstein.values()
+                for other in ("factorised", "generalised_normal")
             ),
         ),
         *(
