@@ -18,7 +18,6 @@ from figures.materials.problem import INPUT_LABELS, LABELS, NOISE_COV, OUTPUT_NA
 from figures.style import STYLE, WIDTH, with_legend
 
 MAGNIFICATION = 4  # of the mean deformation in the sketch of the loading
-MARKERS = "osD^vPX<>*"
 
 
 @plt.style.context(STYLE)
@@ -70,41 +69,66 @@ def draw_loading(ax: Axes, cell: RVESolution) -> None:
 @plt.style.context(STYLE)
 def histograms(designs: Mapping[str, Table]) -> Figure:
     """Fig. 9: inputs (top) and outputs (bottom) of those of the three sets that are there."""
-    figure = plt.figure(figsize=(WIDTH, 4.8))
-    (above,), (below,) = figure.subfigures(2, 1, squeeze=False)
-    top = above.subplots(1, len(INPUT_LABELS))
-    bottom = below.subplots(1, len(LABELS))
-    tables = {design: columns(table) for design, table in designs.items()}
+    shown = {design: words for design, words in SETS.items() if design in designs}
+    tables = {design: columns(designs[design]) for design in shown}
     everything = pd.concat(tables.values())
+    figure = plt.figure(figsize=(WIDTH, 5.6))
+    (above,), (below,) = figure.subfigures(2, 1, squeeze=False)
+    top = above.subplots(1, len(INPUT_LABELS), sharey=True)
+    bottom = below.subplots(1, len(LABELS), sharey=True)
     for axes, (name, label) in zip([*top, *bottom], (INPUT_LABELS | LABELS).items(), strict=True):
         low, high = INPUT_BOUNDS.get(name, (everything[name].min(), everything[name].max()))
         edges = np.linspace(low, high, 11)
-        for index, (design, words) in enumerate(SETS.items()):
-            if design in tables:
-                counts, _ = np.histogram(tables[design][name], edges)
-                shares = counts / len(tables[design])
-                text = f"{words} ({len(tables[design])})"
-                look = {"color": f"C{index}", "ls": ("-", "--", "-.")[index]}
-                axes.stairs(shares, edges, lw=1.4, label=text, **look)
-        axes.set_xlabel(label)
-        if name in INPUT_BOUNDS:
-            axes.set_xlim(low, high)
-    top[0].set_ylabel("(a) inputs\nshare of cells")
-    bottom[0].set_ylabel("(b) outputs\nshare of cells")
-    return with_legend(figure, 3)
+        for row, design in enumerate(reversed(shown)):
+            counts, _ = np.histogram(tables[design][name], edges)
+            shares = counts / len(tables[design])
+            color = f"C{[*shown].index(design)}"
+            # One set above the other, the largest share of a bin being 0.9 of a row high.
+            heights = row + 0.9 * shares / shares.max()
+            axes.stairs(heights, edges, baseline=row, fill=True, color=color, alpha=0.6)
+            axes.axhline(row, color="0.6", lw=0.5)
+        axes.set(xlabel=label, xlim=(low, high), ylim=(0, len(shown)))
+    words = [f"{shown[design]}\n({len(tables[design])} cells)" for design in reversed(shown)]
+    for axes in (top[0], bottom[0]):
+        axes.set_yticks(np.arange(len(shown)) + 0.45, words)
+        axes.tick_params(axis="y", length=0)
+    above.suptitle("(a) inputs", fontsize="medium")
+    below.suptitle("(b) outputs", fontsize="medium")
+    return figure
 
 
 @plt.style.context(STYLE)
-def scatter(table: Table) -> Figure:
-    """Fig. 10: outputs of cells that differ in their random arrangement alone, group by group."""
-    noise = noise_table(table)
-    figure, panels = plt.subplots(1, len(OUTPUT_NAMES), figsize=(WIDTH, 3.0))
-    for axes, name, assumed in zip(panels, OUTPUT_NAMES, NOISE_COV, strict=True):
-        for index, (_, cells) in enumerate(columns(table).groupby(table.group)):
-            look = {"marker": MARKERS[index % len(MARKERS)], "color": f"C{index % 6}", "ls": ""}
-            label = f"input {index + 1}"
-            axes.plot(cells["vf"], cells[name], **look, alpha=0.7, mew=0, label=label)
-        ours = f"scatter {noise[name]['mean']:.2g} % of mid-range"
-        axes.set_title(f"{ours},\npaper assumes {100 * assumed:.2g} %")
-        axes.set(xlabel=INPUT_LABELS["vf"], ylabel=LABELS[name])
-    return with_legend(figure, 10)
+def scatter(replicates: Mapping[str, Table]) -> Figure:
+    """Fig. 10: cells that differ in their random arrangement alone, a row for each study."""
+    height = 2.9 * len(replicates)
+    figure, panels = plt.subplots(
+        len(replicates), len(OUTPUT_NAMES), figsize=(WIDTH, height), squeeze=False, sharex=True
+    )
+    for row, table in zip(panels, replicates.values(), strict=True):
+        noise = noise_table(table)
+        cells = columns(table)
+        groups = cells.groupby(table.group)
+        for axes, name, assumed in zip(row, OUTPUT_NAMES, NOISE_COV, strict=True):
+            axes.plot(cells["vf"], cells[name], ".", color="0.6", ms=3, label="a cell")
+            axes.errorbar(
+                groups["vf"].first(),
+                groups[name].mean(),
+                yerr=2 * groups[name].std(),
+                fmt="_",
+                color="C0",
+                lw=1.2,
+                label="mean of an input ± 2 standard deviations",
+            )
+            ours = f"scatter {noise[name]['mean']:.2g} % of mid-range"
+            axes.set_title(f"{ours},\npaper assumes {100 * assumed:.2g} %")
+            axes.set_ylabel(LABELS[name])
+        row[0].annotate(
+            f"{groups.ngroups} inputs, {len(cells)} cells",
+            (0.03, 0.97),
+            xycoords="axes fraction",
+            va="top",
+            fontsize="small",
+        )
+    for axes in panels[-1]:
+        axes.set_xlabel(INPUT_LABELS["vf"])
+    return with_legend(figure, 2)

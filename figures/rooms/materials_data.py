@@ -6,6 +6,7 @@ from figures.materials.data import (
     SETS,
     claims,
     information_table,
+    noise_by_input,
     noise_table,
     scatter_table,
     share_outside,
@@ -17,9 +18,10 @@ from figures.materials.problem import (
     OUTPUT_NAMES,
     columns,
     load_designs,
+    load_paper_table,
     published_tables,
 )
-from figures.pipeline.paths import REPLICATES, TEST, TRAINING, table_path
+from figures.pipeline.paths import REPLICATES, SHIPPED_TABLES, TEST, TRAINING, table_path
 from figures.pipeline.settings import PAPER_TEST
 from figures.rooms.record import Record
 
@@ -31,6 +33,7 @@ __all__ = [
     "PAPER_TEST",
     "REPLICATES",
     "SETS",
+    "SHIPPED_TABLES",
     "TEST",
     "TRAINING",
     "Record",
@@ -39,6 +42,8 @@ __all__ = [
     "data_panels",
     "information_table",
     "load_designs",
+    "load_paper_table",
+    "noise_by_input",
     "noise_table",
     "published_tables",
     "scatter_table",
