@@ -13,10 +13,18 @@ from figures.materials.problem import LABELS, OUTPUT_NAMES
 from figures.pipeline.settings import TRAINING_CASE
 from figures.style import STYLE, WIDTH, band, with_legend
 
-COLOURS = dict(zip(MODELS, ("0.45", "C0", "C4", "C2", "C5", "C1"), strict=True))
+COLOURS = dict(zip(MODELS, ("0.45", "C0", "C4", "C2", "C5", "C1", "C3"), strict=True))
 SHOWN = {  # panel: number → models
-    "truth_rmse_fields": ("paper", "evidence", "by_input", "fields", "fitted"),
+    "truth_rmse_fields": ("paper", "evidence", "by_input", "own", "fitted"),
     "elppd": ("paper", "evidence", "covariance", "by_input", "fitted"),
+}
+SHORT = {
+    "paper": "paper",
+    "evidence": "evidence",
+    "covariance": "covariance",
+    "by_input": "Σ(x)",
+    "fitted": "fields, Σ(x)",
+    "own": "fields alone",
 }
 STRAIN = r"$\varepsilon_{xx}$ [%]"
 HEADINGS = {
@@ -61,10 +69,10 @@ def against_truth(
 
 
 @plt.style.context(STYLE)
-def worth(rows: Rows, alone: float) -> Figure:
+def worth(rows: Rows, alone: float, textbook: float) -> Figure:
     """Scores over the number of training cells, and out of distribution; means over draws.
 
-    `alone` is the RMSE of mean fields without a cell.
+    `alone` is the RMSE of mean fields without a training cell, `textbook` that with nothing fitted.
     """
     figure, panels = plt.subplots(1, 4, figsize=(WIDTH, 3.9), width_ratios=(3, 1, 3, 1))
     for (score, models), pair in zip(SHOWN.items(), (panels[:2], panels[2:]), strict=True):
@@ -73,7 +81,16 @@ def worth(rows: Rows, alone: float) -> Figure:
         pair[0].set_ylabel(HEADINGS[score])
         pair[1].sharey(pair[0])
         pair[1].tick_params(which="both", labelleft=False)
-    panels[0].axhline(alone, color=COLOURS["fields"], ls=":", label="mean fields without a cell")
+    for error, style, words in ((alone, ":", "mean fields alone"), (textbook, "--", "not fitted")):
+        panels[0].axhline(error, color="0.2", lw=0.8, ls=style)
+        panels[0].annotate(
+            words,
+            (1, error),
+            xycoords=("axes fraction", "data"),
+            ha="right",
+            va="bottom",
+            fontsize=7,
+        )
     panels[0].set_yscale("log")
     return with_legend(figure, 3)
 
@@ -111,7 +128,9 @@ def _out_of_distribution(axes: Axes, rows: Rows, score: str, models: Sequence[st
             alpha=0.35,
             color=COLOURS[model],
         )
-    axes.set(xlim=(-0.7, len(models) - 0.3), xticks=[], xlabel="50 cells, out\nof distribution")
+    axes.set(xlim=(-0.7, len(models) - 0.3), xlabel="50 cells, out\nof distribution")
+    labels = [SHORT[model] for model in models]
+    axes.set_xticks(range(len(models)), labels, rotation=90, fontsize=7)
 
 
 @plt.style.context(STYLE)
