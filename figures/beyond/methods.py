@@ -17,14 +17,14 @@ from figures.scores import Interval, over_repeats
 FUNCTION_LABELS = {
     "function_small": "functional anchoring, paper's prior and network",
     "function": "functional anchoring, paper's prior",
-    "sampled": "exact posterior sampled, paper's prior",
+    "sampled": "exact posterior sampled, paper's prior unclipped",
     "function_evidence": "functional anchoring, prior by evidence",
     "function_average": "functional anchoring, prior by evidence, averaged",
     "sampled_evidence": "exact posterior sampled, prior by evidence",
     "sampled_average": "exact posterior sampled, prior by evidence, averaged",
 }
 EXACT_LABELS = {
-    "exact": "exact posterior, paper's prior",
+    "exact": "exact posterior, paper's prior unclipped",
     "exact_evidence": "exact posterior, prior by evidence",
     "exact_average": "exact posterior, prior by evidence, averaged",
 }

@@ -1,5 +1,6 @@
 """Pictures of notebook 05: methods against the exact posterior."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -33,7 +34,7 @@ def _colour(method: str) -> str:
 @plt.style.context(STYLE)
 def methods(rows: Mapping[str, Row[Interval]], exact: Mapping[str, Row[float]]) -> Figure:
     """Scores of every method: means with 95 % intervals, ticks for seeds; exact ones as lines."""
-    figure, panels = plt.subplots(1, 3, figsize=(WIDTH, 0.27 * len(rows) + 1.3), sharey=True)
+    figure, panels = plt.subplots(1, 3, figsize=(WIDTH, 0.32 * len(rows) + 1.3), sharey=True)
     for axes, score in zip(panels, COMPARED, strict=True):
         for y, (method, row) in enumerate(rows.items()):
             number = getattr(row, score)
@@ -56,7 +57,13 @@ def methods(rows: Mapping[str, Row[Interval]], exact: Mapping[str, Row[float]]) 
             axes.axvline(getattr(best, score), color="C1", ls=style, lw=1, label=LABELS[name])
         axes.set_xlabel(HEADINGS[score][0] + UNITS.get(score, ""))
         axes.grid(axis="y", lw=0.3)
-    panels[0].set_yticks(range(len(rows)), [LABELS[method] for method in rows])
+    colours = [_colour(method) for method in rows]
+    for y in range(1, len(rows)):
+        if colours[y] != colours[y - 1]:  # another kind of method begins
+            for axes in panels:
+                axes.axhline(y - 0.5, color="0.3", lw=0.8)
+    words = [textwrap.fill(LABELS[method], 32) for method in rows]
+    panels[0].set_yticks(range(len(rows)), words, fontsize="small")
     panels[0].invert_yaxis()
     return with_legend(figure, 3)
 
