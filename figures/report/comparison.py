@@ -1,7 +1,7 @@
 """Every figure and table of the paper beside the metrics files of a run."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -22,8 +22,6 @@ NOT_COMPARABLE = "not comparable"
 PARTLY = "partly"  # of a whole figure or table
 NOT_JUDGED = ""  # shown beside the paper's numbers, without a scatter of its own
 SIGNS = {REPRODUCED: "✓", PARTLY: "~", OPEN: "○", DIFFERS: "✗"}
-
-
 MANY_DIGITS = 30  # from which on a printed number has digits enough
 
 
@@ -59,13 +57,16 @@ class Metrics(BaseModel, extra="allow"):
 
     def number(self, path: str) -> Number | None:
         """The number at a path of names; None where there is none."""
-        value = self.at(path)
-        match value:
-            case {"mean": mean, "std": std} | {"value": mean, "error": std}:
-                return Number(mean, std, len(value.get("values", [mean])))
-            case float() | int():
+        match self.at(path):
+            case {"mean": mean, "std": std, **rest} | {"value": mean, "error": std, **rest}:
+                return Number(mean, std, len(rest.get("values", [mean])))
+            case float() | int() as value:
                 return Number(value, None, 1)
         return None
+
+    def ours(self, identifier: str) -> Mapping[str, Any]:
+        """Our numbers behind the claim of an id; KeyError where there is none."""
+        return {claim.id: claim.ours for claim in self.claims}[identifier]
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Comparison:
 
     @property
     def over_draws(self) -> bool:
-        """Whether draws of the tables judge it."""
+        """Whether draws of the tables judge its numbers."""
         return bool(self.draws.model_fields_set)
 
     @property
@@ -114,75 +115,64 @@ class Comparison:
         return self.draws if self.over_draws else self.metrics
 
     @property
-    def pictures(self) -> dict[str, str]:
-        """File → caption of its pictures."""
-        prefix = self.item.prefix
-        captions = self.metrics.figures
-        return {f: text for f, text in captions.items() if prefix and f.startswith(prefix)}
+    def judged_notebook(self) -> str:
+        """The notebook that wrote them."""
+        return DRAWS if self.over_draws else self.item.notebook
 
-    @cached_property
-    def named_rows(self) -> dict[str, dict[str, Check]]:
-        """Its numbers by name of the row and column, in those rows that the run has."""
-        if not self.judged.model_fields_set:  # the notebook is not in the run
-            return {}
-        sizes = self.judged.n | self.judged.n_train
-        rows = {name: self._row(name, row, sizes) for name, row in self.item.rows.items()}
-        return {name: checks for name, checks in rows.items() if checks}
+    @property
+    def pictures(self) -> dict[str, str]:
+        """File → caption of its pictures: fig06a_vanilla.svg belongs to Fig. 6."""
+        kind, number = self.item.place.split()
+        prefix = f"fig{number:0>2}"
+        captions = self.metrics.figures
+        return {f: text for f, text in captions.items() if kind == "Fig." and f.startswith(prefix)}
 
     @property
     def files(self) -> list[str]:
         """What it is written to, in the folder of a run."""
-        notebook = DRAWS if self.over_draws else self.item.notebook
-        numbers = [f"{notebook}.json"] if self.item.rows else []
+        numbers = [f"{self.judged_notebook}.json"] if self.item.rows else []
         return [*numbers, *self.pictures]
-
-    def claim(self, identifier: str) -> Claim:
-        """The claim of an id that is judged; KeyError where there is none."""
-        return {claim.id: claim for claim in self.claims}[identifier]
 
     def label(self, name: str) -> str:
         """The label of a row."""
         return self.item.rows[name].label_for(self.judged.n | self.judged.n_train)
 
-    @property
+    @cached_property
     def rows(self) -> dict[str, dict[str, Check]]:
-        """The same by label of the row."""
-        return {self.label(name): checks for name, checks in self.named_rows.items()}
+        """Its numbers by name of the row and column, in those rows that the run has."""
+        if not self.judged.model_fields_set:  # the notebook is not in the run
+            return {}
+        rows = {name: self._row(name, row) for name, row in self.item.rows.items()}
+        return {name: checks for name, checks in rows.items() if checks}
 
-    def _row(self, name: str, row: Row, sizes: Collection[str]) -> dict[str, Check]:
+    def _row(self, name: str, row: Row) -> dict[str, Check]:
         """The numbers of a row by column; ValueError where one is missing.
 
         A run without the training set or design behind a row has no such row, and draws of the
         tables have none of those that are shown without being judged.
         """
         metrics = self.judged
-        unit = self.item.unit
-        may_lack = row.case not in {None, TRAINING_CASE, *sizes}
-        may_lack |= self.over_draws and row.scatter is None
-        if (
-            may_lack
-            and metrics.at(self.item.ours.partition(".{column}")[0].format(row=name)) is None
-        ):
+        paths = {c: self.item.ours.format(row=name, column=c) for c in self.item.columns}
+        numbers = {path: metrics.number(path) for path in paths.values()}
+        no_cells = row.case not in {None, TRAINING_CASE, *metrics.n, *metrics.n_train}
+        shown_beside = self.over_draws and row.scatter is None
+        if (no_cells or shown_beside) and not any(numbers.values()):
             return {}
-        same, scatters = row.scatter_on(metrics.published_tables)
+        same = row.same_tables is not None and row.tables <= set(metrics.published_tables)
+        scatters = (row.same_tables if same else row.scatter) or [None] * len(row.printed)
         checks = {}
-        for column, printed, scatter in zip(self.item.columns, row.printed, scatters, strict=True):
-            path = self.item.ours.format(row=name, column=column)
-            number = metrics.number(path)
+        for (column, path), printed, scatter in zip(
+            paths.items(), row.printed, scatters, strict=True
+        ):
+            number = numbers[path]
             if number is None:
-                notebook = DRAWS if self.over_draws else self.item.notebook
-                raise ValueError(f"{notebook}.json has no number at {path}")
-            deviation = None if number.std is None else number.std / unit
+                raise ValueError(f"{self.judged_notebook}.json has no number at {path}")
+            mean = number.mean / self.item.unit
+            deviation = None if number.std is None else number.std / self.item.unit
             # Seeds of training on one draw of the tables are one result, unless it is the paper's.
             n = number.n if same or self.over_draws or not row.tables else 1
-            comparable = bool(metrics.paper_size)
-            checks[column] = Check(printed, number.mean / unit, deviation, scatter, n, comparable)
+            checks[column] = Check(printed, mean, deviation, scatter, n, bool(metrics.paper_size))
         return checks
-
-    @property
-    def checks(self) -> list[Check]:
-        """The same as a list."""
-        return [check for row in self.named_rows.values() for check in row.values()]
 
     @property
     def claims(self) -> list[Claim]:
@@ -201,21 +191,25 @@ class Comparison:
         return {True: REPRODUCED, False: DIFFERS, None: OPEN}
 
     @property
-    def verdicts(self) -> list[str]:
-        """Verdicts on the numbers and claims that are judged."""
-        verdicts = [check.verdict for check in self.checks]
-        verdicts += [self.claim_verdicts[claim.holds] for claim in self.claims]
-        return [verdict for verdict in verdicts if verdict != NOT_JUDGED]
+    def outcomes(self) -> dict[str, bool | None]:
+        """Whether each judged number, by row/column, and claim, by id, is met; None: open."""
+        outcomes = {
+            f"{row}/{column}": check.verdict == REPRODUCED
+            for row, checks in self.rows.items()
+            for column, check in checks.items()
+            if check.verdict in (REPRODUCED, DIFFERS)
+        }
+        claims = self.claims if self.judged.paper_size else []
+        return outcomes | {claim.id: claim.holds for claim in claims}
 
-    @property
     def _counts(self) -> list[int]:
         """How many of the comparisons are reproduced, open and different."""
-        return list(map(self.verdicts.count, (REPRODUCED, OPEN, DIFFERS)))
+        return list(map([*self.outcomes.values()].count, (True, None, False)))
 
     @property
     def verdict(self) -> str:
         """The verdict on the whole; reproduced where nothing differs and more is met than open."""
-        met, left, off = self._counts
+        met, left, off = self._counts()
         if off:
             return PARTLY if met else DIFFERS
         return (REPRODUCED if met > left else OPEN) if met + left else NOT_COMPARABLE
@@ -223,24 +217,21 @@ class Comparison:
     @property
     def count(self) -> str:
         """How many of the comparisons are reproduced and open; empty when there are none."""
-        met, left, off = self._counts
-        if met + left + off == 0:
-            return ""
+        met, left, off = self._counts()
         words = f"{met} of {met + left + off}"
-        return f"{words}, {left} open" if left else words
+        if left:
+            return f"{words}, {left} open"
+        return words if met + off else ""
 
 
-def compare(run: Mapping[str, Metrics]) -> list[Comparison]:
-    """Every figure and table of the paper beside the metrics of a run, by notebook."""
+def compare(run: Mapping[str, Metrics]) -> dict[str, Comparison]:
+    """Every figure and table of the paper beside the metrics of a run, by place."""
     none = Metrics()
-    return [
-        Comparison(
-            item,
-            run.get(item.notebook, none),
-            run.get(DRAWS, none) if item.notebook == SURROGATE else none,
-        )
-        for item in load_published().values()
-    ]
+    found = {}
+    for place, item in load_published().items():
+        draws = run.get(DRAWS, none) if item.notebook == SURROGATE else none
+        found[place] = Comparison(item, run.get(item.notebook, none), draws)
+    return found
 
 
 def read(paths: Iterable[Path]) -> dict[str, Metrics]:
@@ -249,20 +240,15 @@ def read(paths: Iterable[Path]) -> dict[str, Metrics]:
 
 
 @cache
-def _sections(notebook: str) -> list[str]:
+def _headings(notebook: str) -> list[str]:
     cells = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4).cells
-    return "\n".join(cell.source for cell in cells).split("\n## ")[1:]
-
-
-def heading_above(notebook: str, pattern: str) -> str:
-    """The heading of a notebook below which a pattern is found first; empty where it is not."""
-    found = (text for text in _sections(notebook) if re.search(pattern, text))
-    return next(found, "").partition("\n")[0]
+    lines = "\n".join(cell.source for cell in cells).splitlines()
+    return [line.removeprefix("## ") for line in lines if line.startswith("## ")]
 
 
 def heading(item: Item) -> str:
     """The heading in a notebook that announces a figure or table; empty when there is none."""
     kind, number = item.place.replace(".", "").split()
     # The place stands alone or as in (Figs. 2 and 3), (Tables 3 and 4).
-    place = rf"\A.*\({kind}s?\.? (?:[^)]*\D)?{number}\b[^)]*\)"
-    return heading_above(item.notebook, place)
+    place = rf"\({kind}s?\.? (?:[^)]*\D)?{number}\b[^)]*\)"
+    return next((each for each in _headings(item.notebook) if re.search(place, each)), "")
