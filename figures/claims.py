@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 
 from figures.pipeline.settings import PAPER_COUNTS
 
@@ -98,6 +98,8 @@ class Item(BaseModel, extra="forbid"):
 
 def load_published() -> dict[str, Item]:
     """Figures and tables of the paper, in order of appearance, by place."""
-    content = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))
-    items = TypeAdapter(list[Item]).validate_python(content)
-    return {item.place: item for item in items}
+    found = {}
+    for part in yaml.safe_load(PUBLISHED.read_text(encoding="utf-8")):
+        for content in part.pop("places"):
+            found[content["place"]] = Item.model_validate(part | content)
+    return found

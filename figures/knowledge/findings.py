@@ -89,16 +89,21 @@ def _everywhere(rows: Rows, first: str, second: str, score: str, words: str) -> 
     return Claim(f"everywhere/{first}", ABOUT, words, ours, all_hold(answers))
 
 
+def in_cells(error: float, errors: Mapping[int, float]) -> str:
+    """With how many cells a method whose errors are given by their number has this error."""
+    counts = [*errors]
+    cells = equivalent_cells(error, errors)
+    outside = {0.0: f"fewer than {counts[0]}", np.inf: f"more than {counts[-1]}"}
+    return outside.get(cells, f"{cells:.0f}")
+
+
 def equivalents(rows: Rows, alone: float) -> dict[str, str]:
     """With how many cells a linear mean is as good as mean fields with none, ten and so on."""
-    counts = counts_of(rows)
     linear, own = (
-        {n: rows[f"ind{n}"][model].truth_rmse_fields.mean for n in counts}
+        {n: rows[f"ind{n}"][model].truth_rmse_fields.mean for n in counts_of(rows)}
         for model in ("by_input", "fitted")
     )
-    worth = {n: equivalent_cells(error, linear) for n, error in ({0: alone} | own).items()}
-    outside = {0.0: f"fewer than {counts[0]}", np.inf: f"more than {counts[-1]}"}
-    return {str(n): outside.get(cells, f"{cells:.0f}") for n, cells in worth.items()}
+    return {str(n): in_cells(error, linear) for n, error in ({0: alone} | own).items()}
 
 
 def tables(rows: Rows, ensembles: Mapping[str, Mapping[str, Judged]]) -> list[Table]:

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from figures.claims import Claim, Table
-from figures.knowledge.study import equivalent_cells
-from figures.next_cell.study import BETA, BOX, DRAWN, FEW, FIRST, HYPERCUBE, MANY, MORE, WORST, Rows
+from figures.knowledge.findings import in_cells
+from figures.next_cell.study import BETA, BOX, FEW, FIRST, HYPERCUBE, MANY, MORE, WORST, Rows
 from figures.scores import Interval, is_below, written
 
 ABOUT = "Next cells"  # what the claims are about
@@ -71,14 +69,17 @@ def claims(rows: Rows, known: Rows) -> list[Claim]:
 
 def equivalents(rows: Rows) -> dict[str, dict[str, str]]:
     """With how many cells a hypercube has the errors of the chosen ones, by what they are for."""
-    outside = {0.0: f"fewer than {DRAWN[0]}", np.inf: f"more than {DRAWN[-1]}"}
-    found: dict[str, dict[str, str]] = {}
-    for goal in (BOX, WORST):
-        for score in ("rmse", "worst"):
-            drawn = {n: getattr(errors, score).mean for n, errors in rows[HYPERCUBE].items()}
-            worth = equivalent_cells(getattr(rows[goal][ALL], score).mean, drawn)
-            found.setdefault(goal, {})[score] = outside.get(worth, f"{worth:.0f}")
-    return found
+    drawn = {
+        score: {n: getattr(errors, score).mean for n, errors in rows[HYPERCUBE].items()}
+        for score in ("rmse", "worst")
+    }
+    return {
+        goal: {
+            score: in_cells(getattr(rows[goal][ALL], score).mean, errors)
+            for score, errors in drawn.items()
+        }
+        for goal in (BOX, WORST)
+    }
 
 
 def tables(rows: Rows) -> list[Table]:

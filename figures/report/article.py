@@ -27,10 +27,7 @@ NAMED = (settings, design, properties, claims, ensembles, problem, methods)  # o
 def judged(entry: Comparison) -> dict[str, Any]:
     """A figure or table of the paper with our numbers beside the printed ones, and verdicts."""
     rows = {
-        name: {
-            column: vars(check) | {"verdict": check.verdict, "decimals": check.decimals}
-            for column, check in checks.items()
-        }
+        name: {column: vars(check) for column, check in checks.items()}
         for name, checks in entry.rows.items()
     }
     return {

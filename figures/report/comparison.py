@@ -71,29 +71,26 @@ class Metrics(BaseModel, extra="allow"):
 
 @dataclass(frozen=True)
 class Check:
-    """A number that the paper prints beside ours, which is a mean over n results."""
+    """A number that the paper prints beside ours."""
 
     published: str  # with all printed digits
     ours: float  # in the same unit
     deviation: float | None  # standard deviation of ours
-    scatter: float | None  # standard deviation of one result
-    n: int
-    comparable: bool  # whether ours was computed at the paper's size
+    decimals: int  # to be shown of ours: small numbers have one more than is printed
+    verdict: str
 
-    @property
-    def decimals(self) -> int:
-        """Decimals of ours beside the printed number: small numbers have one more."""
-        return decimals(self.published) + int(abs(float(self.published)) < MANY_DIGITS)
 
-    @property
-    def verdict(self) -> str:
-        """The verdict on the number."""
-        if self.scatter is None:
-            return NOT_JUDGED
-        allowed = tolerance(self.published, self.scatter, self.n)
-        if allowed is None or not self.comparable:
-            return NOT_COMPARABLE
-        return REPRODUCED if abs(self.ours - float(self.published)) <= allowed else DIFFERS
+def check(printed: str, ours: Number, scatter: float | None, comparable: bool) -> Check:
+    """The verdict on ours; `scatter`: of one result, `comparable`: whether sizes are equal."""
+    places = decimals(printed) + int(abs(float(printed)) < MANY_DIGITS)
+    allowed = None if scatter is None else tolerance(printed, scatter, ours.n)
+    if scatter is None:
+        verdict = NOT_JUDGED
+    elif allowed is None or not comparable:
+        verdict = NOT_COMPARABLE
+    else:
+        verdict = REPRODUCED if abs(ours.mean - float(printed)) <= allowed else DIFFERS
+    return Check(printed, ours.mean, ours.std, places, verdict)
 
 
 @dataclass(frozen=True)
@@ -102,22 +99,11 @@ class Comparison:
 
     item: Item
     metrics: Metrics  # of the notebook that rebuilds it
-    draws: Metrics  # of the same over draws of the tables; empty where there are none
-
-    @property
-    def over_draws(self) -> bool:
-        """Whether draws of the tables judge its numbers."""
-        return bool(self.draws.model_fields_set)
-
-    @property
-    def judged(self) -> Metrics:
-        """The metrics whose numbers are compared."""
-        return self.draws if self.over_draws else self.metrics
-
-    @property
-    def judged_notebook(self) -> str:
-        """The notebook that wrote them."""
-        return DRAWS if self.over_draws else self.item.notebook
+    judge: (
+        str  # notebook whose numbers are compared: that of the draws of the tables, if it has run
+    )
+    judged: Metrics  # and its metrics
+    claims: list[Claim]  # those of the judge, if there are any
 
     @property
     def pictures(self) -> dict[str, str]:
@@ -130,7 +116,7 @@ class Comparison:
     @property
     def files(self) -> list[str]:
         """What it is written to, in the folder of a run."""
-        numbers = [f"{self.judged_notebook}.json"] if self.item.rows else []
+        numbers = [f"{self.judge}.json"] if self.item.rows else []
         return [*numbers, *self.pictures]
 
     def label(self, name: str) -> str:
@@ -152,36 +138,26 @@ class Comparison:
         tables have none of those that are shown without being judged.
         """
         metrics = self.judged
-        paths = {c: self.item.ours.format(row=name, column=c) for c in self.item.columns}
-        numbers = {path: metrics.number(path) for path in paths.values()}
+        paths = [self.item.ours.format(row=name, column=column) for column in self.item.columns]
+        numbers = [metrics.number(path) for path in paths]
         no_cells = row.case not in {None, TRAINING_CASE, *metrics.n, *metrics.n_train}
-        shown_beside = self.over_draws and row.scatter is None
-        if (no_cells or shown_beside) and not any(numbers.values()):
+        shown_beside = self.judge == DRAWS and row.scatter is None
+        if (no_cells or shown_beside) and not any(numbers):
             return {}
         same = row.same_tables is not None and row.tables <= set(metrics.published_tables)
         scatters = (row.same_tables if same else row.scatter) or [None] * len(row.printed)
-        checks = {}
-        for (column, path), printed, scatter in zip(
-            paths.items(), row.printed, scatters, strict=True
+        # Seeds of training on one draw of the tables are one result, unless it is the paper's.
+        one_result = bool(row.tables) and not same and self.judge != DRAWS
+        checks = []
+        for path, printed, number, scatter in zip(
+            paths, row.printed, numbers, scatters, strict=True
         ):
-            number = numbers[path]
             if number is None:
-                raise ValueError(f"{self.judged_notebook}.json has no number at {path}")
-            mean = number.mean / self.item.unit
-            deviation = None if number.std is None else number.std / self.item.unit
-            # Seeds of training on one draw of the tables are one result, unless it is the paper's.
-            n = number.n if same or self.over_draws or not row.tables else 1
-            checks[column] = Check(printed, mean, deviation, scatter, n, bool(metrics.paper_size))
-        return checks
-
-    @property
-    def claims(self) -> list[Claim]:
-        """The claims about it: those judged by draws, if there are any."""
-        drawn, own = (
-            [claim for claim in metrics.claims if claim.about == self.item.place]
-            for metrics in (self.draws, self.metrics)
-        )
-        return drawn or own
+                raise ValueError(f"{self.judge}.json has no number at {path}")
+            std = None if number.std is None else number.std / self.item.unit
+            ours = Number(number.mean / self.item.unit, std, 1 if one_result else number.n)
+            checks.append(check(printed, ours, scatter, bool(metrics.paper_size)))
+        return dict(zip(self.item.columns, checks, strict=True))
 
     @property
     def claim_verdicts(self) -> dict[bool | None, str]:
@@ -194,34 +170,31 @@ class Comparison:
     def outcomes(self) -> dict[str, bool | None]:
         """Whether each judged number, by row/column, and claim, by id, is met; None: open."""
         outcomes = {
-            f"{row}/{column}": check.verdict == REPRODUCED
+            f"{row}/{column}": each.verdict == REPRODUCED
             for row, checks in self.rows.items()
-            for column, check in checks.items()
-            if check.verdict in (REPRODUCED, DIFFERS)
+            for column, each in checks.items()
+            if each.verdict in (REPRODUCED, DIFFERS)
         }
         claims = self.claims if self.judged.paper_size else []
         return outcomes | {claim.id: claim.holds for claim in claims}
 
-    def _counts(self) -> list[int]:
-        """How many of the comparisons are reproduced, open and different."""
-        return list(map([*self.outcomes.values()].count, (True, None, False)))
-
     @property
     def verdict(self) -> str:
         """The verdict on the whole; reproduced where nothing differs and more is met than open."""
-        met, left, off = self._counts()
-        if off:
+        found = [*self.outcomes.values()]
+        met = found.count(True)
+        if False in found:
             return PARTLY if met else DIFFERS
-        return (REPRODUCED if met > left else OPEN) if met + left else NOT_COMPARABLE
+        if not found:
+            return NOT_COMPARABLE
+        return REPRODUCED if met > found.count(None) else OPEN
 
     @property
     def count(self) -> str:
         """How many of the comparisons are reproduced and open; empty when there are none."""
-        met, left, off = self._counts()
-        words = f"{met} of {met + left + off}"
-        if left:
-            return f"{words}, {left} open"
-        return words if met + off else ""
+        found = [*self.outcomes.values()]
+        left = f", {found.count(None)} open" if None in found else ""
+        return f"{found.count(True)} of {len(found)}{left}" if found else ""
 
 
 def compare(run: Mapping[str, Metrics]) -> dict[str, Comparison]:
@@ -229,8 +202,11 @@ def compare(run: Mapping[str, Metrics]) -> dict[str, Comparison]:
     none = Metrics()
     found = {}
     for place, item in load_published().items():
-        draws = run.get(DRAWS, none) if item.notebook == SURROGATE else none
-        found[place] = Comparison(item, run.get(item.notebook, none), draws)
+        judge = DRAWS if item.notebook == SURROGATE and DRAWS in run else item.notebook
+        own = run.get(item.notebook, none)
+        judged = run.get(judge, none)
+        drawn, seeded = ([c for c in each.claims if c.about == place] for each in (judged, own))
+        found[place] = Comparison(item, own, judge, judged, drawn or seeded)
     return found
 
 

@@ -69,7 +69,7 @@ def load_records() -> Records:
 
 
 def found_on(run: Mapping[str, Metrics], *, strict: bool = False) -> dict[str, Finding]:
-    """Findings that a run bears out, filled, by id; `strict`: ValueError names those it does not."""
+    """Findings that a run bears out, filled, by id; `strict`: ValueError names the others."""
     published = any(metrics.published_tables for metrics in run.values())
     words = "published tables" if published else "our tables"
     entries = compare(run)

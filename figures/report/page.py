@@ -45,9 +45,9 @@ def require_pictures(entry: Comparison, run: dict[str, Metrics]) -> None:
     """ValueError where a notebook of the run lists no picture of a figure and does not say why."""
     place = entry.item.place
     notebook = entry.item.notebook
-    if notebook in run and place.startswith("Fig.") and not entry.pictures:
-        if place not in entry.metrics.left_out:
-            raise ValueError(f"{place} is missing: {notebook} lists no picture")
+    needed = notebook in run and place.startswith("Fig.") and not entry.pictures
+    if needed and place not in entry.metrics.left_out:
+        raise ValueError(f"{place} is missing: {notebook} lists no picture")
 
 
 def read_run(profile: Profile, out_dir: Path) -> dict[str, Metrics]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import typer
 
-
 from figures.beyond.methods import LABELS
 from figures.claims import Table, load_published
 from figures.knowledge.findings import in_words

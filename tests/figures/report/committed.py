@@ -33,7 +33,7 @@ def committed_files(name: str, *suffixes: str) -> list[Path]:
 
 @functools.cache
 def _content(path: Path) -> str:
-    return _git("show", f":./{path.relative_to(ROOT)}") or path.read_text()
+    return _git("show", f":./{path.relative_to(ROOT)}") or path.read_text(encoding="utf-8")
 
 
 def _git(*arguments: str) -> str:

@@ -91,5 +91,5 @@ def test_the_page_of_the_full_run_is_not_written_with_a_finding_that_fails(run, 
     claim(run, BEYOND, "sees_less")["holds"] = False
     monkeypatch.setattr(page, "read_run", lambda *_: typed(run))
     monkeypatch.setattr(page, "inlined", lambda *_: "")
-    with pytest.raises(SystemExit, match="error: findings are not borne out .*'inert'"):
+    with pytest.raises(SystemExit, match=r"error: findings are not borne out .*'inert'"):
         page.main("full", REFERENCE)

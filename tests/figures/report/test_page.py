@@ -7,9 +7,9 @@ import shutil
 import pytest
 
 from figures.pipeline.paths import REFERENCE
-from figures.pipeline.profiles import BEYOND, DATA, SURROGATE, load_profile
+from figures.pipeline.profiles import BEYOND, DATA, load_profile
 from figures.pipeline.settings import Beyond
-from figures.report.comparison import Check
+from figures.report.comparison import Number, check
 from figures.report.page import inlined, main, render
 from figures.report.words import brief, column_decimals, label, power
 
@@ -133,7 +133,8 @@ def test_a_notebook_apart_is_shown_once_it_has_run(with_beyond, out_dir):
 
 def test_numbers_of_a_column_have_the_digits_of_its_finest_published_one():
     def row(*printed):
-        return {c: Check(p, 0.0, None, None, 1, True) for c, p in zip("ab", printed, strict=True)}
+        ours = Number(0.0, None, 1)
+        return {c: check(p, ours, None, True) for c, p in zip("ab", printed, strict=True)}
 
     assert column_decimals({"x": row("1.8", "-114"), "y": row("67", "-4100")}) == {"a": 2, "b": 0}
     assert column_decimals({"x": row("0.10", "3")}) == {"a": 3, "b": 1}
