@@ -59,7 +59,8 @@ class Metrics(BaseModel, extra="allow"):
         """The number at a path of names; None where there is none."""
         match self.at(path):
             case {"mean": mean, "std": std, **rest} | {"value": mean, "error": std, **rest}:
-                return Number(mean, std, len(rest.get("values", [mean])))
+                values = rest.get("values")
+                return Number(mean, std, len(values) if isinstance(values, list) else 1)
             case float() | int() as value:
                 return Number(value, None, 1)
         return None
