@@ -20,8 +20,6 @@ COLUMNS = {  # number → heading and decimals
     "truth_miscalibration": ("miscalibration of f", 3),
     "truth_z": ("root mean square z", 2),
 }
-FEW = 10  # training cells that with mean fields are to be worth
-MANY = 50  # as many without them
 
 
 def in_words(case: str) -> str:
@@ -35,9 +33,8 @@ def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Clai
     `alone` is the RMSE of mean fields without a cell; `spread` and `corners` are relative errors
     of the predicted standard deviations, their median over all inputs and over the outermost.
     """
-    fields = (f"ind{FEW}", "fitted")
-    linear = (f"ind{MANY}", "by_input")
-    few, many = (rows[case][model].truth_rmse_fields for case, model in (fields, linear))
+    few = rows["ind10"]["fitted"].truth_rmse_fields
+    many = rows["ind50"]["by_input"].truth_rmse_fields
     farther = rows[TRAINING_CASE]["fitted"].truth_rmse_fields
     words = "RMSE of b_eff, c_eff, E_eff and nu_eff against the truth"
     return [
@@ -51,8 +48,8 @@ def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Clai
         Claim(
             "few_cells",
             ABOUT,
-            f"Mean fields with {FEW} cells have a smaller {words} than a linear mean with {MANY}",
-            {f"mean fields, {FEW} cells": few.mean, f"linear, {MANY} cells": many.mean},
+            f"Mean fields with 10 cells have a smaller {words} than a linear mean with 50",
+            {"mean fields, 10 cells": few.mean, "linear, 50 cells": many.mean},
             is_below(few, many),
         ),
         Claim(
