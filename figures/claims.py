@@ -1,14 +1,14 @@
 """What the paper prints and claims, how far ours may lie from it, and what notebooks add to it."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 
 from figures.pipeline.settings import PAPER_COUNTS
 
@@ -39,7 +39,7 @@ def tolerance(printed: str, scatter: float, n: int) -> float | None:
 class Claim:
     """A claim in words with our numbers; the fields are those of a metrics file."""
 
-    id: str  # by which findings, reasons and the article refer to it
+    id: str  # by which findings refer to it
     about: str  # figure or table of the paper, or another subject
     claim: str
     ours: Mapping[str, Any]  # our numbers by name, to be shown
@@ -59,16 +59,12 @@ class Row(BaseModel, extra="forbid"):
     """A row of a table of the paper; the lists go with the columns of the table."""
 
     label: str  # {n} stands for the number of training cells
+    proper: str = ""  # label of the row beside it: networks trained by Adam proper, not judged
     printed: list[str]  # with all printed digits
     scatter: list[float | None] | None = None  # standard deviation of one result; None: not judged
     same_tables: list[float | None] | None = None  # the same on `tables` as published
     tables: set[str] = set()  # designs behind the numbers
     case: Case | None = None  # training set or design behind the row, which a run may lack
-
-    def scatter_on(self, published: Collection[str]) -> tuple[bool, list[float | None]]:
-        """Whether a run has the published tables behind the row, by design, and its scatter."""
-        same = self.same_tables is not None and self.tables <= set(published)
-        return same, (self.same_tables if same else self.scatter) or [None] * len(self.printed)
 
     def label_for(self, sizes: Mapping[str, int]) -> str:
         """The label with the training cells of a run, and the paper's number if it differs."""
@@ -84,19 +80,26 @@ class Item(BaseModel, extra="forbid"):
     section: str
     title: str
     notebook: str  # that rebuilds it
-    prefix: str | None = None  # of the names of its pictures
-    note: str = ""  # what the verdict depends on
-    reason: str = ""  # why it differs, in whole or in part
-    rests_on: dict[str, bool | None] = {}  # claim by id → whether it holds where the reason is true
     ours: str = ""  # where our metrics have the number of a row and column
     unit: float = 1.0  # of the printed numbers
     columns: list[str] = []
     rows: dict[str, Row] = {}
 
+    def model_post_init(self, _: Any) -> None:
+        """Put the row of networks trained by Adam proper beside each that has one."""
+        rows = {}
+        for name, row in self.rows.items():
+            rows[name] = row
+            if row.proper:
+                beside = Row(label=row.proper, printed=row.printed, case=row.case)
+                rows[name.replace("published.", "proper.")] = beside
+        self.rows = rows
+
 
 def load_published() -> dict[str, Item]:
     """Figures and tables of the paper, in order of appearance, by place."""
-    items = TypeAdapter(list[Item]).validate_python(
-        yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))
-    )
-    return {item.place: item for item in items}
+    found = {}
+    for part in yaml.safe_load(PUBLISHED.read_text(encoding="utf-8")):
+        for content in part.pop("places"):
+            found[content["place"]] = Item.model_validate(part | content)
+    return found

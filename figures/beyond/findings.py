@@ -75,14 +75,16 @@ def _alike(rows: Rows, score: str) -> Claim:
     difference = getattr(rows["low_rank"] - rows["none"], score)
     largest = abs(difference.mean) + difference.margin
     deviation = getattr(rows["low_rank"], score).std
+    ours = {"largest difference": largest}
+    holds = None
+    if deviation is not None:
+        ours["between seeds"] = deviation
+        holds = largest < NEGLIGIBLE * deviation
     words = (
         f"{HEADINGS[score][0]} with and without the published regulariser, from the same start, "
         "differs by less than half of the standard deviation between seeds"
     )
-    if deviation is None:
-        return Claim(f"alike/{score}", ABOUT, words, {"largest difference": largest}, None)
-    ours = {"largest difference": largest, "between seeds": deviation}
-    return Claim(f"alike/{score}", ABOUT, words, ours, largest < NEGLIGIBLE * deviation)
+    return Claim(f"alike/{score}", ABOUT, words, ours, holds)
 
 
 def _noise_claim(results: Results) -> Claim:

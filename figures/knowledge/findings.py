@@ -20,8 +20,6 @@ COLUMNS = {  # number → heading and decimals
     "truth_miscalibration": ("miscalibration of f", 3),
     "truth_z": ("root mean square z", 2),
 }
-FEW = 10  # training cells that with mean fields are to be worth
-MANY = 50  # as many without them
 
 
 def in_words(case: str) -> str:
@@ -35,9 +33,8 @@ def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Clai
     `alone` is the RMSE of mean fields without a cell; `spread` and `corners` are relative errors
     of the predicted standard deviations, their median over all inputs and over the outermost.
     """
-    fields = (f"ind{FEW}", "fitted")
-    linear = (f"ind{MANY}", "by_input")
-    few, many = (rows[case][model].truth_rmse_fields for case, model in (fields, linear))
+    few = rows["ind10"]["fitted"].truth_rmse_fields
+    many = rows["ind50"]["by_input"].truth_rmse_fields
     farther = rows[TRAINING_CASE]["fitted"].truth_rmse_fields
     words = "RMSE of b_eff, c_eff, E_eff and nu_eff against the truth"
     return [
@@ -51,8 +48,8 @@ def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Clai
         Claim(
             "few_cells",
             ABOUT,
-            f"Mean fields with {FEW} cells have a smaller {words} than a linear mean with {MANY}",
-            {f"mean fields, {FEW} cells": few.mean, f"linear, {MANY} cells": many.mean},
+            f"Mean fields with 10 cells have a smaller {words} than a linear mean with 50",
+            {"mean fields, 10 cells": few.mean, "linear, 50 cells": many.mean},
             is_below(few, many),
         ),
         Claim(
@@ -89,16 +86,21 @@ def _everywhere(rows: Rows, first: str, second: str, score: str, words: str) -> 
     return Claim(f"everywhere/{first}", ABOUT, words, ours, all_hold(answers))
 
 
+def in_cells(error: float, errors: Mapping[int, float]) -> str:
+    """With how many cells a method whose errors are given by their number has this error."""
+    counts = [*errors]
+    cells = equivalent_cells(error, errors)
+    outside = {0.0: f"fewer than {counts[0]}", np.inf: f"more than {counts[-1]}"}
+    return outside.get(cells, f"{cells:.0f}")
+
+
 def equivalents(rows: Rows, alone: float) -> dict[str, str]:
     """With how many cells a linear mean is as good as mean fields with none, ten and so on."""
-    counts = counts_of(rows)
     linear, own = (
-        {n: rows[f"ind{n}"][model].truth_rmse_fields.mean for n in counts}
+        {n: rows[f"ind{n}"][model].truth_rmse_fields.mean for n in counts_of(rows)}
         for model in ("by_input", "fitted")
     )
-    worth = {n: equivalent_cells(error, linear) for n, error in ({0: alone} | own).items()}
-    outside = {0.0: f"fewer than {counts[0]}", np.inf: f"more than {counts[-1]}"}
-    return {str(n): outside.get(cells, f"{cells:.0f}") for n, cells in worth.items()}
+    return {str(n): in_cells(error, linear) for n, error in ({0: alone} | own).items()}
 
 
 def tables(rows: Rows, ensembles: Mapping[str, Mapping[str, Judged]]) -> list[Table]:

@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from figures.claims import Claim, Table
-from figures.knowledge.study import equivalent_cells
-from figures.next_cell.study import BETA, BOX, DRAWN, FEW, FIRST, HYPERCUBE, MANY, MORE, WORST, Rows
+from figures.knowledge.findings import in_cells
+from figures.next_cell.study import BETA, BOX, FEW, FIRST, HYPERCUBE, MANY, MORE, WORST, Rows
 from figures.scores import Interval, is_below, written
 
 ABOUT = "Next cells"  # what the claims are about
-ALL = FIRST + MORE  # cells of a loop
+ALL = FIRST + MORE  # cells of a loop, 10 and 25
 COLUMNS = {
     "rmse": "RMSE",
     "worst": "worst tenth",
@@ -24,61 +22,60 @@ def claims(rows: Rows, known: Rows) -> list[Claim]:
     cube = rows[HYPERCUBE]
     beta = rows[BETA + HYPERCUBE][MANY]
     beside = rows[BETA + BOX][FEW]
-    all_cells = f"{ALL} cells"
-    few = f"{FEW} chosen"
-    many = f"{MANY} of a hypercube"
-    fifty = "50 of a hypercube"
-    hundred = "100 of a hypercube"
-
-    def smaller(identifier: str, words: str, ours: Mapping[str, Interval]) -> Claim:
-        """The claim that the first of two numbers is smaller."""
-        means = {name: number.mean for name, number in ours.items()}
-        return Claim(identifier, ABOUT, words, means, is_below(*ours.values()))
-
     return [
-        smaller(
+        _smaller(
             "box",
-            f"{ALL} cells, {MORE} of them chosen, have a smaller RMSE than {fifty}",
-            {all_cells: rows[BOX][ALL].rmse, fifty: cube[50].rmse},
+            "35 cells, 25 of them chosen, have a smaller RMSE than 50 of a hypercube",
+            {"35 cells": rows[BOX][ALL].rmse, "50 of a hypercube": cube[50].rmse},
         ),
-        smaller(
+        _smaller(
             "worst_tenth",
-            f"{ALL} cells, {MORE} of them chosen for the worst tenth, have a smaller RMSE in their "
-            f"worst tenth than {hundred}",
-            {all_cells: rows[WORST][ALL].worst, hundred: cube[100].worst},
+            "35 cells, 25 of them chosen for the worst tenth, have a smaller RMSE in their worst "
+            "tenth than 100 of a hypercube",
+            {"35 cells": rows[WORST][ALL].worst, "100 of a hypercube": cube[100].worst},
         ),
-        smaller(
+        _smaller(
             "beta/rmse",
-            f"Beside the beta table {few} cells give a smaller RMSE than {many}",
-            {few: beside.rmse, many: beta.rmse},
+            "Beside the beta table 5 chosen cells give a smaller RMSE than 20 of a hypercube",
+            {"5 chosen": beside.rmse, "20 of a hypercube": beta.rmse},
         ),
-        smaller(
+        _smaller(
             "beta/worst",
-            f"Beside the beta table {few} cells give a smaller RMSE in the worst tenth than {many}",
-            {few: beside.worst, many: beta.worst},
+            "Beside the beta table 5 chosen cells give a smaller RMSE in the worst tenth than 20 "
+            "of a hypercube",
+            {"5 chosen": beside.worst, "20 of a hypercube": beta.worst},
         ),
-        smaller(
+        _smaller(
             "known_prior",
-            f"With a prior that is known before, {ALL} cells, {MORE} of them chosen for the worst "
-            f"tenth, leave a smaller standard deviation there than {hundred}",
+            "With a prior that is known before, 35 cells, 25 of them chosen for the worst tenth, "
+            "leave a smaller standard deviation there than 100 of a hypercube",
             {
-                all_cells: known[WORST][ALL].worst_std,
-                hundred: known[HYPERCUBE][100].worst_std,
+                "35 cells": known[WORST][ALL].worst_std,
+                "100 of a hypercube": known[HYPERCUBE][100].worst_std,
             },
         ),
     ]
 
 
+def _smaller(identifier: str, words: str, ours: Mapping[str, Interval]) -> Claim:
+    """The claim that the first of two numbers is smaller."""
+    means = {name: number.mean for name, number in ours.items()}
+    return Claim(identifier, ABOUT, words, means, is_below(*ours.values()))
+
+
 def equivalents(rows: Rows) -> dict[str, dict[str, str]]:
     """With how many cells a hypercube has the errors of the chosen ones, by what they are for."""
-    outside = {0.0: f"fewer than {DRAWN[0]}", np.inf: f"more than {DRAWN[-1]}"}
-    found: dict[str, dict[str, str]] = {}
-    for goal in (BOX, WORST):
-        for score in ("rmse", "worst"):
-            drawn = {n: getattr(errors, score).mean for n, errors in rows[HYPERCUBE].items()}
-            worth = equivalent_cells(getattr(rows[goal][ALL], score).mean, drawn)
-            found.setdefault(goal, {})[score] = outside.get(worth, f"{worth:.0f}")
-    return found
+    drawn = {
+        score: {n: getattr(errors, score).mean for n, errors in rows[HYPERCUBE].items()}
+        for score in ("rmse", "worst")
+    }
+    return {
+        goal: {
+            score: in_cells(getattr(rows[goal][ALL], score).mean, errors)
+            for score, errors in drawn.items()
+        }
+        for goal in (BOX, WORST)
+    }
 
 
 def tables(rows: Rows) -> list[Table]:

@@ -18,8 +18,7 @@ from figures.materials import problem
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import load_profile
 from figures.report.comparison import SIGNS, Comparison, compare
-from figures.report.findings import findings
-from figures.report.summary import RUNS, committed
+from figures.report.summary import committed, findings, tables
 
 TARGET = ROOT / "build" / "article.pdf"
 NAMED = (settings, design, properties, claims, ensembles, problem, methods)  # of the constants
@@ -28,23 +27,31 @@ NAMED = (settings, design, properties, claims, ensembles, problem, methods)  # o
 def judged(entry: Comparison) -> dict[str, Any]:
     """A figure or table of the paper with our numbers beside the printed ones, and verdicts."""
     rows = {
-        name: {
-            column: vars(check) | {"verdict": check.verdict, "decimals": check.decimals}
-            for column, check in checks.items()
-        }
-        for name, checks in entry.named_rows.items()
+        name: {column: vars(check) for column, check in checks.items()}
+        for name, checks in entry.rows.items()
     }
-    values = {name: getattr(entry, name) for name in ("verdict", "count", "verdicts")}
-    return values | {"title": entry.item.title, "unit": entry.item.unit, "rows": rows}
+    return {
+        "title": entry.item.title,
+        "unit": entry.item.unit,
+        "verdict": entry.verdict,
+        "count": entry.count,
+        "outcomes": [*entry.outcomes.values()],
+        "rows": rows,
+        "labels": {name: entry.label(name) for name in rows},
+    }
 
 
 def content() -> dict[str, Any]:
-    """What the article takes from the code: verdicts on both runs, settings and constants."""
+    """What the article takes from the code: findings, verdicts, settings and constants."""
     runs = committed()
-    findings({words: runs[name] for name, words in RUNS.items()})  # which the article rests on
     profile = load_profile("full")
     return {
-        "items": {n: {e.item.place: judged(e) for e in compare(run)} for n, run in runs.items()},
+        "found": {name: finding.model_dump() for name, finding in findings(runs).items()},
+        "methods": asdict(tables(runs)["methods"]),
+        "items": {
+            name: {place: judged(entry) for place, entry in compare(run).items()}
+            for name, run in runs.items()
+        },
         "cell": asdict(settings.Settings()),
         "adam": asdict(TrainingSettings()),
         "signs": SIGNS,

@@ -1,7 +1,7 @@
 """Every figure and table of the paper beside the metrics files of a run."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -22,8 +22,6 @@ NOT_COMPARABLE = "not comparable"
 PARTLY = "partly"  # of a whole figure or table
 NOT_JUDGED = ""  # shown beside the paper's numbers, without a scatter of its own
 SIGNS = {REPRODUCED: "✓", PARTLY: "~", OPEN: "○", DIFFERS: "✗"}
-
-
 MANY_DIGITS = 30  # from which on a printed number has digits enough
 
 
@@ -59,40 +57,41 @@ class Metrics(BaseModel, extra="allow"):
 
     def number(self, path: str) -> Number | None:
         """The number at a path of names; None where there is none."""
-        value = self.at(path)
-        match value:
-            case {"mean": mean, "std": std} | {"value": mean, "error": std}:
-                return Number(mean, std, len(value.get("values", [mean])))
-            case float() | int():
+        match self.at(path):
+            case {"mean": mean, "std": std, **rest} | {"value": mean, "error": std, **rest}:
+                values = rest.get("values")
+                return Number(mean, std, len(values) if isinstance(values, list) else 1)
+            case float() | int() as value:
                 return Number(value, None, 1)
         return None
+
+    def ours(self, identifier: str) -> Mapping[str, Any]:
+        """Our numbers behind the claim of an id; KeyError where there is none."""
+        return {claim.id: claim.ours for claim in self.claims}[identifier]
 
 
 @dataclass(frozen=True)
 class Check:
-    """A number that the paper prints beside ours, which is a mean over n results."""
+    """A number that the paper prints beside ours."""
 
     published: str  # with all printed digits
     ours: float  # in the same unit
     deviation: float | None  # standard deviation of ours
-    scatter: float | None  # standard deviation of one result
-    n: int
-    comparable: bool  # whether ours was computed at the paper's size
+    decimals: int  # to be shown of ours: small numbers have one more than is printed
+    verdict: str
 
-    @property
-    def decimals(self) -> int:
-        """Decimals of ours beside the printed number: small numbers have one more."""
-        return decimals(self.published) + int(abs(float(self.published)) < MANY_DIGITS)
 
-    @property
-    def verdict(self) -> str:
-        """The verdict on the number."""
-        if self.scatter is None:
-            return NOT_JUDGED
-        allowed = tolerance(self.published, self.scatter, self.n)
-        if allowed is None or not self.comparable:
-            return NOT_COMPARABLE
-        return REPRODUCED if abs(self.ours - float(self.published)) <= allowed else DIFFERS
+def check(printed: str, ours: Number, scatter: float | None, comparable: bool) -> Check:
+    """The verdict on ours; `scatter`: of one result, `comparable`: whether sizes are equal."""
+    places = decimals(printed) + int(abs(float(printed)) < MANY_DIGITS)
+    allowed = None if scatter is None else tolerance(printed, scatter, ours.n)
+    if scatter is None:
+        verdict = NOT_JUDGED
+    elif allowed is None or not comparable:
+        verdict = NOT_COMPARABLE
+    else:
+        verdict = REPRODUCED if abs(ours.mean - float(printed)) <= allowed else DIFFERS
+    return Check(printed, ours.mean, ours.std, places, verdict)
 
 
 @dataclass(frozen=True)
@@ -101,97 +100,65 @@ class Comparison:
 
     item: Item
     metrics: Metrics  # of the notebook that rebuilds it
-    draws: Metrics  # of the same over draws of the tables; empty where there are none
-
-    @property
-    def over_draws(self) -> bool:
-        """Whether draws of the tables judge it."""
-        return bool(self.draws.model_fields_set)
-
-    @property
-    def judged(self) -> Metrics:
-        """The metrics whose numbers are compared."""
-        return self.draws if self.over_draws else self.metrics
+    judge: (
+        str  # notebook whose numbers are compared: that of the draws of the tables, if it has run
+    )
+    judged: Metrics  # and its metrics
+    claims: list[Claim]  # those of the judge, if there are any
 
     @property
     def pictures(self) -> dict[str, str]:
-        """File → caption of its pictures."""
-        prefix = self.item.prefix
+        """File → caption of its pictures: fig06a_vanilla.svg belongs to Fig. 6."""
+        kind, number = self.item.place.split()
+        prefix = f"fig{number:0>2}"
         captions = self.metrics.figures
-        return {f: text for f, text in captions.items() if prefix and f.startswith(prefix)}
-
-    @cached_property
-    def named_rows(self) -> dict[str, dict[str, Check]]:
-        """Its numbers by name of the row and column, in those rows that the run has."""
-        if not self.judged.model_fields_set:  # the notebook is not in the run
-            return {}
-        sizes = self.judged.n | self.judged.n_train
-        rows = {name: self._row(name, row, sizes) for name, row in self.item.rows.items()}
-        return {name: checks for name, checks in rows.items() if checks}
+        return {f: text for f, text in captions.items() if kind == "Fig." and f.startswith(prefix)}
 
     @property
     def files(self) -> list[str]:
         """What it is written to, in the folder of a run."""
-        notebook = DRAWS if self.over_draws else self.item.notebook
-        numbers = [f"{notebook}.json"] if self.item.rows else []
+        numbers = [f"{self.judge}.json"] if self.item.rows else []
         return [*numbers, *self.pictures]
-
-    def claim(self, identifier: str) -> Claim:
-        """The claim of an id that is judged; KeyError where there is none."""
-        return {claim.id: claim for claim in self.claims}[identifier]
 
     def label(self, name: str) -> str:
         """The label of a row."""
         return self.item.rows[name].label_for(self.judged.n | self.judged.n_train)
 
-    @property
+    @cached_property
     def rows(self) -> dict[str, dict[str, Check]]:
-        """The same by label of the row."""
-        return {self.label(name): checks for name, checks in self.named_rows.items()}
+        """Its numbers by name of the row and column, in those rows that the run has."""
+        if not self.judged.model_fields_set:  # the notebook is not in the run
+            return {}
+        rows = {name: self._row(name, row) for name, row in self.item.rows.items()}
+        return {name: checks for name, checks in rows.items() if checks}
 
-    def _row(self, name: str, row: Row, sizes: Collection[str]) -> dict[str, Check]:
+    def _row(self, name: str, row: Row) -> dict[str, Check]:
         """The numbers of a row by column; ValueError where one is missing.
 
         A run without the training set or design behind a row has no such row, and draws of the
         tables have none of those that are shown without being judged.
         """
         metrics = self.judged
-        unit = self.item.unit
-        may_lack = row.case not in {None, TRAINING_CASE, *sizes}
-        may_lack |= self.over_draws and row.scatter is None
-        if (
-            may_lack
-            and metrics.at(self.item.ours.partition(".{column}")[0].format(row=name)) is None
-        ):
+        paths = [self.item.ours.format(row=name, column=column) for column in self.item.columns]
+        numbers = [metrics.number(path) for path in paths]
+        no_cells = row.case not in {None, TRAINING_CASE, *metrics.n, *metrics.n_train}
+        shown_beside = self.judge == DRAWS and row.scatter is None
+        if (no_cells or shown_beside) and not any(numbers):
             return {}
-        same, scatters = row.scatter_on(metrics.published_tables)
-        checks = {}
-        for column, printed, scatter in zip(self.item.columns, row.printed, scatters, strict=True):
-            path = self.item.ours.format(row=name, column=column)
-            number = metrics.number(path)
+        same = row.same_tables is not None and row.tables <= set(metrics.published_tables)
+        scatters = (row.same_tables if same else row.scatter) or [None] * len(row.printed)
+        # Seeds of training on one draw of the tables are one result, unless it is the paper's.
+        one_result = bool(row.tables) and not same and self.judge != DRAWS
+        checks = []
+        for path, printed, number, scatter in zip(
+            paths, row.printed, numbers, scatters, strict=True
+        ):
             if number is None:
-                notebook = DRAWS if self.over_draws else self.item.notebook
-                raise ValueError(f"{notebook}.json has no number at {path}")
-            deviation = None if number.std is None else number.std / unit
-            # Seeds of training on one draw of the tables are one result, unless it is the paper's.
-            n = number.n if same or self.over_draws or not row.tables else 1
-            comparable = bool(metrics.paper_size)
-            checks[column] = Check(printed, number.mean / unit, deviation, scatter, n, comparable)
-        return checks
-
-    @property
-    def checks(self) -> list[Check]:
-        """The same as a list."""
-        return [check for row in self.named_rows.values() for check in row.values()]
-
-    @property
-    def claims(self) -> list[Claim]:
-        """The claims about it: those judged by draws, if there are any."""
-        drawn, own = (
-            [claim for claim in metrics.claims if claim.about == self.item.place]
-            for metrics in (self.draws, self.metrics)
-        )
-        return drawn or own
+                raise ValueError(f"{self.judge}.json has no number at {path}")
+            std = None if number.std is None else number.std / self.item.unit
+            ours = Number(number.mean / self.item.unit, std, 1 if one_result else number.n)
+            checks.append(check(printed, ours, scatter, bool(metrics.paper_size)))
+        return dict(zip(self.item.columns, checks, strict=True))
 
     @property
     def claim_verdicts(self) -> dict[bool | None, str]:
@@ -201,46 +168,47 @@ class Comparison:
         return {True: REPRODUCED, False: DIFFERS, None: OPEN}
 
     @property
-    def verdicts(self) -> list[str]:
-        """Verdicts on the numbers and claims that are judged."""
-        verdicts = [check.verdict for check in self.checks]
-        verdicts += [self.claim_verdicts[claim.holds] for claim in self.claims]
-        return [verdict for verdict in verdicts if verdict != NOT_JUDGED]
-
-    @property
-    def _counts(self) -> list[int]:
-        """How many of the comparisons are reproduced, open and different."""
-        return list(map(self.verdicts.count, (REPRODUCED, OPEN, DIFFERS)))
+    def outcomes(self) -> dict[str, bool | None]:
+        """Whether each judged number, by row/column, and claim, by id, is met; None: open."""
+        outcomes = {
+            f"{row}/{column}": each.verdict == REPRODUCED
+            for row, checks in self.rows.items()
+            for column, each in checks.items()
+            if each.verdict in (REPRODUCED, DIFFERS)
+        }
+        claims = self.claims if self.judged.paper_size else []
+        return outcomes | {claim.id: claim.holds for claim in claims}
 
     @property
     def verdict(self) -> str:
         """The verdict on the whole; reproduced where nothing differs and more is met than open."""
-        met, left, off = self._counts
-        if off:
+        found = [*self.outcomes.values()]
+        met = found.count(True)
+        if False in found:
             return PARTLY if met else DIFFERS
-        return (REPRODUCED if met > left else OPEN) if met + left else NOT_COMPARABLE
+        if not found:
+            return NOT_COMPARABLE
+        return REPRODUCED if met > found.count(None) else OPEN
 
     @property
     def count(self) -> str:
         """How many of the comparisons are reproduced and open; empty when there are none."""
-        met, left, off = self._counts
-        if met + left + off == 0:
-            return ""
-        words = f"{met} of {met + left + off}"
-        return f"{words}, {left} open" if left else words
+        found = [*self.outcomes.values()]
+        left = f", {found.count(None)} open" if None in found else ""
+        return f"{found.count(True)} of {len(found)}{left}" if found else ""
 
 
-def compare(run: Mapping[str, Metrics]) -> list[Comparison]:
-    """Every figure and table of the paper beside the metrics of a run, by notebook."""
+def compare(run: Mapping[str, Metrics]) -> dict[str, Comparison]:
+    """Every figure and table of the paper beside the metrics of a run, by place."""
     none = Metrics()
-    return [
-        Comparison(
-            item,
-            run.get(item.notebook, none),
-            run.get(DRAWS, none) if item.notebook == SURROGATE else none,
-        )
-        for item in load_published().values()
-    ]
+    found = {}
+    for place, item in load_published().items():
+        judge = DRAWS if item.notebook == SURROGATE and DRAWS in run else item.notebook
+        own = run.get(item.notebook, none)
+        judged = run.get(judge, none)
+        drawn, seeded = ([c for c in each.claims if c.about == place] for each in (judged, own))
+        found[place] = Comparison(item, own, judge, judged, drawn or seeded)
+    return found
 
 
 def read(paths: Iterable[Path]) -> dict[str, Metrics]:
@@ -249,20 +217,15 @@ def read(paths: Iterable[Path]) -> dict[str, Metrics]:
 
 
 @cache
-def _sections(notebook: str) -> list[str]:
+def _headings(notebook: str) -> list[str]:
     cells = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4).cells
-    return "\n".join(cell.source for cell in cells).split("\n## ")[1:]
-
-
-def heading_above(notebook: str, pattern: str) -> str:
-    """The heading of a notebook below which a pattern is found first; empty where it is not."""
-    found = (text for text in _sections(notebook) if re.search(pattern, text))
-    return next(found, "").partition("\n")[0]
+    lines = "\n".join(cell.source for cell in cells).splitlines()
+    return [line.removeprefix("## ") for line in lines if line.startswith("## ")]
 
 
 def heading(item: Item) -> str:
     """The heading in a notebook that announces a figure or table; empty when there is none."""
     kind, number = item.place.replace(".", "").split()
     # The place stands alone or as in (Figs. 2 and 3), (Tables 3 and 4).
-    place = rf"\A.*\({kind}s?\.? (?:[^)]*\D)?{number}\b[^)]*\)"
-    return heading_above(item.notebook, place)
+    place = rf"\({kind}s?\.? (?:[^)]*\D)?{number}\b[^)]*\)"
+    return next((each for each in _headings(item.notebook) if re.search(place, each)), "")

@@ -10,42 +10,44 @@ import typer
 from typer import Argument
 
 from figures.pipeline.paths import MEDIA_TYPES, REFERENCE, ROOT, is_complete, picture_path
-from figures.pipeline.profiles import DRAWS, Profile, load_profile
-from figures.report.comparison import Metrics, compare, read
-from figures.report.findings import contradicted, found_on, load_records
-from figures.report.words import ENVIRONMENT, filled
+from figures.pipeline.profiles import Profile, load_profile
+from figures.report.comparison import Comparison, Metrics, compare, read
+from figures.report.findings import found_on, load_records
+from figures.report.words import ENVIRONMENT
 
 
 def render(profile: Profile, out_dir: Path) -> str:
-    """The page of a run, HTML in one file; ValueError names what it would show and is not there."""
+    """The page of a run, HTML in one file; ValueError names what it would show and is not there.
+
+    A run smaller than the paper decides nothing: the findings and verdicts are those of the
+    committed full run.
+    """
     run = read_run(profile, out_dir)
     entries = compare(run)
-    for entry in entries:
-        place = entry.item.place
-        notebook = entry.item.notebook
-        needed = notebook in run and place.startswith("Fig.") and not entry.pictures
-        if needed and place not in entry.metrics.left_out:
-            raise ValueError(f"{place} is missing: {notebook} lists no picture")
+    for entry in entries.values():
+        require_pictures(entry, run)
     small = any(metrics.paper_size is False for metrics in run.values())
-    judged = read(sorted(REFERENCE.glob("*.json"))) if small else run  # a small run decides nothing
-    published = any(metrics.published_tables for metrics in judged.values())
-    words = "published tables" if published else "our tables"
-    records = load_records()
+    judged = read(sorted(REFERENCE.glob("*.json"))) if small else run
     return ENVIRONMENT.get_template("page.html").render(
         run_name=out_dir.name,
         run=run,
         small=small,
         judged=judged,
         judged_name=REFERENCE.name if small else out_dir.name,
-        found=found_on(judged, words, records.findings),
-        paragraphs=found_on(judged, words, records.paragraphs),
-        records=records,
-        entries=list(zip(entries, compare(judged), strict=True)),
-        drawn=DRAWS,
-        contradicted=contradicted,
+        found=[*found_on(judged, strict=out_dir.resolve() == REFERENCE).values()],
+        differences=load_records().differences,
+        entries=list(zip(entries.values(), compare(judged).values(), strict=True)),
         inlined=partial(inlined, out_dir),
-        filled=partial(filled, run=judged),
     )
+
+
+def require_pictures(entry: Comparison, run: dict[str, Metrics]) -> None:
+    """ValueError where a notebook of the run lists no picture of a figure and does not say why."""
+    place = entry.item.place
+    notebook = entry.item.notebook
+    needed = notebook in run and place.startswith("Fig.") and not entry.pictures
+    if needed and place not in entry.metrics.left_out:
+        raise ValueError(f"{place} is missing: {notebook} lists no picture")
 
 
 def read_run(profile: Profile, out_dir: Path) -> dict[str, Metrics]:

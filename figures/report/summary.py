@@ -8,13 +8,15 @@ from typing import Any
 import typer
 
 from figures.beyond.methods import LABELS
+from figures.claims import Table, load_published
 from figures.knowledge.findings import in_words
 from figures.knowledge.study import MODELS
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import BEYOND, KNOWLEDGE
 from figures.report.comparison import Metrics, compare, read
-from figures.report.findings import borne_out, findings, load_records
+from figures.report.findings import Finding, found_on, load_records
 from figures.report.words import ENVIRONMENT
+from figures.scores import written
 
 RUNS = {"full": "our tables", "full-authors": "published tables"}  # folder → computed from
 PAGES = {
@@ -22,57 +24,92 @@ PAGES = {
     "which_estimator.md": ROOT / "docs" / "which_estimator.md",
     "next_cell.md": ROOT / "docs" / "next_cell.md",
 }  # template → page that has its blocks
+SCORES = {"rmse": ("RMSE", 3), "miscalibration": ("miscalibration", 3), "elppd": ("ELPPD", 0)}
+RMSE_AND_ELPPD = {name: SCORES[name] for name in ("rmse", "elppd")}
+OF_TRUTH = {"truth_rmse_fields": ("RMSE against the truth", 3), "elppd": ("ELPPD", 0)}
+Runs = Mapping[str, Mapping[str, Metrics]]  # by folder and notebook
 
 
 def committed() -> dict[str, dict[str, Metrics]]:
-    """The committed runs, by folder and notebook."""
+    """The committed runs."""
     return {name: read(sorted((ROOT / "figures" / name).glob("*.json"))) for name in RUNS}
+
+
+def findings(runs: Runs) -> dict[str, Finding]:
+    """Findings by id, each with its text on all runs, which must bear it out."""
+    found: dict[str, Finding] = {}
+    for run in runs.values():
+        for name, each in found_on(run, strict=True).items():
+            before = found.setdefault(name, each)
+            if before is not each:
+                before.text += f" {each.text}" if each.text.endswith(".") else f"; {each.text}"
+    return found
 
 
 def by_label(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """Scores by label of the method, which says so when it has fewer seeds than another."""
-    seeds = {
-        name: len(row["rmse"]["values"])
-        for name, row in rows.items()
-        if isinstance(row["rmse"], dict)
-    }
+    repeated = {name: row["rmse"] for name, row in rows.items() if isinstance(row["rmse"], dict)}
+    seeds = {name: len(rmse["values"]) for name, rmse in repeated.items()}
     most = max(seeds.values())
     fewer = {name: f" ({n} of {most} seeds)" for name, n in seeds.items() if n < most}
     return {LABELS[name] + fewer.get(name, ""): row for name, row in rows.items()}
 
 
-def context(runs: Mapping[str, Mapping[str, Metrics]]) -> dict[str, Any]:
-    """What the templates of README and guides are filled with."""
-    ours, theirs = ({e.item.place: e for e in compare(runs[name])} for name in RUNS)
+def grouped(
+    groups: Mapping[str, Mapping[str, Any]], columns: Mapping[str, tuple[str, int]]
+) -> Table:
+    """A table with a row for each method and, for each group of scores, these columns."""
+    header = ["method"]
+    rows: dict[str, list[str]] = {method: [] for group in groups.values() for method in group}
+    for name, group in groups.items():
+        for score, (heading, decimals) in columns.items():
+            header.append(f"{name}: {heading}")
+            for method, cells in rows.items():
+                number = group.get(method, {}).get(score)
+                cells.append("" if number is None else written(number, decimals))
+    return Table("", header, [[method, *cells] for method, cells in rows.items()])
+
+
+def tables(runs: Runs) -> dict[str, Table]:
+    """Methods side by side: on both kinds of tables, on training sets, with more knowledge."""
     scores = {}
     for name in RUNS:
         beyond = runs[name][BEYOND].model_extra or {}
         cases = beyond["rows"].items()
         scores[name] = {case: by_label(rows | beyond["exact"][case]) for case, rows in cases}
+    both = {words: scores[name]["outd"] for name, words in reversed(RUNS.items())}
+    inside = {in_words(case): scores["full"][case] for case in ("ind25", "ind50", "ind100")}
     known = (runs["full"][KNOWLEDGE].model_extra or {})["rows"]
+    more = {
+        in_words(case): {MODELS[name].label: row for name, row in rows.items()}
+        for case, rows in known.items()
+    }
+    methods = grouped(both, SCORES)
+    printed = load_published()["Table 3"].rows["published.outd_anchored"].printed
+    paper = [number.replace("-", "−") for number in printed]
+    methods.rows.insert(0, ["the paper prints", *paper, "", "", ""])
     return {
-        "runs": runs,
-        "ours": ours,
-        "theirs": theirs,
-        "found": findings({words: runs[name] for name, words in RUNS.items()}),
-        "records": load_records(),
-        "paragraphs": borne_out(runs["full"], RUNS["full"], load_records().paragraphs),
-        "scores": scores,
-        "known": {
-            in_words(case): {MODELS[name].label: row for name, row in rows.items()}
-            for case, rows in known.items()
-        },
-        "markdown": markdown,
+        "methods": methods,
+        "cases": grouped(inside, RMSE_AND_ELPPD),
+        "knowledge": grouped(more, OF_TRUTH),
     }
 
 
-def blocks(runs: Mapping[str, Mapping[str, Metrics]]) -> dict[Path, dict[str, str]]:
+def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
     """Page → name of each generated block in it → its text, from the metrics of the runs."""
-    given = context(runs)
+    context = {
+        "runs": runs,
+        "ours": compare(runs["full"]),
+        "theirs": compare(runs["full-authors"]),
+        "found": findings(runs),
+        "departures": load_records().differences,
+        "tables": tables(runs),
+        "markdown": markdown,
+    }
     found = {}
     for name, path in PAGES.items():
-        module = ENVIRONMENT.get_template(name).make_module(given)
-        texts = {block: text for block, text in vars(module).items() if not block.startswith("_")}
+        module = ENVIRONMENT.get_template(name).make_module(context)
+        texts = {block: text for block, text in vars(module).items() if block[0] != "_"}
         found[path] = {
             block: text.strip() for block, text in texts.items() if isinstance(text, str)
         }

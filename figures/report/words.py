@@ -8,7 +8,7 @@ from typing import Any
 
 import jinja2
 
-from figures.report.comparison import SIGNS, Check, heading, heading_above
+from figures.report.comparison import SIGNS, Check, heading
 from figures.scores import Interval, written
 
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -79,6 +79,11 @@ def brief(values: Any, sizes: Mapping[str, int] | None = None) -> str:
     return text.rstrip(".").replace("-", "−")
 
 
+def interval(number: Any) -> Interval:
+    """A number of a metrics file with its single results."""
+    return Interval(tuple(number["values"]) if isinstance(number, Mapping) else (number,))
+
+
 # Markdown has no autoescape; HTML has. A name that is not there is an error.
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
@@ -88,12 +93,12 @@ ENVIRONMENT = jinja2.Environment(
 ENVIRONMENT.filters |= {
     "brief": brief,
     "decimals": column_decimals,
-    "interval": lambda number: Interval(tuple(number["values"])),
+    "interval": interval,
     "label": label,
     "power": power,
     "written": written,
 }
-ENVIRONMENT.globals |= {"heading": heading, "heading_above": heading_above, "signs": SIGNS}
+ENVIRONMENT.globals |= {"heading": heading, "signs": SIGNS}
 
 
 def filled(template: str, **context: Any) -> str:

@@ -87,7 +87,7 @@ def verdict_table(metrics: Path, *places: str) -> Styler:
 
 def _table(run: Mapping[str, Metrics], places: tuple[str, ...]) -> pd.DataFrame:
     """What the page shows at some places; the index names the same row in runs of any size."""
-    entries = {entry.item.place: entry for entry in compare(run)}
+    entries = compare(run)
     rows = dict(row for place in places for row in _rows(entries[place]))
     table = pd.DataFrame.from_dict(rows, orient="index", columns=COLUMNS)
     return table.assign(verdict=[f"{SIGNS.get(v, '')} {v}".strip() for v in table["verdict"]])
@@ -97,8 +97,8 @@ def _rows(entry: Comparison) -> Iterator[tuple[str, tuple[str, str, str, str]]]:
     """Name, subject, the paper's, ours and the verdict of all that is judged."""
     place = entry.item.place
     unit = entry.item.unit
-    digits = column_decimals(entry.named_rows)
-    for name, checks in entry.named_rows.items():
+    digits = column_decimals(entry.rows)
+    for name, checks in entry.rows.items():
         for column, check in checks.items():
             if check.verdict:
                 what = f"{place}: {label(entry.label(name))}, {label(column)}"

@@ -6,30 +6,40 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from figures.pipeline.paths import ROOT
+from figures.report.comparison import Metrics
 
-@functools.cache
-def committed_run(name: str, root: Path) -> dict[str, dict[str, Any]]:
+
+def committed_run(name: str) -> dict[str, dict[str, Any]]:
     """Metrics files of a run as git has them, by notebook; where git has none, the files there are.
 
     What is staged counts, so that new metrics can be tested before they are committed.
     """
-    paths = committed_files(name, root, ".json")
-    staged = {p: _git(root, "show", f":./{p.relative_to(root)}") for p in paths}
-    return {path.stem: json.loads(text or path.read_text()) for path, text in staged.items()}
+    return {path.stem: json.loads(_content(path)) for path in committed_files(name, ".json")}
 
 
-def committed_files(name: str, root: Path, *suffixes: str) -> list[Path]:
+@functools.cache
+def typed_run(name: str) -> dict[str, Metrics]:
+    """The same as the page reads them."""
+    return {stem: Metrics.model_validate(each) for stem, each in committed_run(name).items()}
+
+
+def committed_files(name: str, *suffixes: str) -> list[Path]:
     """Files of a run that git has, staged ones too; without git, those that there are."""
-    folder = root / "figures" / name
-    staged = filter(None, _git(root, "ls-files", "-z", "--", f"figures/{name}").split("\0"))
-    paths = [root / each for each in staged] or sorted(folder.glob("*"))
+    staged = filter(None, _git("ls-files", "-z", "--", f"figures/{name}").split("\0"))
+    paths = [ROOT / each for each in staged] or sorted((ROOT / "figures" / name).glob("*"))
     return [path for path in paths if path.suffix in suffixes]
 
 
-def _git(root: Path, *arguments: str) -> str:
+@functools.cache
+def _content(path: Path) -> str:
+    return _git("show", f":./{path.relative_to(ROOT)}") or path.read_text(encoding="utf-8")
+
+
+def _git(*arguments: str) -> str:
     """What git prints; nothing where there is no git or no repository."""
     try:
-        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
     except OSError:
         return ""
     return done.stdout if done.returncode == 0 else ""

@@ -103,7 +103,7 @@ def test_every_metrics_file_names_its_notebook_commit_seed_and_tables(graph):
     """Every table that a full run read is in the archive; the authors' are not ours to give."""
     found = 0
     for run in ("full", "full-authors"):
-        for name, metrics in committed_run(run, ROOT).items():
+        for name, metrics in committed_run(run).items():
             action = graph[f"#{run}-{name}"]
             source = metrics["provenance"]
             assert action["instrument"] == {"@id": f"notebooks/{name}.ipynb"}

@@ -2,7 +2,6 @@
 
 import re
 from importlib.util import find_spec
-from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -16,44 +15,18 @@ METADATA = yaml.safe_load((ROOT / "article" / "metadata.yaml").read_text())
 LAYOUT = r"\d*\.?\d+(?:pt|em|cm|fr)\b|numbering: \"[\d.]+\""  # sizes, and the form of numbers
 
 
-def decimals(text):
-    """Numbers with a decimal point in a text, but for those of the layout."""
-    return re.findall(r"\d+\.\d+", re.sub(LAYOUT, "", text))
-
-
 @needs_typst
 def test_it_has_four_to_six_pages_and_no_warning():
     assert 4 <= len(article.compiled(format="png", ppi=10)) <= 6
 
 
 @needs_typst
-def test_a_warning_of_the_compiler_is_an_error(monkeypatch):
-    warned = (b"", [SimpleNamespace(diagnostic="warning: unknown font family")])
-    monkeypatch.setattr("typst.compile_with_warnings", lambda *_, **__: warned)
-    with pytest.raises(SystemExit, match="unknown font"):
-        article.compiled()
-
-
-@needs_typst
 def test_it_is_not_built_from_metrics_that_its_sentences_contradict(monkeypatch):
-    """Were the only open figure judged otherwise, a sentence on the verdicts would be wrong."""
     given = article.content()
-    given["items"]["full"]["Fig. 14"]["verdict"] = "differs"
+    given["items"]["full"]["Fig. 5"]["verdict"] = "differs"
     monkeypatch.setattr(article, "content", lambda: given)
     with pytest.raises(SystemExit, match="the metrics do not bear this sentence out"):
         article.compiled()
-
-
-@needs_typst
-def test_a_finding_that_is_not_borne_out_stops_it_with_one_sentence(monkeypatch, tmp_path):
-    def unmet(_):
-        raise ValueError("finding 'inert' is not borne out")
-
-    monkeypatch.setattr(article, "findings", unmet)
-    monkeypatch.setattr(article, "TARGET", tmp_path / "article.pdf")
-    with pytest.raises(SystemExit, match="error: finding 'inert' is not borne out"):
-        article.main()
-    assert not article.TARGET.exists()
 
 
 def test_without_typst_it_is_skipped_with_one_sentence(monkeypatch, tmp_path, capsys):
@@ -67,5 +40,4 @@ def test_without_typst_it_is_skipped_with_one_sentence(monkeypatch, tmp_path, ca
 
 @pytest.mark.parametrize("text", [*SOURCES.values(), METADATA["title"], METADATA["abstract"]])
 def test_no_decimal_number_is_typed(text):
-    assert decimals("an RMSE of 0.16, 1.5em wide") == ["0.16"]
-    assert decimals(text) == []
+    assert not re.findall(r"\d+\.\d+", re.sub(LAYOUT, "", text))

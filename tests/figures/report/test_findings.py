@@ -1,18 +1,17 @@
 """Findings stand on ids of claims and on numbers; one that is not borne out stops the build."""
 
-import copy
 import re
 
 import pytest
 
-from figures.pipeline.paths import ROOT
+from figures.pipeline.paths import REFERENCE
 from figures.pipeline.profiles import BEYOND, EXAMPLE
-from figures.report.comparison import Metrics
-from figures.report.findings import findings, found_on, load_records
+from figures.report import page
+from figures.report.comparison import Metrics, compare
+from figures.report.findings import found_on, load_records
 from tests.figures.report.committed import committed_run
 
-RECORDS = load_records()
-ALL = [*RECORDS.findings, *RECORDS.paragraphs]
+FINDINGS = {each.id: each for each in load_records().findings}
 
 
 def typed(content):
@@ -22,7 +21,7 @@ def typed(content):
 @pytest.fixture
 def run():
     """The committed run, which a test may change."""
-    return copy.deepcopy(committed_run("full", ROOT))
+    return committed_run("full")
 
 
 def claim(run, notebook, identifier):
@@ -30,72 +29,67 @@ def claim(run, notebook, identifier):
     return found
 
 
-def test_every_statement_has_a_condition_and_an_id_of_its_own():
-    assert all(each.holds or each.fails or each.numbers for each in ALL)
-    assert len({each.id for each in ALL}) == len(ALL)
+def test_every_finding_has_an_id_of_its_own_and_those_at_the_top_have_all_they_need():
+    assert len(FINDINGS) == len(load_records().findings)
+    for each in FINDINGS.values():
+        parts = [bool(part) for part in (each.title, each.number, each.picture, each.commands)]
+        assert len(set(parts)) == 1, each.id
+        assert not each.title or each.rests_on or each.numbers
 
 
-def test_paragraphs_are_filled_and_one_that_is_not_borne_out_stops_the_build(run):
-    found = found_on(typed(run), "our tables", RECORDS.paragraphs)
-    assert [each.finding for each in found] == RECORDS.paragraphs
-    for each in found:
-        assert each.text
+def test_every_id_is_that_of_a_claim_or_number_and_every_text_is_filled(run):
+    found = found_on(typed(run), strict=True)
+    assert [*found] == [*FINDINGS]
+    for each in found.values():
         assert not re.search(r"[{}]|nan|±\s*\.", each.text), each.text
-    run[BEYOND]["advice"]["rmse"]["worse"] = 1
-    with pytest.raises(
-        ValueError, match=r"'advice' is not borne out on our tables: it\.advice\.rmse"
-    ):
-        findings({"our tables": typed(run)})
+        if each.number:
+            assert len(re.findall(r"[−\d.]*\d", re.sub(r"± [\d.]+", "", each.number))) == 1
 
 
-@pytest.mark.parametrize("each", RECORDS.findings, ids=lambda each: each.id)
-def test_every_finding_has_one_number_at_the_top_of_the_page(each, run):
-    (found,) = [
-        f for f in found_on(typed(run), "our tables", RECORDS.findings) if f.finding is each
-    ]
-    assert len(re.findall(r"[−\d.]*\d", re.sub(r"± [\d.]+", "", found.number))) == 1
+def test_all_that_differs_or_stays_open_is_explained_where_it_stands(run):
+    for place, entry in compare(typed(run)).items():
+        explained = {
+            name for each in FINDINGS.values() if each.place == place for name in each.rests_on
+        }
+        assert {name for name, met in entry.outcomes.items() if not met} <= explained
 
 
 @pytest.mark.parametrize("holds", [None, False])
-def test_a_claim_that_does_not_hold_stops_the_build_and_is_named_on_the_page(run, holds):
+def test_a_claim_that_does_not_hold_stops_the_full_run_and_is_left_out_elsewhere(run, holds):
     claim(run, BEYOND, "sees_less")["holds"] = holds
-    words = {None: "is open", False: "does not hold"}[holds]
-    with pytest.raises(ValueError, match=rf"'inert' is not .* our tables: claim sees_less {words}"):
-        findings({"our tables": typed(run)})
-    (found,) = [each for each in found_on(typed(run), "our tables", RECORDS.findings) if each.unmet]
-    assert found.finding.id == "inert"
-    assert not found.text
-    assert "in span(V): " in found.unmet[0]  # what is measured
+    with pytest.raises(ValueError, match=rf"on our tables: 'inert' \(sees_less is {holds} instead"):
+        found_on(typed(run), strict=True)
+    assert set(FINDINGS) - set(found_on(typed(run))) == {"inert"}
 
 
-def test_a_number_that_turns_or_a_claim_that_is_not_made_stops_it_too(run):
+def test_a_number_that_turns_or_is_not_there_and_a_claim_that_is_not_made_stop_it_too(run):
     run[EXAMPLE]["rows"]["exact 1"]["rmse"]["mean"] = 0.0
     claim(run, BEYOND, "alike/elppd")["id"] = "new"
-    unmet = {
-        each.finding.id: each.unmet
-        for each in found_on(typed(run), "", RECORDS.findings)
-        if each.unmet
-    }
-    assert unmet["inert"] == ["claim alike/elppd is not made"]
-    assert 'rows["exact 1"].rmse.mean > ' in unmet["no_defect"][0]
-
-
-def test_a_run_without_a_number_of_a_finding_is_named(run):
-    del run[BEYOND]["differences_from_published"]
-    (found,) = [each for each in found_on(typed(run), "our tables", RECORDS.findings) if each.unmet]
-    assert found.unmet[0].startswith("not measured: ")
+    del run[BEYOND]["advice"]
+    with pytest.raises(ValueError, match="'inert'") as caught:
+        found_on(typed(run), strict=True)
+    for words in ("alike/elppd is not made", "not it.rows[", "not measured: "):
+        assert words in str(caught.value)
 
 
 def test_other_words_in_a_claim_change_no_finding(run):
-    before = findings({"our tables": typed(run)})
+    before = found_on(typed(run))
     for metrics in run.values():
         for each in metrics.get("claims", []):
             each["claim"] = "in other words"
-    assert findings({"our tables": typed(run)}) == before
+    assert found_on(typed(run)) == before
 
 
 def test_findings_need_their_metrics_at_the_size_of_the_paper(run):
     del run[BEYOND]
     run[EXAMPLE]["paper_size"] = False
-    found = {each.finding.id for each in found_on(typed(run), "our tables", RECORDS.findings)}
-    assert found == {"draws", "mechanics", "chosen"}
+    titles = {name for name, each in found_on(typed(run)).items() if each.title}
+    assert titles == {"draws", "mechanics", "chosen"}
+
+
+def test_the_page_of_the_full_run_is_not_written_with_a_finding_that_fails(run, monkeypatch):
+    claim(run, BEYOND, "sees_less")["holds"] = False
+    monkeypatch.setattr(page, "read_run", lambda *_: typed(run))
+    monkeypatch.setattr(page, "inlined", lambda *_: "")
+    with pytest.raises(SystemExit, match=r"error: findings are not borne out .*'inert'"):
+        page.main("full", REFERENCE)
