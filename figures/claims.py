@@ -22,17 +22,23 @@ def decimals(printed: str) -> int:
     return -min(int(Decimal(printed).as_tuple().exponent), 0)
 
 
-def tolerance(printed: str, scatter: float, n: int) -> float | None:
-    """How far our mean of n results may lie from a printed number; None: not comparable.
+def tolerance(printed: str, scatter: float, n: int) -> float:
+    """How far our mean of n results may lie from a printed number.
 
     The one rule for every number of the paper: twice the standard deviation of the difference
     between the printed result and the mean of n, `scatter` √(1 + 1/n), plus half of the last
-    printed digit. Where that exceeds two fifths of the printed number (of a printed zero: one unit
-    of its last digit), meeting it would say nothing, and the number is not comparable.
+    printed digit.
     """
-    digit = 10.0 ** -decimals(printed)
-    allowed = 2 * scatter * math.sqrt(1 + 1 / n) + digit / 2
-    return allowed if allowed <= (LARGEST * abs(float(printed)) or digit) else None
+    return 2 * scatter * math.sqrt(1 + 1 / n) + 10.0 ** -decimals(printed) / 2
+
+
+def says_something(printed: str, allowed: float) -> bool:
+    """Whether meeting a printed number within a tolerance would say anything.
+
+    It would not where the tolerance exceeds two fifths of the printed number, or of a printed zero
+    one unit of its last digit. A number beyond such a tolerance differs all the same.
+    """
+    return allowed <= (LARGEST * abs(float(printed)) or 10.0 ** -decimals(printed))
 
 
 @dataclass(frozen=True)

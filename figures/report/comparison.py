@@ -10,7 +10,16 @@ from typing import Any, NamedTuple
 import nbformat
 from pydantic import BaseModel
 
-from figures.claims import Claim, Item, Row, Table, decimals, load_published, tolerance
+from figures.claims import (
+    Claim,
+    Item,
+    Row,
+    Table,
+    decimals,
+    load_published,
+    says_something,
+    tolerance,
+)
 from figures.pipeline.paths import NOTEBOOKS
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.pipeline.settings import TRAINING_CASE
@@ -84,13 +93,15 @@ class Check:
 def check(printed: str, ours: Number, scatter: float | None, comparable: bool) -> Check:
     """The verdict on ours; `scatter`: of one result, `comparable`: whether sizes are equal."""
     places = decimals(printed) + int(abs(float(printed)) < MANY_DIGITS)
-    allowed = None if scatter is None else tolerance(printed, scatter, ours.n)
     if scatter is None:
-        verdict = NOT_JUDGED
-    elif allowed is None or not comparable:
+        return Check(printed, ours.mean, ours.std, places, NOT_JUDGED)
+    allowed = tolerance(printed, scatter, ours.n)
+    if not comparable:
         verdict = NOT_COMPARABLE
+    elif abs(ours.mean - float(printed)) > allowed:
+        verdict = DIFFERS
     else:
-        verdict = REPRODUCED if abs(ours.mean - float(printed)) <= allowed else DIFFERS
+        verdict = REPRODUCED if says_something(printed, allowed) else NOT_COMPARABLE
     return Check(printed, ours.mean, ours.std, places, verdict)
 
 

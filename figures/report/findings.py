@@ -1,14 +1,14 @@
 """What was found, from the metrics, and where the published code differs from the paper.
 
 A finding names the claims and printed numbers that it rests on by their ids, and what it asks of
-other numbers. Where the full run does not bear one out, nothing is written, and a person writes
-the finding anew; runs of other sizes or tables leave it out.
+other numbers. Where the committed metrics do not bear one out, README, guides and article are not
+written, and a person writes the finding anew; the page of a run leaves it out and names it.
 """
 
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import yaml
 from jinja2 import UndefinedError
@@ -68,13 +68,27 @@ def load_records() -> Records:
     return Records.model_validate(yaml.safe_load(RECORDS.read_text(encoding="utf-8")))
 
 
-def found_on(run: Mapping[str, Metrics], *, strict: bool = False) -> dict[str, Finding]:
-    """Findings that a run bears out, filled, by id; `strict`: ValueError names the others."""
+class Found(NamedTuple):
+    """What a run says of the findings."""
+
+    findings: dict[str, Finding]  # that it bears out, filled, by id
+    unmet: dict[str, str]  # that it does not: id → why
+
+    def all_met(self) -> dict[str, Finding]:
+        """The findings; ValueError where one is not borne out."""
+        if self.unmet:
+            each = ", ".join(f"{name!r} ({why})" for name, why in self.unmet.items())
+            raise ValueError(f"findings are not borne out: {each}")
+        return self.findings
+
+
+def found_on(run: Mapping[str, Metrics]) -> Found:
+    """Findings on the notebooks of a run that have the paper's size."""
     published = any(metrics.published_tables for metrics in run.values())
     words = "published tables" if published else "our tables"
     entries = compare(run)
     found = {}
-    failing = []
+    failing = {}
     for finding in load_records().findings:
         metrics = run.get(finding.notebook)
         if metrics is None or metrics.paper_size is False:
@@ -91,9 +105,7 @@ def found_on(run: Mapping[str, Metrics], *, strict: bool = False) -> dict[str, F
         except UndefinedError as error:  # another profile has other training sets
             unmet = [f"not measured: {error.message}"]
         if unmet:
-            failing.append(f"{finding.id!r} ({'; '.join(unmet)})")
+            failing[finding.id] = "; ".join(unmet)
         else:
             found[finding.id] = finding.model_copy(update={"number": number, "text": text})
-    if strict and failing:
-        raise ValueError(f"findings are not borne out on {words}: {', '.join(failing)}")
-    return found
+    return Found(found, failing)

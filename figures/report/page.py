@@ -28,13 +28,15 @@ def render(profile: Profile, out_dir: Path) -> str:
         require_pictures(entry, run)
     small = any(metrics.paper_size is False for metrics in run.values())
     judged = read(sorted(REFERENCE.glob("*.json"))) if small else run
+    found = found_on(judged)
     return ENVIRONMENT.get_template("page.html").render(
         run_name=out_dir.name,
         run=run,
         small=small,
         judged=judged,
         judged_name=REFERENCE.name if small else out_dir.name,
-        found=[*found_on(judged, strict=out_dir.resolve() == REFERENCE).values()],
+        found=[*found.findings.values()],
+        unmet=found.unmet,
         differences=load_records().differences,
         entries=list(zip(entries.values(), compare(judged).values(), strict=True)),
         inlined=partial(inlined, out_dir),

@@ -67,9 +67,11 @@ def reasons(found: Experiments) -> Figure:
             _points(panel, numbers, values, method)
             panel.plot(numbers, [value.mean for value in values], color=MARKERS[method][0])
         panel.set(xscale="log", xlabel="epochs", ylabel=label)
+        panel.minorticks_off()
+        panel.set_xticks(numbers, [str(n) for n in numbers], rotation=45)
     for panel, rows, title in (
-        (axes[1, 0], found.priors, "functional prior, anchored ensemble"),
-        (axes[1, 1], found.starts, "start, no regulariser"),
+        (axes[1, 0], found.priors, "functional prior of the anchored ensemble"),
+        (axes[1, 1], found.starts, "start, without a regulariser"),
     ):
         _list(panel, rows, title)
     axes[1, 0].axvline(
@@ -86,5 +88,5 @@ def _list(axes: Axes, rows: Mapping[str, Judged], title: str) -> None:
     margins = [value.margin for value in values]
     axes.errorbar(means, places, xerr=margins, fmt="o", ms=4, color="C0", capsize=2)
     axes.set_yticks(places, list(rows))
-    axes.set(xlabel=f"RMSE (scaled) out of distribution: {title}")
+    axes.set(title=title, xlabel="RMSE (scaled), out of distribution")
     axes.axvline(means[0], color="0.6", lw=0.8)
