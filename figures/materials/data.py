@@ -48,28 +48,38 @@ def noise_table(table: Table) -> dict[str, dict[str, float]]:
 
 
 def noise_by_input(replicates: Table, estimated_from: Table) -> dict[str, float]:
-    """Log density of the scatter in groups under noise that other groups tell, per cell.
+    """Log density of the scatter in groups under noise that other groups tell.
 
     Args:
         replicates: Cells of equal inputs in groups.
         estimated_from: Other such cells, by which both kinds of noise are estimated.
 
     Returns:
-        "constant" for one covariance, "by_input" for Σ(x), in nats for each degree of freedom and
-        physical units, with the number of cells.
+        "constant" for one covariance and "by_input" for Σ(x), in nats for each degree of freedom and
+        physical units, and both without the cell that lies farthest from the others of its group.
     """
     known, new = scaled(estimated_from), scaled(replicates)
+    groups = replicates.group
     constant = bnn.noise.replicate_covariance(known.y, estimated_from.group)
     by_input = bnn.HeteroscedasticNoise.from_replicates(
         known.X, known.y, estimated_from.group, squares=[0]
     )
-    everywhere = np.broadcast_to(constant, (len(new), *constant.shape))
-    found = {
-        "constant": scatter_density(new.y, replicates.group, everywhere),
-        "by_input": scatter_density(new.y, replicates.group, by_input(new.X)),
+    kinds = {
+        "constant": np.broadcast_to(constant, (len(new), *constant.shape)),
+        "by_input": by_input(new.X),
     }
+    means = pd.DataFrame(new.y).groupby(groups).transform("mean").to_numpy()
+    deviations = new.y - means
+    whitened = np.linalg.solve(kinds["by_input"], deviations[:, :, None])[:, :, 0]
+    farthest = np.argmax(np.sum(deviations * whitened, axis=1))
+    rest = np.arange(len(new)) != farthest
     units = float(np.log(OUTPUT_SCALING.half_range).sum())
-    return {name: value - units for name, value in found.items()} | {"cells": len(new)}
+    found = {}
+    for name, covariances in kinds.items():
+        found[name] = scatter_density(new.y, groups, covariances) - units
+        without = scatter_density(new.y[rest], groups[rest], covariances[rest]) - units
+        found[f"{name}_without_farthest"] = without
+    return found
 
 
 def scatter_density(y: np.ndarray, groups: np.ndarray, covariances: np.ndarray) -> float:
