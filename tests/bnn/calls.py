@@ -197,7 +197,7 @@ def gradient_of_data(members, weights):
 
 
 def pretrain_ensemble(X, n_features):
-    return small(bnn.AnchoredEnsemble, PRIOR).pretrain(X, n_features=n_features)
+    return small(bnn.AnchoredEnsemble, PRIOR).pretrain(X, n_features=n_features).pretrained_
 
 
 def sample_prior(X):

@@ -111,7 +111,7 @@ def test_priors_without_closed_form_against_importance_weights(mean, kernel, low
     are approximate, and the bound is exact.
     """
     X = np.array([[-0.8], [-0.2], [0.3], [0.7]])
-    prior = GaussianProcessPrior(mean, kernel, bounds=None if low is None else (low, None))
+    prior = GaussianProcessPrior(mean, kernel, bounds=(low, None))
     exact, std, size = importance_weighted(prior, X, y, 0.3, GRID, 20_000)
     assert size > 1000
     ensemble = function_ensemble(prior, 60).fit(X, y)

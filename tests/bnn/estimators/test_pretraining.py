@@ -139,15 +139,16 @@ def test_each_network_may_have_points_of_its_own():
         bnn.pretrain(prior, X, settings=bnn.Pretraining(5))
 
 
-def test_a_density_of_ones_own_anchors():
-    """A density given to `anchor` acts as the one that it learns itself."""
+def test_a_density_anchors_and_starts_of_ones_own():
+    """Given to `anchor` they act as those that it takes itself."""
     brief = bnn.TrainingSettings(epochs=20)
     networks = small(scaling__inputs=None).pretrain(n_features=1).pretrained_
-    own = networks.weight_prior("factorised")
+    own = bnn.Anchoring(networks.weight_prior("factorised"), networks.weights, networks.weights)
+    other = bnn.Anchoring(networks.weight_prior("isotropic"))
     options = {"noise": 0.1, "random_state": 2, "training": brief}
     given, learnt, weaker = (
-        bnn.anchor(networks, X, Y, anchoring=bnn.Anchoring(prior), **options)
-        for prior in (own, "factorised", networks.weight_prior("isotropic"))
+        bnn.anchor(networks, X, Y, anchoring=each, **options)
+        for each in (own, bnn.Anchoring("factorised"), other)
     )
     np.testing.assert_array_equal(given.weights, learnt.weights)
     assert np.abs(weaker.weights - learnt.weights).max() > 1e-4
