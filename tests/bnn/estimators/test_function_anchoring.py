@@ -255,6 +255,7 @@ def test_near_deterministic_data():
     ("settings", "message"),
     [
         ({"noise": 1e-9}, "nugget = 5e-10 .*: too small for double precision"),
+        ({"nugget": 1e-9}, "nugget = 1e-09 .*: too small for double precision"),
         ({"nugget": 1e-3, "noise": 1e-9}, "noise = 1e-09: too small for the prior"),
     ],
 )
