@@ -171,7 +171,6 @@ OTHERS = [
     UNIT.transform,
     UNIT.inverse_transform,
     UNIT.transform_covariance,
-    bnn.RBF().__call__,
     bnn.RBF().diag,
     bnn.RBF().__mul__,
     bnn.Linear().diag,
@@ -196,6 +195,10 @@ def gradient_of_data(members, weights):
     return data_gradient(trained_once() if members is TRAINED else members, weights)
 
 
+def kernel(X, Y):
+    return bnn.RBF()(X, Y)
+
+
 def pretrain_ensemble(X, n_features):
     return small(bnn.AnchoredEnsemble, PRIOR).pretrain(X, n_features=n_features).pretrained_
 
@@ -217,7 +220,7 @@ def weight_prior(regulariser):
     return pretrained_once().weight_prior(regulariser)
 
 
-OTHERS += [gradient_of_data, pretrain_ensemble, sample_prior, sample, select, weight_prior]
+OTHERS += [gradient_of_data, kernel, pretrain_ensemble, sample_prior, sample, select, weight_prior]
 
 
 @dataclass(frozen=True)

@@ -103,9 +103,10 @@ def test_the_integrated_variance_is_that_of_a_gaussian_process_and_its_gradient_
     assert torch.autograd.gradcheck(function, x, rtol=1e-4, atol=1e-7, eps=1e-5)
 
 
-def test_it_agrees_with_choose_on_the_best_candidate():
+def test_it_agrees_with_choose_on_the_best_candidate_and_is_optimised_from_there():
     pytest.importorskip("botorch", reason=MISSING)
     from botorch.acquisition.active_learning import qNegIntegratedPosteriorVariance
+    from botorch.optim import optimize_acqf
 
     model = fitted(y=Y[:, 0], noise=0.1)
     candidates = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (40, 2))
@@ -114,6 +115,9 @@ def test_it_agrees_with_choose_on_the_best_candidate():
     values = function(torch.as_tensor(candidates[:, None]))
     assert int(values.argmax()) == rows[0]
     np.testing.assert_allclose(-float(values.max()), variances[1], rtol=1e-9)
+    bounds = torch.tensor([[-1.0, 200.0], [1.0, 400.0]], dtype=torch.float64)
+    start = {"num_restarts": 1, "batch_initial_conditions": torch.as_tensor(candidates[rows][None])}
+    assert optimize_acqf(function, bounds, 1, **start)[1] >= values.max()
 
 
 def test_what_has_no_covariances_and_a_missing_library_are_said(varying, monkeypatch):
