@@ -271,7 +271,8 @@ def answers(made):
     if isinstance(made, bnn.StudentNoise):
         return [np.array(metrics.elppd(Y, SAMPLES, made))]
     if isinstance(made, bnn.PrincipalComponents):
-        return [made.transform(Y), made.inverse_transform(Y)]
+        scores = made.transform(Y)
+        return [scores, made.inverse_transform(scores)]
     if isinstance(made, bnn.BoundsScaler):
         return [made.transform(X), made.centre, made.half_range]
     said = [made.sample(NEW)] if isinstance(made, Networks) else []

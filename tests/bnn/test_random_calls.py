@@ -19,7 +19,7 @@ WRONG = [*WRONG_OF_ANY, stats.norm, bnn.RBF(), bnn.RBF, TENSOR, TENSOR.clone().r
 # What messages call an argument, beside its name: scikit-learn's and relations between two.
 ALSO = {
     "X": "y|[Aa]rray|inputs?|data|features|coefficients",
-    "y": "X|[Aa]rray|outputs?|data",
+    "y": "X|[Aa]rray|outputs?|data|noise",
     "coefficients": "correlation|squares|noise",
     "function": "realisation of the prior|prior|mean|argument",
     "high": "bounds",
