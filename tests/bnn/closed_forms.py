@@ -1,115 +1,50 @@
 """Posteriors that tests compare with: linear Gaussian, and by importance weights."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
 import numpy as np
 
-from bnn._seeding import RandomState
-from bnn._validation import as_columns, as_points
+from bnn._validation import as_columns
 from bnn.noise import noise_covariance
-from bnn.priors.samplers import FunctionalPrior, draw_realisations
+from bnn.priors.samplers import draw_realisations
 
 
-@dataclass(frozen=True)
-class LinearGaussianPosterior:
-    """Posterior of weights w in y = Φ w + ε, w ~ N(μ, Σ), ε ~ N(0, σ² I).
+def linear_gaussian(features, y, noise, mean, covariance):
+    """Return mean and covariance of w given y = Φ w + ε, w ~ N(mean, covariance), ε ~ N(0, σ² I).
 
-    Attributes:
-        mean: (d,).
-        covariance: (d, d).
+    The covariance may be singular.
     """
-
-    mean: np.ndarray
-    covariance: np.ndarray
-
-    @classmethod
-    def condition(
-        cls,
-        features: np.ndarray,
-        y: np.ndarray,
-        noise: float,
-        prior_mean: np.ndarray,
-        prior_covariance: np.ndarray,
-    ) -> LinearGaussianPosterior:
-        """Condition on data.
-
-        Args:
-            features: Φ, (N, d).
-            y: (N,).
-            noise: σ.
-            prior_mean: μ, (d,).
-            prior_covariance: Σ, (d, d), singular ones too.
-
-        Returns:
-            The posterior.
-        """
-        cross = prior_covariance @ features.T
-        gain = np.linalg.solve(features @ cross + noise**2 * np.eye(len(y)), cross.T).T
-        mean = prior_mean + gain @ (y - features @ prior_mean)
-        return cls(mean, prior_covariance - gain @ cross.T)
-
-    def predict(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean (n,) and covariance (n, n) of Φ w at features (n, d)."""
-        return features @ self.mean, features @ self.covariance @ features.T
+    cross = covariance @ features.T
+    gain = np.linalg.solve(features @ cross + noise**2 * np.eye(len(y)), cross.T).T
+    return mean + gain @ (y - features @ mean), covariance - gain @ cross.T
 
 
-@dataclass(frozen=True)
-class WeightedRealisations:
-    """Prior realisations weighted by their likelihood.
+def importance_weighted(prior, X, y, noise, X_new, n_realisations=100_000):
+    """Return mean and deviation of f at X_new, (n, n_out), and the number of equal weights.
 
-    Attributes:
-        values: Realisations, (R, n, n_out).
-        weights: Normalised, (R,).
+    Realisations of the prior are weighted by their likelihood, which only few data allow; see
+    Robert & Casella (2004), ch. 3.3.
     """
+    y = as_columns("y", y, len(X))
+    values = draw_realisations(prior, np.concatenate([X, X_new]), n_realisations, 0)
+    residual = values[:, : len(X)] - y
+    precision = np.linalg.inv(noise_covariance(noise, y.shape[1]))
+    squares = np.einsum("kni,ij,knj->k", residual, precision, residual, optimize=True)
+    weights = np.exp(-0.5 * (squares - squares.min()))
+    weights /= weights.sum()
+    at_new = values[:, len(X) :]
+    mean = np.tensordot(weights, at_new, axes=1)
+    std = np.sqrt(np.tensordot(weights, (at_new - mean) ** 2, axes=1))
+    return mean, std, 1.0 / np.sum(weights**2)
 
-    values: np.ndarray
-    weights: np.ndarray
 
-    @classmethod
-    def condition(
-        cls,
-        prior: FunctionalPrior,
-        X: np.ndarray,
-        y: np.ndarray,
-        noise,
-        X_new: np.ndarray,
-        n_realisations: int = 100_000,
-        random_state: RandomState = None,
-    ) -> WeightedRealisations:
-        """Condition on data; few of them, since the weights degenerate with many.
+def assert_covariance(samples, covariance, errors=5.0):
+    """The covariance of samples (n, d) lies within some standard errors of a Gaussian's."""
+    variances = np.diag(covariance)
+    error = np.sqrt((covariance**2 + np.outer(variances, variances)) / len(samples))
+    assert np.all(np.abs(np.cov(samples.T) - covariance) <= errors * error + 1e-8)
 
-        Args:
-            prior: The prior.
-            X: (N, n_in).
-            y: (N,) or (N, n_out).
-            noise: Standard deviations, or Σ_noise, see bnn.noise.
-            X_new: Where the posterior is asked for, (n, n_in).
-            n_realisations: R.
-            random_state: Seed.
 
-        Returns:
-            The weighted realisations at X_new.
-
-        Source: importance sampling with the prior as proposal, Robert & Casella (2004), ch. 3.3.
-        """
-        X = as_points("X", X)
-        y = as_columns("y", y, len(X))
-        points = np.concatenate([X, np.asarray(X_new, dtype=float)])
-        values = draw_realisations(prior, points, n_realisations, random_state)
-        residual = values[:, : len(X)] - y
-        precision = np.linalg.inv(noise_covariance(noise, y.shape[1]))
-        squares = np.einsum("kni,ij,knj->k", residual, precision, residual, optimize=True)
-        weights = np.exp(-0.5 * (squares - squares.min()))
-        return cls(values[:, len(X) :], weights / weights.sum())
-
-    @property
-    def effective_size(self) -> float:
-        """Equivalent number of equally weighted realisations, 1 / Σ w²."""
-        return float(1.0 / np.sum(self.weights**2))
-
-    def predict(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and standard deviation, each (n, n_out)."""
-        mean = np.tensordot(self.weights, self.values, axes=1)
-        return mean, np.sqrt(np.tensordot(self.weights, (self.values - mean) ** 2, axes=1))
+def assert_moments(samples, mean, covariance, errors=5.0):
+    """Mean and covariance of samples (n, d) lie within some standard errors of a Gaussian's."""
+    error = np.sqrt(np.diag(covariance) / len(samples))
+    assert np.all(np.abs(samples.mean(axis=0) - mean) <= errors * error + 1e-8)
+    assert_covariance(samples, covariance, errors)

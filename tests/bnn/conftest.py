@@ -5,15 +5,8 @@ import copy
 import numpy as np
 import pytest
 
-from bnn import (
-    RBF,
-    AnchoredEnsemble,
-    Architecture,
-    GaussianProcessPrior,
-    Pretraining,
-    Scaling,
-    TrainingSettings,
-)
+from bnn import RBF, AnchoredEnsemble, GaussianProcessPrior, Scaling
+from tests.bnn.small import small
 
 
 @pytest.fixture(scope="session")
@@ -33,14 +26,15 @@ def small_anchored(pretrained_once):
 @pytest.fixture(scope="session")
 def pretrained_once():
     """What small_anchored gives copies of."""
-    prior = GaussianProcessPrior(lambda X: 2.0 * X[:, 0], RBF(0.5, 0.8))
-    return AnchoredEnsemble(
-        prior,
-        noise=0.1,
+    return small(
+        AnchoredEnsemble,
+        GaussianProcessPrior(lambda X: 2.0 * X[:, 0], RBF(0.5, 0.8)),
         n_members=8,
-        network=Architecture((10, 10)),
-        pretraining=Pretraining(12, 64, range_factor=2.0, training=TrainingSettings(epochs=150)),
-        training=TrainingSettings(epochs=100),
+        network__hidden=(10, 10),
+        pretraining__n_networks=12,
+        pretraining__n_points=64,
+        pretraining__range_factor=2.0,
+        pretraining__training__epochs=150,
+        training__epochs=100,
         scaling=Scaling(None, None),
-        random_state=0,
     ).pretrain(n_features=1)

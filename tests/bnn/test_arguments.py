@@ -6,49 +6,67 @@ from scipy import stats
 from sklearn.gaussian_process import kernels as sk
 
 import bnn
-from bnn import metrics
+from bnn import GaussianProcessPrior, metrics
 from bnn.evaluation.plots import plot_1d
 from bnn.priors.evidence import fit_prior
+from tests.bnn.small import small
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (12, 3))
 Y = X[:, 0] + 0.1 * RNG.standard_normal(12)
-UNIT = bnn.GaussianProcessPrior()
+TWO = np.c_[Y, -Y]
 TWICE = np.vstack([X, X])
 WITH_NAN = np.where(np.arange(12) == 2, np.nan, Y)
 MASKED = np.ma.masked_array(X, mask=np.eye(12, 3, dtype=bool))
-BRIEFLY = bnn.TrainingSettings(epochs=2)
+SKEW = np.array([[1.0, 2.0], [2.0, 1.0]])
+RANDOM = bnn.RandomMean(lambda X, rng: rng.normal() * X[:, 0])
+PAIR = GaussianProcessPrior(0.0, [bnn.RBF(0.7, 0.5), bnn.RBF(0.3, 1.0)], 2)
 
 
 def slope(X, a):
     return a * X[:, 0]
 
 
-def fit(X=X, y=Y, **changed):
-    model = bnn.AnchoredEnsemble(
-        noise=0.1,
-        n_members=3,
-        network=bnn.Architecture((4,)),
-        pretraining=bnn.Pretraining(4, 20, training=BRIEFLY),
-        training=BRIEFLY,
-    )
-    return model.set_params(**changed).fit(X, y)
+def fit(X=X, y=Y, *, prior=None, **changed):
+    return small(bnn.AnchoredEnsemble, prior, **changed).fit(X, y)
+
+
+def exact(prior, X=X, y=Y, noise=0.1):
+    return bnn.ExactPosterior(prior, noise=noise).fit(X, y)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: fit(network__hidden=5), "hidden = 5: must be a sequence"),
+        (lambda: fit(n_members=1), "n_members = 1: must be an integer >= 2"),
+        (lambda: fit(n_members=5), "n_members = 5: must be <= pretraining"),
         (lambda: fit(network__hidden=(4, 2.5)), r"hidden\[1\] = 2.5: must be an integer"),
-        (
-            lambda: bnn.VanillaEnsemble(noise=0.1, network=bnn.Architecture("44")).fit(X, Y),
-            "hidden = '44': must be a sequence",
-        ),
-        (lambda: fit(training__convergence=3), "convergence = 3: must be a Convergence"),
-        (lambda: fit(training__learning_rate="a"), "learning_rate = 'a': must be > 0"),
+        (lambda: fit(device="tpu9"), "device = 'tpu9': must be 'cpu' or"),
+        (lambda: fit(device="cuda:99"), "device = 'cuda:99': this PyTorch sees"),
+        (lambda: fit(random_state=-1), "random_state = -1: must be >= 0"),
+        (lambda: fit(scaling__inputs=5), r"inputs has shape \(\): must be None, 'data'"),
+        (lambda: fit(scaling__inputs=(0, [1, 1])), "inputs = .*: must be numbers"),
+        (lambda: fit(noise=0.0), "noise = 0.0: standard deviations must be > 0"),
         (lambda: fit(noise="a"), "noise = 'a': must be one of constant, by_input"),
+        (lambda: fit(noise=[0.1, 0.2]), "noise has 2 entries: must be one, or 1"),
+        (lambda: fit(y=TWO, noise=SKEW), "eigenvalue -1, must be positive"),
+        (lambda: fit(y=TWO, noise=SKEW[:1]), r"noise has shape \(1, 2\)"),
+        (
+            lambda: small(bnn.VanillaEnsemble, noise=1e-30).fit(X, Y),
+            "noise: .* too small for single",
+        ),
+        (lambda: fit(prior="gp"), "prior = 'gp': must have a method sample"),
+        (lambda: fit(prior=bnn.SamplerPrior), "prior = SamplerPrior: must be an object"),
+        (lambda: fit(prior=PAIR), "3 inputs and 1 outputs, the prior has 3 and 2"),
+        (lambda: fit(prior=bnn.SamplerPrior(lambda X, _: np.nan * X)), "finite in realisation 0"),
+        (lambda: bnn.Anchoring("none", "sampled"), "anchors = 'sampled': needs a regulariser"),
+        (
+            lambda: bnn.Anchoring("low_rank", optimiser="gauss_newton"),
+            "regulariser = 'low_rank': optimiser = 'gauss_newton'",
+        ),
+        (lambda: fit(network__hidden=(10**5, 10**5)), r"widths = .*: \d+ weights, must be at most"),
         (lambda: fit(MASKED), "X has masked entries"),
-        (lambda: bnn.ExactPosterior(bnn.GaussianProcessPrior()).fit(MASKED, Y), "X has masked"),
+        (lambda: exact(GaussianProcessPrior(), MASKED), "X has masked"),
         (lambda: metrics.rmse(MASKED, X), "y has masked entries"),
         (lambda: fit_prior(X, WITH_NAN, 0.1), r"y\[2\] = nan: must be finite"),
         (lambda: fit_prior(X[:0], Y[:0], 0.1), r"X has shape \(0, 3\): must be \(n, n_in\)"),
@@ -56,53 +74,37 @@ def fit(X=X, y=Y, **changed):
         (lambda: bnn.RBF(lengthscale="a"), "lengthscale = 'a': must be numbers"),
         (lambda: bnn.SamplerPrior(3), "function = 3: must be callable"),
         (lambda: bnn.SamplerPrior(sk.RBF()), "function = RBF.*: must be callable, and no kernel"),
-        (
-            lambda: bnn.GaussianProcessPrior(sk.RBF()),
-            "mean = RBF.*: is a kernel, give it as kernel=",
-        ),
-        (lambda: bnn.GaussianProcessPrior(kernel=sk.RBF), "kernel = .*RBF'>: must be a kernel"),
-        (lambda: bnn.GaussianProcessPrior(kernel=3), "kernel = 3: must be a kernel, or one per"),
-        (lambda: bnn.GaussianProcessPrior(kernel=["a"]), r"kernel = \['a'\]: must be a kernel"),
-        (
-            lambda: bnn.ExactPosterior(sk.RBF()).fit(X, Y),
-            "prior = RBF.*: must be a GaussianProcess",
-        ),
-        (
-            lambda: bnn.ExactPosterior(bnn.SamplerPrior(slope)).fit(X, Y),
-            "prior = SamplerPrior.*: must",
-        ),
-        (
-            lambda: fit_prior(X, Y, 0.1, mean=sk.RBF()),
-            "mean = RBF.*: must be callable, and no kernel",
-        ),
-        (lambda: fit_prior(X, Y, 0.1, mean=2.0), "mean = 2.0: must be callable"),
         (lambda: bnn.SamplerPrior(slope, [1.0]), r"parameters = \[1.0\]: must be a mapping"),
         (lambda: bnn.SamplerPrior(slope, {"a": stats.norm}), r"parameters\['a'\] = norm: must be"),
+        (lambda: GaussianProcessPrior(sk.RBF()), "mean = RBF.*: is a kernel, give it as kernel="),
+        (lambda: GaussianProcessPrior(kernel=sk.RBF), "kernel = .*RBF'>: must be a kernel"),
+        (lambda: GaussianProcessPrior(kernel=["a"]), r"kernel = \['a'\]: must be a kernel"),
+        (lambda: fit_prior(X, Y, 0.1, mean=2.0), "mean = 2.0: must be callable"),
+        (lambda: exact(sk.RBF()), "prior = RBF.*: must be a GaussianProcess"),
+        (lambda: exact(bnn.SamplerPrior(slope)), "prior = SamplerPrior.*: must"),
+        (lambda: exact(GaussianProcessPrior(), y=TWO), "y has 2 outputs: must be 1"),
+        (lambda: exact(GaussianProcessPrior(RANDOM)), "a random mean has no single value"),
         (
-            lambda: bnn.ExactPosterior(bnn.GaussianProcessPrior(), noise=1e-30).fit(
-                TWICE, [*Y, *Y]
-            ),
+            lambda: exact(GaussianProcessPrior(), TWICE, [*Y, *Y], 1e-30),
             "noise = 1e-30: too small for the prior in double precision",
         ),
         (
             lambda: fit_prior(TWICE, [*Y, *Y], 1e-30, restarts=0),
             "noise: too small for data at these X in double precision",
         ),
-        (lambda: bnn.VanillaEnsemble(noise=1e-30).fit(X, Y), "noise: .* too small for single"),
         (
-            lambda: bnn.GaussianProcessPrior().sample(np.zeros((20_000, 1)), 1),
+            lambda: GaussianProcessPrior().sample(np.zeros((20_000, 1)), 1),
             "X has 20000 points: .* at most 10000 rows",
         ),
+        (lambda: exact(PAIR, y=TWO).sample(np.zeros((10_001, 3))), "covariance has 10001 rows"),
         (
-            lambda: bnn.VanillaEnsemble(noise=0.1, network=bnn.Architecture((10**5, 10**5))).fit(
-                X, Y
-            ),
-            r"widths = \(3, 100000, 100000, 1\): \d+ weights, must be at most 10000000",
+            lambda: exact(PAIR, y=TWO, noise=0.1 * SKEW + np.eye(2)).sample(np.zeros((5001, 3))),
+            "5001 points: their joint covariance has 10002 rows",
         ),
-        (lambda: fit(device="cuda:99"), "device = 'cuda:99': this PyTorch sees"),
         (lambda: plot_1d(X, np.zeros((4, 12, 1))), r"X has shape \(12, 3\): must be \(12, 1\)"),
     ],
 )
+@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
 def test_a_wrong_argument_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()

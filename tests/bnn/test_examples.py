@@ -4,41 +4,19 @@ import doctest
 import importlib
 import inspect
 import pkgutil
-from types import ModuleType
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
 
 import bnn
+from tests.bnn.calls import public
 
 MODULES = [
     name
     for _, name, _ in pkgutil.walk_packages(bnn.__path__, "bnn.")
     if name != "bnn.interop.botorch_ensemble"  # needs BoTorch
 ]
-
-
-def public():
-    """Public classes and functions by name, those of public modules too."""
-    found = {}
-    for name in bnn.__all__:
-        value = getattr(bnn, name)
-        if isinstance(value, ModuleType):
-            found |= {
-                f"{name}.{key}": member
-                for key, member in vars(value).items()
-                if key[0] != "_"
-                and callable(member)
-                and getattr(member, "__module__", "").startswith(value.__name__)
-            }
-        elif callable(value):
-            found[name] = value
-    return {
-        name: value
-        for name, value in found.items()
-        if not (inspect.isclass(value) and issubclass(value, Warning | Exception))
-    }
 
 
 @pytest.mark.parametrize("name", public())

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bnn
-from tests.bnn.closed_forms import WeightedRealisations
+from tests.bnn.closed_forms import importance_weighted
 
 ROOT = Path(bnn.__file__).parents[1]
 
@@ -47,9 +47,10 @@ def test_example(tmp_path, monkeypatch, capsys):
     np.testing.assert_array_equal(names["again"], names["mean"])
     plt.close("all")
     data = names["prior"], names["X"], names["y"], 0.01
-    weighted = WeightedRealisations.condition(*data, X_new, random_state=0)
-    assert weighted.effective_size > 500
-    mean, std = (values[:, 0] for values in weighted.predict())
+    mean, std, size = importance_weighted(*data, X_new)
+    assert size > 500
+    mean = mean[:, 0]
+    std = std[:, 0]
     found = {"exact": (mean, std)}
     for name, ensemble in names["ensembles"].items():
         found[name] = ensemble.predict(X_new, return_std=True)

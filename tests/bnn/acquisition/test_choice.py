@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 import bnn
+from tests.bnn.small import small
 
 RNG = np.random.default_rng(0)
 X, CANDIDATES, REGION = (RNG.uniform(-1, 1, (n, 2)) for n in (6, 9, 12))
@@ -74,13 +75,7 @@ def test_a_mixture_and_an_ensemble_as_the_best_linear_prediction(kind, noise):
         model = bnn.ExactPosterior(MIXTURE, noise=noise).fit(X, Y)
         covariance = model.joint_moments(points)[1]
     else:
-        model = bnn.VanillaEnsemble(
-            n_members=200,
-            noise=noise,
-            network=bnn.Architecture((4,)),
-            training=bnn.TrainingSettings(epochs=3),
-            random_state=0,
-        ).fit(X, Y)
+        model = small(bnn.VanillaEnsemble, noise=noise, n_members=200).fit(X, Y)
         covariance = np.cov(model.sample(points).swapaxes(1, 2).reshape(200, -1).T)
     chosen, variances = bnn.choose(model, CANDIDATES, 3, **GIVEN)
     region = len(CANDIDATES) + np.arange(len(REGION))
@@ -89,18 +84,6 @@ def test_a_mixture_and_an_ensemble_as_the_best_linear_prediction(kind, noise):
         left = np.where(np.isin(range(9), chosen[:k]), np.inf, after)
         assert chosen[k] == np.argmin(left)
         assert variances[k + 1] == pytest.approx(after[chosen[k]], rel=1e-8)
-
-
-def test_noise_says_where_a_run_is_repeated():
-    """Runs at -1 tell little; one run at 1 tells all that there is to know of it."""
-    noise = bnn.HeteroscedasticNoise([[-4.0], [-3.0]])
-    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.3))
-    model = bnn.ExactPosterior(prior, noise=noise).fit([[0.0]], [0.1])
-    ends = [[-1.0], [1.0]]
-    assert sorted(bnn.choose(model, ends, 2, region=ends)[0]) == [0, 1]
-    repeated = bnn.choose(model, ends, 6, region=ends, replicates=True)[0]
-    assert repeated[0] == 1
-    assert np.sum(repeated == 0) > np.sum(repeated == 1)
 
 
 def test_defaults_are_the_ranges_of_the_data_and_a_hypercube_by_the_seed():
@@ -119,20 +102,13 @@ def test_tables_with_names_are_taken():
 
 
 MODEL = bnn.ExactPosterior(SHARED, noise=0.1).fit(X, Y)
-FEW = bnn.VanillaEnsemble(
-    n_members=199,
-    noise=0.1,
-    network=bnn.Architecture((2,)),
-    training=bnn.TrainingSettings(epochs=1),
-    random_state=0,
-).fit(X, Y)
+FEW = small(bnn.VanillaEnsemble, n_members=199).fit(X, Y)
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"model": FEW}, "model has 199 members: must be at least 200, the covariances between"),
-        ({"n": 0}, "n = 0: must be an integer >= 1"),
         ({"n": 10}, "n = 10: must be at most 9, the number of candidates"),
         ({"replicates": 3}, "replicates = 3: must be True or False"),
         ({"candidates": CANDIDATES[:, :1]}, "candidates: X has 1 features"),

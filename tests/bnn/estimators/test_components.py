@@ -3,23 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bnn import (
-    RBF,
-    Architecture,
-    ComponentRegressor,
-    ExactPosterior,
-    FunctionAnchoredEnsemble,
-    FunctionAnchoring,
-    GaussianProcessPrior,
-    HeteroscedasticNoise,
-    Pretraining,
-    PrincipalComponents,
-    TrainingSettings,
-    VanillaEnsemble,
-    load,
-)
+import bnn
+from bnn import RBF, ComponentRegressor, ExactPosterior, GaussianProcessPrior, PrincipalComponents
+from tests.bnn.small import small
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (12, 2))
@@ -30,7 +17,6 @@ CURVES = 10.0 + SCORES @ [np.sqrt(TIMES), TIMES**2]
 NOISY = CURVES + 0.02 * RNG.standard_normal(CURVES.shape)
 PRIOR = GaussianProcessPrior(0.0, [RBF(2.0, 0.8), RBF(0.5, 1.5)], n_outputs=2)
 NOISE = np.array([[0.01, 0.004], [0.004, 0.02]])
-BRIEF = {"n_members": 4, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +67,10 @@ def all_outputs_at_once(components, noises, noises_test):
 
 
 @pytest.mark.parametrize(
-    "noise", [NOISE, HeteroscedasticNoise(0.5 * RNG.standard_normal((3, 2)) - 2.0)]
+    "noise", [NOISE, bnn.HeteroscedasticNoise(0.5 * RNG.standard_normal((3, 2)) - 2.0)]
 )
 def test_the_posterior_is_that_of_all_outputs_at_once(components, noise):
-    varies = isinstance(noise, HeteroscedasticNoise)
+    varies = isinstance(noise, bnn.HeteroscedasticNoise)
     at = noise if varies else lambda X: np.broadcast_to(noise, (len(X), 2, 2))
     model = ComponentRegressor(ExactPosterior(PRIOR, noise=noise), components).fit(X, NOISY)
     mean, spread, total = all_outputs_at_once(components, at(X), at(X_TEST))
@@ -98,12 +84,9 @@ def test_the_posterior_is_that_of_all_outputs_at_once(components, noise):
 
 
 def test_members_are_curves_and_their_moments_the_prediction():
-    network = Architecture((6,))
-    training = TrainingSettings(epochs=3)
-    ensemble = VanillaEnsemble(noise=0.01, network=network, training=training, **BRIEF)
-    model = ComponentRegressor(ensemble).fit(X, NOISY)
+    model = ComponentRegressor(small(bnn.VanillaEnsemble, noise=0.01)).fit(X, NOISY)
     curves = model.sample(X_TEST)
-    assert curves.shape == (4, 4, 7)
+    assert curves.shape == (3, 4, 7)
     mean, covariance = model.predict(X_TEST, return_cov=True)
     np.testing.assert_allclose(mean, curves.mean(axis=0), rtol=1e-6)
     np.testing.assert_allclose(covariance[2], np.cov(curves[:, 2].T), atol=1e-6)
@@ -117,44 +100,12 @@ def test_draws_of_the_posterior_are_curves(components):
     np.testing.assert_allclose(curves.std(axis=0), std, rtol=0.05)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        ExactPosterior(PRIOR, noise=NOISE),
-        FunctionAnchoredEnsemble(
-            PRIOR,
-            noise=NOISE,
-            network=Architecture((6,), "silu"),
-            pretraining=Pretraining(4, 12, training=TrainingSettings(epochs=2)),
-            anchoring=FunctionAnchoring(points=5, iterations=1),
-            **BRIEF,
-        ),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:.*did not arrive")
-def test_what_is_saved_comes_back(components, estimator, tmp_path):
-    model = ComponentRegressor(estimator, components).fit(X, NOISY)
-    model.save(tmp_path / "curves.npz")
-    loaded = load(tmp_path / "curves.npz")
-    for ours, theirs in zip(
-        *(m.predict(X_TEST, True, total=True) for m in (model, loaded)), strict=True
-    ):
-        np.testing.assert_array_equal(theirs, ours)
-    assert loaded.n_features_in_ == 2
-
-
 def test_components_are_found_where_none_are_given():
     model = ComponentRegressor(ExactPosterior(noise=0.01)).fit(X, NOISY)
     expected = PrincipalComponents.fit(NOISY)
     np.testing.assert_array_equal(model.components_.vectors, expected.vectors)
     again = clone(model).fit(X, NOISY).predict(X_TEST)
     np.testing.assert_array_equal(again, model.predict(X_TEST))
-
-
-@parametrize_with_checks([ComponentRegressor(ExactPosterior())])
-def test_estimator_check(estimator, check):
-    """Every check that scikit-learn applies to a regressor."""
-    check(estimator)
 
 
 @pytest.mark.parametrize(
@@ -178,11 +129,3 @@ def test_estimator_check(estimator, check):
 def test_what_does_not_fit_is_refused_by_name(components, call, message):
     with pytest.raises(ValueError, match=message):
         call(components)
-
-
-def test_a_file_whose_estimator_is_of_other_components_is_refused(components, tmp_path):
-    model = ComponentRegressor(ExactPosterior(PRIOR, noise=NOISE), components).fit(X, NOISY)
-    model.components_ = PrincipalComponents.fit(NOISY, 0.5)
-    model.save(tmp_path / "curves.npz")
-    with pytest.raises(ValueError, match="estimator_ predicts"):
-        load(tmp_path / "curves.npz")

@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from bnn import (
-    RBF,
-    AnchoredEnsemble,
-    Anchoring,
-    Architecture,
-    GaussianProcessPrior,
-    Pretraining,
-    Scaling,
-    TrainingSettings,
-)
+import bnn
+from tests.bnn.small import small
 
 pyro_mcmc = pytest.importorskip("pyro.infer.mcmc", reason="needs pyro-ppl")
 
@@ -35,21 +27,18 @@ def data():
 @pytest.fixture(scope="module")
 def ensemble():
     """1-8-1 networks, 300 of them."""
-    return AnchoredEnsemble(
-        GaussianProcessPrior(0.0, RBF(0.5, 0.8)),
-        n_members=300,
+    settings = {"batch_size": None, "learning_rate": 0.01}
+    brief = bnn.TrainingSettings(epochs=300, **settings)
+    return small(
+        bnn.AnchoredEnsemble,
+        bnn.GaussianProcessPrior(0.0, bnn.RBF(0.5, 0.8)),
         noise=NOISE,
-        network=Architecture((8,), "tanh"),
-        pretraining=Pretraining(
-            300,
-            60,
-            range_factor=2.0,
-            training=TrainingSettings(epochs=300, batch_size=None, learning_rate=0.01),
-        ),
-        training=TrainingSettings(epochs=3000, batch_size=None, learning_rate=0.01),
-        anchoring=Anchoring(anchors="sampled", resampling="likelihood"),
-        scaling=Scaling(None, None),
-        random_state=0,
+        n_members=300,
+        network=bnn.Architecture((8,), "tanh"),
+        pretraining=bnn.Pretraining(300, 60, range_factor=2.0, training=brief),
+        training=bnn.TrainingSettings(epochs=3000, **settings),
+        anchoring=bnn.Anchoring(anchors="sampled", resampling="likelihood"),
+        scaling=bnn.Scaling(None, None),
     ).pretrain(np.linspace(-2.0, 2.0, 60)[:, None])
 
 

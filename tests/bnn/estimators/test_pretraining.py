@@ -8,47 +8,20 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 import bnn
-from bnn import (
-    RBF,
-    AnchoredEnsemble,
-    FunctionAnchoredEnsemble,
-    GaussianProcessPrior,
-    MixturePrior,
-    PriorRangeWarning,
-    SamplerPrior,
-    TablePrior,
-    VanillaEnsemble,
-    load,
-)
+from bnn import AnchoredEnsemble, FunctionAnchoredEnsemble, GaussianProcessPrior, SamplerPrior
 from bnn.priors.samplers import latin_hypercube
+from tests.bnn.small import small as small_of
 
 X = np.linspace(0.0, 1.0, 9)[:, None]
 Y = np.sin(3.0 * X[:, 0])
-TWICE = bnn.TrainingSettings(epochs=2)
 
 
-def small(prior=None, **changes):
-    return AnchoredEnsemble(
-        prior,
-        noise=0.1,
-        n_members=3,
-        network=bnn.Architecture((4,)),
-        pretraining=bnn.Pretraining(4, 8, training=clone(TWICE)),
-        training=clone(TWICE),
-        random_state=0,
-    ).set_params(**changes)
+def small(*prior, **changes):
+    return small_of(AnchoredEnsemble, *prior, **changes)
 
 
-def small_functions(prior=None, **changes):
-    return FunctionAnchoredEnsemble(
-        prior,
-        noise=0.1,
-        n_members=3,
-        network=bnn.Architecture((4,), "silu"),
-        pretraining=bnn.Pretraining(4, 8, training=clone(TWICE)),
-        anchoring=bnn.FunctionAnchoring(points=5, tolerance=100.0),
-        random_state=0,
-    ).set_params(**changes)
+def small_functions(*prior, **changes):
+    return small_of(FunctionAnchoredEnsemble, *prior, **changes)
 
 
 def never(*_):
@@ -56,33 +29,23 @@ def never(*_):
 
 
 def test_given_points_hold_for_pretraining_again():
-    """A prior that is defined on [0, 1] only is asked nowhere else."""
+    """A prior that is defined on [0, 1] only is asked nowhere else, whatever became of an array."""
 
     def defined_between_0_and_1(inputs, rng):
         assert inputs.min() >= 0.0
         return rng.standard_normal() * np.sqrt(inputs[:, 0])
 
-    ensemble = small(SamplerPrior(defined_between_0_and_1)).pretrain(X)
+    points = X.copy()
+    ensemble = small(SamplerPrior(defined_between_0_and_1)).pretrain(points)
+    points[...] = 7.0
     ensemble.set_params(pretraining__training__learning_rate=2e-3).fit(X, Y)
     np.testing.assert_array_equal(ensemble.pretrained_.inputs, X)
 
 
-def test_pretraining_runs_again_with_its_own_points_where_bounds_were_overwritten():
-    points = X.copy()
-    bounds = np.array([[0.0, 1.0]])
-    ensemble = small(scaling__inputs=bounds).pretrain(points)
-    points[...] = 7.0
-    bounds[...] = 0.0, 2.0
-    assert ensemble.fit(X, Y).pretrained_.input_scaler.high == 1.0
-    ensemble.set_params(scaling__inputs=bounds).fit(X, Y)
-    np.testing.assert_array_equal(ensemble.pretrained_.inputs, X)
-    np.testing.assert_array_equal(ensemble.pretrained_.input_scaler.high, [2.0])
-
-
 def test_another_table_brings_its_own_points():
     values = np.random.default_rng(0).standard_normal((5, 9))
-    ensemble = small(TablePrior(X, values)).fit(X, Y)
-    ensemble.set_params(prior=TablePrior(2.0 * X, values)).fit(X, Y)
+    ensemble = small(bnn.TablePrior(X, values)).fit(X, Y)
+    ensemble.set_params(prior=bnn.TablePrior(2.0 * X, values)).fit(X, Y)
     np.testing.assert_array_equal(ensemble.pretrained_.inputs, 2.0 * X)
 
 
@@ -95,7 +58,7 @@ def test_pretraining_forgets_the_members(in_function_space, tmp_path):
         ensemble.predict(X)
     ensemble.save(tmp_path / "a.npz")
     np.testing.assert_array_equal(
-        load(tmp_path / "a.npz").sample_prior(X), ensemble.sample_prior(X)
+        bnn.load(tmp_path / "a.npz").sample_prior(X), ensemble.sample_prior(X)
     )
 
 
@@ -118,26 +81,11 @@ def test_the_default_prior_takes_the_shape_of_the_data():
         ensemble.fit(X, np.column_stack([Y, Y]))
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        (
-            {"anchoring__anchors": "sampled", "anchoring__regulariser": "none"},
-            "anchors = 'sampled': needs a regulariser",
-        ),
-        (
-            {
-                "anchoring__regulariser": "probabilistic_pca",
-                "pretraining__n_networks": 2,
-                "n_members": 2,
-            },
-            "pretraining.n_networks = 2: regulariser = 'probabilistic_pca' needs 3",
-        ),
-    ],
-)
-def test_combinations_are_refused_before_any_work(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        small(SamplerPrior(never), **parameters).fit(X, Y)
+def test_too_few_networks_for_a_weight_prior_are_refused_before_any_work():
+    few = {"pretraining__n_networks": 2, "n_members": 2}
+    ensemble = small(SamplerPrior(never), anchoring__regulariser="probabilistic_pca", **few)
+    with pytest.raises(ValueError, match=r"pretraining.n_networks = 2: .* needs 3"):
+        ensemble.fit(X, Y)
 
 
 def test_pretrained_networks_are_handed_over_between_estimators():
@@ -146,6 +94,7 @@ def test_pretrained_networks_are_handed_over_between_estimators():
     weights = networks.weights.copy()
     for ensemble in (small(networks), clone(small(networks)), small_functions(networks)):
         ensemble.fit(X, Y)
+        np.testing.assert_array_equal(ensemble.members_.anchors, weights[:3])
         np.testing.assert_array_equal(ensemble.pretrained_.weights, weights)
         assert ensemble.pretrained_.prior == networks.prior
     own = small().pretrain(X).fit(X, Y)
@@ -155,16 +104,8 @@ def test_pretrained_networks_are_handed_over_between_estimators():
 
 
 def test_data_far_from_the_prior_are_pointed_out():
-    with pytest.warns(PriorRangeWarning, match="100% of the data lie outside .* give scaling"):
+    with pytest.warns(bnn.PriorRangeWarning, match="100% of the data lie outside .* give scaling"):
         small(scaling__inputs=None).fit(3.0 + X, Y)
-
-
-def test_a_nugget_beyond_the_prior_is_refused():
-    """Everything would count as close."""
-    prior = GaussianProcessPrior(0.0, RBF(1e-6))
-    ensemble = small_functions(prior, anchoring__nugget=0.01, noise=1e-4, scaling__outputs=None)
-    with pytest.raises(ValueError, match=r"nugget = 0.01: .* 0.0\d+ for output 0 .* see scaling"):
-        ensemble.fit(X, 1e-3 * Y)
 
 
 def test_priors_of_others_get_a_number_as_seed():
@@ -198,28 +139,16 @@ def test_each_network_may_have_points_of_its_own():
         bnn.pretrain(prior, X, settings=bnn.Pretraining(5))
 
 
-def test_a_density_of_ones_own_anchors():
-    """A density given to `anchor` acts as the one that it learns itself."""
+def test_a_density_anchors_and_starts_of_ones_own():
+    """Given to `anchor` they act as those that it takes itself."""
     brief = bnn.TrainingSettings(epochs=20)
-    networks = bnn.pretrain(
-        None,
-        n_features=1,
-        random_state=1,
-        scaling=bnn.Scaling(inputs=None),
-        settings=bnn.Pretraining(5, 40, training=brief),
-    )
-    data = np.linspace(-1.0, 1.0, 8)[:, None], np.linspace(-2.0, 2.0, 8)
-    own = networks.weight_prior("factorised")
+    networks = small(scaling__inputs=None).pretrain(n_features=1).pretrained_
+    own = bnn.Anchoring(networks.weight_prior("factorised"), networks.weights, networks.weights)
+    other = bnn.Anchoring(networks.weight_prior("isotropic"))
+    options = {"noise": 0.1, "random_state": 2, "training": brief}
     given, learnt, weaker = (
-        bnn.anchor(
-            networks,
-            *data,
-            anchoring=bnn.Anchoring(prior),
-            noise=0.1,
-            random_state=2,
-            training=brief,
-        )
-        for prior in (own, "factorised", networks.weight_prior("isotropic"))
+        bnn.anchor(networks, X, Y, anchoring=each, **options)
+        for each in (own, bnn.Anchoring("factorised"), other)
     )
     np.testing.assert_array_equal(given.weights, learnt.weights)
     assert np.abs(weaker.weights - learnt.weights).max() > 1e-4
@@ -262,23 +191,17 @@ def test_a_prior_is_asked_within_the_input_bounds(make, bounds):
 
 
 @pytest.mark.parametrize("informed", [True, False])
-@pytest.mark.parametrize("make", [VanillaEnsemble, AnchoredEnsemble, FunctionAnchoredEnsemble])
+@pytest.mark.parametrize("make", [bnn.VanillaEnsemble, AnchoredEnsemble, FunctionAnchoredEnsemble])
 def test_units_change_nothing(make, informed):
     """A problem in Pa and kelvin is the one in units of its own size, for default bounds."""
-    brief = {"network__hidden": (8,), "n_members": 3, "random_state": 0}
-    if make is not VanillaEnsemble:
-        brief["pretraining"] = bnn.Pretraining(4, 20, training=bnn.TrainingSettings(epochs=5))
-    if make is FunctionAnchoredEnsemble:
-        brief["anchoring"] = bnn.FunctionAnchoring(points=5, iterations=2, tolerance=1e6)
-    else:
-        brief["training__epochs"] = 40
 
     def predicted(scale, shift):
         def prior(inputs, rng):
             return scale * rng.standard_normal() * (inputs[:, 0] - shift) / 50.0
 
-        own = {"prior": SamplerPrior(prior)} if informed and make is not VanillaEnsemble else {}
-        model = make(noise=0.1 * scale, **own).set_params(**brief)
+        given = [SamplerPrior(prior)] if informed and make is not bnn.VanillaEnsemble else []
+        longer = {} if make is FunctionAnchoredEnsemble else {"training__epochs": 40}
+        model = small_of(make, *given, noise=0.1 * scale, network__hidden=(8,), **longer)
         model.fit(shift + 50.0 * X, scale * Y)
         return model.predict(shift + 50.0 * X) / scale
 
@@ -287,7 +210,7 @@ def test_units_change_nothing(make, informed):
 
 def test_pretraining_is_used_again_where_it_is_that_of_a_first_fit():
     """Data of the same range keep it, others get the networks of an estimator without a past."""
-    prior = GaussianProcessPrior(0.0, RBF())
+    prior = GaussianProcessPrior()
     ensemble = small(prior, noise=0.05).fit(X, Y)
     weights = ensemble.pretrained_.weights
     inner = np.where(np.isin(Y, [Y.min(), Y.max()]), Y, 0.9 * Y)
@@ -303,7 +226,7 @@ def test_a_prior_by_evidence_is_that_of_the_data():
     ensemble = small(noise=0.05).fit(X, Y)
     networks = ensemble.pretrained_
     assert ensemble.fit(X.copy(), Y.copy()).pretrained_ is networks
-    assert isinstance(ensemble.prior_, MixturePrior)
+    assert isinstance(ensemble.prior_, bnn.MixturePrior)
     inner = np.where(np.isin(Y, [Y.min(), Y.max()]), Y, 0.9 * Y)
     assert ensemble.fit(X, inner).pretrained_ is not networks
     np.testing.assert_array_equal(ensemble.noise_, [[0.05**2]])
@@ -321,7 +244,7 @@ def test_networks_that_were_pretrained_by_hand_serve_all_data(tmp_path):
         targets.max(),
     )
     ensemble.save(tmp_path / "a.npz")
-    for model in (ensemble, load(tmp_path / "a.npz")):
+    for model in (ensemble, bnn.load(tmp_path / "a.npz")):
         for outputs in (Y, 2.0 * Y):
             model.fit(X, outputs)
             np.testing.assert_array_equal(model.pretrained_.weights, networks.weights)

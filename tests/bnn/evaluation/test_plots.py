@@ -9,15 +9,7 @@ import pandas as pd
 import pytest
 
 import bnn
-from bnn.evaluation.plots import (
-    plot_1d,
-    plot_calibration,
-    plot_parity,
-    plot_prior_check,
-    plot_rounds,
-    plot_singular_values,
-    plot_slices,
-)
+from bnn import plots
 from bnn.evaluation.prior_check import PriorCheck
 
 
@@ -32,7 +24,7 @@ def test_plot_1d_shows_mean_band_members_data_and_truth():
     """The line is the mean; the band ends two standard deviations away."""
     X = np.linspace(-1, 1, 20)[:, None]
     samples = np.random.default_rng(0).standard_normal((30, 20, 2))
-    axes = plot_1d(X, samples, data=(X[:3], np.zeros((3, 2))), truth=X, members=4, output=1)
+    axes = plots.plot_1d(X, samples, data=(X[:3], np.zeros((3, 2))), truth=X, members=4, output=1)
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels == ["mean ± 2 std", "mean", "truth", "data"]
     lines = {line.get_label(): line for line in axes.lines}
@@ -59,19 +51,19 @@ X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 5.0], [3.0, 2.0], [4.0, 2.0]])  # me
 def test_plot_rounds_is_a_film_strip():
     """Earlier runs in grey, then those of the round; inputs in pairs, the third with the first."""
     rounds = [pd.DataFrame(np.eye(n, 3) + n, columns=["a", "b", "c"]) for n in (4, 2)]
-    panels = np.reshape(plot_rounds(rounds).axes, (2, 2))
+    panels = np.reshape(plots.plot_rounds(rounds).axes, (2, 2))
     assert [axes.get_title() for axes in panels[0]] == ["4 runs", "6 runs"]
     last = panels[1, 1]
     assert (last.get_xlabel(), panels[1, 0].get_ylabel()) == ("c", "a")
     for shown, table in zip(last.collections, rounds, strict=True):
         np.testing.assert_array_equal(shown.get_offsets(), table[["c", "a"]])
     with pytest.raises(ValueError, match=r"rounds have \[3, 2\] inputs: must be equal"):
-        plot_rounds([rounds[0], rounds[0][["a", "b"]]])
+        plots.plot_rounds([rounds[0], rounds[0][["a", "b"]]])
 
 
 def test_plot_slices_follows_each_input_through_the_point():
     """Closed-form lines and bands through the median, in rows of outputs."""
-    figure = plot_slices(Plane(), X, input_names=["a", "b"], output_names=["f [m]", "g"])
+    figure = plots.plot_slices(Plane(), X, input_names=["a", "b"], output_names=["f [m]", "g"])
     panels = np.reshape(figure.axes, (2, 2))
     x = np.linspace(0, 4, 100)
     b = np.linspace(1, 5, 100)
@@ -87,7 +79,7 @@ def test_plot_slices_follows_each_input_through_the_point():
 
 def test_plot_slices_fades_data_by_their_distance_in_the_other_inputs():
     """One on the slice is opaque; alpha is exp(-d²/2), d in standard deviations of the data."""
-    figure = plot_slices(Plane(), X, np.zeros((5, 2)), at=[4.0, 1.0])
+    figure = plots.plot_slices(Plane(), X, np.zeros((5, 2)), at=[4.0, 1.0])
     alphas = [axes.collections[1].get_alpha() for axes in figure.axes[:2]]
     for shown, other, place in zip(alphas, (X[:, 1], X[:, 0]), (1.0, 4.0), strict=True):
         np.testing.assert_allclose(shown, np.exp(-0.5 * ((other - place) / other.std()) ** 2))
@@ -98,7 +90,7 @@ def test_plot_slices_asks_a_model_of_tables_with_their_columns():
     """No warning of scikit-learn's about feature names, which are the labels."""
     table = pd.DataFrame(X, columns=["a [m]", "b [N]"])
     model = bnn.ExactPosterior(noise=0.1).fit(table, X[:, 0])
-    figure = plot_slices(model, table, X[:, 0])
+    figure = plots.plot_slices(model, table, X[:, 0])
     assert [axes.get_xlabel() for axes in figure.axes] == ["a [m]", "b [N]"]
 
 
@@ -113,15 +105,13 @@ def test_plot_slices_asks_a_model_of_tables_with_their_columns():
     ],
 )
 def test_plot_slices_refuses_what_does_not_fit(given, message):
-    """Each refusal says what is wrong."""
     with pytest.raises(ValueError, match=message):
-        plot_slices(Plane(), **{"X": X} | given)
+        plots.plot_slices(Plane(), **{"X": X} | given)
 
 
 def test_plot_parity_has_one_panel_per_output():
-    """Names become titles."""
     y = np.random.default_rng(0).standard_normal((10, 3))
-    figure = plot_parity(y, y, np.ones_like(y), ["a [m]", "b [N]", "c"])
+    figure = plots.plot_parity(y, y, np.ones_like(y), ["a [m]", "b [N]", "c"])
     assert [axes.get_title() for axes in figure.axes] == ["a [m]", "b [N]", "c"]
 
 
@@ -130,7 +120,7 @@ def test_plot_calibration_states_the_area():
     y = np.random.default_rng(0).standard_normal((500, 2))
     good = (np.zeros_like(y), np.ones_like(y))
     bad = (np.ones_like(y), np.ones_like(y))
-    axes = plot_calibration(y, {"good": good, "bad": bad})
+    axes = plots.plot_calibration(y, {"good": good, "bad": bad})
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
     areas = [float(text.split()[-1]) for text in texts[1:]]
     assert areas[0] < 0.05 < 0.2 < areas[1]
@@ -141,7 +131,7 @@ def test_plot_prior_check_sorts_the_data_by_the_median():
     median = np.array([[3.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
     quantiles = np.stack([median - 1.0, median, median + 2.0])
     check = PriorCheck(np.array([1.0, 4.0]), np.array([0.4, 0.002]), quantiles, median + 0.5)
-    first, second = plot_prior_check(check, ["a [m]", "b [N]"]).axes
+    first, second = plots.plot_prior_check(check, ["a [m]", "b [N]"]).axes
     assert first.get_title() == "distance 1, p = 0.4"
     assert second.get_title() == "distance 4, p = 0.002"
     assert [first.get_ylabel(), second.get_ylabel()] == ["a [m]", "b [N]"]
@@ -152,7 +142,7 @@ def test_plot_prior_check_sorts_the_data_by_the_median():
 
 def test_plot_singular_values():
     """One falling line for each prior."""
-    axes = plot_singular_values({"A": np.array([3.0, 2.0, 1.0]), "B": np.array([1.0, 0.1])})
+    axes = plots.plot_singular_values({"A": np.array([3.0, 2.0, 1.0]), "B": np.array([1.0, 0.1])})
     assert [len(line.get_xdata()) for line in axes.lines] == [3, 2]
 
 

@@ -4,15 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm, uniform
 
-from bnn import (
-    RBF,
-    GaussianProcessPrior,
-    HeteroscedasticNoise,
-    MixturePrior,
-    SamplerPrior,
-    TablePrior,
-    check_prior,
-)
+import bnn
+from bnn import RBF, GaussianProcessPrior, SamplerPrior, TablePrior, check_prior
 
 RNG = np.random.default_rng(0)
 X = np.sort(RNG.uniform(-1, 1, (30, 1)), axis=0)
@@ -32,7 +25,7 @@ def data(seed, slope=1.2, bend=0.0):
 LINES = SamplerPrior(line, {"slope": norm(1.0, 0.3)})
 
 
-BY_INPUT = HeteroscedasticNoise([np.log([0.05, 0.2]), [1.0, -0.5]], [[1.0, 0.3], [0.3, 1.0]])
+BY_INPUT = bnn.HeteroscedasticNoise([np.log([0.05, 0.2]), [1.0, -0.5]], [[1.0, 0.3], [0.3, 1.0]])
 
 
 @pytest.mark.parametrize("slopes", [np.zeros(2), np.array([1.0, -0.5])])
@@ -60,7 +53,9 @@ def test_p_values_are_uniform_under_the_prior(kind):
     prior = {
         "sampler": LINES,
         "table": TablePrior(X, process.sample(X, 20, 1)),
-        "mixture": MixturePrior([process, GaussianProcessPrior(0.0, RBF(9.0, 0.4))], [0.5, 0.5]),
+        "mixture": bnn.MixturePrior(
+            [process, GaussianProcessPrior(0.0, RBF(9.0, 0.4))], [0.5, 0.5]
+        ),
         "bounded": GaussianProcessPrior(0.0, RBF(0.7, 0.4), bounds=(0.0, None)),
     }[kind]
     rng = np.random.default_rng(2)

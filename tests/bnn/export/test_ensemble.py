@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from bnn import Architecture, TrainingSettings, VanillaEnsemble
+from bnn import VanillaEnsemble
 from bnn.export.ensemble import ACTIVATIONS_IN_C
 from bnn.networks.activations import ACTIVATIONS
 from tests.bnn.export.conftest import call
+from tests.bnn.small import small
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (30, 2))
@@ -19,13 +20,8 @@ NEW = RNG.uniform([-1.5, 150.0], [1.5, 450.0], (20, 2))
 
 
 def fitted(activation, hidden=(7, 5), n_members=5):
-    return VanillaEnsemble(
-        noise=[0.1, 5.0],
-        n_members=n_members,
-        network=Architecture(hidden, activation),
-        training=TrainingSettings(epochs=3),
-        random_state=0,
-    ).fit(X, Y)
+    changes = {"network__hidden": hidden, "network__activation": activation}
+    return small(VanillaEnsemble, noise=[0.1, 5.0], n_members=n_members, **changes).fit(X, Y)
 
 
 def autograd(model, points):
@@ -59,15 +55,18 @@ def agree(found, wanted):
     np.testing.assert_array_less(np.abs(found - wanted), 1e-12 * (scale + np.abs(wanted)) + 1e-300)
 
 
+def agree_with_python(found, model):
+    """Moments with `predict`, and their gradients with autograd."""
+    wanted = [*model.predict(NEW, return_std=True), *autograd(model, NEW)]
+    for ours, theirs in zip(found, wanted, strict=True):
+        agree(ours, theirs)
+
+
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_moments_gradients_and_members_are_those_of_python(compiled, activation):
     model = fitted(activation)
     library = compiled(model)
-    mean, std, *gradients = call(library, NEW, 2)
-    for found, wanted in zip((mean, std), model.predict(NEW, return_std=True), strict=True):
-        agree(found, wanted)
-    for found, wanted in zip(gradients, autograd(model, NEW), strict=True):
-        agree(found, wanted)
+    agree_with_python(call(library, NEW, 2), model)
     values = np.empty((5, len(NEW), 2))
     pointers = (array.ctypes.data_as(ctypes.c_void_p) for array in (NEW, values))
     assert library.surrogate_members(len(NEW), *pointers) == 0
@@ -77,33 +76,25 @@ def test_moments_gradients_and_members_are_those_of_python(compiled, activation)
 
 def test_a_network_without_hidden_layers_compiles_without_a_warning(compiled):
     model = fitted("tanh", hidden=())
-    mean, std, *_ = call(compiled(model), NEW, 2)
-    for found, wanted in zip((mean, std), model.predict(NEW, return_std=True), strict=True):
-        agree(found, wanted)
+    agree_with_python(call(compiled(model), NEW, 2), model)
 
 
 def test_values_beyond_the_bounds_of_the_prior_do_not_change_with_the_input(compiled):
     model = fitted("silu")
     low, high = np.quantile(model.sample(NEW), [0.2, 0.8], axis=(0, 1))
     model.members_ = replace(model.members_, bounds=np.stack([low, high]))
-    mean, std, *gradients = call(compiled(model, name="plate"), NEW, 2, "plate")
-    for found, wanted in zip((mean, std), model.predict(NEW, return_std=True), strict=True):
-        agree(found, wanted)
-    for found, wanted in zip(gradients, autograd(model, NEW), strict=True):
-        agree(found, wanted)
+    agree_with_python(call(compiled(model, name="plate"), NEW, 2, "plate"), model)
     assert np.any(model.sample(NEW) == low)
     assert np.any(model.sample(NEW) == high)
 
 
 def test_a_file_that_would_be_too_large_is_refused_with_the_members_that_fit(compiled, tmp_path):
     model = fitted("tanh", n_members=30, hidden=(20, 20, 20, 20))
-    with pytest.raises(ValueError, match=r"bytes, more than max_bytes = 100000.*members = \d+ or"):
+    message = r"bytes, more than max_bytes = 100000.*members = \d+ or"
+    with pytest.raises(ValueError, match=message) as refusal:
         compiled(model)
     assert not (tmp_path / "model.c").exists()
-    try:
-        compiled(model)
-    except ValueError as error:
-        fit = int(str(error).split("members = ")[1].split()[0])
+    fit = int(str(refusal.value).split("members = ")[1].split()[0])
     with pytest.raises(ValueError, match=f"members = {fit} or"):
         compiled(model, members=fit + 1)
     mean = call(compiled(model, members=fit), NEW, 2)[0]

@@ -12,6 +12,7 @@ from bnn.export import to_c
 from bnn.priors.gaussian_process import default_prior
 from tests.bnn.export.conftest import call
 from tests.bnn.export.test_ensemble import agree
+from tests.bnn.small import small
 
 STACK_C = Path(__file__).with_name("stack.c")
 
@@ -20,13 +21,8 @@ def ensemble(n_inputs, n_outputs, hidden, n_members):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(9, n_inputs))
     y = rng.normal(size=(9, n_outputs))
-    return bnn.VanillaEnsemble(
-        noise=0.1,
-        n_members=n_members,
-        network=bnn.Architecture(hidden, "tanh"),
-        training=bnn.TrainingSettings(epochs=1),
-        random_state=0,
-    ).fit(X, y)
+    changes = {"n_members": n_members, "network__hidden": hidden, "network__activation": "tanh"}
+    return small(bnn.VanillaEnsemble, **changes).fit(X, y)
 
 
 def posterior(n_inputs, n_data, n_outputs):

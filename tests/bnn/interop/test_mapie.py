@@ -5,18 +5,13 @@ import pytest
 from sklearn.base import clone
 
 import bnn
+from tests.bnn.small import small
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (24, 1))
 Y = np.sin(3.0 * X[:, 0]) + 0.1 * RNG.standard_normal(24)
 NEW = np.linspace(-1.0, 1.0, 7)[:, None]
-SMALL = bnn.VanillaEnsemble(
-    noise=0.1,
-    n_members=3,
-    network=bnn.Architecture((4,)),
-    training=bnn.TrainingSettings(epochs=3),
-    random_state=0,
-)
+SMALL = small(bnn.VanillaEnsemble)
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_many_degrees_of_freedom_are_gaussian_noise_and_a_mixture_of_one_is_it(n
         np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
-def test_a_prior_is_found_beside_outliers_and_a_model_is_stored(tmp_path):
+def test_a_prior_is_found_beside_outliers():
     """With 4 gross outliers among 40 data the posterior is close to that of the other 36."""
     rng = np.random.default_rng(3)
     points = np.linspace(-1, 1, 40)[:, None]
@@ -153,11 +153,7 @@ def test_a_prior_is_found_beside_outliers_and_a_model_is_stored(tmp_path):
     heavy, model = error(StudentNoise(0.9), spoilt, slice(None))
     gaussian, _ = error(0.9, spoilt, slice(None))
     assert heavy < 2.0 * without < 0.2 * gaussian
-    model.save(tmp_path / "model.npz")
-    again = bnn.load(tmp_path / "model.npz")
-    assert again.noise_.freedom == model.noise_.freedom < 2.5
-    np.testing.assert_allclose(again.predict(points), model.predict(points), rtol=1e-6)
-    assert again.elppd(points, y) == pytest.approx(model.elppd(points, y))
+    assert model.noise_.freedom < 2.5
 
 
 def test_ensembles_are_scored_by_the_density_of_students_t():
@@ -179,14 +175,6 @@ def test_ensembles_are_scored_by_the_density_of_students_t():
         (lambda: StudentNoise(0.1, np.nan), "freedom"),
         (lambda: bnn.ExactPosterior(noise=StudentNoise(-1.0)).fit(X, Y[:, 0]), "must be > 0"),
         (lambda: bnn.VanillaEnsemble(noise=StudentNoise(0.1)).fit(X, Y), "StudentNoise is taken"),
-        (
-            lambda: bnn.AnchoredEnsemble(
-                bnn.GaussianProcessPrior(),
-                noise=StudentNoise(0.1),
-                pretraining=bnn.Pretraining(training=bnn.TrainingSettings(epochs=1)),
-            ).fit(X, Y[:, 0]),
-            "StudentNoise is taken",
-        ),
         (lambda: metrics.elppd(Y, Y[None], StudentNoise(FULL)), "freedom = None: must be a number"),
         (lambda: metrics.elppd_gaussian(Y, Y, Y, StudentNoise(FULL, 3.0)), "noise = StudentNoise"),
     ],

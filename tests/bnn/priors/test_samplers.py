@@ -1,5 +1,7 @@
 """Priors made of samplers and tables have the moments that they claim."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -52,14 +54,9 @@ def test_latin_hypercube_fills_every_stratum():
         assert len(np.unique(strata)) == 200
 
 
-class Returning:
-    """A prior that returns a given array."""
-
-    def __init__(self, values):
-        self.values = values
-
-    def sample(self, *_):
-        return self.values
+def returning(values):
+    """A prior that returns an array."""
+    return SimpleNamespace(sample=lambda *_: values)
 
 
 @pytest.mark.parametrize(
@@ -71,17 +68,16 @@ class Returning:
         (lambda: TablePrior(X1, np.zeros((2, 9))).sample(X1 + 1, 1), "differs from the table"),
         (lambda: SamplerPrior(lambda *_: 1.0).sample(X1, 2), r"of the prior has shape \(\)"),
         (
-            lambda: draw_realisations(Returning(np.zeros((2, 3, 1))), X1, 2),
+            lambda: draw_realisations(returning(np.zeros((2, 3, 1))), X1, 2),
             r"the prior returned shape \(2, 3, 1\): must be \(2, 9, n_out\)",
         ),
         (
-            lambda: draw_realisations(Returning(np.full((2, 9, 1), np.inf)), X1, 2),
+            lambda: draw_realisations(returning(np.full((2, 9, 1), np.inf)), X1, 2),
             "not finite in realisation 0",
         ),
     ],
 )
 def test_tables_and_realisations_are_checked(call, message):
-    """Each refusal says what is wrong."""
     with pytest.raises(ValueError, match=message):
         call()
 

@@ -8,160 +8,166 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import Bounds
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process import kernels as sk
 
 import bnn
-from bnn import (
-    AnchoredEnsemble,
-    Architecture,
-    Convergence,
-    FunctionAnchoredEnsemble,
-    FunctionAnchoring,
-    Pretraining,
-    Scaling,
-    TablePrior,
-    TrainingSettings,
-    VanillaEnsemble,
-    load,
-)
+from bnn import AnchoredEnsemble, ExactPosterior, FunctionAnchoredEnsemble, VanillaEnsemble, load
 from bnn.storage import NotStored
+from tests.bnn.small import small
 from tests.limits import UNUSUAL, limited
 
-X_TEST = np.linspace(-2.0, 2.0, 7)[:, None]
+X = pd.DataFrame({"length [m]": 5.0 + np.linspace(-1.0, 1.0, 9)})
+X_TEST = pd.DataFrame({"length [m]": 5.0 + np.linspace(-2.0, 2.0, 7)})
+Y = np.sin(3.0 * X.to_numpy()[:, 0])
+TWO = np.column_stack([Y, -Y])
+VALUES = np.random.default_rng(0).standard_normal((30, 1)) * X.to_numpy()[:, 0]
+MATRIX = np.array([[0.1, 0.05], [0.05, 0.2]])
+BOUNDS = {"scaling__inputs": Bounds(4.0, 6.0), "scaling__outputs": [(-3.0, 3.0), (-5.0, 5.0)]}
+PROCESS = bnn.GaussianProcessPrior(
+    bnn.LinearMean([[0.5], [0.0]], 0.1),
+    bnn.RBF(0.7, (0.5,)) + bnn.Linear(0.3, offset=0.1),
+    2,
+    bounds=(None, [5.0, 6.0]),
+)
+KERNELS = [0.5 * sk.RBF([0.5]), bnn.Matern52(0.7) * sk.Matern(2.0, nu=1.5)]
+FOREIGN = bnn.GaussianProcessPrior(0.0, KERNELS, 2)
+BY_INPUT = bnn.HeteroscedasticNoise([[-2.0, -1.0], [0.1, 0.0]], [[1.0, 0.3], [0.3, 1.0]])
+CONVERGENCE = {"pretraining__training__convergence": bnn.Convergence(window=7)}
+LONGER = {"pretraining__training__epochs": 200}
+SEED = np.random.SeedSequence(3, spawn_key=(1, 2))
+POINTS = bnn.TablePrior(X.to_numpy(), VALUES)
+TABLE = bnn.TablePrior(X.to_numpy(), VALUES, "nearest")
+COMPONENTS = bnn.PrincipalComponents.fit(TWO)
+SAVED = {
+    "vanilla": (small(VanillaEnsemble, noise=MATRIX, **BOUNDS), TWO),
+    "anchored": (small(AnchoredEnsemble, **CONVERGENCE), Y),
+    "function space": (small(FunctionAnchoredEnsemble, PROCESS, random_state=SEED), TWO),
+    "mixture": (small(FunctionAnchoredEnsemble), Y),
+    "anchored, table": (small(AnchoredEnsemble, TABLE), Y),
+    "function space, points of a table": (small(FunctionAnchoredEnsemble, POINTS, **LONGER), Y),
+    "function space, table": (small(FunctionAnchoredEnsemble, TABLE), Y),
+    "exact": (ExactPosterior(PROCESS, noise=[0.1, 0.2]), TWO),
+    "exact, kernels of others": (ExactPosterior(FOREIGN, noise=MATRIX), TWO),
+    "exact, noise by input": (ExactPosterior(PROCESS, noise=BY_INPUT), TWO),
+    "exact, heavy tails": (ExactPosterior(noise="student"), Y),
+    "components": (bnn.ComponentRegressor(ExactPosterior(noise=0.01), COMPONENTS), TWO),
+    "components, networks": (bnn.ComponentRegressor(small(VanillaEnsemble), COMPONENTS), TWO),
+}
 
 
-def test_anchored_round_trip(small_anchored, line_data, tmp_path):
-    """Predictions are equal to the last bit; the pre-training still serves new data."""
-    X, y = line_data
-    ensemble = small_anchored.fit(X, y)
-    ensemble.save(tmp_path / "a.npz")
-    loaded = load(tmp_path / "a.npz")
-    for ours, theirs in zip(
-        ensemble.predict(X_TEST, return_std=True, total=True),
-        loaded.predict(X_TEST, return_std=True, total=True),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(theirs, ours)
-    np.testing.assert_array_equal(loaded.sample_prior(X_TEST), ensemble.sample_prior(X_TEST))
-    np.testing.assert_array_equal(loaded.penalty(), ensemble.penalty())
-    assert loaded.prior == NotStored("GaussianProcessPrior")
-    assert loaded.network.hidden == (10, 10)
-    refitted = loaded.fit(X, y + 1.0).predict(X_TEST)
-    np.testing.assert_array_equal(refitted, ensemble.fit(X, y + 1.0).predict(X_TEST))
+def answers(model):
+    """All that a model says at X_TEST."""
+    found = [*model.predict(X_TEST, return_std=True, total=True)]
+    found += [
+        getattr(model, name)() for name in ("penalty", "log_evidence") if hasattr(model, name)
+    ]
+    if hasattr(model, "sample_prior"):
+        found.append(model.sample_prior(X_TEST))
+    return found
 
 
-def test_lost_prior_is_never_replaced_in_silence(small_anchored, line_data, tmp_path):
-    """Pre-training again after loading needs the prior, which no file holds."""
+@pytest.mark.parametrize("name", SAVED)
+def test_what_is_saved_comes_back(name, tmp_path):
+    """To the last bit, also after the same fit to other data; columns keep their names."""
+    model, y = SAVED[name]
+    model = clone(model).fit(X, y)
+    model.save(tmp_path / "model.npz")
+    loaded = load(tmp_path / "model.npz")
+    np.testing.assert_equal(answers(loaded), answers(model))
+    with pytest.raises(ValueError, match="feature names should match"):
+        loaded.predict(X_TEST.rename(columns={"length [m]": "height"}))
+    if not isinstance(model, bnn.ComponentRegressor):  # its unfitted estimator is in no file
+        np.testing.assert_equal(answers(loaded.fit(X, y + 0.1)), answers(model.fit(X, y + 0.1)))
+
+
+def test_a_lost_prior_is_never_replaced_in_silence(small_anchored, line_data, tmp_path):
+    """Pre-trained networks serve data after loading; to pre-train again needs the prior."""
     small_anchored.save(tmp_path / "a.npz")
-    loaded = load(tmp_path / "a.npz").set_params(pretraining__training__batch_size=16)
-    with pytest.raises(ValueError, match="prior: a GaussianProcessPrior is not stored"):
+    loaded = load(tmp_path / "a.npz").fit(*line_data)
+    assert loaded.prior == NotStored("GaussianProcessPrior")
+    np.testing.assert_array_equal(
+        loaded.predict([[0.5]]), small_anchored.fit(*line_data).predict([[0.5]])
+    )
+    message = "prior: a GaussianProcessPrior is not stored with a model"
+    with pytest.raises(ValueError, match=message):
+        small(FunctionAnchoredEnsemble, loaded.pretrained_).fit(*line_data)
+    loaded.set_params(pretraining__training__batch_size=16)
+    with pytest.raises(ValueError, match=message):
         loaded.fit(*line_data)
     loaded.set_params(prior=small_anchored.prior, pretraining__training__epochs=2).fit(*line_data)
     assert len(loaded.pretrained_.losses) == 2
 
 
-def test_pretrained_only_round_trip(small_anchored, line_data, tmp_path):
-    """An ensemble without data can be saved and fitted elsewhere."""
-    small_anchored.save(tmp_path / "a.npz")
-    loaded = load(tmp_path / "a.npz").fit(*line_data)
-    np.testing.assert_array_equal(
-        loaded.predict(X_TEST), small_anchored.fit(*line_data).predict(X_TEST)
-    )
-
-
-def test_what_was_fitted_is_stored_not_what_was_set_afterwards(line_data, tmp_path):
-    """Activation and regulariser of the networks, whatever the hyper-parameters say by now."""
-    ensemble = AnchoredEnsemble(
-        noise=0.1,
-        n_members=3,
-        network=Architecture((4,)),
-        pretraining=Pretraining(4, training=TrainingSettings(epochs=2)),
-        training=TrainingSettings(epochs=2),
-        random_state=0,
-    ).fit(*line_data)
+def test_what_was_fitted_is_stored_not_what_was_set_afterwards(tmp_path):
+    """Activation, regulariser and noise of the models, whatever the parameters say by now."""
+    ensemble = small(AnchoredEnsemble).fit(X, Y)
     ensemble.set_params(network__activation="tanh", anchoring__regulariser="none")
-    ensemble.save(tmp_path / "a.npz")
-    loaded = load(tmp_path / "a.npz")
-    np.testing.assert_array_equal(loaded.predict(X_TEST), ensemble.predict(X_TEST))
-    np.testing.assert_array_equal(loaded.penalty(), ensemble.penalty())
     assert ensemble.penalty().all()
-    np.testing.assert_array_equal(
-        loaded.fit(*line_data).predict(X_TEST), ensemble.fit(*line_data).predict(X_TEST)
-    )
+    exact = ExactPosterior(noise=0.1).fit(X, Y).set_params(noise=0.3)
+    for model in (ensemble, exact):
+        model.save(tmp_path / "a.npz")
+        loaded = load(tmp_path / "a.npz")
+        np.testing.assert_equal(answers(loaded), answers(model))
+        np.testing.assert_equal(answers(loaded.fit(X, Y)), answers(model.fit(X, Y)))
+    assert loaded.noise == 0.3
 
 
-def test_function_space_goes_on_after_loading(line_data, tmp_path):
-    """The default prior is known: its realisations continue where they were."""
-    seed = np.random.SeedSequence(3, spawn_key=(1, 2))
-    ensemble = FunctionAnchoredEnsemble(
-        noise=0.1,
-        n_members=3,
-        network=Architecture((8,), "silu"),
-        pretraining=Pretraining(4, training=TrainingSettings(epochs=2)),
-        anchoring=FunctionAnchoring(points=10, tolerance=100.0),
-        scaling=Scaling(inputs=None),
-        random_state=seed,
-    ).pretrain(n_features=1)
-    ensemble.save(tmp_path / "a.npz")
-    np.testing.assert_array_equal(
-        load(tmp_path / "a.npz").fit(*line_data).predict(X_TEST),
-        ensemble.fit(*line_data).predict(X_TEST),
-    )
+def test_what_no_file_can_hold_is_refused(tmp_path):
+    """A mean that is a function, a low-fidelity model, and an estimator before fit."""
+    for model in (ExactPosterior(), VanillaEnsemble(), AnchoredEnsemble()):
+        with pytest.raises(NotFittedError):
+            model.save(tmp_path / "exact.npz")
+    prior = bnn.GaussianProcessPrior(lambda X: X[:, 0])
+    with pytest.raises(TypeError, match=r"fitted.prior_.mean: a function cannot be stored"):
+        ExactPosterior(prior).fit(X, Y).save(tmp_path / "exact.npz")
+    prior = bnn.evidence.fit_prior(X, Y, 0.1, mean=lambda X: X[:, 0], restarts=0)
+    with pytest.raises(TypeError, match="mean: a ModelMean cannot be stored"):
+        ExactPosterior(prior).fit(X, Y).save(tmp_path / "exact.npz")
+    assert not list(tmp_path.iterdir())
 
 
-def test_vanilla_round_trip_with_units_names_and_matrices(line_data, tmp_path):
-    """Bounds, column names, Σ_noise and several outputs."""
-    X, y = line_data
-    frame = pd.DataFrame({"length [m]": 5.0 + X[:, 0]})
-    ensemble = VanillaEnsemble(
-        n_members=3,
-        noise=np.array([[0.1, 0.05], [0.05, 0.2]]),
-        network=Architecture((6,)),
-        training=TrainingSettings(epochs=10),
-        scaling=Scaling(Bounds(4.0, 6.0), [(-3.0, 3.0), (-5.0, 5.0)]),
-        random_state=0,
-    ).fit(frame, np.column_stack([y, -y]))
-    ensemble.save(tmp_path / "v.npz")
-    loaded = load(tmp_path / "v.npz")
-    np.testing.assert_array_equal(loaded.predict(frame), ensemble.predict(frame))
-    assert list(loaded.feature_names_in_) == ["length [m]"]
-    np.testing.assert_array_equal(
-        loaded.fit(frame, np.column_stack([y, -y])).predict(frame), ensemble.predict(frame)
-    )
-
-
-def test_convergence_survives(small_anchored, tmp_path):
-    """Nested settings come back as what they were."""
-    window = Convergence(window=7)
-    small_anchored.set_params(pretraining__training__convergence=window).save(tmp_path / "a.npz")
-    small_anchored.set_params(pretraining__training__convergence=None)
-    assert load(tmp_path / "a.npz").pretraining.training.convergence == window
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"prior_": bnn.RBF()}, "prior_ is a RBF"),
+        ({"X_": np.full((9, 1), np.nan)}, "must be finite"),
+        ({"y_": np.zeros((8, 1))}, r"y_ has shape \(8, 1\)"),
+        ({"y_ndim_": 3}, "y_ndim_ is 3"),
+        ({"noise_": -np.eye(1)}, "positive definite"),
+        ({"estimator_": ExactPosterior().fit(X.to_numpy(), Y)}, "estimator_ predicts"),
+    ],
+)
+def test_attributes_that_do_not_fit_each_other_are_refused(changed, message, tmp_path):
+    if "estimator_" in changed:
+        model = bnn.ComponentRegressor(ExactPosterior()).fit(X, TWO)
+    else:
+        model = ExactPosterior(bnn.GaussianProcessPrior(), noise=0.1).fit(X, Y)
+    for name, value in changed.items():
+        setattr(model, name, value)
+    model.save(tmp_path / "exact.npz")
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path / "exact.npz")
 
 
 @pytest.fixture
 def saved(line_data, tmp_path):
     """A small saved ensemble."""
     path = tmp_path / "saved.npz"
-    VanillaEnsemble(
-        noise=0.1,
-        n_members=3,
-        network=Architecture((6,)),
-        training=TrainingSettings(epochs=2),
-        random_state=0,
-    ).fit(*line_data).save(path)
+    small(VanillaEnsemble, network__hidden=(6,)).fit(*line_data).save(path)
     return path
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.1, 0.5, 0.9, 0.999])
-def test_truncated_file(saved, kept):
-    """A file cut anywhere is refused."""
+def test_a_truncated_file_is_refused(saved, kept):
     content = saved.read_bytes()
     saved.write_bytes(content[: int(kept * len(content))])
     with pytest.raises(ValueError, match="not a saved model, or damaged"):
         load(saved)
 
 
-def test_flipped_bit(saved):
-    """One wrong byte among the weights is found."""
+def test_a_flipped_bit_among_the_weights_is_found(saved):
     content = bytearray(saved.read_bytes())
     position = content.find(b"weights.npy") + 250
     content[position] ^= 0x10
@@ -198,9 +204,8 @@ def parameters(header):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h: h.update(version=99), "format version 99, bnn .* reads version 5: update bnn"),
         (lambda h: h.update(format="other"), "not a saved model"),
-        (lambda h: h.update(model={"Forest": {}}), "holds a Forest, must be one of .*VanillaEns"),
+        (lambda _: [1], "not a saved model"),
         (lambda h: h.update(model={"Members": {}}), "holds a Members, must be one of .*Vanilla"),
         (lambda h: h.update(model=[]), r"holds a \[\], must be one of AnchoredEnsemble, "),
         (lambda h: h["model"]["VanillaEnsemble"].update(parameters=3), "damaged .*must be a mapp"),
@@ -208,22 +213,14 @@ def parameters(header):
         (lambda h: parameters(h).update(noise={"lambda": {}}), "damaged .*unknown kind 'lambda'"),
         (lambda h: architecture(h).update(activation="step"), "damaged .*activation = 'step'"),
         (lambda h: architecture(h).update(widths=None), "saved.npz: not a saved model, or damaged"),
-        (
-            lambda h: architecture(h).update(widths=[1, 7, 1]),
-            r"weights has shape \(3, 19\): must be \(K, 22\)",
-        ),
+        (lambda h: architecture(h).update(widths=[1, 7, 1]), r"\(3, 19\): must be \(K, 22\)"),
         (lambda h: fitted(h).update(members_=1.0), "members_ is a float"),
         (lambda h: fitted(h).update(predict=1.0), "damaged .*predict"),
-        (lambda h: fitted(h).update(y_ndim_=None), "y_ndim_ = None does not fit 1 outputs"),
         (lambda h: fitted(h).update(y_ndim_={"dict": {}}), "y_ndim_ = {} does not fit 1 outputs"),
-        (
-            lambda h: fitted(h).update(feature_names_=["a", "b"]),
-            r"feature_names = \('a', 'b'\) do not name 1 inputs",
-        ),
+        (lambda h: fitted(h).update(feature_names_=["a", "b"]), "'b'.* do not name 1 inputs"),
     ],
 )
-def test_foreign_header(saved, change, message):
-    """Other versions, formats, classes and values are refused by name."""
+def test_a_foreign_header_is_refused_by_name(saved, change, message):
     rewrite(saved, header=change)
     with pytest.raises(ValueError, match=message):
         load(saved)
@@ -232,8 +229,7 @@ def test_foreign_header(saved, change, message):
 @pytest.mark.parametrize(
     "place", [lambda h: h["model"]["VanillaEnsemble"], fitted, architecture, parameters]
 )
-def test_header_with_a_missing_entry(saved, place):
-    """A missing hyper-parameter has its default value, any other entry is named."""
+def test_a_missing_parameter_has_its_default_and_any_other_missing_entry_is_named(saved, place):
     with np.load(saved) as file:
         header = json.loads(str(file["header"]))
     for entry in place(header):
@@ -249,18 +245,10 @@ def test_header_with_a_missing_entry(saved, place):
 
 @pytest.mark.parametrize("changes", [{"version": "9" * 7000}, {"model": "x" * 7000}])
 def test_no_message_repeats_a_long_header(saved, changes):
-    """It stays a line that can be read."""
     rewrite(saved, header=lambda h: h.update(changes))
     with pytest.raises(ValueError, match=r"\.\.\.") as refusal:
         load(saved)
     assert len(str(refusal.value)) < 350 + len(str(saved))
-
-
-def test_header_that_is_no_mapping(saved):
-    """JSON, but a list."""
-    rewrite(saved, header=lambda _: [1])
-    with pytest.raises(ValueError, match="not a saved model"):
-        load(saved)
 
 
 MEMBERS = "fitted.members_."
@@ -270,7 +258,6 @@ MEMBERS = "fitted.members_."
     ("drop", "arrays", "message"),
     [
         (["noise_covariance"], {}, f"there is no {MEMBERS}noise_covariance"),
-        (["input_scaler.low"], {}, f"there is no {MEMBERS}input_scaler.low"),
         ([], {"output_scaler.low": np.zeros((2, 3))}, r"bounds have shapes \(2, 3\) and \(1,\)"),
         ([], {"weights": np.full((3, 19), np.nan)}, "weights holds values that are not finite"),
         ([], {"weights": np.zeros((0, 19))}, r"weights has shape \(0, 19\): must be \(K, 19\)"),
@@ -280,46 +267,38 @@ MEMBERS = "fitted.members_."
         ([], {"predict": np.zeros(3)}, f"unknown array '{MEMBERS}predict'"),
     ],
 )
-def test_arrays_that_do_not_fit(saved, drop, arrays, message):
-    """Each is refused by name."""
+def test_arrays_that_do_not_fit_are_refused_by_name(saved, drop, arrays, message):
     changed = {MEMBERS + name: values for name, values in arrays.items()}
     rewrite(saved, [MEMBERS + name for name in drop], **changed)
     with pytest.raises(ValueError, match=rf"damaged \({message}"):
         load(saved)
 
 
-def test_foreign_and_missing_files(tmp_path):
+def test_foreign_and_missing_files_are_refused(tmp_path):
     """An .npz of something else, a pickle, no file."""
     np.savez(tmp_path / "other.npz", a=np.zeros(3))
-    with pytest.raises(ValueError, match="not a saved model"):
-        load(tmp_path / "other.npz")
     np.save(tmp_path / "object.npy", np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match="not a saved model"):
-        load(tmp_path / "object.npy")
+    for name in ("other.npz", "object.npy"):
+        with pytest.raises(ValueError, match="not a saved model"):
+            load(tmp_path / name)
     with pytest.raises(FileNotFoundError, match="no such file"):
         load(tmp_path / "nothing.npz")
 
 
-def test_packed_file(saved):
-    """Others may pack what `save` wrote; the model is the same."""
-    expected = load(saved).predict(X_TEST)
+def test_a_packed_file_is_read_unless_it_unpacks_to_a_thousand_times_its_size(saved):
+    """Others may pack what `save` wrote; no array is unpacked of a file that is refused."""
+    expected = load(saved).predict([[0.5]])
     with np.load(saved) as file:
-        np.savez_compressed(saved, **file)
-    np.testing.assert_array_equal(load(saved).predict(X_TEST), expected)
-
-
-def test_file_that_unpacks_to_a_thousand_times_its_size(saved):
-    """Refused before an array is unpacked."""
-    with np.load(saved) as file:
-        np.savez_compressed(saved, zeros=np.zeros(3_000_000), **file)
-    with (
-        limited(megabytes=10),
-        pytest.raises(ValueError, match=r"arrays of 240\d+ bytes in a file"),
-    ):
+        content = dict(file)
+    np.savez_compressed(saved, **content)
+    np.testing.assert_array_equal(load(saved).predict([[0.5]]), expected)
+    np.savez_compressed(saved, zeros=np.zeros(3_000_000), **content)
+    message = r"arrays of 240\d+ bytes in a file"
+    with limited(megabytes=10), pytest.raises(ValueError, match=message):
         load(saved)
 
 
-def test_array_named_again_and_again(saved):
+def test_an_array_that_is_named_again_and_again_counts_each_time(saved):
     """Each entry of the archive counts, even if all lead to the same bytes."""
     rewrite(saved, zeros=np.zeros(100_000))
     with zipfile.ZipFile(saved, "a") as archive:
@@ -332,70 +311,29 @@ def test_array_named_again_and_again(saved):
         load(saved)
 
 
-def test_arrays_of_another_version_are_not_read(saved):
-    """The header comes first."""
-    rewrite(saved, header=lambda h: h.update(version=99), zeros=np.zeros(5_000_000))
-    with limited(megabytes=10), pytest.raises(ValueError, match="in format version 99, bnn"):
-        load(saved)
-
-
 @pytest.mark.parametrize("kind", UNUSUAL)
 def test_only_a_regular_file_is_read(tmp_path, kind):
     """No pipe without a writer, nothing without an end."""
     UNUSUAL[kind](tmp_path / "saved.npz")
-    with (
-        limited(megabytes=10),
-        pytest.raises(ValueError, match="not a saved model, which is a reg"),
-    ):
+    message = "not a saved model, which is a reg"
+    with limited(megabytes=10), pytest.raises(ValueError, match=message):
         load(tmp_path / "saved.npz")
 
 
 @pytest.mark.parametrize(
     ("version", "packages", "message"),
     [
-        (
-            6,
-            {"bnn": "0.9.1"},
-            "written by bnn 0.9.1 in format version 6, bnn .* reads version 5: "
-            "update bnn to read it",
-        ),
-        (4, {}, "written by another bnn in format version 4, .*: save the model again"),
-        ("x", None, "written by another bnn in format version x"),
+        (6, {"bnn": "0.9.1"}, "by bnn 0.9.1 in format version 6, bnn .* version 5: update bnn"),
+        (4, {}, "by another bnn in format version 4, .*: save the model again"),
+        ("x", None, "by another bnn in format version x"),
     ],
 )
 def test_a_file_of_another_format_says_which_bnn_wrote_it(saved, version, packages, message):
-    rewrite(saved, header=lambda h: h.update(version=version, packages=packages))
-    with pytest.raises(ValueError, match=message) as refusal:
+    """The header comes first: arrays of another format are not read."""
+    with np.load(saved) as file:
+        assert json.loads(str(file["header"]))["packages"]["bnn"] == bnn.__version__
+    header = {"version": version, "packages": packages}
+    rewrite(saved, header=lambda h: h.update(header), zeros=np.zeros(5_000_000))
+    with limited(megabytes=10), pytest.raises(ValueError, match=message) as refusal:
         load(saved)
     assert len(str(refusal.value).splitlines()) == 1
-
-
-def test_a_file_says_which_version_wrote_it(saved):
-    with np.load(saved) as file:
-        header = json.loads(str(file["header"]))
-    assert header["packages"]["bnn"] == bnn.__version__
-
-
-@pytest.mark.parametrize("interpolation", [None, "nearest"])
-@pytest.mark.parametrize("kind", [AnchoredEnsemble, FunctionAnchoredEnsemble])
-def test_a_table_prior_comes_back(kind, interpolation, line_data, tmp_path):
-    """It is fitted again after loading, as the ensemble that was saved."""
-    X, y = line_data
-    values = np.random.default_rng(0).standard_normal((30, 1)) * X[:, 0]
-    prior = TablePrior(X, values, interpolation)
-    pretraining = Pretraining(5, training=TrainingSettings(epochs=200))
-    ensemble = kind(prior, noise=0.1, n_members=4, pretraining=pretraining, random_state=0)
-    if kind is FunctionAnchoredEnsemble:
-        ensemble.set_params(anchoring__tolerance=1e9)
-    else:
-        ensemble.set_params(training__epochs=2)
-    ensemble.set_params(network__hidden=(4,)).fit(X, y)
-    ensemble.save(tmp_path / "t.npz")
-    loaded = load(tmp_path / "t.npz")
-    np.testing.assert_array_equal(loaded.predict(X_TEST), ensemble.predict(X_TEST))
-    np.testing.assert_array_equal(loaded.prior.values, prior.values)
-    np.testing.assert_array_equal(loaded.prior.points, prior.points)
-    assert loaded.prior.interpolation == interpolation
-    np.testing.assert_array_equal(
-        loaded.fit(X, y + 0.1).predict(X_TEST), ensemble.fit(X, y + 0.1).predict(X_TEST)
-    )

@@ -11,16 +11,12 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import bnn.training.members
-from bnn import MLP, TrainingSettings
-from bnn._seeding import member_seeds, seed_sequence
-from bnn.training.execution import WARM_UP_CALLS, capture, progress_bar
+from bnn import TrainingSettings
+from bnn.training.execution import capture, progress_bar
 from bnn.training.loop import train
 from bnn.training.members import MemberGroup, Objective
 from bnn.weight_priors import FactorisedGeneralisedNormal, LowRankGaussian
-
-ARCHITECTURE = MLP((2, 8, 8, 2))
-K = 20
-N = 40
+from tests.bnn.training.problem import ARCHITECTURE, objective_near, problem
 
 
 class RecordedStream:
@@ -60,20 +56,6 @@ def cuda_on_cpu(monkeypatch):
     return remembered
 
 
-def problem():
-    rng = np.random.default_rng(0)
-    weights = ARCHITECTURE.initial_weights(K, 0)
-    X = rng.uniform(-1.0, 1.0, (N, 2))
-    y = rng.standard_normal((K, N, 2))
-    return weights, X, y, member_seeds(seed_sequence(0), K)
-
-
-def objective(weights, kind):
-    anchors = weights + 0.1 * np.random.default_rng(1).standard_normal(weights.shape)
-    term = kind.fit(anchors, ARCHITECTURE).regulariser()
-    return Objective(4.0 * np.eye(2), term, anchors.astype(np.float32))
-
-
 class ReplayedGroup(MemberGroup):
     """A group on the CPU that takes the path of a GPU."""
 
@@ -95,17 +77,6 @@ def test_replayed_graph_trains_as_the_plain_loop(cuda_on_cpu, monkeypatch, bias_
     np.testing.assert_array_equal(replayed.losses, plain.losses)
 
 
-def test_capture_warms_up_records_and_restores(cuda_on_cpu):
-    """The function runs to warm up and to be recorded, then its effects are undone."""
-    state = torch.zeros(1)
-    replay = cuda_on_cpu(lambda: state.add_(1.0), lambda: state.zero_())
-    assert state.item() == 0.0
-    replay()
-    replay()
-    assert state.item() == 2.0
-    assert WARM_UP_CALLS >= 1
-
-
 class NoReadBack(TorchDispatchMode):
     """Fails at any operation that would wait for the device or move data to the host."""
 
@@ -124,7 +95,7 @@ def test_steps_read_nothing_back(kind):
     """No operation of an epoch's steps synchronises, with and without prior."""
     weights, X, y, seeds = problem()
     settings = TrainingSettings(epochs=2, batch_size=16)
-    goal = Objective() if kind is None else objective(weights, kind)
+    goal = Objective() if kind is None else objective_near(weights, kind)
     group = MemberGroup(ARCHITECTURE, weights, X, y, settings, seeds, goal, torch.device("cpu"))
     with torch.no_grad(), NoReadBack():
         group.steps()
@@ -153,23 +124,6 @@ def test_steps_use_the_same_buffers_every_epoch():
     group.run_epoch(0)
     group.run_epoch(1)
     assert addresses() == before
-
-
-def test_problems_stack():
-    """Priors and seeds with different targets train in one call as in separate ones."""
-    weights, X, y, seeds = problem()
-    settings = TrainingSettings(epochs=10)
-    first, second = (train(ARCHITECTURE, weights, X, s * y, settings, seeds=seeds) for s in (1, 2))
-    stacked = train(
-        ARCHITECTURE,
-        np.concatenate([weights, weights]),
-        X,
-        np.concatenate([y, 2 * y]),
-        settings,
-        seeds=np.concatenate([seeds, seeds]),
-    )
-    expected = np.concatenate([first.weights, second.weights])
-    np.testing.assert_allclose(stacked.weights, expected, atol=1e-5)
 
 
 def test_progress_is_a_line_every_few_seconds_where_no_terminal_is(capsys, monkeypatch):

@@ -1,5 +1,6 @@
 """The batched loop: Adam, independence of the members, end and failure."""
 
+import functools
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -7,24 +8,12 @@ import pytest
 import torch
 
 from bnn import MLP, Convergence, TrainingSettings
-from bnn._seeding import member_seeds, seed_sequence
 from bnn.training.execution import run_groups
 from bnn.training.loop import member_groups, train
 from bnn.training.members import Objective
 from bnn.training.shuffling import Shuffler
 from bnn.weight_priors import LowRankGaussian
-
-ARCHITECTURE = MLP((2, 20, 20, 3))
-K = 35
-N = 50
-
-
-def problem(seed=0):
-    rng = np.random.default_rng(seed)
-    weights = ARCHITECTURE.initial_weights(K, seed)
-    X = rng.uniform(-1.0, 1.0, (N, 2))
-    y = np.sin(3.0 * X[:, :1]) + rng.standard_normal((K, 1, 3)) * X[:, 1:]
-    return weights, X, y, member_seeds(seed_sequence(seed), K)
+from tests.bnn.training.problem import ARCHITECTURE, K, objective_near, problem
 
 
 def run(weights, X, y, seeds, objective=None, **settings):
@@ -37,21 +26,15 @@ def pick(objective, members):
     return None if objective is None else objective.of(members)
 
 
-def low_rank_objective(weights):
-    anchors = weights + 0.05 * np.random.default_rng(3).standard_normal(weights.shape)
-    prior = LowRankGaussian.fit(anchors, ARCHITECTURE)
-    return Objective(25.0 * np.eye(3), prior.regulariser(), anchors.astype(np.float32))
-
-
 @pytest.mark.parametrize("with_prior", [False, True])
 def test_together_equals_alone(with_prior):
     """Members neither see nor disturb each other."""
     weights, X, y, seeds = problem()
-    objective = low_rank_objective(weights) if with_prior else None
-    together = run(weights, X, y, seeds, objective, epochs=20).weights
+    goal = objective_near(weights) if with_prior else None
+    together = run(weights, X, y, seeds, goal, epochs=20).weights
     for k in (0, 7, K - 1):
         own = [k]
-        alone = run(weights[own], X, y[own], seeds[own], pick(objective, own), epochs=20).weights
+        alone = run(weights[own], X, y[own], seeds[own], pick(goal, own), epochs=20).weights
         np.testing.assert_allclose(alone[0], together[k], atol=1e-5)
 
 
@@ -59,15 +42,13 @@ def test_together_equals_alone(with_prior):
 def test_groups_and_threads_change_nothing(with_prior):
     """Group size and thread count leave no trace beyond 1e-6 after 400 steps."""
     weights, X, y, seeds = problem()
-    objective = low_rank_objective(weights) if with_prior else None
-    expected = run(weights, X, y, seeds, objective, epochs=200).weights
+    goal = objective_near(weights) if with_prior else None
+    expected = run(weights, X, y, seeds, goal, epochs=200).weights
     threads = torch.get_num_threads()
     try:
         torch.set_num_threads(1)
         for members_at_once in (1, 16, 1000):
-            actual = run(
-                weights, X, y, seeds, objective, epochs=200, members_at_once=members_at_once
-            )
+            actual = run(weights, X, y, seeds, goal, epochs=200, members_at_once=members_at_once)
             np.testing.assert_allclose(actual.weights, expected, rtol=0, atol=1e-6)
     finally:
         torch.set_num_threads(threads)
@@ -100,8 +81,24 @@ def test_thread_settings_are_left_alone():
         assert pool.submit(torch.get_num_threads).result() == threads
 
 
-@pytest.mark.parametrize("bias_correction", [True, False, "first"])
-def test_adam_is_adam(bias_correction):
+def adam(gradients, start, corrected):
+    """Weights (K, d) after the published steps, whose bias of the first members is corrected."""
+    w = start.astype(float)
+    m = np.zeros_like(w)
+    v = np.zeros_like(w)
+    for t, gradient in enumerate(gradients, start=1):
+        g = gradient(w)
+        m = 0.9 * m + 0.1 * g
+        v = 0.999 * v + 0.001 * g**2
+        rows = np.arange(len(w))[:, None] < corrected
+        m_hat = np.where(rows, m / (1 - 0.9**t), m)
+        v_hat = np.where(rows, v / (1 - 0.999**t), v)
+        w = w - 0.01 * m_hat / (np.sqrt(v_hat) + 1e-7)
+    return w
+
+
+@pytest.mark.parametrize(("bias_correction", "corrected"), [(True, 2), (False, 0), ("first", 1)])
+def test_adam_is_adam(bias_correction, corrected):
     """Full-batch steps equal the published recurrence, written out in float64."""
     architecture = MLP((2, 1), "identity")
     rng = np.random.default_rng(0)
@@ -115,20 +112,12 @@ def test_adam_is_adam(bias_correction):
     result = train(architecture, start, X, y, settings, seeds=seeds)
 
     design = np.column_stack([X, np.ones(10)])
-    w = start.astype(float)
-    m = np.zeros_like(w)
-    v = np.zeros_like(w)
-    for t in range(1, 31):
-        gradient = 2.0 / 10 * (w @ design.T - y[:, :, 0]) @ design
-        m = 0.9 * m + 0.1 * gradient
-        v = 0.999 * v + 0.001 * gradient**2
-        m_hat = m.copy()
-        v_hat = v.copy()
-        corrected = slice({True: 2, False: 0, "first": 1}[bias_correction])
-        m_hat[corrected] /= 1 - 0.9**t
-        v_hat[corrected] /= 1 - 0.999**t
-        w = w - 0.01 * m_hat / (np.sqrt(v_hat) + 1e-7)
-    np.testing.assert_allclose(result.weights, w, atol=2e-5)
+
+    def gradient(w):
+        return 2.0 / 10 * (w @ design.T - y[:, :, 0]) @ design
+
+    expected = adam([gradient] * 30, start, corrected)
+    np.testing.assert_allclose(result.weights, expected, atol=2e-5)
 
 
 def test_objective_does_not_depend_on_batch_size():
@@ -207,51 +196,6 @@ def test_diverging_member_is_named_and_alone():
     np.testing.assert_array_equal(result.weights[others], expected[others])
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("epochs", 0),
-        ("epochs", 2.5),
-        ("batch_size", 0),
-        ("members_at_once", -1),
-        ("learning_rate", 0.0),
-        ("epsilon", float("nan")),
-        ("beta1", 1.0),
-        ("beta2", -0.1),
-    ],
-)
-def test_bad_settings_name_field_and_value(field, value):
-    """Each refusal names the field and shows the value."""
-    with pytest.raises(ValueError, match=f"{field} = {value}"):
-        TrainingSettings(**{field: value})
-
-
-@pytest.mark.parametrize(
-    ("field", "value"), [("residual_variance", 1.0), ("improvement", -0.1), ("window", 0)]
-)
-def test_bad_convergence_names_field_and_value(field, value):
-    """Each refusal names the field and shows the value."""
-    with pytest.raises(ValueError, match=f"{field} = {value}"):
-        Convergence(**{field: value})
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"X": np.zeros((N, 3))}, r"X has shape \(50, 3\): must be \(50, 2\) or \(35, 50, 2\)"),
-        ({"y": np.zeros((K, N, 2))}, r"y has shape \(35, 50, 2\): must be \(35, 50, 3\)"),
-        ({"y": np.zeros((N, 3))}, r"y has shape \(50, 3\): must be \(35, 50, 3\)"),
-        ({"weights": np.zeros((K, 7))}, r"weights has shape \(35, 7\): must be \(35, 543\)"),
-        ({"seeds": np.zeros(3)}, r"seeds has shape \(3,\): must be \(35,\)"),
-    ],
-)
-def test_bad_shapes(changes, message):
-    """Each refusal shows the shape and the one expected."""
-    arguments = dict(zip(("weights", "X", "y", "seeds"), problem(), strict=True))
-    with pytest.raises(ValueError, match=message):
-        run(**{**arguments, **changes}, epochs=1)
-
-
 @pytest.mark.parametrize("n", [1, 2, K])
 def test_only_the_first_member_is_corrected(n):
     """With "first", member 0 is that of a corrected training, every other that of a biased one."""
@@ -268,8 +212,6 @@ def test_only_the_first_member_is_corrected(n):
         axis = 0 if name == "weights" else 1
         expected = np.concatenate([corrected.take([0], axis), biased.take(range(1, n), axis)], axis)
         np.testing.assert_array_equal(mixed, expected)
-    with pytest.raises(ValueError, match="bias_correction = 'all': must be one of True, False, fi"):
-        TrainingSettings(bias_correction="all")
 
 
 def test_batch_sums_are_those_of_the_published_run():
@@ -286,21 +228,20 @@ def test_batch_sums_are_those_of_the_published_run():
     result = train(architecture, start, X, y, settings, seeds=seeds, objective=objective)
 
     design = np.column_stack([X, np.ones(10)])
-    w = start.astype(float)
-    m = np.zeros_like(w)
-    v = np.zeros_like(w)
     shuffler = Shuffler(seeds, 10, torch.device("cpu"))
-    t = 0
-    for epoch in range(4):
-        order = shuffler.permutations(epoch).numpy()
-        for batch in (slice(0, 4), slice(4, 8), slice(8, 10)):
-            t += 1
-            for k in range(2):
-                rows = order[k, batch]
-                residual = design[rows] @ w[k] - y[k, rows, 0]
-                gradient = 2.0 * 2.0 * residual @ design[rows] + 2.0 * w[k] / [0.49, 0.09]
-                m[k] = 0.9 * m[k] + 0.1 * gradient
-                v[k] = 0.999 * v[k] + 0.001 * gradient**2
-                step = m[k] / (1 - 0.9**t) / (np.sqrt(v[k] / (1 - 0.999**t)) + 1e-7)
-                w[k] = w[k] - 0.01 * step
-    np.testing.assert_allclose(result.weights, w, atol=2e-5)
+
+    def gradient(w, order, batch):
+        found = np.empty_like(w)
+        for k in range(2):
+            rows = order[k, batch]
+            residual = design[rows] @ w[k] - y[k, rows, 0]
+            found[k] = 2.0 * 2.0 * residual @ design[rows] + 2.0 * w[k] / [0.49, 0.09]
+        return found
+
+    orders = [shuffler.permutations(epoch).numpy() for epoch in range(4)]
+    gradients = [
+        functools.partial(gradient, order=order, batch=batch)
+        for order in orders
+        for batch in (slice(0, 4), slice(4, 8), slice(8, 10))
+    ]
+    np.testing.assert_allclose(result.weights, adam(gradients, start, 2), atol=2e-5)

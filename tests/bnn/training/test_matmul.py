@@ -38,20 +38,6 @@ def test_product_equals_float64(m, n, columns, turned_a, turned_b, seed):
     assert np.all(room == SENTINEL)
 
 
-def test_views_of_larger_arrays():
-    """Slices with gaps between their rows, as layers without biases and minibatches are."""
-    rng = np.random.default_rng(0)
-    W = rng.standard_normal((4, 8, 5)).astype(np.float32)
-    X = rng.standard_normal((4, 40, 8)).astype(np.float32)
-    batch = X[:, 7:30].transpose(0, 2, 1)
-    out = np.empty((4, 5, 23), np.float32)
-    multiply(swapped(W), batch, out)
-    np.testing.assert_allclose(out, np.matmul(swapped(W), batch), rtol=1e-5, atol=1e-5)
-    below = np.empty((4, 7, 23), np.float32)
-    multiply(W[:, :-1], out, below)
-    np.testing.assert_allclose(below, np.matmul(W[:, :-1], out), rtol=1e-5, atol=1e-5)
-
-
 def test_empty_batch_of_members():
     """Without members nothing is written, not even beside the result."""
     room = np.full((1, 5, 7), SENTINEL, np.float32)

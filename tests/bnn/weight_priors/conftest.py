@@ -1,17 +1,15 @@
-"""Pre-trained weights that the tests of all densities share."""
+"""Pre-trained weights that the tests of all densities share, and the gradient of their penalty."""
 
 import numpy as np
 import pytest
+import torch
 
 from bnn import MLP
+from bnn.training.backprop import LayerBlocks
 from bnn.weight_priors import WEIGHT_PRIORS
 
 ARCHITECTURE = MLP((2, 6, 3))
-
-
 D = ARCHITECTURE.n_weights
-
-
 K = 12
 
 
@@ -30,3 +28,13 @@ def ensemble():
 def prior(request, ensemble):
     """Each kind of weight prior."""
     return WEIGHT_PRIORS[request.param].fit(ensemble, ARCHITECTURE)
+
+
+def gradient_of(prior, difference):
+    """What the training loop adds for weights that differ from their anchors, (n, d)."""
+    cpu = torch.device("cpu")
+    differences, gradients = (LayerBlocks(ARCHITECTURE, len(difference), cpu) for _ in range(2))
+    differences.load(torch.as_tensor(difference))
+    add_gradient = prior.regulariser().on(differences.slices, cpu)
+    add_gradient(differences.blocks, gradients.blocks, 0.5)
+    return 2.0 * gradients.export()

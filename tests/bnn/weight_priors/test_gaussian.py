@@ -2,13 +2,8 @@
 
 import numpy as np
 
-from bnn import MLP
 from bnn.weight_priors import FactorisedGaussian
-
-ARCHITECTURE = MLP((2, 6, 3))
-
-
-D = ARCHITECTURE.n_weights
+from tests.bnn.weight_priors.conftest import ARCHITECTURE, D
 
 
 def test_factorised_uses_each_layers_own_variance(ensemble):

@@ -3,16 +3,9 @@
 import numpy as np
 import pytest
 
-from bnn import MLP
 from bnn.weight_priors import LowRankGaussian
-
-ARCHITECTURE = MLP((2, 6, 3))
-
-
-D = ARCHITECTURE.n_weights
-
-
-K = 12
+from tests.bnn.closed_forms import assert_covariance
+from tests.bnn.weight_priors.conftest import ARCHITECTURE, D, K
 
 
 def test_low_rank_is_the_sample_covariance(ensemble):
@@ -53,7 +46,4 @@ def test_low_rank_penalty_by_direction(ensemble):
 def test_low_rank_samples_have_the_covariance(ensemble):
     """Every entry within five standard errors."""
     low_rank = LowRankGaussian.fit(ensemble, ARCHITECTURE)
-    covariance = low_rank.covariance()
-    n = 4000
-    error = np.sqrt((covariance**2 + np.outer(low_rank.variance, low_rank.variance)) / n)
-    assert np.all(np.abs(np.cov(low_rank.sample(n, 0).T) - covariance) < 5 * error)
+    assert_covariance(low_rank.sample(4000, 0), low_rank.covariance())

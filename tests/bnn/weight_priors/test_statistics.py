@@ -3,13 +3,8 @@
 import numpy as np
 import pytest
 
-from bnn import MLP
 from bnn.weight_priors import layer_statistics
-
-ARCHITECTURE = MLP((2, 6, 3))
-
-
-D = ARCHITECTURE.n_weights
+from tests.bnn.weight_priors.conftest import ARCHITECTURE, D
 
 
 def test_layer_statistics(ensemble):

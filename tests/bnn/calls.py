@@ -1,0 +1,326 @@
+"""Valid calls of all that is public: with wrong arguments, and with arrays that are overwritten."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+import bnn
+from bnn import metrics
+from bnn.estimators.ensemble import EnsembleRegressor
+from bnn.estimators.members import Networks, data_gradient
+from bnn.estimators.regressor import PredictiveRegressor
+from bnn.priors.kernels import Kernel
+from bnn.priors.samplers import FunctionPrior, latin_hypercube
+from bnn.training.loop import train
+from bnn.weight_priors import WeightPrior, layer_statistics
+from tests.bnn.small import small
+from tests.wrong_arguments import arguments
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-1.0, 1.0, (8, 2))
+Y = np.column_stack([X[:, 0] + 0.1 * RNG.standard_normal(8), RNG.standard_normal(8)])
+NEW = RNG.uniform(-1.0, 1.0, (3, 2))
+SAMPLES = Y + RNG.standard_normal((5, 8, 2))
+ONCE = bnn.TrainingSettings(epochs=1)
+NETWORK = bnn.MLP((2, 3, 2), "silu")
+D = NETWORK.n_weights
+WEIGHTS = RNG.standard_normal((4, D)).astype(np.float32)
+TABLE = RNG.standard_normal((3, 8, 2))
+PRIOR = bnn.GaussianProcessPrior(n_outputs=2)
+EXACT = bnn.ExactPosterior(PRIOR, noise=0.1).fit(X, Y)
+COMPONENTS = bnn.PrincipalComponents(np.zeros(2), np.eye(2), np.eye(2))
+UNIT = bnn.BoundsScaler(-np.ones(2), np.ones(2))
+DENSITY = bnn.IsotropicGaussian(1.0, D)
+BY_INPUT = bnn.HeteroscedasticNoise(0.1 * np.ones((4, 2)), squares=(0,))
+TRAINED = object()  # networks that are trained once, when they are needed
+# What a parameter of this name gets, unless a call has a value of its own.
+VALUES = {
+    "A": X,
+    "B": X,
+    "X": X,
+    "Y": X,
+    "alpha": np.array(1.5),
+    "anchoring": bnn.Anchoring(resampling="none"),
+    "architecture": NETWORK,
+    "candidates": X,
+    "coefficients": np.eye(2),
+    "correlation": np.eye(2),
+    "covariance": np.eye(2),
+    "directions": np.eye(D)[:, :3],
+    "estimator": bnn.ExactPosterior(PRIOR, noise=0.1),
+    "features": (0, 1),
+    "freedom": 4.0,
+    "function": lambda X, *_, **__: X,
+    "groups": np.arange(8),
+    "high": np.array([1.0, 2.0]),
+    "lengthscale": np.array([1.0, 2.0]),
+    "low": np.array([0.0, 1.0]),
+    "mean": Y + 0.1,
+    "model": EXACT,
+    "n": 2,
+    "n_features": 2,
+    "n_inputs": 2,
+    "n_members": 3,
+    "n_networks": 4,
+    "n_outputs": 2,
+    "n_samples": 2,
+    "n_weights": D,
+    "network": bnn.Architecture((3,), "silu"),
+    "noise": np.diag([0.01, 0.04]),
+    "noise_variance": 1.0,
+    "other": 2.0,
+    "output": 0,
+    "output_ranges": (1.0, 2.0),
+    "pending": X[:1],
+    "period": np.array(2.5),
+    "pretrained": TRAINED,
+    "pretraining": bnn.Pretraining(4, 10, training=ONCE),
+    "prior": PRIOR,
+    "random_state": 0,
+    "realisations": 20,
+    "region": X,
+    "regulariser": "factorised",
+    "resampling": "none",
+    "restarts": 0,
+    "samples": SAMPLES,
+    "scaling": bnn.Scaling((-1.0, 1.0), "data"),
+    "scores": Y,
+    "settings": bnn.Pretraining(4, 10, training=ONCE),
+    "singular_values": np.arange(1.0, 4.0),
+    "squares": (0,),
+    "std": np.ones((8, 2)),
+    "training": ONCE,
+    "values": X,
+    "variance": np.array(2.0),
+    "weights": WEIGHTS,
+    "widths": (2, 3, 1),
+    "y": Y,
+}
+ZERO = np.zeros(D)
+ONES = np.ones(D)
+FORM = {"intercept": True, "coefficient_variance": 1.0, "mean_features": (0,)}
+FUNCTIONS = bnn.FunctionAnchoring(5, 0.01, iterations=1, realisations=20)
+OWN = {
+    "FunctionAnchoredEnsemble": {"anchoring": FUNCTIONS},
+    "anchor_functions": {"anchoring": FUNCTIONS},
+    "PrincipalComponents": {"mean": np.zeros(2), "vectors": np.eye(2), "residual": np.eye(2)},
+    "GaussianProcessPrior": {"mean": 0.0, "kernel": bnn.RBF(), "bounds": (-1.0, 1.0)},
+    "MixturePrior": {
+        "components": [bnn.GaussianProcessPrior(kernel=bnn.RBF(v)) for v in (1.0, 2.0)],
+        "weights": np.array([0.3, 0.7]),
+    },
+    "SamplerPrior": {"parameters": {"a": stats.norm(0.0, 1.0)}},
+    "TablePrior": {"points": X, "values": TABLE, "interpolation": "nearest"},
+    "RandomMean": {"function": lambda X, _: X[:, 0]},
+    "LinearMean": {"intercept": np.ones(2)},
+    "evidence.fit_prior": {"mean": None},
+    "evidence.fit_noise": {"mean": lambda X: X, **FORM},
+    "evidence.fit_heteroscedastic_noise": FORM,
+    "evidence.lengthscales": {"prior": bnn.GaussianProcessPrior()},
+    "Scaling": {"inputs": (-1.0, 1.0)},
+    "HeteroscedasticNoise": {"coefficients": BY_INPUT.coefficients, "squares": np.array([0])},
+    "HeteroscedasticNoise.from_replicates": {
+        "X": X.repeat(2, axis=0),
+        "y": RNG.standard_normal((16, 2)),
+        "groups": np.arange(8).repeat(2),
+    },
+    "Linear": {"variance": np.ones(2), "offset": np.array(0.5), "origin": np.array([0.1, 0.2])},
+    "FactorisedGaussian": {"mean": ZERO, "variance": ONES},
+    "FactorisedGeneralisedNormal": {"mean": ZERO, "alpha": ONES, "beta": ONES},
+    "IsotropicGaussian": {"variance": 1.0},
+    "LowRankGaussian": {"mean": ZERO},
+    "ProbabilisticPCA": {"mean": ZERO, "deviations": np.arange(1.0, 4.0)},
+    "train": {
+        "weights": WEIGHTS[:3],
+        "y": np.stack([Y] * 3),
+        "settings": ONCE,
+        "seeds": np.arange(3, dtype=np.uint32),
+    },
+    "gradient_of_data": {"members": TRAINED, "weights": np.ones((3, D))},
+    "select": {"members": [0, 1]},
+}
+# Methods, and functions that are not public but that users' arguments reach.
+OTHERS = [
+    EXACT.predict,
+    EXACT.elppd,
+    EXACT.joint_moments,
+    EXACT.sample,
+    COMPONENTS.transform,
+    COMPONENTS.inverse_transform,
+    bnn.PrincipalComponents.fit,
+    PRIOR.sample,
+    PRIOR.covariance,
+    PRIOR.covariances,
+    PRIOR.mean_values,
+    bnn.TablePrior(X, TABLE, "nearest").sample,
+    bnn.LinearMean(np.eye(2)).__call__,
+    BY_INPUT.__call__,
+    bnn.HeteroscedasticNoise.from_replicates,
+    bnn.Architecture((3,)).mlp,
+    DENSITY.sample,
+    DENSITY.log_prob,
+    bnn.LowRankGaussian.fit,
+    NETWORK.initial_weights,
+    bnn.BoundsScaler.fit,
+    UNIT.transform,
+    UNIT.inverse_transform,
+    UNIT.transform_covariance,
+    bnn.RBF().diag,
+    bnn.RBF().__mul__,
+    bnn.Linear().diag,
+    latin_hypercube,
+    layer_statistics,
+    train,
+]
+
+
+@functools.cache
+def pretrained_once():
+    options = {name: VALUES[name] for name in ("network", "settings", "random_state")}
+    return bnn.pretrain(PRIOR, X, **options)
+
+
+@functools.cache
+def trained_once():
+    return small(bnn.VanillaEnsemble, network__hidden=(3,)).fit(X, Y).members_
+
+
+def gradient_of_data(members, weights):
+    return data_gradient(trained_once() if members is TRAINED else members, weights)
+
+
+def kernel(X, Y):
+    return bnn.RBF()(X, Y)
+
+
+def pretrain_ensemble(X, n_features):
+    return small(bnn.AnchoredEnsemble, PRIOR).pretrain(X, n_features=n_features).pretrained_
+
+
+def sample_prior(X):
+    ensemble = small(bnn.AnchoredEnsemble, pretrained_once())
+    return ensemble.fit(VALUES["X"], Y).sample_prior(X)
+
+
+def sample(X):
+    return pretrained_once().sample(X)
+
+
+def select(members):
+    return pretrained_once().select(members)
+
+
+def weight_prior(regulariser):
+    return pretrained_once().weight_prior(regulariser)
+
+
+OTHERS += [gradient_of_data, kernel, pretrain_ensemble, sample_prior, sample, select, weight_prior]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function or class, values of all its parameters, and what its result is asked then.
+
+    An estimator is fitted to X and y.
+    """
+
+    function: Callable[..., Any]
+    arguments: dict[str, Any]
+
+    def make(self, **given):
+        """Return the result, for some values other than those of `arguments`."""
+        values = self.arguments | given
+        if values.get("pretrained") is TRAINED:
+            values["pretrained"] = pretrained_once()
+        if is_estimator(self.function):
+            data = [values.pop(name) for name in ("X", "y")]
+            return self.function(**values).fit(*data)
+        return self.function(**values)
+
+    def run(self, **given):
+        """Make the result and ask it."""
+        return answers(self.make(**given))
+
+
+def is_estimator(function):
+    return inspect.isclass(function) and issubclass(function, PredictiveRegressor)
+
+
+def answers(made):
+    """What an object says at points, or copies of the arrays that it has."""
+    if isinstance(made, PredictiveRegressor):
+        drawn = {"n_samples": 2, "random_state": 0}
+        options = {} if isinstance(made, EnsembleRegressor) else drawn
+        return [*made.predict(NEW, return_cov=True, total=True), made.sample(NEW, **options)]
+    if isinstance(made, FunctionPrior):
+        return [made.sample(X, 3, 0), made.sample(X[:4], 3, 0)]
+    if isinstance(made, WeightPrior):
+        return [made.sample(3, 0), made.log_prob(WEIGHTS)]
+    if isinstance(made, Kernel):
+        return [made(NEW, X), made.diag(NEW)]
+    if isinstance(made, bnn.LinearMean | bnn.HeteroscedasticNoise):
+        return [made(NEW)]
+    if isinstance(made, bnn.RandomMean):
+        return [bnn.GaussianProcessPrior(made).sample(X, 2, 0)]
+    if isinstance(made, bnn.StudentNoise):
+        return [np.array(metrics.elppd(Y, SAMPLES, made))]
+    if isinstance(made, bnn.PrincipalComponents):
+        scores = made.transform(Y)
+        return [scores, made.inverse_transform(scores)]
+    if isinstance(made, bnn.BoundsScaler):
+        return [made.transform(X), made.centre, made.half_range]
+    said = [made.sample(NEW)] if isinstance(made, Networks) else []
+    held = vars(made).values() if hasattr(made, "__dict__") else []
+    return said + [value.copy() for value in held if isinstance(value, np.ndarray)]
+
+
+def public():
+    """Public functions and classes by name, those of public modules too; warnings are none."""
+    found = {}
+    for name in bnn.__all__:
+        value = getattr(bnn, name)
+        if isinstance(value, ModuleType):
+            for key, member in vars(value).items():
+                home = str(getattr(member, "__module__", ""))
+                if key[0] != "_" and home.startswith(value.__name__):
+                    found[f"{name}.{key}"] = member
+        else:
+            found[name] = value
+    return {
+        name: value
+        for name, value in found.items()
+        if callable(value) and not (inspect.isclass(value) and issubclass(value, Exception))
+    }
+
+
+def name_of(function):
+    """Name of a function, or of a method with its class."""
+    owner = getattr(function, "__self__", None)
+    kind = owner if inspect.isclass(owner) else type(owner)
+    return function.__name__ if owner is None else f"{kind.__name__}.{function.__name__}"
+
+
+def call_of(name, function):
+    data = {"X": X, "y": Y} if is_estimator(function) else {}
+    return Call(function, data | arguments(function, VALUES) | OWN.get(name, {}))
+
+
+# Functions of noise, files and pictures have tests of their own; results are made by the others.
+ELSEWHERE = (
+    "noise.",
+    "export.",
+    "interop.",
+    "plots.",
+    "load",
+    "Members",
+    "Pretrained",
+    "PriorCheck",
+)
+CALLED = public() | {name_of(function): function for function in OTHERS}
+CALLS = {name: call_of(name, f) for name, f in CALLED.items() if not name.startswith(ELSEWHERE)}
