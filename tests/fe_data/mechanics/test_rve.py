@@ -189,11 +189,15 @@ def test_too_little_memory_gets_one_sentence(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "micro",
-    [arrangement(GIVEN), arrangement([[0.25, 0.25, 0.25]]), random_microstructure(0.35, 2, 12)],
+    ("micro", "error"),
+    [
+        (arrangement(GIVEN), 2e-4),
+        (arrangement([[0.25, 0.25, 0.25]]), 1e-3),
+        (random_microstructure(0.35, 2, 12), 2e-4),
+    ],
     ids=["given", "grazing", "random"],
 )
-def test_fibres_of_equal_shear_modulus_have_the_bulk_modulus_of_hill(micro):
+def test_fibres_of_equal_shear_modulus_have_the_bulk_modulus_of_hill(micro, error):
     """R. Hill, J. Mech. Phys. Solids 12 (1964) 199: exact for any arrangement; plane strain."""
     settings = Settings(nu_m=0.45, nu_f=0.0)
     G = 1e5 / 2.9  # E_m = 100 GPa
@@ -203,7 +207,7 @@ def test_fibres_of_equal_shear_modulus_have_the_bulk_modulus_of_hill(micro):
     k_m, k_f = (G / (1 - 2 * nu) for nu in (settings.nu_m, settings.nu_f))
     vf = micro.volume_fraction
     k = 1 / (vf / (k_f + G) + (1 - vf) / (k_m + G)) - G
-    assert (xx + yy) / 2 == pytest.approx(2e-5 * k, rel=1e-3)
+    assert (xx + yy) / 2 == pytest.approx(2e-5 * k, rel=error)
 
 
 @pytest.mark.parametrize("strain", [(None, None, 0.05), (0.0, 0.0, 0.05), (None, 0.05, None)])
