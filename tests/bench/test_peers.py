@@ -72,7 +72,7 @@ def study(tmp_path, monkeypatch):
     def study(*kinds, n_draws=1):
         results = runs.Results(tmp_path / "results.jsonl")
         peers = [Peer("fake", kind) for kind in kinds]
-        runs.study(peers, results, tmp_path, n_draws, 0.3)
+        runs.study(peers, results, tmp_path, n_draws, 1.0)
         return {(row["peer"], row["draw"]): row for row in results.rows}
 
     return study
@@ -84,7 +84,7 @@ def test_what_fails_is_recorded_and_the_next_one_runs(study):
     assert "must be finite" in errors.pop("fake.Blind")
     assert errors == {
         "fake.Broken": "ValueError: no such matrix",
-        "fake.Slow": "more than 0.3 s",
+        "fake.Slow": "more than 1 s",
         "fake.Gone": "ended with code 3",
         "fake.Mean": None,
     }
