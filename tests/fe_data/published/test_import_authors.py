@@ -218,6 +218,7 @@ def test_code_in_a_file_is_not_run(tmp_path, capsys, protocol):
             "cannot reshape array of size 4",
         ),
         (TABLE, "no table with the keys inpts and outpts, or groups_inputs and groups_outputs"),
+        ("text", "or groups_inputs and groups_outputs, in str"),
         ((X, Y, X), "in a tuple of 3 (an array of shape (12, 4), an array of shape (12, 5), "),
         (grouped([]), "in a dict of 2 (groups_inputs: a list of 0, groups_outputs: a list of 0)"),
         (plain(X[:5], Y), "inputs are an array of shape (5, 4) and outputs an array of shape (1"),
