@@ -9,18 +9,16 @@ import bnn
 from bench.peers import registry, runs, tables
 from bench.peers.__main__ import PAGES
 from bench.peers.problems import scores
-from bench.peers.registry import CELLS, LIBRARIES, PEERS, Peer
+from bench.peers.registry import LIBRARIES, PEERS, Peer
 from figures.materials.problem import OUTPUT_SCALING
 from figures.pipeline.paths import ROOT
 
 FAKE = '''"""Estimators that do what they should not."""
 
 import os
-import time
 
 import numpy as np
 
-UNUSED = 1
 WIDTH = 0.5
 
 
@@ -45,11 +43,6 @@ class Slow(Mean):
     def fit(self, X, y):
         while True:
             pass
-
-
-class Stuck(Mean):
-    def fit(self, X, y):
-        time.sleep(60)
 
 
 class Gone(Mean):
@@ -79,27 +72,23 @@ def study(tmp_path, monkeypatch):
     def study(*kinds, n_draws=1):
         results = runs.Results(tmp_path / "results.jsonl")
         peers = [Peer("fake", kind) for kind in kinds]
-        runs.study(peers, results, tmp_path, n_draws, 0.3)
+        runs.study(peers, results, tmp_path, n_draws, 1.0)
         return {(row["peer"], row["draw"]): row for row in results.rows}
 
     return study
 
 
 def test_what_fails_is_recorded_and_the_next_one_runs(study):
-    rows = study("Broken", "Slow", "Gone", "Stuck", "Mean")
+    rows = study("Broken", "Slow", "Gone", "Blind", "Mean")
     errors = {name: row.get("error") for (name, _), row in rows.items()}
+    assert "must be finite" in errors.pop("fake.Blind")
     assert errors == {
         "fake.Broken": "ValueError: no such matrix",
-        "fake.Slow": "more than 0.3 s",
+        "fake.Slow": "more than 1 s",
         "fake.Gone": "ended with code 3",
-        "fake.Stuck": "more than 0.3 s",
         "fake.Mean": None,
     }
     assert rows["fake.Mean", 0]["rmse"] > 0
-
-
-def test_a_prediction_that_is_not_finite_is_a_failure(study):
-    assert "must be finite" in study("Blind")["fake.Blind", 0]["error"]
 
 
 def test_a_run_that_was_killed_goes_on_where_it_was(study, tmp_path):
@@ -144,12 +133,6 @@ def test_every_package_of_every_library_is_pinned():
     assert torches <= set((ROOT / "constraints.txt").read_text().split())
 
 
-def test_lines_are_those_of_a_class_and_of_what_it_uses(study):  # noqa: ARG001, it writes the file
-    assert Peer("fake", "Mean").lines == 2 + 6  # an import and a width
-    assert Peer("fake", "Gone").lines == 2 + 6 + 1 + 3
-    assert Peer("fake", "Mean").label == "The mean"
-
-
 def row(peer, draw, elppd):
     numbers = dict.fromkeys(("rmse", "crps", "coverage", "fit", "predict"), 0.5)
     return {"peer": peer, "case": "outd", "draw": draw, "elppd": elppd, **numbers}
@@ -164,12 +147,11 @@ def test_the_tables_say_who_failed_and_who_is_better():
     assert "SMT, KRG; 1 failed: singular" in tables.score_table(found)
     assert "| −50 ± 4 | 4 | behind |" in tables.verdict_table(found)
     assert len(tables.picture(found).axes) == 4
-
-
-def test_one_lucky_draw_does_not_make_the_best():
-    rows = [row(peer, i, 10.0 + i) for peer in ("ours.Exact", "smt.Kriging") for i in range(5)]
-    rows.append(row("botorch.Saas", 2, 90.0))
-    assert "| SMT, KRG | 0 ± 0 | 5 | level |" in tables.verdict_table(tables.by_peer(rows))
+    level = [row("smt.Kriging", i, 100.0 * i) for i in range(5)]
+    lucky = row("botorch.Saas", 2, 900.0)
+    assert "| SMT, KRG | 0 ± 0 | 5 | level |" in tables.verdict_table(
+        tables.by_peer([*ours, *level, lucky])
+    )
 
 
 def test_verdicts_are_by_one_standard_error():
@@ -183,8 +165,3 @@ def test_guide_and_readme_show_the_committed_results(tmp_path):
         copy.write_text(page.read_text())
     tables.publish(runs.Results(ROOT / "bench" / "peers" / "results.jsonl").rows, copies)
     assert [each.read_text() for each in copies] == [each.read_text() for each in PAGES]
-
-
-def test_ours_with_the_training_cells_alone_is_what_others_are_compared_with():
-    assert PEERS[0].ours
-    assert PEERS[0].knows == CELLS

@@ -1,17 +1,22 @@
-"""What the package offers at its root comes when it is used."""
+"""What the package offers at its root, and its commands, come when they are used."""
 
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
-def test_inputs_designs_and_tables_need_neither_dolfinx_nor_gmsh():
-    code = (
-        "import sys; sys.modules.update(dolfinx=None, gmsh=None, petsc4py=None)\n"
-        "from fe_data import Inputs, Settings, compare, generate, load_table, named_design\n"
-        "print(Inputs(0.3, 400.0, 400.0, 0.4))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout.startswith("Inputs(vf=0.3, "), done.stderr
+@pytest.mark.parametrize(
+    "use",
+    [
+        "from fe_data import Inputs, Settings, compare, generate, load_table, named_design",
+        "from fe_data.__main__ import main; main(['generate', '--help'])",
+    ],
+)
+def test_inputs_designs_tables_and_help_need_neither_dolfinx_nor_gmsh(use):
+    code = f"import sys; sys.modules.update(dolfinx=None, gmsh=None, petsc4py=None)\n{use}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")

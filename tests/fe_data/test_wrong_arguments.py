@@ -86,12 +86,6 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("strain", [("0.01", None, None), ((0.01,), None, None)])
-def test_components_of_a_loading_are_numbers(strain):
-    with pytest.raises(ValueError, match="strain of the loading must be numbers"):
-        fe_data.Loading(strain)
-
-
 # What messages call an argument, beside its name.
 ALSO = {"strain": "loading", "stress": "loading"}
 

@@ -11,23 +11,17 @@ X = np.linspace(-1, 1, N)
 TRUE = Moments(2 * X, 0.6 * np.exp(-0.5 * (X[:, None] - X) ** 2 / 0.2**2))
 
 
-def test_equal_moments_have_no_distance():
-    found = distance(TRUE, TRUE)
-    assert (found.mean, found.covariance) == (0, 0)
-    assert found.wasserstein == pytest.approx(0, abs=1e-6)
-
-
 def test_a_shift_is_its_own_wasserstein_distance():
     found = distance(Moments(TRUE.mean + 0.3, TRUE.covariance), TRUE)
     assert found.wasserstein == pytest.approx(0.3, rel=1e-6)
     assert found.covariance == 0
 
 
-@pytest.mark.parametrize("factor", [0.0, 0.5, 3.0])
+@pytest.mark.parametrize("factor", [0.0, 0.5, 1.0, 3.0])
 def test_scaled_functions_have_the_closed_form_distance(factor):
     # W² = tr((a C^½ - C^½)²) = (a - 1)² tr C, for covariances that commute
     found = distance(Moments(TRUE.mean, factor**2 * TRUE.covariance), TRUE)
-    assert found.wasserstein == pytest.approx(abs(factor - 1) * np.sqrt(0.6), rel=1e-6)
+    assert found.wasserstein == pytest.approx(abs(factor - 1) * np.sqrt(0.6), rel=1e-6, abs=1e-6)
     assert found.covariance == pytest.approx(abs(factor**2 - 1))
 
 

@@ -51,18 +51,16 @@ def test_total_variance_is_the_sum_of_squared_singular_values(gaussian, architec
     assert total == pytest.approx(found.variance[0] * architecture.n_weights)
 
 
-def test_error_of_the_variance_meets_its_expectation():
-    K, n = 200, 50
-    values = np.random.default_rng(1).standard_normal((K, n))
-    expected = np.sqrt(2.0 / (n * (K - 1)))  # of n independent Gaussian variances
+@pytest.mark.parametrize("together", [False, True])
+def test_error_of_the_variance_meets_its_expectation(together):
+    """Weights that move together leave the variance as uncertain as a single one does."""
+    K = 200
+    n = 50
+    rng = np.random.default_rng(1)
+    values = rng.standard_normal((K, 1)) * np.ones(n) if together else rng.standard_normal((K, n))
+    independent = 1 if together else n
+    expected = np.sqrt(2.0 / (independent * (K - 1)))  # of independent Gaussian variances
     assert variance_error(values - values.mean(axis=0)) == pytest.approx(expected, rel=0.25)
-
-
-def test_weights_that_move_together_leave_the_variance_uncertain():
-    values = np.random.default_rng(2).standard_normal((200, 1)) * np.ones(50)
-    assert variance_error(values - values.mean(axis=0)) == pytest.approx(
-        np.sqrt(2.0 / 199), rel=0.25
-    )
 
 
 def test_histogram_holds_what_lies_within_four_standard_deviations(gaussian):
@@ -85,14 +83,11 @@ def test_level_of_two_weights_is_that_of_all_permutations():
 
 
 def test_one_in_twenty_independent_kernels_with_long_tails_is_above_its_level():
-    sets = np.random.default_rng(4).standard_t(1.0, size=(120, 40, 12))
+    rng = np.random.default_rng(4)
+    sets = rng.standard_t(1.0, size=(120, 40, 12))
     above = [mean_correlation(kernel) > null_correlation(kernel) for kernel in sets]
     assert 1 <= sum(above) <= 12
-
-
-def test_weights_that_share_a_part_are_above_their_level():
-    rng = np.random.default_rng(5)
-    kernel = rng.standard_normal((K, 30)) + 0.6 * rng.standard_normal((K, 1))
+    kernel = rng.standard_normal((K, 30)) + 0.6 * rng.standard_normal((K, 1))  # share a part
     assert mean_correlation(kernel) > null_correlation(kernel)
 
 

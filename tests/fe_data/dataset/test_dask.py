@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,28 +29,13 @@ def patience(monkeypatch):
     monkeypatch.setattr(executors, "CONNECT_SECONDS", 60.0)
 
 
-class Cluster:
-    """A scheduler and its workers, each a process of its own, over TCP."""
+@contextmanager
+def cluster(folder, workers):
+    """Process and address of a scheduler; it and its workers are processes that speak TCP."""
+    file = folder / "scheduler.json"
+    processes = []
 
-    def __init__(self, folder):
-        self.stack = ExitStack()
-        file = folder / "scheduler.json"
-        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(file))
-        while not file.exists() or not file.read_text().endswith("}"):
-            assert self.scheduler.poll() is None
-            time.sleep(0.05)
-        self.address = json.loads(file.read_text())["address"]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.stack.close()
-
-    def add_worker(self):
-        return self._start("worker", self.address, "--nthreads", "1")
-
-    def _start(self, kind, *arguments):
+    def start(kind, *arguments):
         command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", *arguments]
         # One death is enough for the scheduler to give up a task: the tests need not wait for four.
         environment = os.environ | {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
@@ -60,26 +45,28 @@ class Cluster:
             env=environment,
             stderr=subprocess.DEVNULL,
         )
-        self.stack.callback(self._end, process)
+        processes.append(process)
         return process
 
-    @staticmethod
-    def _end(process):
+    try:
+        scheduler = start("scheduler", "--port", "0", "--scheduler-file", str(file))
+        while not file.exists() or not file.read_text().endswith("}"):
+            assert scheduler.poll() is None
+            time.sleep(0.05)
+        address = json.loads(file.read_text())["address"]
+        for _ in range(workers):
+            start("worker", address, "--nthreads", "1")
+        yield scheduler, address
+    finally:
         # A worker's nanny ends its process when it is asked to, not when it is killed.
-        process.terminate()
-        process.wait()
+        for process in reversed(processes):
+            process.terminate()
+            process.wait()
 
 
 def make(folder, address=None, cell=None, **options):
-    return generate.generate(
-        DESIGN,
-        SETTINGS,
-        folder,
-        dask=address,
-        simulator=cell or AnalyticCell(),
-        silent=True,
-        **options,
-    )
+    options |= {"dask": address, "simulator": cell or AnalyticCell(), "silent": True}
+    return generate.generate(DESIGN, SETTINGS, folder, **options)
 
 
 @pytest.fixture(scope="module")
@@ -92,14 +79,11 @@ def undisturbed(tmp_path_factory):
 @pytest.mark.slow
 def test_cluster_makes_the_same_table_though_workers_die(tmp_path, undisturbed):
     seed = DESIGN.sample(5).seed
-    with Cluster(tmp_path) as cluster:
-        for _ in range(2):
-            cluster.add_worker()
+    with cluster(tmp_path, workers=2) as (_, address):
         killing = AnalyticCell(killing_once=(seed, tmp_path / "killed"))
-        make(tmp_path / "disturbed", cluster.address, killing)
-        summary = make(
-            tmp_path / "blamed", cluster.address, AnalyticCell(killing=frozenset({seed}))
-        )
+        make(tmp_path / "disturbed", address, killing)
+        killing = AnalyticCell(killing=frozenset({seed}))
+        summary = make(tmp_path / "blamed", address, killing)
     assert (tmp_path / "killed").exists()
     assert (tmp_path / "disturbed" / storage.TABLE).read_bytes() == undisturbed
     assert summary.counts == {"ok": 11, "retried": 1, "failed": 0}
@@ -118,17 +102,14 @@ def test_a_lost_scheduler_is_one_sentence_and_a_folder_to_resume(tmp_path, undis
             time.sleep(2)
         return AnalyticCell()(inputs, seed, settings)
 
-    with Cluster(tmp_path) as cluster:
-        cluster.add_worker()
-        end = (reached, cluster.scheduler)
+    with cluster(tmp_path, workers=1) as (scheduler, address):
+        end = (reached, scheduler)
         threading.Thread(target=_kill_when, args=end, daemon=True).start()
         with pytest.raises(Stopped) as stop:
-            make(tmp_path / "data", cluster.address, cell)
+            make(tmp_path / "data", address, cell)
     done = len(list((tmp_path / "data").rglob("*.npz")))
-    assert str(stop.value) == (
-        f"stopped: the connection to the Dask scheduler is lost: {done} of 12 samples are in "
-        f"{tmp_path / 'data'}; the same command does the rest"
-    )
+    lost = f"the connection to the Dask scheduler is lost: {done} of 12 samples are in"
+    assert lost in str(stop.value)
     assert done >= 5
     assert make(tmp_path / "data", jobs=2).simulated == 12 - done
     assert (tmp_path / "data" / storage.TABLE).read_bytes() == undisturbed
@@ -140,25 +121,27 @@ def _kill_when(path, process):
     process.kill()
 
 
-def test_no_scheduler_no_worker_no_package(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("tcp://127.0.0.1:9", "0 of 12 samples"),
+        ("nonsense://x", "ValueError: unknown address"),
+        ("banana", "ValueError: missing port"),
+    ],
+)
+def test_an_address_without_workers_is_one_sentence(tmp_path, monkeypatch, address, said):
     monkeypatch.setattr(executors, "CONNECT_SECONDS", 1.0)
-    with pytest.raises(
-        Stopped, match=r"no Dask workers at tcp://127\.0\.0\.1:9: .*0 of 12 samples"
-    ):
-        make(tmp_path, "tcp://127.0.0.1:9")
-    with pytest.raises(
-        Stopped, match="no Dask workers at nonsense://x: ValueError: unknown address"
-    ):
-        make(tmp_path, "nonsense://x")
-    with monkeypatch.context() as patched:  # one that was made could not be closed
-        patched.setattr("distributed.Client", None)
-        with pytest.raises(Stopped, match="no Dask workers at banana: ValueError: missing port"):
-            make(tmp_path, "banana")
+    with pytest.raises(Stopped, match=f"no Dask workers at {address}: .*{said}"):
+        make(tmp_path, address)
+
+
+def test_a_scheduler_without_workers_and_a_missing_package_are_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(executors, "CONNECT_SECONDS", 1.0)
     with (
-        Cluster(tmp_path) as cluster,
+        cluster(tmp_path, workers=0) as (_, address),
         pytest.raises(Stopped, match=r"no Dask workers at tcp.*TimeoutError"),
     ):
-        make(tmp_path, cluster.address)
+        make(tmp_path, address)
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(Stopped, match="--dask needs the package `distributed`, which is missing"):
         make(tmp_path, "tcp://127.0.0.1:9")

@@ -41,20 +41,12 @@ def test_a_file_says_the_same_as_python(tmp_path):
     ("text", "message"),
     [
         ("", "is empty: expected a header with"),
-        ("strain_xx\n", "has no rows below its header"),
-        (
-            "strain_xx,shear\n0.1,0\n",
-            "line 1: column 'shear' is unknown: allowed are path, strain_x",
-        ),
+        ("strain_xx,shear\n0.1,0\n", "line 1: column 'shear' is unknown: allowed are path, "),
         ("strain_xx\n0.1\nx\n", "line 3: strain_xx = 'x' is not a number"),
-        ("strain_xx\nnan\n", "line 2: strain_xx = 'nan' is not finite"),
         ("path,strain_xx\n0,0.1\n2,0.1\n", "line 3: path = 2 is out of order: expected is 1"),
-        ("path,strain_xx\n1,0.1\n", "line 2: path = 1 is out of order: expected is 0"),
         ("strain_xx,increments\n0.1,2.5\n", "line 2: increments = '2.5' is not an integer"),
         ("strain_xx,increments\n0.1,5\n0.2,\n", "path 0: increments = None is out of range"),
         ("path,strain_xx\n0,0.1\n1,0.7\n", "path 1: strain xx = 0.7 is out of range"),
-        ("stress_xx\n\n0\n", "path 0: loading is zero in every component"),
-        ("strain_xx,stress_xx\n0.1,5\n", "path 0: stress 5.0 is given for a component of presc"),
     ],
 )
 def test_wrong_files_are_refused(tmp_path, text, message):
@@ -80,35 +72,18 @@ def test_samples_take_the_paths_in_turn(tmp_path):
     assert verify(tmp_path) == ([], {"ok": 5, "retried": 0, "failed": 0})
 
 
-def test_workers_and_interruptions_leave_no_trace_in_a_dataset_of_paths(tmp_path):
-    make(tmp_path / "one")
-    make(tmp_path / "two", shard=(2, 2))
-    make(tmp_path / "two", jobs=2)
-    tables = [(tmp_path / name / storage.TABLE).read_bytes() for name in ("one", "two")]
-    assert tables[0] == tables[1]
-
-
-def test_paths_are_part_of_the_configuration(tmp_path):
-    make(tmp_path)
-    for other, difference in (
-        (PATHS[:1], "paths = 2 there, 1 here"),
-        (PATHS[::-1], "loadings_sha"),
-    ):
-        with pytest.raises(ValueError, match=f"another configuration \\({difference}"):
-            make(tmp_path, other)
-
-
 @pytest.mark.parametrize(
-    ("loading", "error", "message"),
-    [
-        (PATHS * 3, ValueError, r"paths in loading = 6 is out of range: .* in \[1, 5\]"),
-        ([], ValueError, "number of paths in loading = 0 is out"),
-        ([(0.1, None, None)], TypeError, "loading = .* must be of type Loading"),
-    ],
+    ("other", "difference"), [(PATHS[:1], "paths = 2 there, 1 here"), (PATHS[::-1], "loadings_sha")]
 )
-def test_wrong_paths_of_a_dataset_are_refused(tmp_path, loading, error, message):
-    with pytest.raises(error, match=message):
-        make(tmp_path, loading)
+def test_paths_are_part_of_the_configuration(tmp_path, other, difference):
+    make(tmp_path)
+    with pytest.raises(ValueError, match=f"another configuration \\({difference}"):
+        make(tmp_path, other)
+
+
+def test_more_paths_than_samples_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"paths in loading = 6 is out of range: .* in \[1, 5\]"):
+        make(tmp_path, PATHS * 3)
 
 
 def test_the_command_line_takes_a_file_of_paths(tmp_path, capsys):
@@ -120,21 +95,8 @@ def test_the_command_line_takes_a_file_of_paths(tmp_path, capsys):
     options = [*design, "--loading", str(two)]
     assert main(["generate", *options], simulator=AnalyticCell()) == 0
     header = record.decode_header(storage.record_path(tmp_path / "data", 0).read_bytes())
-    cell = [
-        "--vf",
-        "0.3",
-        "--E-f",
-        "400",
-        "--b-m",
-        "400",
-        "--c-m",
-        "0.4",
-        "--n-fibres",
-        "2",
-        "--resolution",
-        "2",
-        "--out",
-    ]
+    fibres = "--vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --n-fibres 2 --resolution 2"
+    cell = [*fibres.split(), "--out"]
     assert main(["rve", *cell, str(tmp_path), "--loading", str(one)]) == 0
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["loading"] == header["loading"]

@@ -63,3 +63,6 @@ def test_moduli_by_direction_are_those_of_an_orthotropic_material():
     diagonal = 4 / (1 / Ex + 1 / Ey - 2 * nu / Ex + 1 / G)
     found = directional_moduli(stiffness, np.array([0.0, 90.0, 45.0, 135.0]))
     assert found == pytest.approx([Ex, Ey, diagonal, diagonal])
+    coupled = stiffness + 10.0 * np.array([[0, 0, 1], [0, 0, 1], [1, 1, 0]])
+    towards, across = directional_moduli(coupled, np.array([45.0, 135.0]))
+    assert towards > across  # a positive C_xx,xy stiffens the direction of positive shear

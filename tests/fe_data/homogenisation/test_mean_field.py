@@ -59,13 +59,6 @@ def test_the_matrix_as_reference_gives_the_bounds_of_hashin():
     np.testing.assert_allclose(G, G_m + shear)
 
 
-def test_rigid_fibres():
-    own = cells(0.2, 1e12)
-    k_m = own.K_m + own.G_m / 3
-    k, *_ = own.linear(own.G_m, own.G_f)
-    np.testing.assert_allclose(k, k_m + 0.2 * (k_m + own.G_m) / 0.8, rtol=1e-6)
-
-
 def test_the_self_consistent_medium_does_not_know_which_phase_is_the_matrix():
     one = cells(0.3, 200.0, 1.0)
     swapped = replace(one, vf=1 - one.vf, K_m=one.K_f, G_m=one.G_f, K_f=one.K_m, G_f=one.G_m)
@@ -89,17 +82,6 @@ def test_mean_squares_are_derivatives_of_the_energy(reference):
     fibres = (energy(own.G_m, own.G_f + h) - energy(own.G_m, own.G_f - h)) / (2 * h)
     np.testing.assert_allclose(own.rms_strain(own.G_m) ** 2, matrix / (1.5 * 0.7), rtol=1e-6)
     np.testing.assert_allclose(own.rms_strain(own.G_m, True) ** 2, fibres / (1.5 * 0.3), rtol=1e-6)
-
-
-def test_the_mean_square_is_at_least_the_square_of_the_mean():
-    own = cells(0.3, 400.0)
-    for G_m in own.G_m * np.array([1.0, 0.1, 0.01]):
-        k, G, dilatations, shears = own.linear(np.array([G_m]), own.G_f)
-        volume, shear = own.shape(k, G)
-        squares = 2 / 3 * (2 * (shear * shears) ** 2 + (volume * dilatations) ** 2 / 6)
-        squares *= 1 - 1e-12
-        assert own.rms_strain(np.array([G_m])) ** 2 >= squares[0]
-        assert own.rms_strain(np.array([G_m]), fibres=True) ** 2 >= squares[1]
 
 
 def test_the_law_is_fitted_as_to_simulated_curves():
@@ -169,12 +151,7 @@ def test_a_curve_without_plastic_increments_has_no_law():
     [
         ({"inputs": [0.3, 400.0, 400.0]}, r"inputs of shape \(3,\) must have 4 columns"),
         ({"inputs": [0.9, 400.0, 400.0, 0.4]}, "vf = 0.9 is out of range"),
-        ({"inputs": ["a", 1, 1, 1]}, "inputs = .* must be numbers"),
-        ({"reference": 1.5}, "reference = 1.5 is out of range"),
-        ({"fluctuation": -0.1}, "fluctuation = -0.1 is out of range"),
-        ({"outputs": None}, "outputs = None: must be names out of b_eff_MPa"),
         ({"outputs": "E_eff_GPa"}, "outputs = 'E_eff_GPa': must be names out of b_eff_MPa"),
-        ({"hardening": 0.0}, "hardening = 0.0 is out of range"),
         ({"settings": Settings(hardening="voce")}, "settings.hardening = 'voce': mean_field takes"),
         ({"reference": np.nan}, "reference = nan is out of range"),
         (

@@ -18,13 +18,6 @@ ELASTIC = Settings(increments=4, tolerance=1e-11)
 SMALL = Settings(n_fibres=10)
 
 
-def _elastic(micro, inputs, settings, strain):
-    """Mean stress xx, yy, zz, xy [MPa] of an elastic step with prescribed strain."""
-    loading = Loading(tuple(1e-5 * np.array(strain)))
-    rve = solve_rve(inputs, micro, settings, loading, fit=False)
-    return 1e5 * rve.history["stress"][-1]
-
-
 @pytest.mark.parametrize("strain", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0.3, -0.7, 0.4)], ids=str)
 def test_fibres_of_the_material_of_the_matrix_are_invisible(strain):
     """Patch test: the stress is uniform, whatever the mesh."""
@@ -102,58 +95,23 @@ def test_stiffness_lies_between_the_bounds_of_hashin_and_shtrikman(vf, E_f):
     assert 0.995 * lower <= E[-1] / 1e3 <= 1.005 * upper
 
 
-def test_equal_shear_moduli_have_the_bulk_modulus_of_hill():
-    """With equal shear moduli the bulk modulus is exact whatever the arrangement (Hill, 1964)."""
-    nu_f = 0.45
-    vf = 0.35
-    mu, kappa_m = moduli(100.0, 0.3)
-    _, kappa_f = moduli(2 * mu * (1 + nu_f), nu_f)
-    settings = dataclasses.replace(ELASTIC, nu_f=nu_f, n_fibres=12)
-    micro = random_microstructure(vf, 2, 12)
-    stress = _elastic(micro, Inputs(vf, 2 * mu * (1 + nu_f), 400.0, 0.4), settings, (1.0, 1.0, 0.0))
-    k_f = kappa_f + mu / 3
-    k_m = kappa_m + mu / 3
-    exact = 1 / (vf / (k_f + mu) + (1 - vf) / (k_m + mu)) - mu
-    assert (stress[0] + stress[1]) / 4 / 1e3 == pytest.approx(exact, rel=2e-4)
-
-
-def test_hexagonal_array_is_isotropic():
-    """7 x 8 staggered rows are hexagonal to 1 %, and a hexagonal array is isotropic in plane."""
-    rows = np.arange(8)
-    centres = [((i + 0.5 * (j % 2) + 0.3) / 7, (j + 0.4) / 8) for j in rows for i in range(7)]
-    micro = Microstructure(np.array(centres), np.sqrt(0.25 / (56 * np.pi)))
-    settings = dataclasses.replace(ELASTIC, n_fibres=56)
-    xx, yy, xy = (_elastic(micro, INPUTS, settings, s) for s in np.eye(3))
-    assert xx[0] == pytest.approx(yy[1], rel=5e-3)
-    assert xx[0] - xx[1] == pytest.approx(xy[3], rel=5e-3)
-
-
 @pytest.fixture(scope="module")
 def plastic_rve():
     return solve_rve(INPUTS, 4, SMALL)
 
 
-def test_a_translated_pattern_has_the_same_properties(plastic_rve):
-    moved = Microstructure(
-        np.add(plastic_rve.microstructure.centres, (0.37, 0.21)) % 1.0,
-        plastic_rve.microstructure.radii[0],
-    )
-    a = plastic_rve.effective
-    b = solve_rve(INPUTS, moved, SMALL).effective
-    assert b.E_eff_GPa == pytest.approx(a.E_eff_GPa, rel=1e-3)
-    assert b.b_eff_MPa == pytest.approx(a.b_eff_MPa, rel=5e-3)
-
-
-def test_a_pattern_turned_with_its_loading_has_the_same_properties(plastic_rve):
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_pattern_moved_or_turned_with_its_loading_has_the_same_properties(plastic_rve, turned):
     x, y = plastic_rve.microstructure.centres.T
-    turned = Microstructure(
-        np.column_stack([(1 - y) % 1.0, x]), plastic_rve.microstructure.radii[0]
-    )
-    loading = Loading((None, SMALL.strain, None))
-    history = solve_rve(INPUTS, turned, SMALL, loading, fit=False).history
-    swapped = {k: v[:, [1, 0, 2, 3]] if v.ndim == 2 else v for k, v in history.items()}
+    centres = [1 - y, x] if turned else [x + 0.37, y + 0.21]
+    radius = plastic_rve.microstructure.radii[0]
+    moved = Microstructure(np.column_stack(centres) % 1.0, radius)
+    strain = (None, SMALL.strain, None) if turned else (SMALL.strain, None, None)
+    history = solve_rve(INPUTS, moved, SMALL, Loading(strain), fit=False).history
+    if turned:
+        history = {k: v[:, [1, 0, 2, 3]] if v.ndim == 2 else v for k, v in history.items()}
     a = plastic_rve.effective
-    b = effective_properties(swapped, 400.0, swapped)
+    b = effective_properties(history, 400.0, history)
     assert b.E_eff_GPa == pytest.approx(a.E_eff_GPa, rel=1e-3)
     assert b.b_eff_MPa == pytest.approx(a.b_eff_MPa, rel=5e-3)
     assert b.c_eff == pytest.approx(a.c_eff, rel=5e-3)
@@ -170,20 +128,6 @@ def test_prescribed_stress_finds_the_strain(plastic_rve):
     assert again.history["stress"][-1, 2] == pytest.approx(end[2], rel=0.01)
 
 
-@pytest.mark.parametrize(
-    "loading", [Loading((0.05, 0.05, 0.0)), Loading((None, None, 0.05))], ids=str
-)
-def test_biaxial_and_shear_loading_reach_what_is_prescribed(loading):
-    rve = solve_rve(INPUTS, random_microstructure(0.3, 1, 10), SMALL, loading, fit=False)
-    history = rve.history
-    assert history["yielded_fraction"][-1] > 0.5
-    for i, j in ((0, 0), (1, 1), (2, 3)):
-        if loading.strain[-1][i] is None:
-            assert abs(history["stress"][-1, j]) < 0.05
-        else:
-            assert history["strain"][-1, j] == pytest.approx(loading.strain[-1][i])
-
-
 def test_steps_are_cut_back_and_grow_again(plastic_rve, monkeypatch):
     """With too few Newton iterations allowed, steps are divided; the path ends the same."""
     monkeypatch.setattr(load_stepping, "_NEWTON_ITERATIONS", 3)
@@ -197,22 +141,12 @@ def test_steps_are_cut_back_and_grow_again(plastic_rve, monkeypatch):
     assert cut.history["stress"][-1, 0] == pytest.approx(end[0], rel=2e-3)
 
 
-def test_an_impossible_stress_is_reported():
+@pytest.mark.parametrize("solver", ["compiled", "dolfinx"])
+def test_an_impossible_stress_is_reported(solver):
     inputs = Inputs(0.0, 400.0, 0.0, 0.5)  # perfectly plastic, driven beyond its strength
-    with pytest.raises(ConvergenceError, match="does not converge at load fraction"):
-        solve_rve(inputs, 1, SMALL, Loading((None, None, None), (900.0, 0.0, 0.0)))
-
-
-@pytest.mark.parametrize(
-    ("strain", "stress", "message"),
-    [
-        ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), "loading is zero in every component"),
-        ((0.1, None, np.nan), (0.0, 0.0, 0.0), "loading must be finite"),
-        ((0.1, None), (0.0, 0.0, 0.0), "needs three components"),
-        ((None, 0.0, -10.0), (0.0, 0.0, 0.0), r"strain xy = -10.0 is out of range: allowed are \["),
-        ((0.1, None, None), (5.0, 0.0, 0.0), "stress 5.0 is given for a component"),
-    ],
-)
-def test_wrong_loading_is_refused(strain, stress, message):
-    with pytest.raises(ValueError, match=message):
-        Loading(strain, stress)
+    beyond = Loading((None, None, None), (900.0, 0.0, 0.0))
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ConvergenceError, match="does not converge at load fraction"),
+    ):
+        solve_rve(inputs, 1, dataclasses.replace(SMALL, resolution=2.0), beyond, solver=solver)

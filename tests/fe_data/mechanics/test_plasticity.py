@@ -19,8 +19,7 @@ from fe_data.mechanics.plasticity import (
     plastic_increment,
     return_map,
 )
-from fe_data.mechanics.problem import RVEProblem, State
-from fe_data.mechanics.properties import moduli, von_mises
+from fe_data.mechanics.problem import RVEProblem
 from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import Inputs, Settings
 from fe_data.settings.hardening import VOCE
@@ -153,23 +152,13 @@ def test_hardening_goes_on_after_an_increment_too_small_to_store(c, excess):
     assert q_trial - 3 * MU * dp == pytest.approx(400.0 + 400.0 * dp**c, rel=1e-12)
 
 
-def test_small_increments_with_a_small_exponent_follow_the_law():
-    """The first increment beyond yield, of less than 1 MPa, is too small to store."""
-    d = _discretised(vf=0.0, resolution=4)
-    problem = RVEProblem(d, Inputs(0.0, 400.0, 400.0, 0.01), Settings())
-    path = solve_load_steps(problem, Loading((0.0045, None, None)), 500, 1e-8)
-    p = path.state.old.p
-    stress = von_mises(path.history["stress"][-1])
-    assert (p > 0).all()
-    assert 400.0 + 400.0 * p**0.01 == pytest.approx(np.full(p.shape, stress), rel=1e-6)
-
-
 def test_tangent_is_the_derivative_of_the_force():
     inputs = Inputs(0.2, 300.0, 400.0, 0.4)
     problem = RVEProblem(_discretised(vf=0.2, n_fibres=4, resolution=4), inputs, Settings())
     path = solve_load_steps(problem, Loading((0.02, None, None)), 10, 1e-6)
     state = path.state
     rng = np.random.default_rng(0)
+    before = state.old.p.copy()
     x = path.x * 1.05
     direction = rng.standard_normal(len(x)) * 1e-3
     problem.internal_force(x, state)
@@ -179,8 +168,7 @@ def test_tangent_is_the_derivative_of_the_force():
     plus, minus = (problem.internal_force(x + s * h * direction, state)[0] for s in (1, -1))
     difference = (plus - minus) / (2 * h)
     assert (state.new.p > state.old.p).mean() > 0.5
-    held = np.zeros(len(x), dtype=bool)
-    held[problem.matrix.dofs[0, :2]] = True  # springs are in both
+    assert (state.old.p == before).all()  # a trial leaves it untouched
     assert np.linalg.norm(product - difference) < 2e-5 * np.linalg.norm(product)
 
 
@@ -206,58 +194,3 @@ def test_newton_converges_quadratically():
     late = [i for i in range(len(e) - 1) if 1e-7 < e[i] < 1e-2]
     assert len(late) >= 2
     assert all(e[i + 1] < 300 * e[i] ** 2 + 1e-12 for i in late)
-
-
-def _one_point(settings: Settings, hardening):
-    """Plane strain, sigma_yy = 0, implicit Euler, one point at a time with a bracketing solver."""
-    mu, kappa = moduli(1e3 * settings.E_m_GPa, settings.nu_m)
-    a = settings.a_MPa
-    ep = np.zeros(4)
-    p = 0.0
-
-    def respond(exx, eyy):
-        e = np.array([exx, eyy, 0.0, 0.0])
-        mean = e[:3].sum() / 3
-        s = 2 * mu * (e - mean * np.array([1, 1, 1, 0]) - ep)
-        q = np.sqrt(1.5 * (s[:3] @ s[:3] + 2 * s[3] ** 2))
-        dp = 0.0
-        if q > a + hardening(p):
-            dp = brentq(
-                lambda d: q - 3 * mu * d - a - hardening(p + d), 0, q / (3 * mu), xtol=1e-18
-            )
-        flow = 1.5 * s / q * dp if q else 0 * s
-        return s - 2 * mu * flow + 3 * kappa * mean * np.array([1, 1, 1, 0]), ep + flow, p + dp
-
-    rows = []
-    for i in range(1, settings.increments + 1):
-        exx = settings.strain * i / settings.increments
-        eyy = brentq(lambda y, x=exx: respond(x, y)[0][1], -exx, 0.0, xtol=1e-16)
-        stress, ep, p = respond(exx, eyy)
-        rows.append((stress, ep, p))
-    return rows
-
-
-@pytest.mark.parametrize("law", LAWS, ids=str)
-def test_without_fibres_the_volume_element_is_one_point(law):
-    b, c, name = law
-    inputs = Inputs(0.0, 400.0, b, c)
-    settings = Settings(tolerance=1e-10, hardening=name)
-    problem = RVEProblem(_discretised(vf=0.0), inputs, settings)
-    path = solve_load_steps(problem, Loading((0.05, None, None)), 50, settings.tolerance)
-    stress, plastic, p = zip(*_one_point(settings, LAWS[law]), strict=True)
-    assert path.history["stress"][1:] == pytest.approx(np.array(stress), rel=1e-6, abs=1e-4)
-    assert path.history["plastic_strain"][1:] == pytest.approx(
-        np.array(plastic), rel=1e-6, abs=1e-10
-    )
-    assert path.state.old.p == pytest.approx(np.full(path.state.old.p.shape, p[-1]), rel=1e-6)
-
-
-def test_state_is_untouched_by_a_trial():
-    inputs = Inputs(0.2, 300.0, 400.0, 0.4)
-    problem = RVEProblem(_discretised(vf=0.2, n_fibres=2, resolution=3), inputs, Settings())
-    state = State(*problem.matrix.weights.shape)
-    x = np.zeros(problem.n + 3)
-    x[problem.n] = 0.05
-    problem.internal_force(x, state)
-    assert state.new.p.max() > 0
-    assert not state.old.p.any()

@@ -1,17 +1,13 @@
-"""Volume elements from Python, from the command line and through the generator."""
+"""Volume elements from Python and from the command line."""
 
 import json
-import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fe_data.__main__ import main
-from fe_data.dataset.design import named_design
-from fe_data.dataset.generate import generate
-from fe_data.dataset.table import load_table
-from fe_data.geometry.microstructure import Microstructure
+from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.loading import Loading
 from fe_data.mechanics import rve
 from fe_data.mechanics.plots import plot_rve
@@ -21,6 +17,7 @@ from fe_data.schema import OUTPUTS, output_names
 from fe_data.settings import Inputs, Settings
 
 CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fibres", "5"]
+INPUTS = Inputs(0.25, 400.0, 400.0, 0.4)
 SMALL = Settings(n_fibres=5, increments=30)
 EARLIER = {"inputs": {}, "seed": 0, "settings": {}, "history": {}}  # a result of `rve`
 
@@ -31,13 +28,11 @@ EARLIER = {"inputs": {}, "seed": 0, "settings": {}, "history": {}}  # a result o
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_rve_writes_result_picture_and_fields(tmp_path, capsys):
     assert main(["rve", *CELL, "--out", str(tmp_path / "cell"), "--xdmf"]) == 0
-    number = r"\d+\.\d+"
-    required = f"b_eff {number} MPa, c_eff {number}, E_eff {number} GPa, nu_eff {number}, p_sigma "
-    further = "".join(f", {each.symbol} {number}.*" for each in OUTPUTS if not each.required)
-    line = f"{tmp_path}/cell: {required}{number}{further}\n"
-    assert re.fullmatch(line, capsys.readouterr().out)
+    said = capsys.readouterr().out
     result = json.loads((tmp_path / "cell" / "result.json").read_text())
     assert set(result["effective"]) == set(output_names())
+    for output in OUTPUTS:
+        assert f"{output.symbol} {result['effective'][output.name]:.{output.digits}f}" in said
     assert 400 < result["effective"]["b_eff_MPa"] < 700
     assert result["info"]["warning"] == ""
     assert len(result["history"]["stress"]) == 51
@@ -62,39 +57,20 @@ def test_another_loading_has_averages_but_no_properties(tmp_path, capsys):
     assert "effective" not in result
 
 
-def test_the_picture_names_the_loading_and_shows_stress_over_strain():
-    """Shear beside a stress: one curve for each, up to the values that were asked for."""
-    loading = Loading((None, 0.0, 0.01), (-50.0, 0.0, 0.0))
-    solved = solve_rve(Inputs(0.25, 400.0, 400.0, 0.4), 0, replace(SMALL, increments=4), loading)
-    figure = plot_rve(solved, "a title")
-    name = r"Loading: compression in x and shear, mean $\sigma_{xx}$ = -50 MPa, "
-    name += r"$\varepsilon_{yy}$ = 0, $\varepsilon_{xy}$ = 0.01"
-    assert figure.get_suptitle() == f"a title\n{name}"
-    (axes,) = [ax for ax in figure.axes if ax.get_ylabel() == "mean stress [MPa]"]
-    xx, xy = [line for line in axes.lines if line.get_label() in ("xx", "xy")]
-    assert xx.get_ydata()[-1] == pytest.approx(-50.0, rel=1e-3)
-    assert xy.get_xdata()[-1] == pytest.approx(0.01)
-    np.testing.assert_array_equal(xy.get_ydata(), solved.history["stress"][:, 3])
-
-
-def test_the_picture_of_a_path_numbers_its_vertices_and_shows_it_over_increments():
+def test_the_picture_shows_stress_over_strain_and_along_the_path():
     cycle = Loading([(0.01, None, None), (-0.01, None, None), (0.01, None, None)], increments=4)
-    settings = Settings(n_fibres=2, resolution=2.0)
-    solved = solve_rve(Inputs(0.25, 400.0, 400.0, 0.4), 0, settings, cycle)
-    figure = plot_rve(solved)
-    xx = r"$\varepsilon_{xx}$ = "
-    name = f"path of 3 parts, mean {xx}0.01 → {xx}-0.01 → {xx}0.01, "
-    assert name in figure.get_suptitle()
+    solved = solve_rve(INPUTS, 0, Settings(n_fibres=2, resolution=2.0), cycle)
+    figure = plot_rve(solved, "a title")
+    assert "path of 3 parts" in figure.get_suptitle()
     curve, along = [ax for ax in figure.axes if ax.get_ylabel().startswith("mean stress [MPa]")]
     found = {int(text.get_text()): text.xy for text in curve.texts}
     history = solved.history
     for number, row in ((1, 4), (2, 8), (3, 12)):
         assert found[number] == (history["strain"][row, 0], history["stress"][row, 0])
-    assert along.get_title() == "Along the path"
     np.testing.assert_array_equal(along.lines[0].get_ydata(), history["stress"][:, 0])
 
 
-@pytest.mark.parametrize("name", ["result.json", "rve.png", "fields.h5"])
+@pytest.mark.parametrize("name", ["result.json", "fields.h5"])
 def test_a_file_that_rve_did_not_write_stays(tmp_path, capsys, name):
     (tmp_path / name).write_text('{"mine": 1}')
     assert main(["rve", *CELL, "--out", str(tmp_path)]) == 2
@@ -109,13 +85,11 @@ def test_a_run_that_fails_leaves_the_earlier_result(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 
 
-@pytest.mark.parametrize(
-    "changed", [{"strain": 0.3}, {"a_MPa": 40.0}, {"strain": 0.3, "a_MPa": 1.0}]
-)
+@pytest.mark.parametrize("changed", [{"strain": 0.3}, {"strain": 0.3, "a_MPa": 1.0}])
 @pytest.mark.parametrize("vf", [0.0, 0.25])
 def test_elastic_constants_are_found_where_the_first_increment_yields(vf, changed):
     """Those of the matrix for a cell without fibres, else those of a path that stays elastic."""
-    inputs = Inputs(vf, 400.0, 400.0, 0.4)
+    inputs = replace(INPUTS, vf=vf)
     settings = replace(SMALL, **changed, increments=10)
     found = solve_rve(inputs, 1, settings)
     assert found.history["yielded_fraction"][1] > 0.01
@@ -126,25 +100,36 @@ def test_elastic_constants_are_found_where_the_first_increment_yields(vf, change
     assert constants == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("vf", [0.0, 0.25])
-def test_a_curve_without_hardening_is_reported(vf):
+def test_a_curve_without_hardening_is_reported():
     """A perfectly plastic matrix leaves no exponent to find; the table keeps the other outputs."""
-    found = solve_rve(Inputs(vf, 400.0, 0.0, 0.4), 1, SMALL).effective
+    found = solve_rve(replace(INPUTS, b_m_MPa=0.0), 1, SMALL).effective
     assert "does not harden, c_eff means nothing" in found.warning
 
 
-def test_the_command_line_takes_another_law_of_the_matrix(tmp_path):
-    assert (
-        main(["rve", *CELL, "--out", str(tmp_path), "--hardening", "voce", "--increments", "8"])
-        == 0
-    )
+@pytest.mark.parametrize(
+    ("option", "loading"),
+    [
+        (["--hardening", "voce"], uniaxial(0.05)),
+        (["--loading", "-.02,free,free:-10"], Loading((-0.02, None, None), (0.0, 0.0, -10.0))),
+        (["--loading=-2e-2,free,free:-1e1"], Loading((-0.02, None, None), (0.0, 0.0, -10.0))),
+    ],
+)
+def test_a_result_says_what_gives_the_same_cell_in_python(tmp_path, option, loading):
+    assert main(["rve", *CELL, "--out", str(tmp_path), *option, "--increments", "8"]) == 0
     result = json.loads((tmp_path / "result.json").read_text())
-    assert result["settings"]["hardening"] == "voce"
-    found = solve_rve(Inputs(**result["inputs"]), result["seed"], Settings(**result["settings"]))
+    assert Loading(**result["loading"]) == loading
+    settings = Settings(**result["settings"])
+    assert settings.hardening == ("voce" if "voce" in option else "power")
+    found = solve_rve(Inputs(**result["inputs"]), result["seed"], settings, loading)
     assert result["history"]["stress"] == found.history["stress"].tolist()
 
 
 GIVEN = [[0.22, 0.75, 0.1], [0.72, 0.7, 0.2], [0.5, 0.25, 0.15], [0.2, 0.3, 0.08]]  # x, y, radius
+
+
+def arrangement(rows):
+    x, y, radii = np.transpose(rows)
+    return Microstructure(np.column_stack([x, y]), radii)
 
 
 def fibres_file(folder, rows):
@@ -163,94 +148,34 @@ def test_the_command_line_takes_given_fibres(tmp_path, capsys):
     assert 0 < result["anisotropy"]["spread"] < 0.3
     assert f"plane {result['anisotropy']['spread']:.1%} above the smal" in capsys.readouterr().out
     assert result["settings"]["n_fibres"] == 4
-    x, y, r = np.transpose(GIVEN)
-    assert result["inputs"]["vf"] == pytest.approx(np.pi * (r**2).sum())
-    micro = Microstructure(np.column_stack([x, y]), r)
-    inputs = Inputs(**result["inputs"])
-    settings = Settings(**result["settings"])
-    solved = solve_rve(inputs, micro, settings)
+    micro = arrangement(GIVEN)
+    assert result["inputs"]["vf"] == pytest.approx(np.pi * (micro.radii**2).sum())
+    solved = solve_rve(Inputs(**result["inputs"]), micro, Settings(**result["settings"]))
     assert result["history"]["stress"] == solved.history["stress"].tolist()
-    drawn = [ax.collections[1].get_paths() for ax in plot_rve(solved).axes[2:4]]
-    for paths in drawn:  # circles of all images of a fibre, in the pictures of the fields
-        heights = [path.get_extents().height for path in paths]
-        assert heights == pytest.approx(2 * r.repeat(9), rel=1e-3)
 
 
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        ([[0.2, 0.2, 0.1], [0.3, 0.2, 0.1]], [], "fibres 0 and 1 overlap: centres 0.1 apart"),
+        ([[0.2, 0.2, 0.1], [0.3, 0.2, 0.1]], [], "fibres 0 and 1 overlap"),
         ([[0.2, 0.2, "a"]], [], "line 2: radius = 'a' is not a number"),
-        ([[0.2, 0.2, 0.45]], [], "vf = 0.636"),
         (GIVEN, ["--vf", "0.3"], "give either --vf or --fibres FILE"),
-        (None, [], "give either --vf or --fibres FILE"),
-        (GIVEN, ["--seed", "1"], "--seed, --n-fibres and --min-spacing do not go with --fibres"),
-        (GIVEN, ["--n-fibres", "4"], "--seed, --n-fibres and --min-spacing do not go with"),
+        (GIVEN, ["--seed", "1"], "do not go with --fibres"),
+        (None, ["--vf", "0.45", "--n-fibres", "5", "--min-spacing", "1.4"], "1.4 diameters apart"),
+        (None, ["--vf", "0.3", "--loading", "0.1"], "loading needs three components"),
+        (None, ["--vf", "0.3", "--loading", "0.1,0,0", "--strain", "0.1"], "--strain is part of"),
+        (None, ["--vf", "0.3", "--loading", "0.1,0.1,free:x"], "'x' is not a number"),
     ],
 )
-def test_given_fibres_that_cannot_be_simulated_are_refused(
+def test_what_cannot_be_simulated_is_refused_in_one_sentence(
     tmp_path, capsys, rows, options, message
 ):
     options = [*options, *(fibres_file(tmp_path, rows) if rows else [])]
     assert main(["rve", *CELL[2:-2], *options, "--out", str(tmp_path / "new")]) == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize("rows", [GIVEN, [[0.25, 0.25, 0.25]]], ids=["given", "grazing"])
-def test_fibres_of_equal_shear_modulus_have_the_bulk_modulus_of_hill(rows):
-    """R. Hill, J. Mech. Phys. Solids 12 (1964) 199: exact for any arrangement; plane strain."""
-    x, y, r = np.transpose(rows)
-    micro = Microstructure(np.column_stack([x, y]), r)
-    settings = Settings(nu_m=0.45, nu_f=0.0)
-    G = 1e5 / 2.9  # E_m = 100 GPa
-    inputs = Inputs(0.3, 2 * G / 1e3, 400.0, 0.4)
-    biaxial = Loading((1e-5, 1e-5, 0.0))
-    xx, yy = solve_rve(inputs, micro, settings, biaxial).history["stress"][-1, :2]
-    k_m, k_f = (G / (1 - 2 * nu) for nu in (settings.nu_m, settings.nu_f))
-    vf = np.pi * (r**2).sum()
-    k = 1 / (vf / (k_f + G) + (1 - vf) / (k_m + G)) - G
-    assert (xx + yy) / 2 == pytest.approx(2e-5 * k, rel=1e-3)
-
-
-def test_an_unknown_element_is_refused():
-    with pytest.raises(ValueError, match="element = 'P3' must be one of P2/P0, P2"):
-        solve_rve(
-            Inputs(0.1, 400.0, 400.0, 0.4), Microstructure([[0.5, 0.5]], 0.1), SMALL, element="P3"
-        )
-
-
-@pytest.mark.parametrize(
-    "option", [["--loading", "-.02,free,free:-10"], ["--loading=-0.02,free,free:-1e1"]]
-)
-def test_the_command_line_takes_negative_strains_and_stresses(tmp_path, option):
-    assert main(["rve", *CELL, "--out", str(tmp_path), *option, "--increments", "10"]) == 0
-    loading = json.loads((tmp_path / "result.json").read_text())["loading"]
-    assert loading == {
-        "strain": [[-0.02, None, None]],
-        "stress": [[0.0, 0.0, -10.0]],
-        "increments": None,
-    }
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "message"),
-    [
-        (["--strain", "1e-4", "--increments", "4"], 1, "only 0 increments reach 400 MPa"),
-        (["--vf", "0.45", "--min-spacing", "1.4"], 2, "5 fibres at least 1.4 diameters apart"),
-        (["--loading", "0.1"], 2, "loading needs three components"),
-        (["--loading", "0.1,0.1,0", "--strain", "0.1"], 2, "--strain is part of --loading"),
-        (["--loading", "10,free,free"], 2, "strain xx = 10.0 is out of range"),
-        (["--loading", "0,0,0"], 2, "loading is zero in every component"),
-        (["--loading", "0.1,0.1,free:x"], 2, "'x' is not a number"),
-    ],
-)
-def test_refusals_are_one_sentence(tmp_path, capsys, options, code, message):
-    assert main(["rve", *CELL, "--out", str(tmp_path / "new"), *options]) == code
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
-    assert (tmp_path / "new").exists() == (code == 1)
+    assert not (tmp_path / "new").exists()
 
 
 def test_too_little_memory_gets_one_sentence(tmp_path, capsys, monkeypatch):
@@ -263,38 +188,41 @@ def test_too_little_memory_gets_one_sentence(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().err == message
 
 
+@pytest.mark.parametrize(
+    ("micro", "error"),
+    [
+        (arrangement(GIVEN), 2e-4),
+        (arrangement([[0.25, 0.25, 0.25]]), 1e-3),
+        (random_microstructure(0.35, 2, 12), 2e-4),
+    ],
+    ids=["given", "grazing", "random"],
+)
+def test_fibres_of_equal_shear_modulus_have_the_bulk_modulus_of_hill(micro, error):
+    """R. Hill, J. Mech. Phys. Solids 12 (1964) 199: exact for any arrangement; plane strain."""
+    settings = Settings(nu_m=0.45, nu_f=0.0)
+    G = 1e5 / 2.9  # E_m = 100 GPa
+    inputs = Inputs(0.3, 2 * G / 1e3, 400.0, 0.4)
+    biaxial = Loading((1e-5, 1e-5, 0.0))
+    xx, yy = solve_rve(inputs, micro, settings, biaxial).history["stress"][-1, :2]
+    k_m, k_f = (G / (1 - 2 * nu) for nu in (settings.nu_m, settings.nu_f))
+    vf = micro.volume_fraction
+    k = 1 / (vf / (k_f + G) + (1 - vf) / (k_m + G)) - G
+    assert (xx + yy) / 2 == pytest.approx(2e-5 * k, rel=error)
+
+
 @pytest.mark.parametrize("strain", [(None, None, 0.05), (0.0, 0.0, 0.05), (None, 0.05, None)])
 def test_effective_properties_are_of_uniaxial_loading_only(strain):
-    inputs = Inputs(0.25, 400.0, 400.0, 0.4)
     settings = Settings(n_fibres=2, increments=4)
-    rve = solve_rve(inputs, 1, settings, Loading(strain))
+    rve = solve_rve(INPUTS, 1, settings, Loading(strain))
     assert rve.effective is None
     assert np.isfinite(rve.p_sigma)
     with pytest.raises(ValueError, match="fit = True needs uniaxial loading, a strain xx alone"):
-        solve_rve(inputs, 1, settings, Loading(strain), fit=True)
+        solve_rve(INPUTS, 1, settings, Loading(strain), fit=True)
 
 
 def test_compression_has_the_properties_of_tension():
     tension, compression = (
-        solve_rve(Inputs(0.25, 400.0, 400.0, 0.4), 1, SMALL, uniaxial(strain)).effective
-        for strain in (0.05, -0.05)
+        solve_rve(INPUTS, 1, SMALL, uniaxial(strain)).effective for strain in (0.05, -0.05)
     )
     assert compression.b_eff_MPa == pytest.approx(tension.b_eff_MPa, rel=1e-3)
     assert compression.nu_eff == pytest.approx(tension.nu_eff, rel=1e-6)
-
-
-def test_generated_rows_are_the_cells(tmp_path):
-    design = named_design("train_beta", 5, count=2)
-    summary = generate(design, SMALL, tmp_path, jobs=2, silent=True)
-    assert summary.counts == {"ok": 2, "retried": 0, "failed": 0}
-    table = load_table(tmp_path / "dataset.csv")
-    for i in range(2):
-        sample = design.sample(i)
-        alone = solve_rve(sample.inputs, sample.seed, SMALL).result()
-        assert table.outputs[i].tolist() == [alone.effective[name] for name in output_names()]
-
-
-def test_the_same_seed_gives_the_same_cell():
-    a, b, c = (solve_rve(Inputs(0.2, 300.0, 400.0, 0.3), seed, SMALL) for seed in (1, 1, 2))
-    assert a.effective == b.effective
-    assert a.effective != c.effective

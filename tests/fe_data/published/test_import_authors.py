@@ -1,7 +1,5 @@
 """Published pickles become tables; a file of another layout, or one that wants more, is refused."""
 
-import collections
-import fractions
 import io
 import os
 import pickle
@@ -18,22 +16,17 @@ from fe_data.__main__ import main
 from fe_data.dataset.design import named_design
 from fe_data.dataset.table import load_table
 from fe_data.published.array_pickle import UnsafePickle, load_arrays
-from fe_data.published.import_authors import PUBLISHED, read_groups
+from fe_data.published.import_authors import PUBLISHED
 from tests.limits import UNUSUAL, limited
 
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference"
-FUZZ = settings(
-    max_examples=200,
-    deadline=None,  # a busy machine is slow
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+LOW = [300, 0.16, 100, 0.277, 0]
+HIGH = [800, 0.5, 170, 0.299, 0.8]
 GROUPS = 3
 REPLICATES = 4
 DESIGN = named_design("replicates", count=GROUPS, microstructures=REPLICATES)
 X = DESIGN.inputs
-Y = np.random.default_rng(0).uniform(
-    [300, 0.16, 100, 0.277, 0], [800, 0.5, 170, 0.299, 0.8], (len(X), 5)
-)
+Y = np.random.default_rng(0).uniform(LOW, HIGH, (len(X), 5))
 TABLE = np.hstack([X, Y])
 CUBE = TABLE.reshape(GROUPS, REPLICATES, 9)
 
@@ -51,16 +44,6 @@ def grouped(tables):
     inputs = [rows[:, :4] for rows in tables]
     outputs = [rows[:, 4:] for rows in tables]
     return {"groups_inputs": inputs, "groups_outputs": outputs}
-
-
-@pytest.mark.parametrize("protocol", range(6))
-def test_published_layouts_keep_every_bit(tmp_path, protocol):
-    (found,) = read_groups(write(tmp_path / "a.pkl", plain(X, Y), protocol))
-    np.testing.assert_array_equal(found, TABLE)
-    parts = [CUBE[0], CUBE[1][:2], CUBE[2][:3]]
-    groups = read_groups(write(tmp_path / "b.pkl", grouped(parts), protocol))
-    for group, rows in zip(groups, parts, strict=True):
-        np.testing.assert_array_equal(group, rows)
 
 
 def published_bytes(content):
@@ -83,9 +66,7 @@ def cells(name, sizes=None):
     if sizes is not None:
         places = [np.flatnonzero(design.groups == n)[:size] for n, size in enumerate(sizes)]
         x = x[np.concatenate(places)]
-    low = [300, 0.16, 100, 0.277, 0]
-    high = [800, 0.5, 170, 0.299, 0.8]
-    return np.hstack([x, np.random.default_rng(len(x)).uniform(low, high, (len(x), 5))])
+    return np.hstack([x, np.random.default_rng(len(x)).uniform(LOW, HIGH, (len(x), 5))])
 
 
 SIZES = {"replicates": [10, 5, 10, 10, 10, 9, 10, 10, 10, 7], "noise": [15] * 20}
@@ -128,46 +109,32 @@ def test_published_files_become_the_tables_of_their_designs(published, tmp_path,
         np.testing.assert_array_equal(table.group, np.repeat(np.arange(len(sizes)), sizes))
 
 
-def test_every_missing_table_is_said_with_what_the_notebooks_do_without(
-    published, tmp_path, capsys
-):
-    for file in published.iterdir():
-        if FILES[file.name] != "train_beta":
-            file.unlink()
-    assert main(["import-authors", str(published), str(tmp_path / "authors")]) == 0
-    _, *said = capsys.readouterr().out.splitlines()
-    assert said == [
-        f"{published} has no table of test_uniform: no notebook on the composite can run",
-        f"{published} has no table of train_uniform: "
-        "notebooks 03 to 05 leave out the first training set",
-        f"{published} has no table of replicates: "
-        "notebooks 03 and 05 leave out the scatter at its 10 inputs",
-        f"{published} has no table of noise: "
-        "notebooks 03 and 05 leave out the scatter at its 20 inputs",
-    ]
-
-
-def test_two_files_of_one_design_are_refused_and_neither_is_taken(published, tmp_path, capsys):
+def test_two_files_of_one_design_are_refused_and_missing_ones_are_said(published, tmp_path, capsys):
     old, new = (published / f"training_random_{word}a[400].pkl" for word in ("", "bis_"))
     write(old, plain(X, Y))
+    (published / "training_beta_bis_a[400].pkl").unlink()
     out = tmp_path / "authors"
     assert main(["import-authors", str(published), str(out)]) == 1
-    assert capsys.readouterr().err == (
-        f"fe_data: {old} and {new} are tables of train_uniform: give the path of one of them\n"
-    )
-    assert not (out / "train_uniform.csv").exists()
-    assert (out / "test_uniform.csv").exists()
+    said, refused = capsys.readouterr()
+    assert f"{old} and {new} are tables of train_uniform" in refused
+    assert f"{published} has no table of train_beta" in said
+    assert {path.stem for path in out.iterdir()} == {"test_uniform", "replicates", "noise"}
     assert main(["import-authors", str(new), str(out)]) == 0
     assert len(load_table(out / "train_uniform.csv")) == 100
 
 
-def test_a_file_of_another_name_keeps_it_and_is_said_to_be_of_no_design(tmp_path, capsys):
-    path = write(tmp_path / "data_aleatoric_n[3].pkl", grouped(CUBE))  # no design has three inputs
-    assert main(["import-authors", str(path), str(tmp_path / "out")]) == 0
-    assert capsys.readouterr().out == (
-        f"{path} -> {tmp_path / 'out' / path.stem}.csv: 12 samples, "
-        "of no design that the notebooks know\n"
-    )
+@pytest.mark.parametrize("kind", UNUSUAL)
+def test_a_file_of_another_name_keeps_it_whatever_stands_beside_it(tmp_path, capsys, kind):
+    """What is no regular file is refused alone."""
+    folder = tmp_path / "published"
+    folder.mkdir()
+    UNUSUAL[kind](folder / "a.pkl")
+    path = write(folder / "data_aleatoric_n[3].pkl", grouped(CUBE))  # no design has three inputs
+    with limited(megabytes=50):
+        assert main(["import-authors", str(folder), str(tmp_path / "out")]) == 1
+    out, err = capsys.readouterr()
+    assert f"{folder / 'a.pkl'} is a {kind}: a regular file" in err
+    assert "12 samples, of no design" in out
     table = load_table(tmp_path / "out" / f"{path.stem}.csv")
     np.testing.assert_array_equal(np.hstack([table.inputs, table.outputs]), TABLE)
     np.testing.assert_array_equal(table.group, DESIGN.groups)
@@ -196,10 +163,7 @@ ARRAYS = [
     np.arange(12, dtype=">i2").reshape(3, 4),
     np.float64(0.1),
     np.zeros((0, 4)),
-    np.array(7, dtype=np.uint8),
 ]
-
-
 PLAIN = {"a": [1, -2, 2**40, 0.5, None, True, "text", b"bytes"], "b": ((), {}, (1, 2, 3, 4))}
 
 
@@ -213,6 +177,11 @@ def test_arrays_and_plain_data_keep_their_values_and_types(tmp_path, protocol):
         assert not isinstance(read, np.ndarray) or read.dtype == expected.dtype
     path = write(tmp_path / "b.pkl", PLAIN, protocol)
     assert load_arrays(path) == pickle.load(io.BytesIO(path.read_bytes()))  # noqa: S301
+
+
+def test_a_large_table_of_small_parts_is_read(tmp_path):
+    content = plain(TABLE.repeat(2000, axis=0).tolist(), [[1, 2.0, None, "text"]] * 5000)
+    assert load_arrays(write(tmp_path / "a.pkl", content)) == content
 
 
 class Harmful:
@@ -234,47 +203,32 @@ def test_code_in_a_file_is_not_run(tmp_path, capsys, protocol):
     assert not (tmp_path / "out").exists()
 
 
-# Tuples that share their parts: 300 bytes that would unfold to 2^60 items.
-BOMB = b"\x80\x04K\x01\x85\x94" + b"".join(
-    b"h" + bytes([n]) + b"h" + bytes([n]) + b"\x86\x94" for n in range(60)
-)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", "is not a whole pickle file"),
-        (b"vf,E_f\n0.1,200\n", "is not a whole pickle file"),
         (pickle.dumps(TABLE)[:-40], "is not a whole pickle file"),
-        (b"\x80\x04.", "is not a whole pickle file"),
-        (b"\x80\x04]", "is not a whole pickle file"),
         (np.array([None], dtype=object), "arrays of type 'O8' are not admitted"),
-        (np.array(["a"]), "arrays of type 'U1' are not admitted"),
-        (np.zeros(2, dtype=[("a", "f8")]), "arrays of type 'V8' are not admitted"),
-        (np.zeros(2, dtype="c16"), "arrays of type 'c16' are not admitted"),
-        (np.ma.masked_array([1.0]), "_mareconstruct' is not admitted"),
-        (np.ones((1, 1)).view(np.matrix), "'numpy.matrix' is not admitted"),
-        (fractions.Fraction(1, 3), "'fractions.Fraction' is not admitted"),
-        (collections.OrderedDict(a=1), "'collections.OrderedDict' is not admitted"),
-        ({1, 2}, "only arrays, numbers and texts are admitted"),
-        (print, "is not admitted"),
         (b"cbuiltins\neval\n(S'1'\ntR.", "'builtins.eval' is not admitted"),
-        (b"(S'true'\nios\nsystem\n.", "not admitted"),
-        (b"cnumpy.testing._private.utils\nrunstring\n(S'1'\n}tR.", "runstring' is not admitted"),
         (b"\x80\x04cnumpy\nndarray\n.", "only arrays, numbers and texts are admitted"),
-        (b"\x80\x02cnumpy\ndtype\n(U\x02f8tR.", "only arrays, numbers and texts are admitted"),
-        (b"\x80\x02cnumpy\nload\n.", "'numpy.load' is not admitted"),
-        (b"\x80\x02K\x01K\x02R.", "is not a whole pickle file: 1 argument after"),
-        (b"\x80\x02]K\x01b.", "is not a whole pickle file"),
-        (b"\x80\x02K\x01K\x02a.", "is not a whole pickle file: 'int' object has no attribute"),
-        (b"\x80\x02](h\x00.", "is not a whole pickle file"),
         (b"\x80\x04]\x94h\x00a.", "containers are nested too deeply"),
-        (BOMB + b".", "containers are nested too deeply"),
         (b"\x80\x05\x96" + b"\xff" * 7 + b"\x3f.", "is not a whole pickle file"),
-        (b"\x80\x04K\x01r\xff\xff\xff\xff.", "no table with the keys inpts and outpts, or groups_"),
+        (
+            pickle.dumps(np.arange(4.0), 2).replace(b"K\x04\x85", b"K\x05\x85"),
+            "cannot reshape array of size 4",
+        ),
+        (TABLE, "no table with the keys inpts and outpts, or groups_inputs and groups_outputs"),
+        ("text", "or groups_inputs and groups_outputs, in str"),
+        ((X, Y, X), "in a tuple of 3 (an array of shape (12, 4), an array of shape (12, 5), "),
+        (grouped([]), "in a dict of 2 (groups_inputs: a list of 0, groups_outputs: a list of 0)"),
+        (plain(X[:5], Y), "inputs are an array of shape (5, 4) and outputs an array of shape (1"),
+        (plain(X, Y + np.inf), "the table holds outputs that are not finite"),
+        (plain(X + np.nan, Y), "vf = nan is out of range"),
     ],
 )
-def test_anything_but_arrays_is_refused_at_once(tmp_path, capsys, content, message):
+def test_anything_but_tables_of_numbers_is_refused_in_one_sentence(
+    tmp_path, capsys, content, message
+):
     path = write(tmp_path / "bad.pkl", content)
     assert main(["import-authors", str(path), str(tmp_path / "out")]) == 1
     err = capsys.readouterr().err
@@ -292,12 +246,6 @@ def nested(levels):
     return b"".join(parts) + b"h" + bytes([levels])
 
 
-def lists(levels, width):
-    """Lists of which each holds the one before many times."""
-    parts = [b"]\x94(" + width * (b"h" + bytes([number])) + b"e" for number in range(levels)]
-    return b"]\x94" + b"".join(parts)
-
-
 def array(data, shape):
     """An array of float64 with these opcodes as its data and shape."""
     made = b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85C\x01b\x87R"
@@ -306,141 +254,25 @@ def array(data, shape):
 
 
 SAME_HASH = [n * (2**61 - 1) for n in range(50_000)]
-ENDLESS = {
-    "tuples as a key": (b"}" + nested(60) + b"K\x01s", "a key is a tuple"),
-    "tuples in a set": (b"\x8f(" + nested(60) + b"\x90", "there is a set"),
-    "tuples as a type": (b"cnumpy\ndtype\n" + nested(60) + b"\x85R", "a type that is a tuple"),
-    "tuples as a byte order": (
-        b"cnumpy\ndtype\n\x8c\x02f8\x85R(K\x03" + nested(60) + b"tb",
-        "the byte order of an array is unknown",
-    ),
-    "tuples as a shape": (array(b"C\x00", nested(60)), "the shape of an array is not"),
-    "lists of lists": (lists(6, 60), "parts are named again and again"),
-    "one array many times": (
-        b"]("
-        + array(b"B" + struct.pack("<I", 8000) + bytes(8000), b"M\xe8\x03\x85")
-        + b"\x94"
-        + 50_000 * b"h\x00"
-        + b"e",
-        "parts are named again and again",
-    ),
-    "bytes of a number": (
-        array(b"c__builtin__\nbytes\n\x8a\x05" + struct.pack("<Q", 5 * 10**9)[:5] + b"\x85R", b"]"),
-        "bytes are made of a text",
-    ),
-    "a text many times": (
-        b"](X"
-        + struct.pack("<I", 10_000)
-        + 10_000 * b"x"
-        + b"\x94c_codecs\nencode\n\x940"
-        + 20_000 * b"h\x01h\x00\x85R"
-        + b"e",
-        "parts are named again and again",
-    ),
-    "a shape of -1": (
-        array(b"C\x08" + bytes(8), b"J\xff\xff\xff\xff\x85"),
-        "the shape of an array is not",
-    ),
-    "keys of one hash": (
-        b"}(" + b"".join(pickle.dumps(n, 2)[2:-1] + b"N" for n in SAME_HASH) + b"u",
-        "a key is a int",
-    ),
-    "numbers of one hash": (
-        b"N" + b"".join(b"p%d\n" % n for n in SAME_HASH),
-        "a part has a number out of range",
-    ),
-}
+BYTES = b"B" + struct.pack("<I", 8000) + bytes(8000)
+MANY_TIMES = b"](" + array(BYTES, b"M\xe8\x03\x85") + b"\x94" + 50_000 * b"h\x00" + b"e"
+ENDLESS = [
+    (b"}" + nested(60) + b"K\x01s", "a key is a tuple"),
+    (b"\x8f(" + nested(60) + b"\x90", "there is a set"),
+    (b"cnumpy\ndtype\n" + nested(60) + b"\x85R", "a type that is a tuple"),
+    (b"cnumpy\ndtype\n\x8c\x02f8\x85R(K\x03" + nested(60) + b"tb", "the byte order of an array"),
+    (array(b"C\x00", nested(60)), "the shape of an array is not"),
+    (array(b"c__builtin__\nbytes\nJ\xff\xff\xff\x7f\x85R", b"]"), "bytes are made of a text"),
+    (MANY_TIMES, "parts are named again and again"),
+    (b"N" + b"".join(b"p%d\n" % n for n in SAME_HASH), "a part has a number out of range"),
+]
 
 
-@pytest.mark.parametrize("name", ENDLESS)
-def test_a_short_file_takes_neither_memory_nor_time(tmp_path, name):
-    content, message = ENDLESS[name]
+@pytest.mark.parametrize(("content", "message"), ENDLESS, ids=[message for _, message in ENDLESS])
+def test_a_short_file_takes_neither_memory_nor_time(tmp_path, content, message):
     path = write(tmp_path / "bad.pkl", b"\x80\x04" + content + b".")
     with limited(seconds=4), pytest.raises(UnsafePickle, match=message):
         load_arrays(path)
-
-
-def test_a_large_table_of_small_parts_is_read(tmp_path):
-    content = plain(TABLE.repeat(2000, axis=0).tolist(), [[1, 2.0, None, "text"]] * 5000)
-    assert load_arrays(write(tmp_path / "a.pkl", content)) == content
-
-
-@pytest.mark.parametrize("kind", UNUSUAL)
-def test_only_a_regular_file_is_read(tmp_path, capsys, kind):
-    folder = tmp_path / "published"
-    folder.mkdir()
-    UNUSUAL[kind](folder / "a.pkl")
-    write(folder / "b.pkl", plain(X, Y))
-    with limited(megabytes=50):
-        assert main(["import-authors", str(folder), str(tmp_path / "out")]) == 1
-    assert f"{folder / 'a.pkl'} is a {kind}: a regular file" in capsys.readouterr().err
-    assert (tmp_path / "out" / "b.csv").exists()
-
-
-def test_a_file_that_is_too_large_is_not_read(tmp_path):
-    path = tmp_path / "a.pkl"
-    with path.open("wb") as file:
-        file.truncate(10**12)
-    with limited(megabytes=50), pytest.raises(UnsafePickle, match="has 1000000000000 bytes: at"):
-        load_arrays(path)
-
-
-def test_an_array_cannot_claim_more_than_its_data(tmp_path):
-    data = pickle.dumps(np.arange(4.0), 2)
-    for wrong in (5, 2**31 - 1):
-        changed = data.replace(b"K\x04\x85", b"J" + struct.pack("<i", wrong) + b"\x85")
-        with pytest.raises(UnsafePickle, match="cannot reshape array of size 4"):
-            load_arrays(write(tmp_path / "a.pkl", changed))
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (TABLE, "groups_outputs, in an array of shape (12, 9)"),
-        ("text", "or groups_inputs and groups_outputs, in str"),
-        ({}, "in a dict of 0"),
-        ((X, Y, X), "in a tuple of 3 (an array of shape (12, 4), an array of shape (12, 5), "),
-        ({"inpts": X}, "in a dict of 1 (inpts: an array of shape (12, 4))"),
-        (grouped([]), "in a dict of 2 (groups_inputs: a list of 0, groups_outputs: a list of 0)"),
-        (grouped(CUBE) | {"groups_inputs": [X]}, "(groups_inputs: a list of 1 (an array of shape "),
-        (plain(X[:5], Y), "inputs are an array of shape (5, 4) and outputs an array of shape (1"),
-        (plain(Y, X), "inputs are an array of shape (12, 5) and outputs an array of shape (12, 4)"),
-        (plain(X[:0], Y[:0]), "inputs are an array of shape (0, 4)"),
-        (plain(X.tolist(), Y), "inputs are a list of 12"),
-        (plain(X, Y + np.inf), "the table holds outputs that are not finite"),
-        (plain(X + np.nan, Y), "vf = nan is out of range"),
-        (plain(100 * X, Y), f"vf = {100 * X[0, 0]} is out of range: allowed is 0 or [0.005, 0.5]"),
-    ],
-)
-def test_content_that_is_no_table_is_described(tmp_path, capsys, content, message):
-    path = write(tmp_path / "bad.pkl", content)
-    assert main(["import-authors", str(path), str(tmp_path / "out")]) == 1
-    assert message in capsys.readouterr().err
-
-
-def test_one_bad_file_does_not_hinder_the_others(tmp_path, capsys):
-    write(tmp_path / "a.pkl", "text")
-    write(tmp_path / "b.pkl", plain(X, Y))
-    assert main(["import-authors", str(tmp_path), str(tmp_path / "out")]) == 1
-    assert capsys.readouterr().out.startswith(
-        f"{tmp_path / 'b.pkl'} -> {tmp_path / 'out' / 'b.csv'}: 12 samples, of no design"
-    )
-
-
-def check_answer(path, data):
-    """The reader gives arrays, or a message that names the file."""
-    path.write_bytes(data)
-    try:
-        load_arrays(path)
-    except UnsafePickle as error:
-        message = str(error)
-        assert message.startswith(str(path))
-
-
-@given(st.binary(max_size=300))
-@FUZZ
-def test_any_bytes_give_arrays_or_a_message(tmp_path, data):
-    check_answer(tmp_path / "any.pkl", b"\x80\x04" + data + b".")
 
 
 OPCODES = sorted(opcode.code for opcode in pickletools.opcodes)
@@ -448,11 +280,20 @@ VALID = [pickle.dumps((X[:2], Y[:2]), protocol) for protocol in range(6)]
 
 
 @given(st.data())
-@FUZZ
+@settings(
+    max_examples=200,
+    deadline=None,  # a busy machine is slow
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 def test_a_changed_pickle_gives_arrays_or_a_message(tmp_path, data):
     changed = bytearray(data.draw(st.sampled_from(VALID)))
     for _ in range(data.draw(st.integers(1, 4))):
         place = data.draw(st.integers(0, len(changed) - 1))
         code = data.draw(st.sampled_from(OPCODES)).encode("latin-1")[0]
         changed[place] = data.draw(st.one_of(st.just(code), st.integers(0, 255)))
-    check_answer(tmp_path / "any.pkl", bytes(changed))
+    path = write(tmp_path / "any.pkl", bytes(changed))
+    try:
+        load_arrays(path)
+    except UnsafePickle as error:
+        message = str(error)
+        assert message.startswith(str(path))

@@ -10,7 +10,6 @@ import pytest
 
 from fe_data.__main__ import main
 from fe_data.cli.rve_folder import describe
-from fe_data.errors import ConvergenceError
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import Loading
 from fe_data.mechanics.rve import solve_rve
@@ -42,8 +41,10 @@ def assert_same_averages(compiled, second):
         assert np.abs(second.history[name] - values).max() <= 1e-8 * np.abs(values).max()
 
 
-def test_both_solvers_give_the_same_record_and_fields():
-    compiled, second = both()
+@pytest.mark.parametrize(("law", "c"), [("power", 0.4), ("voce", 0.02)])
+def test_both_solvers_give_the_same_record_and_fields(law, c):
+    inputs = replace(INPUTS, c_m=c)
+    compiled, second = both(inputs=inputs, settings=replace(SMALL, hardening=law))
     assert_same_averages(compiled, second)
     records = compiled.result(), second.result()
     assert records[1].effective == pytest.approx(records[0].effective, rel=1e-6)
@@ -66,17 +67,6 @@ def test_both_solvers_average_to_the_same_under_other_loadings(loading):
     assert_same_averages(*both(loading))
 
 
-@pytest.mark.parametrize(
-    ("b", "c", "law"), [(400.0, 0.02, "voce"), (2000.0, 1.0, "power"), (0.0, 0.5, "power")]
-)
-def test_both_solvers_agree_with_other_laws_of_the_matrix(b, c, law):
-    """Voce's, linear and no hardening."""
-    one, other = both(None, Inputs(0.3, 400.0, b, c), replace(SMALL, hardening=law))
-    assert_same_averages(one, other)
-    hardening = [cell.path.state.old.hardening for cell in (one, other)]
-    np.testing.assert_allclose(*hardening, atol=1e-5)
-
-
 def test_both_solvers_agree_without_projection():
     """Plain P2 elements; the projection matters, or the comparison would not show it."""
     micro = both()[0].microstructure
@@ -90,16 +80,6 @@ def test_both_solvers_agree_without_projection():
     assert plain > 1.001 * projected
 
 
-def test_what_does_not_converge_is_reported():
-    inputs = Inputs(0.0, 400.0, 0.0, 0.5)  # perfectly plastic, driven beyond its strength
-    beyond = Loading((None, None, None), (900.0, 0.0, 0.0))
-    with (
-        np.errstate(all="ignore"),
-        pytest.raises(ConvergenceError, match="does not converge at load fraction"),
-    ):
-        solve_rve(inputs, 1, SMALL, beyond, solver="dolfinx")
-
-
 def test_the_command_line_takes_the_second_solver(tmp_path, capsys):
     cell = "--vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --seed 1 --n-fibres 2 --resolution 2 "
     options = [*cell.split(), "--increments", "8", "--strain", "0.02", "--tolerance", "1e-9"]
@@ -107,11 +87,6 @@ def test_the_command_line_takes_the_second_solver(tmp_path, capsys):
     assert describe(both()[0]) in capsys.readouterr().out
     assert json.loads((tmp_path / "result.json").read_text())["solver"] == "dolfinx"
     assert (tmp_path / "fields.xdmf").exists()
-
-
-def test_an_unknown_solver_is_refused():
-    with pytest.raises(ValueError, match="solver = 'abaqus' must be one of compiled, dolfinx"):
-        solve_rve(INPUTS, 1, SMALL, solver="abaqus")
 
 
 @pytest.mark.slow

@@ -60,17 +60,6 @@ def test_solutions_are_those_of_dense_algebra(nx, ny, block, periodic, seed):
             assert np.linalg.norm(x - exact) <= ACCURACY * np.linalg.norm(exact)
 
 
-def test_a_dense_matrix_is_one_front():
-    rng = np.random.default_rng(0)
-    a = rng.standard_normal((40, 40))
-    a = a @ a.T + 40 * np.eye(40)
-    solver = _solver(a, np.ones_like(a), rng.random((40, 2)))
-    solver.factorise()
-    assert solver.plan.eliminated.tolist() == [40]
-    b = rng.standard_normal(40)
-    assert solver.solve(b) == pytest.approx(np.linalg.solve(a, b), rel=1e-4, abs=1e-6)
-
-
 def test_fill_on_a_grid_grows_as_nested_dissection_lets_it():
     flops = []
     for side in (16, 32):

@@ -79,7 +79,7 @@ def test_the_worst_pair_is_named():
     assert np.isnan(comparison.scatter).all()
     assert np.isnan(comparison.standard_error).all()
     line = format_comparison(comparison).splitlines()[2].split()
-    assert line == ["b_eff_MPa", "-0.500", "%", "-", "+2.236", "%", "-10.000", "%", "7", "-", "-"]
+    assert line[:9] == ["b_eff_MPa", "-0.500", "%", "-", "+2.236", "%", "-10.000", "%", "7"]
 
 
 def test_inputs_that_differ_are_paired_with_the_nearest_and_said_so():
@@ -98,17 +98,20 @@ def test_a_part_of_the_reference_may_remain_unused():
     assert "3 pairs of equal inputs; 17 inputs of the reference" in format_comparison(comparison)
 
 
-def test_the_command_prints_the_comparison(tmp_path, capsys):
+def test_the_command_prints_the_comparison_and_fails_where_rows_differ(tmp_path, capsys):
     names = "vf,E_f_GPa,b_m_MPa,c_m,b_eff_MPa,c_eff,E_eff_GPa,nu_eff,p_sigma"
     for name, factor in (("ours", 1.02), ("reference", 1.0)):
         rows = [f"0.2,400,{b},0.4,{b * factor!r},0.3,120,0.29,0.1" for b in (350.0, 400.0)]
         (tmp_path / f"{name}.csv").write_text("\n".join([names, *rows]))
-    paths = [str(tmp_path / f"{name}.csv") for name in ("ours", "reference")]
-    assert main(["compare", *paths]) == 0
+    command = ["compare", *(str(tmp_path / f"{name}.csv") for name in ("ours", "reference"))]
+    assert main(command) == 0
     assert "b_eff_MPa    +2.000 %          -   +0.000 %   +2.000 %" in capsys.readouterr().out
-    comparison = compare(*(load_table(Path(path)) for path in paths))
-    assert comparison.bias[0] == pytest.approx(0.02)
-    assert comparison.ours.mean[1, 0] == 408.0
+    assert main([*command, "--tolerance", "0.03"]) == 0
+    assert "all rows agree" in capsys.readouterr().out
+    assert main([*command, "--tolerance", "0.01"]) == 1
+    assert "2 rows differ" in capsys.readouterr().out
+    assert main([*command, "--tolerance", "-1"]) == 2
+    assert "tolerance = -1.0 is out of range" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not REFERENCE.exists(), reason="needs the published tables")
@@ -120,23 +123,16 @@ def test_published_replicates_are_ten_groups_of_equal_inputs():
     assert 0.002 < comparison.scatter[0, 2] < 0.005
 
 
-def test_rows_are_checked_one_by_one():
-    ours = table()
+def test_rows_are_checked_one_by_one_and_named_by_their_index():
+    ours = dataclasses.replace(table(), index=np.arange(len(table())) + 100)
     changed = dataclasses.replace(ours, outputs=ours.outputs.copy())
     assert check(ours, changed, 0.0) == (0.0, [])
     changed.outputs[3, 0] *= 1 + 3e-6
     changed.outputs[7, 4] += 3e-6  # p_sigma: absolute
     largest, rows = check(changed, ours, 1e-6)
-    assert rows == [3, 7]
+    assert rows == [103, 107]
     assert largest == pytest.approx(3e-6, rel=1e-3)
     assert check(changed, ours, 1e-5)[1] == []
-
-
-def test_rows_that_differ_are_named_by_their_index():
-    ours = dataclasses.replace(table(), index=np.arange(len(table())) + 100)
-    changed = dataclasses.replace(ours, outputs=ours.outputs.copy())
-    changed.outputs[3, 0] *= 2
-    assert check(changed, ours, 1e-6)[1] == [103]
 
 
 def test_a_matrix_without_hardening_has_b_of_zero():
@@ -150,25 +146,6 @@ def test_a_matrix_without_hardening_has_b_of_zero():
     assert compare(ours, reference).difference[2:5, 0].tolist() == [0.0, -1.0, 1.0]
 
 
-def test_a_table_of_failures_is_refused():
-    nothing = dataclasses.replace(reordered(table(), slice(0)), failed=np.arange(3))
-    with pytest.raises(ValueError, match="the dataset has no sample with outputs"):
-        check(nothing, nothing, 1e-6)
-
-
 def test_other_inputs_are_not_checked():
     with pytest.raises(ValueError, match="do not hold the same inputs"):
         check(table(), table(groups=19), 1e-6)
-
-
-def test_the_command_fails_where_rows_differ(tmp_path, capsys):
-    header = "vf,E_f_GPa,b_m_MPa,c_m,b_eff_MPa,c_eff,E_eff_GPa,nu_eff,p_sigma\n"
-    for name, b in (("a", 500.0), ("b", 500.001)):
-        (tmp_path / f"{name}.csv").write_text(f"{header}0.2,400,400,0.4,{b},0.3,120,0.28,0.1\n")
-    files = [str(tmp_path / f"{name}.csv") for name in "ab"]
-    assert main(["compare", *files, "--tolerance", "1e-5"]) == 0
-    assert "all rows agree" in capsys.readouterr().out
-    assert main(["compare", *files, "--tolerance", "1e-6"]) == 1
-    assert "1 rows differ" in capsys.readouterr().out
-    assert main(["compare", *files, "--tolerance", "-1"]) == 2
-    assert "tolerance = -1.0 is out of range" in capsys.readouterr().err

@@ -111,21 +111,12 @@ def test_an_input_without_scatter_is_refused(tmp_path, capsys, left, message):
     assert not (tmp_path / "s.csv").exists()
 
 
-def test_a_table_of_failures_is_refused():
-    table = cells()
-    nothing = Table(*(values[:0] for values in vars(table).values()))
-    with pytest.raises(ValueError, match="no sample with outputs"):
-        replicate_statistics(nothing)
-
-
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
         ("count", "1", "row 2 below the header: count is an integer >= 2"),
-        ("std_c_eff", "-0.1", "row 2 below the header"),
         ("correlation_b_eff_c_eff", "1.5", "row 2 below the header"),
         ("std_c_eff", "x", "line 3: std_c_eff = 'x' is not a number"),
-        ("p_sigma", "", "line 3: p_sigma = '' is not a number"),
     ],
 )
 def test_bad_files_are_refused(tmp_path, column, value, message):
@@ -138,12 +129,10 @@ def test_bad_files_are_refused(tmp_path, column, value, message):
         load_statistics(path)
 
 
-def test_tables_are_read_packed_too(tmp_path):
+def test_a_damaged_packed_table_is_refused(tmp_path):
     write(tmp_path / "t.csv", cells())
     data = (tmp_path / "t.csv").read_bytes()
     packed = tmp_path / "t.csv.gz"
-    packed.write_bytes(gzip.compress(data, mtime=0))
-    assert (load_table(packed).outputs == load_table(tmp_path / "t.csv").outputs).all()
     for damaged in (data, gzip.compress(data)[:-20], gzip.compress(data)[:200] + bytes(300)):
         packed.write_bytes(damaged)
         with pytest.raises(TableError, match=r"t\.csv\.gz is not a CSV file"):
