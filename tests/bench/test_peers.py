@@ -154,9 +154,10 @@ def test_the_tables_say_who_failed_and_who_is_better():
     )
 
 
-def test_verdicts_are_by_one_standard_error():
-    found = [tables.verdict(each) for each in ([3.0, 4.0], [-4.0, 3.0], [-3.0, -4.0], [1.0])]
-    assert found == ["best", "level", "behind", "open"]
+def test_verdicts_are_by_two_standard_errors():
+    gains = ([3.0, 4.0], [1.0, 4.0], [-4.0, 3.0], [-3.0, -4.0], [1.0])
+    found = [tables.verdict(each) for each in gains]
+    assert found == ["ahead", "level", "level", "behind", "open"]
 
 
 def test_guide_and_readme_show_the_committed_results(tmp_path):
