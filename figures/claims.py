@@ -50,6 +50,7 @@ class Claim:
     claim: str
     ours: Mapping[str, Any]  # our numbers by name, to be shown
     holds: bool | None  # whether they bear the claim out; None where the repeats leave that open
+    of_paper: bool = True  # whether the paper makes it; others stand beside it and do not count
 
 
 @dataclass(frozen=True)

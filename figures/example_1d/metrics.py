@@ -65,7 +65,13 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
     flexible, constrained = (f"{scale:g}" for scale in LENGTHSCALES)
 
     def smaller(
-        identifier: str, about: str, claim: str, name: str, *methods: str, key: str = ""
+        identifier: str,
+        about: str,
+        claim: str,
+        name: str,
+        *methods: str,
+        key: str = "",
+        of_paper: bool = True,
     ) -> Claim:
         """The claim that a number is smaller in size for the first of two methods."""
         numbers = {method: getattr(table[method], name) for method in methods}
@@ -73,7 +79,7 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
         first, second = map(abs, ours.values())
         # What the paper says of the spread, differences of no size would not bear out.
         holds = is_below_clearly(first, second) if name == "std" else is_below(first, second)
-        return Claim(identifier, about, claim, ours, holds)
+        return Claim(identifier, about, claim, ours, holds, of_paper)
 
     found = [
         *(
@@ -101,6 +107,8 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
     ]
     for kind, how in (("factorised", "own anchors"), ("published", "anchored to the first layer")):
         prior = f"The factorised prior ({how})"
+        # The paper claims it of the prior as it prints it, and names six comparisons.
+        printed = kind == "factorised"
         found += [
             smaller(
                 f"{kind}/fits_worse",
@@ -109,6 +117,7 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
                 "rmse",
                 f"anchored {constrained}",
                 f"{kind} {constrained}",
+                of_paper=printed,
             ),
             smaller(
                 f"{kind}/defect",
@@ -118,6 +127,7 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
                 "rmse",
                 f"exact {constrained}",
                 f"{kind} {constrained}",
+                of_paper=False,
             ),
             *(
                 smaller(
@@ -128,6 +138,7 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
                     f"{kind} {flexible}",
                     f"anchored {flexible}",
                     key=region,
+                    of_paper=printed,
                 )
                 for region in REGIONS
             ),
@@ -139,6 +150,7 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
                     "drift",
                     f"anchored {scale}",
                     f"{kind} {scale}",
+                    of_paper=printed,
                 )
                 for scale in (flexible, constrained)
             ),
@@ -152,6 +164,7 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
                     f"anchored {scale}",
                     f"{kind} {scale}",
                     key=moment,
+                    of_paper=False,
                 )
                 for scale in (flexible, constrained)
                 for moment, words in (("mean", "mean"), ("std", "standard deviation"))
