@@ -53,8 +53,9 @@ def test_the_prior_by_evidence_predicts_better_than_the_papers(problem):
     assert problem.exact["exact_evidence"].rmse < 0.7 * problem.exact["exact"].rmse
 
 
-def test_noise_of_replicates(problem):
+def test_noise_of_replicates(problem, tables):
     """Outputs of one input are correlated, and knowing it raises the density of test cells."""
+    assert replicate_noise(tables) is None  # the folder has none
     covariance, freedom = replicate_noise(TABLES)
     assert freedom == 10 * 9 + 20 * 14
     table = correlation(covariance)

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+import bnn
 from figures.knowledge.study import (
     MODELS,
     equivalent_cells,
     judge,
+    mean_fields,
     noises,
     posterior,
     training_sets,
@@ -39,6 +41,15 @@ def test_the_first_draw_is_the_shipped_tables_and_smaller_sets_are_its_first_cel
     shipped = scaled(load_designs(SHIPPED_TABLES, ["train_uniform"])["train_uniform"])
     for count in COUNTS:
         np.testing.assert_array_equal(sets[f"ind{count}"].y, shipped.y[:count])
+
+
+def test_far_from_all_cells_predictions_are_those_of_the_mean_of_the_prior(kinds):
+    origin = np.zeros((1, 4))
+    prior = bnn.GaussianProcessPrior(mean_fields, bnn.RBF(0.01, 0.1), n_outputs=5)
+    model = bnn.ExactPosterior(prior, noise=kinds[MODELS["fields"].noise])
+    far = np.full((3, 4), 0.9)
+    found = model.fit(origin, mean_fields(origin)).predict(far)
+    np.testing.assert_allclose(found, mean_fields(far), atol=1e-6)
 
 
 def test_scores_at_cells_and_against_the_truth_are_those_of_the_predictions(draws, kinds):

@@ -7,8 +7,9 @@ import json
 import nbformat
 import pytest
 
+from figures.claims import Claim
 from figures.pipeline.paths import NOTEBOOKS, REFERENCE
-from figures.rooms.record import Record, verdict_table
+from figures.rooms.record import Record, claims_table, verdict_table
 from figures.scores import Interval
 
 STUDY = "01_prior_study"
@@ -39,6 +40,11 @@ def test_a_notebook_imports_one_module_of_figures_and_keeps_its_records_once(pat
     module = importlib.import_module(room.module)
     assert {name.name for name in room.names} == set(module.__all__)
     assert code.count("record.keep(") == 1
+
+
+def test_a_claim_is_shown_with_its_numbers():
+    shown = claims_table([Claim("so", "Beyond", "nu_eff is less", {"nu_eff": 0.25}, None)])
+    assert shown.data.to_numpy().tolist() == [["ν_eff is less", "ν_eff: 0.250", "○ open"]]
 
 
 def metrics_file(folder, **changes):
