@@ -51,7 +51,7 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make next       what cells are worth that bnn.choose asks for, judged by the truth, added to that page
 #: make test       run the tests (ARGS="-k mesh" to choose)
 #: make test-dolfinx  the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)
-#: make test-python   the tests of bnn on other Pythons and PyTorches (ARGS=list names them)
+#: make test-python   the tests of bnn on another Python and its newest PyTorch (ARGS="--python 3.11 --oldest")
 #: make lint       check style, types and which room imports which
 #: make bench      measure the speed of simulation and training
 #: make docs       the site: guides, notebooks, reference, in build/docs/index.html

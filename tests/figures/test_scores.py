@@ -9,24 +9,12 @@ import pytest
 from pydantic import TypeAdapter
 from scipy.stats import ttest_rel
 
-from figures.scores import (
-    Interval,
-    Scores,
-    all_hold,
-    is_below,
-    over_repeats,
-    write_json,
-)
-
-RNG = np.random.default_rng(0)
-
-
-def test_a_single_value_has_no_standard_deviation():
-    assert Interval((2.0,)).std is None
-    assert Interval((1.0, 3.0)).std == pytest.approx(np.sqrt(2))
+from figures.scores import Interval, Scores, all_hold, is_below, over_repeats, write_json
 
 
 def test_a_single_repeat_has_no_interval_and_decides():
+    assert Interval((1.0, 3.0)).std == pytest.approx(np.sqrt(2))
+    assert Interval((2.0,)).std is None
     assert Interval((2.0,)).half_width is None
     assert Interval((-2.0,)).sign == -1
 
@@ -37,14 +25,14 @@ def test_a_comparison_needs_more_than_its_scatter():
     assert is_below(low, high) is True
     assert is_below(high, low) is False
     assert is_below(Interval((1.0, 2.0, 3.0)), Interval((2.0, 1.0, 3.1))) is None
-    assert is_below(Interval((1.0,)), Interval((2.0,))) is True
 
 
 def test_an_interval_excludes_zero_where_the_paired_t_test_is_significant():
     """Twenty pairs with a common scatter much larger than their difference."""
-    common = 10.0 * RNG.standard_normal(20)
-    a = common + RNG.standard_normal(20)
-    b = common + 0.4 + RNG.standard_normal(20)
+    rng = np.random.default_rng(0)
+    common = 10.0 * rng.standard_normal(20)
+    a = common + rng.standard_normal(20)
+    b = common + 0.4 + rng.standard_normal(20)
     for shift in (0.0, 0.5, 2.0):
         difference = Interval(tuple(a)) - Interval(tuple(b + shift))
         assert bool(difference.sign) == (ttest_rel(a, b + shift).pvalue < 0.05)
@@ -72,7 +60,9 @@ def test_a_metrics_file_gives_the_same_intervals_back(tmp_path):
         assert set(content["rows"]["a"]["rmse"]) == {"mean", scatter, "values"}
         read = TypeAdapter(dict[str, dict[str, Interval]]).validate_python(content["rows"])
         assert read == table
-        assert content["words"] == ["x"]
+    with pytest.raises(ValueError, match=r"n\.json: rows: rmse = nan is not finite"):
+        write_json(tmp_path / "n.json", {"rows": {"rmse": float("nan")}})
+    assert not (tmp_path / "n.json").exists()
 
 
 @dataclass(frozen=True)
@@ -87,19 +77,9 @@ def test_scores_of_repeats_are_scores_of_intervals(tmp_path):
     first = over_repeats(repeats[:2])
     second = over_repeats(repeats[2:])
     assert first.miscalibration == Interval((0.0, 2.0))
-    assert [first.is_better(second, name) for name in ("rmse", "elppd", "coverage")] == [
-        True,
-        False,
-        None,
-    ]
-    write_json(tmp_path / "m.json", {"a": first, "b": Timed(1.0, 1.0, 1.0, 1.0, seconds=3.0)})
+    better = [first.is_better(second, name) for name in ("rmse", "elppd", "coverage")]
+    assert better == [True, False, None]
+    write_json(tmp_path / "m.json", {"a": first})
     content = json.loads((tmp_path / "m.json").read_text())
     assert list(content["a"]) == ["rmse", "miscalibration", "elppd", "coverage"]
     assert content["a"]["rmse"]["mean"] == 0.5
-    assert content["b"]["seconds"] == 3.0
-
-
-def test_metrics_that_are_not_finite_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"m\.json: rows: rmse = nan is not finite"):
-        write_json(tmp_path / "m.json", {"rows": {"rmse": float("nan")}})
-    assert not list(tmp_path.iterdir())

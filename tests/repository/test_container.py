@@ -1,9 +1,7 @@
 """The Containerfile makes the environment that setup.sh makes, on the system that CI takes."""
 
 import re
-from fnmatch import fnmatch
 
-import pytest
 import yaml
 
 from figures.pipeline.paths import ROOT
@@ -35,9 +33,3 @@ def test_all_else_is_installed_by_setup_and_from_the_files_it_reads():
     recipe, everything = (text.split() for text in steps("COPY"))
     assert set(recipe) == {*RECIPE, "./"}
     assert everything == [".", "."]
-
-
-@pytest.mark.parametrize("name", [".venv", ".environment", ".environment.unfinished"])
-def test_an_environment_of_the_host_is_left_out(name):
-    ignored = (ROOT / ".dockerignore").read_text().split()
-    assert any(fnmatch(name, pattern) for pattern in ignored)

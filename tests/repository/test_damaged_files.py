@@ -4,19 +4,17 @@ Pickles have tests of their own, in tests/fe_data/published.
 """
 
 import json
-import string
 import warnings
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bnn
 from fe_data.dataset.table import load_inputs, load_table
 from fe_data.schema import INPUT_NAMES, required_outputs
-from figures.pipeline.profiles import Profile, load_profile
+from figures.pipeline.profiles import load_profile
 from tests.limits import limited
 
 pytestmark = pytest.mark.slow
@@ -48,47 +46,13 @@ def damaged(draw, content: bytes):
         start = draw(st.integers(0, len(data)))
         stop = min(len(data), start + draw(st.integers(0, 40)))
         piece = bytes(data[start:stop])
-        new = draw(st.sampled_from([b"", piece * 2, b"\x00", b"\n", b",", b"nan", None]))
+        new = draw(st.sampled_from([b"", piece * 2, b"\x00", b"\n", b",", b"nan", b"1e999", None]))
         data[start:stop] = draw(st.binary(max_size=8)) if new is None else new
     return bytes(data)
 
 
-COLUMNS = ["index", "seed", "group", *INPUT_NAMES, *required_outputs(), "status"]
-ROW = "0,1,0,0.2,400.0,350.0,0.4,420.0,0.35,120.0,0.29,0.2,ok"
-TABLE = "\n".join([",".join(COLUMNS), ROW, ROW.replace("0,1,0", "1,2,1")]) + "\n"
-CELLS = st.one_of(
-    st.sampled_from(["", "nan", "inf", "-0", "1e999", "0x1p3", '"', "١", " 1 ", "1_0", "failed"]),
-    st.floats().map(repr),
-    st.integers().map(str),
-    st.text(string.printable, max_size=5),
-)
-ROWS = st.lists(st.lists(CELLS, max_size=14), max_size=4)
-
-
-@FUZZ
-@given(st.one_of(damaged(TABLE.encode()), ROWS))
-def test_a_damaged_table(tmp_path, data):
-    path = tmp_path / "table.csv"
-    if isinstance(data, list):
-        text = "\n".join(",".join(row) for row in [COLUMNS, *data])
-        data = text.encode(errors="replace")
-    path.write_bytes(data)
-    inputs = outcome(load_inputs, path)
-    table = outcome(load_table, path)
-    assert inputs is None or np.isfinite(inputs[0]).all()
-    assert table is None or np.isfinite(table.inputs).all()
-    assert table is None or np.isfinite(table.outputs).all()
-
-
-PROFILE = {
-    "seed": 1,
-    "datasets": {"train_beta": 10, "test_uniform": 6},
-    "notebooks": ["04_materials_surrogate"],
-    "surrogate": {"cases": {"outd": {"design": "train_beta", "count": 10}}, "repeats": 2},
-}
-LEAVES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=4))
 VALUES = st.recursive(
-    LEAVES,
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
     lambda v: st.lists(v, max_size=2) | st.dictionaries(st.text(max_size=4), v, max_size=2),
     max_leaves=4,
 )
@@ -110,18 +74,20 @@ def changed(draw, content):
     return content
 
 
-def check_profile(path, data):
-    path.write_bytes(data)
-    found = outcome(load_profile, path)
-    assert found is None or isinstance(found, Profile)
+COLUMNS = ["index", "seed", "group", *INPUT_NAMES, *required_outputs(), "status"]
+ROW = "0,1,0,0.2,400.0,350.0,0.4,420.0,0.35,120.0,0.29,0.2,ok"
+TABLE = "\n".join([",".join(COLUMNS), ROW, ROW.replace("0,1,0", "1,2,1")]) + "\n"
 
 
 @FUZZ
-@given(st.one_of(changed(PROFILE), damaged(yaml.safe_dump(PROFILE).encode())))
-def test_a_damaged_profile(tmp_path, data):
-    if isinstance(data, dict):
-        data = yaml.safe_dump(data).encode(errors="replace")
-    check_profile(tmp_path / "profile.yaml", data)
+@given(damaged(TABLE.encode()))
+def test_a_damaged_table(tmp_path, data):
+    path = tmp_path / "table.csv"
+    path.write_bytes(data)
+    inputs = outcome(load_inputs, path)
+    table = outcome(load_table, path)
+    assert inputs is None or np.isfinite(inputs[0]).all()
+    assert table is None or np.isfinite(np.hstack([table.inputs, table.outputs])).all()
 
 
 NESTED = b"a: &a [x,x,x,x,x,x,x,x,x]\n" + b"".join(
@@ -139,12 +105,15 @@ NESTED = b"a: &a [x,x,x,x,x,x,x,x,x]\n" + b"".join(
         pytest.param(b"? {a: b}\n: c\n", id="mapping as key"),
         pytest.param(b"seed: " + b"[" * 5000, id="deep"),
         pytest.param(b"seed: " + b"9" * 5000, id="digits"),
+        pytest.param(b"seed: 2001-99-99", id="no date"),
         pytest.param(b"\xff\xfe\x00\x01", id="not text"),
     ],
 )
 def test_a_hostile_profile(tmp_path, monkeypatch, data):
     monkeypatch.chdir(tmp_path)
-    check_profile(tmp_path / "profile.yaml", data)
+    path = tmp_path / "profile.yaml"
+    path.write_bytes(data)
+    assert outcome(load_profile, path) is None
     assert not (tmp_path / "ran").exists()
 
 
@@ -197,9 +166,8 @@ def test_an_ensemble_with_another_header_or_other_arrays(tmp_path, ensemble, dat
     else:
         name = data.draw(st.sampled_from(sorted(arrays)))
         array = arrays.pop(name)
-        others = [np.array("text"), np.zeros((0, 3)), np.full(array.shape, np.nan)]
-        others += [array[..., :-1] if array.ndim else array, None]
-        other = others[data.draw(st.integers(0, len(others) - 1))]
+        others = [None, np.array("text"), np.zeros((0, 3)), np.full(array.shape, np.nan)]
+        other = others[data.draw(st.integers(0, 3))]
         if other is not None:
             arrays[name] = other
     path = tmp_path / "changed.npz"

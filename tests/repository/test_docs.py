@@ -32,10 +32,6 @@ def test_the_reference_lists_both_packages_and_the_modules_that_they_export():
     assert [name for name, text in texts.items() if not text] == []
 
 
-def test_the_settings_name_no_address():
-    assert "//" not in (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
-
-
 @pytest.mark.slow
 def test_every_public_name_is_on_the_built_site_and_no_page_asks_for_an_address(tmp_path):
     from sphinx.util.inventory import InventoryFile

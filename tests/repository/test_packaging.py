@@ -1,34 +1,13 @@
 """What is imported is declared, and every declared package has a tested version."""
 
 import re
-import sys
 import tomllib
 from fnmatch import fnmatch
-from pathlib import Path
 
-from figures.pipeline.dependencies import imported_names
+from tests.repository.lanes.common import ON_DEMAND, ROOT, imported_packages
 
-ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = tuple(PROJECT["project"]["optional-dependencies"])
-# Import names that differ from the names of their packages, and what the distribution provides.
-PACKAGE_OF = {
-    "bs4": "beautifulsoup4",
-    "sklearn": "scikit-learn",
-    "yaml": "pyyaml",
-    "pydantic_core": "pydantic",
-}
-FROM_DISTRIBUTION = {"basix", "cffi", "dolfinx", "mpi4py", "petsc4py", "ufl"}
-ON_DEMAND = {"botorch", "gpytorch"}  # bnn.interop imports them when it is asked for a model
-
-
-def imported_packages(folders):
-    """Packages from outside that the source files of the folders import."""
-    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
-    names = {name.split(".")[0] for path in paths for name in imported_names(path.read_text())}
-    own = {path.name for path in ROOT.iterdir()} | {"tests", "bench"}
-    foreign = names - own - set(sys.stdlib_module_names) - FROM_DISTRIBUTION - {""}
-    return {PACKAGE_OF.get(name, name.replace("_", "-")) for name in foreign}
 
 
 def declared_packages(*extras):

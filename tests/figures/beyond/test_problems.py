@@ -5,10 +5,6 @@ import shutil
 from figures.beyond.problems import input_files
 
 
-def test_designs_that_the_folder_lacks_are_left_out(results):
-    assert list(results.cases) == ["outd"]
-
-
 def test_every_file_that_is_read_is_an_input(tables, settings, tmp_path):
     shutil.copytree(tables, tmp_path, dirs_exist_ok=True)
     names = {path.name for path in input_files(tmp_path, settings)}

@@ -4,26 +4,12 @@ import numpy as np
 import pytest
 
 from bnn import RBF, ExactPosterior, GaussianProcessPrior
-from figures.beyond.scores import (
-    SCORES,
-    Distance,
-    Row,
-    exact_scores,
-    scores,
-)
+from figures.beyond.scores import SCORES, Distance, exact_scores, scores
 from figures.materials.problem import noise_std
 from figures.materials.surrogate import Prediction
-from figures.scores import Interval
 
 RNG = np.random.default_rng(0)
 NOISE = noise_std()
-
-
-def posterior():
-    X = RNG.uniform(-1, 1, (12, 4))
-    y = 0.5 * RNG.standard_normal((12, 5))
-    prior = GaussianProcessPrior(0.0, RBF(0.2, 0.8), n_outputs=5)
-    return ExactPosterior(prior, noise=NOISE).fit(X, y)
 
 
 def test_scores_are_those_of_the_published_table():
@@ -37,11 +23,12 @@ def test_scores_are_those_of_the_published_table():
 
 def test_many_draws_score_as_the_closed_form():
     """4000 draws of an exact posterior, near the data: a mixture comes close to the Gaussian."""
-    exact = posterior()
-    X = exact.X_[:8]
-    y = exact.sample(X, 1, 5)[0] + NOISE * RNG.standard_normal((8, 5))
-    limit = exact_scores(exact, X, y)
-    found = scores(exact.sample(X, 4000, 1), y, NOISE)
+    X = RNG.uniform(-1, 1, (12, 4))
+    prior = GaussianProcessPrior(0.0, RBF(0.2, 0.8), n_outputs=5)
+    exact = ExactPosterior(prior, noise=NOISE).fit(X, 0.5 * RNG.standard_normal((12, 5)))
+    y = exact.sample(X[:8], 1, 5)[0] + NOISE * RNG.standard_normal((8, 5))
+    limit = exact_scores(exact, X[:8], y)
+    found = scores(exact.sample(X[:8], 4000, 1), y, NOISE)
     assert found.rmse == pytest.approx(limit.rmse, abs=0.01)
     assert found.crps == pytest.approx(limit.crps, rel=0.03)
     assert found.elppd == pytest.approx(limit.elppd, abs=1.0)
@@ -57,23 +44,12 @@ def test_distance_of_known_moments():
     assert far.std == pytest.approx(2.0, abs=0.05)
 
 
-def test_differences_are_paired_with_one_method():
-    rows = {
-        name: Row(**{score: Interval((k, 2.0 * k)) for score in SCORES})
-        for name, k in (("a", 1), ("b", 3))
-    }
-    assert rows["b"] - rows["a"] == Row(**{score: Interval((2, 4.0)) for score in SCORES})
-
-
 def test_members_that_agree_on_a_bound_are_infinitely_sure():
     truth = RNG.uniform(-1, 1, (12, 5))
     samples = truth + RNG.normal(0, 0.3, (8, 12, 5))
     samples[:, :, 4] = -0.8
     found = scores(samples, truth, NOISE)
-    narrow = scores(
-        np.where(samples == -0.8, -0.8 + RNG.normal(0, 1e-7, 8)[:, None, None], samples),
-        truth,
-        NOISE,
-    )
+    samples[:, :, 4] += RNG.normal(0, 1e-7, (8, 1))
+    narrow = scores(samples, truth, NOISE)
     assert found.miscalibration == pytest.approx(narrow.miscalibration, abs=1e-12)
     assert all(np.isfinite([getattr(found, name) for name in SCORES]))

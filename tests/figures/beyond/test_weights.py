@@ -3,79 +3,50 @@
 import numpy as np
 import pytest
 
-from bnn import (
-    RBF,
-    AnchoredEnsemble,
-    Anchoring,
-    GaussianProcessPrior,
-    Pretraining,
-    TrainingSettings,
-    VanillaEnsemble,
-    pretrain,
-)
-from figures.beyond.weights import (
-    METHODS,
-    Data,
-    block,
-    diagnostics,
-    part_in_span,
-    train_weights,
-)
+import bnn
+from figures.beyond.weights import METHODS, Data, block, diagnostics, part_in_span, train_weights
 from figures.pipeline.training import UNSCALED
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (9, 2))
 Y = RNG.standard_normal((9, 3))
 NOISE = np.array([0.1, 0.2, 0.3])
-PRIOR = GaussianProcessPrior(0.0, RBF(), n_outputs=3)
-SIZES = {"n_members": 3, "epochs": 4}
-PRETRAINING = Pretraining(5, 20, 2.0, training=TrainingSettings(epochs=3))
+PRIOR = bnn.GaussianProcessPrior(0.0, bnn.RBF(), n_outputs=3)
+PRETRAINING = bnn.Pretraining(5, 20, 2.0, training=bnn.TrainingSettings(epochs=3))
+COMMON = {
+    "noise": NOISE,
+    "n_members": 3,
+    "training": bnn.TrainingSettings(epochs=4),
+    "scaling": UNSCALED,
+    "random_state": 7,
+}
 
 
 @pytest.fixture(scope="module")
 def networks():
-    return pretrain(PRIOR, n_features=2, settings=PRETRAINING, random_state=7, scaling=UNSCALED)
+    return bnn.pretrain(PRIOR, n_features=2, settings=PRETRAINING, random_state=7, scaling=UNSCALED)
 
 
-def anchored(anchoring):
-    return AnchoredEnsemble(
-        PRIOR,
-        noise=NOISE,
-        n_members=3,
-        pretraining=PRETRAINING,
-        training=TrainingSettings(epochs=4),
-        anchoring=anchoring,
-        scaling=UNSCALED,
-        random_state=7,
-    )
+def anchored(**anchoring):
+    settings = bnn.Anchoring(**anchoring)
+    return bnn.AnchoredEnsemble(PRIOR, pretraining=PRETRAINING, anchoring=settings, **COMMON)
 
 
-@pytest.mark.parametrize("name", ["low_rank", "none", "factorised"])
-def test_warm_methods_are_the_anchored_ensembles(name, networks):
-    ensemble = anchored(Anchoring(regulariser=name)).fit(X, Y)
-    members = train_weights(METHODS[name], networks, Data(X, Y, NOISE), seed=7, **SIZES)
-    np.testing.assert_allclose(members.weights, ensemble.members_.weights, atol=1e-6)
-
-
-def test_the_proper_prior_is_the_anchored_ensemble_at_its_optimum(networks):
-    anchoring = Anchoring(regulariser="probabilistic_pca", optimiser="gauss_newton")
-    ensemble = anchored(anchoring).fit(X, Y)
-    members = train_weights(METHODS["proper"], networks, Data(X, Y, NOISE), seed=7, **SIZES)
-    np.testing.assert_allclose(members.weights, ensemble.members_.weights, atol=1e-5)
-
-
-def test_vanilla_is_the_vanilla_ensemble(networks):
-    ensemble = VanillaEnsemble(
-        noise=NOISE,
-        n_members=3,
-        resampling="bootstrap",
-        training=TrainingSettings(epochs=4),
-        scaling=UNSCALED,
-        random_state=7,
-    ).fit(X, Y)
-    members = train_weights(METHODS["vanilla"], networks, Data(X, Y, NOISE), seed=7, **SIZES)
-    np.testing.assert_allclose(members.weights, ensemble.members_.weights, atol=1e-6)
-    np.testing.assert_allclose(members.sample(X), ensemble.sample(X), atol=1e-6)
+@pytest.mark.parametrize(
+    ("name", "ensemble", "tolerance"),
+    [
+        ("low_rank", anchored(regulariser="low_rank"), 1e-6),
+        ("none", anchored(regulariser="none"), 1e-6),
+        ("factorised", anchored(regulariser="factorised"), 1e-6),
+        ("proper", anchored(regulariser="probabilistic_pca", optimiser="gauss_newton"), 1e-5),
+        ("vanilla", bnn.VanillaEnsemble(resampling="bootstrap", **COMMON), 1e-6),
+    ],
+)
+def test_methods_are_the_ensembles(name, ensemble, tolerance, networks):
+    ensemble.fit(X, Y)
+    data = Data(X, Y, NOISE)
+    members = train_weights(METHODS[name], networks, data, n_members=3, epochs=4, seed=7)
+    np.testing.assert_allclose(members.weights, ensemble.members_.weights, atol=tolerance)
 
 
 def test_a_random_start_is_pulled_towards_the_pretrained_weights(networks):
@@ -87,8 +58,7 @@ def test_a_random_start_is_pulled_towards_the_pretrained_weights(networks):
     )
     np.testing.assert_array_equal(free.start, pulled.start)
     assert not np.allclose(pulled.start, pulled.anchors)
-    penalty = [diagnostics(each, networks)["penalty"] for each in (pulled, free)]
-    assert penalty[0] < penalty[1]
+    assert diagnostics(pulled, networks)["penalty"] < diagnostics(free, networks)["penalty"]
 
 
 def test_part_in_the_span():

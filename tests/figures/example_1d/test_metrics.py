@@ -15,13 +15,6 @@ def test_exact_posterior_has_no_distance_from_itself():
     assert max(numbers.values()) == pytest.approx(0, abs=1e-5)
 
 
-def test_every_method_of_the_example_is_summed_up(repeats):
-    table = rows(repeats)
-    assert len(table) == 11
-    assert len(table["vanilla"].rmse.values) == 2
-    assert len(claims(table)) == 29
-
-
 def test_exact_posterior_of_the_constrained_prior_misses_the_data():
     """The residual of a Gaussian process at its data, σ² (K + σ² I)⁻¹ (y − m)."""
     X, y = example_1d.load_data()
@@ -29,7 +22,6 @@ def test_exact_posterior_of_the_constrained_prior_misses_the_data():
     residual = 0.01 * np.linalg.solve(K + 0.01 * np.eye(30), y - 2 * X[:, 0])
     found = row("exact 1", {"exact 1": example_1d.exact_posterior(1.0)}).rmse
     assert found == pytest.approx(np.sqrt(np.mean(residual**2)), abs=1e-5)
-    assert found == pytest.approx(0.365, abs=5e-4)
 
 
 @pytest.mark.parametrize("shift", [0.1, 0.3])

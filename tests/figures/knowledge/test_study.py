@@ -15,7 +15,7 @@ from figures.knowledge.study import (
 )
 from figures.knowledge.truth import Truth
 from figures.materials.draws import load_draws
-from figures.materials.problem import Samples, fit_theta, functional_prior, load_designs, scaled
+from figures.materials.problem import load_designs, scaled
 from figures.pipeline.paths import SHIPPED_TABLES
 from figures.pipeline.profiles import load_profile
 from figures.pipeline.settings import Knowledge
@@ -43,15 +43,13 @@ def test_the_first_draw_is_the_shipped_tables_and_smaller_sets_are_its_first_cel
         np.testing.assert_array_equal(sets[f"ind{count}"].y, shipped.y[:count])
 
 
-def test_mean_fields_of_a_prior_alone_are_its_predictions_far_from_all_cells(draws, kinds):
-    train = Samples(np.zeros((1, 4)), mean_fields(np.zeros((1, 4))))
-    paper = functional_prior(fit_theta(draws[0].cases["outd"]))
-    known = MODELS["fields"]
+def test_far_from_all_cells_predictions_are_those_of_the_mean_of_the_prior(kinds):
+    origin = np.zeros((1, 4))
     prior = bnn.GaussianProcessPrior(mean_fields, bnn.RBF(0.01, 0.1), n_outputs=5)
-    X = np.full((3, 4), 0.9)
-    model = bnn.ExactPosterior(prior, noise=kinds[known.noise]).fit(train.X, train.y)
-    np.testing.assert_allclose(model.predict(X), mean_fields(X), atol=1e-6)
-    assert posterior(MODELS["paper"], train, kinds["of the paper"], paper).prior_ is paper
+    model = bnn.ExactPosterior(prior, noise=kinds[MODELS["fields"].noise])
+    far = np.full((3, 4), 0.9)
+    found = model.fit(origin, mean_fields(origin)).predict(far)
+    np.testing.assert_allclose(found, mean_fields(far), atol=1e-6)
 
 
 def test_scores_at_cells_and_against_the_truth_are_those_of_the_predictions(draws, kinds):

@@ -7,15 +7,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from fe_data.dataset.table import Table, load_table
+from fe_data.dataset.table import Table
 from fe_data.schema import INPUT_NAMES
 from figures import style
-from figures.materials import data_panels as materials_data_panels
+from figures.materials import data_panels
 from figures.materials.data import (
     chance_level,
     claims,
     coefficients_of_variation,
-    information_table,
     mutual_information,
     noise_table,
     share_outside,
@@ -38,7 +37,7 @@ def table_of(outputs, groups):
 
 @pytest.fixture
 def replicates():
-    """Four inputs with six cells each, scattered by 2 % of the middle of each output's range."""
+    """A hundred inputs with six cells each, scattered by 2 % of the middle of each range."""
     middle = np.array([550.0, 0.33, 135.0, 0.288, 0.4])
     rng = np.random.default_rng(0)
     return table_of(middle * (1 + 0.02 * rng.normal(size=(600, 5))), np.repeat(np.arange(100), 6))
@@ -54,13 +53,6 @@ def test_noise_in_percent_of_mid_range_is_recovered(replicates):
     for cell in noise_table(replicates).values():
         assert cell["mean"] == pytest.approx(2.0, abs=4 * cell["std"])
         assert 0.02 < cell["std"] < 0.1
-
-
-def test_mutual_information_finds_the_dependence():
-    X = np.random.default_rng(1).uniform(size=(200, 2))
-    found = mutual_information(X, X[:, :1])
-    assert found[0, 0] > 2
-    assert found[1, 0] < 0.1
 
 
 def test_mutual_information_of_a_gaussian_pair_is_the_closed_form():
@@ -79,16 +71,6 @@ def test_chance_level_is_reached_by_independent_pairs_rarely():
     y = rng.uniform(size=(50, 10))
     above = mutual_information(X, y) > chance_level(X, y, shuffles=40, seed=0)
     assert above.mean() < 0.15
-
-
-def test_influential_inputs_are_those_of_positive_information(tables):
-    """The rule of section 3.2.2; those above chance stand beside them."""
-    found = information_table(load_table(tables / "train_beta.csv"), shuffles=20, seed=0)
-    for output in OUTPUT_NAMES:
-        value = found["value"][output]
-        chance = found["chance"][output]
-        assert found["influential"][output] == [n for n in INPUT_NAMES if value[n] > 0]
-        assert found["above_chance"][output] == [n for n in INPUT_NAMES if value[n] > chance[n]]
 
 
 def claim_about(place, tables, replicates=(), **changes):
@@ -114,11 +96,7 @@ def claim_about(place, tables, replicates=(), **changes):
 def test_subsets_are_compared_by_the_rule_of_the_paper(tables, influential, above_chance, holds):
     """An input below chance shows neither that it is influential nor that it is not."""
     changes = {"influential": {"nu_eff": influential}, "above_chance": {"nu_eff": above_chance}}
-    claim = claim_about("Table 2", tables, **changes)
-    assert claim.holds is holds
-    assert claim.ours["subsets as in the paper"] == f"{5 if holds else 4} of 5"
-    missing = "vf" not in above_chance
-    assert claim.ours["inputs of the paper's subsets below chance"] == f"{int(missing)} of 13"
+    assert claim_about("Table 2", tables, **changes).holds is holds
 
 
 def test_the_assumed_noise_is_compared_with_the_scatter_of_every_design(tables, replicates):
@@ -134,37 +112,19 @@ def test_the_assumed_noise_is_compared_with_the_scatter_of_every_design(tables, 
 
 def test_share_outside_counts_cells_and_not_values():
     inner = table_of(np.zeros((2, 5)), [0, 1])
-    outer = table_of(np.ones((2, 5)), [0, 1])
     mixed = table_of(np.vstack([np.zeros(5), np.ones(5)]), [0, 1])
     assert share_outside(inner, inner) == 0
-    assert share_outside(outer, inner) == 1
     assert share_outside(mixed, inner) == 0.5
-
-
-def test_tables_that_a_folder_lacks_are_left_out(tables):
-    assert set(load_designs(tables, ["train_beta", "replicates"])) == {"train_beta"}
 
 
 def test_pictures_show_every_set_and_group(tables, replicates):
     designs = load_designs(tables, ["test_uniform", "train_beta"])
-    figure = materials_data_panels.histograms(designs)
+    figure = data_panels.histograms(designs)
     assert [len(axes.patches) for axes in figure.axes] == [2] * 9
-    plt.close(figure)
-    figure = materials_data_panels.scatter(replicates)
+    figure = data_panels.scatter(replicates)
     assert [len(axes.lines) for axes in figure.axes] == [100] * 5
-    assert len(figure.legends[0].get_texts()) == 100
-    plt.close(figure)
-
-
-def test_scatter_in_a_title_is_in_the_unit_of_the_noise_model(replicates):
-    """Far from mid-range, the standard deviation over the mean is another number."""
-    low = dataclasses.replace(replicates, outputs=replicates.outputs - [200.0, 0.1, 30.0, 0.01, 0])
-    figure = materials_data_panels.scatter(low)
-    assumed = ("3", "2", "0.5", "0.2", "25")
-    for axes, cell, percent in zip(figure.axes, noise_table(low).values(), assumed, strict=True):
-        expected = f"scatter {cell['mean']:.2g} % of mid-range,\npaper assumes {percent} %"
-        assert axes.get_title() == expected
-    plt.close(figure)
+    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)
+    plt.close("all")
 
 
 def test_notebook_draws_the_cell_and_says_what_it_lacks(executed):
@@ -175,22 +135,13 @@ def test_notebook_draws_the_cell_and_says_what_it_lacks(executed):
     assert (executed / "fig08_overview.png").stat().st_size > 1e5
 
 
-def test_an_empty_panel_is_refused(tmp_path):
+def test_a_figure_with_an_empty_panel_is_refused(tmp_path):
     figure, (left, right) = plt.subplots(1, 2)
     left.plot([0, 1], [0, 1])
-    with pytest.raises(ValueError, match=r"a\.svg: panel 2 shows nothing"):
-        style.save(figure, tmp_path / "a.svg")
     right.plot([np.nan, np.nan], [0, 1])
-    with pytest.raises(ValueError, match="panel 2 shows nothing"):
+    with pytest.raises(ValueError, match=r"a\.svg: panel 2 shows nothing"):
         style.save(figure, tmp_path / "a.svg")
     right.plot([0, 1], [0, 1])
     style.save(figure, tmp_path / "a.svg")
     assert (tmp_path / "a.svg").stat().st_size
-    plt.close(figure)
-
-
-def test_a_figure_without_panels_is_refused(tmp_path):
-    figure = plt.figure()
-    with pytest.raises(ValueError, match="shows nothing"):
-        style.save(figure, tmp_path / "a.svg")
     plt.close(figure)

@@ -8,7 +8,7 @@ import yaml
 
 from figures.materials.draws import ALL, Draw, Gain, load_draws, over_draws, scatter
 from figures.materials.problem import Samples, load_samples
-from figures.pipeline.profiles import ProfileError, load_profile
+from figures.pipeline.profiles import load_profile
 from figures.scores import Interval, Scores
 from tests.figures.conftest import write_table
 
@@ -48,13 +48,6 @@ def test_tables_of_fewer_draws_are_refused(drawn, profile_content, tmp_path):
     path.write_text(yaml.safe_dump(profile_content | {"draws": {"count": 4}}))
     with pytest.raises(ValueError, match=r"test_uniform.csv holds 18 cells: 24 are needed"):
         load_draws(drawn, load_profile(path))
-
-
-def test_a_profile_with_the_notebook_needs_the_number_of_draws(profile_content, tmp_path):
-    path = tmp_path / "without.yaml"
-    path.write_text(yaml.safe_dump(profile_content | {"notebooks": ["04_materials_draws"]}))
-    with pytest.raises(ProfileError, match="draws: field required for 04_materials_draws"):
-        load_profile(path)
 
 
 def test_share_of_test_cells_outside_the_training_range():

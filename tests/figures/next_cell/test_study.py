@@ -66,28 +66,19 @@ def test_errors_are_those_of_the_predictions_and_of_the_tenth_where_they_are_lar
     assert found.std**2 == pytest.approx(np.mean(std**2))
 
 
-@pytest.mark.parametrize("goal", [BOX, WORST])
-def test_a_loop_runs_no_cell_twice_and_lowers_what_it_is_for(study, goal):
-    first = study.hypercube(FIRST, seed=0)
-    found, rounds = study.grown(first, MORE, goal, seed=0)
-    assert [*found] == [0, 5, 10, 15, 20, 25]
+def test_chosen_cells_lower_what_they_are_chosen_for_and_none_is_run_twice(study):
+    found, rounds = compare(study, seed=0)
     assert [len(each) for each in rounds] == [FIRST, *[5] * 5]
     assert len(np.unique(joined(rounds).X, axis=0)) == FIRST + MORE
-    stds = [each.worst_std if goal == WORST else each.std for each in found.values()]
-    assert np.all(np.diff(stds) < 0)
-    drawn = study.errors(study.posterior(study.hypercube(FIRST + MORE, seed=0)))
-    assert stds[-1] < (drawn.worst_std if goal == WORST else drawn.std)
-
-
-def test_every_kind_of_cells_is_compared(study):
-    found, rounds = compare(study, seed=0)
     assert [*found[HYPERCUBE]] == [*DRAWN]
-    for goal in (BOX, WORST):
-        assert [*found[goal]] == [10, 15, 20, 25, 30, 35]
-        assert [*found[BETA + goal]] == [0, FEW]
-        assert found[BETA + goal][FEW].rmse < found[BETA + goal][0].rmse
     assert [*found[BETA + HYPERCUBE]] == [FEW, MANY]
-    assert sum(map(len, rounds)) == FIRST + MORE
+    drawn = study.errors(study.posterior(study.hypercube(FIRST + MORE, seed=0)))
+    for goal, score in ((BOX, "std"), (WORST, "worst_std")):
+        assert [*found[goal]] == [10, 15, 20, 25, 30, 35]
+        stds = [getattr(each, score) for each in found[goal].values()]
+        assert np.all(np.diff(stds) < 0)
+        assert stds[-1] < getattr(drawn, score)
+        assert found[BETA + goal][FEW].rmse < found[BETA + goal][0].rmse
 
 
 def test_no_cell_of_the_package_is_simulated_where_the_truth_judges():

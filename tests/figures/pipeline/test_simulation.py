@@ -3,7 +3,7 @@
 import pytest
 
 from figures.pipeline import simulation
-from figures.pipeline.simulation import keep_own_samples, main, simulate
+from figures.pipeline.simulation import main, simulate
 
 
 @pytest.fixture
@@ -32,24 +32,10 @@ def test_designs_follow_each_other_until_one_does_not_succeed(tmp_path, commands
     ]
 
 
-def test_samples_of_the_same_arguments_are_kept_and_others_are_not(tmp_path, commands):
-    for count in (3, 3, 4):
-        simulate(tmp_path, {"train_beta": count}, seed=0, jobs=1)
-    assert [kept for _, kept in commands] == [[], ["sample"], []]
-
-
-def test_samples_of_other_source_files_are_removed(tmp_path, monkeypatch):
+def test_samples_of_the_same_arguments_and_sources_alone_are_kept(tmp_path, commands, monkeypatch):
     source = tmp_path / "source.py"
     monkeypatch.setattr(simulation, "simulation_sources", lambda: [source])
-    folder = tmp_path / "train_beta"
-    for text, kept in (("x = 1", False), ("x = 1", True), ("x = 2", False)):
+    for text, count in (("x = 1", 3), ("x = 1", 3), ("x = 1", 4), ("x = 2", 4)):
         source.write_text(text, encoding="utf-8")
-        folder.mkdir(exist_ok=True)
-        keep_own_samples(folder, ["train_beta"])
-        assert folder.exists() == kept
-
-
-def test_a_count_that_is_no_number_is_refused(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        main([str(tmp_path), "train_beta", "--seed", "0", "--jobs", "1"])
-    assert "DESIGN=COUNT: invalid design_and_count value: 'train_beta'" in capsys.readouterr().err
+        simulate(tmp_path / "data", {"train_beta": count}, seed=0, jobs=1)
+    assert [kept for _, kept in commands] == [[], ["sample"], [], []]

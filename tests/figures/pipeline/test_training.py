@@ -89,9 +89,3 @@ def test_published_penalty_is_that_of_the_trained_networks_with_two_degrees_fewe
             differences, 0 * differences
         )
         np.testing.assert_allclose(found, expected)
-
-
-def test_published_steps_take_sums_and_correct_the_bias_of_the_first_member():
-    settings = PUBLISHED.adam(7)
-    assert (settings.epochs, settings.bias_correction, settings.batch_sums) == (7, "first", True)
-    assert PROPER.adam(7) == bnn.TrainingSettings(7)

@@ -1,30 +1,48 @@
-"""What the lanes share: where they keep what they make, and what pyproject.toml asks for."""
+"""What the lanes share: where they keep what they make, and which packages they install."""
 
 import contextlib
 import fcntl
 import os
 import re
+import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from figures.pipeline.dependencies import imported_names
+
 ROOT = Path(__file__).resolve().parents[3]
+# Import names that differ from the names of their packages, and what the distribution provides.
+PACKAGE_OF = {
+    "bs4": "beautifulsoup4",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+    "pydantic_core": "pydantic",
+}
+FROM_DISTRIBUTION = {"basix", "cffi", "dolfinx", "mpi4py", "petsc4py", "ufl"}
+ON_DEMAND = {"botorch", "gpytorch"}  # bnn.interop imports them when it is asked for a model
 
 
 class Unavailable(RuntimeError):
     """A lane cannot be tried on this machine."""
 
 
-def read(path: Path) -> str:
-    """Text of a file, empty if there is no such file."""
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+def imported_packages(folders: Iterable[str]) -> set[str]:
+    """Packages from outside that the source files of the folders import."""
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    codes = [path.read_text(encoding="utf-8") for path in paths]
+    names = {name.split(".")[0] for code in codes for name in imported_names(code)}
+    own = {path.name for path in ROOT.iterdir()} | {"tests", "bench"}
+    foreign = names - own - set(sys.stdlib_module_names) - FROM_DISTRIBUTION - {""}
+    return {PACKAGE_OF.get(name, name.replace("_", "-")) for name in foreign}
 
 
-def declared() -> dict[str, str]:
-    """Requirements of pyproject.toml by the name of the package."""
-    project = tomllib.loads(read(ROOT / "pyproject.toml"))["project"]
+def requirements(*folders: str) -> list[str]:
+    """Requirements of pyproject.toml that the source files of the folders import, sorted."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     listed = sum(project["optional-dependencies"].values(), project["dependencies"])
-    return {re.split("[<>=!~]", text)[0]: text for text in listed}
+    bounds = {re.split("[<>=!~]", text)[0]: text for text in listed}
+    return [bounds[name] for name in sorted(imported_packages(folders) - ON_DEMAND)]
 
 
 def lanes_folder() -> Path:
