@@ -1,0 +1,51 @@
+"""What make hands on: targets, parameters by name, and values that are never commands."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LITERAL = """$(shell touch expanded) $$x it's `touch executed` "q" $HOME"""
+
+pytestmark = pytest.mark.skipif(not shutil.which("make"), reason="no make here")
+
+
+def test_make_alone_lists_every_target():
+    done = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True)
+    makefile = (ROOT / "Makefile").read_text()
+    (targets,) = re.findall(r"(?m)^\.PHONY: help environment (.*)$", makefile)
+    for target in targets.split():
+        assert f"make {target} " in done.stdout
+
+
+@pytest.mark.parametrize("by", ["environment", "command line"])
+def test_values_are_handed_on_as_they_are(tmp_path, by):
+    """A folder may be called what it likes, and no value is a command."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    setup = tmp_path / "setup.sh"
+    setup.write_text("#!/bin/sh\n")
+    setup.chmod(0o755)
+    (tmp_path / ".environment").write_text(f"hash\n{sys.executable}\n")
+    lane = tmp_path / "tests" / "repository" / "lanes" / "debian.py"
+    lane.parent.mkdir(parents=True)
+    lane.write_text(
+        "import json, os, sys\njson.dump([sys.argv[1:], dict(os.environ)], open('given', 'w'))\n"
+    )
+    values = dict.fromkeys(("PROFILE", "DATA", "SEED", "JOBS", "SUITE"), LITERAL)
+    values["ARGS"] = """-k "a and b" '$(shell touch expanded)' `touch executed` $HOME"""
+    given = values if by == "environment" else {}
+    words = [] if given else [f"{name}={value}" for name, value in values.items()]
+    command = ["make", "-s", "test-dolfinx", *words]
+    subprocess.run(command, cwd=tmp_path, env={**os.environ, **given}, check=True)
+    assert not {"expanded", "executed"} & {path.name for path in tmp_path.iterdir()}
+    (suite, *others), environment = json.loads((tmp_path / "given").read_text())
+    assert {name: environment[name] for name in values} == values
+    assert suite == LITERAL
+    # The words of ARGS are those of a shell without its commands.
+    assert others == ["-k", "a and b", "$(shell touch expanded)", "`touch", "executed`", "$HOME"]
