@@ -102,9 +102,10 @@ def elastic_constants(strain: Floats, stress: Floats) -> tuple[Floats, Floats]:
     >>> elastic_constants(strain, stress)
     (array([100000.]), array([0.25]))
     """
-    # (1 + ν) / E = ε_xx / (σ_xx - σ_zz) and E ε_zz = 0 = σ_zz - ν (σ_xx + σ_yy) give both.
+    # As ε_zz = 0, 2μ = (σ_xx - σ_zz) / ε_xx and λ = σ_zz / (ε_xx + ε_yy), without σ_yy. Then
+    #     E = μ (3λ + 2μ) / (λ + μ),   ν = E / 2μ - 1
     total = strain[:, 0] + strain[:, 1]
-    ratio = strain[:, 0] / (stress[:, 0] - stress[:, 2])  # (1 + ν) / E
+    ratio = strain[:, 0] / (stress[:, 0] - stress[:, 2])  # 1 / 2μ
     E = (3 * stress[:, 2] + total / ratio) / (total + 2 * ratio * stress[:, 2])
     return E, E * ratio - 1
 

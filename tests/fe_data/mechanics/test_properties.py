@@ -20,6 +20,19 @@ def test_hooke_is_recovered():
     assert found[1] == pytest.approx([nu, nu], rel=1e-12)
 
 
+def test_elastic_constants_are_of_the_equations_that_the_code_names():
+    """Lamé's constants from the stresses xx and zz; the stress yy, free in a cell, has no part."""
+    rng = np.random.default_rng(0)
+    exx, eyy, difference, zz, yy = rng.uniform(0.5, 2.0, (5, 20))
+    mu = difference / exx / 2
+    lam = zz / (exx + eyy)
+    zero = np.zeros(20)
+    strain = np.column_stack([exx, eyy, zero, zero])
+    E, nu = elastic_constants(strain, np.column_stack([zz + difference, yy, zz, zero]))
+    np.testing.assert_allclose(E, mu * (3 * lam + 2 * mu) / (lam + mu), rtol=1e-12)
+    np.testing.assert_allclose(nu, lam / (2 * (lam + mu)), rtol=1e-10)
+
+
 @pytest.mark.parametrize(("b", "c"), [(300.0, 0.16), (800.0, 0.5), (450.0, 1.0), (5.0, 0.3)])
 def test_power_law_is_recovered(b, c):
     p = np.linspace(0, 0.05, 50)[1:]
