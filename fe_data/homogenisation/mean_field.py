@@ -22,7 +22,7 @@ from fe_data.arrays import Floats, numbers
 from fe_data.errors import FitError
 from fe_data.mechanics.properties import elastic_constants, equivalent_strain, moduli, von_mises
 from fe_data.schema import INPUT_NAMES
-from fe_data.settings import Inputs, Settings, require_between, require_kind
+from fe_data.settings import Inputs, Settings, require_between, require_c, require_kind
 
 # How p_sigma follows from the root mean square of the fibres' stress: reference medium, threshold
 # over `fibre_stress_MPa`, and spread of the stress' logarithm. They are fitted to the 20 means of
@@ -130,7 +130,7 @@ def _checked_inputs(inputs: ArrayLike) -> Floats:
     if X.ndim == 0 or X.shape[-1] != len(INPUT_NAMES):
         raise ValueError(f"inputs of shape {X.shape} must have {len(INPUT_NAMES)} columns")
     for row in X.reshape(-1, len(INPUT_NAMES)):
-        Inputs(*row.tolist())
+        require_c(Inputs(*row.tolist()).c_m, "power")
     return X
 
 
@@ -271,14 +271,15 @@ class Cells:
 
     def mises(self, strain: Floats) -> Floats:
         """Von Mises stress of the matrix at equivalent strains, (...)."""
-        # 3G (ε - p) = a + b p^c, or with u = p^c:   b u + 3G u^(1/c) = 3G ε - a
+        # 3G (ε - p) = a + b p^c, or with u = p^c:   b u + 3G u^(1/c) = 3G ε - a. Of two upper bounds
+        # of u the first is none, and maybe 0 / 0, where b = 0.
         excess = np.maximum(3 * self.G_m * strain - self.settings.a_MPa, 0)
-        with np.errstate(divide="ignore"):
-            u = np.minimum(excess / self.b, (excess / (3 * self.G_m)) ** self.c)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            u = np.fmin(excess / self.b, (excess / (3 * self.G_m)) ** self.c)
         for _ in range(_NEWTON_STEPS):  # Newton's method from above on a convex function
             plastic = 3 * self.G_m * np.maximum(u, 1e-300) ** (1 / self.c)
             slope = self.b + plastic / (self.c * np.maximum(u, 1e-300))
-            u = u - (self.b * u + plastic - excess) / slope
+            u = u - (self.b * u + plastic - excess) / np.maximum(slope, 1e-300)
         return np.minimum(3 * self.G_m * strain, self.settings.a_MPa + self.b * u)
 
     def secant(self, strain: Floats) -> tuple[Floats, Floats]:
@@ -321,7 +322,7 @@ class Cells:
             J = np.stack([power, b * power * log_p], axis=-1)
             normal = np.einsum("...pi,...pj->...ij", J, J)
             right = np.einsum("...pi,...p->...i", J, excess - b * power)
-            c = c + np.linalg.solve(normal, right[..., None])[..., 1, :]
+            c = np.maximum(c + np.linalg.solve(normal, right[..., None])[..., 1, :], 0)
         return b[..., 0], c[..., 0]
 
     def share_above_threshold(self, G_s: Floats, reached: Floats) -> Floats:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from fe_data.dataset import collection, generate, record, storage
-from fe_data.dataset.design import digest_inputs, named_design, retry_seed
+from fe_data.dataset.design import Design, digest_inputs, named_design, retry_seed
 from fe_data.dataset.generate import Interrupted, Stopped
 from fe_data.dataset.storage import FolderInUse
 from fe_data.dataset.table import load_table
@@ -55,6 +55,18 @@ def test_outputs_are_those_of_the_simulator_to_the_last_bit(tmp_path):
         assert loaded.outputs[row].tolist() == list(result.effective.values())
         assert loaded.inputs[row].tolist() == list(vars(sample.inputs).values())
     assert verify(tmp_path)[0] == []
+
+
+def test_inputs_out_of_the_range_of_the_law_are_refused_by_their_row(tmp_path):
+    """A characteristic strain of Voce's law is no exponent of a power law."""
+    inputs = np.array([[0.2, 400.0, 400.0, 0.4], [0.2, 400.0, 400.0, 0.005]])
+    design = Design("inputs", 0, inputs, np.arange(2))
+    with pytest.raises(ValueError, match="row 1 of the design: c_m = 0.005 is out of range: .*powe"):
+        make(tmp_path / "power", design=design)
+    assert not (tmp_path / "power").exists()
+    voce = Settings(hardening="voce")
+    generate.generate(design, voce, tmp_path / "voce", simulator=AnalyticCell(), silent=True)
+    assert load_table(tmp_path / "voce" / storage.TABLE).inputs.tolist() == inputs.tolist()
 
 
 def test_record_keeps_histories_and_provenance(tmp_path):

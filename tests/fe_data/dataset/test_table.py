@@ -92,7 +92,8 @@ BAD_INPUTS = [
     (
         f"{HEAD}\n0.2,0.4,350,0",
         "{}, line 2: E_f_GPa = 0.4 is out of range: allowed is [1, 100000]; "
-        "line 2: c_m = 0.0 is out of range: allowed is [0.01, 1]",
+        "line 2: c_m = 0.0 is out of range: allowed is [0.01, 1] under 'power', [0.0001, 1] under "
+        "'voce' hardening",
     ),
     (
         f"{HEAD}\n0.2,400,-1,0.4",

@@ -144,6 +144,27 @@ def test_the_command_line_takes_another_law_of_the_matrix(tmp_path):
     assert result["history"]["stress"] == found.history["stress"].tolist()
 
 
+@pytest.mark.parametrize("solver", ["compiled", "dolfinx"])
+def test_each_law_has_its_own_range_of_c(tmp_path, capsys, solver):
+    """A strain of Voce's law may be smaller than an exponent; the refusal names the law."""
+    inputs = Inputs(0.25, 400.0, 400.0, 0.005)
+    allowed = "c_m = 0.005 is out of range: allowed is [0.01, 1] under 'power' hardening"
+    with pytest.raises(ValueError, match=re.escape(allowed)):
+        solve_rve(inputs, 1, SMALL, solver=solver)
+    command = ["rve", *CELL[:-4], "--c-m", "0.005", "--out", str(tmp_path / "new")]
+    assert main([*command, "--solver", solver]) == 2
+    assert capsys.readouterr().err == f"fe_data: {allowed}\n"
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_cell_of_small_strains_of_voce_is_nearly_perfectly_plastic():
+    """With a hardening of 400 MPa that is over at once, its stress is that of a = 800 MPa."""
+    saturated = solve_rve(Inputs(0.25, 400.0, 400.0, 1e-4), 1, replace(SMALL, hardening="voce"))
+    plastic = solve_rve(Inputs(0.25, 400.0, 0.0, 0.4), 1, replace(SMALL, a_MPa=800.0))
+    stresses = [rve.history["stress"][:, 0] for rve in (saturated, plastic)]
+    np.testing.assert_allclose(*stresses, rtol=0.01)
+
+
 GIVEN = [[0.22, 0.75, 0.1], [0.72, 0.7, 0.2], [0.5, 0.25, 0.15], [0.2, 0.3, 0.08]]  # x, y, radius
 
 
