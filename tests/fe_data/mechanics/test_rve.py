@@ -1,5 +1,6 @@
 """Volume elements from Python, from the command line and through the generator."""
 
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from fe_data.__main__ import main
+from fe_data.cli.rve_folder import describe
 from fe_data.dataset.design import named_design
 from fe_data.dataset.generate import generate
 from fe_data.dataset.table import load_table
@@ -15,9 +17,9 @@ from fe_data.geometry.microstructure import Microstructure
 from fe_data.loading import Loading
 from fe_data.mechanics import rve
 from fe_data.mechanics.plots import plot_rve
-from fe_data.mechanics.properties import elastic_constants
+from fe_data.mechanics.properties import elastic_constants, equivalent_strain
 from fe_data.mechanics.rve import solve_rve, uniaxial
-from fe_data.schema import OUTPUTS, output_names
+from fe_data.schema import INPUT_BOUNDS, OUTPUTS, output_names
 from fe_data.settings import Inputs, Settings
 
 CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fibres", "5"]
@@ -131,6 +133,33 @@ def test_a_curve_without_hardening_is_reported(vf):
     """A perfectly plastic matrix leaves no exponent to find; the table keeps the other outputs."""
     found = solve_rve(Inputs(vf, 400.0, 0.0, 0.4), 1, SMALL).effective
     assert "does not harden, c_eff means nothing" in found.warning
+
+
+@pytest.mark.parametrize(
+    ("changed", "change"),
+    [
+        ({"E_m_GPa": 10.0}, ", of the last half of the increments alone"),
+        ({"E_m_GPa": 20.0}, ": without the last half of the increments b_eff is "),
+        ({"strain": 0.01}, ": without the last half of the increments b_eff is "),
+    ],
+    ids=str,
+)
+def test_a_fit_that_extrapolates_is_reported_with_its_largest_strain(changed, change):
+    """Where most of the matrix has hardly yielded, b, the hardening at a strain of 1, is a guess."""
+    found = solve_rve(Inputs(0.25, 400.0, 400.0, 0.4), 1, replace(SMALL, **changed))
+    largest = equivalent_strain(found.history["plastic_strain"]).max()
+    said = f"b_eff and c_eff extrapolate from plastic strains up to {largest:.2g}{change}"
+    assert found.effective.warning.startswith(said)
+    assert f"({found.effective.warning})" in describe(found)
+    assert found.result().info["warning"] == found.effective.warning
+
+
+@pytest.mark.parametrize("corner", [*itertools.product([0, 1], repeat=4)], ids=str)
+def test_cells_of_the_designs_do_not_extrapolate(corner):
+    """At corners of the box b changes by 9 % at most, half of what is reported."""
+    inputs = [bounds[i] for bounds, i in zip(INPUT_BOUNDS.values(), corner, strict=True)]
+    found = solve_rve(Inputs(*inputs), 1, replace(SMALL, increments=50))
+    assert found.effective.warning == ""
 
 
 def test_the_command_line_takes_another_law_of_the_matrix(tmp_path):
