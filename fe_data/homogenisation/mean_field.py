@@ -41,7 +41,7 @@ _LARGEST = 20.0
 _POINTS = 80
 _NODES, _WEIGHTS = roots_hermitenorm(9)
 # Where b_eff and c_eff are near those of cells (docs/fe_model.md), and the least b_m at all.
-_HOLDS = {"b_m": (200.0, 1000.0), "c_m": (0.1, 0.6)}
+_HOLDS = {"b_m": (250.0, 1000.0), "c_m": (0.2, 0.55)}
 _LEAST_HARDENING_MPa = 50.0
 _BOUNDS = {"reference": (0, 1), "hardening": (1e-3, 1e3), "fluctuation": (0, 1)}
 _STEP = 1e-20j  # imaginary: derivatives have no rounding error (Squire & Trapp, SIAM Rev. 40, 1998)
@@ -64,11 +64,11 @@ def mean_field(
     Four of its numbers are fitted to simulated cells: the default of `fluctuation`, and three that
     tell how `p_sigma` follows from the root mean square of the stress in the fibres.
 
-    The stress of the averaged curve is within 5 % of that of cells for any b_m and c_m. The fit of
-    b_eff and c_eff to it extrapolates. Where b_m (times `hardening`) is 200 to 1000 MPa and c_m 0.1
-    to 0.6, b_eff is within 15 % and c_eff within 20 % of those of cells (v_f 0.1 to 0.4); beyond,
-    errors grow to 50 %, of which a warning tells, and below 50 MPa they have no meaning and are
-    refused. At v_f = 0 they are those of the matrix, whatever it is.
+    The stress of the averaged curve is within 6 % of that of cells, whatever b_m and c_m are, at a
+    plastic strain of 0.02. b_eff and c_eff, a fit to it, are within 20 % where b_m (times
+    `hardening`) is 250 to 1000 MPa and c_m 0.2 to 0.55. Beyond, errors grow to 50 %, of which a
+    `UserWarning` tells, and below 50 MPa they are refused. This was measured with the defaults
+    below. Without fibres they are those of the matrix.
 
     Args:
         inputs: Inputs (..., n_in) in the order and units of `schema.INPUTS`.
@@ -85,8 +85,8 @@ def mean_field(
 
     Raises:
         ValueError: An input or another number is out of range, shapes do not match, there is no
-            model of an output, which the message names, or b_eff or c_eff is wanted of a matrix that
-            hardly hardens.
+            model of an output, which the message names, or b_eff or c_eff is wanted of a matrix
+            that hardly hardens.
         FitError: Fewer than 3 increments of a curve are plastic.
 
     >>> b, c, E, nu, p_sigma = mean_field([0.3, 400.0, 400.0, 0.4])  # v_f, E_f, b_m, c_m
@@ -134,7 +134,7 @@ def _check_modelled(outputs: Sequence[str]) -> None:
 
 
 def _require_measured(cells: "Cells") -> None:
-    """Refuse matrices that hardly harden; warn where b_eff and c_eff are far from those of cells."""
+    """Refuse matrices that hardly harden; warn where b_eff and c_eff are far from cells'."""
     composite = cells.vf > 0
     b = cells.b[composite]
     c = cells.c[composite]
@@ -145,11 +145,11 @@ def _require_measured(cells: "Cells") -> None:
         )
     for name, values in ("b_m", b), ("c_m", c):
         low, high = _HOLDS[name]
-        outside = values[(values < low) | (values > high)]
+        outside = values[(values < 0.999 * low) | (values > 1.001 * high)]  # not by rounding
         if outside.size:
             warnings.warn(
-                f"{name} = {outside[0]:g}: b_eff and c_eff of mean fields are within 15 and 20 % "
-                f"of those of cells for {name} in [{low:g}, {high:g}] alone",
+                f"{name} = {outside[0]:g}: b_eff and c_eff of mean fields are within 20 % of those "
+                f"of cells for {name} in [{low:g}, {high:g}] alone",
                 stacklevel=3,
             )
 
@@ -301,7 +301,7 @@ class Cells:
 
     def mises(self, strain: Floats) -> Floats:
         """Von Mises stress of the matrix at equivalent strains, (...)."""
-        # 3G (ε - p) = a + b p^c, or with u = p^c:   b u + 3G u^(1/c) = 3G ε - a. Of two upper bounds
+        # 3G (ε - p) = a + b p^c, or with u = p^c:   b u + 3G u^(1/c) = 3G ε - a. Of two bounds
         # of u the first is none, and maybe 0 / 0, where b = 0.
         excess = np.maximum(3 * self.G_m * strain - self.settings.a_MPa, 0)
         with np.errstate(divide="ignore", invalid="ignore"):

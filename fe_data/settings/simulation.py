@@ -76,8 +76,8 @@ class Inputs:
         E_f_GPa: Young's modulus of the fibres [GPa].
         b_m_MPa: Hardening coefficient of the matrix [MPa]; 0 is perfectly plastic.
         c_m: Hardening exponent of the matrix [-], 0.01 to 1, which is linear; under Voce's law the
-            characteristic plastic strain, 0.0001 to 1. What the law of the settings does not take is
-            refused where inputs and settings meet.
+            characteristic plastic strain, 0.0001 to 1. What the law of the settings does not take
+            is refused where inputs and settings meet.
 
     Raises:
         ValueError: If an input is not a number or out of range.

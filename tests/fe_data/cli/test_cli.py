@@ -46,7 +46,9 @@ def test_generate_says_which_fits_are_poor(tmp_path, capsys):
 
     code, out, _ = run(capsys, "generate", "test_uniform", "--out", tmp_path, *QUICK, cell=cell)
     assert code == 0
-    dense = [i for i, vf in enumerate(load_table(tmp_path / "dataset.csv").inputs[:, 0]) if vf >= 0.2]
+    dense = [
+        i for i, vf in enumerate(load_table(tmp_path / "dataset.csv").inputs[:, 0]) if vf >= 0.2
+    ]
     assert 0 < len(dense) < 4
     said = f"{len(dense)} samples have a warning (first: sample {dense[0]}, b_eff extrapolates)"
     assert out.splitlines()[-1] == said

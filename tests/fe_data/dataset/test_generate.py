@@ -61,7 +61,8 @@ def test_inputs_out_of_the_range_of_the_law_are_refused_by_their_row(tmp_path):
     """A characteristic strain of Voce's law is no exponent of a power law."""
     inputs = np.array([[0.2, 400.0, 400.0, 0.4], [0.2, 400.0, 400.0, 0.005]])
     design = Design("inputs", 0, inputs, np.arange(2))
-    with pytest.raises(ValueError, match="row 1 of the design: c_m = 0.005 is out of range: .*powe"):
+    refusal = "row 1 of the design: c_m = 0.005 is out of range: "
+    with pytest.raises(ValueError, match=refusal):
         make(tmp_path / "power", design=design)
     assert not (tmp_path / "power").exists()
     voce = Settings(hardening="voce")
