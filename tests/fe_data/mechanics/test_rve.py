@@ -152,6 +152,9 @@ def test_a_fit_that_extrapolates_is_reported_with_its_largest_strain(changed, ch
     assert found.effective.warning.startswith(said)
     assert f"({found.effective.warning})" in describe(found)
     assert found.result().info["warning"] == found.effective.warning
+    title = plot_rve(found).axes[6].get_title()
+    assert " ".join(title.splitlines()[1:]) == f"({found.effective.warning})"
+    assert max(map(len, title.splitlines())) <= 80  # as wide as the panel
 
 
 @pytest.mark.parametrize("corner", [*itertools.product([0, 1], repeat=4)], ids=str)

@@ -151,6 +151,10 @@ CHANGES = [
         "materials_data.cell: E_f_GPa = 0.5 is out of range: allowed is [1, 100000]",
     ),
     (
+        {"materials_data.cell": {"c_m": 0.005}},
+        "materials_data.cell: c_m = 0.005 is out of range: allowed is [0.01, 1] under 'power' hard",
+    ),
+    (
         {"materials_data.cell": {"c_m": 10**400}},
         "is not allowed: input should be a valid number",
     ),
