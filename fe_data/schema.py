@@ -57,7 +57,8 @@ class Input(Quantity):
     """An input, which every table has.
 
     Attributes:
-        allowed: Smallest and largest value that a simulation takes.
+        allowed: Smallest and largest value that a simulation takes; None where they depend on the
+            hardening law, see `settings.hardening.LAWS`.
         beta: Shape parameters of the beta distribution of the design "train_beta".
 
     Examples:
@@ -66,7 +67,7 @@ class Input(Quantity):
         ((0.05, 0.4), (0.005, 0.5))
     """
 
-    allowed: tuple[float, float]
+    allowed: tuple[float, float] | None
     beta: tuple[float, float]
 
 
@@ -130,7 +131,7 @@ INPUTS = (
         meaning="hardening exponent of the matrix",
         label="$c_m$",
         bounds=(0.20, 0.55),
-        allowed=(0.01, 1.0),
+        allowed=None,
         beta=(3.0, 3.0),
     ),
 )

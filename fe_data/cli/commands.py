@@ -232,6 +232,9 @@ def _report(summary: fe_data.Summary, out: Path) -> int:
         shown = ", ".join(map(str, list(summary.missing)[:10]))
         others = f"{len(summary.missing)} samples of other shards"
         print(f"no table yet: {others} are missing (first: {shown})")
+    if summary.warnings:
+        index, warning = next(iter(summary.warnings.items()))
+        print(f"{len(summary.warnings)} samples have a warning (first: sample {index}, {warning})")
     if failed := summary.counts["failed"]:
         return say(f"{failed} samples failed: see {out / FAILURES}", INCOMPLETE)
     return OK

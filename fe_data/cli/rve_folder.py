@@ -17,7 +17,7 @@ from fe_data.loading import Loading
 from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import RVESolution, SolverName, solve_rve, uniaxial
 from fe_data.schema import INPUTS, OUTPUTS
-from fe_data.settings import MAX_SEED, Inputs, Settings, require_integer
+from fe_data.settings import MAX_SEED, Inputs, Settings, require_c, require_integer
 from fe_data.sparse.solver import chosen_solver
 
 RESULT = "result.json"
@@ -42,6 +42,7 @@ def run_rve(
     if not isinstance(arrangement, Microstructure):
         seed = require_integer("seed", arrangement, 0, MAX_SEED)
         require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
+    require_c(inputs.c_m, settings.hardening)
     chosen_solver()  # refuses an unknown solver
     out.mkdir(parents=True, exist_ok=True)
     present = [name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]

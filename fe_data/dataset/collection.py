@@ -41,6 +41,7 @@ class Collection:
     failures: list[Failure] = field(default_factory=list)  # every failed attempt
     counts: dict[str, int] = field(default_factory=lambda: {"ok": 0, "retried": 0, "failed": 0})
     problems: dict[int, str] = field(default_factory=dict)  # samples without a usable record
+    warnings: dict[int, str] = field(default_factory=dict)  # samples whose fits are poor
     made_by: Counter[str] = field(default_factory=Counter)  # records by the JSON of provenance
     seconds: float = 0.0  # of all samples together
 
@@ -95,7 +96,15 @@ def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Col
         found.made_by[json.dumps(header["provenance"])] += 1
         found.seconds += header["seconds"]
         found.failures += failures
+        if warning := fit_warning(header):
+            found.warnings[index] = warning
     return found
+
+
+def fit_warning(header: dict[str, Any]) -> str:
+    """What is poor about the fits of a record; empty where it says nothing."""
+    info = header.get("info")
+    return str(info.get("warning", "")) if isinstance(info, dict) else ""
 
 
 def failed_attempts(header: dict[str, Any]) -> list[Failure]:

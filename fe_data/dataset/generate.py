@@ -17,7 +17,7 @@ from fe_data.dataset.executors import WorkerDied
 from fe_data.geometry.microstructure import require_packable
 from fe_data.loading import Loading
 from fe_data.schema import INPUT_NAMES
-from fe_data.settings import Settings, require_integer, require_kind
+from fe_data.settings import Settings, require_c, require_integer, require_kind
 from fe_data.sparse.solver import chosen_solver
 
 MAX_JOBS = 4096
@@ -51,6 +51,7 @@ class Summary:
         missing: Samples of other shards without a usable record, and why.
         unreadable: Samples of this run without a usable record, and why.
         table_written: Whether all samples are there, so that the table was written.
+        warnings: Samples whose effective properties describe their curves poorly, and why.
     """
 
     simulated: int
@@ -58,6 +59,7 @@ class Summary:
     missing: dict[int, str]
     unreadable: dict[int, str]
     table_written: bool
+    warnings: dict[int, str]
 
 
 def generate(
@@ -97,8 +99,8 @@ def generate(
         How many samples are there, and which are missing.
 
     Raises:
-        ValueError: If an argument is out of range, the fibres of a sample cannot be packed or the
-            folder holds another configuration.
+        ValueError: If an argument is out of range, the fibres of a sample cannot be packed, its c_m
+            is out of the range of the hardening law, or the folder holds another configuration.
         FolderInUse: If another process writes the same samples.
         Stopped: If the disk is full, the scheduler is lost or a package is missing. The same call
             does the rest.
@@ -133,7 +135,7 @@ def generate(
             require_kind("loading", path, Loading)
         require_integer("number of paths in loading", len(paths), 1, len(design))
         design = dataclasses.replace(design, loadings=paths)
-    _require_packable(design, settings)
+    _require_possible(design, settings)
     chosen_solver()  # refuses an unknown one
     config = storage.configuration(design, settings)
     job = worker.Job(settings, config["digest"], simulator)
@@ -155,7 +157,8 @@ def generate(
             collection.write_tables(folder, config, found)
     ours = {index: why for index, why in found.problems.items() if index in indices}
     others = {index: why for index, why in found.problems.items() if index not in indices}
-    return Summary(len(pending), found.counts, others, ours, not found.problems)
+    written = not found.problems
+    return Summary(len(pending), found.counts, others, ours, written, found.warnings)
 
 
 def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
@@ -165,13 +168,18 @@ def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
     return require_integer("shard", shard[0], 1, parts), parts
 
 
-def _require_packable(design: Design, settings: Settings) -> None:
-    fractions = design.inputs[:, INPUT_NAMES.index("vf")]
-    densest = int(fractions.argmax())
+def _require_possible(design: Design, settings: Settings) -> None:
+    """Refuse fibres that cannot be packed, and c_m that the hardening law does not take."""
+    fractions = design.inputs[:, INPUT_NAMES.index("vf")].tolist()
+    c = design.inputs[:, INPUT_NAMES.index("c_m")].tolist()
+    row = fractions.index(max(fractions))
     try:
-        require_packable(float(fractions[densest]), settings.n_fibres, settings.min_spacing)
+        require_packable(fractions[row], settings.n_fibres, settings.min_spacing)
+        for value in min(c), max(c):
+            row = c.index(value)
+            require_c(value, settings.hardening)
     except ValueError as error:
-        raise ValueError(f"row {densest} of the design: {error}") from None
+        raise ValueError(f"row {row} of the design: {error}") from None
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """Pictures of one volume element: arrangement, mesh, fields and averaged curves."""
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ _COLUMNS = (0, 1, 3)  # of AXES in a history
 # More vertices of a path than these would not be read.
 _VERTICES_IN_TITLE = 4
 _VERTICES_NUMBERED = 12
+_LINE = 80  # characters of a warning
 _IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic shifts
 # Corners of a triangle from its three integration points, where fields are linear.
 _TO_CORNERS = np.array([[5, -1, -1], [-1, 5, -1], [-1, -1, 5]]) / 3
@@ -173,7 +175,7 @@ def _write_properties(ax: Axes, rve: RVESolution) -> None:
     else:
         title = "Effective properties"
         if e.warning:
-            title += f"\n({e.warning})"
+            title += "\n" + textwrap.fill(f"({e.warning})", _LINE)
         rows = [
             ("$b_\\mathrm{eff}$", f"{e.b_eff_MPa:.1f} MPa"),
             ("$c_\\mathrm{eff}$", f"{e.c_eff:.4f}"),

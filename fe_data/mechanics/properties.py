@@ -12,6 +12,9 @@ from fe_data.errors import FitError
 
 ELASTIC_YIELDED_FRACTION = 0.01  # increments with less yielded volume count as elastic
 _POOR_FIT = 0.02  # relative deviation above which a fit is reported as poor
+# Relative change of b, when the last half of the increments is left out, above which b and c are
+# reported as an extrapolation; b is the hardening at a plastic strain of 1.
+_UNSTABLE = 0.2
 # With a smaller exponent, or a smaller coefficient over a, a curve does not harden.
 _LEAST_EXPONENT = 1e-3
 _LEAST_HARDENING = 1e-6
@@ -102,9 +105,10 @@ def elastic_constants(strain: Floats, stress: Floats) -> tuple[Floats, Floats]:
     >>> elastic_constants(strain, stress)
     (array([100000.]), array([0.25]))
     """
-    # (1 + ν) / E = ε_xx / (σ_xx - σ_zz) and E ε_zz = 0 = σ_zz - ν (σ_xx + σ_yy) give both.
+    # As ε_zz = 0, 2μ = (σ_xx - σ_zz) / ε_xx and λ = σ_zz / (ε_xx + ε_yy), without σ_yy. Then
+    #     E = μ (3λ + 2μ) / (λ + μ),   ν = E / 2μ - 1
     total = strain[:, 0] + strain[:, 1]
-    ratio = strain[:, 0] / (stress[:, 0] - stress[:, 2])  # (1 + ν) / E
+    ratio = strain[:, 0] / (stress[:, 0] - stress[:, 2])  # 1 / 2μ
     E = (3 * stress[:, 2] + total / ratio) / (total + 2 * ratio * stress[:, 2])
     return E, E * ratio - 1
 
@@ -172,6 +176,19 @@ def _best_on_a_grid(excess: Floats, log_p: Floats) -> tuple[float, float]:
     return b, c
 
 
+def _extrapolation(mises: Floats, plastic: Floats, a: float, b: float) -> list[str]:
+    """Say so, with the largest plastic strain, where the first half of the curve has another b."""
+    half = len(mises) // 2
+    known = f"b_eff and c_eff extrapolate from plastic strains up to {plastic.max():.2g}"
+    try:
+        ratio = fit_power_law(mises[:half], plastic[:half], a)[0] / b
+    except FitError:
+        return [f"{known}, of the last half of the increments alone"]
+    if abs(ratio - 1) <= _UNSTABLE:
+        return []
+    return [f"{known}: without the last half of the increments b_eff is {ratio:.3g} times as large"]
+
+
 def elastic_increments(history: dict[str, Floats]) -> NDArray[np.bool_]:
     """Which increments of a history count as elastic, (increments + 1,)."""
     elastic: NDArray[np.bool_] = history["yielded_fraction"] < ELASTIC_YIELDED_FRACTION
@@ -208,6 +225,8 @@ def effective_properties(
         poor.append(f"E varies by {spread:.1%} over the elastic increments")
     if c < _LEAST_EXPONENT or b < _LEAST_HARDENING * a:
         poor.append("the averaged curve does not harden, c_eff means nothing")
+    else:
+        poor += _extrapolation(mises[1:], plastic[1:], a, b)
     return EffectiveProperties(
         b_eff_MPa=b,
         c_eff=c,

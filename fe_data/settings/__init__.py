@@ -5,6 +5,7 @@ from fe_data.settings.simulation import (
     Inputs,
     Settings,
     require_between,
+    require_c,
     require_integer,
     require_kind,
 )
@@ -14,6 +15,7 @@ __all__ = [
     "Inputs",
     "Settings",
     "require_between",
+    "require_c",
     "require_integer",
     "require_kind",
 ]

@@ -31,6 +31,8 @@ class HardeningLaw:
         formula: Yield stress of the matrix, for messages and the help of the command line.
         hardening: h [MPa] of p [-], b [MPa] and c [-].
         slope: dh/dp [MPa] of the same.
+        c_bounds: Smallest and largest c that a simulation takes: an exponent or a strain, as the
+            law has it.
 
     Examples:
         >>> from fe_data.settings.hardening import LAWS
@@ -42,6 +44,7 @@ class HardeningLaw:
     formula: str
     hardening: Callable[[Floats, float, float], Floats]
     slope: Callable[[Floats, float, float], Floats]
+    c_bounds: tuple[float, float]
 
 
 def _power(p: Floats, b: float, c: float) -> Floats:
@@ -71,6 +74,7 @@ LAWS: dict[LawName, HardeningLaw] = {
         formula="a + b p^c, linear for c = 1 and perfectly plastic for b = 0",
         hardening=_power,
         slope=_power_slope,
+        c_bounds=(0.01, 1.0),
     ),
     # E. Voce, J. Inst. Met. 74 (1948) 537; c is the characteristic plastic strain.
     "voce": HardeningLaw(
@@ -78,5 +82,6 @@ LAWS: dict[LawName, HardeningLaw] = {
         formula="a + b (1 - exp(-p / c))",
         hardening=_voce,
         slope=_voce_slope,
+        c_bounds=(1e-4, 1.0),
     ),
 }

@@ -21,6 +21,15 @@ def require_between(name: str, value: float, low: float, high: float, *, also: s
         raise ValueError(f"{name} = {value!r} is out of range: allowed is {allowed}")
 
 
+def require_c(value: float, *laws: LawName) -> None:
+    """Refuse a c_m that is NaN or out of the bounds of each of these hardening laws."""
+    bounds = {law: LAWS[law].c_bounds for law in laws}
+    if not any(low <= value <= high for low, high in bounds.values()):
+        ranges = [f"[{low:g}, {high:g}] under {law!r}" for law, (low, high) in bounds.items()]
+        allowed = ", ".join(ranges)
+        raise ValueError(f"c_m = {value!r} is out of range: allowed is {allowed} hardening")
+
+
 def require_integer(name: str, value: SupportsIndex, low: int, high: int) -> int:
     """The value as Python's integer; a ValueError names the field, the value and the range."""
     refusal = f"{name} = {value!r} is out of range: allowed are integers in [{low}, {high}]"
@@ -66,8 +75,9 @@ class Inputs:
         vf: Volume fraction of the fibres [-]: 0, the pure matrix, or 0.005 to 0.5.
         E_f_GPa: Young's modulus of the fibres [GPa].
         b_m_MPa: Hardening coefficient of the matrix [MPa]; 0 is perfectly plastic.
-        c_m: Hardening exponent of the matrix [-], 1 is linear; under Voce's law the characteristic
-            plastic strain.
+        c_m: Hardening exponent of the matrix [-], 0.01 to 1, which is linear; under Voce's law the
+            characteristic plastic strain, 0.0001 to 1. What the law of the settings does not take
+            is refused where inputs and settings meet.
 
     Raises:
         ValueError: If an input is not a number or out of range.
@@ -87,7 +97,9 @@ class Inputs:
         _take_plain_numbers(self)
         for quantity in INPUTS:
             value = getattr(self, quantity.name)
-            if quantity.name != "vf":
+            if quantity.allowed is None:
+                require_c(value, *LAWS)
+            elif quantity.name != "vf":
                 require_between(quantity.name, value, *quantity.allowed)
             elif value != 0.0:
                 require_between(quantity.name, value, *quantity.allowed, also="0 or ")

@@ -55,8 +55,8 @@ def noise_by_input(replicates: Table, estimated_from: Table) -> dict[str, float]
         estimated_from: Other such cells, by which both kinds of noise are estimated.
 
     Returns:
-        "constant" for one covariance and "by_input" for Σ(x), in nats for each degree of freedom and
-        physical units, and both without the cell that lies farthest from the others of its group.
+        "constant" for one covariance and "by_input" for Σ(x), in nats for each degree of freedom
+        and physical units, and both without the cell that lies farthest from its group.
     """
     known, new = scaled(estimated_from), scaled(replicates)
     groups = replicates.group

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
 
-from fe_data.settings import Inputs
+from fe_data.settings import Inputs, require_c
 
 NotNegative = Annotated[int, Field(ge=0)]
 Several = Annotated[int, Field(ge=2)]
@@ -93,6 +93,7 @@ class Cell(Section):
     @model_validator(mode="after")
     def _inputs_are_in_range(self) -> Self:
         Inputs(self.vf, self.E_f, self.b_m, self.c_m)
+        require_c(self.c_m, "power")
         return self
 
 

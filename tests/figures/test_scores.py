@@ -83,3 +83,14 @@ def test_scores_of_repeats_are_scores_of_intervals(tmp_path):
     content = json.loads((tmp_path / "m.json").read_text())
     assert list(content["a"]) == ["rmse", "miscalibration", "elppd", "coverage"]
     assert content["a"]["rmse"]["mean"] == 0.5
+
+
+def test_a_difference_of_no_size_is_none():
+    """Open are differences that may be either; one that is surely small is no difference."""
+    other = Interval((2.0, 2.0, 2.0))
+    assert is_below_clearly(Interval((1.99, 2.01, 2.0)), other) is False
+    assert is_below_clearly(Interval((1.0, 2.6, 1.8)), other) is None
+    assert is_below_clearly(Interval((1.0, 1.1, 0.9)), other) is True
+    assert is_within(Interval((0.01, -0.01, 0.0)), 0.1) is True
+    assert is_within(Interval((0.5, 0.51, 0.49)), 0.1) is False
+    assert is_within(Interval((-0.2, 0.2, 0.1)), 0.1) is None

@@ -13,6 +13,7 @@ import pytest
 
 from fe_data.__main__ import main
 from fe_data.dataset import record, storage
+from fe_data.dataset.table import load_table
 from fe_data.settings import Settings
 from tests.fe_data.analytic_cell import AnalyticCell
 
@@ -41,6 +42,22 @@ def test_shards_make_a_table_that_verify_confirms_until_it_is_changed(tmp_path, 
     code, out, err = run(capsys, "verify", tmp_path)
     assert (code, out) == (1, "dataset.csv, line 4: not what the records hold\n")
     assert err == f"fe_data: {tmp_path}: 1 problems\n"
+
+
+def test_generate_says_which_fits_are_poor(tmp_path, capsys):
+    def cell(inputs, seed, settings):
+        found = AnalyticCell()(inputs, seed, settings)
+        found.info["warning"] = "" if inputs.vf < 0.2 else "b_eff extrapolates"
+        return found
+
+    code, out, _ = run(capsys, "generate", "test_uniform", "--out", tmp_path, *QUICK, cell=cell)
+    assert code == 0
+    dense = [
+        i for i, vf in enumerate(load_table(tmp_path / "dataset.csv").inputs[:, 0]) if vf >= 0.2
+    ]
+    assert 0 < len(dense) < 4
+    said = f"{len(dense)} samples have a warning (first: sample {dense[0]}, b_eff extrapolates)"
+    assert out.splitlines()[-1] == said
 
 
 def test_settings_reach_the_simulator_and_the_configuration(tmp_path, capsys):

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from fe_data.dataset import generate, record, storage
-from fe_data.dataset.design import digest_inputs, named_design, retry_seed
+from fe_data.dataset.design import Design, digest_inputs, named_design, retry_seed
 from fe_data.dataset.generate import Interrupted, Stopped
 from fe_data.dataset.storage import FolderInUse
 from fe_data.dataset.table import load_table
@@ -88,6 +88,19 @@ def test_table_and_records_hold_what_the_simulator_gave_to_the_last_bit(tmp_path
 def test_number_of_jobs_leaves_no_trace(tmp_path, undisturbed, jobs):
     make(tmp_path, jobs=jobs)
     assert table(tmp_path) == undisturbed
+
+
+def test_inputs_out_of_the_range_of_the_law_are_refused_by_their_row(tmp_path):
+    """A characteristic strain of Voce's law is no exponent of a power law."""
+    inputs = np.array([[0.2, 400.0, 400.0, 0.4], [0.2, 400.0, 400.0, 0.005]])
+    design = Design("inputs", 0, inputs, np.arange(2))
+    refusal = "row 1 of the design: c_m = 0.005 is out of range: "
+    with pytest.raises(ValueError, match=refusal):
+        make(tmp_path / "power", design=design)
+    assert not (tmp_path / "power").exists()
+    voce = Settings(hardening="voce")
+    generate.generate(design, voce, tmp_path / "voce", simulator=AnalyticCell(), silent=True)
+    assert load_table(tmp_path / "voce" / storage.TABLE).inputs.tolist() == inputs.tolist()
 
 
 def test_shards_together_equal_the_whole(tmp_path, undisturbed):

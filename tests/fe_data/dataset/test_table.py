@@ -73,7 +73,10 @@ BAD_INPUTS = [
     (f"{HEAD}\n{GOOD}\n0.2,400,350", "{}, line 3: 3 cells where the header has 4"),
     (f"{HEAD}\n0.2,4_0,350,0.4", "{}, line 2: E_f_GPa = '4_0' is not a number"),
     (f"{HEAD}\n0.2,400,1e999,0.4", "{}, line 2: b_m_MPa = '1e999' is not finite"),
-    (f"{HEAD}\n0.2,0.4,350,0", "[1, 100000]; line 2: c_m = 0.0 is out of range"),
+    (
+        f"{HEAD}\n0.2,0.4,350,0",
+        "[1, 100000]; line 2: c_m = 0.0 is out of range: allowed is [0.01, 1] under 'power'",
+    ),
     (f"group,{HEAD}\n1.5,{GOOD}", "{}, line 2: group = '1.5' is not an integer"),
     (
         f"group,{HEAD}\n0,{GOOD}\n0,0.3,400,350,0.4",

@@ -1,5 +1,6 @@
 """Mean fields in their limits, against closed forms, and against simulated cells."""
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 import fe_data
-from fe_data import FitError, Settings, load_table, mean_field
+from fe_data import FitError, Inputs, Settings, load_table, mean_field, solve_rve
 from fe_data.homogenisation.mean_field import Cells
 from fe_data.mechanics.properties import equivalent_strain, fit_power_law, moduli, von_mises
 
@@ -126,6 +127,93 @@ def test_a_lognormal_strain_keeps_its_energy():
     np.testing.assert_allclose(
         own.secant(np.array([strain]))[0], energy / (3 * strain**2), rtol=3e-3
     )
+
+
+def test_a_matrix_that_does_not_harden_is_perfectly_plastic():
+    """Its stress ends at the yield stress, without fibres that of the cell too."""
+    own = replace(cells(0.3, 400.0), b=np.array([0.0]))
+    strain = np.array([1e-4, 3.9e-3, 0.01, 1.0])
+    np.testing.assert_allclose(own.mises(strain), np.minimum(3 * own.G_m * strain, 400.0))
+    outputs = mean_field([[0.0, 400.0, 0.0, 0.4], [0.0, 400.0, 400.0, 0.4]])
+    np.testing.assert_allclose(outputs[0], [0.0, 0.0, 100.0, 0.3, 0.0], atol=1e-9)
+    np.testing.assert_allclose(outputs[1], [400.0, 0.4, 100.0, 0.3, 0.0], rtol=1e-9)
+    elastic = ["E_eff_GPa", "nu_eff"]
+    without, with_hardening = (
+        mean_field([0.3, 400.0, b, 0.4], outputs=elastic) for b in (0.0, 400.0)
+    )
+    assert without.tolist() == with_hardening.tolist()
+
+
+@pytest.mark.parametrize("outputs", [["b_eff_MPa"], ["nu_eff", "c_eff"]], ids=str)
+@pytest.mark.parametrize(("b", "hardening"), [(0.0, 1.0), (400.0, 0.1)])
+def test_hardening_of_a_matrix_that_hardly_hardens_is_refused(b, hardening, outputs):
+    with pytest.raises(ValueError, match=r"b_m_MPa times hardening = .* is out of range.* need 50"):
+        mean_field([CELL, [0.3, 400.0, b, 0.4]], hardening=hardening, outputs=outputs)
+
+
+@pytest.mark.parametrize(("b", "c"), [(0.0, 0.4), (1.0, 0.1), (400.0, 1.0), (5000.0, 0.05)])
+@pytest.mark.parametrize("vf", [0.05, 0.4])
+def test_the_law_is_fitted_beyond_the_measured_range_too(vf, b, c):
+    own = replace(cells(vf, 500.0, spread=0.6 * vf**0.5), b=np.array([b]), c=np.array([c]))
+    G_s, reached = own.increments()
+    _, stress, plastic = (reached[..., None] * each for each in own.averages(G_s))
+    expected = fit_power_law(von_mises(stress), equivalent_strain(plastic), 400.0)[:2]
+    np.testing.assert_allclose(np.ravel(own.power_law(G_s, reached)), expected, rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.*of mean fields are within:UserWarning")
+def test_plastic_strains_too_small_for_a_law_are_an_error():
+    """p^0.01 is a hundredth at p = 1e-200."""
+    with pytest.raises(FitError, match="plastic strains are too small"):
+        mean_field([0.005, 600.0, 1e5, 0.01], Settings(E_m_GPa=10.0))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "parameters", "message"),
+    [
+        ([0.3, 400.0, 400.0, 1.0], {}, "c_m = 1: b_eff and c_eff of mean fields are within"),
+        ([0.3, 400.0, 400.0, 0.1], {}, "c_m = 0.1: "),
+        ([0.3, 400.0, 100.0, 0.4], {}, "b_m = 100: "),
+        ([0.3, 400.0, 400.0, 0.4], {"hardening": 0.4}, "b_m = 160: "),
+        ([0.3, 400.0, 5000.0, 0.4], {"outputs": ["c_eff"]}, "b_m = 5000: "),
+    ],
+)
+def test_b_and_c_beyond_the_measured_range_have_a_warning(inputs, parameters, message):
+    with pytest.warns(UserWarning, match=message):
+        mean_field(inputs, **parameters)
+    mean_field(inputs, outputs=["E_eff_GPa", "p_sigma"])
+    mean_field([0.0, *inputs[1:]], **parameters)  # the matrix itself
+
+
+# v_f, b_m, c_m: within the range in which b_eff and c_eff hold, then beyond it.
+HELD = [*itertools.product([0.05, 0.4], [250.0, 1000.0], [0.2, 0.55]), (0.3, 400.0, 0.4)]
+BEYOND = [
+    (0.3, 400.0, 0.05),
+    (0.3, 400.0, 1.0),
+    (0.1, 400.0, 1.0),
+    (0.3, 100.0, 0.1),
+    (0.3, 50.0, 0.4),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*of mean fields are within:UserWarning")
+@pytest.mark.parametrize(("vf", "b", "c"), [*HELD, *BEYOND])
+def test_mean_fields_are_those_of_cells_in_the_measured_range(vf, b, c):
+    """Means over three arrangements; the bounds are what docs/fe_model.md says."""
+    inputs = Inputs(vf, 400.0, b, c)
+    settings = Settings(resolution=3, tolerance=1e-4)
+    cells = [solve_rve(inputs, seed, settings).effective for seed in range(3)]
+    b_cell, c_cell, E_cell = (
+        np.mean([getattr(cell, name) for cell in cells])
+        for name in ("b_eff_MPa", "c_eff", "E_eff_GPa")
+    )
+    b_found, c_found, E_found = mean_field([vf, 400.0, b, c])[:3]
+    stress, stress_cell = (400 + b * 0.02**c for b, c in ((b_found, c_found), (b_cell, c_cell)))
+    assert abs(stress / stress_cell - 1) < 0.06
+    assert abs(E_found / E_cell - 1) < 0.01
+    near = abs(b_found / b_cell - 1) < 0.2 and abs(c_found / c_cell - 1) < 0.2
+    assert near == ((vf, b, c) in HELD)
 
 
 def test_parameters_are_broadcast():

@@ -22,6 +22,7 @@ from fe_data.mechanics.plasticity import (
 from fe_data.mechanics.problem import RVEProblem
 from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import Inputs, Settings
+from fe_data.settings.hardening import LAWS as LAW_BY_NAME
 from fe_data.settings.hardening import VOCE
 
 MU = 1e5 / 2.6
@@ -66,7 +67,7 @@ def test_the_return_mapping_ends_on_the_yield_surface():
 
 def test_the_return_mapping_follows_the_law_of_voce():
     """From nearly linear to saturated at once, and where only the last digits are left."""
-    characteristic_strains = [1e-3, 0.02, 0.5, 1.0]
+    characteristic_strains = [*LAW_BY_NAME["voce"].c_bounds, 1e-3, 0.02, 0.5]
     coefficients = [1e-3, 400.0, 1e5]
     strains = [0.0, 1e-6, 0.05, 1.0]
     stresses = [1e-6, 1e-3, 1.0, 100.0, 1e4]
@@ -120,6 +121,8 @@ LAWS = {  # b, c, law: stress above the initial yield stress at a plastic strain
     (500.0, 1.0, "power"): lambda p: 500.0 * p,
     (0.0, 0.5, "power"): lambda p: 0.0 * p,
     (400.0, 0.02, "voce"): lambda p: 400.0 * (1 - np.exp(-p / 0.02)),
+    (400.0, 0.005, "voce"): lambda p: 400.0 * (1 - np.exp(-p / 0.005)),
+    (400.0, 1e-4, "voce"): lambda p: 400.0 * (1 - np.exp(-p / 1e-4)),
     (0.0, 0.02, "voce"): lambda p: 0.0 * p,
 }
 

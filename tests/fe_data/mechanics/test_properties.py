@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from fe_data.errors import FitError
-from fe_data.mechanics.properties import effective_properties, elastic_constants, fit_power_law
+from fe_data.mechanics.properties import (
+    effective_properties,
+    elastic_constants,
+    fit_power_law,
+    von_mises,
+)
 
 
 def test_hooke_is_recovered():
@@ -18,6 +23,19 @@ def test_hooke_is_recovered():
     found = elastic_constants(strain, stress)
     assert found[0] == pytest.approx([E, E], rel=1e-12)
     assert found[1] == pytest.approx([nu, nu], rel=1e-12)
+
+
+def test_elastic_constants_are_of_the_equations_that_the_code_names():
+    """Lamé's constants from the stresses xx and zz; the stress yy, free in a cell, has no part."""
+    rng = np.random.default_rng(0)
+    exx, eyy, difference, zz, yy = rng.uniform(0.5, 2.0, (5, 20))
+    mu = difference / exx / 2
+    lam = zz / (exx + eyy)
+    zero = np.zeros(20)
+    strain = np.column_stack([exx, eyy, zero, zero])
+    E, nu = elastic_constants(strain, np.column_stack([zz + difference, yy, zz, zero]))
+    np.testing.assert_allclose(E, mu * (3 * lam + 2 * mu) / (lam + mu), rtol=1e-12)
+    np.testing.assert_allclose(nu, lam / (2 * (lam + mu)), rtol=1e-10)
 
 
 @pytest.mark.parametrize(("b", "c"), [(300.0, 0.16), (800.0, 0.5), (450.0, 1.0), (5.0, 0.3)])
@@ -38,6 +56,21 @@ def test_only_points_above_the_yield_stress_count():
 def test_too_few_plastic_increments_are_refused():
     with pytest.raises(FitError, match="only 2 increments reach 400 MPa with a plastic strain"):
         fit_power_law(np.array([300.0, 410.0, 420.0]), np.array([0, 0.01, 0.02]), 400.0)
+
+
+@pytest.mark.parametrize(("knee", "poor"), [(0.0, False), (3e-4, False), (0.02, True)])
+def test_an_exponent_that_the_curve_does_not_have_yet_is_reported(knee, poor):
+    """A power law that is reached behind a knee: b of the first half of the strains differs."""
+    p = np.linspace(0.0, 0.04, 51)
+    stress = 400 + 500 * p**0.3 * (1 - np.exp(-p / knee) if knee else 1)
+    tensor = np.array([1.0, 0.0, 0.3, 0.0])
+    history = {"stress": np.outer(stress, tensor) / von_mises(tensor)}
+    history["plastic_strain"] = np.outer(p, [1.0, -0.5, -0.5, 0.0])
+    history["strain"] = history["plastic_strain"]
+    elastic = {name: values[:2].copy() for name, values in history.items()}
+    elastic["yielded_fraction"] = np.zeros(2)
+    warning = effective_properties(history, 400.0, elastic).warning
+    assert ("extrapolate from plastic strains up to 0.04: " in warning) == poor
 
 
 def test_a_poor_fit_is_reported():

@@ -1,19 +1,22 @@
 """Volume elements from Python and from the command line."""
 
+import itertools
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fe_data.__main__ import main
+from fe_data.cli.rve_folder import describe
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.loading import Loading
 from fe_data.mechanics import rve
 from fe_data.mechanics.plots import plot_rve
-from fe_data.mechanics.properties import elastic_constants
+from fe_data.mechanics.properties import elastic_constants, equivalent_strain
 from fe_data.mechanics.rve import solve_rve, uniaxial
-from fe_data.schema import OUTPUTS, output_names
+from fe_data.schema import INPUT_BOUNDS, OUTPUTS, output_names
 from fe_data.settings import Inputs, Settings
 
 CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fibres", "5"]
@@ -104,6 +107,57 @@ def test_a_curve_without_hardening_is_reported():
     """A perfectly plastic matrix leaves no exponent to find; the table keeps the other outputs."""
     found = solve_rve(replace(INPUTS, b_m_MPa=0.0), 1, SMALL).effective
     assert "does not harden, c_eff means nothing" in found.warning
+
+
+@pytest.mark.parametrize(
+    ("changed", "change"),
+    [
+        ({"E_m_GPa": 10.0}, ", of the last half of the increments alone"),
+        ({"E_m_GPa": 20.0}, ": without the last half of the increments b_eff is "),
+        ({"strain": 0.01}, ": without the last half of the increments b_eff is "),
+    ],
+    ids=str,
+)
+def test_a_fit_that_extrapolates_is_reported_with_its_largest_strain(changed, change):
+    """Where much of the matrix is elastic, b, the hardening at a strain of 1, is a guess."""
+    found = solve_rve(Inputs(0.25, 400.0, 400.0, 0.4), 1, replace(SMALL, **changed))
+    largest = equivalent_strain(found.history["plastic_strain"]).max()
+    said = f"b_eff and c_eff extrapolate from plastic strains up to {largest:.2g}{change}"
+    assert found.effective.warning.startswith(said)
+    assert f"({found.effective.warning})" in describe(found)
+    assert found.result().info["warning"] == found.effective.warning
+    title = plot_rve(found).axes[6].get_title()
+    assert " ".join(title.splitlines()[1:]) == f"({found.effective.warning})"
+    assert max(map(len, title.splitlines())) <= 80  # as wide as the panel
+
+
+@pytest.mark.parametrize("corner", [*itertools.product([0, 1], repeat=4)], ids=str)
+def test_cells_of_the_designs_do_not_extrapolate(corner):
+    """At corners of the box b changes by 13 % at most; 20 % are reported."""
+    inputs = [bounds[i] for bounds, i in zip(INPUT_BOUNDS.values(), corner, strict=True)]
+    found = solve_rve(Inputs(*inputs), 1, replace(SMALL, increments=50))
+    assert found.effective.warning == ""
+
+
+@pytest.mark.parametrize("solver", ["compiled", "dolfinx"])
+def test_each_law_has_its_own_range_of_c(tmp_path, capsys, solver):
+    """A strain of Voce's law may be smaller than an exponent; the refusal names the law."""
+    inputs = Inputs(0.25, 400.0, 400.0, 0.005)
+    allowed = "c_m = 0.005 is out of range: allowed is [0.01, 1] under 'power' hardening"
+    with pytest.raises(ValueError, match=re.escape(allowed)):
+        solve_rve(inputs, 1, SMALL, solver=solver)
+    command = ["rve", *CELL[:-4], "--c-m", "0.005", "--out", str(tmp_path / "new")]
+    assert main([*command, "--solver", solver]) == 2
+    assert capsys.readouterr().err == f"fe_data: {allowed}\n"
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_cell_of_small_strains_of_voce_is_nearly_perfectly_plastic():
+    """With a hardening of 400 MPa that is over at once, its stress is that of a = 800 MPa."""
+    saturated = solve_rve(Inputs(0.25, 400.0, 400.0, 1e-4), 1, replace(SMALL, hardening="voce"))
+    plastic = solve_rve(Inputs(0.25, 400.0, 0.0, 0.4), 1, replace(SMALL, a_MPa=800.0))
+    stresses = [rve.history["stress"][:, 0] for rve in (saturated, plastic)]
+    np.testing.assert_allclose(*stresses, rtol=0.01)
 
 
 @pytest.mark.parametrize(

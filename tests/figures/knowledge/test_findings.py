@@ -63,7 +63,7 @@ def test_pictures_show_every_output_and_every_training_set(rows, tmp_path):
     figure = against_truth(values, values, values[:, 0], ("x", "y"), tolerance=0.1, log=True)
     assert len(figure.axes) == 6
     save(figure, tmp_path / "values.svg")
-    figure = worth(rows, alone=0.05)
+    figure = worth(rows, alone=0.05, textbook=0.08)
     assert len(figure.axes) == 4
     save(figure, tmp_path / "worth.svg")
     plt.close("all")

@@ -54,7 +54,7 @@ def test_a_notebook_depends_on_every_table_that_is_there(dodo, tables, tmp_path)
     assert names_of(notebook_task(names, "01"), folder) == set()
     data = ROOT / "notebooks" / "data"
     assert names_of(notebook_task(names, "02"), data) == {"02_example_1d.csv"}
-    assert names_of(notebook_task(names, "04"), data) == set()
+    assert names_of(notebook_task(names, "04_materials_surrogate"), data) == set()
 
 
 def test_a_folder_of_tables_is_known_by_any_path(dodo, tables, tmp_path):

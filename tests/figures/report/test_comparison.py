@@ -45,7 +45,8 @@ def test_a_tolerance_keeps_all_but_one_in_twenty_results_of_the_same_method(n):
 @pytest.mark.parametrize(
     ("printed", "scatter", "n", "expected", "says"),
     [("0.10", 0.0, 1, 0.005, True), ("0.1", 0.0, 1, 0.05, False), ("10", 0.0, 1, 0.5, True),
-     ("1.00", 0.1, 1, 0.2 * np.sqrt(2) + 0.005, True), ("0.50", 0.1, 1, 0.2 * np.sqrt(2) + 0.005, False),
+     ("1.00", 0.1, 1, 0.2 * np.sqrt(2) + 0.005, True),
+     ("0.50", 0.1, 1, 0.2 * np.sqrt(2) + 0.005, False),
      ("1.00", 0.1, 4, 0.2 * np.sqrt(1.25) + 0.005, True), ("-114", 0.0, 1, 0.5, True),
      ("0.00", 0.001, 1, 0.002 * np.sqrt(2) + 0.005, True),
      ("0.00", 0.002, 1, 0.004 * np.sqrt(2) + 0.005, False)],
