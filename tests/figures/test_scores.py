@@ -9,7 +9,16 @@ import pytest
 from pydantic import TypeAdapter
 from scipy.stats import ttest_rel
 
-from figures.scores import Interval, Scores, all_hold, is_below, over_repeats, write_json
+from figures.scores import (
+    Interval,
+    Scores,
+    all_hold,
+    is_below,
+    is_below_clearly,
+    is_within,
+    over_repeats,
+    write_json,
+)
 
 
 def test_a_single_repeat_has_no_interval_and_decides():

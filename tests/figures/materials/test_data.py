@@ -151,7 +151,7 @@ def test_a_figure_with_an_empty_panel_is_refused(tmp_path):
     plt.close(figure)
 
 
-def test_noise_by_input_is_scored_on_other_groups_by_the_density_of_their_deviations(replicates):
+def test_noise_by_input_is_scored_on_other_groups_by_the_density_of_their_deviations():
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(4), 6)
     covariances = np.repeat(np.array([np.eye(2) * s for s in (0.5, 1.0, 2.0, 4.0)]), 6, axis=0)
@@ -170,5 +170,5 @@ def test_the_farthest_cell_is_left_out_of_one_of_the_two_densities(replicates):
     outputs[3, 0] += 100.0 * outputs[:, 0].std()
     odd = dataclasses.replace(replicates, outputs=outputs)
     found = noise_by_input(odd, replicates)
-    assert found["by_input_without_farthest"] > found["by_input"] + 10
-    assert found["constant_without_farthest"] > found["constant"] + 10
+    assert found["by_input_without_farthest"] > found["by_input"] + 5
+    assert found["constant_without_farthest"] > found["constant"] + 5
