@@ -149,12 +149,15 @@ class ExactPosterior(PredictiveRegressor):
         batches = self.posterior_.batches(len(X))
         return np.concatenate([self.posterior_.mean(X[part]) for part in batches])
 
-    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
         batches = self.posterior_.batches(len(X))
         spreads = np.concatenate([self.posterior_.covariances(X[part]) for part in batches])
         # S(x) = Cov f(x), or its diagonal
         spreads = spreads if joint else np.einsum("njj->nj", spreads)
-        return self._mean(X), spreads, covariance_at(self.noise_, X)
+        return self._mean(X), spreads
+
+    def _noise_at(self, X: Array) -> Array:
+        return covariance_at(self.noise_, X)
 
     def sample(self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = None) -> Array:
         """Draw functions from the posterior.

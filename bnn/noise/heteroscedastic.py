@@ -141,6 +141,32 @@ def _basis(X: Array, squares: Sequence[int]) -> Array:
     return np.column_stack([X, X[:, list(squares)] ** 2])
 
 
+class StandardBasis:
+    """Inputs and squares at points, less their means and in units of their standard deviations.
+
+    Attributes:
+        values: (n, n_in + n_squares).
+    """
+
+    def __init__(self, X: Array, squares: Sequence[int]) -> None:
+        HeteroscedasticNoise(np.zeros((1 + X.shape[1] + len(squares), 1)), None, squares)  # checks
+        self._squares = squares
+        basis = _basis(X, squares)
+        self._centre = basis.mean(axis=0)
+        self._width = basis.std(axis=0)
+        # An input that does not vary: the prior leaves its slope at zero.
+        self._width[self._width == 0.0] = 1.0
+        self.values = (basis - self._centre) / self._width
+
+    def noise(
+        self, levels: Array, slopes: Array, correlation: Array | None = None
+    ) -> HeteroscedasticNoise:
+        """Return the noise with means (n_out,) and slopes (p, n_out) of the logarithms."""
+        own = slopes / self._width[:, None]
+        coefficients = np.vstack([levels - self._centre @ own, own])
+        return HeteroscedasticNoise(coefficients, correlation, self._squares)
+
+
 def noise_of_scatter(
     X: Array, scatter: Array, freedom: Ints, squares: Sequence[int], slope_deviation: float
 ) -> HeteroscedasticNoise:
@@ -150,12 +176,8 @@ def noise_of_scatter(
     """
     total = freedom.sum()
     n_out = scatter.shape[1]
-    HeteroscedasticNoise(np.zeros((1 + X.shape[1] + len(squares), n_out)), None, squares)  # checks
-    basis = _basis(X, squares)
-    centre = basis.mean(axis=0)
-    width = basis.std(axis=0)
-    width[width == 0.0] = 1.0  # an input that does not vary: the prior leaves its slope at zero
-    basis = (basis - centre) / width
+    standard = StandardBasis(X, squares)
+    basis = standard.values
 
     def whitened(slopes: Array) -> tuple[Array, Array]:
         logs = basis @ slopes.reshape(-1, n_out)
@@ -175,7 +197,5 @@ def noise_of_scatter(
 
     best = minimize(negative, np.zeros(basis.shape[1] * n_out), jac=True, method="BFGS").x
     C = whitened(best)[1].sum(axis=0) / total
-    slopes = best.reshape(-1, n_out) / width[:, None]
     scale = np.sqrt(np.diag(C))
-    coefficients = np.vstack([np.log(scale) - centre @ slopes, slopes])
-    return HeteroscedasticNoise(coefficients, C / np.outer(scale, scale), squares)
+    return standard.noise(np.log(scale), best.reshape(-1, n_out), C / np.outer(scale, scale))
