@@ -179,9 +179,7 @@ class StandardBasis:
         return HeteroscedasticNoise(coefficients, correlation, self._squares)
 
 
-def _held(
-    noise: HeteroscedasticNoise, X: Array, freedom: Ints, slope_deviation: float
-) -> float:
+def _held(noise: HeteroscedasticNoise, X: Array, freedom: Ints, slope_deviation: float) -> float:
     """Return the share of new noise at X (G, n_in) that the joint region of an estimate holds.
 
     It is that of the noise itself, estimated from draws with degrees of freedom (G,).

@@ -181,7 +181,7 @@ def test_the_prior_does_not_bend_to_outliers(outliers, seed):
 
 
 def test_the_posterior_is_as_much_too_narrow_as_is_said():
-    """Beside Gibbs sampling, of functions that the prior draws: docstring and guide say 13 to 21 %."""
+    """Beside Gibbs sampling, for functions that the prior draws: 13 to 21 %, as the guide says."""
     points = np.linspace(-1, 1, 30)[:, None]
     prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.4))
     K = prior.covariance(points, points) + 1e-8 * np.eye(30)
