@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp, softmax
+from scipy.special import expit, logsumexp, softmax
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import (
@@ -33,10 +33,7 @@ from bnn.priors.precision_factors import factors_of
 TAIL_ROUNDS = 5  # of a StudentNoise
 TAIL_STEPS = 10
 TAIL_LENGTHS = (1.0, 0.3)  # length scales of smooth priors, relative to the range of the input
-# Prior standard deviations of the slopes of a HeteroscedasticNoise, relative to the largest, and
-# how probable each is.
-SHARES = (0.0, 0.5, 1.0)
-ODDS = (10.0, 1.0, 1.0)
+ODDS = 10.0  # prior odds of constant noise against noise by input
 FACTOR = 1.0  # prior standard deviation of the factor ρ of a low-fidelity model
 
 
@@ -150,8 +147,8 @@ def _likely_tails(
     for known in starts:
         for _ in range(TAIL_ROUNDS):
             prior = _prior_given(*found, known, "maximum", 0, seed)
-            assert isinstance(prior, GaussianProcessPrior)
             tails, known, factors = factors_of(prior, noise, X, y, known, TAIL_STEPS)
+        assert isinstance(prior, GaussianProcessPrior)
         evidences = ProcessPosterior(prior, known, X, y).log_evidences
         value = evidences.sum() + bound(tails.degrees, factors, y.shape[1])
         if value > largest:
@@ -231,7 +228,7 @@ def fit_noise(
     X, columns, trends, _ = _detrended(X, y, **form)
     none = np.zeros((len(X), 0))
     pairs = zip(columns.T, trends, strict=True)
-    found = [_averaged_noise(X, *pair, none, 0.0, restarts, random_state) for pair in pairs]
+    found = [_averaged_noise(X, y, k, none, 0.0, restarts, random_state) for y, k in pairs]
     return np.sqrt([variances[0] for _, variances, _ in found])
 
 
@@ -271,7 +268,7 @@ def fit_heteroscedastic_noise(
     y: ArrayLike,
     *,
     squares: Sequence[int] = (),
-    slope_deviation: float = 0.5,
+    slope_deviation: float = 0.25,
     restarts: int = 2,
     random_state: int | None = 0,
     **form: Any,
@@ -280,16 +277,15 @@ def fit_heteroscedastic_noise(
 
     The slopes of log σ, per standard deviation of an input over the data, are hyper-parameters
     with normal priors, beside those of `fit_noise`. Few data tell little of them, and a single
-    value is overconfident, so they are averaged: over the cubature of `fit_prior`, and over three
-    prior standard deviations, none, half of `slope_deviation` and all of it, by the evidence of all
-    outputs. No slopes, which are constant noise, are ten times as probable a priori as each of the
-    others. The level of the noise is that of its mean variances.
+    value is overconfident, so they are averaged: over the cubature of `fit_prior`, and with the
+    zeros of constant noise, by the evidence of all outputs. Constant noise is ten times as probable
+    a priori. The level of the noise is that of its mean variances.
 
     Args:
         X: (N, n_in).
         y: (N,) or (N, n_out).
         squares: As for `HeteroscedasticNoise.from_replicates`.
-        slope_deviation: Largest prior standard deviation of the slopes.
+        slope_deviation: Prior standard deviation of the slopes.
         restarts: As for `fit_prior`.
         random_state: As for `fit_prior`.
         form: mean, mean_features, intercept or coefficient_variance, as for `fit_prior`.
@@ -322,17 +318,20 @@ def fit_heteroscedastic_noise(
     inputs, columns, trends, _ = _detrended(X, y, **form)
     basis = StandardBasis(inputs, squares)
     found = []
-    for share in SHARES:
-        search = basis.values, share * slope_deviation, restarts, random_state
-        pairs = zip(columns.T, trends, strict=True)
-        outputs = [_averaged_noise(inputs, *pair, *search) for pair in pairs]
+    for deviation in (0.0, slope_deviation):
+        outputs = []
+        for column, trend in zip(columns.T, trends, strict=True):
+            averages = _averaged_noise(
+                inputs, column, trend, basis.values, deviation, restarts, random_state
+            )
+            outputs.append(averages)
         found.append([np.array(each) for each in zip(*outputs, strict=True)])
-    slopes, variances, evidences = zip(*found, strict=True)
-    # w ∝ (prior odds) p(y), with the evidence of all outputs
-    weights = softmax(np.sum(evidences, axis=1) + np.log(ODDS))
-    levels = 0.5 * np.log(np.tensordot(weights, variances, axes=1)).mean(axis=1)
-    noise = basis.noise(levels, np.tensordot(weights, slopes, axes=1).T)
-    if len(levels) == 1:
+    (_, constant, without), (slopes, variances, evidences) = found
+    # The probability of slopes, with the evidence of all outputs.
+    share = expit(np.sum(evidences - without) - np.log(ODDS))
+    variances = share * variances + (1.0 - share) * constant
+    noise = basis.noise(0.5 * np.log(variances).mean(axis=1), share * slopes.T)
+    if len(variances) == 1:
         return noise
     prior = fit_prior(X, y, noise, restarts=restarts, random_state=random_state, **form)
     return replace(noise, correlation=_correlation(prior, noise, *as_data(X, y)))
