@@ -199,4 +199,4 @@ class ComponentRegressor(PredictiveRegressor):
     def _noise_at(self, X: Array) -> Array:
         V = self.components_.vectors
         # Σ_noise = Vᵀ Σ_z V + Cov(rest), with Σ_z of z
-        return V.T @ self.estimator_._noise_at(X) @ V + self.components_.residual
+        return np.asarray(V.T @ self.estimator_._noise_at(X) @ V + self.components_.residual)
