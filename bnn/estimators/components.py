@@ -189,10 +189,14 @@ class ComponentRegressor(PredictiveRegressor):
     def _mean(self, X: Array) -> Array:
         return self.components_.inverse_transform(self.estimator_.predict(X))
 
-    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
-        mean, scores, noise = self.estimator_._moments(X, joint=True)
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
+        mean, scores = self.estimator_._moments(X, joint=True)
         V = self.components_.vectors
-        rest = self.components_.residual
-        # E f = mean + Vᵀ E z, Cov f = Vᵀ S V and Σ_noise = Vᵀ Σ_z V + Cov(rest), S and Σ_z of z
+        # E f = mean + Vᵀ E z and Cov f = Vᵀ S V, with S of z
         spread = V.T @ scores @ V if joint else np.einsum("ki,nkl,li->ni", V, scores, V)
-        return self.components_.inverse_transform(mean), spread, V.T @ noise @ V + rest
+        return self.components_.inverse_transform(mean), spread
+
+    def _noise_at(self, X: Array) -> Array:
+        V = self.components_.vectors
+        # Σ_noise = Vᵀ Σ_z V + Cov(rest), with Σ_z of z
+        return np.asarray(V.T @ self.estimator_._noise_at(X) @ V + self.components_.residual)

@@ -121,16 +121,17 @@ class EnsembleRegressor(PredictiveRegressor):
         assert self.members_ is not None
         return self.members_
 
-    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
-        members = self.fitted_members()
-        samples = members.sample(X)
-        noise = covariance_at(members.noise_covariance, X)
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
+        samples = self.fitted_members().sample(X)
         mean = samples.mean(axis=0)
         if not joint:
-            return mean, samples.var(axis=0, ddof=1), noise
+            return mean, samples.var(axis=0, ddof=1)
         centred = samples - mean
         covariance = np.einsum("kni,knj->nij", centred, centred) / (len(samples) - 1)
-        return mean, covariance, noise
+        return mean, covariance
+
+    def _noise_at(self, X: Array) -> Array:
+        return covariance_at(self.noise_, X)
 
     @property
     def noise_(self) -> Covariance:

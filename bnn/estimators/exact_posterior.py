@@ -40,7 +40,7 @@ class ExactPosterior(PredictiveRegressor):
             deviations by the evidence of the data, "by_input" a HeteroscedasticNoise, "student" a
             StudentNoise. At most 200 of the data enter the evidence of prior and noise. Under a
             StudentNoise the posterior is variational, q(f, λ) = q(f) Π_i q(λ_i), with a precision
-            factor λ_i for each datum.
+            factor λ_i for each datum, and 13 to 21 % too narrow, see there.
 
     Attributes:
         prior_: The prior.
@@ -149,12 +149,15 @@ class ExactPosterior(PredictiveRegressor):
         batches = self.posterior_.batches(len(X))
         return np.concatenate([self.posterior_.mean(X[part]) for part in batches])
 
-    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
         batches = self.posterior_.batches(len(X))
         spreads = np.concatenate([self.posterior_.covariances(X[part]) for part in batches])
         # S(x) = Cov f(x), or its diagonal
         spreads = spreads if joint else np.einsum("njj->nj", spreads)
-        return self._mean(X), spreads, covariance_at(self.noise_, X)
+        return self._mean(X), spreads
+
+    def _noise_at(self, X: Array) -> Array:
+        return covariance_at(self.noise_, X)
 
     def sample(self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = None) -> Array:
         """Draw functions from the posterior.

@@ -87,13 +87,14 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         points = self.checked_inputs(X)
         if not return_std and not return_cov:
             return self._shaped(self._mean(points))
-        mean, spread, noise = self._moments(points, joint=return_cov)
-        added = noise if total else np.zeros_like(noise)
+        mean, spread = self._moments(points, joint=return_cov)
+        if total:
+            noise = self._noise_at(points)
+            spread = spread + (noise if return_cov else np.einsum("...jj->...j", noise))
         if return_cov:
-            return self._shaped(mean), spread + added
+            return self._shaped(mean), spread
         # Rounding may leave a variance below zero.
-        variance = np.maximum(spread + np.einsum("...jj->...j", added), 0.0)
-        return self._shaped(mean), self._shaped(np.sqrt(variance))
+        return self._shaped(mean), self._shaped(np.sqrt(np.maximum(spread, 0.0)))
 
     def checked_inputs(self, X: ArrayLike, name: str = "X") -> Array:
         """Check inputs of a fitted estimator, as `predict` does.
@@ -129,8 +130,12 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         """Return the means at X (n, n_in), (n, n_out)."""
         return self._moments(X, joint=False)[0]
 
-    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array, Array]:
-        """Return means, variances of the outputs (covariances if joint) and Σ_noise at points X."""
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
+        """Return means and variances of the outputs (covariances if joint) of f at points X."""
+        raise NotImplementedError
+
+    def _noise_at(self, X: Array) -> Array:
+        """Return Σ_noise, (n_out, n_out), or Σ(x) at points X, (n, n_out, n_out)."""
         raise NotImplementedError
 
     def _shaped(self, values: Array) -> Array:

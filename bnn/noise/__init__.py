@@ -1,9 +1,14 @@
 """The aleatory noise: constant, by input, or with heavy tails; and resampled data."""
 
-from bnn.noise.covariances import RESAMPLINGS, noise_covariance, replicate_covariance, resample
+from bnn.noise.covariances import (
+    RESAMPLINGS,
+    NoiseWarning,
+    noise_covariance,
+    replicate_covariance,
+    resample,
+)
 from bnn.noise.given import (
     Covariance,
-    NoiseWarning,
     checked_noise,
     checked_tails,
     covariance_at,

@@ -1,13 +1,22 @@
 """Covariances of the noise: given, of repeated runs, of several points, and data drawn again."""
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import chi2
+from scipy.stats import f as f_distribution
 
 from bnn._validation import LARGEST, Array, Floats, Ints, as_array, as_columns, check_readable
 
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
+NOMINAL = 0.95  # of the joint region of the outputs, by which an estimate is judged
+LEAST = 0.85  # that it has to hold of new noise
+
+
+class NoiseWarning(UserWarning):
+    """The noise given exceeds the scatter of the data, or few repeated runs tell of it."""
 
 
 def noise_covariance(
@@ -81,6 +90,16 @@ def deviations(y: Array, groups: ArrayLike) -> tuple[Array, Ints, Ints]:
     return y - (sums / counts[:, None])[group], group, counts
 
 
+def warn_of_few(held: float, freedom: int, stacklevel: int) -> None:
+    """Warn if the joint region of an estimate holds far less of new noise than it should."""
+    if held < LEAST:
+        message = (
+            f"groups: {freedom} degrees of freedom tell too little of the noise: the joint "
+            f"{NOMINAL:.0%} region of the outputs holds about {held:.0%} of new noise"
+        )
+        warnings.warn(message, NoiseWarning, stacklevel=stacklevel + 1)
+
+
 def replicate_covariance(y: Floats, groups: ArrayLike) -> Array:
     """Estimate the covariance of the noise from repeated runs.
 
@@ -94,15 +113,28 @@ def replicate_covariance(y: Floats, groups: ArrayLike) -> Array:
     Raises:
         ValueError: If the groups do not fit y, or leave too few degrees of freedom.
 
+    Warns:
+        NoiseWarning: If these are so few that the joint 95 % region of the outputs, by the
+            estimate, holds less than 85 % of new noise.
+
+    Source: Hotelling (1931), Annals of Mathematical Statistics 2, for what the region holds.
+
     Examples:
         >>> import bnn
         >>> import numpy as np
-        >>> y = np.array([1.0, 3.0, 10.0, 12.0])
-        >>> bnn.noise.replicate_covariance(y, groups=[0, 0, 1, 1])
+        >>> y = np.array([1.0, 3.0, 10.0, 12.0, 5.0, 7.0])
+        >>> bnn.noise.replicate_covariance(y, groups=[0, 0, 1, 1, 2, 2])
         array([[2.]])
     """
     within, _, counts = deviations(as_columns("y", y, len(y)), groups)
-    return noise_covariance(within.T @ within / (len(within) - len(counts)), within.shape[1])
+    freedom = len(within) - len(counts)
+    covariance = noise_covariance(within.T @ within / freedom, within.shape[1])
+    # eᵀ Σ⁻¹ e (ν - d + 1) / (ν d) of new noise e has the distribution F(d, ν - d + 1).
+    d = within.shape[1]
+    left = freedom - d + 1
+    held = f_distribution.cdf(chi2.ppf(NOMINAL, d) * left / (freedom * d), d, left)
+    warn_of_few(float(held), freedom, stacklevel=2)
+    return covariance
 
 
 def is_diagonal(covariance: Array) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from bnn._validation import Array
-from bnn.noise.covariances import noise_covariance
+from bnn.noise.covariances import NoiseWarning, noise_covariance
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.noise.student import StudentNoise
 
@@ -17,10 +17,6 @@ Covariance: TypeAlias = Array | HeteroscedasticNoise  # what is kept of Noise
 # Probability that data of noise alone scatter as little as those that are warned of; data of a
 # function and noise do so more rarely still.
 _CHANCE = 1e-3
-
-
-class NoiseWarning(UserWarning):
-    """The noise given exceeds the scatter of the data."""
 
 
 def checked_noise(noise: Noise, n_inputs: int, n_outputs: int) -> Covariance:

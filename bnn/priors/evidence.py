@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit, logsumexp, softmax
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import (
@@ -18,7 +19,9 @@ from bnn._validation import (
     check_positive,
 )
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_tails, covariance_at
-from bnn.noise.heteroscedastic import noise_of_scatter
+from bnn.noise.heteroscedastic import StandardBasis
+from bnn.noise.student import bound
+from bnn.priors.conditioning import ProcessPosterior
 from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.hyperparameters import cubature, density_of, linear_trend, maximise
 from bnn.priors.kernels import RBF, Multiple
@@ -29,8 +32,8 @@ from bnn.priors.precision_factors import factors_of
 # Prior and noise are estimated in turn, in so many rounds with so many steps of the noise in each.
 TAIL_ROUNDS = 5  # of a StudentNoise
 TAIL_STEPS = 10
-ROUNDS = 3  # of a HeteroscedasticNoise
-STEPS = 5
+TAIL_LENGTHS = (1.0, 0.3)  # length scales of smooth priors, relative to the range of the input
+ODDS = 10.0  # prior odds of constant noise against noise by input
 FACTOR = 1.0  # prior standard deviation of the factor ρ of a low-fidelity model
 
 
@@ -113,10 +116,45 @@ def fit_prior(
     kept = checked_tails(noise, inputs.shape[1], values.shape[1])
     known = covariance_at(kept, inputs)
     if isinstance(kept, StudentNoise):
-        for _ in range(TAIL_ROUNDS):
-            prior = _prior_given(*found, known, "maximum", 0, random_state)
-            known = factors_of(prior, kept, inputs, values, known, TAIL_STEPS)[1]
+        known = _likely_tails(found, kept, inputs, values, random_state)
     return _prior_given(*found, known, estimate, restarts, random_state)
+
+
+def _likely_tails(
+    found: tuple[Array, Array, list[sk.Kernel | None], Any],
+    noise: StudentNoise,
+    X: Array,
+    y: Array,
+    seed: int | None,
+) -> Array:
+    """Return the covariances (1 - 2/ν) Σ_i / E λ_i of the noise at the data, (N, n_out, n_out).
+
+    Precision factors and a prior of largest evidence are estimated in turn. A flexible prior bends
+    to an outlier, and then finds nothing in it, so there are several starts: no outliers, and
+    those that smooth priors see, which do not bend. The largest bound of the evidence wins.
+    """
+    own = covariance_at(noise, X) * np.ones((len(X), 1, 1))
+    _, columns, trends, centre = found
+    starts = [own]
+    for length in TAIL_LENGTHS:
+        rbfs = [RBF(float(column.var()), tuple(length * np.ptp(X, axis=0))) for column in columns.T]
+        pairs = zip(rbfs, trends, strict=True)
+        kernels = [rbf if trend is None else rbf + trend for rbf, trend in pairs]
+        smooth = GaussianProcessPrior(centre, kernels, len(kernels))
+        starts.append(factors_of(smooth, noise, X, y, own, TAIL_STEPS)[1])
+    best = own
+    largest = -np.inf
+    for known in starts:
+        for _ in range(TAIL_ROUNDS):
+            prior = _prior_given(*found, known, "maximum", 0, seed)
+            tails, known, factors = factors_of(prior, noise, X, y, known, TAIL_STEPS)
+        assert isinstance(prior, GaussianProcessPrior)
+        evidences = ProcessPosterior(prior, known, X, y).log_evidences
+        value = evidences.sum() + bound(tails.degrees, factors, y.shape[1])
+        if value > largest:
+            best = known
+            largest = value
+    return best
 
 
 def _prior_given(
@@ -139,7 +177,8 @@ def _prior_given(
         points = best[None]
         weights = np.ones(1)
         if estimate == "average":
-            points, weights = cubature(density, best, seed)
+            points, logs = cubature(density, best, seed)
+            weights = softmax(logs)
         own: list[sk.Kernel] = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
         if trend is not None:
             own = [rbf + trend for rbf in own]
@@ -187,18 +226,41 @@ def fit_noise(
         array([0.1])
     """
     X, columns, trends, _ = _detrended(X, y, **form)
-    variances = []
-    for column, trend in zip(columns.T, trends, strict=True):
-        density = density_of(X, column, trend, None, hyperprior=True)
-        best = maximise(density, restarts, random_state)
-        points, weights = cubature(density, best, random_state)
-        # E σ² = Σ_s w_s p(y | η_s) σ_s² / Σ_s w_s p(y | η_s). Without the precision of the
-        # hyperprior the density is the evidence p(y | η).
-        evidence = replace(density, precision=np.zeros(len(best)))
-        logs = np.array([evidence(eta)[0] for eta in points])
-        weights *= np.exp(logs - logs.max())
-        variances.append(np.average(np.exp(points[:, -1]), weights=weights))
-    return np.asarray(np.sqrt(variances))
+    none = np.zeros((len(X), 0))
+    pairs = zip(columns.T, trends, strict=True)
+    found = [_averaged_noise(X, y, k, none, 0.0, restarts, random_state) for y, k in pairs]
+    return np.sqrt([variances[0] for _, variances, _ in found])
+
+
+def _averaged_noise(
+    X: Array,
+    y: Array,
+    trend: sk.Kernel | None,
+    basis: Array,
+    deviation: float,
+    restarts: int,
+    seed: int | None,
+) -> tuple[Array, Array, float]:
+    """Average the noise of one output over its hyper-parameters.
+
+    Log σ has slopes in a basis (N, p), of a prior standard deviation; zero leaves σ constant.
+
+    Returns:
+        E β of the slopes, (p,), E σ_i² at the data, (N,), and the log evidence up to a constant.
+    """
+    own = basis if deviation else basis[:, :0]
+    density = density_of(X, y, trend, None, True, own, deviation or 1.0)
+    best = maximise(density, restarts, seed)
+    points, logs = cubature(density, best, seed)
+    # E σ² = Σ_s w_s p(y | η_s) σ_s² / Σ_s w_s p(y | η_s), and likewise E β. Without the precision
+    # of the hyperprior the density is the evidence p(y | η).
+    evidence = replace(density, precision=np.zeros(len(best)))
+    logs = logs + [evidence(eta)[0] for eta in points]
+    weights = softmax(logs)
+    variances = weights @ [density.variances(eta) for eta in points]
+    slopes = np.zeros(basis.shape[1])
+    slopes[: own.shape[1]] = weights @ points[:, X.shape[1] + 2 :]
+    return slopes, np.asarray(variances), float(logsumexp(logs))
 
 
 def fit_heteroscedastic_noise(
@@ -206,30 +268,30 @@ def fit_heteroscedastic_noise(
     y: ArrayLike,
     *,
     squares: Sequence[int] = (),
-    slope_deviation: float = 1.0,
+    slope_deviation: float = 0.25,
     restarts: int = 2,
     random_state: int | None = 0,
     **form: Any,
 ) -> HeteroscedasticNoise:
     """Estimate noise that depends on the input from data without repeated runs.
 
-    Noise and prior are estimated in turn. The prior is that of `fit_prior` under the noise so far,
-    averaged over hyper-parameters. The noise is updated by expectation maximisation, which raises
-    the evidence under this prior: it is fitted to the expected squares of the residuals y - f, the
-    squared residuals of the posterior mean plus the posterior variances. The constant noise of
-    `fit_noise` enters as n_out pseudo-observations, so that few data are not taken for noise-free.
+    The slopes of log σ, per standard deviation of an input over the data, are hyper-parameters
+    with normal priors, beside those of `fit_noise`. Few data tell little of them, and a single
+    value is overconfident, so they are averaged: over the cubature of `fit_prior`, and with the
+    zeros of constant noise, by the evidence of all outputs. Constant noise is ten times as probable
+    a priori. The level of the noise is that of its mean variances.
 
     Args:
         X: (N, n_in).
         y: (N,) or (N, n_out).
         squares: As for `HeteroscedasticNoise.from_replicates`.
-        slope_deviation: As for `HeteroscedasticNoise.from_replicates`.
+        slope_deviation: Prior standard deviation of the slopes.
         restarts: As for `fit_prior`.
         random_state: As for `fit_prior`.
         form: mean, mean_features, intercept or coefficient_variance, as for `fit_prior`.
 
     Returns:
-        The noise.
+        The noise, with the correlations between outputs.
 
     Raises:
         ValueError: As `fit_prior`.
@@ -237,7 +299,8 @@ def fit_heteroscedastic_noise(
     Warns:
         ConvergenceWarning: As `fit_prior`.
 
-    Source: Dempster, Laird & Rubin (1977), Journal of the Royal Statistical Society B 39.
+    Source: Hoeting, Madigan, Raftery & Volinsky (1999), Statistical Science 14, for averages over
+    models.
 
     Examples:
         >>> import bnn
@@ -250,29 +313,47 @@ def fit_heteroscedastic_noise(
         >>> noise(X).shape
         (12, 1, 1)
     """
-    search = {"restarts": restarts, "random_state": random_state, **form}
     check_positive(slope_deviation=slope_deviation)
     check_integers("squares", squares, 0)
-    X, y = as_data(X, y)
-    constant = fit_noise(X, y, **search)
-    n_out = y.shape[1]
-    noise = HeteroscedasticNoise(np.vstack([np.log(constant), np.zeros((X.shape[1], n_out))]))
-    # The constant noise enters as n_out pseudo-observations at the mean input: their scatter is
-    # n_out diag(σ²), with n_out degrees of freedom.
-    points = np.vstack([X, X.mean(axis=0)])
-    counts = np.append(np.ones(len(X), dtype=int), n_out)
-    first = n_out * np.diag(constant**2)[None]
-    for _ in range(ROUNDS):
-        prior = fit_prior(X, y, noise, **search)
-        assert isinstance(prior, MixturePrior)
-        for _ in range(STEPS):
-            given = MixturePosterior(prior, noise(X) * np.eye(n_out), X, y)
-            # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S at each datum
-            away = y - given.mean(X)
-            scatter = away[:, :, None] * away[:, None, :] + given.covariances(X)
-            scatter = np.concatenate([scatter, first])
-            noise = noise_of_scatter(points, scatter, counts, squares, slope_deviation)
-    return noise
+    inputs, columns, trends, _ = _detrended(X, y, **form)
+    basis = StandardBasis(inputs, squares)
+    found = []
+    for deviation in (0.0, slope_deviation):
+        outputs = []
+        for column, trend in zip(columns.T, trends, strict=True):
+            averages = _averaged_noise(
+                inputs, column, trend, basis.values, deviation, restarts, random_state
+            )
+            outputs.append(averages)
+        found.append([np.array(each) for each in zip(*outputs, strict=True)])
+    (_, constant, without), (slopes, variances, evidences) = found
+    # The probability of slopes, with the evidence of all outputs.
+    share = expit(np.sum(evidences - without) - np.log(ODDS))
+    variances = share * variances + (1.0 - share) * constant
+    noise = basis.noise(0.5 * np.log(variances).mean(axis=1), share * slopes.T)
+    if len(variances) == 1:
+        return noise
+    prior = fit_prior(X, y, noise, restarts=restarts, random_state=random_state, **form)
+    return replace(noise, correlation=_correlation(prior, noise, *as_data(X, y)))
+
+
+def _correlation(
+    prior: MixturePrior | GaussianProcessPrior, noise: HeteroscedasticNoise, X: Array, y: Array
+) -> Array:
+    """Return the correlation of the noise of the outputs, given its standard deviations.
+
+    It is that of the expected scatter of (y - f) / σ, and of n_out observations without any.
+    """
+    assert isinstance(prior, MixturePrior)
+    covariances = noise(X)
+    given = MixturePosterior(prior, covariances, X, y)
+    deviations = np.sqrt(np.einsum("njj->nj", covariances))
+    away = (y - given.mean(X)) / deviations
+    # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S at each datum
+    spread = given.covariances(X) / deviations[:, :, None] / deviations[:, None, :]
+    scatter = away.T @ away + spread.sum(axis=0) + y.shape[1] * np.eye(y.shape[1])
+    scale = np.sqrt(np.diag(scatter))
+    return np.asarray(scatter / np.outer(scale, scale))
 
 
 def _detrended(

@@ -29,18 +29,23 @@ MEDIANS = (1.0, 1.0, np.exp(-4.0))
 DEVIATIONS = (2.0, 1.5, 1.0)
 WIDE = 10.0  # prior deviation of a coefficient of the mean, relative to that of y by that of x
 STEP = 1e-3  # of the finite differences of gradients
+FARTHEST = 5.0  # slope of the noise in the search, relative to its prior deviation
 
 
 @dataclass(frozen=True)
 class HyperparameterDensity:
     """log p(y | X, η) + log p(η) up to a constant, a function of η = log (k0, L_1 .. L_n [, σ²]).
 
+    With a basis b the variance of the noise of datum i is σ² exp(2 β·b_i), and η ends with the
+    slopes β.
+
     Attributes:
         X: Training inputs, (N, n).
         y: Training outputs, (N,).
         fixed: Covariance of known noise and of the mean's coefficients, (N, N).
-        centre: Mean of η, (n + 1,), or (n + 2,) if η has the variance σ² of the noise too.
+        centre: Mean of η, (n + 1,), or (n + 2 + p,) if η has the variance σ² of the noise too.
         precision: Precision of each entry of η; with zeros the density is the evidence alone.
+        basis: b of the data, (N, p); p is zero where the noise is constant.
     """
 
     X: Array
@@ -48,26 +53,33 @@ class HyperparameterDensity:
     fixed: Array
     centre: Array
     precision: Array
+    basis: Array
+
+    def variances(self, eta: Array) -> Array:
+        """Return the variances of the unknown noise of the data, (N,)."""
+        n = self.X.shape[1] + 1
+        return np.asarray(np.exp(eta[n : n + 1]).sum() * np.exp(2.0 * self.basis @ eta[n + 1 :]))
 
     def __call__(self, eta: Array) -> tuple[float, Array]:
         """Return the value and its gradient by η."""
         n = self.X.shape[1] + 1
         A = self.X / np.exp(eta[1:n])
-        noise = np.exp(eta[n:])
+        noise = self.variances(eta)
         K = np.exp(eta[0] - 0.5 * cdist(A, A, "sqeuclidean"))
         identity = np.eye(len(A))
         try:
-            # Σ = K + Σ_fixed + σ²I = L Lᵀ
-            factor = cho_factor(K + self.fixed + noise.sum() * identity, lower=True)
+            # Σ = K + Σ_fixed + diag σ_i² = L Lᵀ
+            factor = cho_factor(K + self.fixed + noise * identity, lower=True)
         except np.linalg.LinAlgError:
             return -np.inf, np.zeros_like(eta)
         solved = cho_solve(factor, self.y)  # α = Σ⁻¹ y
         away = eta - self.centre
         # log p(y) = -½ yᵀ α - Σ_i log L_ii + const
         value = -0.5 * self.y @ solved - np.log(np.diag(factor[0])).sum()
-        # ∂ log p(y) / ∂η = ½ tr(M ∂Σ/∂η), with M = α αᵀ - Σ⁻¹ and ∂Σ/∂ log σ² = σ²I
+        # ∂ log p(y) / ∂η = ½ tr(M ∂Σ/∂η), with M = α αᵀ - Σ⁻¹ and ∂Σ/∂ log σ_i² = σ_i² e_i e_iᵀ
         M = np.outer(solved, solved) - cho_solve(factor, identity)
-        by_noise = 0.5 * np.trace(M) * noise
+        each = 0.5 * np.diag(M) * noise
+        by_noise = np.append(each.sum(), 2.0 * self.basis.T @ each)[: len(eta) - n]
         # ∂K/∂ log k0 = K, and ∂K_pq/∂ log L_i = K_pq (a_pi - a_qi)² with a = x / L
         M = M * K
         by_lengths = M.sum(axis=0) @ A**2 - np.sum(A * (M @ A), axis=0)
@@ -92,11 +104,18 @@ def linear_trend(
 
 
 def density_of(
-    X: Array, y: Array, trend: sk.Kernel | None, variance: ArrayLike | None, hyperprior: bool
+    X: Array,
+    y: Array,
+    trend: sk.Kernel | None,
+    variance: ArrayLike | None,
+    hyperprior: bool,
+    basis: Array | None = None,
+    slope_deviation: float = 1.0,
 ) -> HyperparameterDensity:
     """Return the density of the hyper-parameters of one output, with σ² if the variance is None.
 
-    A known variance is a number, or one for each of the data, (N,).
+    A known variance is a number, or one for each of the data, (N,). With a basis (N, p) the noise
+    has slopes, of a prior standard deviation.
     """
     n = X.shape[1] + 1
     if variance is None:
@@ -107,7 +126,11 @@ def density_of(
     known = 0.0 if variance is None else np.asarray(variance)
     fixed = known * np.eye(len(X)) + (0.0 if trend is None else trend(X, X))
     precision = np.array(deviations[:n]) ** -2.0 if hyperprior else np.zeros(n)
-    return HyperparameterDensity(X, y, fixed, np.log(medians[:n]), precision)
+    basis = np.zeros((len(X), 0)) if basis is None else basis
+    slopes = np.zeros(basis.shape[1])
+    centre = np.append(np.log(medians[:n]), slopes)
+    precision = np.append(precision, slopes + slope_deviation**-2.0)
+    return HyperparameterDensity(X, y, fixed, centre, precision, basis)
 
 
 def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) -> Array:
@@ -118,7 +141,8 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
     for v, scale, noise in zip(VARIANCES, LENGTHSCALES, NOISES, strict=True):
         values = np.log([v * spread, *(scale * width), noise * spread])
         ends.append(values[: len(density.centre)])
-    low, high = ends
+    slopes = FARTHEST / np.sqrt(density.precision[len(width) + 2 :])
+    low, high = np.append(ends[0], -slopes), np.append(ends[1], slopes)
     check_count("restarts", restarts, 0)
     starts = generator(seed).uniform(low, high, (restarts, len(low)))
 
@@ -138,7 +162,10 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
 
 
 def cubature(density: HyperparameterDensity, best: Array, seed: int | None) -> tuple[Array, Array]:
-    """Return points η (S, m) around the best, and their prior weights (S,), which sum to 1."""
+    """Return points η (S, m) around the best, and the logarithms of their prior weights (S,).
+
+    Σ_s w_s p(y | η_s) is the evidence.
+    """
     m = len(best)
     steps = STEP * np.eye(len(best))
     # H = -∂² log p / ∂η², by central differences of the gradient
@@ -147,14 +174,16 @@ def cubature(density: HyperparameterDensity, best: Array, seed: int | None) -> t
     values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
     # R Rᵀ = H⁻¹, with H = V diag(λ) Vᵀ. λ is at least the hyperprior's precision, so that the
     # points stay within its width where the density is nearly flat or curved upwards.
-    root = vectors / np.sqrt(np.maximum(values, density.precision.min()))
+    values = np.maximum(values, density.precision.min())
+    root = vectors / np.sqrt(values)
     # η = best + R z, with z on two spheres, where orthogonal axes through the centre meet them.
     halves, shell_weights = roots_genlaguerre(2, m / 2.0 - 1.0)
     axes = ortho_group.rvs(m, size=2, random_state=seed)
     z = np.concatenate([np.sqrt(2.0 * h) * Q for h, Q in zip(halves, axes, strict=True)])
     points = best + np.concatenate([z, -z]) @ root.T
-    # w ∝ (weight of the sphere) p(η) / N(z; 0, I), with -log N(z; 0, I) = ½ |z|² + const
-    logs = np.tile(np.repeat(np.log(shell_weights) + halves, m), 2)
+    # w = (weight of the sphere) |R| p(η) / N(z; 0, I), with -log N(z; 0, I) = ½ |z|² + const, and
+    # the same const in -log p(η) = ½ (η - c)ᵀ diag(precision) (η - c) - ½ log |precision| + const
+    shares = shell_weights / (2 * m * shell_weights.sum())
+    logs = np.tile(np.repeat(np.log(shares) + halves, m), 2)
     logs -= 0.5 * (points - density.centre) ** 2 @ density.precision
-    weights = np.exp(logs - logs.max())
-    return points, weights / weights.sum()
+    return points, logs + 0.5 * np.sum(np.log(density.precision) - np.log(values))

@@ -1,8 +1,11 @@
 """Noise that depends on the input: its estimate, and every estimator under it."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import chi2, multivariate_normal, norm
 
 import bnn
 from bnn import HeteroscedasticNoise, metrics
@@ -222,6 +225,112 @@ def test_few_data_are_not_taken_for_free_of_noise():
     mean, std = model.predict(points[25:], return_std=True, total=True)
     assert np.mean(np.abs(y[25:] - mean) < 2.0 * std) > 0.78
     assert model.elppd(points[25:], y[25:]) > 0.0
+
+
+def coverage_of_f(n_in, n, slopes, seed):
+    """Shares of 400 values of f in 95 % intervals: noise by input, constant, and the true one."""
+    rng = np.random.default_rng([seed, n_in, n])
+    W = rng.standard_normal((3, n_in))
+    W /= np.linalg.norm(W, axis=1, keepdims=True)
+    phase = rng.uniform(0, 2 * np.pi, 3)
+    points = rng.uniform(-1, 1, (n + 400, n_in))
+    z = points @ W.T
+    f = np.sin(2.0 * z[:, 0] + phase[0]) + 0.5 * np.cos(3.0 * z[:, 1] + phase[1]) + z[:, 2]
+    coefficients = np.zeros((1 + n_in, 1))
+    coefficients[0] = -2.0
+    coefficients[1 : 1 + len(slopes), 0] = slopes
+    true = HeteroscedasticNoise(coefficients)
+    seen = points[:n]
+    y = f[:n] + np.sqrt(true(seen)[:, 0, 0]) * rng.standard_normal(n)
+    covered = []
+    for noise in (fit_heteroscedastic_noise(seen, y, restarts=0), fit_noise(seen, y), true):
+        prior = fit_prior(seen, y, noise, restarts=0)
+        model = bnn.ExactPosterior(prior, noise=noise).fit(seen, y)
+        mean, std = model.predict(points[n:], return_std=True)
+        covered.append(np.mean(np.abs(f[n:] - mean) < 1.96 * std))
+    return covered
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_in", "n", "slopes"),
+    [(4, 25, (0.8, 0.4)), (3, 25, ()), (6, 80, (0.8,))],
+    ids=["four inputs", "constant", "six inputs"],
+)
+def test_intervals_of_f_hold_it_as_under_the_true_noise(n_in, n, slopes):
+    """Within 0.03 over 40 sets, whose functions all three kinds of noise are given."""
+    covered = np.mean([coverage_of_f(n_in, n, slopes, seed) for seed in range(40)], axis=0)
+    print(f"{n_in} inputs, {n} data: by input, constant, true {covered.round(3)}")
+    assert covered[0] > covered[2] - 0.03
+    assert covered[0] > covered[1] - 0.03
+
+
+def test_constant_noise_of_few_data_is_not_taken_for_noise_by_input():
+    """Ten sets of 25 data: intervals of f hold it nearly as often as under constant noise."""
+    covered = np.mean([coverage_of_f(3, 25, (), seed) for seed in range(100, 110)], axis=0)
+    assert covered[0] > covered[1] - 0.03
+
+
+@pytest.mark.parametrize("n_out", [1, 2])
+def test_far_from_the_data_f_needs_no_noise(n_out):
+    """Where the noise overflows, posteriors and ensembles predict f, and refuse its total."""
+    far = 1e3 * X
+    prior = bnn.GaussianProcessPrior(0.5, bnn.RBF(0.7, 0.5), n_out)
+    noise = HeteroscedasticNoise(COEFFICIENTS[:, :n_out], squares=(0,))
+    once = bnn.TrainingSettings(epochs=1)
+    vanilla = bnn.VanillaEnsemble(
+        noise=noise, n_members=2, network=bnn.Architecture((3,)), training=once
+    )
+    exact = bnn.ExactPosterior(prior, noise=noise).fit(X, Y[:, :n_out])
+    mean, std = exact.predict(far, return_std=True)
+    np.testing.assert_allclose(mean, 0.5, atol=1e-12)
+    np.testing.assert_allclose(std, np.sqrt(0.7), rtol=1e-9)
+    for model in (exact, vanilla.fit(X, Y[:, :n_out])):
+        _, covariance = model.predict(far, return_cov=True)
+        assert covariance.shape == (14, n_out, n_out)
+        with pytest.raises(ValueError, match="too far away for the noise"):
+            model.predict(far, return_std=True, total=True)
+
+
+@pytest.mark.parametrize("n_out", [1, 2, 5])
+def test_what_few_replicates_do_not_tell_is_said(n_out):
+    """The share of new noise in the joint region, of 300 estimates from other replicates."""
+    rng = np.random.default_rng(0)
+    groups = np.arange(4).repeat(3)
+    held = []
+    for _ in range(300):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            estimate = replicate_covariance(rng.standard_normal((12, n_out)), groups)
+        new = rng.standard_normal((200, n_out))
+        squares = np.einsum("ni,ij,nj->n", new, np.linalg.inv(estimate), new)
+        held.append(np.mean(squares < chi2.ppf(0.95, n_out)))
+    said = [each.category for each in caught] == [bnn.NoiseWarning]
+    assert said == (np.mean(held) < 0.85)
+    if said:
+        words = str(caught[0].message)
+        assert f"joint 95% region of the outputs holds about {np.mean(held):.0%}"[:-2] in words
+
+
+def test_few_groups_tell_little_of_noise_by_input():
+    """Four inputs with three runs each: the share that is said beside that of other replicates."""
+    rng = np.random.default_rng(1)
+    inputs = rng.uniform(-1, 1, (4, 2))
+    points = inputs.repeat(3, axis=0)
+    noise = HeteroscedasticNoise([[-2.0, -1.0], [0.3, 0.2], [0.0, -0.3]], CORRELATION)
+    roots = np.linalg.cholesky(noise(points))
+    held = []
+    said = []
+    for _ in range(60):
+        y = (roots @ rng.standard_normal((12, 2, 1)))[:, :, 0]
+        with pytest.warns(bnn.NoiseWarning) as caught:
+            estimate = HeteroscedasticNoise.from_replicates(points, y, np.arange(4).repeat(3))
+        said.append(int(re.search(r"about (\d+)%", str(caught[0].message)).group(1)) / 100)
+        new = roots[::3] @ rng.standard_normal((100, 4, 2, 1))
+        squares = np.sum(new * np.linalg.solve(estimate(inputs), new), axis=(-2, -1))
+        held.append(np.mean(squares < chi2.ppf(0.95, 2)))
+    assert np.mean(held) < 0.8
+    assert np.mean(said) == pytest.approx(np.mean(held), abs=0.08)
 
 
 def test_scores_take_the_noise_at_each_point():

@@ -156,6 +156,67 @@ def test_a_prior_is_found_beside_outliers():
     assert model.noise_.freedom < 2.5
 
 
+@pytest.mark.parametrize("outliers", [[15], [6, 15, 24]], ids=["one", "three"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_prior_does_not_bend_to_outliers(outliers, seed):
+    """Noise of good data, as replicates tell it: beside the prior of the good data alone."""
+    points = np.linspace(-1, 1, 30)[:, None]
+    f = np.sin(3.0 * points[:, 0])
+    y = f + 0.1 * np.random.default_rng(seed).standard_normal(30)
+    y[outliers] += 3.0
+    noise = StudentNoise(0.1)
+    good = np.delete(np.arange(30), outliers)
+    models = []
+    for rows in (np.arange(30), good):
+        prior = bnn.evidence.fit_prior(points[rows], y[rows], noise, restarts=0)
+        models.append(bnn.ExactPosterior(prior, noise=noise).fit(points, y))
+    found, best = models
+    assert found.log_evidence() > best.log_evidence() - 2.0
+    assert found.factors_[outliers].max() < 0.05
+    assert metrics.rmse(f, found.predict(points)) < 0.1
+
+
+def test_the_posterior_is_as_much_too_narrow_as_is_said():
+    """Beside Gibbs sampling, for 20 functions that the prior draws, as the guide says."""
+    points = np.linspace(-1, 1, 30)[:, None]
+    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.4))
+    K = prior.covariance(points, points) + 1e-8 * np.eye(30)
+    L = np.linalg.cholesky(K)
+    for freedom, narrower, share in ((2.5, 0.79, 0.82), (5.0, 0.87, 0.89)):
+        ratios = []
+        covered = []
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            scale = 0.2**2 * (1.0 - 2.0 / freedom)
+            f = L @ rng.standard_normal(30)
+            y = f + np.sqrt(scale) * rng.standard_t(freedom, 30)
+            model = bnn.ExactPosterior(prior, noise=StudentNoise(0.2, freedom)).fit(points, y)
+            factors = model.factors_
+            means = []
+            spreads = []
+            for _ in range(400):
+                gain = np.linalg.solve(K + np.diag(scale / factors), K)
+                means.append(gain.T @ y)
+                S = K - K @ gain
+                spreads.append(np.diag(S))
+                root = np.linalg.cholesky(S + 1e-9 * np.eye(30))
+                squares = (y - means[-1] - root @ rng.standard_normal(30)) ** 2
+                factors = rng.gamma(0.5 * (freedom + 1.0), 2.0 / (freedom + squares / scale))
+            exact = np.sqrt(np.mean(spreads, axis=0) + np.var(means, axis=0))
+            mean, std = model.predict(points, return_std=True)
+            ratios.append(np.mean(std / exact))
+            inside = [
+                np.abs(f - mean) < 1.96 * std,
+                np.abs(f - np.mean(means, axis=0)) < 1.96 * exact,
+            ]
+            covered.append(np.mean(inside, axis=1))
+        held, exactly = np.mean(covered, axis=0)
+        width = np.mean(ratios)
+        print(f"ν = {freedom}: {width:.2f} as wide, holds {held:.2f}, exact {exactly:.2f}")
+        assert width == pytest.approx(narrower, abs=0.03)
+        assert held == pytest.approx(share, abs=0.02)
+
+
 def test_ensembles_are_scored_by_the_density_of_students_t():
     samples = Y + 0.3 * RNG.standard_normal((4, 20, 2))
     noise = StudentNoise(FULL, 3.0)

@@ -16,6 +16,7 @@ RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (80, 3))
 NOISE = 0.05
 TRIALS = 3  # of a low-fidelity model
+NO_SLOPES = np.zeros((80, 0))  # of the noise
 TRUE = GaussianProcessPrior(0.0, RBF(1.0, (0.7, 40.0, 1.5)))
 Y = TRUE.sample(X, 1, 3)[0] + NOISE * RNG.standard_normal((80, 1))
 
@@ -104,7 +105,7 @@ PRECISION = np.array([0.25, 0.5, 0.5, 0.5, 0.1])
 )
 def test_density_of_hyperparameters_and_its_gradient(n, fixed):
     """The normal density written out, and differences of it; the fifth is the noise's variance."""
-    density = HyperparameterDensity(X, Y[:, 0], fixed, CENTRE[:n], PRECISION[:n])
+    density = HyperparameterDensity(X, Y[:, 0], fixed, CENTRE[:n], PRECISION[:n], NO_SLOPES)
 
     def expected(eta):
         covariance = RBF(np.exp(eta[0]), tuple(np.exp(eta[1:4])))(X, X) + fixed
@@ -117,6 +118,28 @@ def test_density_of_hyperparameters_and_its_gradient(n, fixed):
     difference = density(second)[0] - density(first)[0]
     assert difference == pytest.approx(expected(second) - expected(first), rel=1e-9)
     slopes = [(expected(first + h) - expected(first - h)) / 2e-5 for h in 1e-5 * np.eye(n)]
+    np.testing.assert_allclose(density(first)[1], slopes, rtol=1e-6, atol=1e-6)
+
+
+def test_density_with_slopes_of_the_noise():
+    """The slopes of log σ beside its variance, by the normal density written out."""
+    centre = np.array([0.1, 0.5, 0.6, 0.7, -4.0, 0.0, 0.0])
+    precision = np.array([0.25, 0.5, 0.5, 0.5, 0.1, 4.0, 4.0])
+    fixed = np.full((80, 80), 0.5)
+    density = HyperparameterDensity(X, Y[:, 0], fixed, centre, precision, X[:, :2])
+
+    def expected(eta):
+        covariance = RBF(np.exp(eta[0]), tuple(np.exp(eta[1:4])))(X, X) + 0.5
+        away = (eta - centre) * np.sqrt(precision)
+        deviations = np.exp(0.5 * eta[4] + X[:, 0] * eta[5] + X[:, 1] * eta[6])
+        noise = np.diag(deviations**2)
+        return multivariate_normal.logpdf(Y[:, 0], cov=covariance + noise) - 0.5 * away @ away
+
+    first = np.array([0.2, -0.3, 2.0, 0.4, -3.0, 0.5, -0.2])
+    second = np.array([-0.5, 0.1, 0.3, 0.0, -6.0, -0.1, 0.3])
+    difference = density(second)[0] - density(first)[0]
+    assert difference == pytest.approx(expected(second) - expected(first), rel=1e-9)
+    slopes = [(expected(first + h) - expected(first - h)) / 2e-5 for h in 1e-5 * np.eye(7)]
     np.testing.assert_allclose(density(first)[1], slopes, rtol=1e-6, atol=1e-6)
 
 
