@@ -35,7 +35,7 @@ def judged(entry: Comparison) -> dict[str, Any]:
         "unit": entry.item.unit,
         "verdict": entry.verdict,
         "count": entry.count,
-        "outcomes": [*entry.outcomes.values()],
+        "outcomes": entry.of_paper,
         "rows": rows,
         "labels": {name: entry.label(name) for name in rows},
     }

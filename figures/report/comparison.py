@@ -191,7 +191,7 @@ class Comparison:
         return outcomes | {claim.id: claim.holds for claim in claims}
 
     @property
-    def _of_paper(self) -> list[bool | None]:
+    def of_paper(self) -> list[bool | None]:
         """Outcomes of what the paper prints or claims, without hypotheses of our own."""
         own = {claim.id for claim in self.claims if not claim.of_paper}
         return [met for name, met in self.outcomes.items() if name not in own]
@@ -199,7 +199,7 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """The verdict on the whole; reproduced where nothing differs and more is met than open."""
-        found = self._of_paper
+        found = self.of_paper
         met = found.count(True)
         if False in found:
             return PARTLY if met else DIFFERS
@@ -210,7 +210,7 @@ class Comparison:
     @property
     def count(self) -> str:
         """How many of the comparisons are reproduced and open; empty when there are none."""
-        found = self._of_paper
+        found = self.of_paper
         left = f", {found.count(None)} open" if None in found else ""
         return f"{found.count(True)} of {len(found)}{left}" if found else ""
 

@@ -18,7 +18,13 @@ from figures.report.findings import Finding, found_on, load_records
 from figures.report.words import ENVIRONMENT
 from figures.scores import written
 
-RUNS = {"full": "our tables", "full-authors": "published tables"}  # folder → computed from
+# Folder → what it was computed from.
+RUNS = {
+    "full": "our tables",
+    "full-authors": "published tables",
+    "full-rebuilt": "our cells at the published inputs",
+}
+FOUND_ON = ("full", "full-authors")  # runs that findings are about
 PAGES = {
     "readme.md": ROOT / "README.md",
     "which_estimator.md": ROOT / "docs" / "which_estimator.md",
@@ -38,7 +44,7 @@ def committed() -> dict[str, dict[str, Metrics]]:
 def findings(runs: Runs) -> dict[str, Finding]:
     """Findings by id, each with its text on all runs, which must bear it out."""
     found: dict[str, Finding] = {}
-    for run in runs.values():
+    for run in (runs[name] for name in FOUND_ON):
         for name, each in found_on(run).all_met().items():
             before = found.setdefault(name, each)
             if before is not each:
@@ -73,11 +79,11 @@ def grouped(
 def tables(runs: Runs) -> dict[str, Table]:
     """Methods side by side: on both kinds of tables, on training sets, with more knowledge."""
     scores = {}
-    for name in RUNS:
+    for name in FOUND_ON:
         beyond = runs[name][BEYOND].model_extra or {}
         cases = beyond["rows"].items()
         scores[name] = {case: by_label(rows | beyond["exact"][case]) for case, rows in cases}
-    both = {words: scores[name]["outd"] for name, words in reversed(RUNS.items())}
+    both = {words: scores[name]["outd"] for name, words in reversed(RUNS.items()) if name in scores}
     inside = {in_words(case): scores["full"][case] for case in ("ind25", "ind50", "ind100")}
     known = (runs["full"][KNOWLEDGE].model_extra or {})["rows"]
     more = {
@@ -101,6 +107,7 @@ def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
         "runs": runs,
         "ours": compare(runs["full"]),
         "theirs": compare(runs["full-authors"]),
+        "rebuilt": compare(runs["full-rebuilt"]),
         "found": findings(runs),
         "departures": load_records().differences,
         "tables": tables(runs),
