@@ -152,7 +152,7 @@ class MixturePosterior:
         if self._independent:
             return allocate_components(self.weights, n, random_state)
         drawn = allocate_components(self.weights[:, :1], n, random_state)[:, 0]
-        return self._combinations[drawn]
+        return np.asarray(self._combinations[drawn])
 
     def batches(self, n: int) -> list[slice]:
         """Split n points into as many at a time as bounded memory allows."""
