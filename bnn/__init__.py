@@ -23,6 +23,7 @@ from bnn.networks.architecture import Architecture
 from bnn.networks.mlp import MLP
 from bnn.noise import HeteroscedasticNoise, NoiseWarning, StudentNoise
 from bnn.priors import evidence
+from bnn.priors.conditioning import NuggetWarning
 from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.kernels import (
     RBF,
@@ -115,6 +116,7 @@ __all__ = [  # noqa: RUF022
     "DivergenceError",
     "DivergenceWarning",
     "NoiseWarning",
+    "NuggetWarning",
     "PriorRangeWarning",
     "__version__",
 ]

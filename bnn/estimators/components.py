@@ -21,6 +21,9 @@ from bnn._validation import (
 from bnn.estimators.regressor import PredictiveRegressor
 from bnn.storage import storable
 
+FOLDS = 50  # parts that are left out one after the other
+SHAPELESS = 1e-9  # share of the rest that is the same in all directions
+
 
 @storable
 @dataclass(frozen=True, eq=False)
@@ -30,7 +33,8 @@ class PrincipalComponents:
     Attributes:
         mean: (n_out,).
         vectors: V, (n_scores, n_out), with orthonormal rows.
-        residual: Covariance of the rest, (n_out, n_out).
+        residual: Covariance of the rest, (n_out, n_out), in outputs that the components have not
+            seen.
 
     Source: Bishop (2006), section 12.1; for outputs of simulations Higdon et al. (2008), Journal
     of the American Statistical Association 103.
@@ -71,7 +75,9 @@ class PrincipalComponents:
             explained: Share of the variance, in (0, 1).
 
         Returns:
-            The components, largest variance first, with the covariance of the rest.
+            The components, largest variance first. The covariance of the rest is that of outputs
+            that were left out while as many components were found from the others: one after the
+            other, or, of more than FOLDS outputs, in so many parts.
 
         Raises:
             ValueError: If y has another shape or does not vary.
@@ -83,8 +89,7 @@ class PrincipalComponents:
             needed = "(N, n_out), with rows that differ"
             raise ValueError(f"y has shape {y.shape}: must be {needed}")
         found = PCA(explained, svd_solver="full").fit(y)
-        rest = y - found.inverse_transform(found.transform(y))
-        return cls(found.mean_, found.components_, rest.T @ rest / (len(y) - 1))
+        return cls(found.mean_, found.components_, _held_out_covariance(y, found.components_))
 
     def transform(self, y: ArrayLike) -> Array:
         """Return the scores.
@@ -119,6 +124,37 @@ class PrincipalComponents:
         if values.shape[-1:] != self.vectors.shape[:1]:
             raise ValueError(f"scores has shape {values.shape}: must be (..., {len(self.vectors)})")
         return np.asarray(values @ self.vectors + self.mean)
+
+
+def _held_out_covariance(y: Array, vectors: Array) -> Array:
+    """Return the covariance of the rest across the vectors V, (n_out, n_out)."""
+    n_scores, n_out = vectors.shape
+    if n_scores == n_out:
+        return np.zeros((n_out, n_out))
+    rest = _held_out_rest(y, n_scores)
+    # The rest of a row is across the vectors of the others. What lies across V has its shape, and
+    # the size is that of all of it; where nothing is left across V, it has no direction.
+    across = np.eye(n_out) - vectors.T @ vectors
+    size = np.square(rest).sum()
+    shape = across @ (rest.T @ rest + SHAPELESS * size / n_out * np.eye(n_out)) @ across
+    scale = np.trace(shape)
+    return np.asarray(shape * (size / len(y) / scale) if scale > 0.0 else shape)
+
+
+def _held_out_rest(y: Array, n_scores: int) -> Array:
+    """Return what so many components of the other rows leave of each row of y, (N, n_out)."""
+    fold = np.arange(len(y)) % FOLDS
+    rest = np.empty_like(y)
+    for i in range(min(FOLDS, len(y))):
+        others = y[fold != i]
+        mean = others.mean(axis=0)
+        # N rows vary in N - 1 directions.
+        most = min(n_scores, len(others) - 1)
+        V = np.linalg.svd(others - mean, full_matrices=False)[2][:most]
+        away = y[fold == i] - mean
+        # (I - Vᵀ V) (y - mean)
+        rest[fold == i] = away - away @ V.T @ V
+    return rest
 
 
 @storable

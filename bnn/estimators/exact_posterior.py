@@ -1,5 +1,6 @@
 """The exact posterior of a Gaussian process prior, as a scikit-learn estimator."""
 
+import warnings
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from bnn.estimators.by_evidence import likely_prior, likely_tails
 from bnn.estimators.regressor import PredictiveRegressor
 from bnn.noise import Covariance, Noise, StudentNoise, checked_tails, covariance_at, noise_of_data
 from bnn.noise.student import bound, nodes, scaled
-from bnn.priors.conditioning import ProcessPosterior
+from bnn.priors.conditioning import NuggetWarning, ProcessPosterior, resolved, without_zeros
 from bnn.priors.mixture import MixturePosterior, MixturePrior
 from bnn.priors.precision_factors import Prior, factors_of
 from bnn.storage import storable
@@ -40,12 +41,17 @@ class ExactPosterior(PredictiveRegressor):
             deviations by the evidence of the data, "by_input" a HeteroscedasticNoise, "student" a
             StudentNoise. At most 200 of the data enter the evidence of prior and noise. Under a
             StudentNoise the posterior is variational, q(f, λ) = q(f) Π_i q(λ_i), with a precision
-            factor λ_i for each datum, and 13 to 21 % too narrow, see there.
+            factor λ_i for each datum, and 13 to 21 % too narrow, see there. Noise that is less than
+            double precision resolves beside the prior, zero too, is replaced by a nugget, see
+            `nugget_`.
 
     Attributes:
         prior_: The prior.
         noise_: Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
         factors_: E λ_i of the data, (N,): small for outliers under a StudentNoise, otherwise ones.
+        nugget_: Standard deviation of the nugget of each output, (n_out,): zero where the noise is
+            enough. Its variance is 4 N ε of the prior's largest variance at the data, with the
+            rounding error ε = 2.2e-16, which a NuggetWarning names.
         X_: Training inputs, (N, n_in).
         y_: Training outputs, (N, n_out).
 
@@ -97,20 +103,32 @@ class ExactPosterior(PredictiveRegressor):
         if isinstance(noise, StudentNoise):
             kept = checked_tails(noise, X.shape[1], n_outputs)
         else:
+            noise = without_zeros(noise, y)
             kept = noise_of_data(noise, X, y)
         self._condition(likely_prior(self.prior, noise, X, y), kept, X, y)
+        for j in np.flatnonzero(self.nugget_)[:1]:
+            size = f"the data of output {j} are taken with a nugget of {self.nugget_[j]:.3g}"
+            message = f"noise: less than double precision resolves beside the prior, {size}"
+            warnings.warn(message, NuggetWarning, stacklevel=3)
 
     def _condition(
         self, prior: Prior, noise: Covariance | StudentNoise, X: Array, y: Array
     ) -> None:
         known = covariance_at(noise, X)
         self.factors_ = np.ones(len(X))
+        self.nugget_ = np.zeros(y.shape[1])
         self._beyond = 0.0
         if isinstance(noise, StudentNoise):
             # q(f) is the posterior under Gaussian noise, with covariances (1 - 2/ν) Σ_i / E λ_i.
             noise, known, self.factors_ = factors_of(prior, noise, X, y, known)
             # The bound is log p(y) >= log p(y | noise known) + beyond.
             self._beyond = bound(noise.degrees, self.factors_, y.shape[1])
+        else:
+            components = prior.components if isinstance(prior, MixturePrior) else [prior]
+            given = np.einsum("...jj->...j", known)
+            known = resolved(known, components, X)
+            added = np.einsum("...jj->...j", known) - given
+            self.nugget_ = np.sqrt(added.reshape(-1, y.shape[1]).max(axis=0))
         self.prior_ = prior
         self.noise_ = noise
         self.X_ = X

@@ -29,7 +29,7 @@ from bnn.networks.architecture import Architecture
 from bnn.noise import Covariance, Noise, covariance_at, noise_of_data, resample
 from bnn.priors.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.priors.drawn_priors import DrawnPrior
-from bnn.priors.mixture import MixturePosterior, MixturePrior, allocate_components, combination
+from bnn.priors.mixture import MixturePosterior, MixturePrior, combination
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import NotStored, storable
 from bnn.training.execution import progress_bar
@@ -259,9 +259,8 @@ def _anchor_to_components(
     mixture = pretrained.prior
     K = len(pretrained.weights)
     assert isinstance(mixture, MixturePrior)
-    own = covariance_at(noise, X) * np.eye(mixture.n_outputs)
-    shares = MixturePosterior(mixture, own, X, y).shares
-    numbers = allocate_components(shares, K, spawn(seeds, Purpose.COMPONENTS))
+    given = MixturePosterior(mixture, covariance_at(noise, X), X, y)
+    numbers = given.allocate(K, spawn(seeds, Purpose.COMPONENTS))
     # A single member has no average to be shifted, and one progress bar stands for all members.
     alone = replace(anchoring, centred=False, progress=False)
     parts = []

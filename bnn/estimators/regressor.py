@@ -45,6 +45,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
         Warns:
             BoundsWarning, NoiseWarning: If data do not fit the bounds or the noise.
+            NuggetWarning: If an exact posterior has less noise than double precision resolves.
             PriorRangeWarning: If most data lie where networks were not pre-trained.
         """
         self._check_parameters()

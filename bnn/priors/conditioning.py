@@ -15,25 +15,85 @@ Entry j n + i of a vector is point i of output j. Matrices are given by their di
 Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self, TypeAlias
 
 import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve, cholesky, solve_triangular
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import norm
 from sklearn.utils import gen_batches
 
-from bnn._validation import Array, Ints
+from bnn._validation import Array, Ints, as_array
+from bnn.noise import HeteroscedasticNoise, Noise
 from bnn.noise.covariances import is_diagonal, noise_blocks
 from bnn.priors.gaussian_process import MOST_ROWS, GaussianProcessPrior, covariance_root
 
 ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
-POINTS = 64  # points at a time where a whole covariance is computed for its diagonal
+# Rounding errors shift the eigenvalues of the covariance of N data by up to about N eps times its
+# largest entry.
+ROUNDING = 4.0 * np.finfo(float).eps
 
 # Means at n points, (n, n_out), covariances between outputs at each, (n, n_out, n_out), and the
 # function that gives the columns of m points, (m,), in the blocks of the covariance of all.
+Source: TypeAlias = tuple[int, tuple[float, ...]]  # number of a kernel, and variances of the noise
 JointColumns: TypeAlias = tuple[Array, Array, Callable[[Ints], Array]]
+
+
+class NuggetWarning(UserWarning):
+    """The noise is less than double precision resolves beside the prior."""
+
+
+def least_variance(n_data: int, variance: Array | float) -> Array:
+    """Return the smallest variance of noise with which the covariance of data can be factorised.
+
+    Args:
+        n_data: Number of data, N.
+        variance: Largest variance of the prior at the data.
+
+    Returns:
+        Variance of the nugget, ROUNDING N times that of the prior.
+    """
+    return np.asarray(ROUNDING * n_data * variance)
+
+
+def resolved(noise: Array, priors: Sequence[GaussianProcessPrior], X: Array) -> Array:
+    """Add a nugget to noise that is less than double precision resolves.
+
+    Args:
+        noise: Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
+        priors: Priors that are conditioned on the data.
+        X: Training inputs, (N, n_in).
+
+    Returns:
+        The noise as it is, or with the nugget on the diagonal where it is less than that.
+    """
+    least = least_variance(len(X), np.max([p.variances(X).max(axis=1) for p in priors], axis=0))
+    if is_diagonal(noise):
+        small = np.einsum("...jj->...j", noise) < least
+    else:
+        small = np.linalg.eigvalsh(noise - np.diag(least))[..., :1] < 0.0
+    return np.asarray(noise + (small * least)[..., None] * np.eye(len(least)))
+
+
+def without_zeros(noise: Noise, y: Array) -> Noise:
+    """Return the noise, with the rounding errors of the outputs y in place of deviations of zero.
+
+    Args:
+        noise: Standard deviations, Σ_noise or a HeteroscedasticNoise.
+        y: (N, n_out).
+
+    Returns:
+        The noise; where a standard deviation is zero, ε times the largest size of its output.
+    """
+    if isinstance(noise, HeteroscedasticNoise):
+        return noise
+    deviations = as_array("noise", noise)
+    if deviations.shape not in {(), (y.shape[1],)} or not np.any(deviations == 0.0):
+        return noise
+    largest = np.abs(y).max(axis=0)
+    rounding = np.finfo(float).eps * np.where(largest > 0.0, largest, 1.0)
+    return np.where(deviations == 0.0, rounding, deviations)
 
 
 def output_vectors(values: Array) -> Array:
@@ -181,7 +241,8 @@ class ProcessPosterior:
 
     def batches(self, n: int) -> list[slice]:
         """Split n points into as many at a time as bounded memory allows."""
-        return list(gen_batches(n, POINTS if self.coupled else max(ENTRIES // len(self.X), 1)))
+        columns = len(self.axes) ** 2 if self.coupled else 1
+        return list(gen_batches(n, max(ENTRIES // (columns * len(self.X)), 1)))
 
     def mean(self, X: Array) -> Array:
         """Return the posterior mean at X (n, n_in), (n, n_out)."""
@@ -195,17 +256,44 @@ class ProcessPosterior:
 
     def covariances(self, X: Array) -> Array:
         """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
-        n = len(X)
+        whitened = {source: self._whitened(X, source) for source in self._roots}
+        return self._at_points(X, whitened)
+
+    def _whitened(self, X: Array, source: Source) -> Array:
+        """Return W = L⁻¹ k(X_train, X), (N, n), or of all outputs, (n_out N, n_out n)."""
+        root = self._roots[source]
+        if not self.coupled:
+            cross = self.prior.covariance(X, self.X, source[0])
+            return np.asarray(solve_triangular(root, cross.T, lower=True, check_finite=False))
+        N, n = len(self.X), len(X)
+        W = np.zeros((len(root), len(self.axes) * n))
+        for j, cross in enumerate(self.prior.covariances(X, self.X)):
+            # In the columns of output j all is zero above the rows of its data.
+            right = np.zeros((len(root) - j * N, n))
+            right[:N] = cross.T
+            own = root[j * N :, j * N :]
+            W[j * N :, j * n : (j + 1) * n] = solve_triangular(
+                own, right, lower=True, check_finite=False
+            )
+        return W
+
+    def _at_points(self, X: Array, whitened: dict[Source, Array]) -> Array:
+        """Return the covariance between the outputs at each point, (n, n_out, n_out)."""
+        variances = self.prior.variances(X)
         n_out = len(self.axes)
+        values = [whitened[source] for source in self._sources]
         if self.coupled:
-            joint = self.joint_covariance(X).reshape(n_out, n, n_out, n)
-            return np.asarray(np.einsum("jnkn->njk", joint))
-        # Cov f(x) = U diag(s²(x)) Uᵀ
-        return self.axes * self._reduced(X, joint=False).T[:, None] @ self.axes.T
+            # Cov f(x) = diag k_j(x, x) - W(x)ᵀ W(x)
+            parts = values[0].reshape(-1, n_out, len(X))
+            explained = np.einsum("ajn,akn->njk", parts, parts, optimize=True)
+            return np.asarray(np.eye(n_out) * variances.T[:, None] - explained)
+        # Cov f(x) = U diag(k_c(x, x) - |w_c(x)|²) Uᵀ
+        left = variances - [np.einsum("an,an->n", each, each) for each in values]
+        return np.asarray(self.axes * left.T[:, None] @ self.axes.T)
 
     def joint_covariance(self, X: Array) -> Array:
         """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
-        return self._of_outputs(self._reduced(X, joint=True))
+        return self._of_outputs(self._reduced(X))
 
     def _of_outputs(self, blocks: Array) -> Array:
         """Return the covariance of all outputs from that of each column of f U."""
@@ -219,29 +307,9 @@ class ProcessPosterior:
         """Prepare columns of the joint covariance at X, of which some are computed at a time."""
         n_out = len(self.axes)
         n = len(X)
-        means = {}
-        whitened = {}
-        solved = self._solved.T.reshape(len(self._sources), -1)
-        for source, root in self._roots.items():
-            # Mean k(X, X_train) α, and W = L⁻¹ k(X_train, X): the covariance is K - Wᵀ W.
-            cross = self._prior_covariance(X, self.X, source[0])
-            means[source] = solved @ cross.T
-            whitened[source] = solve_triangular(root, cross.T, lower=True, check_finite=False)
-        latent = [means[source][i] for i, source in enumerate(self._sources)]
-        mean = self.prior.mean_values(X) + np.reshape(latent, (n_out, n)).T @ self.axes.T
+        # W = L⁻¹ k(X_train, X): the covariance is K - Wᵀ W.
+        whitened = {source: self._whitened(X, source) for source in self._roots}
         starts = n * np.arange(n_out if self.coupled else 1)
-        seen = [X[:, self.prior.features_of(j, X.shape[1])] for j in range(n_out)]
-        variances = np.stack([k.diag(x) for k, x in zip(self.prior.kernels, seen, strict=True)])
-        values = [whitened[source] for source in self._sources]
-        if self.coupled:
-            parts = values[0].reshape(-1, n_out, n)
-            explained = np.einsum("ajn,akn->njk", parts, parts, optimize=True)
-            # Cov f(x) = diag k_j(x, x) - W(x)ᵀ W(x)
-            at_points = np.eye(n_out) * variances.T[:, None] - explained
-        else:
-            left = variances - [np.einsum("an,an->n", each, each) for each in values]
-            # Cov f(x) = U diag(k_c(x, x) - |w_c(x)|²) Uᵀ
-            at_points = self.axes * left.T[:, None] @ self.axes.T
 
         def at(rows: Ints) -> Array:
             own = np.add.outer(starts, rows).ravel()
@@ -253,7 +321,7 @@ class ProcessPosterior:
             blocks = np.stack([found[source] for source in self._sources])
             return blocks if self._diagonal else self._of_outputs(blocks)[None]
 
-        return mean, at_points, at
+        return self.mean(X), self._at_points(X, whitened), at
 
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draw functions at X, (n_samples, n, n_out)."""
@@ -263,7 +331,7 @@ class ProcessPosterior:
             raise ValueError(f"X has {len(X)} points: {rows}; predict has no such limit")
         scale = max(self.prior.covariance(X, X, j).max() for j in set(self.prior.alike))
         # f U = E f U + R z, with R Rᵀ = S and z ~ N(0, I)
-        roots = [covariance_root(block, scale) for block in self._reduced(X, joint=True)]
+        roots = [covariance_root(block, scale) for block in self._reduced(X)]
         noise = rng.standard_normal((n_samples, len(roots), len(roots[0])))
         latent = np.stack([noise[:, b] @ root.T for b, root in enumerate(roots)], axis=1)
         latent = latent.reshape(n_samples, -1, len(X)).swapaxes(1, 2)
@@ -277,23 +345,17 @@ class ProcessPosterior:
         if self._diagonal:
             deviations = np.sqrt(np.einsum("...jj->...j", covariances))
             return np.asarray(norm.logpdf(residuals, scale=deviations))
-        flat = residuals.reshape(-1, y.shape[1]), covariances.reshape(-1, *covariances.shape[-2:])
-        logs = [multivariate_normal.logpdf(r, cov=c) for r, c in zip(*flat, strict=True)]
-        return np.reshape(logs, (*residuals.shape[:-1], 1))
+        # -½ (rᵀ Σ⁻¹ r + log |2π Σ|), with Σ = L Lᵀ and log |Σ| = 2 Σ_j log L_jj
+        roots = np.linalg.cholesky(covariances)
+        away = np.linalg.solve(roots, residuals[..., None])[..., 0]
+        logs = np.log(np.einsum("...jj->...j", roots)) + 0.5 * np.log(2.0 * np.pi)
+        return np.asarray(np.sum(-0.5 * np.square(away) - logs, axis=-1, keepdims=True))
 
-    def _reduced(self, X: Array, joint: bool) -> Array:
-        """Return the posterior covariances of each column of f U, or only their diagonals."""
+    def _reduced(self, X: Array) -> Array:
+        """Return the posterior covariances of each column of f U."""
         found = {}
-        for source, root in self._roots.items():
-            cross = self._prior_covariance(X, self.X, source[0])
-            # W = L⁻¹ k(X_train, X)
-            whitened = solve_triangular(root, cross.T, lower=True, check_finite=False)
-            if joint:
-                # S = K - Wᵀ W
-                found[source] = self._prior_covariance(X, X, source[0]) - whitened.T @ whitened
-                continue
-            # s²(x) = k(x, x) - |w(x)|²
-            parts = [X[part] for part in gen_batches(len(X), POINTS)]
-            own = [np.diag(self.prior.covariance(part, part, source[0])) for part in parts]
-            found[source] = np.concatenate(own) - np.einsum("pn,pn->n", whitened, whitened)
+        for source in self._roots:
+            # S = K - Wᵀ W
+            W = self._whitened(X, source)
+            found[source] = self._prior_covariance(X, X, source[0]) - W.T @ W
         return np.stack([found[source] for source in self._sources])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit, softmax
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import (
@@ -21,12 +21,19 @@ from bnn._validation import (
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_tails, covariance_at
 from bnn.noise.heteroscedastic import StandardBasis
 from bnn.noise.student import bound
-from bnn.priors.conditioning import ProcessPosterior
+from bnn.priors.conditioning import ProcessPosterior, without_zeros
 from bnn.priors.gaussian_process import GaussianProcessPrior
-from bnn.priors.hyperparameters import cubature, density_of, linear_trend, maximise
+from bnn.priors.hyperparameters import (
+    density_of,
+    importance_sample,
+    linear_trend,
+    maximise,
+    representatives,
+    threads_for,
+)
 from bnn.priors.kernels import RBF, Multiple
 from bnn.priors.means import LinearMean, ModelMean
-from bnn.priors.mixture import MixturePosterior, MixturePrior
+from bnn.priors.mixture import TINY, MixturePosterior, MixturePrior
 from bnn.priors.precision_factors import factors_of
 
 # Prior and noise are estimated in turn, in so many rounds with so many steps of the noise in each.
@@ -62,9 +69,10 @@ def fit_prior(
 
     Few data leave the variance k0_j and the length scales L_ji uncertain, and their values of
     largest evidence are overconfident. The default is an average: a mixture over 4 (n_in + 1)
-    values of (k0_j, L_ji) around the largest posterior density. Its weights are those of a cubature
-    rule times a log-normal hyperprior. The evidence is not part of these weights: conditioning the
-    mixture on the data, as `ExactPosterior` does, multiplies them by it.
+    values of (k0_j, L_ji), at least 16. They are chosen from an importance sample of 512 from their
+    posterior under a log-normal hyperprior, so that means and variances of f are those of all 512.
+    Their weights are divided by their evidence: conditioning the mixture on the data, as
+    `ExactPosterior` does, multiplies them by it.
 
     Args:
         X: (N, n_in).
@@ -72,7 +80,8 @@ def fit_prior(
         noise: Known noise: standard deviations, Σ_noise or a HeteroscedasticNoise, whose
             correlations between outputs are ignored; or a StudentNoise. For a StudentNoise the
             precision factors of the data, see `ExactPosterior`, are estimated first, in turn with
-            a prior of largest evidence.
+            a prior of largest evidence. For noise-free data zero: noise that is less than double
+            precision resolves is replaced by the nugget of `ExactPosterior`.
         estimate: "average" over hyper-parameters, or those of "maximum" evidence.
         mean: Low-fidelity model m, a function of X (n, n_in), read-only, that returns (n, n_out),
             or (n,) for one output.
@@ -95,9 +104,9 @@ def fit_prior(
     Warns:
         ConvergenceWarning: If a search for the largest density did not converge.
 
-    Source: Rasmussen & Williams (2006), equations 2.30, 2.40 to 2.42 and 5.9; cubature by shells
-    as in Genz & Monahan (1998), SIAM Journal on Numerical Analysis 36; model and discrepancy
-    as in Kennedy & O'Hagan (2000), Biometrika 87.
+    Source: Rasmussen & Williams (2006), equations 2.30, 2.40 to 2.42 and 5.9; importance sampling
+    with a share of the prior after Hesterberg (1995), Technometrics 37; model and discrepancy as in
+    Kennedy & O'Hagan (2000), Biometrika 87.
 
     Examples:
         >>> import bnn
@@ -106,13 +115,15 @@ def fit_prior(
         >>> y = np.sin(3.0 * X[:, 0])
         >>> prior = bnn.evidence.fit_prior(X, y, noise=0.05)
         >>> len(prior.components)
-        8
+        16
         >>> bnn.evidence.fit_prior(X, y, noise=0.05, estimate="maximum").n_outputs
         1
     """
     check_option("estimate", estimate, ("average", "maximum"))
     found = _detrended(X, y, mean, mean_features, intercept, coefficient_variance)
     inputs, values = as_data(X, y)
+    if not isinstance(noise, StudentNoise):
+        noise = without_zeros(noise, values)
     kept = checked_tails(noise, inputs.shape[1], values.shape[1])
     known = covariance_at(kept, inputs)
     if isinstance(kept, StudentNoise):
@@ -171,19 +182,23 @@ def _prior_given(
     variances = np.einsum("...jj->j...", known)
     kernels: list[list[sk.Kernel]] = []
     shares: list[Array] = []
-    for column, trend, variance in zip(columns.T, trends, variances, strict=True):
-        density = density_of(X, column, trend, variance, hyperprior=estimate == "average")
-        best = maximise(density, restarts, seed)
-        points = best[None]
-        weights = np.ones(1)
-        if estimate == "average":
-            points, logs = cubature(density, best, seed)
-            weights = softmax(logs)
-        own: list[sk.Kernel] = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
-        if trend is not None:
-            own = [rbf + trend for rbf in own]
-        kernels.append(own)
-        shares.append(weights)
+    with threads_for(len(X)):
+        for column, trend, variance in zip(columns.T, trends, variances, strict=True):
+            density = density_of(X, column, trend, variance, hyperprior=estimate == "average")
+            best = maximise(density, restarts, seed)
+            points = best[None]
+            weights = np.ones(1)
+            if estimate == "average":
+                points, logs, _ = importance_sample(density, best, seed)
+                points, posterior = representatives(density, trend, points, logs)
+                # Conditioning on the data multiplies the weights by p(y | η).
+                evidences = [density.log_evidence(eta) for eta in points]
+                weights = softmax(np.log(np.maximum(posterior, TINY)) - evidences)
+            own: list[sk.Kernel] = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
+            if trend is not None:
+                own = [rbf + trend for rbf in own]
+            kernels.append(own)
+            shares.append(weights)
     # Component s has kernel s of each output.
     priors = [GaussianProcessPrior(centre, each, len(each)) for each in zip(*kernels, strict=True)]
     if len(priors) == 1:
@@ -197,8 +212,7 @@ def fit_noise(
     """Estimate constant noise for `fit_prior` and the estimators from data without repeated runs.
 
     The variance of the noise is its posterior mean. Variance and length scales of the prior and the
-    variance of the noise have log-normal hyperpriors, over which the cubature of `fit_prior`
-    averages.
+    variance of the noise have log-normal hyperpriors, over which an importance sample averages.
 
     Args:
         X: (N, n_in).
@@ -228,7 +242,8 @@ def fit_noise(
     X, columns, trends, _ = _detrended(X, y, **form)
     none = np.zeros((len(X), 0))
     pairs = zip(columns.T, trends, strict=True)
-    found = [_averaged_noise(X, y, k, none, 0.0, restarts, random_state) for y, k in pairs]
+    with threads_for(len(X)):
+        found = [_averaged_noise(X, y, k, none, 0.0, restarts, random_state) for y, k in pairs]
     return np.sqrt([variances[0] for _, variances, _ in found])
 
 
@@ -251,16 +266,13 @@ def _averaged_noise(
     own = basis if deviation else basis[:, :0]
     density = density_of(X, y, trend, None, True, own, deviation or 1.0)
     best = maximise(density, restarts, seed)
-    points, logs = cubature(density, best, seed)
-    # E σ² = Σ_s w_s p(y | η_s) σ_s² / Σ_s w_s p(y | η_s), and likewise E β. Without the precision
-    # of the hyperprior the density is the evidence p(y | η).
-    evidence = replace(density, precision=np.zeros(len(best)))
-    logs = logs + [evidence(eta)[0] for eta in points]
-    weights = softmax(logs)
+    points, logs, evidence = importance_sample(density, best, seed)
+    # E σ² = Σ_s w_s σ_s², and likewise E β
+    weights = np.exp(logs)
     variances = weights @ [density.variances(eta) for eta in points]
     slopes = np.zeros(basis.shape[1])
     slopes[: own.shape[1]] = weights @ points[:, X.shape[1] + 2 :]
-    return slopes, np.asarray(variances), float(logsumexp(logs))
+    return slopes, np.asarray(variances), evidence
 
 
 def fit_heteroscedastic_noise(
@@ -277,7 +289,7 @@ def fit_heteroscedastic_noise(
 
     The slopes of log σ, per standard deviation of an input over the data, are hyper-parameters
     with normal priors, beside those of `fit_noise`. Few data tell little of them, and a single
-    value is overconfident, so they are averaged: over the cubature of `fit_prior`, and with the
+    value is overconfident, so they are averaged: over an importance sample, and with the
     zeros of constant noise, by the evidence of all outputs. Constant noise is ten times as probable
     a priori. The level of the noise is that of its mean variances.
 
@@ -320,11 +332,12 @@ def fit_heteroscedastic_noise(
     found = []
     for deviation in (0.0, slope_deviation):
         outputs = []
-        for column, trend in zip(columns.T, trends, strict=True):
-            averages = _averaged_noise(
-                inputs, column, trend, basis.values, deviation, restarts, random_state
-            )
-            outputs.append(averages)
+        with threads_for(len(inputs)):
+            for column, trend in zip(columns.T, trends, strict=True):
+                averages = _averaged_noise(
+                    inputs, column, trend, basis.values, deviation, restarts, random_state
+                )
+                outputs.append(averages)
         found.append([np.array(each) for each in zip(*outputs, strict=True)])
     (_, constant, without), (slopes, variances, evidences) = found
     # The probability of slopes, with the evidence of all outputs.

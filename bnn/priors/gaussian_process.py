@@ -185,6 +185,19 @@ class GaussianProcessPrior(FunctionPrior):
         chosen = self.features_of(output, A.shape[1])
         return np.asarray(self.kernels[output](A[:, chosen], B[:, chosen]))
 
+    def variances(self, X: Array) -> Array:
+        """Evaluate the variances of all outputs.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            k(x, x) of each output at each point, (n_out, n).
+        """
+        X = seen_points("X", X)
+        seen = [X[:, self.features_of(j, X.shape[1])] for j in range(self.n_outputs)]
+        return np.stack([k.diag(x) for k, x in zip(self.kernels, seen, strict=True)])
+
     def covariances(self, A: Array, B: Array) -> Array:
         """Evaluate the kernels of all outputs.
 

@@ -1,21 +1,24 @@
 """Posterior density of a Gaussian process' hyper-parameters: its maximum, and points around it."""
 
 import warnings
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize
-from scipy.spatial.distance import cdist
-from scipy.special import roots_genlaguerre
-from scipy.stats import ortho_group
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.optimize import minimize, nnls
+from scipy.spatial.distance import pdist
+from scipy.special import logsumexp, softmax
+from scipy.stats import chi2, multivariate_t, norm, qmc
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk
+from threadpoolctl import threadpool_limits
 
 from bnn._seeding import generator
 from bnn._validation import Array, check_count
-from bnn.priors.kernels import Linear
+from bnn.priors.conditioning import least_variance
+from bnn.priors.kernels import RBF, Linear
 
 # Bounds of the search. Length scales are relative to the range of the input, and all variances to
 # the variance of the output.
@@ -30,14 +33,29 @@ DEVIATIONS = (2.0, 1.5, 1.0)
 WIDE = 10.0  # prior deviation of a coefficient of the mean, relative to that of y by that of x
 STEP = 1e-3  # of the finite differences of gradients
 FARTHEST = 5.0  # slope of the noise in the search, relative to its prior deviation
+ONE_THREAD = 400  # most data in whose search the algebra has one thread
+SCREENED = 16  # random points of which the best is the start of a search
+# Points of the average over hyper-parameters are drawn from Student's t around the largest density,
+# wider than the normal distribution with its curvature, and for a share from the hyperprior.
+DRAWS = 512
+FREEDOM = 8.0
+WIDTH = 1.3
+OF_HYPERPRIOR = 0.25
+UNLIKELY = 1e-9  # probability beyond which no point is drawn
+FEWEST = 16  # components of an average over hyper-parameters
+PLACES = 64  # where mean and variance are compared
+AROUND = 1.25  # width of the box in which an average is kept, relative to that of the data
+NEGLIGIBLE = 1e-5  # weight of a point that is left out, relative to the largest
 
 
-@dataclass(frozen=True)
 class HyperparameterDensity:
     """log p(y | X, η) + log p(η) up to a constant, a function of η = log (k0, L_1 .. L_n [, σ²]).
 
     With a basis b the variance of the noise of datum i is σ² exp(2 β·b_i), and η ends with the
     slopes β.
+
+    Symmetric matrices are computed by their entries above the diagonal, which stand in vectors of
+    N (N - 1) / 2 numbers.
 
     Attributes:
         X: Training inputs, (N, n).
@@ -48,45 +66,90 @@ class HyperparameterDensity:
         basis: b of the data, (N, p); p is zero where the noise is constant.
     """
 
-    X: Array
-    y: Array
-    fixed: Array
-    centre: Array
-    precision: Array
-    basis: Array
+    def __init__(
+        self,
+        X: Array,
+        y: Array,
+        fixed: Array,
+        centre: Array,
+        precision: Array,
+        basis: Array | None = None,
+    ) -> None:
+        self.X = X
+        self.y = y
+        self.centre = centre
+        self.precision = precision
+        self.basis = np.zeros((len(X), 0)) if basis is None else basis
+        self._places = np.ravel_multi_index(np.triu_indices(len(X), 1), fixed.shape)
+        self._fixed = fixed.ravel()[self._places]
+        self._fixed_diagonal = np.diag(fixed)
+        # (x_pi - x_qi)² for each input i, of differences, so that origins do not matter.
+        self._squares = np.stack([pdist(column[:, None], "sqeuclidean") for column in X.T])
 
     def variances(self, eta: Array) -> Array:
         """Return the variances of the unknown noise of the data, (N,)."""
-        n = self.X.shape[1] + 1
+        n = len(self._squares) + 1
         return np.asarray(np.exp(eta[n : n + 1]).sum() * np.exp(2.0 * self.basis @ eta[n + 1 :]))
 
     def __call__(self, eta: Array) -> tuple[float, Array]:
         """Return the value and its gradient by η."""
-        n = self.X.shape[1] + 1
-        A = self.X / np.exp(eta[1:n])
-        noise = self.variances(eta)
-        K = np.exp(eta[0] - 0.5 * cdist(A, A, "sqeuclidean"))
-        identity = np.eye(len(A))
-        try:
-            # Σ = K + Σ_fixed + diag σ_i² = L Lᵀ
-            factor = cho_factor(K + self.fixed + noise * identity, lower=True)
-        except np.linalg.LinAlgError:
+        n = len(self._squares) + 1
+        kernel, root = self._factorised(eta)
+        if root is None:
             return -np.inf, np.zeros_like(eta)
-        solved = cho_solve(factor, self.y)  # α = Σ⁻¹ y
-        away = eta - self.centre
-        # log p(y) = -½ yᵀ α - Σ_i log L_ii + const
-        value = -0.5 * self.y @ solved - np.log(np.diag(factor[0])).sum()
+        evidence, solved = self._evidence(root)
         # ∂ log p(y) / ∂η = ½ tr(M ∂Σ/∂η), with M = α αᵀ - Σ⁻¹ and ∂Σ/∂ log σ_i² = σ_i² e_i e_iᵀ
-        M = np.outer(solved, solved) - cho_solve(factor, identity)
-        each = 0.5 * np.diag(M) * noise
+        inverse = dpotri(root, lower=True, overwrite_c=True)[0]
+        M = np.outer(solved, solved) - inverse.T
+        trace = np.trace(M)
+        # ∂K/∂ log k0 = K, and ∂K_pq/∂ log L_i = K_pq (x_pi - x_qi)² / L_i²
+        weighted = M.ravel()[self._places] * kernel
+        by_variance = weighted.sum() + 0.5 * np.exp(eta[0]) * trace
+        by_lengths = self._squares @ weighted * np.exp(-2.0 * eta[1:n])
+        each = 0.5 * np.diag(M) * self.variances(eta)
         by_noise = np.append(each.sum(), 2.0 * self.basis.T @ each)[: len(eta) - n]
-        # ∂K/∂ log k0 = K, and ∂K_pq/∂ log L_i = K_pq (a_pi - a_qi)² with a = x / L
-        M = M * K
-        by_lengths = M.sum(axis=0) @ A**2 - np.sum(A * (M @ A), axis=0)
-        slopes = np.concatenate([[0.5 * M.sum()], by_lengths, by_noise])
+        slopes = np.concatenate([[by_variance], by_lengths, by_noise])
+        value = evidence + float(self.log_prior(eta))
+        return value, slopes - self.precision * (eta - self.centre)
+
+    def value(self, eta: Array) -> float:
+        """Return the value alone, for half the cost."""
+        return self.log_evidence(eta) + float(self.log_prior(eta))
+
+    def log_evidence(self, eta: Array) -> float:
+        """Return log p(y | X, η) up to a constant."""
+        root = self._factorised(eta)[1]
+        return -np.inf if root is None else self._evidence(root)[0]
+
+    def log_prior(self, eta: Array) -> Array:
+        """Return log p(η) up to a constant, of one η, (m,), or of several, (..., m)."""
         # log p(η) = -½ (η - c)ᵀ diag(precision) (η - c) + const
-        penalty = self.precision * away
-        return float(value - 0.5 * penalty @ away), slopes - penalty
+        return np.asarray(-0.5 * (eta - self.centre) ** 2 @ self.precision)
+
+    def solved(self, eta: Array) -> tuple[Array, Array]:
+        """Return L, below its diagonal, and α for η that can be factorised."""
+        root = self._factorised(eta)[1]
+        assert root is not None
+        return root, self._evidence(root)[1]
+
+    def _factorised(self, eta: Array) -> tuple[Array, Array | None]:
+        """Return K above the diagonal, and L of Σ = K + Σ_fixed + σ²I = L Lᵀ, if it exists."""
+        n = len(self._squares) + 1
+        N = len(self.y)
+        # K_pq = k0 exp(-½ Σ_i (x_pi - x_qi)² / L_i²)
+        kernel = np.exp(eta[0] - 0.5 * np.exp(-2.0 * eta[1:n]) @ self._squares)
+        matrix = np.zeros((N, N))
+        matrix.ravel()[self._places] = kernel + self._fixed
+        matrix[np.diag_indices(N)] = self._fixed_diagonal + np.exp(eta[0]) + self.variances(eta)
+        # Entries above the diagonal by rows are those below it by columns, as LAPACK takes them.
+        root, failed = dpotrf(matrix.T, lower=True, clean=False, overwrite_a=True)
+        return kernel, None if failed else root
+
+    def _evidence(self, root: Array) -> tuple[float, Array]:
+        """Return log p(y | X, η) and α = Σ⁻¹ y, with L of Σ = L Lᵀ."""
+        solved = dpotrs(root, self.y, lower=True)[0]
+        # log p(y) = -½ yᵀ α - Σ_i log L_ii + const
+        return float(-0.5 * self.y @ solved - np.log(np.diag(root)).sum()), solved
 
 
 def linear_trend(
@@ -123,8 +186,11 @@ def density_of(
     spread = y.var()
     medians = [MEDIANS[0] * spread, *(MEDIANS[1] * np.ptp(X, axis=0)), MEDIANS[2] * spread]
     deviations = [DEVIATIONS[0], *[DEVIATIONS[1]] * X.shape[1], DEVIATIONS[2]]
-    known = 0.0 if variance is None else np.asarray(variance)
-    fixed = known * np.eye(len(X)) + (0.0 if trend is None else trend(X, X))
+    fixed = np.zeros((len(X), len(X))) if trend is None else trend(X, X)
+    if variance is not None:
+        # Rounding errors are those of the largest variance in the search.
+        least = least_variance(len(X), VARIANCES[1] * spread + fixed.max())
+        fixed = fixed + np.maximum(variance, least) * np.eye(len(X))
     precision = np.array(deviations[:n]) ** -2.0 if hyperprior else np.zeros(n)
     basis = np.zeros((len(X), 0)) if basis is None else basis
     slopes = np.zeros(basis.shape[1])
@@ -133,8 +199,20 @@ def density_of(
     return HyperparameterDensity(X, y, fixed, centre, precision, basis)
 
 
+def threads_for(n_data: int) -> threadpool_limits:
+    """Return a context in which the algebra of few data has one thread: more would only wait."""
+    return threadpool_limits(limits=1 if n_data <= ONE_THREAD else None, user_api="blas")
+
+
 def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) -> Array:
-    """Return the η of largest density, from the hyperprior's median and from random starts."""
+    """Return the η of largest density, from the hyperprior's median and from random starts.
+
+    Each random start is the best of SCREENED points, whose densities cost half as much as those of
+    a search with their gradients.
+
+    Raises:
+        ValueError: If the noise is too small for double precision.
+    """
     spread = density.y.var()
     width = np.ptp(density.X, axis=0)
     ends = []
@@ -144,13 +222,18 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
     slopes = FARTHEST / np.sqrt(density.precision[len(width) + 2 :])
     low, high = np.append(ends[0], -slopes), np.append(ends[1], slopes)
     check_count("restarts", restarts, 0)
-    starts = generator(seed).uniform(low, high, (restarts, len(low)))
+    drawn = generator(seed).uniform(low, high, (restarts, SCREENED, len(low)))
+    starts = [max(points, key=density.value) for points in drawn]
 
     def negative(eta: Array) -> tuple[float, Array]:
         value, gradient = density(eta)
         return -value, -gradient
 
-    box = {"method": "L-BFGS-B", "jac": True, "bounds": np.column_stack([low, high])}
+    box: dict[str, Any] = {
+        "method": "L-BFGS-B",
+        "jac": True,
+        "bounds": np.column_stack([low, high]),
+    }
     found = [minimize(negative, start, **box) for start in (density.centre, *starts)]
     best = min(found, key=lambda result: result.fun)
     if not np.isfinite(best.fun):
@@ -161,29 +244,83 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
     return np.asarray(best.x)
 
 
-def cubature(density: HyperparameterDensity, best: Array, seed: int | None) -> tuple[Array, Array]:
-    """Return points η (S, m) around the best, and the logarithms of their prior weights (S,).
+def importance_sample(
+    density: HyperparameterDensity, best: Array, seed: int | None
+) -> tuple[Array, Array, float]:
+    """Return points η (DRAWS, m), logarithms of their posterior weights, and log p(y | X).
 
-    Σ_s w_s p(y | η_s) is the evidence.
+    The weights sum to 1. The log evidence is up to a constant that is the same for all priors.
     """
     m = len(best)
-    steps = STEP * np.eye(len(best))
+    steps = STEP * np.eye(m)
     # H = -∂² log p / ∂η², by central differences of the gradient
     rows = [density(best - step)[1] - density(best + step)[1] for step in steps]
     hessian = np.array(rows) / (2.0 * STEP)
     values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
     # R Rᵀ = H⁻¹, with H = V diag(λ) Vᵀ. λ is at least the hyperprior's precision, so that the
     # points stay within its width where the density is nearly flat or curved upwards.
-    values = np.maximum(values, density.precision.min())
-    root = vectors / np.sqrt(values)
-    # η = best + R z, with z on two spheres, where orthogonal axes through the centre meet them.
-    halves, shell_weights = roots_genlaguerre(2, m / 2.0 - 1.0)
-    axes = ortho_group.rvs(m, size=2, random_state=seed)
-    z = np.concatenate([np.sqrt(2.0 * h) * Q for h, Q in zip(halves, axes, strict=True)])
-    points = best + np.concatenate([z, -z]) @ root.T
-    # w = (weight of the sphere) |R| p(η) / N(z; 0, I), with -log N(z; 0, I) = ½ |z|² + const, and
-    # the same const in -log p(η) = ½ (η - c)ᵀ diag(precision) (η - c) - ½ log |precision| + const
-    shares = shell_weights / (2 * m * shell_weights.sum())
-    logs = np.tile(np.repeat(np.log(shares) + halves, m), 2)
-    logs -= 0.5 * (points - density.centre) ** 2 @ density.precision
-    return points, logs + 0.5 * np.sum(np.log(density.precision) - np.log(values))
+    root = WIDTH * vectors / np.sqrt(np.maximum(values, density.precision.min()))
+    uniform = qmc.Sobol(m + 1, seed=generator(seed)).random(DRAWS)
+    z = norm.ppf(np.clip(uniform[:, :m], UNLIKELY, 1.0 - UNLIKELY))
+    radii = np.sqrt(FREEDOM / chi2.ppf(np.maximum(uniform[:, m:], UNLIKELY), FREEDOM))
+    deviations = density.precision**-0.5
+    n = int(OF_HYPERPRIOR * DRAWS)
+    points = np.concatenate([density.centre + z[:n] * deviations, best + (radii * z)[n:] @ root.T])
+    # log w = log p(y | η) + log p(η) - log q(η), with q(η) = s p(η) + (1 - s) t(η)
+    of_hyperprior = norm.logpdf(points, density.centre, deviations).sum(axis=1)
+    of_student = multivariate_t.logpdf(points, best, root @ root.T, df=FREEDOM)
+    shares = np.array([[OF_HYPERPRIOR], [1.0 - OF_HYPERPRIOR]])
+    logs = np.array([density.value(eta) for eta in points])
+    logs -= logsumexp(np.stack([of_hyperprior, of_student]), axis=0, b=shares)
+    total = logsumexp(logs)
+    # log p(y | X) = log 1/S Σ_s w_s, with the constant of log p(η)
+    normaliser = 0.5 * np.sum(np.log(density.precision) - np.log(2.0 * np.pi))
+    return points, logs - total, float(total - np.log(DRAWS) + normaliser)
+
+
+def representatives(
+    density: HyperparameterDensity, trend: sk.Kernel | None, points: Array, logs: Array
+) -> tuple[Array, Array]:
+    """Return few of weighted points η, (S, m), with weights, (S,), that stand for all of them.
+
+    Means of f and f² averaged over the few are those averaged over all, at PLACES places among the
+    data, along the S - 1 directions in which they vary most. S points are enough for that, as
+    Carathéodory's theorem says, and least squares with weights that are not negative finds them.
+    """
+    most = max(4 * points.shape[1], FEWEST)
+    middle = 0.5 * (density.X.min(axis=0) + density.X.max(axis=0))
+    reach = 0.5 * AROUND * np.ptp(density.X, axis=0)
+    unit = qmc.LatinHypercube(len(middle), seed=generator(0)).random(PLACES)
+    places = middle + (2.0 * unit - 1.0) * reach
+    seen = logs > logs.max() + np.log(NEGLIGIBLE)
+    points = points[seen]
+    weights = softmax(logs[seen])
+    moments = np.array([_moments(density, trend, eta, places) for eta in points])
+    rows = moments.T
+    rows /= np.sqrt(rows**2 @ weights)[:, None]
+    # Averages of the moments along their principal directions, and the sum of the weights.
+    directions = np.linalg.svd((rows - (rows @ weights)[:, None]) * np.sqrt(weights))[0]
+    few = np.vstack([np.ones(len(points)), directions[:, : most - 1].T @ rows])
+    shares = nnls(few, few @ weights)[0]
+    found = np.argsort(-shares)[:most]
+    chosen = np.resize(found, most)
+    # Where there are no more points, the others have weights of zero.
+    kept = np.where(np.arange(most) < len(found), shares[chosen], 0.0)
+    return points[chosen], kept / kept.sum()
+
+
+def _moments(
+    density: HyperparameterDensity, trend: sk.Kernel | None, eta: Array, places: Array
+) -> Array:
+    """Return the means of f and of f² at places (n, n_in), given η and the data, (2 n,)."""
+    n = places.shape[1] + 1
+    kernel: sk.Kernel = RBF(float(np.exp(eta[0])), tuple(np.exp(eta[1:n])))
+    if trend is not None:
+        kernel = kernel + trend
+    root, solved = density.solved(eta)
+    cross = kernel(density.X, places)
+    whitened = solve_triangular(root, cross, lower=True, check_finite=False)
+    # m(x) = k(x, X) α, and m(x)² + k(x, x) - |L⁻¹ k(X, x)|²
+    mean = cross.T @ solved
+    variance = kernel.diag(places) - np.sum(whitened**2, axis=0)
+    return np.concatenate([mean, mean**2 + variance])

@@ -137,14 +137,22 @@ class MixturePosterior:
         self.log_evidences = logsumexp(logs, axis=0)
         self.weights = self.shares
         if not self._independent:
-            numbers = allocate_components(self.shares, COMBINATIONS, 0)
-            priors = [combination(prior, row) for row in numbers]
+            self._combinations = allocate_components(self.shares, COMBINATIONS, 0)
+            priors = [combination(prior, row) for row in self._combinations]
             self.posteriors = [ProcessPosterior(each, noise, X, y) for each in priors]
             together = np.array([given.log_evidences.sum() for given in self.posteriors])
             # log w = log p(y | combination) - Σ_j log p(y_j | component of j)
-            beyond = together - np.take_along_axis(alone, numbers, axis=0).sum(axis=1)
+            chosen = np.take_along_axis(alone, self._combinations, axis=0)
+            beyond = together - chosen.sum(axis=1)
             self.log_evidences = self.log_evidences.sum() + logsumexp(beyond) - np.log(len(beyond))
             self.weights = np.tile(softmax(beyond)[:, None], prior.n_outputs)
+
+    def allocate(self, n: int, random_state: RandomState) -> Ints:
+        """Return the components of n draws of the outputs, (n, n_out), by posterior weights."""
+        if self._independent:
+            return allocate_components(self.weights, n, random_state)
+        drawn = allocate_components(self.weights[:, :1], n, random_state)[:, 0]
+        return np.asarray(self._combinations[drawn])
 
     def batches(self, n: int) -> list[slice]:
         """Split n points into as many at a time as bounded memory allows."""
@@ -158,11 +166,12 @@ class MixturePosterior:
 
     def covariances(self, X: Array) -> Array:
         """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
-        mean = self.mean(X)
+        means = [given.mean(X) for given in self.posteriors]
+        mean = np.einsum("sj,snj->nj", self.weights, means)
         total = np.zeros(1)
         # Cov f = Σ_s w_s (S_s + (m_s - m) (m_s - m)ᵀ), with √w_sj √w_sk between outputs j and k
-        for weights, given in zip(np.sqrt(self.weights), self.posteriors, strict=True):
-            away = weights * (given.mean(X) - mean)
+        for weights, own, given in zip(np.sqrt(self.weights), means, self.posteriors, strict=True):
+            away = weights * (own - mean)
             total = total + np.outer(weights, weights) * given.covariances(X)
             total += away[:, :, None] * away[:, None, :]
         return total * np.eye(mean.shape[1]) if self._independent else total

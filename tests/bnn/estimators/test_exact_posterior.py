@@ -126,7 +126,6 @@ def test_points_are_predicted_in_blocks(kernel, monkeypatch):
     prior = GaussianProcessPrior(0.0, kernel, 2)
     posterior = ExactPosterior(prior, noise=CORRELATED[:2, :2]).fit(X, Y)
     whole = posterior.predict(X_TEST, return_cov=True)
-    monkeypatch.setattr(conditioning, "POINTS", 4)
     monkeypatch.setattr(conditioning, "ENTRIES", 5 * len(X))
     for parts, all_at_once in zip(posterior.predict(X_TEST, return_cov=True), whole, strict=True):
         np.testing.assert_allclose(parts, all_at_once, atol=1e-14)

@@ -76,6 +76,21 @@ def test_units_and_origin_do_not_matter(features):
     )
 
 
+def test_inputs_far_from_the_origin():
+    """A shift by 1e5 half ranges, of inputs that it does not round, changes nothing."""
+    points = np.round(X[:30] * 2**16) / 2**16
+    shift = np.array([2.0**17, -(2.0**17), 0.0])
+    new = points[::-1] + 0.125
+    found = []
+    for origin in (0.0, shift):
+        prior = fit_prior(points + origin, Y[:30], NOISE)
+        posterior = ExactPosterior(prior, noise=NOISE).fit(points + origin, Y[:30])
+        moments = posterior.predict(new + origin, return_std=True)
+        found.append((*moments, fit_noise(points + origin, Y[:30])))
+    for near, far in zip(*found, strict=True):
+        np.testing.assert_allclose(far, near, rtol=1e-3, atol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
@@ -292,13 +307,17 @@ def test_enough_starts_find_the_largest_evidence():
     assert found() == pytest.approx(found(restarts=60), abs=0.01)
 
 
-def coverage_of_functions(n_data, estimate, n_functions):
+SMOOTH = [0.8, 1.5, 3.0, 10.0]
+ROUGH = [0.4, 0.7, 1.2, 3.0]  # the hyperprior's median is 2
+
+
+def coverage_of_functions(n_data, estimate, n_functions, scales=SMOOTH):
     """Part of 95 % intervals that hold f, for known processes of four inputs; data not centred."""
     held = []
     for seed in range(n_functions):
         rng = np.random.default_rng(seed)
         points = rng.uniform(-1, 1, (n_data + 100, 4))
-        process = GaussianProcessPrior(0.0, RBF(1.0, tuple(rng.permutation([0.8, 1.5, 3.0, 10.0]))))
+        process = GaussianProcessPrior(0.0, RBF(1.0, tuple(rng.permutation(scales))))
         f = process.sample(points, 1, seed)[0, :, 0]
         X = points[:n_data]
         y = f[:n_data] + 0.1 * rng.standard_normal(n_data)
@@ -317,9 +336,10 @@ def test_intervals_hold_the_function_after_averaging(n_data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_data", [5, 10, 25, 50])
-def test_coverage_of_forty_functions(n_data):
+@pytest.mark.parametrize("scales", [SMOOTH, ROUGH], ids=["smooth", "rough"])
+def test_coverage_of_forty_functions(n_data, scales):
     """Coverage of 95 % intervals of f, four inputs."""
-    found = [coverage_of_functions(n_data, each, 40) for each in ("maximum", "average")]
-    print(f"{n_data} data: maximum {found[0]:.2f}, average {found[1]:.2f}")
+    found = [coverage_of_functions(n_data, each, 40, scales) for each in ("maximum", "average")]
+    print(f"{n_data} data, {scales}: maximum {found[0]:.2f}, average {found[1]:.2f}")
     assert 0.88 <= found[1] <= 1.0
     assert found[1] > found[0]
