@@ -38,7 +38,7 @@ SCREENED = 16  # random points of which the best is the start of a search
 # wider than the normal distribution with its curvature, and for a share from the hyperprior.
 DRAWS = 512
 FREEDOM = 8.0
-WIDTH = 1.3
+WIDTH = 1.15
 OF_HYPERPRIOR = 0.25
 UNLIKELY = 1e-9  # probability beyond which no point is drawn
 FEWEST = 16  # components of an average over hyper-parameters
@@ -215,7 +215,11 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
 def importance_sample(
     density: HyperparameterDensity, best: Array, seed: int | None
 ) -> tuple[Array, Array]:
-    """Return points η (DRAWS, m) and the logarithms of their posterior weights, which sum to 1."""
+    """Return points η (DRAWS, m) and the logarithms of their posterior weights, which sum to 1.
+
+    Source: Ionides (2008), Journal of Computational and Graphical Statistics 17, for the largest
+    weight.
+    """
     m = len(best)
     steps = STEP * np.eye(m)
     # H = -∂² log p / ∂η², by central differences of the gradient
@@ -237,6 +241,8 @@ def importance_sample(
     shares = np.array([[OF_HYPERPRIOR], [1.0 - OF_HYPERPRIOR]])
     logs = np.array([density.value(eta) for eta in points])
     logs -= logsumexp(np.stack([of_hyperprior, of_student]), axis=0, b=shares)
+    # No weight counts more than √DRAWS times the average, so that none outweighs all others.
+    logs = np.minimum(logs, logsumexp(logs) - 0.5 * np.log(DRAWS))
     return points, logs - logsumexp(logs)
 
 
