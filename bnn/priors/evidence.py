@@ -90,7 +90,8 @@ def fit_prior(
         coefficient_variance: Prior variance of θ and of the constant, around zero at x = 0. None
             takes a variance that is large for the data, around their mean, so that the result does
             not depend on units and origins.
-        restarts: Number of searches from random starts, in addition to one from a default start.
+        restarts: Number of searches from random starts, each the best of 16 points, in addition to
+            one from a default start.
         random_state: Seed of these starts.
 
     Returns:

@@ -26,7 +26,9 @@ OUTPUT_BOUNDS = {output.name: output.bounds for output in OUTPUTS}
 NOISE_COV = tuple(output.noise for output in OUTPUTS if output.noise is not None)
 # Inputs that each output's prior sees: the "influential subset" of Table 2.
 FEATURES = ((0, 1, 2), (0, 2, 3), (0, 1), (0,), (0, 1, 2, 3))
-KERNEL = RBF(variance=0.2, lengthscale=0.8)
+VARIANCE = 0.2
+LENGTHSCALE = 0.8
+KERNEL = RBF(VARIANCE, LENGTHSCALE)
 ALONG = np.linspace(-1, 1, 81)  # scaled, where Fig. 11 b draws the prior along each input
 LOWEST_OUTPUT = 0.01  # physical; the prior's samples are clipped there, so that y > 0
 INPUT_LABELS = {quantity.name: quantity.label_with_unit for quantity in schema.INPUTS}

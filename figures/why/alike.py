@@ -107,14 +107,16 @@ def judge_draw(
         name: {method: tune(method, given, few) for method in METHODS}
         for name, given in sets.items()
     }
-    published = {choice: Tuned(choice, settings.epochs) for choice in CHOICES}
+    published: dict[Choice | str, Tuned] = {
+        choice: Tuned(choice, settings.epochs) for choice in CHOICES
+    }
     repeats = []
     for seed in seeds:
         trainer = Trainer(settings, seed)
         rows: dict[str, dict[str, Judged]] = {name: {} for name in sets}
         for name, given in sets.items():
             for method in METHODS:
-                for choice, tuned in {**published, TUNED: chosen[name][method]}.items():
+                for choice, tuned in (published | {TUNED: chosen[name][method]}).items():
                     members = given.train(trainer, method, tuned)
                     rows[name][row_name(method, choice)] = judge(members, draw.test, truth)
         repeats.append(rows)

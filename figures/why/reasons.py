@@ -38,7 +38,7 @@ def wrong_priors(theta: np.ndarray) -> dict[str, bnn.GaussianProcessPrior]:
     for factor in (0.5, 0.0, -1.0):
         priors[f"θ times {factor:g}"] = problem.functional_prior(factor * theta)
     for factor in (0.25, 0.5, 2.0, 4.0):
-        kernel = replace(problem.KERNEL, lengthscale=factor * problem.KERNEL.lengthscale)
+        kernel = bnn.RBF(problem.VARIANCE, factor * problem.LENGTHSCALE)
         priors[f"L times {factor:g}"] = replace(prior, kernel=kernel)
     priors["every output sees every input"] = replace(
         prior, features=(EVERY_INPUT,) * len(problem.FEATURES)

@@ -7,7 +7,7 @@ from figures.claims import Claim, Table
 from figures.pipeline.settings import FEWEST_CASE, TRAINING_CASE
 from figures.scores import LARGER_IS_BETTER, Interval, is_below, written
 from figures.why.alike import TUNED, Rows, row_name
-from figures.why.ensembles import ANCHORED, CHOICES, PUBLISHED, VANILLA, Judged
+from figures.why.ensembles import ANCHORED, CHOICES, PUBLISHED, VANILLA, Choice, Judged
 from figures.why.reasons import Experiments
 
 ABOUT = "Why anchoring helps"
@@ -69,7 +69,7 @@ def _cells(row: Judged) -> list[str]:
 
 
 def _gains(rows: Rows, n_train: Mapping[str, int]) -> Table:
-    choices = [*CHOICES, TUNED]
+    choices: list[Choice | str] = [*CHOICES, TUNED]
     body = [
         [
             f"{in_words(case, n_train)}: {row_name('both', choice).removeprefix('both, ')}",
