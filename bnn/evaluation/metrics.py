@@ -95,7 +95,7 @@ def _log_density(residuals: Array, std: Array, added: Array, freedom: float = np
     roots = np.linalg.cholesky(std[:, :, None] ** 2 * np.eye(d) + added)
     squares = np.sum(np.linalg.solve(roots, residuals[:, :, None]) ** 2, axis=(1, 2))
     logs = _logs(squares, d, freedom=freedom)
-    return float(logs.sum() - np.log(np.einsum("njj->nj", roots)).sum())
+    return float(logs.sum() - np.log(np.einsum("njj->nj", roots).copy()).sum())
 
 
 def rmse(y: Values, mean: Values, per_output: bool = False) -> Score:
@@ -233,7 +233,7 @@ def elppd(
     roots = np.linalg.cholesky(covariances)
     for root, part in zip(roots, np.split(y - samples, len(roots), axis=1), strict=True):
         squares = np.sum(solve_triangular(root, part.reshape(-1, d).T, lower=True) ** 2, axis=0)
-        each = _logs(squares, d, 2.0 * np.log(np.diag(root)).sum(), freedom)
+        each = _logs(squares, d, 2.0 * np.log(np.diag(root).copy()).sum(), freedom)
         logs.append(each.reshape(K, -1))
     return float(np.sum(special.logsumexp(np.hstack(logs), axis=0) - np.log(K)))
 

@@ -44,6 +44,13 @@ class NuggetWarning(UserWarning):
     """The noise is less than double precision resolves beside the prior."""
 
 
+def log_diagonal(roots: Array) -> Array:
+    """Return log L_ii of factors L, (..., n, n), as (..., n)."""
+    # Of a copy: the last bit of NumPy's logarithm of a strided view depends on where it lies in
+    # memory, and a search would carry that on.
+    return np.asarray(np.log(np.einsum("...jj->...j", roots).copy()))
+
+
 def least_variance(n_data: int, variance: Array | float) -> Array:
     """Return the smallest variance of noise with which the covariance of data can be factorised.
 
@@ -205,7 +212,7 @@ class ProcessPosterior:
         solved = np.array([cho_solve((L, True), v) for L, v in zip(roots, columns, strict=True)])
         self._solved = solved.reshape(residual.shape[::-1]).T
         # log p(v) = -½ (vᵀ α + log |K + σ²I| + N log 2π), with log |L Lᵀ| = 2 Σ log L_ii
-        log_determinants = [2.0 * np.log(np.diag(root)).sum() for root in roots]
+        log_determinants = [2.0 * log_diagonal(root).sum() for root in roots]
         quadratic = np.sum(columns * solved, axis=1)
         constant = columns.shape[1] * np.log(2.0 * np.pi)
         self.log_evidences = -0.5 * (quadratic + log_determinants + constant)  # of each column
@@ -348,7 +355,7 @@ class ProcessPosterior:
         # -½ (rᵀ Σ⁻¹ r + log |2π Σ|), with Σ = L Lᵀ and log |Σ| = 2 Σ_j log L_jj
         roots = np.linalg.cholesky(covariances)
         away = np.linalg.solve(roots, residuals[..., None])[..., 0]
-        logs = np.log(np.einsum("...jj->...j", roots)) + 0.5 * np.log(2.0 * np.pi)
+        logs = log_diagonal(roots) + 0.5 * np.log(2.0 * np.pi)
         return np.asarray(np.sum(-0.5 * np.square(away) - logs, axis=-1, keepdims=True))
 
     def _reduced(self, X: Array) -> Array:

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from bnn._seeding import generator
 from bnn._validation import Array, check_count
-from bnn.priors.conditioning import least_variance
+from bnn.priors.conditioning import least_variance, log_diagonal
 from bnn.priors.kernels import RBF, Linear
 
 # Bounds of the search. Length scales are relative to the range of the input, and all variances to
@@ -149,7 +149,7 @@ class HyperparameterDensity:
         """Return log p(y | X, η) and α = Σ⁻¹ y, with L of Σ = L Lᵀ."""
         solved = dpotrs(root, self.y, lower=True)[0]
         # log p(y) = -½ yᵀ α - Σ_i log L_ii + const
-        return float(-0.5 * self.y @ solved - np.log(np.diag(root)).sum()), solved
+        return float(-0.5 * self.y @ solved - log_diagonal(root).sum()), solved
 
 
 def linear_trend(

@@ -6,7 +6,7 @@ from figures.example_1d.ensembles import DATA, GRID, Prediction, run
 from figures.example_1d.metrics import claims, rows
 from figures.pipeline.processes import repeated, seeds_of
 from figures.pipeline.training import PROCEDURES
-from figures.rooms.record import Record
+from figures.report.record import Record
 
 __all__ = [
     "DATA",

@@ -9,7 +9,7 @@ from figures.materials.draws import load_draws
 from figures.materials.problem import EFFECTIVE, INPUT_SCALING, OUTPUT_SCALING, scaled
 from figures.pipeline.paths import SHIPPED_TABLES, table_path, tables_below
 from figures.pipeline.profiles import load_profile
-from figures.rooms.record import Record, claims_table, shown_table
+from figures.report.record import Record, claims_table, shown_table
 
 __all__ = [
     "EFFECTIVE",

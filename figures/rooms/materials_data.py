@@ -23,7 +23,7 @@ from figures.materials.problem import (
 )
 from figures.pipeline.paths import REPLICATES, SHIPPED_TABLES, TEST, TRAINING, table_path
 from figures.pipeline.settings import PAPER_TEST
-from figures.rooms.record import Record
+from figures.report.record import Record
 
 __all__ = [
     "FEATURES",

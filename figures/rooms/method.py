@@ -3,7 +3,7 @@
 from figures import style
 from figures.example_1d import panels
 from figures.example_1d.ensembles import DATA
-from figures.rooms.record import Record
+from figures.report.record import Record
 
 __all__ = [
     "DATA",

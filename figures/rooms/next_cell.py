@@ -6,7 +6,7 @@ from figures.next_cell import panels
 from figures.next_cell.findings import claims, equivalents, tables
 from figures.next_cell.study import BOX, WORST, compare_seeds, load_study, with_known_prior
 from figures.pipeline.paths import SHIPPED_TABLES
-from figures.rooms.record import Record, claims_table, shown_table
+from figures.report.record import Record, claims_table, shown_table
 
 __all__ = [
     "BOX",

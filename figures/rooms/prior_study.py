@@ -4,7 +4,7 @@ from figures import style
 from figures.pipeline.processes import seeds_of, side_by_side
 from figures.prior_study import panels
 from figures.prior_study.metrics import claims, variance_table, weight_table
-from figures.rooms.record import Record
+from figures.report.record import Record
 
 __all__ = [
     "Record",

@@ -3,7 +3,7 @@
 from figures import style
 from figures.knowledge.truth import load_truth
 from figures.pipeline.paths import tables_below
-from figures.rooms.record import Record, claims_table, shown_table
+from figures.report.record import Record, claims_table, shown_table
 from figures.why import panels
 from figures.why.alike import judge_draws
 from figures.why.ensembles import load_training_draws

@@ -37,7 +37,9 @@ def public_callables():
                 members = [
                     (f"{name}.{key}", v)
                     for key, v in vars(value).items()
-                    if key[0] != "_" and callable(v) and getattr(v, "__module__", "").startswith(value.__name__)
+                    if key[0] != "_"
+                    and callable(v)
+                    and getattr(v, "__module__", "").startswith(value.__name__)
                 ]
             else:
                 members = [(name, value)] if callable(value) else []

@@ -9,7 +9,7 @@ import pytest
 
 from figures.claims import Claim
 from figures.pipeline.paths import NOTEBOOKS, REFERENCE
-from figures.rooms.record import Record, claims_table, verdict_table
+from figures.report.record import Record, claims_table, verdict_table
 from figures.scores import Interval
 
 STUDY = "01_prior_study"
@@ -67,7 +67,7 @@ def test_a_number_has_the_digits_and_the_verdict_of_its_tolerance(tmp_path):
 def test_a_small_run_has_the_full_run_and_its_verdicts_beside_it(tmp_path, monkeypatch):
     """A claim that names its own number of starts is the same claim."""
     full = CLAIM | {"claim": "D is least of its 10 starts", "holds": True}
-    monkeypatch.setattr("figures.rooms.record.REFERENCE", tmp_path / "full")
+    monkeypatch.setattr("figures.report.record.REFERENCE", tmp_path / "full")
     (tmp_path / "full").mkdir()
     metrics_file(tmp_path / "full", claims=[full, CLAIM | {"id": "large", "claim": "Only large"}])
     small = [
