@@ -90,4 +90,4 @@ class TrainingSettings(Settings):
         if not isinstance(self.convergence, Convergence | None):
             raise ValueError(f"convergence = {self.convergence!r}: must be a Convergence or None")
         check_option("bias_correction", self.bias_correction, (True, False, "first"))
-        check_flags(progress=self.progress)
+        check_flags(batch_sums=self.batch_sums, progress=self.progress)

@@ -72,9 +72,11 @@ def read_header(folder: Path, index: int, config_digest: str) -> dict[str, Any]:
 
 
 def is_done(folder: Path, index: int, config_digest: str, retry_failed: bool = False) -> bool:
-    """Whether a sample has a usable record."""
+    """Whether a sample has a usable record, from which a row of the table can be made."""
     try:
         header = read_header(folder, index, config_digest)
+        table_row(header)
+        failed_attempts(header)
     except DamagedRecord:
         return False
     return not (retry_failed and header["status"] == "failed")
