@@ -122,7 +122,7 @@ def tables(rows: Rows, ensembles: Mapping[str, Mapping[str, Judged]]) -> list[Ta
             "arrangements, where intervals of f have the truth's standard error added.",
             every,
         ),
-        _table("Ensembles under the paper's prior and noise, one seed, first draw.", single),
+        _table("Ensembles under the paper's prior and noise, one training on each draw.", single),
     ]
 
 

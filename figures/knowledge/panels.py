@@ -13,7 +13,7 @@ from figures.materials.problem import LABELS, OUTPUT_NAMES
 from figures.pipeline.settings import TRAINING_CASE
 from figures.style import STYLE, WIDTH, band, with_legend
 
-COLOURS = dict(zip(MODELS, ("0.45", "C0", "C4", "C2", "C5", "C1", "C3"), strict=True))
+COLOURS = dict(zip(MODELS, ("0.45", "C0", "C4", "C2", "C5", "C1", "C3", "C6", "C7"), strict=True))
 SHOWN = {  # panel: number → models
     "truth_rmse_fields": ("paper", "evidence", "by_input", "own", "fitted"),
     "elppd": ("paper", "evidence", "covariance", "by_input", "fitted"),

@@ -16,7 +16,7 @@ from figures.beyond.weights import METHODS, Data, train_functions, train_weights
 from figures.knowledge.truth import Truth
 from figures.materials import problem as composite
 from figures.materials.draws import Draw
-from figures.pipeline.processes import side_by_side
+from figures.pipeline.processes import seeds_of, side_by_side
 from figures.pipeline.settings import TRAINING_CASE, Beyond
 from figures.pipeline.settings import Knowledge as KnowledgeSizes
 from figures.scores import Interval, Number, Scores, over_repeats
@@ -82,7 +82,9 @@ def about_fitted_fields(
 PAPER = "of the paper"
 COVARIANCE = "one covariance"
 BY_INPUT = "by input"  # estimated, as one covariance is, from 20 inputs × 15 cells
-OWN = "by evidence"  # one standard deviation for each output, from the training cells alone
+# From the training cells alone: one standard deviation for each output, or one that depends on x.
+OWN = "by evidence"
+OWN_BY_INPUT = "by input by evidence"
 MODELS = {
     "paper": Knowledge("the paper's prior and noise", None, PAPER),
     "evidence": Knowledge("prior by evidence, the paper's noise", linear, PAPER),
@@ -91,6 +93,8 @@ MODELS = {
     "fields": Knowledge("mean fields, Σ(x)", about_fields, BY_INPUT),
     "fitted": Knowledge("mean fields by evidence, Σ(x)", about_fitted_fields, BY_INPUT),
     "own": Knowledge("mean fields and noise by evidence, no other cells", about_fitted_fields, OWN),
+    "default": Knowledge("ExactPosterior(), nothing set", linear, OWN),
+    "default_by_input": Knowledge('ExactPosterior(noise="by_input")', linear, OWN_BY_INPUT),
 }
 IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles beside functional anchoring, of notebook 05
 
@@ -129,8 +133,12 @@ def noises(replicates: composite.Samples, groups: np.ndarray) -> dict[str, Any]:
     return {PAPER: composite.noise_std(), COVARIANCE: covariance, BY_INPUT: by_input}
 
 
-def own_noise(train: composite.Samples) -> np.ndarray:
-    """Standard deviations of the noise by the evidence of the training cells, (n_out,)."""
+def own_noise(known: Knowledge, train: composite.Samples) -> Any:
+    """Noise by the evidence of the training cells, about the mean that the prior has."""
+    if known.noise == OWN_BY_INPUT:
+        return bnn.evidence.fit_heteroscedastic_noise(train.X, train.y)
+    if known.fit is linear:
+        return bnn.evidence.fit_noise(train.X, train.y)
     textbook = partial(mean_fields, fluctuation=0.0)
     return bnn.evidence.fit_noise(train.X, train.y, mean=textbook, mean_features=())
 
@@ -138,9 +146,9 @@ def own_noise(train: composite.Samples) -> np.ndarray:
 def posterior(
     known: Knowledge, train: composite.Samples, noise: Any, paper: bnn.GaussianProcessPrior
 ) -> bnn.ExactPosterior:
-    """The exact posterior of one training set; the kind of noise OWN is estimated from it."""
-    if known.noise == OWN:
-        noise = own_noise(train)
+    """The exact posterior of one training set, from which OWN kinds of noise are estimated."""
+    if known.noise in (OWN, OWN_BY_INPUT):
+        noise = own_noise(known, train)
     prior = known.fit(train, noise) if known.fit else paper
     return bnn.ExactPosterior(prior, noise=noise).fit(train.X, train.y)
 
@@ -177,6 +185,21 @@ def judge_ensembles(
             f = each.sample(truth.X)
             cells = scores(each.sample(draw.test.X), draw.test.y, noise)
             found[name][method] = judged(cells, f.mean(axis=0), f.std(axis=0, ddof=1), truth)
+    return found
+
+
+def judge_ensembles_over_draws(
+    draws: Sequence[Draw], truth: Truth, settings: KnowledgeSizes, sizes: Beyond, seed: int
+) -> dict[str, dict[str, Judged[Interval]]]:
+    """Ensembles of one training on each draw, as `judge_ensembles`, one value per draw."""
+    seeds = seeds_of(seed, len(draws))
+    calls = [
+        (draw, truth, settings.ensemble_counts, sizes, own)
+        for draw, own in zip(draws, seeds, strict=True)
+    ]
+    found: dict[str, dict[str, Judged[Interval]]] = over_repeats(
+        side_by_side(judge_ensembles, calls)
+    )
     return found
 
 

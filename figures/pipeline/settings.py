@@ -189,6 +189,8 @@ class Knowledge(Section):
     draws: Annotated[int, Field(ge=2, le=24)] = 24  # of those tables
     # Training cells in distribution, increasing; claims compare 10 with 50.
     counts: Annotated[tuple[Several, ...], Field(strict=False)] = (10, 25, 50, 100)
+    # Training cells in distribution of the ensembles, which take longest.
+    ensemble_counts: Annotated[tuple[Several, ...], Field(strict=False)] = (25,)
     # Mean fields that are compared by their evidence: every pair of the two parameters.
     references: Annotated[tuple[Share, ...], Field(strict=False)] = (0.0, 0.25, 0.5)
     fluctuations: Annotated[tuple[Share, ...], Field(strict=False)] = (0.2, 0.4, 0.6)

@@ -3,7 +3,13 @@
 from figures import style
 from figures.knowledge import panels
 from figures.knowledge.findings import claims, equivalents, tables
-from figures.knowledge.study import judge, judge_draws, judge_ensembles, noises, training_sets
+from figures.knowledge.study import (
+    judge,
+    judge_draws,
+    judge_ensembles_over_draws,
+    noises,
+    training_sets,
+)
 from figures.knowledge.truth import TRUTH, load_truth
 from figures.materials.draws import load_draws
 from figures.materials.problem import EFFECTIVE, INPUT_SCALING, OUTPUT_SCALING, scaled
@@ -23,7 +29,7 @@ __all__ = [
     "equivalents",
     "judge",
     "judge_draws",
-    "judge_ensembles",
+    "judge_ensembles_over_draws",
     "load_draws",
     "load_profile",
     "load_truth",

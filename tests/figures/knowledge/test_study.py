@@ -64,6 +64,14 @@ def test_scores_at_cells_and_against_the_truth_are_those_of_the_predictions(draw
     assert found.rmse == pytest.approx(np.sqrt(np.mean(error**2)))
 
 
+@pytest.mark.parametrize(("name", "noise"), [("default", None), ("default_by_input", "by_input")])
+def test_recommended_estimators_are_those_that_a_user_writes(draws, name, noise):
+    train = training_sets(draws[0], COUNTS)["ind10"]
+    ours = posterior(MODELS[name], train, None, None).predict(draws[0].test.X)
+    theirs = bnn.ExactPosterior(noise=noise).fit(train.X, train.y).predict(draws[0].test.X)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-8)
+
+
 @pytest.mark.parametrize(
     ("error", "cells"), [(0.1, 10.0), (0.05, 20.0), (0.01, 100.0), (0.2, 0.0), (0.005, np.inf)]
 )
