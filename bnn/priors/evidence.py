@@ -72,7 +72,8 @@ def fit_prior(
     values of (k0_j, L_ji), at least 16. They are chosen from an importance sample of 512 from their
     posterior under a log-normal hyperprior, so that means and variances of f are those of all 512.
     Their weights are divided by their evidence: conditioning the mixture on the data, as
-    `ExactPosterior` does, multiplies them by it.
+    `ExactPosterior` does, multiplies them by it. To compare priors by `log_evidence`, take those of
+    "maximum": such a mixture has seen the data, and its own evidence means nothing.
 
     Args:
         X: (N, n_in).
