@@ -38,10 +38,11 @@ def mean_field(X, **parameters):
     return 2 * (fe_data.mean_field(X, outputs=[*RANGES], **parameters) - low) / (high - low) - 1
 
 
-def learnt(parameters):
+def learnt(parameters, estimate="average"):
     """The mean fields of given parameters plus a discrepancy, learnt from 50 cells."""
     known = {"mean": lambda X: mean_field(X, **parameters), "mean_features": ()}
-    return bnn.ExactPosterior(bnn.evidence.fit_prior(X, y, noise, **known), noise=noise).fit(X, y)
+    prior = bnn.evidence.fit_prior(X, y, noise, estimate=estimate, **known)
+    return bnn.ExactPosterior(prior, noise=noise).fit(X, y)
 
 
 uncertain = {
@@ -55,8 +56,9 @@ check = bnn.check_prior(
 print("without a discrepancy the cells are at", check.distance.round(1), "of the prior's spread")
 levels = stats.qmc.LatinHypercube(3, seed=0).random(options.draws).T
 drawn = [law.ppf(u) for law, u in zip(uncertain.values(), levels, strict=True)]
-models = [learnt(dict(zip(uncertain, row, strict=True))) for row in zip(*drawn, strict=True)]
-weights = special.softmax([model.log_evidence() for model in models])
+sets = [dict(zip(uncertain, row, strict=True)) for row in zip(*drawn, strict=True)]
+models = [learnt(each) for each in sets]
+weights = special.softmax([learnt(each, "maximum").log_evidence() for each in sets])
 each = [model.predict(points, return_std=True) for model in models]
 mean = sum(w * m for w, (m, _) in zip(weights, each, strict=True))
 variance = sum(w * (s**2 + (m - mean) ** 2) for w, (m, s) in zip(weights, each, strict=True))
