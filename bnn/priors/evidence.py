@@ -40,6 +40,7 @@ from bnn.priors.precision_factors import factors_of
 TAIL_ROUNDS = 5  # of a StudentNoise
 TAIL_STEPS = 10
 TAIL_LENGTHS = (1.0, 0.3)  # length scales of smooth priors, relative to the range of the input
+LEAST_DEVIATION = 1e-6  # of the slopes of the noise
 ODDS = 10.0  # prior odds of constant noise against noise by input
 FACTOR = 1.0  # prior standard deviation of the factor ρ of a low-fidelity model
 
@@ -328,6 +329,9 @@ def fit_heteroscedastic_noise(
         (12, 1, 1)
     """
     check_positive(slope_deviation=slope_deviation)
+    if slope_deviation < LEAST_DEVIATION:
+        needed = f"must be at least {LEAST_DEVIATION:g}; fit_noise has no slopes"
+        raise ValueError(f"slope_deviation = {slope_deviation}: {needed}")
     check_integers("squares", squares, 0)
     inputs, columns, trends, _ = _detrended(X, y, **form)
     basis = StandardBasis(inputs, squares)
