@@ -251,7 +251,7 @@ def coverage_of_f(n_in, n, slopes, seed):
     return covered
 
 
-@pytest.mark.slow
+@pytest.mark.coverage
 @pytest.mark.parametrize(
     ("n_in", "n", "slopes"),
     [(4, 25, (0.8, 0.4)), (3, 25, ()), (6, 80, (0.8,))],

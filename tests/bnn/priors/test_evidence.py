@@ -334,7 +334,7 @@ def test_intervals_hold_the_function_after_averaging(n_data):
     assert coverage_of_functions(n_data, "average", 8) > 0.85
 
 
-@pytest.mark.slow
+@pytest.mark.coverage
 @pytest.mark.parametrize("n_data", [5, 10, 25, 50])
 @pytest.mark.parametrize("scales", [SMOOTH, ROUGH], ids=["smooth", "rough"])
 def test_coverage_of_forty_functions(n_data, scales):

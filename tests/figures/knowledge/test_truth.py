@@ -74,7 +74,7 @@ def test_the_truth_is_scaled_as_the_cells_are(tmp_path):
     assert truth.standard_error == pytest.approx(np.full((8, len(OUTPUT_NAMES)), 0.1 / 5))
 
 
-@pytest.mark.slow
+@pytest.mark.coverage
 @pytest.mark.parametrize("case", ["ind25", "outd"])
 def test_noise_by_input_covers_the_truth_as_that_of_repeated_runs(case):
     """Draws 8 to 23, which had no part in the choice of the odds of constant noise."""
