@@ -12,15 +12,33 @@ class SimulationError(RuntimeError):
 
 
 class MicrostructureError(SimulationError):
-    """No admissible fibre arrangement was found."""
+    """No admissible fibre arrangement was found.
+
+    Examples:
+        >>> import fe_data
+        >>> issubclass(fe_data.MicrostructureError, fe_data.SimulationError)
+        True
+    """
 
 
 class MeshError(SimulationError):
-    """The mesh has an invalid element or unpaired periodic nodes."""
+    """The mesh has an invalid element or unpaired periodic nodes.
+
+    Examples:
+        >>> import fe_data
+        >>> issubclass(fe_data.MeshError, fe_data.SimulationError)  # so that a sample is repeated
+        True
+    """
 
 
 class ConvergenceError(SimulationError):
-    """Newton's method failed even after the load step was cut back to its minimum."""
+    """Newton's method failed even after the load step was cut back to its minimum.
+
+    Examples:
+        >>> import fe_data
+        >>> issubclass(fe_data.ConvergenceError, fe_data.SimulationError)  # a sample is repeated
+        True
+    """
 
 
 class FitError(SimulationError):

@@ -28,7 +28,13 @@ DEATHS_OF_A_SAMPLE = 2
 
 
 class Stopped(RuntimeError):
-    """The run could not go on; every finished sample is kept."""
+    """The run could not go on; every finished sample is kept.
+
+    Examples:
+        >>> from fe_data import Stopped
+        >>> issubclass(Stopped, RuntimeError)
+        True
+    """
 
 
 class Interrupted(KeyboardInterrupt):
@@ -52,6 +58,16 @@ class Summary:
         unreadable: Samples of this run without a usable record, and why.
         table_written: Whether all samples are there, so that the table was written.
         warnings: Samples whose effective properties describe their curves poorly, and why.
+
+    Examples:
+        >>> import tempfile
+        >>> import fe_data
+        >>> coarse = fe_data.Settings(n_fibres=3, increments=10)
+        >>> design = fe_data.named_design("train_beta", seed=0, count=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     summary = fe_data.generate(design, coarse, folder, jobs=1, silent=True)
+        >>> summary.simulated, summary.table_written
+        (1, True)
     """
 
     simulated: int
