@@ -272,7 +272,8 @@ class ProcessPosterior:
         if not self.coupled:
             cross = self.prior.covariance(X, self.X, source[0])
             return np.asarray(solve_triangular(root, cross.T, lower=True, check_finite=False))
-        N, n = len(self.X), len(X)
+        N = len(self.X)
+        n = len(X)
         W = np.zeros((len(root), len(self.axes) * n))
         for j, cross in enumerate(self.prior.covariances(X, self.X)):
             # In the columns of output j all is zero above the rows of its data.

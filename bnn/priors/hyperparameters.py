@@ -220,7 +220,8 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
         values = np.log([v * spread, *(scale * width), noise * spread])
         ends.append(values[: len(density.centre)])
     slopes = FARTHEST / np.sqrt(density.precision[len(width) + 2 :])
-    low, high = np.append(ends[0], -slopes), np.append(ends[1], slopes)
+    low = np.append(ends[0], -slopes)
+    high = np.append(ends[1], slopes)
     check_count("restarts", restarts, 0)
     drawn = generator(seed).uniform(low, high, (restarts, SCREENED, len(low)))
     starts = [max(points, key=density.value) for points in drawn]

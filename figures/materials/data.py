@@ -58,7 +58,8 @@ def noise_by_input(replicates: Table, estimated_from: Table) -> dict[str, float]
         "constant" for one covariance and "by_input" for Σ(x), in nats for each degree of freedom
         and physical units, and both without the cell that lies farthest from its group.
     """
-    known, new = scaled(estimated_from), scaled(replicates)
+    known = scaled(estimated_from)
+    new = scaled(replicates)
     groups = replicates.group
     constant = bnn.noise.replicate_covariance(known.y, estimated_from.group)
     by_input = bnn.HeteroscedasticNoise.from_replicates(

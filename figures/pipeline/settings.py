@@ -14,6 +14,7 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Design = Literal["test_uniform", "train_uniform", "train_beta", "replicates", "noise"]
 TrainingChoice = Literal["published", "proper"]  # as the paper's own run did, or as it prints
 TRAINING_CASE = "outd"  # vanilla and anchored are compared on it, θ of the prior is fitted to it
+EPOCHS = (50, 100, 200, 400, 600, 1000, 2000, 4000, 10_000)  # over which scores are followed
 FEWEST_CASE = "ind25"  # the smallest training set in distribution
 PAPER_COUNTS = {"outd": 50, "ind25": 25, "ind50": 50, "ind100": 100}  # training cells
 PAPER_TEST = 50  # test cells
@@ -152,9 +153,7 @@ class Why(Training):
     # Numbers of epochs from which held-out cells choose.
     tuned: Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=1)] = (200, 600, 2000)
     experiments: Annotated[int, Field(ge=2, le=24)] = 8  # draws behind what the gain rests on
-    path: Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=2)] = (
-        50, 100, 200, 400, 600, 1000, 2000, 4000, 10_000,
-    )  # fmt: skip
+    path: Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=2)] = EPOCHS
     members: Annotated[tuple[Several, ...], Field(strict=False, min_length=1)] = (10, 30, 100)
     widths: Annotated[tuple[Several, ...], Field(strict=False, min_length=1)] = (10, 20, 50)
 

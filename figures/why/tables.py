@@ -20,6 +20,7 @@ COLUMNS = {  # score → heading and decimals
     "truth_coverage": ("coverage of f (95 %)", 2),
     "spread": ("spread of f", 3),
 }
+HEADER = ["", *(heading for heading, _ in COLUMNS.values())]
 COMPARED = ("rmse", "elppd", "elppd_normal", "miscalibration")
 LAST = CHOICES[-1]  # neither resampling nor scaling as published
 
@@ -59,7 +60,7 @@ def _scores(rows: Rows, n_train: Mapping[str, int]) -> Table:
         "of their 95 % interval. The mixture is the density that the paper scores, the normal one "
         "has the moments of the members; both are with noise. A spread of f is epistemic and "
         "scaled; its coverage is that of means over arrangements.",
-        ["", *(heading for heading, _ in COLUMNS.values())],
+        HEADER,
         body,
     )
 
@@ -92,7 +93,7 @@ def _experiments(found: Experiments, n_train: Mapping[str, int]) -> Table:
     for method, path in found.epochs.items():
         body += [[f"{method}, {n} epochs", *_cells(row)] for n, row in path.items()]
     for name, row in found.priors.items():
-        body.append([f"{_prior(name, found.evidence)}", *_cells(row)])
+        body.append([_prior(name, found.evidence), *_cells(row)])
     body += [[f"start: {name}", *_cells(row)] for name, row in found.starts.items()]
     for method, sizes in found.sizes.items():
         body += [[f"{method}, {name}", *_cells(row)] for name, row in sizes.items()]
@@ -103,7 +104,7 @@ def _experiments(found: Experiments, n_train: Mapping[str, int]) -> Table:
         "distribution where nothing else is said: means over draws with the half width of their "
         "95 % interval. Beside each prior stands the log evidence of the training cells under it. "
         "The starts are those of ensembles without a regulariser.",
-        ["", *(heading for heading, _ in COLUMNS.values())],
+        HEADER,
         body,
     )
 
