@@ -34,9 +34,9 @@ ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
 # largest entry.
 ROUNDING = 4.0 * np.finfo(float).eps
 
+Source: TypeAlias = tuple[int, tuple[float, ...]]  # number of a kernel, and variances of the noise
 # Means at n points, (n, n_out), covariances between outputs at each, (n, n_out, n_out), and the
 # function that gives the columns of m points, (m,), in the blocks of the covariance of all.
-Source: TypeAlias = tuple[int, tuple[float, ...]]  # number of a kernel, and variances of the noise
 JointColumns: TypeAlias = tuple[Array, Array, Callable[[Ints], Array]]
 
 
