@@ -1,10 +1,11 @@
 """Figures of the study of functional priors (Figs. 1 to 5 of the paper)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 from scipy.stats import gennorm, norm
@@ -124,24 +125,32 @@ def reconstructed(study: Study) -> Figure:
 
 
 @plt.style.context(STYLE)
-def distances(study: Study) -> Figure:
-    """How far each source of functions lies from each functional prior."""
-    figure, panels = plt.subplots(1, 2, figsize=(WIDTH, 3.4))
-    position = np.arange(len(SOURCES))
-    labels = [TITLES[source].replace(" ", "\n", 1) for source in SOURCES]
+def distances(starts: Sequence[Study]) -> Figure:
+    """How far each source of functions lies from each functional prior.
+
+    Points are means over the starts that a prior has, lines reach from the least to the largest.
+    """
+    figure, panels = plt.subplots(1, 2, figsize=(0.7 * WIDTH, 3.8), sharey=True)
+    rows = np.arange(len(SOURCES))
     measures = {
-        "wasserstein": "Wasserstein distance, in units of $y$",
+        "wasserstein": "Wasserstein distance [units of $y$]",
         "width": "error of width, RMS of $\\log(w/w_0)$",
     }
     for axes, (measure, words) in zip(panels, measures.items(), strict=True):
-        for index, (name, result) in enumerate(study.results.items()):
-            x = position + 0.12 * (index - 1.5)
-            values = result.comparison[measure]
-            axes.semilogy(x, values, MARKERS[index], label=f"prior {name}")
-        axes.set_ylabel(words)
-        axes.set_xticks(position, labels, fontsize=7)
-        _plain_ticks(axes)
-        axes.grid(axis="y", lw=0.4)
+        for index, name in enumerate(starts[0].results):
+            found = [study.results[name] for study in starts if name in study.results]
+            values = np.stack([each.comparison[measure].to_numpy() for each in found])
+            y = rows + 0.17 * (index - 1.5)
+            axes.hlines(y, values.min(axis=0), values.max(axis=0), color=f"C{index}", lw=1.2)
+            label = f"prior {name}, starts: {len(found)}"
+            axes.plot(values.mean(axis=0), y, MARKERS[index], color=f"C{index}", label=label)
+        axes.set(xscale="log", xlabel=words)
+        _plain_ticks(axes.xaxis)
+        axes.grid(axis="x", lw=0.4)
+        for between in rows[1:] - 0.5:
+            axes.axhline(between, color="0.85", lw=0.6)
+    panels[0].set_yticks(rows, [TITLES[source] for source in SOURCES])
+    panels[0].set_ylim(len(SOURCES) - 0.5, -0.5)
     return with_legend(figure, 4)
 
 
@@ -153,12 +162,12 @@ def singular_values(study: Study) -> Figure:
     plot_singular_values(decays, axes=axes)
     plt.setp(axes.get_lines()[1::2], linestyle="--")
     axes.set_xlabel("index")
-    _plain_ticks(axes)
+    _plain_ticks(axes.yaxis)
     axes.legend()
     return figure
 
 
-def _plain_ticks(axes: Axes) -> None:
-    """Ticks of a logarithmic ordinate at 1, 2, 5, 10, ..., written without powers."""
-    axes.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}")
-    axes.yaxis.set_minor_formatter(NullFormatter())
+def _plain_ticks(axis: Axis) -> None:
+    """Ticks of a logarithmic axis at 1, 2, 5, 10, ..., written without powers."""
+    axis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}")
+    axis.set_minor_formatter(NullFormatter())

@@ -14,7 +14,7 @@ from prior_study.study import SOURCES
 
 @pytest.mark.parametrize(
     "name",
-    ["priors", "histograms", "correlations", "reconstructed", "distances", "singular_values"],
+    ["priors", "histograms", "correlations", "reconstructed", "singular_values"],
 )
 def test_every_panel_of_the_study_shows_something_with_a_name(study, name):
     figure = getattr(panels, name)(study)
@@ -22,6 +22,17 @@ def test_every_panel_of_the_study_shows_something_with_a_name(study, name):
         assert shows_something(axes)
         assert axes.get_title() or axes.get_xlabel() or axes.get_ylabel()
     plt.close(figure)
+
+
+def test_distances_of_a_prior_are_averaged_over_its_starts(study):
+    row = study.results["A"].distances.copy()
+    doubled = changed(study, "A", distances=2 * row)
+    doubled = replace(doubled, results={"A": doubled.results["A"]})
+    figure = panels.distances([study, doubled])
+    points = {line.get_label(): line.get_xdata() for line in figure.axes[0].lines}
+    plt.close(figure)
+    assert points["prior A, starts: 2"] == pytest.approx(1.5 * row[:, -1])
+    assert points["prior B, starts: 1"] == pytest.approx(study.results["B"].distances[:, -1])
 
 
 def holds(starts, identifier):
