@@ -181,8 +181,8 @@ def task_report():
     results = {path.name: file_digest(path) for path in apart if paths.is_complete(path)}
     command = ["-m", "figures.report.page", GIVEN_PROFILE, str(OUT)]
     report = ROOT / "figures" / "report"
-    template = report / "templates" / "page.html"
-    files = [template, report / "findings.yaml", ROOT / "figures" / "published.yaml"]
+    files = [*(report / "templates").iterdir(), report / "findings.yaml"]
+    files += [ROOT / "figures" / "published.yaml", *paths.tables_below()]
     if OUT != paths.REFERENCE:  # its verdicts stand on the page of a smaller run
         files += paths.REFERENCE.glob("*.json")
     # In the order in which they begin: first the tables, which several notebooks wait for.

@@ -88,6 +88,7 @@ class Check:
     deviation: float | None  # standard deviation of ours
     decimals: int  # to be shown of ours: small numbers have one more than is printed
     verdict: str
+    allowed: float | None = None  # how far ours may lie from the printed one; None: not judged
 
 
 def check(printed: str, ours: Number, scatter: float | None, comparable: bool) -> Check:
@@ -102,7 +103,7 @@ def check(printed: str, ours: Number, scatter: float | None, comparable: bool) -
         verdict = DIFFERS
     else:
         verdict = REPRODUCED if says_something(printed, allowed) else NOT_COMPARABLE
-    return Check(printed, ours.mean, ours.std, places, verdict)
+    return Check(printed, ours.mean, ours.std, places, verdict, allowed)
 
 
 @dataclass(frozen=True)

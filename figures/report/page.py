@@ -1,23 +1,37 @@
-"""Write the page of a run, one file: python -m figures.report.page quick figures/quick."""
+"""Write the pages of a run: python -m figures.report.page quick figures/quick.
+
+index.html has findings and verdicts, and each notebook a page of its own with its figures. Every
+page is complete in its file.
+"""
 
 import base64
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer import Argument
 
-from figures.pipeline.paths import MEDIA_TYPES, REFERENCE, ROOT, is_complete, picture_path
+from figures.pipeline.paths import (
+    MEDIA_TYPES,
+    NOTEBOOKS,
+    REFERENCE,
+    ROOT,
+    is_complete,
+    picture_path,
+    tables_below,
+)
 from figures.pipeline.profiles import Profile, load_profile
+from figures.pipeline.provenance import file_digest
 from figures.report.comparison import Comparison, Metrics, compare, read
+from figures.report.dots import beside_paper, of_finding
 from figures.report.findings import found_on, load_records
 from figures.report.words import ENVIRONMENT
 
 
-def render(profile: Profile, out_dir: Path) -> str:
-    """The page of a run, HTML in one file; ValueError names what it would show and is not there.
+def render(profile: Profile, out_dir: Path) -> dict[str, str]:
+    """The pages of a run in HTML by file; ValueError names what they would show and is not there.
 
     A run smaller than the paper decides nothing: the findings and verdicts are those of the
     committed full run.
@@ -29,18 +43,55 @@ def render(profile: Profile, out_dir: Path) -> str:
     small = any(metrics.paper_size is False for metrics in run.values())
     judged = read(sorted(REFERENCE.glob("*.json"))) if small else run
     found = found_on(judged)
-    return ENVIRONMENT.get_template("page.html").render(
-        run_name=out_dir.name,
-        run=run,
-        small=small,
-        judged=judged,
-        judged_name=REFERENCE.name if small else out_dir.name,
-        found=[*found.findings.values()],
-        unmet=found.unmet,
-        differences=load_records().differences,
-        entries=list(zip(entries.values(), compare(judged).values(), strict=True)),
-        inlined=partial(inlined, out_dir),
-    )
+    decided = compare(judged)
+    context = {
+        "run_name": out_dir.name,
+        "run": run,
+        "executed": {name for name in run if (out_dir / "notebooks" / f"{name}.html").is_file()},
+        "small": small,
+        "judged": judged,
+        "found": [*found.findings.values()],
+        "unmet": found.unmet,
+        "foreign": foreign_tables(run),
+        "differences": load_records().differences,
+        "entries": {place: (entry, decided[place]) for place, entry in entries.items()},
+        "inlined": partial(inlined, out_dir),
+        "beside_paper": partial(beside_paper, entries),
+        "of_finding": of_finding,
+    }
+    pages = {"index.html": ENVIRONMENT.get_template("story.html").render(context, here="index")}
+    template = ENVIRONMENT.get_template("notebook.html")
+    for name, content in run.items():
+        own = [entry for entry in entries.values() if entry.item.notebook == name]
+        shown = {file for entry in own for file in entry.pictures}
+        pages[f"{name}.html"] = template.render(
+            context,
+            here=name,
+            content=content,
+            other_pictures={f: text for f, text in content.figures.items() if f not in shown},
+            provenance=provenance({name, *(entry.judge for entry in own)}, out_dir, run, judged),
+        )
+    return pages
+
+
+def provenance(
+    names: set[str], out_dir: Path, *runs: dict[str, Metrics]
+) -> dict[str, dict[str, Any]]:
+    """Where the metrics of notebooks come from, of the run and of the one that decides."""
+    labels = (out_dir.name, REFERENCE.name)
+    return {
+        f"{label} run, {name}": run[name].provenance
+        for label, run in zip(labels, runs, strict=True)
+        for name in sorted(names)
+        if name in run
+    }
+
+
+def foreign_tables(run: dict[str, Metrics]) -> list[str]:
+    """Tables that a run read and that do not come with this repository, by their bytes."""
+    shipped = {file_digest(path) for path in [*tables_below(), *tables_below(NOTEBOOKS)]}
+    read_by = [metrics.provenance.get("inputs_sha256", {}) for metrics in run.values()]
+    return sorted({name for each in read_by for name, digest in each.items() if digest not in shipped})
 
 
 def require_pictures(entry: Comparison, run: dict[str, Metrics]) -> None:
@@ -72,16 +123,16 @@ def inlined(out_dir: Path, name: str) -> str:
 
 
 def main(profile: str, out_dir: Annotated[Path | None, Argument()] = None) -> None:
-    """Write the page of a run in a folder, by default figures/PROFILE."""
+    """Write the pages of a run into its folder, by default figures/PROFILE."""
     try:
         chosen = load_profile(profile)
         out_dir = out_dir or ROOT / "figures" / chosen.name
-        text = render(chosen, out_dir)
+        pages = render(chosen, out_dir)
     except ValueError as error:
         sys.exit(f"error: {error}")
-    target = out_dir / "index.html"
-    target.write_text(text, encoding="utf-8")
-    print(f"open {target}")
+    for name, text in reversed(pages.items()):  # the one that leads to all others last
+        (out_dir / name).write_text(text, encoding="utf-8")
+    print(f"open {out_dir / 'index.html'}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The page of a run."""
+"""The pages of a run."""
 
 import json
 import re
@@ -6,8 +6,9 @@ import shutil
 
 import pytest
 
-from figures.pipeline.paths import REFERENCE
+from figures.pipeline.paths import REFERENCE, SHIPPED_TABLES
 from figures.pipeline.profiles import BEYOND, DATA, load_profile
+from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Beyond
 from figures.report.comparison import Number, check
 from figures.report.page import inlined, main, render
@@ -37,30 +38,55 @@ def change(out_dir, name, **content):
     path.write_text(json.dumps(json.loads(path.read_text()) | content))
 
 
-def test_it_holds_every_picture_and_its_links_lead_to_its_places_and_to_executed_notebooks(
-    profile, out_dir
-):
-    page = render(profile, out_dir)
-    sources = re.findall(r'<img src="([^"]{0,40})', page)
-    listed = [json.loads((out_dir / f"{n}.json").read_text())["figures"] for n in profile.notebooks]
-    assert len(sources) == sum(map(len, listed))
-    assert all(source.startswith("data:image/") for source in sources)
-    assert "http" not in re.sub(r'src="data:[^"]*"', "", page)
-    places = {f"#{anchor}" for anchor in re.findall(r'id="([^"]*)"', page)}
-    notebooks = {f"notebooks/{name}.html" for name in profile.notebooks}  # written by `execute`
-    assert set(re.findall(r'href="([^"]*)"', page)) <= places | notebooks | {"data:,"}
+def places(page):
+    return {f"#{anchor}" for anchor in re.findall(r'id="([^"]*)"', page)}
 
 
-def test_it_has_every_figure_and_table_of_the_paper_the_paper_s_numbers_and_the_provenance(
+def test_every_picture_is_shown_and_links_lead_to_places_of_the_pages_and_executed_notebooks(
     profile, out_dir
 ):
-    page = render(profile, out_dir)
-    headings = re.findall(r"<h2 id=\"[^\"]*\">.*</a>((?:Fig\.|Table) \d+):", page)
-    assert sorted(headings) == sorted(
-        [f"Fig. {n}" for n in range(1, 15)] + [f"Table {n}" for n in range(1, 5)]
-    )
+    (out_dir / "notebooks").mkdir()
+    (out_dir / "notebooks" / f"{DATA}.html").write_text("executed")
+    pages = render(profile, out_dir)
+    assert [*pages] == ["index.html", *(f"{name}.html" for name in profile.notebooks)]
+    for name in profile.notebooks:
+        listed = json.loads((out_dir / f"{name}.json").read_text())["figures"]
+        sources = re.findall(r'<img src="([^"]{0,40})', pages[f"{name}.html"])
+        assert len(sources) == len(listed)
+        assert all(source.startswith("data:image/") for source in sources)
+    known = {"data:,", f"notebooks/{DATA}.html", *pages}
+    known |= {f"{name}{place}" for name, page in pages.items() for place in places(page)}
+    for page in pages.values():
+        assert "http" not in re.sub(r'src="data:[^"]*"', "", page)
+        assert set(re.findall(r'href="([^"]*)"', page)) <= known
+    assert f'href="notebooks/{DATA}.html"' in pages[f"{DATA}.html"]
+
+
+def test_the_story_has_every_figure_and_table_of_the_paper_and_the_pages_have_those_of_the_run(
+    profile, out_dir
+):
+    pages = render(profile, out_dir)
+    every = [f"Fig. {n}" for n in range(1, 15)] + [f"Table {n}" for n in range(1, 5)]
+    story = pages["index.html"].partition('id="differences"')[0]
+    listed = re.findall(r"<td>(?:<a [^>]*>)?((?:Fig\.|Table) \d+)(?:</a>)?:", story)
+    assert sorted(listed) == sorted(every)
+    run = "".join(pages[f"{name}.html"] for name in profile.notebooks)
+    headings = re.findall(r"<h2 id=\"[^\"]*\">((?:Fig\.|Table) \d+):", run)
+    assert sorted(headings) == sorted(every[7:14] + every[15:])
     for text in ("OutD (N = 10, paper 50), anchored", "paper 0.16", "config sha256"):
-        assert text in page
+        assert text in run
+
+
+def test_the_story_says_which_tables_are_not_those_that_come_with_the_package(profile, out_dir):
+    names = "test_uniform.csv", "train_beta.csv"
+    story = render(profile, out_dir)["index.html"]
+    assert "are not those that come with fe_data" in story
+    assert all(name in story for name in names)
+    for name in profile.notebooks:
+        content = json.loads((out_dir / f"{name}.json").read_text())
+        shipped = {each: file_digest(SHIPPED_TABLES / each) for each in names}
+        change(out_dir, name, provenance=content["provenance"] | {"inputs_sha256": shipped})
+    assert "Every table that this run read is" in render(profile, out_dir)["index.html"]
 
 
 def test_a_small_run_shows_the_findings_and_verdicts_of_the_full_run_and_none_of_its_own(
@@ -68,23 +94,24 @@ def test_a_small_run_shows_the_findings_and_verdicts_of_the_full_run_and_none_of
 ):
     tables = [{"caption": "Scores", "header": ["method"], "rows": [["exact"]]}]
     (out_dir / f"{BEYOND}.json").write_text(json.dumps({"title": "Beyond", "tables": tables}))
-    page = render(with_beyond, out_dir)
-    assert "This run is smaller than the paper" in page
-    assert "Full run: <span" in page
-    assert "All its numbers" in page
-    assert "What to use: functional anchoring" in page
+    pages = render(with_beyond, out_dir)
+    assert all("This run is smaller than the paper" in page for page in pages.values())
+    assert "Full run: <span" in pages[f"{DATA}.html"]
+    assert "All its numbers" in pages["index.html"]
+    assert "What to use: functional anchoring" in pages[f"{BEYOND}.html"]
     monkeypatch.setattr("figures.report.page.REFERENCE", tmp_path / "nowhere")
     alone = render(with_beyond, out_dir)
-    assert not re.search(r"<td[^>]*>[^<]*<span[^>]*>[✓~○✗]", alone)
-    assert "not comparable</span>" in alone
-    assert "All its numbers" not in alone
-    assert "Where the published code differs from the paper" in alone
+    assert not re.search(r"<td[^>]*>[^<]*<span[^>]*>[✓~○✗]", "".join(alone.values()))
+    assert "not comparable</span>" in alone[f"{DATA}.html"]
+    assert "All its numbers" not in alone["index.html"]
+    assert "Where the published code differs from the paper" in alone["index.html"]
 
 
-def test_it_has_words_in_place_of_names_of_the_metrics(profile, out_dir):
-    page = render(profile, out_dir)
-    shown = re.sub(r"<[^>]*>", " ", page[page.index("<body>") : page.index('id="provenance"')])
-    assert not re.findall(r"\w+_[MG]Pa|\bind\d+|\boutd\b|generalised_normal|p_sigma", shown)
+def test_they_have_words_in_place_of_names_of_the_metrics(profile, out_dir):
+    for page in render(profile, out_dir).values():
+        body = page[page.index("<body>") :].partition('id="provenance"')[0]
+        shown = re.sub(r"<[^>]*>", " ", body)
+        assert not re.findall(r"\w+_[MG]Pa|\bind\d+|\boutd\b|generalised_normal|p_sigma", shown)
 
 
 @pytest.mark.parametrize("content", [None, b""], ids=["missing", "empty"])
@@ -119,14 +146,15 @@ def test_missing_metrics_are_refused(tmp_path):
 
 def test_a_notebook_apart_is_shown_once_it_has_run(with_beyond, out_dir):
     """In a fresh clone on published tables their metrics are committed, and pictures are not."""
-    assert "Beyond the paper" not in render(with_beyond, out_dir)
+    name = f"{BEYOND}.html"
+    assert name not in render(with_beyond, out_dir)
     shutil.copy(REFERENCE / f"{BEYOND}.json", out_dir)
     tables = [{"caption": "First < second", "header": ["method"], "rows": [["exact"]]}]
     change(out_dir, BEYOND, tables=tables)
-    assert "Beyond the paper" not in render(with_beyond, out_dir)
+    assert name not in render(with_beyond, out_dir)
     for picture in json.loads((REFERENCE / f"{BEYOND}.json").read_text())["figures"]:
         (out_dir / picture).write_text("<svg/>")
-    page = render(with_beyond, out_dir)
+    page = render(with_beyond, out_dir)[name]
     for text in ("Beyond the paper", "First &lt; second", "<td>exact</td>"):
         assert text in page
 
