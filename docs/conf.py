@@ -48,20 +48,22 @@ html_copy_source = False
 
 
 def complete(app, name, source):
-    """Put the contents under the README, and the address of the page of a run where it is named."""
+    """Put the contents under the README, and a link to the pages of a run where they are named."""
     if name == root_doc:
         text = (ROOT / "docs" / "contents.txt").read_text(encoding="utf-8")
         source[0] += text.replace("NOTEBOOKS", "\n".join(NOTEBOOKS))
-    if name == "docs/paper" and RUN:
-        source[0] += f'\n\nWith all figures: <a href="../{RUN}/index.html">the page of a run</a>.\n'
+    if name == "docs/reproduction" and RUN:
+        link = f'<a href="../{RUN}/index.html">The pages of a run</a> have all figures.'
+        source[0] = source[0].replace("\n## Findings", f"\n{link}\n\n## Findings")
 
 
 def finish(app, error):
-    """Copy the page of a run beside its notebooks; README.html is what a reader comes to first."""
+    """Copy the pages of a run beside its notebooks; README.html is what a reader comes to first."""
     out = Path(app.outdir)
     if not error and RUN:
         (out / RUN).mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / RUN / "index.html", out / RUN)
+        for page in (ROOT / RUN).glob("*.html"):
+            shutil.copy2(page, out / RUN)
     if not error:
         shutil.copy2(out / "README.html", out / "index.html")
 

@@ -1,8 +1,8 @@
 """Other libraries on the same cells: python -m bench.peers, which make peers calls.
 
 Each estimator is given the draws of the tables that the notebooks have, in an environment of its
-own, and what is done already is not run again. Then the tables of docs/which_estimator.md and the
-README, and their picture, are written.
+own, and what is done already is not run again. Then the tables of docs/which_estimator.md, and
+their picture, are written.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.peers.registry import PEERS
 from figures.pipeline.paths import ROOT
 
-PAGES = [ROOT / "docs" / "which_estimator.md", ROOT / "README.md"]
+PAGES = [ROOT / "docs" / "which_estimator.md"]
 
 
 def main() -> None:

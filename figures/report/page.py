@@ -91,7 +91,9 @@ def foreign_tables(run: dict[str, Metrics]) -> list[str]:
     """Tables that a run read and that do not come with this repository, by their bytes."""
     shipped = {file_digest(path) for path in [*tables_below(), *tables_below(NOTEBOOKS)]}
     read_by = [metrics.provenance.get("inputs_sha256", {}) for metrics in run.values()]
-    return sorted({name for each in read_by for name, digest in each.items() if digest not in shipped})
+    return sorted(
+        {name for each in read_by for name, digest in each.items() if digest not in shipped}
+    )
 
 
 def require_pictures(entry: Comparison, run: dict[str, Metrics]) -> None:

@@ -27,6 +27,7 @@ RUNS = {
 FOUND_ON = ("full", "full-authors")  # runs that findings are about
 PAGES = {
     "readme.md": ROOT / "README.md",
+    "reproduction.md": ROOT / "docs" / "reproduction.md",
     "which_estimator.md": ROOT / "docs" / "which_estimator.md",
     "next_cell.md": ROOT / "docs" / "next_cell.md",
 }  # template → page that has its blocks

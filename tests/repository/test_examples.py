@@ -114,6 +114,13 @@ def test_a_low_fidelity_model_reaches_beyond_the_data(run):
     assert max(uncertain, corrected) < 0.5 * without
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_networks_anchored_to_halpin_and_tsai_know_more_of_cells_with_many_fibres(run):
+    said = run("anchored", "--cells", "16", "--members", "8", "--fibres", "12")
+    starts, anchored = (float(n) for n in re.findall(r"RMSE ([\d.]+) GPa", said))
+    assert anchored < starts / 2
+
+
 def test_mean_fields_of_uncertain_parameters_are_within_the_spread_of_cells(run):
     said = run("mean_fields", "--draws", "2")
     found = numbers(said, r"(?s)are +RMSE ([\d.]+).*uncertain +RMSE ([\d.]+), inside 95 % ([\d.]+)")

@@ -46,6 +46,7 @@ MENTIONED = (
     r"(?<![\w./-])(?:[\w.-]+/)*[\w-]+\.(?:py|md|ipynb|sh)\b",
     r"`(?!figures/(?:full|quick))((?:bnn|bench|fe_data|figures|notebooks|tests)/[\w./-]+)`",
 )
+NUMBER = r"\b\d+(?:\.\d+)?"
 START = re.compile(r"(\$\(make -s python\)|python|make|pip|git|dask|sbatch|bash)( |$)")
 
 
@@ -137,6 +138,26 @@ def test_its_target_and_options_exist(command, monkeypatch, capsys):
             assert set(options_of(command)) <= set(re.findall(r"--[a-zA-Z][\w-]*", text))
     else:
         assert words[0] in ("pip", "dask", "sbatch", "git")
+
+
+def test_the_readme_is_read_in_one_go():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 120
+    assert max(map(len, lines)) <= 200
+
+
+def test_the_python_of_the_readme_prints_what_stands_below_it(capsys):
+    """Numbers are those of a mesh and of a search: their last digits are another machine's."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.S)
+    assert ["import bnn" in code for code, _ in found] == [True, False]
+    for code, printed in found:
+        assert code.count("\n") <= 12
+        exec(compile(code, "README.md", "exec"), {})
+        said = capsys.readouterr().out
+        numbers = [[float(n) for n in re.findall(NUMBER, each)] for each in (said, printed)]
+        assert re.sub(NUMBER, "", said) == re.sub(NUMBER, "", printed)
+        assert numbers[0] == pytest.approx(numbers[1], rel=0.01, abs=0.1)
 
 
 def test_the_python_of_fe_data_runs(capsys):

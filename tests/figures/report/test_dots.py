@@ -41,9 +41,7 @@ def test_what_the_paper_prints_is_drawn_beside_ours(entries, place, titles, rows
 
 
 def test_a_dot_is_inside_the_tolerance_where_its_verdict_says_so(entries):
-    drawn = [
-        row for place in entries for each in beside_paper(entries, place) for row in each.rows
-    ]
+    drawn = [row for place in entries for each in beside_paper(entries, place) for row in each.rows]
     for row in drawn:
         if row.verdict in (REPRODUCED, DIFFERS):
             inside = abs(row.mean - float(row.printed)) <= row.allowed

@@ -93,6 +93,6 @@ def test_the_page_names_a_finding_that_its_run_does_not_bear_out(run, monkeypatc
     claim(run, BEYOND, "sees_less")["holds"] = False
     monkeypatch.setattr(page, "read_run", lambda *_: typed(run))
     monkeypatch.setattr(page, "inlined", lambda *_: "")
-    text = page.render(load_profile("full"), REFERENCE)
+    text = page.render(load_profile("full"), REFERENCE)["index.html"]
     assert "<li>inert: sees_less is False instead of True</li>" in text
     assert FINDINGS["inert"].title not in text

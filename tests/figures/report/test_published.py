@@ -15,7 +15,7 @@ from figures.report.findings import load_records
 from figures.report.summary import RUNS, blocks, with_blocks
 from tests.figures.report.committed import committed_files, typed_run
 
-README = ROOT / "README.md"
+PAGES = [ROOT / "README.md", ROOT / "docs" / "reproduction.md"]
 PUBLISHED = load_published()
 TEXTS = {finding.id: finding.text for finding in load_records().findings}
 
@@ -112,12 +112,10 @@ def test_subsets_by_mutual_information_over_draws_are_those_that_the_finding_cou
     assert words.format(*(100 * share for share in shares)) in " ".join(TEXTS["subsets"].split())
 
 
-def test_readme_names_files_and_targets_that_exist():
-    text = README.read_text()
-    for name in re.findall(r"\]\(((?:figures|fe_data|bnn|notebooks)[^)#]*)\)", text):
-        assert (ROOT / name).stat().st_size
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_targets_that_a_page_names_exist(page):
     makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"`make ([a-z]+)", text):
+    for target in re.findall(r"`make ([a-z]+)", page.read_text()):
         assert re.search(rf"^([a-z ]* )?{target}( [a-z ]*)?:", makefile, re.MULTILINE), target
 
 

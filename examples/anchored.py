@@ -1,0 +1,74 @@
+"""Cells of few fibres learnt, and of many predicted: with Halpin and Tsai as prior, and without."""
+
+import argparse
+from pathlib import Path
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--cells", type=int, default=20, help="simulated, a quarter of them learnt")
+parser.add_argument("--members", type=int, default=30, help="networks")
+parser.add_argument("--fibres", type=int, default=30, help="fibres of each cell")
+parser.add_argument("--out", type=Path, default=Path("anchored.png"), help="picture")
+options = parser.parse_args()
+
+# After the options: --help does not wait for these.
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy import stats
+
+import bnn
+import fe_data
+from fe_data.mechanics.plots import draw_mises
+
+LOW, HIGH, LEARNT = 0.06, 0.40, 0.15  # volume fractions of the fibres
+settings = fe_data.Settings(n_fibres=options.fibres)
+content = np.linspace(LOW, HIGH, options.cells)
+cells = [
+    fe_data.solve_rve(fe_data.Inputs(vf, 400.0, 400.0, 0.4), seed, settings)
+    for seed, vf in enumerate(content)
+]
+X = content[:, None]
+y = np.array([cell.effective.E_eff_GPa for cell in cells])
+few = content < LEARNT
+
+
+def halpin_tsai(X, zeta):
+    """Transverse modulus [GPa], (n,), of volume fractions X (n, 1); 100 and 400 GPa are mixed."""
+    eta = (4.0 - 1.0) / (4.0 + zeta)
+    return 100.0 * (1.0 + zeta * eta * X[:, 0]) / (1.0 - eta * X[:, 0])
+
+
+prior = bnn.SamplerPrior(halpin_tsai, {"zeta": stats.uniform(0.2, 2.0)})  # 0.2 to 2.2
+bounds = bnn.Scaling(inputs=[(LOW, HIGH)], outputs=[(100.0, 180.0)])
+K = options.members
+smooth = bnn.Architecture((20, 20), "silu")
+given = {"noise": 0.5, "n_members": K, "network": smooth, "scaling": bounds, "random_state": 0}
+anchored = bnn.FunctionAnchoredEnsemble(
+    prior,
+    pretraining=bnn.Pretraining(K, training=bnn.TrainingSettings(epochs=500)),
+    anchoring=bnn.FunctionAnchoring(points=20),
+    **given,
+)
+anchored.pretrain(np.linspace(LOW, HIGH, 100)[:, None])
+models = {"random starts": bnn.VanillaEnsemble(**given)}
+models["anchored to Halpin and Tsai"] = anchored
+
+figure, panels = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
+draw_mises(panels[0], cells[-1])
+panels[0].set_title(f"one cell, {HIGH:.0%} fibres")
+grid = np.linspace(LOW, HIGH, 100)[:, None]
+for axes, (name, model) in zip(panels[1:], models.items(), strict=True):
+    mean, std = model.fit(X[few], y[few]).predict(grid, return_std=True, total=True)
+    axes.fill_between(grid[:, 0], mean - 2 * std, mean + 2 * std, alpha=0.25, lw=0)
+    axes.plot(grid, mean, label="mean ± 2 std")
+    axes.plot(X[few], y[few], "ko", ms=4, label="cells learnt from")
+    axes.plot(X[~few], y[~few], "kx", ms=5, label="cells not seen")
+    axes.set(title=name, xlabel="volume fraction of the fibres", ylabel="effective modulus [GPa]")
+    axes.set_ylim(100, 180)
+    m, s = model.predict(X[~few], return_std=True, total=True)
+    inside = np.mean(abs(m - y[~few]) < 2 * s)
+    print(f"{name}: RMSE {bnn.metrics.rmse(y[~few], m):.1f} GPa, {inside:.0%} within ± 2 std")
+drawn = prior.sample(grid, 20, random_state=0)[..., 0]
+panels[2].plot(grid, drawn.T, color="0.6", lw=0.5, zorder=0)
+panels[2].plot([], color="0.6", lw=0.5, label="Halpin and Tsai, 0.2 < ζ < 2.2")
+panels[2].legend(frameon=False, loc="upper left")
+figure.savefig(options.out, dpi=130)
