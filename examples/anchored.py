@@ -68,7 +68,7 @@ for axes, (name, model) in zip(panels[1:], models.items(), strict=True):
     inside = np.mean(abs(m - y[~few]) < 2 * s)
     print(f"{name}: RMSE {bnn.metrics.rmse(y[~few], m):.1f} GPa, {inside:.0%} within ± 2 std")
 drawn = prior.sample(grid, 20, random_state=0)[..., 0]
-panels[2].plot(grid, drawn.T, color="0.6", lw=0.5, zorder=0)
-panels[2].plot([], color="0.6", lw=0.5, label="Halpin and Tsai, 0.2 < ζ < 2.2")
-panels[2].legend(frameon=False, loc="upper left")
+lines = panels[2].plot(grid, drawn.T, color="0.6", lw=0.5, zorder=0)
+panels[1].legend(frameon=False, loc="upper left")
+panels[2].legend(lines[:1], ["Halpin and Tsai, 0.2 < ζ < 2.2"], frameon=False, loc="upper left")
 figure.savefig(options.out, dpi=130)
