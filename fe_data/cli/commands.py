@@ -33,11 +33,15 @@ Loading = Annotated[
         parser=options.loading,
         metavar="XX,YY,XY | FILE.csv",
         help="final mean strain tensor [-], xy is half the engineering shear; 'free' is a free "
-        "strain under zero mean stress, 'free:100' under 100 MPa; -0.05,free,free is compression; "
-        "or a file with the vertices of paths; without this option 0.05,free,free and effective "
-        "properties",
+        "strain under zero mean stress, 'free:100' under 100 MPa; or a file with the vertices of "
+        "paths; tables have effective properties without this option alone, for compression too "
+        "(--strain -0.05)",
     ),
 ]
+WITHOUT_PROPERTIES = (
+    "with --loading the table has the number of the path and no effective properties; "
+    "--strain, negative in compression, has them"
+)
 app = typer.Typer(
     help="Representative volume elements (RVEs) of a fibre composite: from inputs to effective "
     "properties.",
@@ -91,6 +95,8 @@ def generate(
     if dask is not None and jobs is not None:
         raise ValueError("--jobs counts local processes: it does not go with --dask")
     paths = options.loadings(loading, settings) or None
+    if paths:
+        say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
     choices |= {"jobs": cpu_count() if jobs is None else jobs, "simulator": context.obj}
     with _terminated_like_interrupted():

@@ -23,7 +23,7 @@ SETTINGS_HELP = {
     "min_spacing": "least distance of fibre centres, in fibre diameters",
     "resolution": "elements per fibre diameter",
     "increments": "number of equal load increments",
-    "strain": "final mean strain xx [-]",
+    "strain": "final mean strain xx [-], negative in compression",
     "tolerance": "residual at which Newton's method stops, relative to the load [-]",
     "E_m_GPa": "Young's modulus of the matrix [GPa]",
     "nu_m": "Poisson ratio of the matrix [-]",

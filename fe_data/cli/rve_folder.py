@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from fe_data.dataset import record
+from fe_data.errors import FitError
 from fe_data.files.reading import read_file
 from fe_data.geometry.domain import write_xdmf
 from fe_data.geometry.microstructure import Microstructure, require_packable
@@ -48,7 +49,7 @@ def run_rve(
     present = [name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
     if present and not _is_own(out / RESULT):
         raise ValueError(f"{out / present[0]} is not of an earlier `rve`: give another --out")
-    rve = solve_rve(inputs, arrangement, settings, loading, fit=loading is None, solver=solver)
+    rve = _solved(inputs, arrangement, settings, loading, solver)
     m = rve.microstructure
     heading = _heading(inputs, settings, seed)
     summary = {
@@ -82,6 +83,22 @@ def run_rve(
         for path in folder.iterdir():
             path.rename(out / path.name)
     return line
+
+
+def _solved(
+    inputs: Inputs,
+    arrangement: int | Microstructure,
+    settings: Settings,
+    loading: Loading | None,
+    solver: SolverName,
+) -> RVESolution:
+    """The solved RVE; without properties where its curve under a given loading has none to fit."""
+    try:
+        return solve_rve(inputs, arrangement, settings, loading, solver=solver)
+    except FitError:
+        if loading is None:
+            raise
+    return solve_rve(inputs, arrangement, settings, loading, fit=False, solver=solver)
 
 
 def _heading(inputs: Inputs, settings: Settings, seed: int | None) -> str:

@@ -325,7 +325,7 @@ class Cells:
     def increments(self) -> tuple[Floats, Floats]:
         """Secant modulus of the matrix and mean strain xx of each increment."""
         count = self.settings.increments
-        last = self.settings.strain
+        last = abs(self.settings.strain)  # tension and compression are alike
         steps = last * np.arange(1, count + 1) / count
         grid = np.geomspace(_LEAST * last / count, _LARGEST * last, _POINTS)
         _, strain = self.secant(grid + 0 * self.vf)

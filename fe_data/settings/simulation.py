@@ -115,7 +115,7 @@ class Settings:
         resolution: Elements per fibre diameter [-]. None takes elements of 1/7.9 of the mean fibre
             distance: 2.3 per diameter at vf = 0.07, 4.3 at 0.23 and 5.6 at 0.39.
         increments: Number of equal load increments.
-        strain: Final mean strain xx [-].
+        strain: Final mean strain xx [-], 0.0001 to 0.5, negative in compression.
         tolerance: Relative residual at which Newton's method has converged [-].
         E_m_GPa: Young's modulus of the matrix [GPa].
         nu_m: Poisson's ratio of the matrix [-].
@@ -154,7 +154,6 @@ class Settings:
             ("n_fibres", 1, 1000),
             ("min_spacing", 1.0, 3.0),
             ("increments", 4, 10000),
-            ("strain", 1e-4, 0.5),
             ("tolerance", 1e-12, 1e-3),
             ("E_m_GPa", 1e-3, 1e5),
             ("nu_m", 0.0, 0.49),
@@ -163,6 +162,8 @@ class Settings:
             ("fibre_stress_MPa", 1e-3, 1e6),
         ):
             require_between(name, getattr(self, name), low, high)
+        if not -0.5 <= self.strain <= -1e-4:
+            require_between("strain", self.strain, 1e-4, 0.5, also="[-0.5, -0.0001] or ")
         if self.resolution is not None:
             require_between("resolution", self.resolution, 1.0, FINEST_RESOLUTION)
         require_kind("hardening", self.hardening, str)

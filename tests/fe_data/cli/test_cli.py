@@ -100,6 +100,11 @@ BAD_COMMANDS = [
     (f"{GENERATE} --microstructures 0", "microstructures = 0 is out of range"),
     (f"{GENERATE} --resolution nan", "resolution = nan is out of range: allowed is [1, 25]"),
     (f"{GENERATE} --n-fibres 0", "n_fibres = 0 is out of range"),
+    (
+        f"{GENERATE} --strain 0",
+        "strain = 0.0 is out of range: allowed is [-0.5, -0.0001] or [0.0001,",
+    ),
+    (f"{GENERATE} --strain nan", "strain = nan is out of range: allowed is [-0.5, -0.0001] or"),
     (f"{RVE} --vf 0.6", "vf = 0.6 is out of range: allowed is 0 or [0.005, 0.5]"),
     (f"{RVE} --seed -1", "seed = -1 is out of range"),
     (f"{GENERATE} --jobs 1.5", "'1.5' is not an integer"),

@@ -94,6 +94,9 @@ def test_the_command_line_takes_a_file_of_paths(tmp_path, capsys):
     design = ["train_uniform", "--count", "2", "--jobs", "1", "--out", str(tmp_path / "data")]
     options = [*design, "--loading", str(two)]
     assert main(["generate", *options], simulator=AnalyticCell()) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert "table has the number of the path and no effective properties" in said[0]
+    assert said[-1].startswith("2/2 samples")
     header = record.decode_header(storage.record_path(tmp_path / "data", 0).read_bytes())
     fibres = "--vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --n-fibres 2 --resolution 2"
     cell = [*fibres.split(), "--out"]

@@ -251,3 +251,8 @@ def test_a_curve_without_plastic_increments_has_no_law():
 def test_wrong_values_are_named(given, message):
     with pytest.raises(ValueError, match=message):
         mean_field(**({"inputs": CELL} | given))
+
+
+def test_compression_has_the_properties_of_tension():
+    both = [mean_field(CELL, settings=Settings(strain=strain)) for strain in (0.02, -0.02)]
+    np.testing.assert_array_equal(*both)

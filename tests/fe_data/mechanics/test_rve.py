@@ -60,6 +60,30 @@ def test_another_loading_has_averages_but_no_properties(tmp_path, capsys):
     assert "effective" not in result
 
 
+def test_compression_in_a_shell_has_the_properties_of_tension(tmp_path, capsys):
+    """The matrix yields alike in both: from Python and, by a strain or a loading, in a shell."""
+    coarse = replace(SMALL, n_fibres=2, resolution=2.0)
+    tension = solve_rve(INPUTS, 0, coarse)
+    compression = solve_rve(INPUTS, 0, replace(coarse, strain=-0.05))
+    found = vars(compression.effective)
+    np.testing.assert_array_equal(compression.history["stress"], -tension.history["stress"])
+    assert found == vars(tension.effective)
+    small = ["--n-fibres", "2", "--resolution", "2", "--increments", "30", "--out", str(tmp_path)]
+    for option in ["--strain", "-0.05"], ["--loading", "-0.05,free,free"]:
+        assert main(["rve", *CELL, *small, *option]) == 0
+        result = json.loads((tmp_path / "result.json").read_text())
+        assert result["effective"]["b_eff_MPa"] == found["b_eff_MPa"]
+        assert result["effective"]["p_sigma"] == tension.p_sigma
+        assert "b_eff" in capsys.readouterr().out
+
+
+def test_a_given_loading_that_stays_elastic_has_averages_alone(tmp_path, capsys):
+    small = ["--n-fibres", "2", "--resolution", "2", "--increments", "4", "--out", str(tmp_path)]
+    assert main(["rve", *CELL, *small, "--loading", "1e-4,free,free"]) == 0
+    assert ": mean stress xx " in capsys.readouterr().out
+    assert "effective" not in json.loads((tmp_path / "result.json").read_text())
+
+
 def test_the_picture_shows_stress_over_strain_and_along_the_path():
     cycle = Loading([(0.01, None, None), (-0.01, None, None), (0.01, None, None)], increments=4)
     solved = solve_rve(INPUTS, 0, Settings(n_fibres=2, resolution=2.0), cycle)
