@@ -199,6 +199,26 @@ def statistics(
 
 
 @app.command()
+def curves(
+    path: Annotated[Path, Argument(metavar="DIR", help="dataset folder, or shipped table")],
+    out: Annotated[
+        Path, File(metavar="FILE", help=".csv, or .parquet, which needs pandas with pyarrow")
+    ],
+) -> int:
+    """Write the averaged curves of all cells to one file. A row is an increment of a cell."""
+    from fe_data.dataset.table import read_rows, table_file
+
+    found = fe_data.load_curves(path)
+    fe_data.save_curves(found, out)
+    number = len(found.histories)
+    increments = sum(len(history["strain"]) - 1 for history in found.histories)
+    print(f"wrote {out}: {number} curves, {increments} increments in all")
+    if failed := sum(1 for _ in read_rows(table_file(path), ("index",), ())) - number:
+        return say(f"{failed} failed cells of {path} have no curve", INCOMPLETE)
+    return OK
+
+
+@app.command()
 def verify(folder: Annotated[Path, Argument(metavar="DIR", help="dataset folder")]) -> int:
     """Check every record of a dataset folder. Its tables are checked against the records."""
     problems, counts = fe_data.verify(folder)

@@ -1,4 +1,4 @@
-"""Run one command: python -m fe_data generate, rve, compare, statistics, verify, import-authors."""
+"""Run one command of `python -m fe_data`: generate, rve, compare, curves, statistics, ..."""
 
 import sys
 from collections.abc import Sequence

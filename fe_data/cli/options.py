@@ -111,7 +111,7 @@ def loadings(given: LoadingValues | Path | None, settings: Settings) -> "list[fe
 
 def table(text: str) -> Path:
     """The path of a table, also for a dataset folder that contains it."""
-    from fe_data.dataset.storage import TABLE
+    from fe_data.dataset.table import TABLE
 
     given = path(text)
     return given / TABLE if given.is_dir() else given

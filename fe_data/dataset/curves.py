@@ -1,19 +1,38 @@
 """Averaged curves of the samples of a table, from their records or from a shipped file."""
 
+import io
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from fe_data.arrays import Floats
-from fe_data.dataset.record import MAX_BYTES, decode_arrays
-from fe_data.dataset.storage import TABLE, record_path
-from fe_data.dataset.table import TableError, load_table, read_rows
+from fe_data.arrays import Floats, Ints
+from fe_data.dataset.record import MAX_BYTES, decode_arrays, write_atomic
+from fe_data.dataset.storage import record_path
+from fe_data.dataset.table import (
+    TABLE,
+    TableError,
+    import_pandas,
+    load_table,
+    read_rows,
+    require_frame,
+    table_file,
+)
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
 from fe_data.settings import require_kind
 
 SHIPPED = "curves.npz"  # beside the tables: the strain, and the stress of each table by its name
 MAX_SHIPPED = 100_000_000  # bytes
+# Volume averages of a history and what their columns are called: strain_xx, stress_xx_MPa, ...
+_UNITS = {"strain": "", "stress": "_MPa", "plastic_strain": ""}
+_COMPONENTS = ("xx", "yy", "zz", "xy")
+_YIELDED = "yielded_fraction"
+_ALL_COLUMNS = (
+    *(f"{name}_{axes}{unit}" for name, unit in _UNITS.items() for axes in _COMPONENTS),
+    _YIELDED,
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +45,7 @@ class Curves:
             `decode_arrays`; shipped curves have the component xx alone.
         std: (n, increments) standard deviation [MPa] of the stress xx over fibre arrangements, if
             the rows are means over arrangements; else None.
+        index: (n,) number of the sample of each row; None counts the rows.
 
     Examples:
         >>> from fe_data import load_curves
@@ -36,6 +56,7 @@ class Curves:
 
     histories: list[dict[str, Floats]]
     std: Floats | None = None
+    index: Ints | None = None
 
     @property
     def strain(self) -> Floats:
@@ -55,12 +76,120 @@ class Curves:
         """Mean stress xx (n, increments) [MPa] without the state of rest."""
         return np.array([history["stress"][1:, 0] for history in self.histories])
 
+    def rows(self) -> Iterator[tuple[int | float, ...]]:
+        """Rows of the columns `index`, `increment` and `_columns`, from rest on, row by row."""
+        numbers = range(len(self.histories)) if self.index is None else self.index.tolist()
+        for number, history in zip(numbers, self.histories, strict=True):
+            values = _matrix(history)
+            for increment, row in enumerate(values.tolist()):
+                yield (number, increment, *row)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of what `rows` has: `index`, `increment`, `strain_xx`, `stress_xx_MPa`, ..."""
+        return ("index", "increment", *_column_names(self.histories[0]))
+
+    def to_pandas(self) -> Any:
+        """All curves in one `pandas.DataFrame`, which needs pandas.
+
+        Returns:
+            A row for each increment of each sample, from rest on: `index` of the sample,
+            `increment`, and the volume averages by component, such as `strain_xx`,
+            `stress_xx_MPa`, `plastic_strain_xx` and `yielded_fraction`.
+
+        Examples:
+            >>> from fe_data import load_curves
+            >>> frame = load_curves("fe_data/datasets/test_uniform.csv").to_pandas()
+            >>> frame.columns.tolist()
+            ['index', 'increment', 'strain_xx', 'stress_xx_MPa']
+            >>> len(frame) == 50 * 51
+            True
+        """
+        return import_pandas().DataFrame.from_records(list(self.rows()), columns=self.columns)
+
+    @classmethod
+    def from_pandas(cls, frame: Any) -> "Curves":
+        """The curves of a `pandas.DataFrame`, such as `to_pandas` or the command `curves` made it.
+
+        Args:
+            frame: Columns `index`, `increment`, `strain_xx` and `stress_xx_MPa` at least; other
+                components where they are there, all else is ignored. `pandas.read_csv` keeps every
+                bit with `float_precision="round_trip"`.
+
+        Returns:
+            The curves, in the order of the samples in the frame.
+
+        Raises:
+            TableError: A column is missing, an entry is no finite number, or the increments of a
+                sample are not 0, 1, 2, ... in this order.
+
+        Examples:
+            >>> from fe_data import Curves, load_curves
+            >>> curves = load_curves("fe_data/datasets/test_uniform.csv")
+            >>> again = Curves.from_pandas(curves.to_pandas())
+            >>> bool((again.stress == curves.stress).all())
+            True
+        """
+        require_frame(frame, ("index", "increment", "strain_xx", "stress_xx_MPa"))
+        names = [name for name in _ALL_COLUMNS if name in frame]
+        values = np.column_stack([_finite(frame, name) for name in ("index", "increment", *names)])
+        index = values[:, 0].astype(np.int64)
+        starts = np.flatnonzero(np.diff(index, prepend=index[0] - 1))
+        histories = []
+        for number, part in zip(index[starts], np.split(values, starts[1:]), strict=True):
+            if not np.array_equal(part[:, 1], np.arange(len(part))):
+                raise TableError(f"frame: the increments of sample {number} are not 0, 1, 2, ...")
+            histories.append(_history(dict(zip(names, part[:, 2:].T, strict=True))))
+        if len(set(index[starts].tolist())) < len(starts):
+            raise TableError("frame: the rows of a sample are not together")
+        return cls(histories, index=index[starts])
+
+
+def save_curves(curves: Curves, path: Path) -> None:
+    """Write curves to a file, a row for each increment of each sample, as `Curves.to_pandas`.
+
+    Args:
+        curves: Curves of samples.
+        path: File that ends in .csv, or in .parquet, which needs pandas with pyarrow. A file in
+            this place is replaced.
+
+    Raises:
+        ValueError: The file has another ending.
+        ImportError: The file is to be a Parquet file, and pandas or pyarrow is missing.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from fe_data import load_curves, save_curves
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "curves.csv")
+        ...     save_curves(load_curves("fe_data/datasets/test_uniform.csv"), path)
+        ...     path.read_text().splitlines()[:2]
+        ['index,increment,strain_xx,stress_xx_MPa', '0,0,0.0,0.0']
+    """
+    require_kind("curves", curves, Curves)
+    require_kind("path", path, str, Path)
+    path = Path(path)
+    if path.suffix == ".csv":
+        lines = [",".join(curves.columns), *(",".join(map(repr, row)) for row in curves.rows())]
+        write_atomic(path, ("\n".join(lines) + "\n").encode())
+    elif path.suffix == ".parquet":
+        content = io.BytesIO()
+        try:
+            curves.to_pandas().to_parquet(content, index=False)
+        except ImportError:
+            what = "a Parquet file needs pandas with pyarrow: pip install pandas pyarrow"
+            raise ImportError(what) from None
+        write_atomic(path, content.getvalue())
+    else:
+        raise ValueError(f"path = {str(path)!r:.200} must end in .csv or .parquet")
+
 
 def load_curves(path: Path) -> Curves:
     """Read the averaged curves of the samples of a table, under any loading.
 
     Args:
-        path: `dataset.csv` of a dataset folder, whose records hold the curves, or a table of
+        path: A dataset folder or its `dataset.csv`, whose records hold the curves, or a table of
             `fe_data/datasets`, which has them in `curves.npz` beside it, to seven digits.
 
     Returns:
@@ -75,10 +204,9 @@ def load_curves(path: Path) -> Curves:
         >>> len(load_curves("fe_data/datasets/train_beta.csv").histories)
         50
     """
-    require_kind("path", path, str, Path)
-    path = Path(path)
+    path = table_file(path)
     if path.name == TABLE:
-        return Curves(_recorded(path))
+        return _recorded(path)
     table = load_table(path)
     try:
         data = read_file(path.with_name(SHIPPED), MAX_SHIPPED)
@@ -91,7 +219,7 @@ def load_curves(path: Path) -> Curves:
     if stress.shape != (len(table), len(strain)):
         raise TableError(f"{path} has {len(table)} rows: {SHIPPED} has {len(stress)} curves of it")
     histories = [{"strain": _from_rest(strain), "stress": _from_rest(row)} for row in stress]
-    return Curves(histories, arrays.get(f"{path.stem}_std"))
+    return Curves(histories, arrays.get(f"{path.stem}_std"), table.index)
 
 
 def _from_rest(values: Floats) -> Floats:
@@ -99,19 +227,65 @@ def _from_rest(values: Floats) -> Floats:
     return np.concatenate([[0.0], values])[:, None]
 
 
-def _recorded(path: Path) -> list[dict[str, Floats]]:
-    """Histories in the records of the samples of a table that did not fail."""
+def _recorded(path: Path) -> Curves:
+    """Curves in the records of the samples of a table that did not fail."""
     folder = path.parent
     histories = []
+    numbers = []
     for _, row in read_rows(path, ("index", "status"), ()):
         if row["status"] == "failed":
             continue
         try:
-            data = read_file(record_path(folder, int(row["index"])), MAX_BYTES)
+            number = int(row["index"])
+            data = read_file(record_path(folder, number), MAX_BYTES)
             histories.append(decode_arrays(data))
         except (OSError, ValueError) as error:
             index = row["index"]
             raise TableError(f"{folder}: no curve of sample {index:.60} ({error})") from None
+        numbers.append(number)
     if not histories:
         raise TableError(f"{folder}: no sample has outputs")
-    return histories
+    return Curves(histories, index=np.array(numbers, np.int64))
+
+
+def _finite(frame: Any, name: str) -> Floats:
+    """A column of a frame (n,)."""
+    try:
+        values = frame[name].to_numpy(float)
+    except (TypeError, ValueError, AttributeError):
+        raise TableError(f"frame: column {name} is not one of numbers") from None
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise TableError(f"frame, row {row}: {name} is empty or not finite")
+    return np.asarray(values)
+
+
+def _column_names(history: Mapping[str, Floats]) -> list[str]:
+    """Names of the columns of a history: its arrays by component."""
+    names = []
+    for name, unit in _UNITS.items():
+        if name in history:
+            components = _COMPONENTS[: history[name].shape[1]]
+            names += [f"{name}_{axes}{unit}" for axes in components]
+    return [*names, _YIELDED] if _YIELDED in history else names
+
+
+def _matrix(history: Mapping[str, Floats]) -> Floats:
+    """Values (increments + 1, columns) of `_column_names`."""
+    parts = [history[name] for name in (*_UNITS, _YIELDED) if name in history]
+    return np.column_stack(parts)
+
+
+def _history(columns: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The arrays of a history from its columns; an array has the components xx to the last one."""
+    history = {}
+    for name, unit in _UNITS.items():
+        found = [columns.get(f"{name}_{axes}{unit}") for axes in _COMPONENTS]
+        present = [values for values in found if values is not None]
+        if any(values is None for values in found[: len(present)]):
+            raise TableError(f"frame: of the components of {name} one before the last is missing")
+        if present:
+            history[name] = np.column_stack(present)
+    if _YIELDED in columns:
+        history[_YIELDED] = columns[_YIELDED].copy()
+    return history

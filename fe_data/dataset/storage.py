@@ -21,10 +21,10 @@ from typing import IO, Any
 from fe_data.dataset import record
 from fe_data.dataset.design import MAX_SAMPLES, Design, digest_inputs
 from fe_data.dataset.record import DamagedRecord
+from fe_data.dataset.table import TABLE as TABLE
 from fe_data.files.reading import UnusualFile, read_file
 from fe_data.settings import MAX_SEED, Settings, require_integer
 
-TABLE = "dataset.csv"
 FAILURES = "failures.csv"
 PROVENANCE = "provenance.json"
 CONFIG = "config.json"

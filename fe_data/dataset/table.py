@@ -7,7 +7,7 @@ import io
 import math
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from fe_data.settings import Inputs, require_integer, require_kind
 
 Numbers = NDArray[np.int64]
 Row = dict[str, str]
+TABLE = "dataset.csv"  # the table of a dataset folder
 PATH_COLUMNS = ("index", "seed", "group", *INPUT_NAMES, "path", "status")  # of a dataset of paths
 STATUSES = ("ok", "retried", "failed")
 MAX_PROBLEMS = 20  # listed in one message; the rest is counted
@@ -96,6 +97,51 @@ class Table:
         outputs = np.ascontiguousarray(self.outputs[:, columns])
         return replace(self, outputs=outputs, output_names=tuple(names))
 
+    def to_pandas(self) -> Any:
+        """The samples with outputs as a `pandas.DataFrame`, which needs pandas.
+
+        Returns:
+            A row for each sample, with the columns of `dataset.csv`; `failed` is not in it.
+
+        Examples:
+            >>> from fe_data import load_table
+            >>> frame = load_table("fe_data/datasets/test_uniform.csv").to_pandas()
+            >>> frame["nu_eff"].between(0.277, 0.299).all()
+            np.True_
+        """
+        columns = {"index": self.index, "seed": self.seed, "group": self.group}
+        columns |= dict(zip(INPUT_NAMES, self.inputs.T, strict=True))
+        columns |= dict(zip(self.output_names, self.outputs.T, strict=True))
+        return import_pandas().DataFrame(columns | {"status": self.status.astype(object)})
+
+    @classmethod
+    def from_pandas(cls, frame: Any) -> "Table":
+        """The table of a `pandas.DataFrame`, which is checked as a file is.
+
+        Args:
+            frame: Columns as those of a file for `load_table`; an entry that is missing (None, NaN)
+                is an empty one of a file.
+
+        Returns:
+            The table.
+
+        Raises:
+            TableError: The message names every bad entry by row, column and value.
+
+        Examples:
+            >>> from fe_data import Table, load_table
+            >>> table = load_table("fe_data/datasets/test_uniform.csv")
+            >>> again = Table.from_pandas(table.to_pandas())
+            >>> bool((again.outputs == table.outputs).all())
+            True
+        """
+        required, optional = _table_names()
+        require_frame(frame, required)
+        names = [name for name in dict.fromkeys((*required, *optional)) if name in frame]
+        texts = frame[names].astype(object).where(frame[names].notna(), None)
+        rows = (dict(zip(names, map(format_value, row), strict=True)) for row in texts.to_numpy())
+        return _table(enumerate(rows), Problems(Path("frame"), place="row"))
+
 
 def table_columns(outputs: Sequence[str] | None = None) -> tuple[str, ...]:
     """Columns of dataset.csv with these outputs, or all."""
@@ -116,7 +162,7 @@ def load_table(path: Path) -> Table:
     Args:
         path: CSV file, or one packed as .gz, with the columns of the inputs and of the required
             outputs; those of other outputs, `index`, `seed`, `group` and `status` are optional, and
-            all else is ignored.
+            all else is ignored. Or a dataset folder, whose table is read.
 
     Returns:
         The samples with outputs, in the order of the file.
@@ -126,20 +172,29 @@ def load_table(path: Path) -> Table:
         >>> load_table("fe_data/datasets/train_beta.csv").group[:3].tolist()
         [0, 1, 2]
     """
+    path = table_file(path)
+    return _table(read_rows(path, *_table_names()), Problems(path))
+
+
+def _table_names() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Columns that a table must have, and those that are read where they are there."""
     required = (*INPUT_NAMES, *required_outputs())
-    optional = (*output_names(), "index", "seed", "group", "status")
-    problems = Problems(path)
+    return required, (*output_names(), "index", "seed", "group", "status")
+
+
+def _table(rows: Iterable[tuple[int, Row]], problems: "Problems") -> Table:
+    """The table of entries by column, with the number of the line of each row."""
     samples = []
     failed = []
     names = required_outputs()
     first_line: dict[int, int] = {}
-    for number, (line, row) in enumerate(read_rows(path, required, optional)):
+    for number, (line, row) in enumerate(rows):
         parse = partial(problems.parse, line, row)
         names = outputs_among(row)
         index = parse(parse_integer, "index", number)
         status = parse(_status, "status", "ok")
         if (first := first_line.setdefault(index, line)) != line:
-            problems.add(line, f"index = {index} is in line {first} already")
+            problems.add(line, f"index = {index} is in {problems.place} {first} already")
         seed = parse(parse_integer, "seed", -1)
         group = parse(parse_integer, "group", index)
         inputs = [parse(_input, name) for name in INPUT_NAMES]
@@ -161,6 +216,39 @@ def load_table(path: Path) -> Table:
         failed=np.array(failed, np.int64),
         output_names=names,
     )
+
+
+def table_file(path: Path) -> Path:
+    """The file of a table, also for a dataset folder that contains it."""
+    require_kind("path", path, str, Path)
+    path = Path(path)
+    if not path.is_dir():
+        return path
+    if not (path / TABLE).exists():
+        raise TableError(
+            f"{path} has no {TABLE}: `generate` writes it when all samples of a folder are there"
+        )
+    return path / TABLE
+
+
+def import_pandas() -> Any:
+    """The optional package pandas; an ImportError that says how to add it."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(f"{error}: pip install pandas adds what data frames need") from None
+    return pd
+
+
+def require_frame(frame: Any, required: Sequence[str]) -> None:
+    """Refuse what is no `pandas.DataFrame` with rows, different columns and the required ones."""
+    require_kind("frame", frame, import_pandas().DataFrame)
+    if missing := ", ".join(name for name in required if name not in frame):
+        raise TableError(f"frame: column {missing} is missing")
+    if not frame.columns.is_unique:
+        raise TableError("frame: two columns have the same name")
+    if frame.empty:
+        raise TableError("frame has no rows")
 
 
 def read_numbers(path: Path, names: Sequence[str]) -> Floats:
@@ -213,12 +301,13 @@ class Problems:
     path: Path
     listed: list[str] = field(default_factory=list)
     count: int = 0
+    place: str = "line"  # what the numbers of places count
 
     def add(self, line: int, text: str) -> None:
         """Add what is wrong with a line."""
         self.count += 1
         if self.count <= MAX_PROBLEMS:
-            self.listed.append(f"line {line}: {text}")
+            self.listed.append(f"{self.place} {line}: {text}")
 
     def parse(
         self, line: int, row: Row, kind: Callable[[str, str], Any], name: str, default: Any = None

@@ -71,6 +71,9 @@ CALLS = {
     "loadings_from_file": lambda folder: of(fe_data.loadings_from_file, path=loadings(folder)),
     "load_table": lambda _: of(fe_data.load_table),
     "load_curves": lambda _: of(fe_data.load_curves),
+    "save_curves": lambda folder: of(
+        fe_data.save_curves, curves=fe_data.load_curves(TABLE), path=folder / "curves.csv"
+    ),
     "load_inputs": lambda _: of(fe_data.load_inputs),
     "verify": lambda folder: of(fe_data.verify, folder=folder),
     "compare": lambda _: of(fe_data.compare),
