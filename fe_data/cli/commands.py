@@ -129,9 +129,7 @@ def rve(
     """Simulate one RVE into result, picture and fields. Files of an earlier run are replaced."""
     arrangement: Any = seed
     if fibres is not None and vf is None:
-        random = Settings.n_fibres, Settings.min_spacing
-        if seed != 0 or (settings.n_fibres, settings.min_spacing) != random:
-            raise ValueError("--seed, --n-fibres and --min-spacing do not go with --fibres")
+        options.require_given_fibres(settings, seed)
         arrangement = options.fibres(fibres)
         vf = arrangement.volume_fraction
         settings = dataclasses.replace(settings, n_fibres=len(arrangement.centres))

@@ -13,11 +13,13 @@ import fe_data
 from fe_data.schema import DIMENSIONLESS, INPUTS
 from fe_data.settings import Settings
 from fe_data.settings.hardening import LAWS, LawName
+from fe_data.settings.radii import RADII_LAWS, RadiiName
 
 LoadingValues = tuple[Any, Any]  # strains xx, yy, xy, None where free, and stresses [MPa]
 T = TypeVar("T")
 
 DESIGNS = "test_uniform, train_uniform, train_beta, replicates, noise, truth"
+RANDOM_FIBRES = ("n_fibres", "min_spacing", "radii", "radii_cov")  # settings
 SETTINGS_HELP = {
     "n_fibres": "number of fibres in the RVE",
     "min_spacing": "least distance of fibre centres, in fibre diameters",
@@ -31,6 +33,9 @@ SETTINGS_HELP = {
     "a_MPa": "initial yield stress of the matrix [MPa]",
     "hardening": "yield stress of the matrix at the plastic strain p: "
     + "; ".join(f"{name} is {law.formula}" for name, law in LAWS.items()),
+    "radii": "distribution of the radii of random fibres: "
+    + "; ".join(f"{name} is {law.formula}" for name, law in RADII_LAWS.items()),
+    "radii_cov": "coefficient of variation C of that distribution [-]",
     "fibre_stress_MPa": "von Mises stress in the fibres [MPa] that p_sigma counts from",
 }
 
@@ -82,9 +87,15 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
     parameters = [p for p in own.parameters.values() if p.name != "settings"]
     for name, text in SETTINGS_HELP.items():
         default = getattr(Settings, name)
-        kinds: dict[Any, Callable[..., Any]] = {int: Integer, LawName: typer.Option}
+        kinds: dict[Any, Callable[..., Any]] = {
+            int: Integer,
+            LawName: typer.Option,
+            RadiiName: typer.Option,
+        }
         option = kinds.get(types[name], Number)(
-            "--" + name.replace("_", "-"), help=text, show_default=default or "automatic"
+            "--" + name.replace("_", "-"),
+            help=text,
+            show_default="automatic" if default is None else default,
         )
         parameters.append(
             inspect.Parameter(
@@ -138,6 +149,14 @@ def design(
         raise ValueError(f"--inputs {inputs} is the table that --out would replace")
     repeats = 1 if microstructures is None else microstructures
     return fe_data.design_from_file(inputs, seed, microstructures=repeats)
+
+
+def require_given_fibres(settings: Settings, seed: int) -> None:
+    """Refuse options of random fibres beside given ones."""
+    random = {name: getattr(settings, name) for name in RANDOM_FIBRES}
+    if seed != 0 or any(value != getattr(Settings, name) for name, value in random.items()):
+        flags = ", ".join("--" + name.replace("_", "-") for name in RANDOM_FIBRES)
+        raise ValueError(f"--seed, {flags} do not go with --fibres")
 
 
 def fibres(path: Path) -> "fe_data.Microstructure":

@@ -102,13 +102,15 @@ def _solved(
 
 
 def _heading(inputs: Inputs, settings: Settings, seed: int | None) -> str:
-    """The heading of the picture: inputs, hardening law if it is not the power law, and seed."""
+    """The heading of the picture: inputs, laws that are not those of the paper, and seed."""
     parts = []
     for quantity in INPUTS:
         value = getattr(inputs, quantity.name)
         parts.append(f"{quantity.label} = {value:g}{quantity.unit_after_number}")
     if settings.hardening != Settings.hardening:
         parts.append(f"{settings.hardening} hardening")
+    if settings.radii != Settings.radii:
+        parts.append(f"{settings.radii} radii, coefficient of variation {settings.radii_cov:g}")
     parts.append("given fibres" if seed is None else f"seed {seed}")
     return ", ".join(parts)
 

@@ -84,7 +84,8 @@ def decode_arrays(data: bytes) -> dict[str, Floats]:
 
     Returns:
         Arrays by name: `strain`, `stress` [MPa], `plastic_strain` (increments + 1, 4), their
-        components xx, yy, zz and xy; `yielded_fraction` (increments + 1,); `fibre_centres`.
+        components xx, yy, zz and xy; `yielded_fraction` (increments + 1,); `fibre_centres`
+        (n_fibres, 2) and, where fibres have different radii, `fibre_radii` (n_fibres,).
 
     Raises:
         DamagedRecord: The content is not that of a whole record.

@@ -70,8 +70,12 @@ def configuration(design: Design, settings: Settings) -> dict[str, Any]:
     if design.loadings:
         paths = [dataclasses.asdict(loading) for loading in design.loadings]
         config |= {"paths": len(paths), "loadings_sha256": digest({"loadings": paths})}
-    if settings.hardening == "power":  # is the default: the digest of older folders lacks it
+    # Where these settings are the defaults, the digest of older folders lacks them.
+    if settings.hardening == Settings.hardening:
         del config["settings"]["hardening"]
+    if settings.radii == Settings.radii:
+        del config["settings"]["radii"]
+        del config["settings"]["radii_cov"]
     return {**config, "digest": digest(config)}
 
 

@@ -106,8 +106,8 @@ class Table:
         Examples:
             >>> from fe_data import load_table
             >>> frame = load_table("fe_data/datasets/test_uniform.csv").to_pandas()
-            >>> frame["nu_eff"].between(0.277, 0.299).all()
-            np.True_
+            >>> bool(frame["nu_eff"].between(0.277, 0.299).all())
+            True
         """
         columns = {"index": self.index, "seed": self.seed, "group": self.group}
         columns |= dict(zip(INPUT_NAMES, self.inputs.T, strict=True))

@@ -129,6 +129,8 @@ def encode_result(
         header["outputs"] = {name: float(result.effective[name]) for name in names}
     header["info"] = result.info
     arrays = {**result.history, "fibre_centres": result.fibre_centres}
+    if result.fibre_radii is not None:
+        arrays["fibre_radii"] = result.fibre_radii
     return sample.index, record.encode(header, arrays)
 
 

@@ -1,4 +1,4 @@
-"""Periodic arrangements of circular fibres in the unit square, and random ones of equal fibres."""
+"""Periodic arrangements of circular fibres in the unit square, given or random."""
 
 import math
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ import numpy as np
 from fe_data.arrays import Booleans, Floats, numbers
 from fe_data.errors import MicrostructureError
 from fe_data.settings import require_between
+from fe_data.settings.radii import RADII_LAWS, RadiiName
 
 # Densest packing of the discs of exclusion (diameter = least centre distance) that the relaxation
 # reached from every random start tried, for up to that many fibres; the hexagonal limit is 0.907.
@@ -23,6 +24,11 @@ _RSA_STARTS = 20
 _RELAXATION_STARTS = 8
 _RELAXATION_STEPS = 4000
 _SWEEPS = 400
+# Candidates for each of several sizes of fibres, as many in all as for equal ones.
+_SIZES_CANDIDATES = 512
+_SIZES_BATCHES = 128
+# Least distance of the centres of any two fibres, or of each two, (n, n).
+Distance = float | Floats
 RADII = (0.001, 0.49)  # least and largest, in sides of the square
 
 
@@ -126,7 +132,7 @@ def periodic_distances(a: Floats, b: Floats) -> Floats:
     return np.asarray(np.hypot(d[..., 0], d[..., 1]))
 
 
-def _apart(a: Floats, b: Floats, distance: float) -> Booleans:
+def _apart(a: Floats, b: Floats, distance: Distance) -> Booleans:
     """Which pairs (len(a), len(b)) are at least `distance` apart; faster than their distances."""
     d = a.T[:, :, None] - b.T[:, None, :]
     d -= np.round(d)
@@ -135,15 +141,22 @@ def _apart(a: Floats, b: Floats, distance: float) -> Booleans:
 
 
 def random_microstructure(
-    vf: float, seed: int, n_fibres: int = 30, min_spacing: float = 1.14
+    vf: float,
+    seed: int,
+    n_fibres: int = 30,
+    min_spacing: float = 1.14,
+    radii: RadiiName = "equal",
+    radii_cov: float = 0.0,
 ) -> Microstructure:
-    """Place equal fibres periodically at random.
+    """Place fibres periodically at random.
 
     Args:
         vf: Volume fraction of the fibres, which the result has exactly [-].
         seed: Seed of the random numbers.
         n_fibres: Number of fibres.
-        min_spacing: Least distance of two fibre centres, in fibre diameters [-].
+        min_spacing: Least distance of two fibre centres, in sums of their radii [-].
+        radii: Distribution of the radii, a key of `settings.radii.RADII_LAWS`.
+        radii_cov: Coefficient of variation of the radii [-].
 
     Returns:
         The arrangement.
@@ -158,6 +171,9 @@ def random_microstructure(
     (30, 2)
     >>> round(micro.volume_fraction, 12)
     0.3
+    >>> several = random_microstructure(0.3, seed=1, radii="lognormal", radii_cov=0.3)
+    >>> bool(several.radii.max() > 2 * several.radii.min())
+    True
     """
     # Random sequential addition. A sequence that jams is started again with fresh random numbers,
     # so all seeds have the distribution of sequences that do not jam. Where nearly all of them jam,
@@ -169,8 +185,7 @@ def random_microstructure(
     if vf == 0.0:
         return Microstructure(np.empty((0, 2)), np.empty(0))
     rng = np.random.default_rng(seed)
-    radius = math.sqrt(vf / (n_fibres * math.pi))
-    distance = 2 * radius * min_spacing
+    r, distance = _radii_and_distances(rng, vf, n_fibres, min_spacing, radii, radii_cov)
     saturated = vf * min_spacing**2 > _SATURATION + _SATURATION_SPREAD / math.sqrt(n_fibres)
     for _ in range(1 if saturated else _RSA_STARTS):
         centres = sequential_addition(rng, n_fibres, distance)
@@ -179,11 +194,36 @@ def random_microstructure(
     else:
         touching = relaxed_arrangement(rng, n_fibres, distance)
         centres = equilibrated(rng, touching, distance)
-    return clear_of_edges(Microstructure(centres, np.full(n_fibres, radius)), math.inf)
+    return clear_of_edges(Microstructure(centres, r), math.inf)
 
 
-def sequential_addition(rng: np.random.Generator, n: int, distance: float) -> Floats | None:
+def _radii_and_distances(
+    rng: np.random.Generator,
+    vf: float,
+    n: int,
+    min_spacing: float,
+    law: RadiiName,
+    cov: float,
+) -> tuple[Floats, Distance]:
+    """Radii (n,), the largest first, and the least distances (n, n) or of any two equal fibres."""
+    if law == "equal":
+        radius = math.sqrt(vf / (n * math.pi))
+        return np.full(n, radius), 2 * radius * min_spacing
+    # r_i = s ξ_i with s from the volume fraction, π Σ r_i² = vf
+    drawn = np.sort(RADII_LAWS[law].draw(rng, n, cov))[::-1]
+    radii = drawn * math.sqrt(vf / (math.pi * (drawn**2).sum()))
+    if radii[-1] < RADII[0]:
+        raise MicrostructureError(
+            f"the smallest of {n} fibres has the radius {radii[-1]:.2g}: at least {RADII[0]:g} of "
+            "the side is meshed"
+        )
+    return radii, min_spacing * (radii[:, None] + radii)
+
+
+def sequential_addition(rng: np.random.Generator, n: int, distance: Distance) -> Floats | None:
     """Add random points, each at least `distance` from those before; None where no room is left."""
+    if not isinstance(distance, float):
+        return _addition_of_sizes(rng, distance)
     placed = np.empty((0, 2))
     for _ in range(_RSA_BATCHES):
         candidates = rng.random((_RSA_CANDIDATES, 2))
@@ -199,7 +239,24 @@ def sequential_addition(rng: np.random.Generator, n: int, distance: float) -> Fl
     return None
 
 
-def relaxed_arrangement(rng: np.random.Generator, n: int, distance: float) -> Floats:
+def _addition_of_sizes(rng: np.random.Generator, distances: Floats) -> Floats | None:
+    """Add points whose least distances (n, n) differ, each uniform where there is room for it."""
+    n = len(distances)
+    placed = np.empty((n, 2))
+    for k in range(n):
+        for _ in range(_SIZES_BATCHES):
+            # New candidates for each fibre: those that a larger one left lie farther from others.
+            candidates = rng.random((_SIZES_CANDIDATES, 2))
+            fits = _apart(candidates, placed[:k], distances[k, :k]).all(axis=1)
+            if fits.any():
+                placed[k] = candidates[fits.argmax()]
+                break
+        else:
+            return None
+    return placed
+
+
+def relaxed_arrangement(rng: np.random.Generator, n: int, distance: Distance) -> Floats:
     """Push random points apart, pair by pair, until all keep their distance."""
     target = distance * (1 + 1e-6)
     for _ in range(_RELAXATION_STARTS):
@@ -209,29 +266,32 @@ def relaxed_arrangement(rng: np.random.Generator, n: int, distance: float) -> Fl
             d -= np.round(d)
             r = np.hypot(d[..., 0], d[..., 1])
             np.fill_diagonal(r, np.inf)
-            if r.min() >= distance:
+            if (r >= distance).all():
                 return np.mod(x, 1.0)
             # x_i ← x_i + Σ_j (distance - r_ij) / 2 · d_ij / r_ij, over pairs that are too close
             overlap = np.maximum(target - r, 0.0)
             push = 0.5 * overlap / np.maximum(r, 1e-12)
             x = x + (push[..., None] * d).sum(axis=1)
     raise MicrostructureError(
-        f"no arrangement of {n} fibres with centres {distance:.4f} apart was found in "
+        f"no arrangement of {n} fibres with centres {np.max(distance):.4f} apart was found in "
         f"{_RELAXATION_STARTS} relaxations"
     )
 
 
-def equilibrated(rng: np.random.Generator, centres: Floats, distance: float) -> Floats:
+def equilibrated(rng: np.random.Generator, centres: Floats, distance: Distance) -> Floats:
     """Monte Carlo sweeps of hard discs: all admissible arrangements become equally probable."""
     # A sweep proposes a step for every fibre. Two fibres conflict when they are too close with one
     # or both of them moved. Fibres without a conflict move. The steps back have the same conflicts
     # and the same probability, which is detailed balance.
     n = len(centres)
-    reach = 0.5 * (math.sqrt(2 / (math.sqrt(3) * n)) - distance)  # of the mean gap between fibres
+    # Half the mean gap between fibres; distances of different fibres have that of a mean one.
+    mean = float(np.mean(distance))
+    reach = 0.5 * (math.sqrt(2 / (math.sqrt(3) * n)) - mean)
+    of_both = np.tile(distance, (2, 2)) if isinstance(distance, np.ndarray) else distance
     for _ in range(_SWEEPS):
         steps = rng.uniform(-reach, reach, (n, 2))
         both = np.concatenate([centres, centres + steps])
-        conflicts = ~_apart(both, both, distance).reshape(2, n, 2, n).all(axis=(0, 2))
+        conflicts = ~_apart(both, both, of_both).reshape(2, n, 2, n).all(axis=(0, 2))
         np.fill_diagonal(conflicts, False)
         stays = conflicts.any(axis=1)
         centres = centres + np.where(stays[:, None], 0.0, steps)

@@ -44,6 +44,8 @@ class RVEResult:
         history: Volume averages at every increment, see `load_stepping.EquilibriumPath`.
         fibre_centres: (n_fibres, 2), in sides of the volume element.
         info: Sizes, counts, qualities of the fits and seconds of each stage.
+        fibre_radii: (n_fibres,) in sides of the volume element; None where all are the `radius` of
+            `info`.
 
     >>> from fe_data import Inputs, Settings, solve_rve
     >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
@@ -58,6 +60,7 @@ class RVEResult:
     history: dict[str, Floats]
     fibre_centres: Floats
     info: dict[str, float | int | str]
+    fibre_radii: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -115,13 +118,14 @@ class RVESolution:
             values = dataclasses.asdict(self.effective)
             values["p_sigma"] = self.p_sigma
         qualities = {name: value for name, value in values.items() if name not in output_names()}
+        radii = self.microstructure.radii
         seconds = {f"seconds_{stage}": value for stage, value in self.seconds.items()}
         return RVEResult(
             effective={name: values[name] for name in output_names() if name in values},
             history=self.history,
             fibre_centres=self.microstructure.centres,
             info={
-                "radius": float(self.microstructure.radii.max(initial=0.0)),
+                "radius": float(radii.max(initial=0.0)),
                 "n_dofs": 2 * self.discretisation.n_nodes,
                 "n_elements": len(self.discretisation.triangles),
                 "linear_solver": self.problem.linear_solver,
@@ -129,6 +133,7 @@ class RVESolution:
                 **qualities,
                 **seconds,
             },
+            fibre_radii=radii if len(set(radii.tolist())) > 1 else None,
         )
 
 
@@ -256,7 +261,14 @@ def _arrange_fibres(
     if isinstance(arrangement, Microstructure):
         return clear_of_edges(arrangement)
     seed = require_integer("arrangement", arrangement, 0, MAX_SEED)
-    return random_microstructure(inputs.vf, seed, settings.n_fibres, settings.min_spacing)
+    return random_microstructure(
+        inputs.vf,
+        seed,
+        settings.n_fibres,
+        settings.min_spacing,
+        settings.radii,
+        settings.radii_cov,
+    )
 
 
 def _fit_properties(

@@ -7,6 +7,7 @@ from typing import SupportsIndex
 
 from fe_data.schema import INPUTS
 from fe_data.settings.hardening import LAWS, LawName
+from fe_data.settings.radii import RADII_LAWS, RadiiName
 
 # Fibres are condensed as dense matrices: a volume element takes 1 minute and 1.9 GB at this
 # resolution, and each fibre 9 GB at 50.
@@ -55,7 +56,9 @@ def _take_plain_numbers(values: "Inputs | Settings") -> None:
     """Replace each number by the int or float of its field, so that 100 and 100.0 are the same."""
     for item in dataclasses.fields(values):
         value = getattr(values, item.name)
-        if item.type is not LawName and (value is not None or item.default is not None):
+        if item.type not in (LawName, RadiiName) and (
+            value is not None or item.default is not None
+        ):
             integer = item.type is int
             try:
                 if isinstance(value, str):  # float() accepts texts
@@ -125,6 +128,11 @@ class Settings:
         hardening: Law of the yield stress of the matrix at the accumulated plastic strain p:
             "power" is a + b_m p^c_m, as in the paper; `fe_data/settings/hardening.py`
             lists all laws.
+        radii: Distribution of the radii of random fibres: "equal", "uniform" or "lognormal";
+            `fe_data/settings/radii.py` lists all laws. Whatever it is, the volume fraction is
+            exact.
+        radii_cov: Coefficient of variation of that distribution [-]: 0 for equal radii, else above
+            0 and up to 0.5.
 
     Raises:
         ValueError: If a setting is not a number or out of range.
@@ -147,6 +155,8 @@ class Settings:
     a_MPa: float = 400.0
     fibre_stress_MPa: float = 900.0
     hardening: LawName = "power"
+    radii: RadiiName = "equal"
+    radii_cov: float = 0.0
 
     def __post_init__(self) -> None:
         _take_plain_numbers(self)
@@ -171,4 +181,19 @@ class Settings:
             allowed = "; ".join(f"{name}, {law.formula}" for name, law in LAWS.items())
             raise ValueError(
                 f"hardening = {self.hardening!r:.60} is unknown: allowed are {allowed}"
+            )
+        self._check_radii()
+
+    def _check_radii(self) -> None:
+        """Refuse an unknown distribution of radii, and a coefficient that it does not take."""
+        require_kind("radii", self.radii, str)
+        if self.radii not in RADII_LAWS:
+            allowed = "; ".join(f"{name}, {law.formula}" for name, law in RADII_LAWS.items())
+            raise ValueError(f"radii = {self.radii!r:.60} is unknown: allowed are {allowed}")
+        largest = RADII_LAWS[self.radii].largest_cov
+        if not (0.0 < self.radii_cov <= largest or self.radii_cov == largest == 0.0):
+            allowed = f"above 0 and up to {largest:g}" if largest else "0"
+            raise ValueError(
+                f"radii_cov = {self.radii_cov!r} is out of range: allowed is {allowed} with "
+                f"{self.radii!r} radii"
             )

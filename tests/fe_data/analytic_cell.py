@@ -45,6 +45,7 @@ class AnalyticCell:
             effective=dict(zip(names, np.array(mean) * (1 + scatter), strict=True)),
             history={"strain": curve, "stress": 1e5 * curve, "yielded_fraction": strain / 0.05},
             fibre_centres=np.random.default_rng(seed).random((settings.n_fibres, 2)),
+            fibre_radii=None,
             info={"n_dofs": np.int64(10), "warning": "", "residual": np.float64(1e-3)},
         )
 

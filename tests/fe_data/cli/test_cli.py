@@ -105,6 +105,13 @@ BAD_COMMANDS = [
         "strain = 0.0 is out of range: allowed is [-0.5, -0.0001] or [0.0001,",
     ),
     (f"{GENERATE} --strain nan", "strain = nan is out of range: allowed is [-0.5, -0.0001] or"),
+    (f"{GENERATE} --radii bimodal", "'bimodal' is not one of 'equal', 'uniform', 'lognormal'"),
+    (
+        f"{GENERATE} --radii uniform",
+        "radii_cov = 0.0 is out of range: allowed is above 0 and up to",
+    ),
+    (f"{GENERATE} --radii-cov 0.1", "radii_cov = 0.1 is out of range: allowed is 0 with 'equal'"),
+    (f"{GENERATE} --radii lognormal --radii-cov nan", "radii_cov = nan is out of range"),
     (f"{RVE} --vf 0.6", "vf = 0.6 is out of range: allowed is 0 or [0.005, 0.5]"),
     (f"{RVE} --seed -1", "seed = -1 is out of range"),
     (f"{GENERATE} --jobs 1.5", "'1.5' is not an integer"),

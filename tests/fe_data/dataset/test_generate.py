@@ -1,5 +1,6 @@
 """A dataset is a function of its design, settings and seed, whatever happens while it is made."""
 
+import dataclasses
 import errno
 import hashlib
 import io
@@ -101,6 +102,36 @@ def test_inputs_out_of_the_range_of_the_law_are_refused_by_their_row(tmp_path):
     voce = Settings(hardening="voce")
     generate.generate(design, voce, tmp_path / "voce", simulator=AnalyticCell(), silent=True)
     assert load_table(tmp_path / "voce" / storage.TABLE).inputs.tolist() == inputs.tolist()
+
+
+def test_folders_that_older_versions_made_are_of_the_same_configuration():
+    """Settings that came later do not change the digest while they are the defaults."""
+    digests = [
+        storage.configuration(DESIGN, settings)["digest"][:12]
+        for settings in (SETTINGS, Settings(hardening="voce"))
+    ]
+    assert digests == ["76087d7cf1a1", "49fa93869777"]
+    other = storage.configuration(DESIGN, Settings(10, radii="uniform", radii_cov=0.1))
+    assert other["settings"]["radii_cov"] == 0.1
+
+
+def test_records_hold_the_radii_where_they_differ(tmp_path):
+    design = named_design("train_beta", 3, count=1)
+    small = Settings(n_fibres=3, resolution=2.0, increments=10)
+    for name, settings in (
+        ("equal", small),
+        ("several", dataclasses.replace(small, radii="lognormal", radii_cov=0.3)),
+    ):
+        generate.generate(design, settings, tmp_path / name, silent=True)
+        arrays = record.decode_arrays(storage.record_path(tmp_path / name, 0).read_bytes())
+        if name == "equal":
+            assert "fibre_radii" not in arrays
+        else:
+            fraction = np.pi * (arrays["fibre_radii"] ** 2).sum()
+            assert fraction == pytest.approx(design.inputs[0, 0], rel=1e-12)
+        assert verify(tmp_path / name)[0] == []
+    with pytest.raises(ValueError, match="radii = 'equal' there, 'lognormal' here"):
+        generate.generate(design, settings, tmp_path / "equal", silent=True)
 
 
 def test_shards_together_equal_the_whole(tmp_path, undisturbed):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fe_data.errors import MicrostructureError
 from fe_data.geometry import microstructure
 from fe_data.geometry.microstructure import (
     Microstructure,
@@ -165,3 +166,61 @@ def test_arrangements_of_sequences_that_do_not_jam_stay_as_they_are(vf, seed, di
     """The shipped tables rest on them."""
     centres = random_microstructure(vf, seed).centres.astype("<f8")
     assert hashlib.sha256(centres.tobytes()).hexdigest()[:16] == digest
+
+
+SEVERAL = [("uniform", 0.1), ("uniform", 0.5), ("lognormal", 0.2), ("lognormal", 0.5)]
+
+
+@pytest.mark.parametrize(("law", "cov"), SEVERAL)
+@pytest.mark.parametrize("vf", [0.05, 0.4, 0.5])
+def test_several_radii_have_the_exact_volume_fraction_and_keep_their_distance(law, cov, vf):
+    m = random_microstructure(vf, 2, n_fibres=40, radii=law, radii_cov=cov)
+    assert m.volume_fraction == pytest.approx(vf, rel=1e-14)
+    assert len(set(m.radii.tolist())) == 40
+    least = 1.14 * (m.radii[:, None] + m.radii)
+    distances = periodic_distances(m.centres, m.centres) + 9.0 * np.eye(40)
+    assert (distances >= least * (1 - 1e-12)).all()
+    again = random_microstructure(vf, 2, n_fibres=40, radii=law, radii_cov=cov)
+    np.testing.assert_array_equal(m.centres, again.centres)
+
+
+@pytest.mark.parametrize(("law", "cov"), SEVERAL)
+def test_radii_have_the_coefficient_of_variation_and_shape_of_their_law(law, cov):
+    m = random_microstructure(0.2, 3, n_fibres=300, radii=law, radii_cov=cov)
+    r = m.radii / m.radii.mean()
+    assert r.std() == pytest.approx(cov, rel=0.1)
+    width = math.sqrt(math.log1p(cov**2))
+    shape = {
+        "uniform": stats.uniform(1 - math.sqrt(3) * cov, 2 * math.sqrt(3) * cov),
+        "lognormal": stats.lognorm(width, scale=math.exp(-(width**2) / 2)),
+    }[law]
+    assert stats.kstest(r, shape.cdf).pvalue > 0.01
+
+
+def test_sizes_one_after_the_other_are_placed_as_equal_fibres_are():
+    """With equal sizes both ways have the same distribution of distances."""
+    n = 12
+    distance = 0.2
+    found = []
+    for distances in (distance, np.full((n, n), distance)):
+        rng = np.random.default_rng(5)
+        placed = [sequential_addition(rng, n, distances) for _ in range(200)]
+        pairs = [periodic_distances(x, x) + 9.0 * np.eye(n) for x in placed if x is not None]
+        found.append(np.concatenate([d.min(axis=1) for d in pairs]))
+    assert stats.ks_2samp(*found).pvalue > 0.02
+
+
+def test_several_radii_that_jam_are_relaxed(monkeypatch):
+    """As with equal ones, all pairs keep their distance; hardly any touch after the sweeps."""
+    monkeypatch.setattr(microstructure, "_RSA_STARTS", 0)
+    monkeypatch.setattr(microstructure, "_SATURATION", 1.0)  # so that starts are counted
+    m = random_microstructure(0.45, 4, radii="uniform", radii_cov=0.3)
+    ratio = periodic_distances(m.centres, m.centres) + 9.0 * np.eye(30)
+    ratio /= 1.14 * (m.radii[:, None] + m.radii)
+    assert ratio.min() >= 1 - 1e-12
+    assert (ratio.min(axis=1) < 1.001).mean() < 0.1
+
+
+def test_a_radius_too_small_for_a_mesh_is_an_error_of_the_arrangement():
+    with pytest.raises(MicrostructureError, match=r"smallest of 1000 fibres has the radius 0\.0"):
+        random_microstructure(0.005, 0, n_fibres=1000, radii="lognormal", radii_cov=0.5)

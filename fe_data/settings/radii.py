@@ -1,0 +1,62 @@
+"""The distributions of the radii of random fibres: the one place that lists them.
+
+A law draws radii relative to each other. They are scaled together to the volume fraction, which is
+exact, so that a law has one number only: the coefficient of variation, the standard deviation of
+the radii over their mean.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fe_data.arrays import Floats
+
+RadiiName = Literal["equal", "uniform", "lognormal"]
+
+
+@dataclass(frozen=True)
+class RadiiLaw:
+    """A distribution of radii.
+
+    Attributes:
+        formula: Distribution of a radius of mean 1 at the coefficient of variation C, for messages
+            and the help of the command line.
+        draw: Radii (n,) of mean 1 from a generator, n and C.
+        largest_cov: Largest C that settings take.
+
+    Examples:
+        >>> import numpy as np
+        >>> from fe_data.settings.radii import RADII_LAWS
+        >>> radii = RADII_LAWS["uniform"].draw(np.random.default_rng(0), 10_000, 0.3)
+        >>> print((radii.std() / radii.mean()).round(2))
+        0.3
+    """
+
+    formula: str
+    draw: Callable[[np.random.Generator, int, float], Floats]
+    largest_cov: float
+
+
+def _equal(_: np.random.Generator, n: int, __: float) -> Floats:
+    return np.ones(n)
+
+
+def _uniform(rng: np.random.Generator, n: int, cov: float) -> Floats:
+    half = math.sqrt(3) * cov  # the standard deviation of a uniform law is half its width / sqrt(3)
+    return rng.uniform(1 - half, 1 + half, n)
+
+
+def _lognormal(rng: np.random.Generator, n: int, cov: float) -> Floats:
+    variance = math.log1p(cov**2)  # of the logarithm
+    return rng.lognormal(-variance / 2, math.sqrt(variance), n)
+
+
+RADII_LAWS: dict[RadiiName, RadiiLaw] = {
+    # The law of the paper, section 3.2.
+    "equal": RadiiLaw("1 for all fibres, C = 0", _equal, 0.0),
+    "uniform": RadiiLaw("uniform in 1 - sqrt(3) C ... 1 + sqrt(3) C", _uniform, 0.5),
+    "lognormal": RadiiLaw("lognormal of mean 1 and standard deviation C", _lognormal, 0.5),
+}
