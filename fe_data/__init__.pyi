@@ -2,6 +2,7 @@ from .dataset.curves import Curves as Curves
 from .dataset.curves import load_curves as load_curves
 from .dataset.curves import save_curves as save_curves
 from .dataset.design import Design as Design
+from .dataset.design import arrangements_from_file as arrangements_from_file
 from .dataset.design import design_from_file as design_from_file
 from .dataset.design import loadings_from_file as loadings_from_file
 from .dataset.design import named_design as named_design

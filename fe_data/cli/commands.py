@@ -72,6 +72,14 @@ def generate(
     inputs: Annotated[Path | None, File(help="CSV file with inputs, instead of NAME")] = None,
     count: Annotated[int | None, Integer(help="number of different inputs")] = None,
     microstructures: Annotated[int | None, Integer(help="fibre arrangements per input")] = None,
+    fibres: Annotated[
+        Path | None,
+        File(
+            help="CSV file of x, y, radius, in sides of the periodic square, and arrangement 0, 1, "
+            "...: every row of --inputs with each of these, or with that of its own column "
+            "arrangement; vf is that of the fibres"
+        ),
+    ] = None,
     seed: Annotated[int, Integer(help="seed of the design and of all fibre arrangements")] = 0,
     loading: Loading = None,
     jobs: Annotated[
@@ -91,7 +99,9 @@ def generate(
     """Simulate a design into a dataset folder. Samples that are there already are kept."""
     from joblib import cpu_count
 
-    design = options.design(name, inputs, out, seed, count, microstructures)
+    design = options.design(name, inputs, out, seed, count, microstructures, fibres)
+    if fibres is not None:
+        options.require_given_fibres(settings, seed)
     if dask is not None and jobs is not None:
         raise ValueError("--jobs counts local processes: it does not go with --dask")
     paths = options.loadings(loading, settings) or None

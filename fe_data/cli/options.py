@@ -135,10 +135,15 @@ def design(
     seed: int,
     count: int | None,
     microstructures: int | None,
+    fibres: Path | None,
 ) -> "fe_data.Design":
-    """The design of a name or of a file."""
+    """The design of a name or of a file, and of given fibres."""
     from fe_data.dataset.storage import TABLE
 
+    if fibres is not None and inputs is None:
+        raise ValueError("--fibres goes with --inputs FILE: a design draws volume fractions")
+    if fibres is not None and microstructures is not None:
+        raise ValueError("--microstructures counts random arrangements: not with --fibres")
     if name is not None and inputs is None:
         return fe_data.named_design(name, seed, count=count, microstructures=microstructures)
     if name is not None or inputs is None:
@@ -147,6 +152,8 @@ def design(
         raise ValueError("--count sizes a named design: it does not go with --inputs")
     if inputs.resolve() == (out / TABLE).resolve():
         raise ValueError(f"--inputs {inputs} is the table that --out would replace")
+    if fibres is not None:
+        return fe_data.design_from_file(inputs, fibres=fe_data.arrangements_from_file(fibres))
     repeats = 1 if microstructures is None else microstructures
     return fe_data.design_from_file(inputs, seed, microstructures=repeats)
 
@@ -160,11 +167,11 @@ def require_given_fibres(settings: Settings, seed: int) -> None:
 
 
 def fibres(path: Path) -> "fe_data.Microstructure":
-    """The arrangement of a CSV file with the columns x, y and radius."""
-    from fe_data.dataset.table import read_numbers
-
-    rows = read_numbers(path, ("x", "y", "radius"))
-    return fe_data.Microstructure(rows[:, :2], rows[:, 2])
+    """The only arrangement of a file."""
+    found = fe_data.arrangements_from_file(path)
+    if len(found) > 1:
+        raise ValueError(f"{path} has {len(found)} arrangements: one RVE takes one")
+    return found[0]
 
 
 def shard(text: str) -> tuple[int, int]:

@@ -2,7 +2,8 @@
 
 import hashlib
 import zlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,14 @@ from numpy.typing import NDArray
 
 from fe_data.arrays import Floats
 from fe_data.dataset import table
+from fe_data.geometry.microstructure import Microstructure
 from fe_data.loading import AXES, Loading
 from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES, INPUTS
-from fe_data.settings import MAX_SEED, Inputs, require_integer
+from fe_data.settings import MAX_SEED, Inputs, require_integer, require_kind
 
 FILE_DESIGN = "inputs"
 MAX_SAMPLES = 1_000_000
+VF_TOLERANCE = 1e-3  # between the column vf of a file and the volume fraction of given fibres
 BETA_SHAPES = tuple(quantity.beta for quantity in INPUTS)
 
 
@@ -50,6 +53,8 @@ class Sample:
     inputs: Inputs
     path: int | None = None  # number of its loading path, and that path
     loading: Loading | None = None
+    arrangement: int | None = None  # number of its given fibres, which take the place of the seed
+    fibres: Microstructure | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,8 @@ class Design:
         inputs: (n, n_in), in the order and units of `schema.INPUTS`.
         groups: (n,) group of each sample; samples with the same inputs share their group.
         loadings: Paths that the samples take in turn; none for the loading of the paper.
+        fibres: Given arrangements; none for random ones.
+        arrangements: (n,) number of each sample's arrangement among `fibres`.
 
     Examples:
         >>> import numpy as np
@@ -79,6 +86,8 @@ class Design:
     inputs: Floats
     groups: NDArray[np.int64]
     loadings: tuple[Loading, ...] = ()
+    fibres: tuple[Microstructure, ...] = ()
+    arrangements: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -90,7 +99,7 @@ class Design:
             index: Row of the dataset.
 
         Returns:
-            Its inputs, its loading and the seed of its fibre arrangement.
+            Its inputs, its loading and its fibre arrangement or the seed of it.
 
         Examples:
             >>> from fe_data import named_design
@@ -101,7 +110,10 @@ class Design:
         path = index % len(self.loadings) if self.loadings else None
         loading = None if path is None else self.loadings[path]
         seed = seed_of(self.name, self.seed, index)
-        return Sample(index, int(self.groups[index]), seed, inputs, path, loading)
+        arrangement = int(self.arrangements[index]) if self.fibres else None
+        fibres = None if arrangement is None else self.fibres[arrangement]
+        group = int(self.groups[index])
+        return Sample(index, group, seed, inputs, path, loading, arrangement, fibres)
 
 
 def digest_inputs(inputs: Floats, groups: NDArray[np.int64]) -> str:
@@ -170,16 +182,40 @@ def named_design(
     return Design(name, seed, points.repeat(repeats, axis=0), np.arange(count).repeat(repeats))
 
 
-def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> Design:
+def digest_arrangements(design: Design) -> str:
+    """SHA-256 of the bits of the given fibres of a design, and of which sample has which."""
+    found = hashlib.sha256()
+    for micro in design.fibres:
+        fibres = np.column_stack([micro.centres, micro.radii])
+        found.update(len(fibres).to_bytes(8, "little"))
+        found.update(np.ascontiguousarray(fibres, dtype="<f8").tobytes())
+    found.update(np.ascontiguousarray(design.arrangements, dtype="<i8").tobytes())
+    return found.hexdigest()
+
+
+def design_from_file(
+    path: Path,
+    seed: int = 0,
+    *,
+    microstructures: int = 1,
+    fibres: Sequence[Microstructure] | None = None,
+) -> Design:
     """Design from a CSV file with the columns of the inputs and, optionally, `group`.
 
     Further columns are ignored, so that any dataset.csv can be simulated again. Without
     `group`, every row is its own group.
 
+    With given fibres every row is simulated with every arrangement, or with that whose number it
+    has in a column `arrangement`. Its volume fraction is that of the fibres, so that the file needs
+    no `vf`; one that differs by more than 0.001 is refused. Samples with the same inputs are a
+    group.
+
     Args:
         path: The CSV file.
         seed: Seed of the fibre arrangements, in [0, 2**63).
         microstructures: Number of fibre arrangements per row.
+        fibres: Given arrangements, such as those of `arrangements_from_file`, in place of random
+            ones: `seed` and `microstructures` keep their defaults then.
 
     Returns:
         The design.
@@ -193,11 +229,107 @@ def design_from_file(path: Path, seed: int = 0, *, microstructures: int = 1) -> 
         150
     """
     seed = require_integer("seed", seed, 0, MAX_SEED)
+    repeats = require_integer("microstructures", microstructures, 1, MAX_SAMPLES)
+    if fibres is not None:
+        if seed != 0 or repeats != 1:
+            which = f"seed = {seed}" if seed else f"microstructures = {repeats}"
+            raise ValueError(f"{which} does not go with given fibres, which are not random")
+        return _with_fibres(path, fibres)
     points, groups = table.load_inputs(path)
     if len(points) > MAX_SAMPLES:
         raise ValueError(f"{path}: {len(points)} rows are too many: allowed are {MAX_SAMPLES}")
-    repeats = require_integer("microstructures", microstructures, 1, MAX_SAMPLES // len(points))
+    require_integer("microstructures", repeats, 1, MAX_SAMPLES // len(points))
     return Design(FILE_DESIGN, seed, np.repeat(points, repeats, axis=0), np.repeat(groups, repeats))
+
+
+def _with_fibres(path: Path, fibres: Sequence[Microstructure]) -> Design:
+    """Design of the rows of a file and given fibres."""
+    require_kind("fibres", fibres, Sequence)
+    for micro in fibres:
+        require_kind("fibres", micro, Microstructure)
+    require_integer("number of fibres", len(fibres), 1, MAX_SAMPLES)
+    # Sums of the same radii in another order have other last bits: rounded, they are one group.
+    fractions = [round(micro.volume_fraction, 12) for micro in fibres]
+    others = [name for name in INPUT_NAMES if name != "vf"]
+    problems = table.Problems(path)
+    points = []
+    numbers = []
+    for line, row in table.read_rows(path, others, ("vf", "arrangement")):
+        parse = partial(problems.parse, line, row)
+        values = [parse(table.parse_input, name) for name in others]
+        vf = parse(table.parse_input, "vf")
+        own = parse(table.parse_integer, "arrangement")
+        if own is not None and own >= len(fibres):
+            problems.add(line, f"arrangement = {own} is none of the {len(fibres)} that are given")
+            continue
+        for number in range(len(fibres)) if own is None else [own]:
+            if vf is not None and abs(vf - fractions[number]) > VF_TOLERANCE:
+                fraction = f"the fibres of arrangement {number} have {fractions[number]:.6g}"
+                problems.add(line, f"vf = {vf:g} does not go with its fibres: {fraction}")
+            points.append([fractions[number], *values])
+            numbers.append(number)
+    problems.raise_if_any()
+    if len(points) > MAX_SAMPLES:
+        raise ValueError(f"{path}: {len(points)} samples are too many: allowed are {MAX_SAMPLES}")
+    inputs = np.array(points, float)
+    for number, vf_given in enumerate(fractions):
+        try:
+            table.parse_input("vf", repr(vf_given))
+        except ValueError as error:
+            raise ValueError(f"arrangement {number} of fibres: {error}") from None
+    _, first, group = np.unique(inputs, axis=0, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))  # groups are numbered as they appear
+    arrangements = np.array(numbers, np.int64)
+    groups = rank[group.ravel()].astype(np.int64)
+    return Design(FILE_DESIGN, 0, inputs, groups, (), tuple(fibres), arrangements)
+
+
+def arrangements_from_file(path: Path) -> list[Microstructure]:
+    r"""Fibre arrangements from a CSV file with a row for each fibre.
+
+    Columns are `x`, `y` and `radius`, in sides of the periodic square. The column `arrangement`
+    says which arrangement the fibre belongs to, 0, 1, 2, ...; without it there is one.
+
+    Args:
+        path: The CSV file.
+
+    Returns:
+        The arrangements, in the order of their numbers.
+
+    Raises:
+        TableError: The message names every bad entry by line number, column and value, or the
+            arrangement whose fibres overlap.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from fe_data import arrangements_from_file
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "fibres.csv")
+        ...     _ = path.write_text("x,y,radius\n0.3,0.3,0.2\n0.8,0.7,0.1\n")
+        ...     (micro,) = arrangements_from_file(path)
+        >>> micro.radii.tolist()
+        [0.2, 0.1]
+    """
+    columns = ("x", "y", "radius")
+    problems = table.Problems(path)
+    found: dict[int, list[list[Any]]] = {}
+    for line, row in table.read_rows(path, columns, ("arrangement",)):
+        parse = partial(problems.parse, line, row)
+        number = parse(table.parse_integer, "arrangement", 0)
+        found.setdefault(number, []).append([parse(table.parse_float, name) for name in columns])
+        if number >= len(found):
+            what = f"arrangement = {number} is out of order: expected is {len(found) - 1}"
+            problems.add(line, what)
+    problems.raise_if_any()
+    arrangements = []
+    for number, rows in found.items():
+        fibres = np.array(rows, float)
+        try:
+            arrangements.append(Microstructure(fibres[:, :2], fibres[:, 2]))
+        except ValueError as error:
+            raise table.TableError(f"{path}, arrangement {number}: {error}") from None
+    return arrangements
 
 
 def loadings_from_file(path: Path) -> list[Loading]:

@@ -106,8 +106,9 @@ def generate(
         jobs: Number of worker processes on this machine.
         shard: (i, n) simulates the samples i - 1, i - 1 + n, ... only.
         dask: Address of a Dask scheduler whose workers are used instead of local ones.
-        simulator: Called as simulator(inputs, seed, settings) in the workers, with the path as a
-            fourth argument where there is one; None is the finite-element RVE.
+        simulator: Called as simulator(inputs, seed, settings) in the workers, with a
+            `Microstructure` in place of the seed where the design gives the fibres, and the path
+            as a fourth argument where there is one; None is the finite-element RVE.
         retry_failed: Simulate failed samples again.
         silent: Show no progress.
 
@@ -190,7 +191,8 @@ def _require_possible(design: Design, settings: Settings) -> None:
     c = design.inputs[:, INPUT_NAMES.index("c_m")].tolist()
     row = fractions.index(max(fractions))
     try:
-        require_packable(fractions[row], settings.n_fibres, settings.min_spacing)
+        if not design.fibres:
+            require_packable(fractions[row], settings.n_fibres, settings.min_spacing)
         for value in min(c), max(c):
             row = c.index(value)
             require_c(value, settings.hardening)
@@ -243,7 +245,7 @@ class _Run:
     def _run_alone(self, run: executors.Runner, sample: Sample) -> None:
         """Simulate a sample that may kill its worker, with no other sample at the same time."""
         failed: list[worker.Attempt] = []
-        for attempt in range(worker.MAX_ATTEMPTS):
+        for attempt in range(worker.attempts_at(sample)):
             for _ in range(DEATHS_OF_A_SAMPLE):
                 with contextlib.suppress(WorkerDied):
                     self._run_tasks(run, [worker.Task(sample, tuple(failed))])

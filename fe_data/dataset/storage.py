@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fe_data.dataset import record
-from fe_data.dataset.design import MAX_SAMPLES, Design, digest_inputs
+from fe_data.dataset.design import MAX_SAMPLES, Design, digest_arrangements, digest_inputs
 from fe_data.dataset.record import DamagedRecord
 from fe_data.dataset.table import TABLE as TABLE
 from fe_data.files.reading import UnusualFile, read_file
@@ -70,6 +70,9 @@ def configuration(design: Design, settings: Settings) -> dict[str, Any]:
     if design.loadings:
         paths = [dataclasses.asdict(loading) for loading in design.loadings]
         config |= {"paths": len(paths), "loadings_sha256": digest({"loadings": paths})}
+    if design.fibres:
+        config["arrangements"] = len(design.fibres)
+        config["arrangements_sha256"] = digest_arrangements(design)
     # Where these settings are the defaults, the digest of older folders lacks them.
     if settings.hardening == Settings.hardening:
         del config["settings"]["hardening"]
@@ -214,8 +217,8 @@ def _holds_own_records(folder: Path, config: dict[str, Any]) -> bool:
 def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
     default = vars(Settings())
     flat = [{**default, **config, **config["settings"]} for config in (there, here)]
-    last = ("inputs_sha256", "paths", "loadings_sha256", "format")
-    for name in ("design", "samples", "seed", *default, *last):
+    first = ("design", "samples", "seed", *default, "inputs_sha256", "paths", "loadings_sha256")
+    for name in (*first, "arrangements", "arrangements_sha256", "format"):
         if flat[0].get(name) != flat[1].get(name):
             return f"{name} = {flat[0].get(name)!r:.40} there, {flat[1].get(name)!r:.40} here"
     return "other settings"

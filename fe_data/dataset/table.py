@@ -197,7 +197,7 @@ def _table(rows: Iterable[tuple[int, Row]], problems: "Problems") -> Table:
             problems.add(line, f"index = {index} is in {problems.place} {first} already")
         seed = parse(parse_integer, "seed", -1)
         group = parse(parse_integer, "group", index)
-        inputs = [parse(_input, name) for name in INPUT_NAMES]
+        inputs = [parse(parse_input, name) for name in INPUT_NAMES]
         output = _nothing if status == "failed" else parse_float
         outputs = [parse(output, name) for name in names]
         if status == "failed":
@@ -283,7 +283,7 @@ def load_inputs(path: Path) -> tuple[Floats, Numbers]:
     groups = []
     first_of_group: dict[int, tuple[int, list[float | None]]] = {}
     for number, (line, row) in enumerate(read_rows(path, INPUT_NAMES, ("group",))):
-        point = [problems.parse(line, row, _input, name) for name in INPUT_NAMES]
+        point = [problems.parse(line, row, parse_input, name) for name in INPUT_NAMES]
         group = problems.parse(line, row, parse_integer, "group", number)
         first_line, first = first_of_group.setdefault(group, (line, point))
         if None not in point and None not in first and point != first:
@@ -413,7 +413,8 @@ def parse_float(name: str, text: str) -> float:
     return value
 
 
-def _input(name: str, text: str) -> float:
+def parse_input(name: str, text: str) -> float:
+    """The value of an input, within its range."""
     value = parse_float(name, text)
     replace(_VALID_INPUTS, **{name: value})  # refuses what is out of range
     return value

@@ -13,6 +13,7 @@ import numpy as np
 from fe_data.dataset import record
 from fe_data.dataset.design import Sample, retry_seed
 from fe_data.errors import SimulationError
+from fe_data.geometry.microstructure import Microstructure
 from fe_data.loading import Loading
 from fe_data.schema import outputs_among
 from fe_data.settings import Inputs, Settings
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 2
 # Threads of one Dask worker share a process, and neither gmsh nor PETSc can run twice in one.
 _one_sample_at_a_time = threading.Lock()
-Simulator = Callable[..., "RVEResult"]  # inputs, seed, settings and, on a path, loading
+# Inputs, seed or given fibres, settings and, on a path, loading
+Simulator = Callable[..., "RVEResult"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Job:
             attempts = list(task.failed)
             result: RVEResult | None = None
             started = time.perf_counter()
-            while result is None and len(attempts) < MAX_ATTEMPTS:
+            while result is None and len(attempts) < attempts_at(task.sample):
                 seed = attempt_seed(task.sample, len(attempts))
                 result, error = self._attempt(simulator, task.sample, seed)
                 attempts.append(Attempt(seed, error))
@@ -69,7 +71,8 @@ class Job:
     ) -> "tuple[RVEResult | None, str]":
         try:
             loading = () if sample.loading is None else (sample.loading,)
-            result = simulator(sample.inputs, seed, self.settings, *loading)
+            arrangement = seed if sample.fibres is None else sample.fibres
+            result = simulator(sample.inputs, arrangement, self.settings, *loading)
             _require_finite(result, () if loading else outputs_among(result.effective))
             return result, ""
         except (OSError, MemoryError, ImportError):  # errors of the machine, not of the sample
@@ -84,13 +87,21 @@ class Job:
 
 
 def _finite_element_cell(
-    inputs: Inputs, seed: int, settings: Settings, loading: Loading | None = None
+    inputs: Inputs,
+    arrangement: int | Microstructure,
+    settings: Settings,
+    loading: Loading | None = None,
 ) -> "RVEResult":
     """The finite-element RVE, with effective properties under the loading of the paper alone."""
     # Imported in the worker: without dolfinx the command line still starts, and quickly.
     from fe_data.mechanics.rve import solve_rve
 
-    return solve_rve(inputs, seed, settings, loading, fit=loading is None).result()
+    return solve_rve(inputs, arrangement, settings, loading, fit=loading is None).result()
+
+
+def attempts_at(sample: Sample) -> int:
+    """How often a sample is tried: given fibres once, since the second time would fail alike."""
+    return MAX_ATTEMPTS if sample.fibres is None else 1
 
 
 def attempt_seed(sample: Sample, attempt: int) -> int:
@@ -120,6 +131,8 @@ def encode_result(
         "seconds": seconds,
         "provenance": record.provenance(),
     }
+    if sample.arrangement is not None:
+        header["arrangement"] = sample.arrangement
     if sample.loading is not None:
         header |= {"path": sample.path, "loading": dataclasses.asdict(sample.loading)}
     if result is None:

@@ -51,6 +51,16 @@ def loadings(folder):
     return folder / "path.csv"
 
 
+def arrangements(folder):
+    (folder / "fibres.csv").write_text("x,y,radius\n0.5,0.5,0.2\n")
+    return folder / "fibres.csv"
+
+
+def rows(folder):
+    (folder / "rows.csv").write_text("E_f_GPa,b_m_MPa,c_m\n400,400,0.4\n")
+    return folder / "rows.csv"
+
+
 def generated(below):
     """A folder that is no text or path is handed on; any other is one below another."""
 
@@ -69,6 +79,15 @@ CALLS = {
     "named_design": lambda _: of(fe_data.named_design),
     "design_from_file": lambda _: of(fe_data.design_from_file),
     "loadings_from_file": lambda folder: of(fe_data.loadings_from_file, path=loadings(folder)),
+    "design_from_file_with_fibres": lambda folder: of(
+        fe_data.design_from_file,
+        path=rows(folder),
+        fibres=[fe_data.Microstructure([[0.5, 0.5]], 0.2)],
+        seed=0,
+    ),
+    "arrangements_from_file": lambda folder: of(
+        fe_data.arrangements_from_file, path=arrangements(folder)
+    ),
     "load_table": lambda _: of(fe_data.load_table),
     "load_curves": lambda _: of(fe_data.load_curves),
     "save_curves": lambda folder: of(

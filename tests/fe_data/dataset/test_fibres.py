@@ -1,0 +1,217 @@
+"""Given fibres in files, and datasets whose cells have them."""
+
+import errno
+import json
+
+import numpy as np
+import pytest
+
+from fe_data import Microstructure, Settings, generate, load_table, solve_rve, verify
+from fe_data.__main__ import main
+from fe_data.dataset import record, storage
+from fe_data.dataset.design import arrangements_from_file, design_from_file
+from fe_data.dataset.generate import Stopped
+from fe_data.dataset.table import TableError
+from fe_data.mechanics.rve import RVEResult
+from fe_data.schema import required_outputs
+
+FIBRES = "arrangement,x,y,radius\n0,0.3,0.3,0.2\n0,0.8,0.7,0.1\n1,0.5,0.5,0.3\n"
+ROWS = "E_f_GPa,b_m_MPa,c_m\n400,400,0.4\n300,350,0.3\n200,310,0.5\n"
+FRACTIONS = [0.05 * np.pi, 0.09 * np.pi]
+SETTINGS = Settings(resolution=2.0, increments=10)
+
+
+def closed_form(inputs, fibres, settings):
+    """A simulator of given fibres: outputs that depend on inputs and the first radius."""
+    values = np.array([inputs.b_m_MPa, inputs.c_m, 120.0, 0.3, fibres.radii[0]])
+    strain = np.linspace(0.0, settings.strain, settings.increments + 1)
+    history = {"strain": np.outer(strain, [1.0, -0.3, 0.0, 0.0])}
+    effective = dict(zip(required_outputs(), values.tolist(), strict=True))
+    return RVEResult(effective, history, fibres.centres, {}, fibres.radii)
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "fibres.csv").write_text(FIBRES)
+    (tmp_path / "rows.csv").write_text(ROWS)
+    return tmp_path
+
+
+def designed(folder):
+    fibres = arrangements_from_file(folder / "fibres.csv")
+    return design_from_file(folder / "rows.csv", fibres=fibres)
+
+
+def make(design, folder, **options):
+    options = {"simulator": closed_form, "silent": True, **options}
+    return generate(design, SETTINGS, folder, **options)
+
+
+def test_every_row_takes_every_arrangement_and_its_volume_fraction(files):
+    design = designed(files)
+    assert design.arrangements.tolist() == [0, 1] * 3
+    np.testing.assert_allclose(design.inputs[:, 0], FRACTIONS * 3, rtol=1e-11)
+    assert design.inputs[:, 1].tolist() == [400.0, 400.0, 300.0, 300.0, 200.0, 200.0]
+    assert design.groups.tolist() == list(range(6))
+    assert design.sample(3).fibres is design.fibres[1]
+    assert make(design, files / "data").counts["ok"] == 6
+    lines = (files / "data" / storage.TABLE).read_text().splitlines()
+    assert lines[0].startswith("index,arrangement,group,vf,E_f_GPa,b_m_MPa,c_m,b_eff_MPa")
+    assert [line.split(",")[1] for line in lines[1:]] == ["0", "1"] * 3
+    table = load_table(files / "data")
+    assert table.outputs[:, -1].tolist() == [0.2, 0.3] * 3
+    assert (table.seed == -1).all()
+    arrays = record.decode_arrays(storage.record_path(files / "data", 2).read_bytes())
+    assert arrays["fibre_radii"].tolist() == [0.2, 0.1]
+    assert verify(files / "data") == ([], {"ok": 6, "retried": 0, "failed": 0})
+
+
+def test_a_row_may_name_its_arrangement_and_a_table_is_simulated_again(files):
+    rows = "arrangement,vf,E_f_GPa,b_m_MPa,c_m\n1,0.283,400,400,0.4\n0,0.1571,300,350,0.3\n"
+    (files / "rows.csv").write_text(rows)
+    design = designed(files)
+    assert design.arrangements.tolist() == [1, 0]
+    make(design, files / "data")
+    (files / "rows.csv").write_bytes((files / "data" / storage.TABLE).read_bytes())
+    make(designed(files), files / "again")
+    tables = [(files / name / storage.TABLE).read_bytes() for name in ("data", "again")]
+    assert tables[0] == tables[1]
+
+
+def test_arrangements_of_equal_inputs_are_a_group_in_any_order_of_their_fibres(files):
+    """The sums of their areas differ in the last bit."""
+    radii = np.array([0.1, 0.17, 0.05, 0.031])
+    centres = np.array([[0.2, 0.2], [0.7, 0.2], [0.2, 0.7], [0.7, 0.7]])
+    fibres = [
+        Microstructure(centres[order], radii[order]) for order in ([0, 1, 2, 3], [3, 2, 1, 0])
+    ]
+    assert fibres[0].volume_fraction != fibres[1].volume_fraction
+    design = design_from_file(files / "rows.csv", fibres=fibres)
+    assert design.groups.tolist() == [0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty: expected a header with x, y, radius"),
+        ("x,y\n0.1,0.2\n", "line 1: column radius is missing"),
+        ("x,y,radius\n0.1,0.2,z\n", "line 2: radius = 'z' is not a number"),
+        ("x,y,radius\n0.1,0.2,0.9\n", r"arrangement 0: radii\[0\] = 0.9 is out of range"),
+        ("x,y,radius\n0.1,0.2,0.1\n0.2,0.2,0.1\n", "arrangement 0: fibres 0 and 1 overlap"),
+        ("arrangement,x,y,radius\n1,0.1,0.2,0.1\n", "line 2: arrangement = 1 is out of order"),
+        ("arrangement,x,y,radius\n-1,0.1,0.2,0.1\n", "line 2: arrangement = -1 is out of range"),
+    ],
+)
+def test_wrong_files_of_fibres_are_refused(files, text, message):
+    (files / "fibres.csv").write_text(text)
+    with pytest.raises(TableError, match=message):
+        arrangements_from_file(files / "fibres.csv")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("vf,E_f_GPa,b_m_MPa,c_m\n0.3,400,400,0.4\n", "line 2: vf = 0.3 does not go with its fibr"),
+        ("arrangement,E_f_GPa,b_m_MPa,c_m\n2,400,400,0.4\n", "arrangement = 2 is none of the 2"),
+        ("E_f_GPa,b_m_MPa\n400,400\n", "line 1: column c_m is missing"),
+        ("E_f_GPa,b_m_MPa,c_m\n400,-1,0.4\n", "line 2: b_m_MPa = -1.0 is out of range"),
+    ],
+)
+def test_rows_that_do_not_go_with_the_fibres_are_refused(files, rows, message):
+    (files / "rows.csv").write_text(rows)
+    with pytest.raises(TableError, match=message):
+        designed(files)
+
+
+def test_fibres_beyond_the_range_of_volume_fractions_are_refused(files):
+    fibres = [Microstructure([[0.5, 0.5]], 0.45)]
+    with pytest.raises(ValueError, match=r"arrangement 0 of fibres: vf = 0\.63\d* is out of range"):
+        design_from_file(files / "rows.csv", fibres=fibres)
+
+
+@pytest.mark.parametrize(
+    ("text", "difference"),
+    [
+        (FIBRES + "2,0.5,0.5,0.31\n", "samples = 6 there, 9 here"),
+        (FIBRES.replace("0.8,0.7", "0.8,0.71"), "arrangements_sha256"),
+        (FIBRES.replace("1,0.5", "0,0.8,0.2,0.05\n1,0.5"), "inputs_sha256"),
+    ],
+)
+def test_the_fibres_are_part_of_the_configuration(files, text, difference):
+    make(designed(files), files / "data")
+    (files / "fibres.csv").write_text(text)
+    with pytest.raises(ValueError, match=f"another configuration \\({difference}"):
+        make(designed(files), files / "data")
+
+
+def test_a_stopped_run_is_continued_and_a_damaged_record_made_again(files):
+    def full(inputs, fibres, settings):
+        """The disk is full at the last row."""
+        if inputs.E_f_GPa == 200.0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return closed_form(inputs, fibres, settings)
+
+    design = designed(files)
+    make(design, files / "whole")
+    folder = files / "data"
+    with pytest.raises(Stopped, match="the same command does the rest"):
+        make(design, folder, simulator=full)
+    kept = len(list(folder.rglob("*.npz")))
+    assert 1 < kept < 6
+    path = storage.record_path(folder, 1)
+    path.write_bytes(path.read_bytes()[:500])
+    assert make(design, folder).simulated == 6 - kept + 1
+    assert (folder / storage.TABLE).read_bytes() == (files / "whole" / storage.TABLE).read_bytes()
+
+
+def test_given_fibres_that_fail_are_not_tried_again(files):
+    def failing(inputs, fibres, settings):
+        if inputs.E_f_GPa == 300.0 and len(fibres.radii) == 1:
+            raise ArithmeticError("no solution")
+        return closed_form(inputs, fibres, settings)
+
+    summary = make(designed(files), files / "data", simulator=failing)
+    assert summary.counts == {"ok": 5, "retried": 0, "failed": 1}
+    assert len((files / "data" / storage.FAILURES).read_text().splitlines()) == 2
+    assert verify(files / "data")[0] == []
+
+
+def test_the_command_line_simulates_the_fibres_of_a_file(files, capsys):
+    (files / "rows.csv").write_text("E_f_GPa,b_m_MPa,c_m\n400,400,0.4\n")
+    given = ["--inputs", str(files / "rows.csv"), "--fibres", str(files / "fibres.csv")]
+    small = ["--resolution", "2", "--increments", "10", "--jobs", "1"]
+    command = ["generate", *given, "--out", str(files / "data"), *small]
+    assert main(command) == 0
+    table = load_table(files / "data")
+    for row, fibres in enumerate(arrangements_from_file(files / "fibres.csv")):
+        sample = designed(files).sample(row)
+        alone = solve_rve(sample.inputs, fibres, SETTINGS).result()
+        assert table.outputs[row].tolist() == list(alone.effective.values())
+    config = json.loads((files / "data" / storage.CONFIG).read_text())
+    assert config["arrangements"] == 2
+    capsys.readouterr()
+    assert main(command) == 0
+    assert "0 simulated in this run" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("generate noise", "--fibres goes with --inputs FILE"),
+        ("generate --inputs {}/rows.csv --microstructures 2", "counts random arrangements"),
+        ("generate --inputs {}/rows.csv --seed 2", "--radii-cov do not go with --fibres"),
+        ("generate --inputs {}/rows.csv --n-fibres 2", "--n-fibres, --min-spacing, --radii, --r"),
+        ("rve --E-f 400 --b-m 400 --c-m 0.4", "has 2 arrangements: one RVE takes one"),
+        (
+            "rve --E-f 400 --b-m 400 --c-m 0.4 --radii-cov 0.1 --radii uniform",
+            "do not go with --fib",
+        ),
+    ],
+)
+def test_options_that_do_not_go_with_given_fibres_are_refused(files, capsys, command, message):
+    words = [*command.replace("{}", str(files)).split(), "--fibres", str(files / "fibres.csv")]
+    assert main([*words, "--out", str(files / "data")]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+    assert not (files / "data").exists()
