@@ -86,7 +86,7 @@ class Output(Quantity):
     Examples:
         >>> from fe_data.schema import OUTPUTS
         >>> [output.name for output in OUTPUTS if output.absolute]
-        ['p_sigma']
+        ['p_sigma', 'E_spread', 'isotropy_misfit']
     """
 
     digits: int
@@ -187,6 +187,25 @@ OUTPUTS = (
         required=True,
         absolute=True,
     ),
+    # Elastic anisotropy, which `generate` adds where it is asked for.
+    Output(
+        name="E_spread",
+        unit=DIMENSIONLESS,
+        meaning="largest over smallest Young's modulus in the plane, minus 1",
+        label=r"$E_\mathrm{max} / E_\mathrm{min} - 1$",
+        bounds=(0.0, 0.1),
+        digits=4,
+        absolute=True,
+    ),
+    Output(
+        name="isotropy_misfit",
+        unit=DIMENSIONLESS,
+        meaning="distance of the elastic stiffness from the nearest isotropic one, over its norm",
+        label=r"$\|C - C_\mathrm{iso}\| / \|C\|$",
+        bounds=(0.0, 0.05),
+        digits=4,
+        absolute=True,
+    ),
 )
 
 INPUT_NAMES = tuple(quantity.name for quantity in INPUTS)
@@ -194,7 +213,7 @@ INPUT_BOUNDS = {quantity.name: quantity.bounds for quantity in INPUTS}
 
 
 def output_names() -> tuple[str, ...]:
-    """Names of all outputs, which a simulation has.
+    """Names of all outputs that a simulation can have.
 
     Returns:
         The names, in the order of their columns.

@@ -82,6 +82,14 @@ def generate(
     ] = None,
     seed: Annotated[int, Integer(help="seed of the design and of all fibre arrangements")] = 0,
     loading: Loading = None,
+    anisotropy: Annotated[
+        bool,
+        Option(
+            "--anisotropy",
+            help="also the columns E_spread, largest over smallest Young's modulus in the plane - "
+            "1, and isotropy_misfit, distance of the stiffness from the nearest isotropic one",
+        ),
+    ] = False,
     jobs: Annotated[
         int | None, Integer(help="number of worker processes", show_default="all cores")
     ] = None,
@@ -108,6 +116,7 @@ def generate(
     if paths:
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
+    choices |= {"anisotropy": anisotropy}
     choices |= {"jobs": cpu_count() if jobs is None else jobs, "simulator": context.obj}
     with _terminated_like_interrupted():
         summary = fe_data.generate(design, settings, out, **choices)
@@ -162,7 +171,9 @@ def compare(
     reference: Annotated[Path, Argument(metavar="REFERENCE.csv", help="table to compare with")],
     tolerance: Annotated[
         float | None,
-        Number(help="instead, fail unless all rows agree to X: relative, absolute for p_sigma [-]"),
+        Number(
+            help="instead, fail unless all rows agree to X: relative, absolute for fractions [-]"
+        ),
     ] = None,
 ) -> int:
     """Compare a dataset with a reference table. Rows are paired by equal or nearest inputs."""

@@ -17,7 +17,8 @@ from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import Loading
 from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import RVESolution, SolverName, solve_rve, uniaxial
-from fe_data.schema import INPUTS, OUTPUTS
+from fe_data.schema import INPUTS
+from fe_data.schema import output as output_of
 from fe_data.settings import MAX_SEED, Inputs, Settings, require_c, require_integer
 from fe_data.sparse.solver import chosen_solver
 
@@ -66,7 +67,12 @@ def run_rve(
     line = describe(rve)
     if seed is None:
         found = anisotropy(rve)
-        summary["anisotropy"] = vars(found) | {"stiffness_GPa": found.stiffness_GPa.tolist()}
+        summary["anisotropy"] = {
+            "stiffness_GPa": found.stiffness_GPa.tolist(),
+            "spread": found.spread,
+            "stiffest_deg": found.stiffest_deg,
+            "misfit": found.misfit,
+        }
         largest = f"{found.spread:.1%} above the smallest, at {found.stiffest_deg:g} degrees from x"
         line += f"; largest elastic modulus in the plane {largest}"
     if rve.effective is not None:
@@ -132,7 +138,7 @@ def describe(rve: RVESolution) -> str:
         return f"mean stress xx {xx:.1f}, yy {yy:.1f}, zz {zz:.1f}, xy {xy:.1f} MPa"
     values = rve.result().effective
     parts = []
-    for output in OUTPUTS:
+    for output in map(output_of, values):
         value = f"{values[output.name]:.{output.digits}f}"
         parts.append(f"{output.symbol} {value}{output.unit_after_number}")
     return ", ".join(parts) + (f" ({e.warning})" if e.warning else "")

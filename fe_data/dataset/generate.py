@@ -84,6 +84,7 @@ def generate(
     folder: Path,
     *,
     loading: Loading | Sequence[Loading] | None = None,
+    anisotropy: bool = False,
     jobs: int = 1,
     shard: tuple[int, int] = (1, 1),
     dask: str | None = None,
@@ -103,6 +104,8 @@ def generate(
         loading: A path for all samples, or paths that the samples take in turn; None is the
             loading of the paper. With paths, records hold the averaged curves and the path, and the
             table has the number of the path instead of effective properties.
+        anisotropy: Find the outputs `E_spread` and `isotropy_misfit` of each sample too, by three
+            elastic increments more.
         jobs: Number of worker processes on this machine.
         shard: (i, n) simulates the samples i - 1, i - 1 + n, ... only.
         dask: Address of a Dask scheduler whose workers are used instead of local ones.
@@ -141,6 +144,7 @@ def generate(
     require_kind("settings", settings, Settings)
     require_kind("folder", folder, str, Path)
     require_kind("dask", dask, str, NoneType)
+    require_kind("anisotropy", anisotropy, bool)
     require_kind("retry_failed", retry_failed, bool)
     require_kind("silent", silent, bool)
     folder = Path(folder)
@@ -152,9 +156,14 @@ def generate(
             require_kind("loading", path, Loading)
         require_integer("number of paths in loading", len(paths), 1, len(design))
         design = dataclasses.replace(design, loadings=paths)
+    if anisotropy:
+        if simulator is not None or design.loadings:
+            what = "paths, whose table has no outputs" if design.loadings else "another simulator"
+            raise ValueError(f"anisotropy = True does not go with {what}")
+        simulator = worker.cell_with_anisotropy
     _require_possible(design, settings)
     chosen_solver()  # refuses an unknown one
-    config = storage.configuration(design, settings)
+    config = storage.configuration(design, settings, anisotropy)
     job = worker.Job(settings, config["digest"], simulator)
     indices = range(shard[0] - 1, len(design), shard[1])
     storage.open_folder(folder, config)

@@ -57,7 +57,7 @@ class FolderInUse(RuntimeError):
     """
 
 
-def configuration(design: Design, settings: Settings) -> dict[str, Any]:
+def configuration(design: Design, settings: Settings, anisotropy: bool = False) -> dict[str, Any]:
     """Everything that determines the table, with a digest of it all."""
     config: dict[str, Any] = {
         "format": record.FORMAT,
@@ -73,6 +73,8 @@ def configuration(design: Design, settings: Settings) -> dict[str, Any]:
     if design.fibres:
         config["arrangements"] = len(design.fibres)
         config["arrangements_sha256"] = digest_arrangements(design)
+    if anisotropy:
+        config["anisotropy"] = True
     # Where these settings are the defaults, the digest of older folders lacks them.
     if settings.hardening == Settings.hardening:
         del config["settings"]["hardening"]
@@ -218,7 +220,7 @@ def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
     default = vars(Settings())
     flat = [{**default, **config, **config["settings"]} for config in (there, here)]
     first = ("design", "samples", "seed", *default, "inputs_sha256", "paths", "loadings_sha256")
-    for name in (*first, "arrangements", "arrangements_sha256", "format"):
+    for name in (*first, "arrangements", "arrangements_sha256", "anisotropy", "format"):
         if flat[0].get(name) != flat[1].get(name):
             return f"{name} = {flat[0].get(name)!r:.40} there, {flat[1].get(name)!r:.40} here"
     return "other settings"

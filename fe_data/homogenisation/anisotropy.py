@@ -6,6 +6,7 @@ that is not isotropic is the amplitude of cos or sin of 2t or 4t in 1 / E (G. Ve
 Euromech 115 (1979) 93, polar method). A stretched arrangement shows as 2t, a square one as 4t.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,13 +31,29 @@ class Anisotropy:
         stiffest_deg: Direction of the largest, from x, in [0, 180) degrees.
 
     >>> isotropic = Anisotropy(np.diag([100.0, 100.0, 50.0]), spread=0.0, stiffest_deg=0.0)
-    >>> isotropic.stiffness_GPa.shape
-    (3, 3)
+    >>> isotropic.misfit
+    0.0
     """
 
     stiffness_GPa: Floats
     spread: float
     stiffest_deg: float
+
+    @property
+    def misfit(self) -> float:
+        """Distance of the stiffness from the nearest isotropic one, over its norm [-].
+
+        The norm is that of the tensor, which does not depend on the axes. 0 is isotropic: then
+        C_xx = C_yy, C_xx - C_xy = 2 G, and shear and normal components are not coupled.
+        """
+        # Kelvin's notation, in which the Frobenius norm of the matrix is that of the tensor
+        scale = np.diag([1.0, 1.0, math.sqrt(2.0)])
+        C = scale @ self.stiffness_GPa @ scale
+        # C_iso = 2κ J + 2μ K with J = 1⊗1 / 2, K = I - J, 2κ = C : J and 2μ = C : K / 2
+        J = np.outer([1.0, 1.0, 0.0], [1.0, 1.0, 0.0]) / 2
+        K = np.eye(3) - J
+        nearest = (C * J).sum() * J + (C * K).sum() / 2 * K
+        return float(np.linalg.norm(C - nearest) / np.linalg.norm(C))
 
 
 def anisotropy(rve: RVESolution) -> Anisotropy:

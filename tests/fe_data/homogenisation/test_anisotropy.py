@@ -3,7 +3,19 @@
 import numpy as np
 import pytest
 
-from fe_data import Inputs, Loading, Microstructure, Settings, anisotropy, solve_rve
+from fe_data import (
+    Anisotropy,
+    Inputs,
+    Loading,
+    Microstructure,
+    Settings,
+    anisotropy,
+    generate,
+    load_table,
+    named_design,
+    solve_rve,
+    verify,
+)
 from fe_data.homogenisation.anisotropy import directional_moduli
 
 INPUTS = Inputs(0.3, 400.0, 400.0, 0.4)
@@ -51,6 +63,56 @@ def test_a_hexagonal_arrangement_and_a_matrix_without_fibres_are_isotropic():
     assert found.spread < 1e-9
     plane_strain = found.stiffness_GPa / (100 / 1.3 / 0.4)
     np.testing.assert_allclose(plane_strain, [[0.7, 0.3, 0], [0.3, 0.7, 0], [0, 0, 0.2]], atol=1e-9)
+
+
+def test_the_misfit_does_not_depend_on_the_axes_and_is_that_of_a_square_lattice():
+    """A cubic stiffness differs from an isotropic one in (C_xx - C_xy) / 2 - G alone."""
+    C = np.array([[150.0, 60.0, 0.0], [60.0, 150.0, 0.0], [0.0, 0.0, 40.0]])
+    difference = (C[0, 0] - C[0, 1]) / 2 - C[2, 2]
+    norm = np.sqrt(2 * 150.0**2 + 2 * 60.0**2 + (2 * 40.0) ** 2)
+    misfit = Anisotropy(C, 0.0, 0.0).misfit
+    assert misfit == pytest.approx(np.sqrt(2) * difference / norm)
+    c = np.cos(0.3)
+    s = np.sin(0.3)
+    strain = np.array(
+        [[c * c, s * s, c * s], [s * s, c * c, -c * s], [-2 * c * s, 2 * c * s, c * c - s * s]]
+    )
+    assert Anisotropy(strain.T @ C @ strain, 0.0, 0.0).misfit == pytest.approx(misfit)
+    isotropic = np.array([[150.0, 60.0, 0.0], [60.0, 150.0, 0.0], [0.0, 0.0, 45.0]])
+    assert Anisotropy(isotropic, 0.0, 0.0).misfit < 1e-15
+
+
+def test_a_table_has_the_anisotropy_where_it_is_asked_for(tmp_path):
+    """The other columns keep every bit, and the same folder goes on with the same columns only."""
+    design = named_design("train_beta", 5, count=2)
+    small = Settings(n_fibres=3, resolution=2.0, increments=10)
+    generate(design, small, tmp_path / "plain", silent=True)
+    generate(design, small, tmp_path / "more", anisotropy=True, silent=True)
+    plain = load_table(tmp_path / "plain")
+    more = load_table(tmp_path / "more")
+    assert more.output_names == (*plain.output_names, "E_spread", "isotropy_misfit")
+    np.testing.assert_array_equal(more.with_outputs(plain.output_names).outputs, plain.outputs)
+    sample = design.sample(1)
+    found = anisotropy(solve_rve(sample.inputs, sample.seed, small))
+    assert more.outputs[1, -2:].tolist() == [found.spread, found.misfit]
+    assert 0.0 < found.misfit < 0.1
+    assert verify(tmp_path / "more")[0] == []
+    with pytest.raises(ValueError, match="anisotropy = None there, True here"):
+        generate(design, small, tmp_path / "plain", anisotropy=True, silent=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"loading": Loading((0.01, None, None))}, "does not go with paths"),
+        ({"simulator": print}, "does not go with another simulator"),
+    ],
+)
+def test_anisotropy_of_what_has_none_is_refused(tmp_path, options, message):
+    design = named_design("train_beta", 5, count=2)
+    with pytest.raises(ValueError, match=f"anisotropy = True {message}"):
+        generate(design, Settings(), tmp_path / "new", anisotropy=True, silent=True, **options)
+    assert not (tmp_path / "new").exists()
 
 
 def test_moduli_by_direction_are_those_of_an_orthotropic_material():

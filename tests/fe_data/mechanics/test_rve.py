@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fe_data import schema
 from fe_data.__main__ import main
 from fe_data.cli.rve_folder import describe
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
@@ -16,7 +17,7 @@ from fe_data.mechanics import rve
 from fe_data.mechanics.plots import plot_rve
 from fe_data.mechanics.properties import elastic_constants, equivalent_strain
 from fe_data.mechanics.rve import solve_rve, uniaxial
-from fe_data.schema import INPUT_BOUNDS, OUTPUTS, output_names
+from fe_data.schema import INPUT_BOUNDS, required_outputs
 from fe_data.settings import Inputs, Settings
 
 CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fibres", "5"]
@@ -33,8 +34,8 @@ def test_rve_writes_result_picture_and_fields(tmp_path, capsys):
     assert main(["rve", *CELL, "--out", str(tmp_path / "cell"), "--xdmf"]) == 0
     said = capsys.readouterr().out
     result = json.loads((tmp_path / "cell" / "result.json").read_text())
-    assert set(result["effective"]) == set(output_names())
-    for output in OUTPUTS:
+    assert set(result["effective"]) == set(required_outputs())
+    for output in map(schema.output, required_outputs()):
         assert f"{output.symbol} {result['effective'][output.name]:.{output.digits}f}" in said
     assert 400 < result["effective"]["b_eff_MPa"] < 700
     assert result["info"]["warning"] == ""
