@@ -23,11 +23,13 @@ from .errors import FitError as FitError
 from .errors import MeshError as MeshError
 from .errors import MicrostructureError as MicrostructureError
 from .errors import SimulationError as SimulationError
+from .fields.paraview import save_fields as save_fields
 from .geometry.microstructure import Microstructure as Microstructure
 from .homogenisation.anisotropy import Anisotropy as Anisotropy
 from .homogenisation.anisotropy import anisotropy as anisotropy
 from .homogenisation.mean_field import mean_field as mean_field
 from .loading import Loading as Loading
+from .mechanics.rve import LoadStep as LoadStep
 from .mechanics.rve import RVEResult as RVEResult
 from .mechanics.rve import RVESolution as RVESolution
 from .mechanics.rve import solve_rve as solve_rve

@@ -138,7 +138,8 @@ def rve(
         File(help="instead of --vf: CSV file of x, y, radius, in sides of the periodic square"),
     ] = None,
     xdmf: Annotated[
-        bool, Option("--xdmf", help="also write fields.xdmf, which ParaView opens")
+        bool,
+        Option("--xdmf", help="also write fields.xdmf over all increments, which ParaView opens"),
     ] = False,
     loading: Loading = None,
     solver: Annotated[

@@ -9,13 +9,11 @@ import numpy as np
 
 from fe_data.dataset import record
 from fe_data.errors import FitError
+from fe_data.fields.paraview import save_fields
 from fe_data.files.reading import read_file
-from fe_data.geometry.domain import write_xdmf
 from fe_data.geometry.microstructure import Microstructure, require_packable
-from fe_data.geometry.outline import MATRIX
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import Loading
-from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import RVESolution, SolverName, solve_rve, uniaxial
 from fe_data.schema import INPUTS
 from fe_data.schema import output as output_of
@@ -24,7 +22,7 @@ from fe_data.sparse.solver import chosen_solver
 
 RESULT = "result.json"
 PICTURE = "rve.png"
-FIELDS = ("fields.xdmf", "fields.h5")
+FIELDS = ("fields.xdmf", "fields.bin", "fields.h5")  # the last of older versions
 MAX_RESULT = 200_000_000  # bytes of an earlier result
 
 
@@ -50,7 +48,7 @@ def run_rve(
     present = [name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
     if present and not _is_own(out / RESULT):
         raise ValueError(f"{out / present[0]} is not of an earlier `rve`: give another --out")
-    rve = _solved(inputs, arrangement, settings, loading, solver)
+    rve = _solved(inputs, arrangement, settings, loading, solver, xdmf)
     m = rve.microstructure
     heading = _heading(inputs, settings, seed)
     summary = {
@@ -82,7 +80,7 @@ def run_rve(
         folder = Path(temporary)
         plot_rve(rve, heading).savefig(folder / PICTURE, dpi=150)
         if xdmf:
-            write_fields(rve, folder / FIELDS[0])
+            save_fields(rve, folder / FIELDS[0])
         (folder / RESULT).write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
         for name in present:
             (out / name).unlink()
@@ -97,14 +95,16 @@ def _solved(
     settings: Settings,
     loading: Loading | None,
     solver: SolverName,
+    keep_steps: bool,
 ) -> RVESolution:
     """The solved RVE; without properties where its curve under a given loading has none to fit."""
+    cell = inputs, arrangement, settings, loading
     try:
-        return solve_rve(inputs, arrangement, settings, loading, solver=solver)
+        return solve_rve(*cell, solver=solver, keep_steps=keep_steps)
     except FitError:
         if loading is None:
             raise
-    return solve_rve(inputs, arrangement, settings, loading, fit=False, solver=solver)
+    return solve_rve(*cell, fit=False, solver=solver, keep_steps=keep_steps)
 
 
 def _heading(inputs: Inputs, settings: Settings, seed: int | None) -> str:
@@ -142,23 +142,3 @@ def describe(rve: RVESolution) -> str:
         value = f"{values[output.name]:.{output.digits}f}"
         parts.append(f"{output.symbol} {value}{output.unit_after_number}")
     return ", ".join(parts) + (f" ({e.warning})" if e.warning else "")
-
-
-def write_fields(rve: RVESolution, path: Path) -> None:
-    """Write displacement, mean von Mises stress, plastic strain and material of each triangle."""
-    d = rve.discretisation
-    fluctuation = rve.problem.fluctuation(rve.path.x).reshape(-1, 2)[d.merged]
-    exx, eyy, gxy = rve.path.x[-3:]
-    displacement = fluctuation + d.points @ np.array([[exx, gxy / 2], [gxy / 2, eyy]])
-    mises = np.empty(len(d.triangles))
-    plastic = np.zeros(len(d.triangles))
-    materials = (MATRIX, *range(len(d.fibres)))
-    parts = (d.matrix, *d.fibres)
-    stresses = (rve.fields.matrix_stress, *rve.fields.fibre_stress)
-    for material, part, stress in zip(materials, parts, stresses, strict=True):
-        mises[d.material == material] = np.average(von_mises(stress), axis=1, weights=part.weights)
-    weights = d.matrix.weights
-    plastic[d.material == MATRIX] = np.average(rve.fields.plastic_strain, axis=1, weights=weights)
-    labels = d.material.astype(float)
-    values = {"von_mises_MPa": mises, "plastic_strain": plastic, "material": labels}
-    write_xdmf(d, path, displacement, values)

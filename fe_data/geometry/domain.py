@@ -30,8 +30,7 @@ from fe_data.geometry.mesh import Mesh
 try:
     import basix
     import dolfinx
-    import dolfinx.fem.petsc
-    import dolfinx.io
+    import dolfinx.fem.petsc  # noqa: F401 (makes it an attribute)
     import dolfinx.mesh
     import ufl
     from mpi4py import MPI
@@ -79,24 +78,6 @@ def create_domain(mesh: Mesh, element: str) -> Domain:
         image_of = image_of[image_of]
     masters, merged = np.unique(image_of, return_inverse=True)
     return Domain(points, triangles, material, merged, len(masters), element, domain)
-
-
-def write_xdmf(
-    d: Domain, path: Path, displacement: Floats, element_values: dict[str, Floats]
-) -> None:
-    """Write a displacement (n, 2) and scalars (m,) of elements by name as XDMF, for ParaView."""
-    vector = space(d.mesh, "Lagrange", 2, (2,))
-    scalar = space(d.mesh, "DG", 0)
-    functions = [dolfinx.fem.Function(vector, name="displacement")]
-    # Geometry and displacement have the same basis, so they number the nodes of a triangle alike.
-    assign(functions[0], displacement[d.triangles])
-    for name, values in element_values.items():
-        functions.append(dolfinx.fem.Function(scalar, name=name))
-        assign(functions[-1], values)
-    with dolfinx.io.XDMFFile(MPI.COMM_SELF, str(path), "w") as file:
-        file.write_mesh(d.mesh)
-        for function in functions:
-            file.write_function(function)
 
 
 def _create_mesh(mesh: Mesh) -> dolfinx.mesh.Mesh:

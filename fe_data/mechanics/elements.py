@@ -116,6 +116,25 @@ def tabulate(nodes: Floats, merged: Ints, n_modes: int) -> Elements:
     )
 
 
+def strain_at_points(e: Elements, u: Floats, macro_strain: Floats) -> Floats:
+    """Strain of a displacement at the integration points.
+
+    Args:
+        e: Integration data of m elements with q points.
+        u: Fluctuation in all dofs.
+        macro_strain: (3,) mean strain xx, yy, engineering xy.
+
+    Returns:
+        Components xx, yy, xy of the tensor (m, q, 3).
+    """
+    # ε = E + sym ∇u
+    gradient = np.einsum("mqid,mie->mqde", e.gradients, u[e.dofs].reshape(-1, 6, 2))
+    xx = gradient[..., 0, 0] + macro_strain[0]
+    yy = gradient[..., 1, 1] + macro_strain[1]
+    xy = (gradient[..., 0, 1] + gradient[..., 1, 0] + macro_strain[2]) / 2
+    return np.stack([xx, yy, xy], axis=-1)
+
+
 def _orthonormal_modes(points: Floats, weights: Floats, count: int) -> Floats:
     """Functions 1, s, t made orthonormal over each element, at its points: (m, q, count)."""
     raw = np.column_stack([np.ones(len(points)), points])[:, :count]

@@ -1,5 +1,6 @@
 """Load stepping: polynomial predictor, Newton's method, and smaller steps where it fails."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,16 +36,35 @@ class EquilibriumPath:
 
 
 def solve_load_steps(
-    problem: RVEProblem, loading: Loading, increments: int, tolerance: float
+    problem: RVEProblem,
+    loading: Loading,
+    increments: int,
+    tolerance: float,
+    converged: Callable[[Floats, State], None] | None = None,
 ) -> EquilibriumPath:
-    """Follow a loading from rest, in equal increments of each part, to a relative residual."""
+    """Follow a loading from rest, in equal increments of each part, to a relative residual.
+
+    Args:
+        problem: Equations.
+        loading: Path of the mean strain and stress.
+        increments: Number of increments of each part that has no number of its own.
+        tolerance: Relative residual at which Newton's method has converged [-].
+        converged: Called with unknowns and history at rest and after every increment.
+
+    Returns:
+        Volume averages at every increment, and the state at the end.
+    """
     stepper = _Stepper(problem, tolerance)
     rows = [problem.volume_averages(stepper.x, np.zeros(11))]
+    if converged is not None:
+        converged(stepper.x, stepper.state)
     for part in loading.parts(increments):
         stepper.turn(part, part.start(rows[-1]))
         for increment in range(1, part.increments + 1):
             integrals = stepper.advance(increment / part.increments)
             rows.append(problem.volume_averages(stepper.x, integrals))
+            if converged is not None:
+                converged(stepper.x, stepper.state)
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     return EquilibriumPath(stepper.x, stepper.state, history, stepper.counts | problem.counts)
 

@@ -64,6 +64,25 @@ class RVEResult:
 
 
 @dataclass(frozen=True)
+class LoadStep:
+    """A volume element at rest or after an increment.
+
+    Attributes:
+        x: (n + 3,) unknowns, the last three of them the mean strain xx, yy, engineering xy.
+        fields: Stress and plastic strain at the integration points.
+
+    >>> from fe_data import Inputs, Settings, solve_rve
+    >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
+    >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre, keep_steps=True)
+    >>> len(rve.steps), float(rve.steps[4].x[-3].round(3))  # mean strain after four increments
+    (11, 0.02)
+    """
+
+    x: Floats
+    fields: Fields
+
+
+@dataclass(frozen=True)
 class RVESolution:
     """One solved volume element with its fields, for pictures and further study.
 
@@ -77,6 +96,7 @@ class RVESolution:
         effective: Effective properties; None where they were not asked for.
         p_sigma: Area fraction of the fibres above the threshold of the settings [-].
         seconds: Wall time of each stage [s].
+        steps: Unknowns and fields at rest and after every increment, where they were kept.
 
     >>> from fe_data import Inputs, Settings, solve_rve
     >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
@@ -96,6 +116,7 @@ class RVESolution:
     effective: EffectiveProperties | None
     p_sigma: float
     seconds: dict[str, float]
+    steps: tuple[LoadStep, ...] = ()
 
     @property
     def problem(self) -> RVEProblem | reference.Cell:
@@ -161,6 +182,7 @@ def solve_rve(
     fit: bool | None = None,
     element: str = "P2/P0",
     solver: SolverName = "compiled",
+    keep_steps: bool = False,
 ) -> RVESolution:
     """Simulate one volume element.
 
@@ -174,6 +196,8 @@ def solve_rve(
             None finds them where they are defined.
         element: "P2/P0", whose dilatation in the matrix is averaged over each element, or "P2".
         solver: "compiled" kernels, or "dolfinx", which solves the same equations in UFL, slower.
+        keep_steps: Whether to keep the fields of every increment, for `save_fields`: about 0.7 MB
+            an increment at the default resolution.
 
     Returns:
         The solved volume element with its fields; its `result()` is what a record keeps.
@@ -193,6 +217,7 @@ def solve_rve(
     True
     """
     _require_valid(inputs, settings, loading, fit, element, solver)
+    require_kind("keep_steps", keep_steps, bool)
     loading = loading or uniaxial(settings.strain)
     if fit is None:
         fit = loading.is_uniaxial
@@ -208,13 +233,24 @@ def solve_rve(
         with _timed(seconds, "assembly"):
             equations = SOLVERS[solver](d, inputs, settings)
         with _timed(seconds, "solution"):
-            path = equations.solve(loading, settings.increments, settings.tolerance)
+            steps: list[LoadStep] = []
+            visit = (lambda x, fields: steps.append(LoadStep(x, fields))) if keep_steps else None
+            path = equations.solve(loading, settings.increments, settings.tolerance, visit)
         with _timed(seconds, "fields"):
             fields = equations.fields(path)
         effective = _fit_properties(path, equations, settings, seconds) if fit else None
         p_sigma = _overstressed_fraction(d, fields, settings.fibre_stress_MPa)
     return RVESolution(
-        microstructure, d, equations, loading, path, fields, effective, p_sigma, seconds
+        microstructure,
+        d,
+        equations,
+        loading,
+        path,
+        fields,
+        effective,
+        p_sigma,
+        seconds,
+        tuple(steps),
     )
 
 

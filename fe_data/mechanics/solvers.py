@@ -13,22 +13,27 @@ import numpy as np
 from fe_data.arrays import Floats
 from fe_data.geometry.outline import MATRIX
 from fe_data.loading import Loading
-from fe_data.mechanics.elements import Discretisation, Elements
+from fe_data.mechanics.elements import Discretisation, Elements, strain_at_points
 from fe_data.mechanics.load_stepping import EquilibriumPath, solve_load_steps
 from fe_data.mechanics.plasticity import HistoryVariables
 from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import Moduli
 from fe_data.reference import cell as reference
+from fe_data.reference.return_mapping import History
 from fe_data.settings import Inputs, Settings
 
 
 @dataclass(frozen=True)
 class Fields:
-    """Values at the q integration points of each of m elements, at the end of loading."""
+    """Values at the q integration points of each of m elements, after an increment."""
 
     matrix_stress: Floats  # (m, q, 4) xx, yy, zz, xy [MPa]
     fibre_stress: tuple[Floats, ...]  # the same in each fibre
     plastic_strain: Floats  # (m, q) equivalent plastic strain of the matrix [-]
+
+
+# Called with the unknowns and the fields at rest and after every increment.
+Visitor = Callable[[Floats, Fields], None]
 
 
 class Solver(Protocol):
@@ -38,13 +43,20 @@ class Solver(Protocol):
     def problem(self) -> RVEProblem | reference.Cell:
         """The discrete equations: material law, unknowns and their meaning."""
 
-    def solve(self, loading: Loading, increments: int, tolerance: float) -> EquilibriumPath:
+    def solve(
+        self,
+        loading: Loading,
+        increments: int,
+        tolerance: float,
+        visit: Visitor | None = None,
+    ) -> EquilibriumPath:
         """Follow a loading from rest.
 
         Args:
             loading: Path of the mean strain and stress.
             increments: Number of increments of each part that has no number of its own.
             tolerance: Relative residual at which Newton's method has converged [-].
+            visit: Called with the unknowns and the fields at rest and after every increment.
 
         Returns:
             Volume averages at every increment, and the state at the end.
@@ -61,20 +73,35 @@ class CompiledSolver:
         self.discretisation = d
         self.problem = RVEProblem(d, inputs, settings)
 
-    def solve(self, loading: Loading, increments: int, tolerance: float) -> EquilibriumPath:
+    def solve(
+        self,
+        loading: Loading,
+        increments: int,
+        tolerance: float,
+        visit: Visitor | None = None,
+    ) -> EquilibriumPath:
         """Follow a loading from rest, see `Solver.solve`."""
-        return solve_load_steps(self.problem, loading, increments, tolerance)
+
+        def converged(x: Floats, state: State) -> None:
+            if visit is not None:
+                visit(x, self._recovered(x, state))
+
+        return solve_load_steps(self.problem, loading, increments, tolerance, converged)
 
     def fields(self, path: EquilibriumPath) -> Fields:
         """Recover the stress at every integration point from the unknowns at the end of a path."""
+        return self._recovered(path.x, path.state)
+
+    def _recovered(self, x: Floats, state: State) -> Fields:
+        """Stress and plastic strain of unknowns (n + 3,) and the history that goes with them."""
         problem = self.problem
-        u = problem.fluctuation(path.x)
-        macro_strain = path.x[problem.n :]
+        u = problem.fluctuation(x)
+        macro_strain = x[problem.n :]
         fibre_stress = [
             _stress(fibre, u, macro_strain, problem.fibre_moduli, 0.0)
             for fibre in self.discretisation.fibres
         ]
-        history = path.state.old
+        history = state.old
         matrix_stress = _stress(
             self.discretisation.matrix,
             u,
@@ -92,11 +119,22 @@ class UFLSolver:
         self.discretisation = d
         self.problem = reference.Cell(d, inputs, settings)
 
-    def solve(self, loading: Loading, increments: int, tolerance: float) -> EquilibriumPath:
+    def solve(
+        self,
+        loading: Loading,
+        increments: int,
+        tolerance: float,
+        visit: Visitor | None = None,
+    ) -> EquilibriumPath:
         """Follow a loading from rest, see `Solver.solve`."""
         cell = self.problem
+
+        def converged(y: Floats, history: History) -> None:
+            if visit is not None:
+                visit(y.copy(), self._recovered(history.p[cell.in_matrix]))
+
         x, history, averages, steps = reference.solve_load_steps(
-            cell, loading, increments, tolerance
+            cell, loading, increments, tolerance, converged
         )
         plastic_strain = history.plastic_strain[cell.in_matrix]
         p = history.p[cell.in_matrix]
@@ -113,10 +151,14 @@ class UFLSolver:
 
     def fields(self, path: EquilibriumPath) -> Fields:
         """Take the stresses that the last update of the form left at the integration points."""
+        return self._recovered(path.state.old.p)
+
+    def _recovered(self, p: Floats) -> Fields:
+        """The stresses of the last update, and the equivalent plastic strain of the matrix."""
         stress = self.problem.point_stress
         material = self.discretisation.material
         fibre_stress = [stress[material == i] for i in range(len(self.discretisation.fibres))]
-        return Fields(stress[material == MATRIX], tuple(fibre_stress), path.state.old.p)
+        return Fields(stress[material == MATRIX], tuple(fibre_stress), p)
 
 
 SOLVERS: dict[str, Callable[[Discretisation, Inputs, Settings], Solver]] = {
@@ -135,18 +177,13 @@ def _stress(
     e: Elements, u: Floats, macro_strain: Floats, material: Moduli, plastic: Floats | float
 ) -> Floats:
     """Stress (m, q, 4) of a fluctuation u in all dofs on top of a macro strain (3,)."""
-    u = u[e.dofs]
-    # ε = E + sym ∇u
-    gradient = np.einsum("mqid,mie->mqde", e.gradients, u.reshape(-1, 6, 2))
-    xx = gradient[..., 0, 0] + macro_strain[0]
-    yy = gradient[..., 1, 1] + macro_strain[1]
-    xy = (gradient[..., 0, 1] + gradient[..., 1, 0] + macro_strain[2]) / 2
+    xx, yy, xy = np.moveaxis(strain_at_points(e, u, macro_strain), -1, 0)
     # s = 2μ (dev ε - ε_p), in plane strain
     third = (xx + yy) / 3
     deviator = np.stack([xx - third, yy - third, -third, xy], axis=-1) - plastic
     stress: Floats = 2 * material.shear * deviator
     # σ = s + κ θ I with θ = Σ_r φ_r θ_r, the projected dilatation (see `elements`)
-    dilatation = np.einsum("mrk,mk->mr", e.dilatation, u)
+    dilatation = np.einsum("mrk,mk->mr", e.dilatation, u[e.dofs])
     dilatation[:, 0] += e.root_area * (macro_strain[0] + macro_strain[1])
     stress[..., :3] += material.bulk * np.einsum("mqr,mr->mq", e.modes, dilatation)[..., None]
     return stress

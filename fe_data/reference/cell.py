@@ -11,6 +11,7 @@ applies macro strains at once. In the matrix the pressure is κ times the dilata
 each element (P2/P0, B-bar), elsewhere and with "P2" κ div u; this part of the tangent is constant.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import dolfinx.fem
@@ -161,7 +162,11 @@ def strain(u: Any) -> Any:
 
 
 def solve_load_steps(
-    cell: Cell, loading: Loading, increments: int, tolerance: float
+    cell: Cell,
+    loading: Loading,
+    increments: int,
+    tolerance: float,
+    converged: Callable[[Floats, History], None],
 ) -> tuple[Floats, History, dict[str, Floats], int]:
     """Follow a loading from rest, in equal increments of each part.
 
@@ -170,6 +175,7 @@ def solve_load_steps(
         loading: Path of the mean strain and stress.
         increments: Number of increments of each part that has no number of its own.
         tolerance: Relative residual at which Newton's method has converged [-].
+        converged: Called with unknowns and history at rest and after every increment.
 
     Returns:
         Unknowns and history at the end, averages at every increment, and the number of Newton's
@@ -183,6 +189,7 @@ def solve_load_steps(
     y = np.zeros(n + 3)
     history = cell.update(y, History(np.zeros((*points, 4)), np.zeros(points)))
     rows = [cell.averages(y, history)]
+    converged(y, history)
     largest = 0.0
     steps = 0
     for part in loading.parts(increments):
@@ -204,6 +211,7 @@ def solve_load_steps(
             largest = max(largest, size)
             steps += iterations
             rows.append(cell.averages(y, history))
+            converged(y, history)
     averages = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     return y, history, averages, steps
 

@@ -103,6 +103,11 @@ CALLS = {
     ),
     "Microstructure": lambda _: of(fe_data.Microstructure),
     "anisotropy": lambda _: of(fe_data.anisotropy, rve=fe_data.solve_rve(INPUTS, 0, SETTINGS)),
+    "save_fields": lambda folder: of(
+        fe_data.save_fields,
+        rve=fe_data.solve_rve(INPUTS, 0, SETTINGS),
+        path=folder / "cell.xdmf",
+    ),
     "solve_rve": lambda _: of(fe_data.solve_rve),
     "generate": generated,
 }

@@ -42,15 +42,14 @@ def test_rve_writes_result_picture_and_fields(tmp_path, capsys):
     assert len(result["history"]["stress"]) == 51
     assert (tmp_path / "cell" / "rve.png").read_bytes().startswith(b"\x89PNG")
     text = (tmp_path / "cell" / "fields.xdmf").read_text()
-    for name in ("displacement", "von_mises_MPa", "plastic_strain", "material"):
-        assert f'Name="{name}"' in text
-    assert (tmp_path / "cell" / "fields.h5").stat().st_size > 10_000
+    assert text.count("<Time ") == 51
+    assert (tmp_path / "cell" / "fields.bin").stat().st_size > 100_000
 
 
 def test_another_loading_has_averages_but_no_properties(tmp_path, capsys):
     options = ["--loading", "free,free:30,0.01", "--increments", "10"]
     (tmp_path / "result.json").write_text(json.dumps(EARLIER))
-    for name in ("fields.xdmf", "fields.h5"):
+    for name in ("fields.xdmf", "fields.bin", "fields.h5"):
         (tmp_path / name).write_text("of a run before")
     assert main(["rve", *CELL, "--out", str(tmp_path), *options]) == 0
     assert ": mean stress xx " in capsys.readouterr().out

@@ -1,0 +1,1 @@
+"""Fields of a solved volume element as files for other programs."""

@@ -1,0 +1,143 @@
+"""Fields over the load steps as XDMF, which ParaView opens."""
+
+from pathlib import Path
+from typing import BinaryIO
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from fe_data.arrays import Floats, Ints
+from fe_data.geometry.outline import MATRIX
+from fe_data.mechanics.elements import Elements, strain_at_points
+from fe_data.mechanics.properties import von_mises
+from fe_data.mechanics.rve import LoadStep, RVESolution
+from fe_data.settings import require_kind
+
+ENDING = ".xdmf"
+_VTK_ORDER = [0, 1, 2, 5, 3, 4]  # nodes on sides: ours are opposite to the vertices 0, 1, 2
+
+
+def save_fields(rve: RVESolution, path: Path) -> None:
+    """Write displacement, strain, stress and plastic strain over the load steps.
+
+    The time of a step is its increment, the row of `rve.history`. The displacement is at the nodes,
+    in sides of the cell; tensors (3, 3), `von_mises_MPa`, the equivalent `plastic_strain` and the
+    `material`, -1 in the matrix and else the number of the fibre, are means over each triangle.
+
+    Args:
+        rve: Volume element, solved with `keep_steps=True`; without it the end alone is written.
+        path: File that ends in .xdmf. The numbers, in single precision, are in a file .bin beside
+            it. Files in these places are replaced.
+
+    Raises:
+        ValueError: The file has another ending.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from fe_data import Inputs, Settings, save_fields, solve_rve
+        >>> coarse = Settings(n_fibres=1, resolution=3, increments=10)
+        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, coarse, keep_steps=True)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_fields(rve, Path(folder, "cell.xdmf"))
+        ...     sorted(path.name for path in Path(folder).iterdir())
+        ['cell.bin', 'cell.xdmf']
+    """
+    require_kind("rve", rve, RVESolution)
+    require_kind("path", path, str, Path)
+    path = Path(path)
+    if path.suffix != ENDING:
+        raise ValueError(f"path = {str(path)!r:.200} must end in {ENDING}")
+    d = rve.discretisation
+    steps = rve.steps or (LoadStep(rve.path.x, rve.fields),)
+    series = ET.Element("Grid", Name="cell", GridType="Collection", CollectionType="Temporal")
+    with path.with_suffix(".bin").open("wb") as file:
+        topology = _item(file, d.triangles[:, _VTK_ORDER])
+        points = _item(file, d.points)
+        material = _attribute("material", _item(file, d.material))
+        for time, step in enumerate(steps):
+            grid = ET.SubElement(series, "Grid", Name="step", GridType="Uniform")
+            ET.SubElement(grid, "Time", Value=str(time))
+            elements = {"TopologyType": "Triangle_6", "NumberOfElements": str(len(d.triangles))}
+            ET.SubElement(grid, "Topology", elements).append(topology)
+            ET.SubElement(grid, "Geometry", GeometryType="XY").append(points)
+            grid.append(material)
+            grid.append(_attribute("displacement", _item(file, _displacement(rve, step))))
+            for name, values in _element_values(rve, step).items():
+                grid.append(_attribute(name, _item(file, values)))
+    root = ET.Element("Xdmf", Version="3.0")
+    ET.SubElement(root, "Domain").append(series)
+    ET.indent(root)
+    ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def _item(file: BinaryIO, values: Floats | Ints) -> ET.Element:
+    """Append an array (n, ...) to a file; returns what says in XDMF where and what it is."""
+    kind = "Int" if values.dtype.kind == "i" else "Float"
+    stored = values.reshape(len(values), -1).astype("<i4" if kind == "Int" else "<f4")
+    described = {
+        "Format": "Binary",
+        "NumberType": kind,
+        "Precision": "4",
+        "Endian": "Little",
+        "Seek": str(file.tell()),
+        "Dimensions": " ".join(map(str, stored.shape)),
+    }
+    item = ET.Element("DataItem", described)
+    item.text = Path(file.name).name
+    file.write(stored.tobytes())
+    return item
+
+
+def _attribute(name: str, item: ET.Element) -> ET.Element:
+    """A field on a grid: the displacement at nodes, all others in elements."""
+    center = "Node" if name == "displacement" else "Cell"
+    kinds = {"1": "Scalar", "3": "Vector", "9": "Tensor"}
+    kind = kinds[item.attrib["Dimensions"].split()[-1]]
+    attribute = ET.Element("Attribute", Name=name, AttributeType=kind, Center=center)
+    attribute.append(item)
+    return attribute
+
+
+def _displacement(rve: RVESolution, step: LoadStep) -> Floats:
+    """Displacement (n, 3) of the nodes, in sides of the cell."""
+    d = rve.discretisation
+    fluctuation = rve.problem.fluctuation(step.x).reshape(-1, 2)[d.merged]
+    exx, eyy, gxy = step.x[-3:]
+    in_plane = fluctuation + d.points @ np.array([[exx, gxy / 2], [gxy / 2, eyy]])
+    return np.column_stack([in_plane, np.zeros(len(in_plane))])
+
+
+def _element_values(rve: RVESolution, step: LoadStep) -> dict[str, Floats]:
+    """Means over each of m triangles: tensors (m, 3, 3) and scalars (m,)."""
+    d = rve.discretisation
+    m = len(d.triangles)
+    u = rve.problem.fluctuation(step.x)
+    strain = np.zeros((m, 3, 3))
+    stress = np.zeros((m, 3, 3))
+    mises = np.zeros(m)
+    plastic = np.zeros(m)
+    parts = (d.matrix, *d.fibres)
+    stresses = (step.fields.matrix_stress, *step.fields.fibre_stress)
+    for material, (part, at_points) in enumerate(zip(parts, stresses, strict=True), start=MATRIX):
+        own = d.material == material
+        xx, yy, xy = _means(part, strain_at_points(part, u, step.x[-3:])).T
+        strain[own] = _tensors(xx, yy, 0 * xx, xy)
+        stress[own] = _tensors(*_means(part, at_points).T)
+        mises[own] = _means(part, von_mises(at_points))
+    plastic[d.material == MATRIX] = _means(d.matrix, step.fields.plastic_strain)
+    scalars = {"von_mises_MPa": mises, "plastic_strain": plastic}
+    return {"strain": strain, "stress_MPa": stress, **scalars}
+
+
+def _means(part: Elements, values: Floats) -> Floats:
+    """Means (m, ...) over each element of values (m, q, ...) at its points."""
+    weights = part.weights / part.weights.sum(axis=1, keepdims=True)
+    return np.asarray(np.einsum("mq,mq...->m...", weights, values))
+
+
+def _tensors(xx: Floats, yy: Floats, zz: Floats, xy: Floats) -> Floats:
+    """Symmetric tensors (m, 3, 3) in plane strain."""
+    zero = 0 * xx
+    rows = [[xx, xy, zero], [xy, yy, zero], [zero, zero, zz]]
+    return np.moveaxis(np.array(rows), 2, 0)
