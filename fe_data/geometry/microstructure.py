@@ -186,7 +186,9 @@ def random_microstructure(
         return Microstructure(np.empty((0, 2)), np.empty(0))
     rng = np.random.default_rng(seed)
     r, distance = _radii_and_distances(rng, vf, n_fibres, min_spacing, radii, radii_cov)
-    saturated = vf * min_spacing**2 > _SATURATION + _SATURATION_SPREAD / math.sqrt(n_fibres)
+    # Of several sizes the small ones find room where equal fibres jam: all starts are tried.
+    limit = _SATURATION + _SATURATION_SPREAD / math.sqrt(n_fibres)
+    saturated = radii == "equal" and vf * min_spacing**2 > limit
     for _ in range(1 if saturated else _RSA_STARTS):
         centres = sequential_addition(rng, n_fibres, distance)
         if centres is not None:
