@@ -113,7 +113,7 @@ def generate(
     if dask is not None and jobs is not None:
         raise ValueError("--jobs counts local processes: it does not go with --dask")
     paths = options.loadings(loading, settings) or None
-    if paths:
+    if paths and not anisotropy:  # which is refused beside paths
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
     choices |= {"anisotropy": anisotropy}
@@ -233,7 +233,8 @@ def curves(
     number = len(found.histories)
     increments = sum(len(history["strain"]) - 1 for history in found.histories)
     print(f"wrote {out}: {number} curves, {increments} increments in all")
-    if failed := sum(1 for _ in read_rows(table_file(path), ("index",), ())) - number:
+    rows = read_rows(table_file(path), (), ("status",))
+    if failed := sum(row.get("status") == "failed" for _, row in rows):
         return say(f"{failed} failed cells of {path} have no curve", INCOMPLETE)
     return OK
 

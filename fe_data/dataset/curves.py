@@ -76,8 +76,8 @@ class Curves:
         """Mean stress xx (n, increments) [MPa] without the state of rest."""
         return np.array([history["stress"][1:, 0] for history in self.histories])
 
-    def rows(self) -> Iterator[tuple[int | float, ...]]:
-        """Rows of the columns `index`, `increment` and `_columns`, from rest on, row by row."""
+    def _rows(self) -> Iterator[tuple[int | float, ...]]:
+        """Values of `_columns` at every increment of every sample, from rest on."""
         numbers = range(len(self.histories)) if self.index is None else self.index.tolist()
         for number, history in zip(numbers, self.histories, strict=True):
             values = _matrix(history)
@@ -85,8 +85,8 @@ class Curves:
                 yield (number, increment, *row)
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of what `rows` has: `index`, `increment`, `strain_xx`, `stress_xx_MPa`, ..."""
+    def _columns(self) -> tuple[str, ...]:
+        """Names of what `_rows` has: `index`, `increment`, `strain_xx`, `stress_xx_MPa`, ..."""
         return ("index", "increment", *_column_names(self.histories[0]))
 
     def to_pandas(self) -> Any:
@@ -105,7 +105,7 @@ class Curves:
             >>> len(frame) == 50 * 51
             True
         """
-        return import_pandas().DataFrame.from_records(list(self.rows()), columns=self.columns)
+        return import_pandas().DataFrame.from_records(list(self._rows()), columns=self._columns)
 
     @classmethod
     def from_pandas(cls, frame: Any) -> "Curves":
@@ -171,7 +171,7 @@ def save_curves(curves: Curves, path: Path) -> None:
     require_kind("path", path, str, Path)
     path = Path(path)
     if path.suffix == ".csv":
-        lines = [",".join(curves.columns), *(",".join(map(repr, row)) for row in curves.rows())]
+        lines = [",".join(curves._columns), *(",".join(map(repr, row)) for row in curves._rows())]
         write_atomic(path, ("\n".join(lines) + "\n").encode())
     elif path.suffix == ".parquet":
         content = io.BytesIO()

@@ -20,6 +20,7 @@ from fe_data.settings import MAX_SEED, Inputs, require_integer, require_kind
 
 FILE_DESIGN = "inputs"
 MAX_SAMPLES = 1_000_000
+MAX_FIBRES = 5000  # of an arrangement of a file: their distances take 0.2 GB
 VF_TOLERANCE = 1e-3  # between the column vf of a file and the volume fraction of given fibres
 BETA_SHAPES = tuple(quantity.beta for quantity in INPUTS)
 
@@ -326,6 +327,7 @@ def arrangements_from_file(path: Path) -> list[Microstructure]:
     for number, rows in found.items():
         fibres = np.array(rows, float)
         try:
+            require_integer("number of fibres", len(fibres), 1, MAX_FIBRES)
             arrangements.append(Microstructure(fibres[:, :2], fibres[:, 2]))
         except ValueError as error:
             raise table.TableError(f"{path}, arrangement {number}: {error}") from None

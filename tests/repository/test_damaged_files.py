@@ -12,7 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bnn
+from fe_data.dataset.design import arrangements_from_file
 from fe_data.dataset.table import load_inputs, load_table
+from fe_data.geometry.microstructure import periodic_distances
 from fe_data.schema import INPUT_NAMES, required_outputs
 from figures.pipeline.profiles import load_profile
 from tests.limits import limited
@@ -88,6 +90,20 @@ def test_a_damaged_table(tmp_path, data):
     table = outcome(load_table, path)
     assert inputs is None or np.isfinite(inputs[0]).all()
     assert table is None or np.isfinite(np.hstack([table.inputs, table.outputs])).all()
+
+
+FIBRES = b"arrangement,x,y,radius\n0,0.3,0.3,0.2\n0,0.8,0.7,0.1\n1,0.5,0.5,0.3\n"
+
+
+@FUZZ
+@given(damaged(FIBRES))
+def test_a_damaged_file_of_fibres(tmp_path, data):
+    """Whatever is read has fibres that do not overlap."""
+    path = tmp_path / "fibres.csv"
+    path.write_bytes(data)
+    for micro in outcome(arrangements_from_file, path) or []:
+        distances = periodic_distances(micro.centres, micro.centres) + np.eye(len(micro.radii))
+        assert (distances > micro.radii[:, None] + micro.radii).all()
 
 
 NESTED = b"a: &a [x,x,x,x,x,x,x,x,x]\n" + b"".join(

@@ -19,7 +19,7 @@ def declared_packages(*extras):
 
 def test_every_imported_package_is_declared():
     assert imported_packages(["bnn"]) <= declared_packages("botorch")
-    assert imported_packages(["fe_data"]) <= declared_packages("fe", "dask")
+    assert imported_packages(["fe_data"]) <= declared_packages("fe", "dask", "pandas")
     assert imported_packages(["figures", "prior_study"]) <= declared_packages("fe", "paper")
     assert imported_packages(["tests"]) <= declared_packages(*EXTRAS)
 
