@@ -74,7 +74,7 @@ def generated(below):
 # Function and valid arguments, for a folder to write in.
 CALLS = {
     "Inputs": lambda _: of(fe_data.Inputs),
-    "Settings": lambda _: of(fe_data.Settings),
+    "Settings": lambda _: of(fe_data.Settings, radii="equal"),
     "Loading": lambda _: of(fe_data.Loading, strain=(0.01, None, None)),
     "named_design": lambda _: of(fe_data.named_design),
     "design_from_file": lambda _: of(fe_data.design_from_file),
