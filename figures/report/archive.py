@@ -1,8 +1,9 @@
 """One file that outlives the repository: python -m figures.report.archive.
 
 It has what git has at the commit, the pages of runs whose metrics are the committed ones, the site
-and the article where nothing is uncommitted, locks of all packages, checksums, and RO-Crate 1.1
-metadata, which name the notebook, the commit, the seed and the tables behind each metrics file.
+and the article where nothing is uncommitted, locks of all packages, checksums, and the metadata of
+a Workflow Run RO-Crate: the workflow is dodo.py, and its runs name the notebook, the commit, the
+seed and the tables behind each metrics file.
 """
 
 import json
@@ -20,6 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import typer
+from rocrate.model.computerlanguage import ComputerLanguage
 from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
@@ -40,6 +42,12 @@ TAR = [
 ]
 SITE = "build/docs"  # of `make docs`
 ARTICLE = "build/article.pdf"  # of `make article`
+PROGRAM = ["File", "SoftwareSourceCode"]
+PROFILES = {  # https://www.researchobject.org/workflow-run-crate/profiles/
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
+    "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
+    "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
+}
 PIP = [sys.executable, "-m", "pip", "install", "-qq", "--dry-run", "--ignore-installed"]
 
 
@@ -109,14 +117,22 @@ def metadata(folder: Path, commit: str, date: datetime) -> dict[str, Any]:
     crate.description = f"{about['description']}; commit {commit}"
     crate.license = named(about["license"], "CreativeWork", about["license"].split("/")[-1])
     crate.root_dataset["author"] = named("#authors", "Organization", about["author"][0]["name"])
+    doit = ComputerLanguage(
+        crate, "#doit", properties={"name": "doit", "url": "https://pydoit.org"}
+    )
+    workflow = crate.add_workflow(folder / "dodo.py", "dodo.py", main=True, lang=crate.add(doit))
+    for identifier, name in PROFILES.items():
+        crate.root_dataset.append_to("conformsTo", named(identifier, "CreativeWork", name))
     tables = {file_digest(path): path for path in tables_below(folder)}
     for path in sorted(file for run in RUNS for file in (folder / "figures" / run).glob("*.json")):
         metrics = json.loads(path.read_text(encoding="utf-8"))
         run = path.parent
         source = metrics["provenance"]
         read = [tables[digest] for digest in source["inputs_sha256"].values() if digest in tables]
+        name = f"notebooks/{path.stem}.ipynb"
+        notebook = crate.add_file(folder / name, name, properties={"@type": PROGRAM, "name": name})
         action = crate.add_action(
-            crate.get(f"notebooks/{path.stem}.ipynb"),
+            [workflow, notebook],
             identifier=f"#{run.name}-{path.stem}",
             object=entities(read),
             result=entities([path, *(picture_path(run, name) for name in metrics["figures"])]),
