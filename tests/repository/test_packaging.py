@@ -4,8 +4,27 @@ import re
 import tomllib
 from fnmatch import fnmatch
 
-from tests.repository.lanes.common import ON_DEMAND, ROOT, imported_packages
+import pytest
+import yaml
 
+from tests.repository.lanes.common import ON_DEMAND, ROOT, imported_packages
+from tests.repository.validators import validate
+
+RECIPE = ROOT / "conda" / "recipe.yaml"
+# Of conda-forge, where they differ from those of PyPI.
+CONDA_NAMES = {
+    "dask": "dask-core",
+    "gmsh": "python-gmsh",
+    "matplotlib": "matplotlib-base",
+    "torch": "pytorch",
+}
+# Parse a recipe, which refuses what its format does not know, and render it for each package.
+RENDER = """
+import sys, rattler_build
+recipe = rattler_build.Stage0Recipe.from_file(sys.argv[1])
+found = [variant.recipe.package.name for variant in recipe.render()]
+assert found == ["composite-bnn", "composite-bnn-fe"], found
+"""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = tuple(PROJECT["project"]["optional-dependencies"])
 
@@ -36,6 +55,35 @@ def test_both_lists_of_versions_name_every_declared_package():
     declared = declared_packages(*EXTRAS)
     pinned = set(re.findall(r"(?m)^([\w.-]+)==", (ROOT / "constraints.txt").read_text().lower()))
     assert declared <= pinned
-    conda_names = {"torch": "pytorch-cpu", "matplotlib": "matplotlib-base", "dask": "dask-core"}
+    of_processors = {**CONDA_NAMES, "torch": "pytorch-cpu"}
     listed = set(re.findall(r"(?m)^ *- ([\w-]+)=", (ROOT / "environment.yml").read_text()))
-    assert {conda_names.get(name, name) for name in declared} <= listed
+    assert {of_processors.get(name, name) for name in declared} <= listed
+
+
+def as_conda_says(requirement):
+    """gmsh>=4.11 as python-gmsh >=4.11."""
+    name, bound = re.fullmatch(r"([\w-]+)(>=.*)", requirement).groups()
+    return f"{CONDA_NAMES.get(name, name)} {bound}"
+
+
+def test_the_recipe_for_conda_names_what_pyproject_names():
+    recipe = yaml.safe_load(RECIPE.read_text(encoding="utf-8"))
+    project = PROJECT["project"]
+    assert recipe["context"]["version"] == project["version"]
+    assert f">={recipe['context']['python_min']}" == project["requires-python"]
+    assert recipe["about"]["summary"] == project["description"]
+    both, simulating = (set(each["requirements"]["run"]) for each in recipe["outputs"])
+    python = {"python >=${{ python_min }}"}
+    assert both == python | {as_conda_says(each) for each in project["dependencies"]}
+    extra = {as_conda_says(each) for each in project["optional-dependencies"]["fe"]}
+    beside = {"fenics-dolfinx >=0.5", '${{ pin_subpackage("composite-bnn", exact=True) }}'}
+    assert simulating == python | extra | beside
+
+
+@pytest.mark.slow
+def test_rattler_build_takes_the_recipe_and_none_with_an_unknown_field(tmp_path):
+    validate("python", "-c", RENDER, RECIPE)
+    broken = tmp_path / "recipe.yaml"
+    broken.write_text(RECIPE.read_text(encoding="utf-8").replace("license_file", "licence_file"))
+    with pytest.raises(AssertionError, match="unknown field 'licence_file'"):
+        validate("python", "-c", RENDER, broken)
