@@ -1,0 +1,102 @@
+"""What catalogues read: in step with tables and results, and accepted by the validators."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+import yaml
+
+from fe_data import load_statistics, load_table
+from fe_data.schema import INPUTS, OUTPUTS
+from figures.pipeline.paths import REFERENCE, ROOT, SHIPPED_TABLES, tables_below
+from figures.report import catalogues
+from tests.repository.validators import validate, validators
+
+# Shipped tables have the outputs that every table has.
+COLUMNS = (INPUTS, [each for each in OUTPUTS if each.required])
+# Values of the input and output columns of every record set.
+RECORDS = """
+import json, sys, mlcroissant
+path, inputs, outputs = sys.argv[1], *map(json.loads, sys.argv[2:])
+dataset = mlcroissant.Dataset(path)
+found = {}
+for table in dataset.metadata.record_sets:
+    records = list(dataset.records(table.id))
+    take = lambda names: [[record[f"{table.id}/{name}"] for name in names] for record in records]
+    found[table.id] = [take(inputs), take(outputs)]
+json.dump(found, sys.stdout)
+"""
+
+
+def test_the_files_are_up_to_date():
+    catalogues.main()
+
+
+def test_a_change_is_found_and_written(tmp_path, monkeypatch):
+    path = tmp_path / "codecheck.yml"
+    monkeypatch.setattr(catalogues, "ROOT", tmp_path)
+    monkeypatch.setattr(catalogues, "texts", lambda: {path: "---\n"})
+    for before in (None, "--- old\n"):
+        if before:
+            path.write_text(before)
+        with pytest.raises(SystemExit, match=r"codecheck.yml is out of date: python -m .* --write"):
+            catalogues.main()
+    catalogues.main(write=True)
+    catalogues.main()
+
+
+def test_every_table_is_described_and_every_quantity_with_its_meaning_and_unit():
+    found = catalogues.croissant()
+    files = {each["contentUrl"] for each in found["distribution"]}
+    assert files == {str(path.relative_to(SHIPPED_TABLES)) for path in tables_below()}
+    assert len(found["recordSet"]) == len([name for name in files if ".csv" in name])
+    for table in found["recordSet"]:
+        fields = {each["name"]: each["description"] for each in table["field"]}
+        for quantity in (*COLUMNS[0], *COLUMNS[1]):
+            unit = f" [{quantity.unit}]" if quantity.unit_after_number else ""
+            assert fields[quantity.name].startswith(f"{quantity.meaning}{unit}")
+
+
+def test_the_manifest_of_a_check_names_all_committed_results_of_the_full_run():
+    """As far as the format's rules hold before a check: https://codecheck.org.uk/spec/config/1.0."""
+    text = catalogues.CODECHECK.read_text(encoding="utf-8")
+    assert catalogues.CODECHECK == ROOT / "codecheck.yml"
+    assert text.startswith("---\n")
+    found = yaml.safe_load(text)
+    assert found["paper"]["title"]
+    assert all(each["name"] for each in found["paper"]["authors"])
+    files = [ROOT / each["file"] for each in found["manifest"]]
+    committed = {path for path in REFERENCE.glob("*.*") if path.suffix in {".json", ".svg", ".png"}}
+    assert len(files) == len(set(files))
+    assert set(files) == committed
+    assert all(each["comment"] for each in found["manifest"])
+
+
+@pytest.mark.slow
+def test_mlcroissant_accepts_it_and_not_one_without_a_file(tmp_path):
+    validate("mlcroissant", "validate", "--jsonld", catalogues.CROISSANT)
+    broken = tmp_path / "croissant.json"
+    text = catalogues.CROISSANT.read_text(encoding="utf-8")
+    broken.write_text(text.replace('"@id": "noise.csv"', '"@id": "other.csv"', 1), encoding="utf-8")
+    with pytest.raises(AssertionError, match=r"noise\.csv"):
+        validate("mlcroissant", "validate", "--jsonld", broken)
+
+
+@pytest.mark.slow
+def test_mlcroissant_loads_the_numbers_that_fe_data_loads():
+    names = [json.dumps([each.name for each in quantities]) for quantities in COLUMNS]
+    command = [validators() / "python", "-c", RECORDS, catalogues.CROISSANT, *names]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    found = json.loads(done.stdout)
+    assert len(found) == 10
+    for name, (inputs, outputs) in found.items():
+        if name == "truth":
+            truth = load_statistics(SHIPPED_TABLES / "truth.csv")
+            expected = (truth.X, truth.mean)
+        else:
+            (path,) = SHIPPED_TABLES.glob(f"{name}.csv*")
+            table = load_table(path)
+            expected = (table.inputs, table.outputs)
+        for values, right in zip((inputs, outputs), expected, strict=True):
+            assert np.array_equal(np.array(values), right)
