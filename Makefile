@@ -40,7 +40,7 @@ WITH_ARGS := import os, shlex, sys; \
   os.execv(sys.executable, [sys.executable, *sys.argv[1:], *shlex.split(os.environ["ARGS"])])
 PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 
-.PHONY: help environment python reproduce quick draws why beyond knowledge next datasets truth loop peers notebooks report article archive test test-dolfinx test-python lint bench docs clean
+.PHONY: help environment python reproduce quick draws why beyond knowledge next datasets truth loop peers notebooks report article archive test test-dolfinx test-python test-slurm lint bench docs clean
 
 #: make quick      simulate a few cells, train on them, write figures/quick/index.html
 #: make reproduce  the same at the size of the paper, into figures/full/index.html
@@ -52,6 +52,7 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make test       run the tests (ARGS="-k mesh" to choose)
 #: make test-dolfinx  the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)
 #: make test-python   the tests of bnn on another Python and its newest PyTorch (ARGS="--python 3.11 --oldest")
+#: make test-slurm    the scripts of docs/cluster.md on a Slurm cluster of this machine
 #: make lint       check style, types and which room imports which
 #: make bench      measure the speed of simulation and training
 #: make docs       the site: guides, notebooks, reference, in build/docs/index.html
@@ -115,6 +116,9 @@ test-dolfinx: environment
 
 test-python: environment
 	@$(PYTHON_ARGS) -m tests.repository.lanes.pythons
+
+test-slurm: environment
+	@$(PYTHON) -m tests.repository.lanes.slurm
 
 lint: environment
 	@$(PYTHON) -m ruff check .

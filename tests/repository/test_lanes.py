@@ -1,10 +1,10 @@
-"""The lane for another dolfinx: what it refuses, and what it remembers."""
+"""The lanes: what they refuse and remember, and that a guide has the scripts that one runs."""
 
 import os
 
 import pytest
 
-from tests.repository.lanes import debian
+from tests.repository.lanes import debian, slurm
 
 
 @pytest.mark.parametrize("programs", [[], ["debootstrap", "unshare"]])
@@ -22,10 +22,29 @@ def test_what_is_impossible_is_said_and_no_failure_of_ci(tmp_path, monkeypatch, 
 
 def test_an_unchanged_lane_is_not_run_again(tmp_path, monkeypatch):
     """A run that failed, or that took some of the tests, is no reason to skip one."""
-    monkeypatch.setattr(debian, "refuse_impossible", lambda: None)
+    monkeypatch.setattr(debian, "refuse_impossible", lambda _: None)
     monkeypatch.setattr(debian, "make", lambda *_: None)
     codes = iter([0, 1, 0])
     monkeypatch.setattr(debian, "run_tests", lambda *_: next(codes))
     assert debian.run_lane("sid", tmp_path, ["-k", "mesh"], if_changed=False) == 0
     found = [debian.run_lane("sid", tmp_path, [], if_changed=True) for _ in range(3)]
     assert found == [1, 0, 0]
+
+
+def test_without_slurm_its_lane_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert slurm.main([]) == 0
+    assert "lane: Slurm not run: slurmctld is missing: apt-get" in capsys.readouterr().out
+
+
+def test_the_lane_runs_the_scripts_of_the_guide_with_another_number_of_jobs():
+    found = slurm.scripts(4)
+    assert set(found) == {"array.sh", "send.sh", "dask_cells.py"}
+    assert "--array=1-4 " in found["array.sh"]
+    assert '"$SLURM_ARRAY_TASK_ID/4"' in found["array.sh"]
+    assert "sbatch --parsable array.sh" in found["send.sh"]
+    assert "minimum_jobs=4, maximum_jobs=4" in found["dask_cells.py"]
+    for code in found.values():
+        assert slurm.JOBS_OF_GUIDE not in code
+    compile(found["dask_cells.py"], "dask_cells.py", "exec")

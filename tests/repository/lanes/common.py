@@ -1,12 +1,14 @@
-"""What the lanes share: where they keep what they make, and which packages they install."""
+"""What the lanes share: namespaces, where they keep what they make, which packages they install."""
 
 import contextlib
 import fcntl
 import os
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from figures.pipeline.dependencies import imported_names
@@ -20,11 +22,34 @@ PACKAGE_OF = {
     "pydantic_core": "pydantic",
 }
 FROM_DISTRIBUTION = {"basix", "cffi", "dolfinx", "mpi4py", "petsc4py", "ufl"}
+# Mounts and processes of their own, which end with the first of these processes.
+NAMESPACES = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
 ON_DEMAND = {"botorch", "gpytorch"}  # bnn.interop imports them when it is asked for a model
 
 
 class Unavailable(RuntimeError):
     """A lane cannot be tried on this machine."""
+
+
+def say(text: str) -> None:
+    """Print one line at once, before what the tests print next."""
+    print(f"lane: {text}", flush=True)
+
+
+def refuse_impossible(packages: Mapping[str, str]) -> None:
+    """Say what a lane in namespaces lacks, before anything is done.
+
+    Raises:
+        Unavailable: not root, a program of these Debian packages is missing, no namespaces.
+    """
+    if os.geteuid() != 0:
+        raise Unavailable("only root can make namespaces: use sudo")
+    for program, package in packages.items():
+        if shutil.which(program) is None:
+            raise Unavailable(f"{program} is missing: apt-get install {package}")
+    done = subprocess.run([*NAMESPACES, "true"], capture_output=True, text=True)
+    if done.returncode:
+        raise Unavailable(f"this machine gives no namespaces: {done.stderr.strip()}")
 
 
 def imported_packages(folders: Iterable[str]) -> set[str]:

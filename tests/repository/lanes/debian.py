@@ -22,7 +22,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.repository.lanes.common import ROOT, Unavailable, lanes_folder, locked, requirements
+from tests.repository.lanes.common import (
+    NAMESPACES,
+    ROOT,
+    Unavailable,
+    lanes_folder,
+    locked,
+    refuse_impossible,
+    requirements,
+    say,
+)
 
 SUITES = ("trixie", "sid")
 # The files that a run copies, and whose change is a reason to run again.
@@ -30,7 +39,6 @@ TESTED = ("fe_data", "tests/fe_data", "tests/repository/lanes", "pyproject.toml"
 PASSED_ON = re.compile(
     "PIP_.*|(https?|no|all)_proxy|SSL_CERT_FILE|(REQUESTS_CA|CURL_CA)_BUNDLE|HYPOTHESIS_.*", re.I
 )
-NAMESPACES = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
 FIXED = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/root",
@@ -42,11 +50,6 @@ import platform, dolfinx, numpy, scipy, petsc4py
 print("lane: Python", platform.python_version(), "dolfinx", dolfinx.__version__,
       "PETSc", petsc4py.__version__, "NumPy", numpy.__version__, "SciPy", scipy.__version__)
 '"""
-
-
-def say(text: str) -> None:
-    """Print one line at once, before what the tests print next."""
-    print(f"lane: {text}", flush=True)
 
 
 # -- the network of this machine ------------------------------------------------------------
@@ -98,21 +101,6 @@ def inside(root: Path, script: str) -> list[str]:
     # Not exec: the shell stays as the process that orphans in the namespace go to.
     lines.append(f"chroot {target} {call}; exit $?")
     return [*NAMESPACES, "bash", "-c", "\n".join(lines)]
-
-
-def refuse_impossible() -> None:
-    """Say what is missing before anything is done.
-
-    Raises:
-        Unavailable: not root, no debootstrap, no namespaces.
-    """
-    if os.geteuid() != 0:
-        raise Unavailable("only root can make and enter the folder of another Debian: use sudo")
-    if shutil.which("debootstrap") is None:
-        raise Unavailable("debootstrap is missing: apt-get install debootstrap")
-    done = subprocess.run([*NAMESPACES, "true"], capture_output=True, text=True)
-    if done.returncode:
-        raise Unavailable(f"this machine gives no namespaces: {done.stderr.strip()}")
 
 
 def make(suite: str, root: Path) -> None:
@@ -185,7 +173,7 @@ def run_lane(suite: str, folder: Path, arguments: list[str], if_changed: bool) -
     if if_changed and passed.is_file() and passed.read_text(encoding="utf-8") == digest:
         say(f"{suite} not run: nothing it tests has changed since it passed")
         return 0
-    refuse_impossible()
+    refuse_impossible({"debootstrap": "debootstrap"})
     make(suite, folder / suite)
     code = run_tests(folder / suite, arguments)
     say(f"{suite}: FAILED with exit status {code}" if code else f"{suite}: passed")
