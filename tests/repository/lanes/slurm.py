@@ -89,7 +89,7 @@ class Cluster:
             "SLURM_CONF": str(self.folder / "slurm.conf"),
             "PATH": path,
             "PYTHONPATH": modules,
-            "DASK_JOBQUEUE__SLURM__INTERFACE": "lo",
+            "DASK_JOBQUEUE__SLURM__INTERFACE": "lo",  # as jobqueue.yaml of a cluster would say
         }
 
     def start(self) -> None:
@@ -129,7 +129,7 @@ class Cluster:
         self.nodes[node].wait()
 
     def spent(self) -> float:
-        """Processor time of all that has ended on the nodes, of all users' jobs [s]."""
+        """Processor time of all that has ended on the nodes [s]."""
         ticks = 0
         for node in self.nodes.values():
             children = Path(f"/proc/{node.pid}/task/{node.pid}/children")
@@ -140,9 +140,9 @@ class Cluster:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def output(self, *command: str) -> str:
-        """What a program of Slurm prints; nothing where the controller does not answer yet."""
+        """What a program of Slurm prints; "no answer" where the controller gives none."""
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True)
-        return done.stdout.strip()
+        return done.stdout.strip() if done.returncode == 0 else "no answer"
 
     def is_idle(self) -> bool:
         """Whether no job is there."""
@@ -206,7 +206,7 @@ def disturbed_array(cluster: Cluster, folder: Path) -> float:
     """An array of which a node and a job are killed; seconds until all has ended."""
     start = time.monotonic()
     subprocess.run(["bash", "send.sh"], cwd=folder, env=cluster.environment, check=True)
-    until(lambda: part_is_done(folder), "a sixth of the cells")
+    until(lambda: part_is_done(folder) or cluster.is_idle(), "a sixth of the cells")
     cluster.kill("n2")
     (job,) = cluster.output("squeue", "--noheader", "--nodelist=n3", "--format=%A").split()
     cluster.output("scancel", job)
@@ -221,9 +221,9 @@ def disturbed_dask(cluster: Cluster, folder: Path) -> float:
     start = time.monotonic()
     command = [sys.executable, "dask_cells.py"]
     program = subprocess.Popen(command, cwd=folder, env=cluster.environment)
-    until(lambda: part_is_done(folder), "a sixth of the cells")
+    until(lambda: program.poll() is not None or part_is_done(folder), "a sixth of the cells")
     cluster.kill("n3")
-    assert program.wait() == 0, f"{command} ended with exit status {program.returncode}"
+    assert program.wait() == 0, f"dask_cells.py ended with exit status {program.returncode}"
     until(cluster.is_idle, "the end of all jobs")
     return time.monotonic() - start
 
