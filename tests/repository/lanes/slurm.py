@@ -6,6 +6,7 @@ what runs on it, as a power cut does. The one change to the scripts is the numbe
 tables have to be that of one process, byte for byte; times are printed.
 """
 
+import argparse
 import contextlib
 import dataclasses
 import importlib.util
@@ -254,9 +255,12 @@ def run(folder: Path) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Run the lane, or say why it cannot be run; with a folder, what runs in the namespaces."""
-    if argv:
-        run(Path(argv[0]))
+    """Run the lane, or say why it cannot be run."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--inside", type=Path, metavar="FOLDER", help=argparse.SUPPRESS)
+    inside = parser.parse_args(argv).inside
+    if inside:  # the namespaces
+        run(inside)
         return 0
     try:
         refuse_impossible(PROGRAMS)
@@ -268,7 +272,9 @@ def main(argv: list[str]) -> int:
         return 0
     # In /tmp, since paths of sockets are short.
     with tempfile.TemporaryDirectory(prefix="slurm-", dir="/tmp") as folder:
-        inner = shlex.join([sys.executable, "-m", "tests.repository.lanes.slurm", folder])
+        inner = shlex.join(
+            [sys.executable, "-m", "tests.repository.lanes.slurm", "--inside", folder]
+        )
         # This process may be killed: then the kernel kills unshare, and with it all others.
         command = ["setpriv", "--pdeathsig", "KILL", *NAMESPACES]
         done = subprocess.run([*command, "bash", "-c", f"{inner}; exit $?"], cwd=ROOT)
