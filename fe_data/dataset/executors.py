@@ -111,11 +111,14 @@ def dask_workers(address: str) -> Iterator[Runner]:
 
         def run(function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
             executor = client.get_executor(pure=False)
+            running: dict[Future[Any], Any] = {}
             try:
                 # Twice as many tasks as cores are sent, so that no worker waits for its next one.
-                yield from _results(executor, function, tasks, 2 * cores, {})
+                yield from _results(executor, function, tasks, 2 * cores, running)
             finally:
-                executor.shutdown(wait=False)
+                # Nothing is cancelled at a proper end: the scheduler would answer a client that
+                # is gone, and its log would end with the traceback of that.
+                executor.shutdown(wait=not running)
 
         yield run
 

@@ -39,12 +39,13 @@ def cluster(folder, workers):
         command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", *arguments]
         # One death is enough for the scheduler to give up a task: the tests need not wait for four.
         environment = os.environ | {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
-        process = subprocess.Popen(
-            [*command, "--no-dashboard", "--host", "127.0.0.1"],
-            cwd=ROOT,
-            env=environment,
-            stderr=subprocess.DEVNULL,
-        )
+        with (folder / f"{kind}.log").open("w", encoding="utf-8") as log:
+            process = subprocess.Popen(
+                [*command, "--no-dashboard", "--host", "127.0.0.1"],
+                cwd=ROOT,
+                env=environment,
+                stderr=log,
+            )
         processes.append(process)
         return process
 
@@ -89,6 +90,15 @@ def test_cluster_makes_the_same_table_though_workers_die(tmp_path, undisturbed):
     assert summary.counts == {"ok": 11, "retried": 1, "failed": 0}
     reason = (tmp_path / "blamed" / storage.FAILURES).read_text().splitlines()[1]
     assert reason == f"5,1,{seed},retried,the worker process died"
+
+
+@pytest.mark.slow
+def test_the_log_of_the_scheduler_has_no_traceback(tmp_path):
+    with cluster(tmp_path, workers=1) as (_, address):
+        make(tmp_path / "table", address)
+    log = (tmp_path / "scheduler.log").read_text(encoding="utf-8")
+    assert "Close client connection" in log
+    assert "Traceback" not in log
 
 
 @pytest.mark.slow
