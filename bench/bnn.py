@@ -19,7 +19,7 @@ from torch.utils.benchmark import Timer
 
 import bnn
 from bnn._seeding import member_seeds, seed_sequence
-from bnn.priors.samplers import latin_hypercube
+from bnn.priors.samplers import truncated_normal_hypercube
 from bnn.training.loop import train
 from bnn.training.matmul import TORCH, products_on
 from figures.materials.problem import FEATURES, KERNEL, noise_std
@@ -39,7 +39,7 @@ class Workload:
 
     def data(self, n_members: int) -> tuple:
         """Start, inputs, targets and seeds for n_members."""
-        X = latin_hypercube(self.n_points, self.architecture.widths[0], 0)
+        X = truncated_normal_hypercube(self.n_points, self.architecture.widths[0], 0)
         y = self.prior.sample(X, n_members, 0)
         start = self.architecture.initial_weights(n_members, 0)
         return start, X, y, member_seeds(seed_sequence(0), n_members)

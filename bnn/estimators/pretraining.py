@@ -26,7 +26,7 @@ from bnn.networks.architecture import Architecture
 from bnn.noise import NoiseWarning
 from bnn.priors.conditioning import check_nugget
 from bnn.priors.gaussian_process import GaussianProcessPrior, default_prior
-from bnn.priors.samplers import FunctionalPrior, draw_realisations, latin_hypercube
+from bnn.priors.samplers import FunctionalPrior, draw_realisations, truncated_normal_hypercube
 from bnn.scaling import BoundsScaler, BoundsWarning, Scaling, scaler_of, warn_far
 from bnn.storage import NotStored, storable
 from bnn.storage.values import dataclass_fields, kept
@@ -316,7 +316,7 @@ def _drawn_points(
     if n_features is None:
         raise ValueError("n_features = None: must be given where X is not")
     seed = spawn(seeds, Purpose.INPUTS)
-    scaled = latin_hypercube(settings.n_points, n_features, seed, settings.range_factor)
+    scaled = truncated_normal_hypercube(settings.n_points, n_features, seed, settings.range_factor)
     scaler = scaler_of("scaling.inputs", scaling.inputs, None, n_features)
     return scaler.inverse_transform(scaled)
 

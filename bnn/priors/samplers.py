@@ -35,7 +35,7 @@ class FunctionalPrior(Protocol):
         ...
 
 
-def latin_hypercube(
+def truncated_normal_hypercube(
     n: int, n_features: int, random_state: RandomState = None, bound: float = 2.0
 ) -> Array:
     """Draw a Latin hypercube through a truncated standard normal.

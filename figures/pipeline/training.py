@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 import bnn
-from bnn.priors.samplers import latin_hypercube
+from bnn.priors.samplers import truncated_normal_hypercube
 from bnn.weight_priors.low_rank import principal_directions
 from figures.pipeline.settings import Ensembles, TrainingChoice
 
@@ -47,7 +47,9 @@ class Procedure:
             return None
         rng = np.random.default_rng([seed, settings.n_pretrained])
         draws = range(settings.n_pretrained)
-        return np.stack([latin_hypercube(settings.prior_points, n_inputs, rng) for _ in draws])
+        return np.stack(
+            [truncated_normal_hypercube(settings.prior_points, n_inputs, rng) for _ in draws]
+        )
 
     def learnt_from(self, pretrained: bnn.Pretrained, n_members: int) -> bnn.Pretrained:
         """The networks that the weight prior of the first n_members is learnt from."""

@@ -16,7 +16,7 @@ from bnn.estimators.ensemble import EnsembleRegressor
 from bnn.estimators.members import Networks, data_gradient
 from bnn.estimators.regressor import PredictiveRegressor
 from bnn.priors.kernels import Kernel
-from bnn.priors.samplers import FunctionPrior, latin_hypercube
+from bnn.priors.samplers import FunctionPrior, truncated_normal_hypercube
 from bnn.training.loop import train
 from bnn.weight_priors import WeightPrior, layer_statistics
 from tests.bnn.small import small
@@ -174,7 +174,7 @@ OTHERS = [
     bnn.RBF().diag,
     bnn.RBF().__mul__,
     bnn.Linear().diag,
-    latin_hypercube,
+    truncated_normal_hypercube,
     layer_statistics,
     train,
 ]

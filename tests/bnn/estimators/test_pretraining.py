@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 import bnn
 from bnn import AnchoredEnsemble, FunctionAnchoredEnsemble, GaussianProcessPrior, SamplerPrior
-from bnn.priors.samplers import latin_hypercube
+from bnn.priors.samplers import truncated_normal_hypercube
 from tests.bnn.small import small as small_of
 
 X = np.linspace(0.0, 1.0, 9)[:, None]
@@ -122,7 +122,7 @@ def test_priors_of_others_get_a_number_as_seed():
 
 def test_each_network_may_have_points_of_its_own():
     """With points (K, M, n_in), network k follows its realisation at its own points."""
-    X = np.stack([latin_hypercube(60, 1, seed) for seed in range(4)])
+    X = np.stack([truncated_normal_hypercube(60, 1, seed) for seed in range(4)])
     prior = bnn.GaussianProcessPrior(bnn.LinearMean([3.0]), bnn.RBF(0.01, 1.0))
     settings = bnn.Pretraining(4, training=bnn.TrainingSettings(epochs=200))
     networks = bnn.pretrain(prior, X, settings=settings, random_state=0)

@@ -7,7 +7,7 @@ import bnn
 from bnn import RBF, GaussianProcessPrior, Linear, Matern52, RandomMean
 from bnn.priors.drawn_priors import continued, prior_covariance
 from bnn.priors.gaussian_process import covariance_root
-from bnn.priors.samplers import latin_hypercube
+from bnn.priors.samplers import truncated_normal_hypercube
 from tests.bnn.closed_forms import assert_covariance, assert_moments
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
@@ -47,7 +47,7 @@ def test_prior_d_has_its_marginal_variance():
 @pytest.mark.parametrize("kernel", [RBF, Matern52])
 def test_sampling_is_safe_at_many_points(kernel, lengthscale):
     """600 points, repeated ones among them: finite, with the right variance."""
-    X = np.vstack([latin_hypercube(500, 1, 0), np.zeros((100, 1))])
+    X = np.vstack([truncated_normal_hypercube(500, 1, 0), np.zeros((100, 1))])
     samples = GaussianProcessPrior(0.0, kernel(0.2, lengthscale)).sample(X, 300, 0)[:, :, 0]
     assert np.isfinite(samples).all()
     assert np.abs(np.diff(samples[:, 500:], axis=1)).max() < 1e-5

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from bnn import SamplerPrior, TablePrior
-from bnn.priors.samplers import draw_realisations, latin_hypercube
+from bnn.priors.samplers import draw_realisations, truncated_normal_hypercube
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
 
@@ -45,9 +45,9 @@ def test_table_prior():
     assert nearest.sample(np.array([[0.9, 0.1]]), 1, 0).item() == pytest.approx(1.0)
 
 
-def test_latin_hypercube_fills_every_stratum():
+def test_a_truncated_normal_hypercube_fills_every_stratum():
     """Each of n equiprobable strata of the truncated normal holds one point, in every input."""
-    points = latin_hypercube(200, 3, 0)
+    points = truncated_normal_hypercube(200, 3, 0)
     assert np.abs(points).max() <= 2.0
     for column in points.T:
         strata = np.floor(200 * stats.truncnorm.cdf(column, -2, 2)).astype(int)
