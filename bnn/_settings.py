@@ -5,8 +5,10 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
+from bnn._text import Short
 
-class Settings(BaseEstimator):  # type: ignore[misc, unused-ignore]
+
+class Settings(Short, BaseEstimator):  # type: ignore[misc, unused-ignore]
     """Base of dataclasses of settings, which are nested parameters of the estimators.
 
     An entry of a group is reached by the name of the group, as in

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize
 
 from bnn._settings import Settings
+from bnn._text import Short
 from bnn._validation import (
     LARGEST,
     Array,
@@ -35,8 +36,8 @@ class BoundsWarning(UserWarning):
 
 
 @storable
-@dataclass(frozen=True)
-class BoundsScaler:
+@dataclass(frozen=True, repr=False)
+class BoundsScaler(Short):
     """Linear map of [low, high] to [-1, 1], column by column.
 
     Attributes:
@@ -154,7 +155,7 @@ class BoundsScaler:
 
 
 @storable
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Scaling(Settings):
     """Bounds of inputs and outputs, which networks see scaled to [-1, 1].
 

@@ -1,5 +1,7 @@
-"""Names for the types of arrays, numbers that a user gives, and numbers for pairs of indices."""
+"""Types and short texts of arrays, numbers that a user gives, and numbers for pairs of indices."""
 
+import dataclasses
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,47 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.integer[Any]]
 Booleans = NDArray[np.bool_]
+
+WIDTH = 100  # of a line of a short text
+LINES = 5
+PART = 60  # characters of a part of it
+
+
+class Short:
+    """Base of dataclasses whose `repr` has at most five lines: arrays are a shape and a range."""
+
+    def __repr__(self) -> str:
+        """Return the class and its fields."""
+        names = [item.name for item in dataclasses.fields(self)]  # type: ignore[arg-type]
+        inner = ", ".join(f"{name}={_short(getattr(self, name))}" for name in names)
+        text = f"{type(self).__name__}({inner})"
+        lines = textwrap.wrap(
+            text,
+            WIDTH,
+            subsequent_indent="    ",
+            max_lines=LINES,
+            placeholder=" ...)",
+            break_on_hyphens=False,
+        )
+        return "\n".join(lines)
+
+
+def _short(value: object) -> str:
+    """Write a value on one line."""
+    if isinstance(value, np.ndarray):
+        words = f"array {value.shape}"
+        if value.dtype.kind in "fiu" and value.size:
+            words += f" in [{np.min(value):.3g}, {np.max(value):.3g}]"
+        return words
+    if isinstance(value, dict):
+        return f"{{{', '.join(map(str, value))}}}"
+    if isinstance(value, list) and value:
+        return f"{len(value)} {type(value[0]).__name__}s"
+    # Other dataclasses may hold arrays of any size, which take long to be written.
+    if dataclasses.is_dataclass(value) and not isinstance(value, Short):
+        return f"{type(value).__name__}(...)"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= PART else f"{type(value).__name__}(...)"
 
 
 def numbers(name: str, values: ArrayLike) -> Floats:

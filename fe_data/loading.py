@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints
+from fe_data.arrays import Floats, Ints, Short
 from fe_data.settings import require_integer
 
 AXES = ("xx", "yy", "xy")  # in the order of a loading
@@ -32,8 +32,8 @@ class Part(NamedTuple):
         return start
 
 
-@dataclass(frozen=True)
-class Loading:
+@dataclass(frozen=True, repr=False)
+class Loading(Short):
     """A path that begins at rest and goes straight from vertex to vertex.
 
     At each vertex a component xx, yy, xy has either a prescribed mean strain or a prescribed mean

@@ -26,7 +26,7 @@ OPTIMISERS = ("adam", "gauss_newton")
 
 
 @storable
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Anchoring(Settings):
     """How networks are held near pre-trained ones by a prior over their weights.
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 
+from bnn._text import Short
 from bnn._validation import (
     LARGEST,
     Array,
@@ -26,8 +27,8 @@ SHAPELESS = 1e-9  # share of the rest that is the same in all directions
 
 
 @storable
-@dataclass(frozen=True, eq=False)
-class PrincipalComponents:
+@dataclass(frozen=True, eq=False, repr=False)
+class PrincipalComponents(Short):
     """Principal components of many outputs: y = mean + Vᵀ z + rest, with few scores z.
 
     Attributes:

@@ -41,7 +41,7 @@ _MOST_NUGGET = 0.01
 
 
 @storable
-@dataclass
+@dataclass(repr=False)
 class FunctionAnchoring(Settings):
     """How networks are held near realisations of a functional prior, see `anchor_functions`.
 

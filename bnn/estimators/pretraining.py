@@ -44,7 +44,7 @@ DATA_WARNINGS = BoundsWarning, NoiseWarning, PriorRangeWarning
 
 
 @storable
-@dataclass
+@dataclass(repr=False)
 class Pretraining(Settings):
     """How networks are fitted to realisations of a functional prior.
 

@@ -1,5 +1,6 @@
 """What the estimators share, exact posterior and ensembles alike: predictions, tags, saving."""
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bnn._text import described
 from bnn._validation import Array, as_columns, as_finite, check_flags, check_readable
 from bnn.storage import StoredModel
 
@@ -28,6 +30,13 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the class and the parameters that are not their defaults."""
+        defaults = inspect.signature(type(self)).parameters
+        given = self.get_params(deep=False)
+        changed = {n: v for n, v in given.items() if not _alike(v, defaults[n].default)}
+        return described(type(self).__name__, changed)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the model to data; an ensemble with a prior pre-trains its networks first, if needed.
@@ -141,3 +150,8 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
     def _shaped(self, values: Array) -> Array:
         return values[:, 0] if self.y_ndim_ == 1 else values
+
+
+def _alike(value: object, default: object) -> bool:
+    """Return whether a parameter is its default, which is None, a number or a word."""
+    return value is default or (type(value) is type(default) and value == default)

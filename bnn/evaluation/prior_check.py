@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
+from bnn._text import Short
 from bnn._validation import Array, as_data, check_count
 from bnn.noise import Noise, checked_noise, covariance_at
 from bnn.priors.gaussian_process import GaussianProcessPrior
@@ -16,8 +17,8 @@ from bnn.priors.samplers import FunctionalPrior, TablePrior, draw_realisations
 LEVELS = (0.025, 0.5, 0.975)
 
 
-@dataclass(frozen=True)
-class PriorCheck:
+@dataclass(frozen=True, repr=False)
+class PriorCheck(Short):
     """Distances and quantiles of data under a prior and noise, see `check_prior`.
 
     Attributes:

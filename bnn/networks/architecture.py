@@ -11,7 +11,7 @@ from bnn.storage import storable
 
 
 @storable
-@dataclass
+@dataclass(repr=False)
 class Architecture(Settings):
     """Architecture of the networks; their numbers of inputs and outputs come from the data.
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from bnn._seeding import RandomState, generator
+from bnn._text import Short
 from bnn._validation import MOST, Floats, check_count, check_integers, check_option
 from bnn.networks.activations import ACTIVATIONS
 from bnn.storage import storable
@@ -45,8 +46,8 @@ class Layer:
 
 
 @storable
-@dataclass(frozen=True)
-class MLP:
+@dataclass(frozen=True, repr=False)
+class MLP(Short):
     """A fully connected network f^ω: widths, activation and weight layout.
 
     Attributes:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.stats import chi2
 
+from bnn._text import Short
 from bnn._validation import (
     LARGEST,
     Array,
@@ -29,8 +30,8 @@ ENOUGH = 10  # degrees of freedom for each coefficient of an output, beside whic
 
 
 @storable
-@dataclass(frozen=True, eq=False)
-class HeteroscedasticNoise:
+@dataclass(frozen=True, eq=False, repr=False)
+class HeteroscedasticNoise(Short):
     """Gaussian noise whose covariance depends on the input, Σ(x) = D(x) R D(x).
 
     The logarithms of the standard deviations, the diagonal of D(x), are linear in the inputs and in

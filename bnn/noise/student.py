@@ -7,6 +7,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 from scipy.stats import chi2
 
+from bnn._text import Short
 from bnn._validation import Array, as_array, check_positive, own_copy
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.storage import storable
@@ -17,8 +18,8 @@ _LOGS = float(np.log(0.01)), float(np.log(1e3))  # log (ν - 2), where ν is sea
 
 
 @storable
-@dataclass(frozen=True, eq=False)
-class StudentNoise:
+@dataclass(frozen=True, eq=False, repr=False)
+class StudentNoise(Short):
     """Noise with heavy tails: multivariate Student's t of a covariance Σ_noise or Σ(x).
 
     Given its precision factor λ, noise is Gaussian with the covariance (1 - 2/ν) Σ(x) / λ, where

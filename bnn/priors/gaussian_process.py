@@ -11,6 +11,7 @@ from scipy.linalg.lapack import dpstrf
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
+from bnn._text import Short
 from bnn._validation import (
     Array,
     as_array,
@@ -32,7 +33,7 @@ MOST_ROWS = 10_000  # rows of a covariance whose root is computed, which takes m
 NEGLIGIBLE = 1e-8  # negative variances by rounding errors, relative to the largest
 
 
-class FunctionPrior(ABC):
+class FunctionPrior(Short, ABC):
     """Base of the functional priors of this package, which take a random state of any kind."""
 
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
@@ -55,7 +56,7 @@ class FunctionPrior(ABC):
 
 
 @storable
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GaussianProcessPrior(FunctionPrior):
     """Independent Gaussian processes, one for each output.
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as sk
 
+from bnn._text import Short
 from bnn._validation import Array, as_array, as_finite, seen_points
 from bnn.storage import register, storable
 
@@ -45,7 +46,7 @@ def _per_input(name: str, value: ArrayLike, X: Array) -> Array:
     return values
 
 
-class Kernel(sk.Kernel):  # type: ignore[misc, unused-ignore]
+class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
     """Base of the kernels here: a scikit-learn kernel whose parameters are fixed."""
 
     __array_ufunc__ = None  # a number of NumPy leaves its product with a kernel to the kernel
@@ -81,7 +82,7 @@ class Kernel(sk.Kernel):  # type: ignore[misc, unused-ignore]
         raise NotImplementedError
 
 
-@dataclass
+@dataclass(repr=False)
 class Stationary(Kernel):
     """Base of the kernels k0 φ(r), with r = |(x - x') / L| and φ(0) = 1.
 
@@ -179,7 +180,7 @@ class Matern52(Stationary):
 
 
 @storable
-@dataclass
+@dataclass(repr=False)
 class RationalQuadratic(Stationary):
     """Mixture of squared exponentials, φ = (1 + r² / 2α)^-α.
 
@@ -206,7 +207,7 @@ class RationalQuadratic(Stationary):
 
 
 @storable
-@dataclass
+@dataclass(repr=False)
 class Periodic(Stationary):
     """Periodic in each input, k0 exp(-2 Σ_i sin²(π (x_i - x'_i) / period) / L_i²).
 
@@ -236,7 +237,7 @@ class Periodic(Stationary):
 
 
 @storable
-@dataclass
+@dataclass(repr=False)
 class Linear(Kernel):
     """Linear functions with Gaussian coefficients, Σ_i k0_i (x_i - o_i) (x'_i - o_i) + offset.
 
@@ -292,7 +293,7 @@ class Linear(Kernel):
         return np.asarray(np.sum(variance * away, axis=1) + self.offset)
 
 
-@dataclass
+@dataclass(repr=False)
 class Multiple(Kernel):
     """Multiples of one output of a model, with a Gaussian factor, k0 m_j(x) m_j(x').
 

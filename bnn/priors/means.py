@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bnn._text import Short
 from bnn._validation import Array, as_columns, as_finite, check_function, own_copy, seen_points
 from bnn.storage import storable
 
@@ -13,8 +14,8 @@ KEPT = 16  # number of sets of points whose values a ModelMean keeps
 
 
 @storable
-@dataclass(frozen=True)
-class LinearMean:
+@dataclass(frozen=True, repr=False)
+class LinearMean(Short):
     """A mean linear in the inputs, m(x) = A x + a.
 
     Attributes:
@@ -53,8 +54,8 @@ class LinearMean:
         return np.asarray((X @ A.T if A.ndim == 2 else X[:, :1] * np.atleast_1d(A)) + a)
 
 
-@dataclass(frozen=True)
-class RandomMean:
+@dataclass(frozen=True, repr=False)
+class RandomMean(Short):
     """A mean with random parameters, which are drawn anew for every realisation.
 
     Attributes:

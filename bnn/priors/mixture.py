@@ -21,7 +21,7 @@ COMBINATIONS = 32  # of components, where correlated noise couples the outputs
 
 
 @storable
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MixturePrior(FunctionPrior):
     """A mixture of Gaussian processes: each output is drawn from one of several components.
 

@@ -81,7 +81,7 @@ def draw_realisations(
     return values
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SamplerPrior(FunctionPrior):
     """A prior from any sampler or low-fidelity model with random parameters.
 

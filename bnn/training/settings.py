@@ -15,7 +15,7 @@ from bnn.storage import storable
 
 
 @storable
-@dataclass
+@dataclass(repr=False)
 class Convergence(Settings):
     """When a member counts as trained; tested every `window` epochs.
 
@@ -40,7 +40,7 @@ class Convergence(Settings):
 
 
 @storable
-@dataclass
+@dataclass(repr=False)
 class TrainingSettings(Settings):
     """Settings of Adam and of the loop around it.
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bnn._seeding import RandomState, generator
+from bnn._text import Short
 from bnn._validation import Array, as_finite, check_count, check_kind
 from bnn.networks.mlp import MLP
 from bnn.training.penalties import Regulariser
@@ -15,7 +16,7 @@ from bnn.training.penalties import Regulariser
 SMALLEST_VARIANCE = 1e-12
 
 
-class WeightPrior(ABC):
+class WeightPrior(Short, ABC):
     """A density over the weights ω of one network.
 
     The mean is that of the pre-trained networks (equation 8 of the paper), zero for the isotropic

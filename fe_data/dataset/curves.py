@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints
+from fe_data.arrays import Floats, Ints, Short
 from fe_data.dataset.record import MAX_BYTES, decode_arrays, write_atomic
 from fe_data.dataset.storage import record_path
 from fe_data.dataset.table import (
@@ -35,8 +35,8 @@ _ALL_COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class Curves:
+@dataclass(frozen=True, repr=False)
+class Curves(Short):
     """Averaged curves of the rows of a table.
 
     Attributes:

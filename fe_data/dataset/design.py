@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, Short
 from fe_data.dataset import table
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.loading import AXES, Loading
@@ -58,8 +58,8 @@ class Sample:
     fibres: Microstructure | None = None
 
 
-@dataclass(frozen=True)
-class Design:
+@dataclass(frozen=True, repr=False)
+class Design(Short):
     """The inputs of a whole dataset; a function of (name, size, seed) or of a design file.
 
     Attributes:

@@ -11,6 +11,7 @@ from typing import NoReturn, TextIO
 
 from tqdm import tqdm
 
+from fe_data.arrays import Short
 from fe_data.dataset import collection, executors, record, storage, worker
 from fe_data.dataset.design import Design, Sample
 from fe_data.dataset.executors import WorkerDied
@@ -47,8 +48,8 @@ class Interrupted(KeyboardInterrupt):
     """
 
 
-@dataclass(frozen=True)
-class Summary:
+@dataclass(frozen=True, repr=False)
+class Summary(Short):
     """How a run ended.
 
     Attributes:

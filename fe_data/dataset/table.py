@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, Short
 from fe_data.files.reading import UnusualFile, most_unpacked, open_stream, read_file
 from fe_data.schema import INPUT_NAMES, output_names, outputs_among, required_outputs
 from fe_data.settings import Inputs, require_integer, require_kind
@@ -44,8 +44,8 @@ class TableError(ValueError):
     """
 
 
-@dataclass(frozen=True)
-class Table:
+@dataclass(frozen=True, repr=False)
+class Table(Short):
     """Samples with outputs; samples that failed are only counted.
 
     Attributes:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Booleans, Floats, numbers
+from fe_data.arrays import Booleans, Floats, Short, numbers
 from fe_data.errors import MicrostructureError
 from fe_data.settings import require_between
 from fe_data.settings.radii import RADII_LAWS, RadiiName
@@ -32,8 +32,8 @@ Distance = float | Floats
 RADII = (0.001, 0.49)  # least and largest, in sides of the square
 
 
-@dataclass(frozen=True)
-class Microstructure:
+@dataclass(frozen=True, repr=False)
+class Microstructure(Short):
     """Circular fibres in the unit square, periodic in x and y.
 
     Attributes:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, Short
 from fe_data.loading import Loading
 from fe_data.mechanics.rve import RVESolution
 from fe_data.settings import require_kind
@@ -21,8 +21,8 @@ _TOLERANCE = 1e-8
 _ANGLES = np.arange(360) / 2  # [deg]
 
 
-@dataclass(frozen=True)
-class Anisotropy:
+@dataclass(frozen=True, repr=False)
+class Anisotropy(Short):
     """Elastic anisotropy of a cell in plane strain.
 
     Attributes:

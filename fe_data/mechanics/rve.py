@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, Short
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure, clear_of_edges, random_microstructure
 from fe_data.geometry.outline import Outline
@@ -34,8 +34,8 @@ _ELASTIC_STRAIN = 0.01  # of the strain at which the matrix yields: nothing yiel
 SolverName = Literal["compiled", "dolfinx"]
 
 
-@dataclass(frozen=True)
-class RVEResult:
+@dataclass(frozen=True, repr=False)
+class RVEResult(Short):
     """What a record keeps of one volume element.
 
     Attributes:
@@ -82,8 +82,8 @@ class LoadStep:
     fields: Fields
 
 
-@dataclass(frozen=True)
-class RVESolution:
+@dataclass(frozen=True, repr=False)
+class RVESolution(Short):
     """One solved volume element with its fields, for pictures and further study.
 
     Attributes:

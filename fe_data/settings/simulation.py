@@ -5,6 +5,7 @@ import operator
 from dataclasses import dataclass
 from typing import SupportsIndex
 
+from fe_data.arrays import Short
 from fe_data.schema import INPUTS
 from fe_data.settings.hardening import LAWS, LawName
 from fe_data.settings.radii import RADII_LAWS, RadiiName
@@ -70,8 +71,8 @@ def _take_plain_numbers(values: "Inputs | Settings") -> None:
             object.__setattr__(values, item.name, plain)
 
 
-@dataclass(frozen=True)
-class Inputs:
+@dataclass(frozen=True, repr=False)
+class Inputs(Short):
     """The inputs x of one volume element (paper, section 3.2), in the order of `schema.INPUTS`.
 
     Attributes:
@@ -108,8 +109,8 @@ class Inputs:
                 require_between(quantity.name, value, *quantity.allowed, also="0 or ")
 
 
-@dataclass(frozen=True)
-class Settings:
+@dataclass(frozen=True, repr=False)
+class Settings(Short):
     """Everything else that a result depends on.
 
     Attributes:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, Short
 from fe_data.dataset.table import Table
 from fe_data.schema import INPUT_BOUNDS, output
 from fe_data.settings import require_kind
@@ -14,8 +14,8 @@ from fe_data.statistics.replicates import Statistics, replicate_statistics
 SAME_INPUTS = 1e-9  # distance in the unit box of the inputs
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Short):
     """A dataset against a reference, in m pairs of equal or nearest inputs.
 
     Attributes:

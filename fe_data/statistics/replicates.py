@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, Short
 from fe_data.dataset.table import Table, TableError, load_table, read_numbers
 from fe_data.schema import INPUT_NAMES, output, required_outputs
 from fe_data.settings import require_kind
@@ -45,8 +45,8 @@ class StatisticsColumns:
         return (*means, *self.std, *self.errors, *self.correlations)
 
 
-@dataclass(frozen=True)
-class Statistics:
+@dataclass(frozen=True, repr=False)
+class Statistics(Short):
     """Mean and scatter over fibre arrangements for each of m inputs.
 
     Attributes:

@@ -1,0 +1,85 @@
+"""Short texts of objects: at most five lines, arrays by their shape and range."""
+
+import dataclasses
+import textwrap
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import torch
+
+WIDTH = 100  # of a line
+LINES = 5
+ENTRIES = 8  # of a sequence that is written out
+NESTED = 100  # characters of an object within another
+DIGITS = 8  # of a number that is written as it is
+INDENT = "    "
+
+
+def short(value: object) -> str:
+    """Write a value on one line of about 100 characters at most."""
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu().numpy()
+    if isinstance(value, np.ndarray):
+        return _array(value)
+    if isinstance(value, Mapping):
+        return (
+            f"{{{', '.join(map(str, value))}}}" if len(value) <= ENTRIES else f"{len(value)} names"
+        )
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return _sequence(value)
+    text = " ".join(repr(value).split())
+    if isinstance(value, float) and len(text) > DIGITS:
+        return f"{value:.6g}"
+    if len(text) <= NESTED:
+        return text
+    return f"{text[: NESTED - 3]}..." if isinstance(value, str) else f"{type(value).__name__}(...)"
+
+
+def _array(values: Any) -> str:
+    """Write the shape and the range of an array."""
+    if values.ndim == 0:
+        return repr(values.item())
+    kind = values.dtype.kind
+    shape = f"array {values.shape}"
+    if kind not in "fiub" or not values.size:
+        return shape
+    if kind == "b":
+        return f"{shape}, {np.count_nonzero(values)} true"
+    return f"{shape} in [{np.min(values):.3g}, {np.max(values):.3g}]"
+
+
+def _sequence(values: Sequence[Any]) -> str:
+    """Write the entries of a sequence, or how many there are of what."""
+    inner = ", ".join(map(short, values[:ENTRIES]))
+    if len(values) > ENTRIES or len(inner) > NESTED:
+        kind = "number" if isinstance(values[0], Real) else type(values[0]).__name__
+        return f"{len(values)} {kind}s"
+    end = "," if isinstance(values, tuple) and len(values) == 1 else ""
+    return f"[{inner}]" if isinstance(values, list) else f"({inner}{end})"
+
+
+def described(name: str, parts: Mapping[str, object]) -> str:
+    """Write an object as Name(part=value, ...), on at most five lines."""
+    inner = ", ".join(f"{key}={short(value)}" for key, value in parts.items())
+    lines = textwrap.wrap(
+        f"{name}({inner})",
+        WIDTH,
+        subsequent_indent=INDENT,
+        max_lines=LINES,
+        placeholder=" ...)",
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines)
+
+
+class Short:
+    """Base of classes whose `repr` has at most five lines, whatever their arrays hold."""
+
+    def __repr__(self) -> str:
+        """Return the class and its fields, or its public attributes."""
+        parts = {name: value for name, value in vars(self).items() if name[0] != "_"}
+        if dataclasses.is_dataclass(self):
+            parts = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.repr}
+        return described(type(self).__name__, parts)
