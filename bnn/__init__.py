@@ -4,6 +4,7 @@ import importlib
 from types import ModuleType
 
 from bnn import export, interop, noise
+from bnn.acquisition.campaign import Campaign
 from bnn.acquisition.choice import choose
 from bnn.estimators.anchoring import AnchoredEnsemble, Anchoring, anchor
 from bnn.estimators.components import ComponentRegressor, PrincipalComponents
@@ -106,6 +107,7 @@ __all__ = [  # noqa: RUF022
     "IsotropicGaussian",
     # what is done with a fitted estimator
     "choose",
+    "Campaign",
     "metrics",
     "plots",  # noqa: F822
     "export",

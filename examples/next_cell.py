@@ -17,7 +17,7 @@ import pandas as pd
 import bnn
 import fe_data
 from fe_data.dataset.record import write_atomic
-from fe_data.schema import INPUT_NAMES, required_outputs
+from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES, required_outputs
 
 INPUTS = list(INPUT_NAMES)
 OUTPUTS = list(required_outputs())
@@ -34,30 +34,29 @@ def write(table, path):
     write_atomic(path, table.to_csv(index=False).encode())
 
 
-def chosen(cells):
-    """The next cells, and the mean standard deviation of scaled outputs that is left after each."""
-    X = cells[INPUTS].to_numpy()
-    y = cells[OUTPUTS].to_numpy()
-    model = bnn.ExactPosterior(bnn.evidence.fit_prior(X, y, noise), noise=noise).fit(X, y)
-    candidates = fe_data.named_design("train_uniform", seed=len(X), count=500).inputs
-    rows, variances = bnn.choose(model, candidates, options.batch)
-    return pd.DataFrame(candidates[rows], columns=INPUTS).assign(std_after=variances[1:] ** 0.5)
-
-
-design = fe_data.named_design("replicates", count=options.start, microstructures=1)
-first = pd.DataFrame(design.inputs, columns=INPUTS)
-rounds = []
-for number in range(options.rounds + 1):
+options.data.mkdir(parents=True, exist_ok=True)
+campaign = bnn.Campaign(  # goes on where it stopped
+    options.data / "campaign.json",
+    [*INPUT_BOUNDS.values()],
+    bnn.ExactPosterior(noise=noise),
+    start=fe_data.named_design("replicates", count=options.start, microstructures=1).inputs,
+    batch=options.batch,
+)
+while campaign.round <= options.rounds:
+    X = campaign.ask()
+    number = campaign.round
     folder = options.data / f"{number:02}"
-    file = folder / "design.csv"
-    folder.mkdir(parents=True, exist_ok=True)
-    if not file.exists():
-        write(chosen(pd.concat(rounds).dropna(subset=OUTPUTS)) if rounds else first, file)
+    folder.mkdir(exist_ok=True)
+    write(pd.DataFrame(X, columns=INPUTS), folder / "design.csv")
     # As python -m fe_data generate --inputs design.csv --out . --seed NUMBER in the folder does.
-    design = fe_data.design_from_file(file, seed=number)
+    design = fe_data.design_from_file(folder / "design.csv", seed=number)
     fe_data.generate(design, settings, folder, jobs=options.jobs)  # goes on where it stopped
-    done = pd.read_csv(folder / "dataset.csv", float_precision="round_trip").assign(round=number)
-    rounds.append(done.join(pd.read_csv(file).drop(columns=INPUTS)))
-    write(pd.concat(rounds), options.data / "history.csv")
-    print(f"round {number}: {sum(map(len, rounds))} cells")
-bnn.plots.plot_rounds([cells[INPUTS] for cells in rounds]).savefig(options.out)
+    done = pd.read_csv(folder / "dataset.csv", float_precision="round_trip")
+    campaign.tell(X, done[OUTPUTS])  # a cell that failed has none
+    print(f"round {number}: {sum(map(len, campaign.rounds))} cells")
+tables = [options.data / f"{k:02}" / "dataset.csv" for k in range(len(campaign.rounds))]
+found = [
+    pd.read_csv(path, float_precision="round_trip").assign(round=k) for k, path in enumerate(tables)
+]
+write(pd.concat(found).assign(std_after=campaign.deviations), options.data / "history.csv")
+bnn.plots.plot_rounds(campaign.rounds, INPUTS).savefig(options.out)

@@ -4,18 +4,29 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import qmc
+from scipy.stats import norm, qmc
 
 from bnn._seeding import RandomState, generator
-from bnn._validation import Array, Ints, as_columns, as_finite, check_count, check_flags
+from bnn._validation import (
+    Array,
+    Ints,
+    as_array,
+    as_finite,
+    check_count,
+    check_flags,
+    check_fraction,
+    is_row,
+)
 from bnn.estimators.ensemble import EnsembleRegressor
 from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.noise import Covariance, StudentNoise, covariance_at
 from bnn.priors.conditioning import JointColumns, output_vectors
 from bnn.scaling import BoundsScaler
+from bnn.training.execution import progress_bar, titled
 
 LEAST = 200  # fewest members of an ensemble: the error of a correlation is about 1 / √K
 POINTS = 64  # points of the default region
+NEGLIGIBLE = 1e-12  # share of an output whose weight is zero
 
 
 def choose(
@@ -27,12 +38,18 @@ def choose(
     pending: ArrayLike | None = None,
     replicates: bool = False,
     output_ranges: ArrayLike | None = None,
+    output_weights: ArrayLike | None = None,
+    costs: ArrayLike | None = None,
+    limits: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
+    probability: float = 0.9,
+    least_gain: float = 0.0,
     random_state: RandomState = 0,
 ) -> tuple[Ints, Array]:
     """Choose the runs that are expected to reduce the predictive variance in a region most.
 
     The variance is that of f, without noise. It is averaged over the region and over the outputs,
-    each in units of half its range. Runs are chosen one by one, and earlier choices count as done.
+    each in units of half its range. Runs are chosen one by one, and earlier choices count as done;
+    each is the one with the largest reduction, or the largest for its cost.
     A run at x with noise Σ(x) changes the covariance to C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .),
     independently of its result. This is exact for a Gaussian process. For a mixture or an ensemble
     it is the variance of the best linear prediction, an upper bound of the expected variance.
@@ -47,11 +64,20 @@ def choose(
         replicates: Whether a candidate may be chosen again, which helps where noise is large.
         output_ranges: Ranges of the outputs, (n_out,). None takes those of the data for an
             ExactPosterior, and those of scaling.outputs for an ensemble.
+        output_weights: Weights of the outputs in the average, (n_out,); None weighs all alike.
+        costs: Cost of each candidate in any unit, (m,); None: all cost the same.
+        limits: (low, high) of f, each None, a number or (n_out,). Candidates where f lies within
+            them with less than the probability are not chosen.
+        probability: That f(x) lies within the limits: of normal distributions with the moments of
+            the prediction, independent between outputs.
+        least_gain: Share of the variance with the data and pending runs. The choice ends before
+            the first run that reduces the variance by less.
         random_state: Seed of the default region.
 
     Returns:
-        Indices of the chosen candidates in the order of choice, (n,), and the mean variance over
-        the region, (n + 1,): with the data and pending runs, then after each chosen run.
+        Indices of the chosen candidates in the order of choice, (n,) or fewer where the expected
+        gain falls below `least_gain`; and the mean variance over the region, one number more: with
+        the data and pending runs, then after each chosen run.
 
     Raises:
         TypeError: If the model is neither.
@@ -69,15 +95,22 @@ def choose(
         >>> chosen, variances = bnn.choose(model, X, 2)
         >>> len(chosen), bool(variances[2] < variances[0])
         (2, True)
+        >>> len(bnn.choose(model, X, 12, least_gain=0.1)[0]) < 12
+        True
     """
     check_flags(replicates=replicates)
     check_count("n", n, 1)
+    check_fraction(probability=probability, least_gain=least_gain)
     if not isinstance(model, ExactPosterior | EnsembleRegressor):
         needed = "an ExactPosterior or an ensemble, which have covariances between points"
         raise TypeError(f"model = {model!r:.60}: must be {needed}")
     asked = model.checked_inputs(candidates, "candidates")
-    if n > len(asked) and not replicates:
-        raise ValueError(f"n = {n}: must be at most {len(asked)}, the number of candidates")
+    prices = _positive("costs", costs, len(asked), "candidates")
+    admissible = _admissible(model, asked, limits, probability)
+    most = np.count_nonzero(admissible)
+    if most == 0 or (n > most and not replicates):
+        within = "" if most == len(asked) else " within the limits"
+        raise ValueError(f"n = {n}: must be at most {most}, the number of candidates{within}")
     if region is None:
         unit = qmc.LatinHypercube(asked.shape[1], seed=generator(random_state)).random(POINTS)
         wanted = asked.min(axis=0) + unit * np.ptp(asked, axis=0)
@@ -89,11 +122,10 @@ def choose(
     runs = np.concatenate([asked, waiting])
     (_, spread, columns), half_ranges, noise = _joint(model, np.concatenate([runs, wanted]))
     if output_ranges is not None:
-        values = as_finite("output_ranges", output_ranges)
-        half_ranges = as_columns("output_ranges", values, len(half_ranges))[:, 0] / 2.0
-        if np.any(half_ranges <= 0.0):
-            raise ValueError(f"output_ranges = {values}: must be > 0")
+        half_ranges = _positive("output_ranges", output_ranges, len(half_ranges), "outputs") / 2.0
     scales = half_ranges * np.sqrt(len(half_ranges) * len(wanted))
+    if output_weights is not None:
+        scales = scales / np.sqrt(_shares(output_weights, len(half_ranges)) * len(half_ranges))
     # tr S over the region, scaled so that it is a mean over points and outputs
     before = np.sum(np.einsum("njj->nj", spread[len(runs) :]) / scales**2)
     # D = C(x, x) + Σ(x)
@@ -101,14 +133,72 @@ def choose(
     greedy = _Greedy(columns, results, len(wanted), scales)
     done = [greedy.run(row) for row in range(len(asked), len(runs))]
     chosen: list[int] = []
-    for _ in range(n):
-        gains = greedy.gains()[: len(asked)]
-        if not replicates:
-            gains[chosen] = -np.inf
-        chosen.append(int(gains.argmax()))
-        done.append(greedy.run(chosen[-1]))
+    with progress_bar(n, titled("choosing", None), "run") as bar:
+        for _ in range(n):
+            gains = greedy.gains()[: len(asked)]
+            gains[~admissible] = -np.inf
+            if not replicates:
+                gains[chosen] = -np.inf
+            best = int((gains / prices).argmax())
+            if gains[best] < least_gain * (before - sum(done[: len(waiting)])):
+                break
+            chosen.append(best)
+            done.append(greedy.run(best))
+            bar.update()
     variances = before - np.cumsum([0.0, *done])
-    return np.array(chosen), variances[len(waiting) :]
+    return np.array(chosen, dtype=int), variances[len(waiting) :]
+
+
+def _positive(name: str, values: ArrayLike | None, n: int, units: str) -> Array:
+    """Return a number > 0 for each of n candidates or outputs, (n,); ones where None is given."""
+    if values is None:
+        return np.ones(n)
+    array = as_finite(name, values)
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape}: must be ({n},), one for each of {units}")
+    if np.any(array <= 0.0):
+        raise ValueError(f"{name} = {array!r:.60}: must be > 0")
+    return array
+
+
+def _shares(weights: ArrayLike, n_outputs: int) -> Array:
+    """Return the weights of outputs, (n_out,), as shares of one."""
+    values = as_finite("output_weights", weights)
+    if values.shape != (n_outputs,) or np.any(values < 0.0) or not values.any():
+        raise ValueError(
+            f"output_weights = {values!r:.60}: must be ({n_outputs},), >= 0, not all 0"
+        )
+    # A share of zero would have an infinite scale.
+    return np.asarray(np.maximum(values / values.sum(), NEGLIGIBLE))
+
+
+def _admissible(
+    model: ExactPosterior | EnsembleRegressor,
+    X: Array,
+    limits: tuple[ArrayLike | None, ArrayLike | None],
+    probability: float,
+) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
+    """Return at which points f lies within the limits with a probability, (n,)."""
+    if not is_row(limits) or len(limits) != 2:
+        raise ValueError(f"limits = {limits!r:.60}: must be (low, high)")
+    if all(limit is None for limit in limits):
+        return np.ones(len(X), dtype=bool)
+    mean, variance = model._moments(X, joint=False)
+    sides = []
+    for limit, none in zip(limits, (-np.inf, np.inf), strict=True):
+        values = as_array("limits", none if limit is None else limit)
+        if values.shape not in {(), mean.shape[1:]} or np.isnan(values).any():
+            raise ValueError(
+                f"limits = {limits!r:.60}: each must be a number or ({mean.shape[1]},)"
+            )
+        sides.append(values)
+    low, high = sides
+    if not np.all(low < high):
+        raise ValueError(f"limits = {limits!r:.60}: low must be below high")
+    # P(low < f < high) = Π_j Φ((high_j - m_j) / s_j) - Φ((low_j - m_j) / s_j)
+    std = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+    inside = norm.cdf((high - mean) / std) - norm.cdf((low - mean) / std)
+    return np.asarray(inside.prod(axis=1) >= probability)
 
 
 def _joint(

@@ -265,7 +265,7 @@ class PretrainedEnsemble(EnsembleRegressor):
     def _shaping(self) -> dict[str, Any]:
         """Return copies of the hyper-parameters that the pre-trained networks depend on."""
         pretraining = clone(self.group("pretraining"))
-        pretraining.set_params(training__members_at_once=None, training__progress=False)
+        pretraining.set_params(training__members_at_once=None, training__progress=None)
         return {
             "prior": own_copy(self.prior),
             "network": clone(self.group("network")),

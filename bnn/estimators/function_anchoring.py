@@ -32,7 +32,7 @@ from bnn.priors.drawn_priors import DrawnPrior
 from bnn.priors.mixture import MixturePosterior, MixturePrior, combination
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import NotStored, storable
-from bnn.training.execution import progress_bar
+from bnn.training.execution import progress_bar, titled
 from bnn.training.settings import TrainingSettings
 
 # The default nugget is a fraction of the standard deviation of the noise, up to a largest value.
@@ -57,7 +57,7 @@ class FunctionAnchoring(Settings):
         realisations: Number of realisations that estimate the covariance of a prior without kernel.
         centred: Whether realisations and perturbed data are shifted, so that their averages over
             the members are the mean of a Gaussian process prior and the data.
-        progress: Whether to show a progress bar.
+        progress: Whether to show a progress bar; None shows one on a terminal, after two seconds.
 
     Examples:
         >>> import bnn
@@ -71,7 +71,7 @@ class FunctionAnchoring(Settings):
     iterations: int = 100
     realisations: int = 1000
     centred: bool = True
-    progress: bool = False
+    progress: bool | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError if a field is out of range."""
@@ -79,7 +79,9 @@ class FunctionAnchoring(Settings):
             check_count(name, getattr(self, name), least)
         nugget = _MOST_NUGGET if self.nugget is None else self.nugget
         check_positive(nugget=nugget, tolerance=self.tolerance)
-        check_flags(centred=self.centred, progress=self.progress)
+        check_flags(centred=self.centred)
+        if self.progress is not None:
+            check_flags(progress=self.progress)
 
 
 ANCHORING = FunctionAnchoring()
@@ -186,7 +188,7 @@ def anchor_functions(
         nuggets,
         StoppingRule(anchoring.iterations, loss=anchoring.tolerance),
         device,
-        "training" if anchoring.progress else None,
+        titled("training", anchoring.progress),
     )
     moved = pretrained.architecture.forward(result.weights.astype(float), inputs) - g
     return Members(
@@ -264,7 +266,7 @@ def _anchor_to_components(
     # A single member has no average to be shifted, and one progress bar stands for all members.
     alone = replace(anchoring, centred=False, progress=False)
     parts = []
-    title = "training" if anchoring.progress else None
+    title = titled("training", anchoring.progress)
     with warnings.catch_warnings(), progress_bar(K, title, "member") as bar:
         # Otherwise each member would repeat the warnings.
         for category in (ConvergenceWarning, *DATA_WARNINGS):

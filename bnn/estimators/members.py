@@ -25,6 +25,7 @@ from bnn.networks.mlp import MLP
 from bnn.noise import RESAMPLINGS, Covariance, checked_noise, covariance_at, resample
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
+from bnn.training.execution import titled
 from bnn.training.loop import DivergenceError, DivergenceWarning, train
 from bnn.training.members import Objective
 from bnn.training.settings import TrainingSettings
@@ -259,7 +260,7 @@ def train_to_data(
     check_device(device)
     K = len(start)
     network = task.architecture
-    title = "training" if training.progress else None
+    title = titled("training", training.progress)
     generators = member_generators(spawn(task.seeds, Purpose.RESAMPLING), K)
     kept = task.noise_covariance
     covariance = covariance_at(kept, task.X)

@@ -30,6 +30,7 @@ from bnn.priors.samplers import FunctionalPrior, draw_realisations, truncated_no
 from bnn.scaling import BoundsScaler, BoundsWarning, Scaling, scaler_of, warn_far
 from bnn.storage import NotStored, storable
 from bnn.storage.values import dataclass_fields, kept
+from bnn.training.execution import titled
 from bnn.training.loop import train
 from bnn.training.settings import TrainingSettings
 from bnn.weight_priors import WEIGHT_PRIORS, WeightPrior
@@ -256,7 +257,7 @@ def pretrain(
         settings.training,
         seeds=member_seeds(spawn(seeds, Purpose.PRETRAINING), K),
         device=device,
-        progress="pre-training" if settings.training.progress else None,
+        progress=titled("pre-training", settings.training.progress),
     )
     numbers = finite_members(K, result.diverged, "pre-training")
     return Pretrained(

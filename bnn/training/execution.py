@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 # Libraries choose their kernels and workspaces in the first calls, which must not be recorded.
 WARM_UP_CALLS = 2
+SHOWN_AFTER = 2.0  # seconds: shorter calls show no bar on a terminal
 LOG_SECONDS = 5.0  # between two lines of progress in a notebook, a log or a pipe
 LOG_LINE = "{desc}: {percentage:.0f}%, {n_fmt} of {total_fmt} {unit}s, {remaining} left"
 Part = TypeVar("Part")
@@ -71,10 +72,16 @@ class _Lines:
             self.last = line
 
 
+def titled(title: str, progress: bool | None) -> str | None:
+    """Return the title of a bar, or None for silence; None as progress is a bar on a terminal."""
+    shown = sys.stderr.isatty() if progress is None else progress
+    return title if shown else None
+
+
 def progress_bar(total: int, title: str | None, unit: str) -> "tqdm[NoReturn]":
     """Bar on a terminal, elsewhere a line every few seconds and the last; no title is silence."""
     silent = title is None
     if silent or sys.stderr.isatty():
-        return tqdm(total=total, desc=title, unit=unit, disable=silent)
+        return tqdm(total=total, desc=title, unit=unit, disable=silent, delay=SHOWN_AFTER)
     lines = {"file": _Lines(), "mininterval": LOG_SECONDS, "bar_format": LOG_LINE}
     return tqdm(total=total, desc=title, unit=unit, **lines)

@@ -57,7 +57,7 @@ class TrainingSettings(Settings):
             as in the paper's runs, instead of N/b times that sum plus the penalty.
         convergence: Ends members early; None runs the whole budget.
         members_at_once: Members trained together; None takes as many as fit the cache.
-        progress: Whether to show a progress bar.
+        progress: Whether to show a progress bar; None shows one on a terminal, after two seconds.
 
     Examples:
         >>> import bnn
@@ -79,7 +79,7 @@ class TrainingSettings(Settings):
     batch_sums: bool = False
     convergence: Convergence | None = None
     members_at_once: int | None = None
-    progress: bool = False
+    progress: bool | None = None
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "members_at_once"):
@@ -90,4 +90,6 @@ class TrainingSettings(Settings):
         if not isinstance(self.convergence, Convergence | None):
             raise ValueError(f"convergence = {self.convergence!r}: must be a Convergence or None")
         check_option("bias_correction", self.bias_correction, (True, False, "first"))
-        check_flags(batch_sums=self.batch_sums, progress=self.progress)
+        check_flags(batch_sums=self.batch_sums)
+        if self.progress is not None:
+            check_flags(progress=self.progress)

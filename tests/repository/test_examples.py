@@ -98,6 +98,38 @@ def test_the_loop_goes_on_wherever_it_is_killed(run, tmp_path, monkeypatch):
     assert len(list(log.iterdir())) <= 8 + 8 + kills
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_campaign_of_any_command_goes_on_after_a_kill(run, tmp_path):
+    """Killed by the first command of its second round; none is run again but that one."""
+    log = tmp_path / "log"
+    go = tmp_path / "go"
+    beam = f"echo $length $height $modulus >> {log}; "
+    beam += f"[ -e {go} -o $(wc -l < {log}) -lt 9 ] || kill $PPID"
+    formula = (
+        "awk 'BEGIN { print $length ^ 3 / $modulus / $height ^ 3, 1e5 * $length / $height ^ 2 }'"
+    )
+    chosen = (
+        "--command",
+        f"{beam}; {formula}",
+        "--runs",
+        "10",
+        "--data",
+        str(tmp_path / "runs.json"),
+    )
+    if (child := os.fork()) == 0:
+        run("campaign", *chosen)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == signal.SIGTERM
+    go.touch()
+    said = run("campaign", *chosen)
+    assert "round 1: 12 runs" in said
+    asked = log.read_text(encoding="utf-8").splitlines()
+    assert len(asked) == 13
+    assert len(set(asked)) == 12
+    [factor] = numbers(said, r"stress \[MPa\] [\d.]+, within a factor of ([\d.]+)")
+    assert 1.0 < factor < 1.5
+
+
 def test_a_table_is_learnt_scored_saved_and_loaded(run, tmp_path):
     said = run("table", "--rows", "25")
     error, inside = numbers(said, r"E_eff_GPa +RMSE ([\d.]+) of the scatter, inside 95 % ([\d.]+)")

@@ -101,6 +101,70 @@ def test_tables_with_names_are_taken():
     assert len(bnn.choose(model, frame, 2, region=frame, pending=frame[:1])[0]) == 2
 
 
+def test_weights_of_outputs_and_costs_as_by_refitting():
+    """Each choice is the largest reduction of the weighted variance for its cost."""
+    model = bnn.ExactPosterior(OWN, noise=[0.2, 0.4]).fit(X, Y)
+    weights = np.array([3.0, 1.0])
+    costs = np.linspace(1.0, 4.0, len(CANDIDATES))
+    asked = {"output_weights": weights, "costs": costs}
+    chosen, variances = bnn.choose(model, CANDIDATES, 3, **asked, **GIVEN)
+    scale = weights / weights.sum() / [1.0, 25.0]
+
+    def variance(runs):
+        added = np.concatenate([X, CANDIDATES[runs]])
+        y = np.concatenate([Y, np.zeros((len(runs), 2))])
+        again = bnn.ExactPosterior(OWN, noise=[0.2, 0.4]).fit(added, y)
+        return np.mean(again.predict(REGION, return_std=True)[1] ** 2, axis=0) @ scale
+
+    assert variances[0] == pytest.approx(variance([]), rel=1e-8)
+    for k, row in enumerate(chosen):
+        gains = np.array([variances[k] - variance([*chosen[:k], c]) for c in range(9)])
+        gains[chosen[:k]] = -np.inf
+        assert row == np.argmax(gains / costs)
+        assert variances[k + 1] == pytest.approx(variance(list(chosen[: k + 1])), rel=1e-8)
+    assert set(chosen) != set(bnn.choose(model, CANDIDATES, 3, **GIVEN)[0])
+
+
+def test_an_output_of_no_weight_does_not_count():
+    """As where the other output is the only one, under diagonal noise."""
+    model = bnn.ExactPosterior(OWN, noise=[0.2, 0.4]).fit(X, Y)
+    alone = bnn.ExactPosterior(bnn.GaussianProcessPrior(0.0, OWN.kernels[1]), noise=0.4)
+    asked = {"output_weights": [0.0, 2.0], "output_ranges": [2.0, 10.0], "region": REGION}
+    found = bnn.choose(model, CANDIDATES, 4, **asked)
+    alone.fit(X, Y[:, 1])
+    expected = bnn.choose(alone, CANDIDATES, 4, region=REGION, output_ranges=[10.0])
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-6)
+
+
+def test_candidates_are_within_the_limits_with_the_probability():
+    """Against the shares of draws from the posterior within the limits."""
+    model = bnn.ExactPosterior(OWN, noise=0.1).fit(X, Y)
+    points = np.random.default_rng(1).uniform(-1.0, 1.0, (60, 2))
+    limits = (None, np.array([0.8, 6.0]))
+    asked = {"limits": limits, "probability": 0.7}
+    chosen, _ = bnn.choose(model, points, 5, **asked)
+    draws = model.sample(points, 20_000, random_state=0)
+    probable = np.mean(draws < limits[1], axis=0).prod(axis=1)
+    assert np.all(probable[chosen] > 0.69)
+    assert probable.min() < 0.3
+    most = int(np.sum(probable >= 0.7))
+    with pytest.raises(ValueError, match=rf"at most {most}, .* candidates within the limits"):
+        bnn.choose(model, points, most + 1, **asked)
+
+
+def test_the_choice_ends_where_a_run_gains_too_little():
+    model = bnn.ExactPosterior(OWN, noise=0.1).fit(X, Y)
+    chosen, variances = bnn.choose(model, CANDIDATES, 9, **GIVEN)
+    share = -np.diff(variances) / variances[0]
+    for least in (0.02, 0.1, 0.9):
+        first = int(np.argmax(share < least))
+        fewer, left = bnn.choose(model, CANDIDATES, 9, least_gain=least, **GIVEN)
+        np.testing.assert_array_equal(fewer, chosen[:first])
+        np.testing.assert_array_equal(left, variances[: first + 1])
+    assert len(fewer) == 0
+
+
 MODEL = bnn.ExactPosterior(SHARED, noise=0.1).fit(X, Y)
 FEW = small(bnn.VanillaEnsemble, n_members=199).fit(X, Y)
 
@@ -115,7 +179,15 @@ FEW = small(bnn.VanillaEnsemble, n_members=199).fit(X, Y)
         ({"region": [[0.0, np.nan]]}, "region: Input X contains NaN"),
         ({"pending": [0.0, 0.0]}, "pending: Expected 2D array"),
         ({"output_ranges": [1.0]}, r"output_ranges has shape \(1,\): must be \(2,\)"),
-        ({"output_ranges": [1.0, 0.0]}, r"output_ranges = \[1. 0.\]: must be > 0"),
+        ({"output_ranges": [1.0, 0.0]}, r"output_ranges = array\(\[1., 0.\]\): must be > 0"),
+        ({"output_weights": [1.0, -1.0]}, "output_weights = .*, >= 0, not all 0"),
+        ({"costs": np.zeros(9)}, "costs = .*: must be > 0"),
+        ({"costs": [1.0]}, r"costs has shape \(1,\): must be \(9,\)"),
+        ({"limits": (1.0, 0.0)}, "limits = .*: low must be below high"),
+        ({"limits": 3.0}, r"limits = 3.0: must be \(low, high\)"),
+        ({"limits": (None, -100.0)}, "n = 2: must be at most 0, .* within the limits"),
+        ({"probability": 1.5}, "probability = 1.5: must be in"),
+        ({"least_gain": -0.1}, r"least_gain = -0.1: must be in \[0, 1\)"),
     ],
 )
 def test_a_wrong_argument_is_named(changed, message):

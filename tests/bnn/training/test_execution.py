@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import bnn.training.members
 from bnn import TrainingSettings
-from bnn.training.execution import capture, progress_bar
+from bnn.training.execution import capture, progress_bar, titled
 from bnn.training.loop import train
 from bnn.training.members import MemberGroup, Objective
 from bnn.weight_priors import FactorisedGeneralisedNormal, LowRankGaussian
@@ -139,3 +139,21 @@ def test_progress_is_a_line_every_few_seconds_where_no_terminal_is(capsys, monke
     assert lines[0].startswith("training: 0%, 0 of 20 epochs, ")
     assert lines[-1].startswith("training: 100%, 20 of 20 epochs, ")
     assert 5 <= len(lines) <= 12
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(0.05, False), (0.2, True)])
+def test_on_a_terminal_a_bar_shows_after_two_seconds(capsys, monkeypatch, seconds, shown):
+    """Of 20 steps, one second or four in all, where nobody asked for a bar."""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    now = iter(np.arange(0.0, 100.0, seconds))
+    monkeypatch.setattr("tqdm.std.time", lambda: float(next(now)))
+    with progress_bar(20, titled("training", None), "epoch") as bar:
+        for _ in range(20):
+            bar.update()
+    assert ("training" in capsys.readouterr().err) == shown
+
+
+def test_elsewhere_only_a_bar_that_is_asked_for_shows():
+    assert titled("training", None) is None
+    assert titled("training", False) is None
+    assert titled("training", True) == "training"

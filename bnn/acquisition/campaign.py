@@ -1,0 +1,339 @@
+"""A loop of runs of any simulator: ask for inputs, run them, tell the results."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import qmc
+from sklearn.base import clone
+
+from bnn._seeding import generator
+from bnn._text import described
+from bnn._validation import (
+    Array,
+    Ints,
+    as_array,
+    as_columns,
+    as_points,
+    check_count,
+    check_integer,
+    check_kind,
+)
+from bnn.acquisition.choice import choose
+from bnn.estimators.exact_posterior import ExactPosterior
+from bnn.scaling import BoundsScaler
+
+FORMAT = "bnn campaign"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of the simulator.
+
+    Attributes:
+        round: Number of the round that asked for it.
+        inputs: Its inputs, (n_in,).
+        deviation: Root of the mean variance that was expected after it, see `choose`; None in the
+            first round.
+        outputs: Its results, (n_out,), NaN if it failed; None as long as there are none.
+    """
+
+    round: int
+    inputs: tuple[float, ...]
+    deviation: float | None = None
+    outputs: tuple[float, ...] | None = None
+
+
+class Campaign:
+    """Rounds of runs of a simulator, each where the model of all earlier runs learns most.
+
+    The first round is a Latin hypercube, or inputs that are given. Each later one is what `choose`
+    takes from a Latin hypercube of candidates, by the model that is fitted to all results. The
+    campaign is kept in one JSON file, which `ask` and `tell` replace in one step. A script that is
+    killed and started again goes on: `ask` returns the inputs again that have no results yet.
+
+    Args:
+        path: The file; if it is there, the campaign in it goes on.
+        bounds: (low, high) of each input, (n_in, 2).
+        model: Estimator that `choose` takes, which the file does not hold; None takes
+            ExactPosterior().
+        start: Number of runs in the first round, or their inputs, (n, n_in).
+        batch: Number of runs in each later round.
+        candidates: Number of candidates in each later round.
+        options: Arguments of `choose`, such as limits, output_weights and least_gain; costs is a
+            function of the inputs here, (n, n_in) → (n,).
+        random_state: Seed of the hypercubes, an integer.
+
+    Raises:
+        ValueError: If an argument is not admissible, or the file is no campaign within the bounds.
+
+    Examples:
+        >>> import bnn
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> model = bnn.ExactPosterior(bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5)), noise=0.01)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder, "campaign.json")
+        ...     campaign = bnn.Campaign(file, [(-1.0, 1.0)], model, start=4, batch=2)
+        ...     while campaign.round < 3:
+        ...         X = campaign.ask()
+        ...         campaign.tell(X, X[:, 0] ** 2)
+        ...     again = bnn.Campaign.load(file)
+        >>> again.X.shape, again.y.shape, again.round
+        ((8, 1), (8, 1), 3)
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        bounds: ArrayLike,
+        model: Any = None,
+        *,
+        start: int | ArrayLike = 10,
+        batch: int = 5,
+        candidates: int = 500,
+        options: Mapping[str, Any] | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.path = Path(path)
+        pairs = as_points("bounds", bounds)
+        if pairs.shape[1] != 2:
+            raise ValueError(f"bounds has shape {pairs.shape}: must be (n_in, 2)")
+        self._box = BoundsScaler(pairs[:, 0], pairs[:, 1])
+        check_count("batch", batch, 1)
+        check_count("candidates", candidates, 1)
+        check_integer("random_state", random_state, 0)
+        check_kind("options", {} if options is None else options, Mapping)
+        self.model = ExactPosterior() if model is None else model
+        self.batch = batch
+        self.candidates = candidates
+        self.options = dict(options or {})
+        self.random_state = random_state
+        self._runs: list[Run] = []
+        self._stopped = False
+        if self.path.exists():
+            self._read(pairs)
+        else:
+            self._begin(start)
+
+    def __repr__(self) -> str:
+        """Return the file, and how many runs have results."""
+        told = sum(run.outputs is not None for run in self._runs)
+        parts = {"path": str(self.path), "runs": len(self._runs), "told": told, "round": self.round}
+        return described(type(self).__name__, parts)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], model: Any = None, **options: Any) -> Self:
+        """Load a campaign, with its bounds.
+
+        Args:
+            path: Of its file.
+            model: As for Campaign.
+            options: Further arguments of Campaign, which the file does not hold.
+
+        Returns:
+            The campaign, which goes on where it was.
+
+        Raises:
+            FileNotFoundError: If there is no file.
+            ValueError: If the file is no campaign.
+        """
+        return cls(path, _content(Path(path))["bounds"], model, **options)
+
+    @property
+    def round(self) -> int:
+        """Number of the round that `ask` asks for; the first is 0."""
+        last = self._runs[-1].round
+        return last if len(self._waiting) else last + 1
+
+    @property
+    def stopped(self) -> bool:
+        """Whether no more runs are asked for: after `stop`, or if none is worth `least_gain`."""
+        return self._stopped
+
+    @property
+    def X(self) -> Array:
+        """Inputs of the runs with results, failed ones left out, (n, n_in)."""
+        return np.array([run.inputs for run in self._succeeded]).reshape(-1, len(self._box.low))
+
+    @property
+    def y(self) -> Array:
+        """Their results, (n, n_out)."""
+        return np.array([run.outputs for run in self._succeeded])
+
+    @property
+    def rounds(self) -> list[Array]:
+        """Inputs of the runs of each round, as `plots.plot_rounds` takes them."""
+        numbers = range(self._runs[-1].round + 1)
+        return [np.array([r.inputs for r in self._runs if r.round == k]) for k in numbers]
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviation that was expected after each run, (runs,); NaN in the first round."""
+        return np.array([np.nan if r.deviation is None else r.deviation for r in self._runs])
+
+    @property
+    def _succeeded(self) -> list[Run]:
+        return [run for run in self._runs if run.outputs and np.isfinite(run.outputs).all()]
+
+    @property
+    def _waiting(self) -> Ints:
+        """Numbers of the runs without results."""
+        return np.array([i for i, run in enumerate(self._runs) if run.outputs is None], dtype=int)
+
+    def fit(self) -> Any:
+        """Fit the model to all results.
+
+        Returns:
+            The fitted model.
+        """
+        return clone(self.model).fit(self.X, self.y)
+
+    def ask(self) -> Array:
+        """Return the inputs of the runs to make, which are in the file then.
+
+        As long as runs have no results, these are returned again; otherwise a new round is chosen.
+
+        Returns:
+            Inputs, (n, n_in); none once the campaign has stopped.
+
+        Raises:
+            ValueError: If no model can be fitted to the results, or no candidate is admissible.
+        """
+        if not len(self._waiting) and not self._stopped:
+            self._choose()
+        waiting = [self._runs[i].inputs for i in self._waiting]
+        return np.array([] if self._stopped else waiting).reshape(-1, len(self._box.low))
+
+    def _choose(self) -> None:
+        """Ask for a new round, or stop where no run is worth it."""
+        # Each round has candidates of its own, the same in a script that is started again.
+        drawn = self._hypercube(self.candidates, len(self._runs))
+        options = dict(self.options)
+        costs = options.get("costs")
+        if callable(costs):
+            options["costs"] = costs(drawn)
+        rows, variances = choose(self.fit(), drawn, self.batch, **options)
+        deviations = np.sqrt(np.maximum(variances[1:], 0.0)).tolist()
+        pairs = zip(drawn[rows].tolist(), deviations, strict=True)
+        number = self.round
+        new = [Run(number, tuple(inputs), deviation) for inputs, deviation in pairs]
+        self._write([*self._runs, *new], stopped=not new)
+
+    def tell(self, X: ArrayLike, y: ArrayLike) -> None:
+        """Take results of runs that were asked for, all of them or some, and write them.
+
+        Args:
+            X: Inputs as `ask` returned them, (n, n_in).
+            y: Results, (n,) or (n, n_out); NaN for a run that failed, which is not asked for again.
+
+        Raises:
+            ValueError: If a run was not asked for or has its results, or the results do not fit
+                those that there are.
+        """
+        points = as_points("X", X)
+        values = as_columns("y", as_array("y", y), len(points))
+        sizes = {len(run.outputs) for run in self._runs if run.outputs is not None}
+        if sizes - {values.shape[1]}:
+            raise ValueError(f"y has {values.shape[1]} outputs: must be {sizes.pop()}")
+        if np.isinf(values).any():
+            raise ValueError("y: must be finite, or NaN for a run that failed")
+        runs = list(self._runs)
+        for i, (inputs, outputs) in enumerate(zip(points.tolist(), values.tolist(), strict=True)):
+            places = [k for k, r in enumerate(runs) if r.outputs is None and r.inputs == (*inputs,)]
+            if not places:
+                raise ValueError(f"X[{i}] = {inputs}: was not asked for, or has its results")
+            runs[places[0]] = replace(runs[places[0]], outputs=tuple(outputs))
+        self._write(runs, self._stopped)
+
+    def stop(self) -> None:
+        """End the campaign: nothing is asked for any more; results may still be told."""
+        self._write(self._runs, stopped=True)
+
+    def _begin(self, start: int | ArrayLike) -> None:
+        """Ask for the first round."""
+        if isinstance(start, int | np.integer):
+            check_count("start", start, 1)
+            points = self._hypercube(int(start), 0)
+        else:
+            points = as_points("start", start)
+            if points.shape[1] != len(self._box.low):
+                raise ValueError(
+                    f"start has {points.shape[1]} inputs: must be {len(self._box.low)}"
+                )
+        self._write([Run(0, tuple(inputs)) for inputs in points.tolist()], stopped=False)
+
+    def _hypercube(self, n: int, number: int) -> Array:
+        """Return a Latin hypercube in the bounds, (n, n_in)."""
+        rng = generator(np.random.SeedSequence((self.random_state, number)))
+        unit = qmc.LatinHypercube(len(self._box.low), seed=rng).random(n)
+        return np.asarray(self._box.inverse_transform(2.0 * unit - 1.0))
+
+    def _write(self, runs: Sequence[Run], stopped: bool) -> None:
+        """Replace the file in one step, and only then what is kept here."""
+        bounds = np.column_stack([self._box.low, self._box.high]).tolist()
+        head = {"format": FORMAT, "version": VERSION, "bounds": bounds, "stopped": stopped}
+        part = self.path.with_name(self.path.name + ".part")
+        rows = ",\n".join(json.dumps(_entry(run)) for run in runs)  # a run is a line
+        part.write_text(f'{json.dumps(head)[:-1]}, "runs": [\n{rows}\n]}}\n', encoding="utf-8")
+        part.replace(self.path)
+        self._runs = list(runs)
+        self._stopped = stopped
+
+    def _read(self, bounds: Array) -> None:
+        """Take the campaign from its file."""
+        content = _content(self.path)
+        if not np.array_equal(content["bounds"], bounds):
+            given = bounds.tolist()
+            message = f"bounds = {given}: the campaign in {self.path} has {content['bounds']}"
+            raise ValueError(message)
+        try:
+            self._runs = [_run(entry, len(bounds)) for entry in content["runs"]]
+            self._stopped = bool(content["stopped"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{self.path}: a damaged campaign ({error})") from None
+        if not self._runs:
+            raise ValueError(f"{self.path}: a damaged campaign (no runs)")
+
+
+def _content(path: Path) -> dict[str, Any]:
+    """Return what the file of a campaign holds."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path}: no campaign, or damaged ({error})") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT or "bounds" not in content:
+        raise ValueError(f"{path}: no campaign")
+    if content.get("version") != VERSION:
+        raise ValueError(f"{path}: version {content.get('version')}, this bnn reads {VERSION}")
+    return content
+
+
+def _entry(run: Run) -> dict[str, Any]:
+    """Return a run as JSON types, which have no NaN."""
+    found = asdict(run)
+    if run.outputs is not None:
+        found["outputs"] = [None if np.isnan(value) else value for value in run.outputs]
+    return found
+
+
+def _run(entry: dict[str, Any], n_in: int) -> Run:
+    """Return a run of a file; ValueError if it does not fit."""
+    outputs = entry["outputs"]
+    run = Run(
+        round=int(entry["round"]),
+        inputs=tuple(map(float, entry["inputs"])),
+        deviation=None if entry["deviation"] is None else float(entry["deviation"]),
+        outputs=None if outputs is None else tuple(np.array(outputs, dtype=float).tolist()),
+    )
+    if len(run.inputs) != n_in:
+        raise ValueError(f"a run has {len(run.inputs)} inputs")
+    return run

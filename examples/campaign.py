@@ -1,0 +1,53 @@
+"""Runs of any command that prints numbers, chosen by what they tell: a loop that can be killed."""
+
+import argparse
+import subprocess
+from pathlib import Path
+
+# The tip of a cantilever under 1 kN: its deflection [mm] and the largest stress [MPa].
+CANTILEVER = """awk 'BEGIN { l = 1e3 * $length; h = $height; E = 1e3 * $modulus; I = 50 * h ^ 3 / 12
+print 1000 * l ^ 3 / (3 * E * I), 1000 * l * h / (2 * I) }'"""
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--command", default=CANTILEVER, help="with the names of the inputs after $")
+parser.add_argument("--runs", type=int, default=25, help="that have results in the end, about")
+parser.add_argument("--data", type=Path, default=Path("campaign.json"), help="file of all runs")
+parser.add_argument("--out", type=Path, default=Path("campaign.png"), help="picture")
+options = parser.parse_args()
+
+# After the options: --help does not wait for these.
+from string import Template
+
+import numpy as np
+
+import bnn
+
+INPUTS = {"length": (0.5, 2.0), "height": (20.0, 60.0), "modulus": (70.0, 210.0)}
+OUTPUTS = ["deflection [mm]", "stress [MPa]"]
+LARGEST = [np.inf, 250.0]  # no beam that yields is worth a run
+
+
+def simulate(x):
+    """Logarithms of what the command prints, which is positive; NaN if it fails."""
+    command = Template(options.command).safe_substitute(dict(zip(INPUTS, x, strict=True)))
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return [np.nan, np.nan]
+    return np.log([float(word) for word in done.stdout.split()])
+
+
+def costs(X):
+    """Minutes of each run: those of a long beam are more, in proportion."""
+    return X[:, 0]
+
+
+asked = {"costs": costs, "limits": (None, np.log(LARGEST)), "least_gain": 0.02}
+bounds = np.array([*INPUTS.values()])
+campaign = bnn.Campaign(options.data, bounds, start=8, batch=4, options=asked)
+while len(campaign.X) < options.runs and len(X := campaign.ask()):
+    for x in X:  # each result is in the file before the next run starts
+        campaign.tell([x], [simulate(x)])
+    print(f"round {campaign.round - 1}: {len(campaign.X)} runs")
+mean, std = campaign.fit().predict(bounds.mean(axis=1)[None], return_std=True)
+for name, m, s in zip(OUTPUTS, mean[0], std[0], strict=True):
+    print(f"in the middle: {name} {np.exp(m):.4g}, within a factor of {np.exp(2 * s):.3f}")
+bnn.plots.plot_rounds(campaign.rounds, [*INPUTS]).savefig(options.out)
