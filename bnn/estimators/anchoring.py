@@ -282,10 +282,10 @@ class AnchoredEnsemble(PretrainedEnsemble):
         super()._check_parameters()
         check_enough(self.group("anchoring"), self._most_members)
 
-    def _trained(self, X: Array, y: Array) -> Members:
-        noise = likely_noise(self.noise, X, y)
+    def _trained(self, X: Array, y: Array, keep_prior: bool) -> Members:
+        pretrained, noise = self._prepared(X, y, keep_prior)
         return anchor(
-            self._pretrained_for(X, y, noise),
+            pretrained,
             X,
             y,
             noise=noise,

@@ -197,9 +197,11 @@ class ComponentRegressor(PredictiveRegressor):
         if self.components is not None:
             check_kind("components", self.components, PrincipalComponents)
 
-    def _fit(self, X: Array, y: Array) -> None:
-        self.components_ = self.components or PrincipalComponents.fit(y)
-        self.estimator_ = clone(self.estimator).fit(X, self.components_.transform(y))
+    def _fit(self, X: Array, y: Array, keep_prior: bool) -> None:
+        if not keep_prior:
+            self.components_ = self.components or PrincipalComponents.fit(y)
+            self.estimator_ = clone(self.estimator)
+        self.estimator_.fit(X, self.components_.transform(y), keep_prior=keep_prior)
 
     def check_restored(self) -> None:
         """Raise ValueError unless the restored estimator predicts scores of the components."""

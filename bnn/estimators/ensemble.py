@@ -21,7 +21,7 @@ from bnn._validation import (
     check_kind,
     own_copy,
 )
-from bnn.estimators.by_evidence import likely_prior
+from bnn.estimators.by_evidence import likely_noise, likely_prior
 from bnn.estimators.members import Members
 from bnn.estimators.pretraining import Pretrained, check_functional_prior, pretrain
 from bnn.estimators.regressor import PredictiveRegressor
@@ -100,15 +100,15 @@ class EnsembleRegressor(PredictiveRegressor):
         check_count("n_members", self.n_members, 2)
         check_device(self.device)
 
-    def _fit(self, X: Array, y: Array) -> None:
+    def _fit(self, X: Array, y: Array, keep_prior: bool) -> None:
         constant = np.flatnonzero(X.min(axis=0) == X.max(axis=0))
         if constant.size:
             message = f"input {constant[0]} is constant in the data: nothing is learnt about it"
             warnings.warn(message, ConstantInputWarning, stacklevel=3)
-        self.members_ = self._trained(X, y)
+        self.members_ = self._trained(X, y, keep_prior)
 
     @abstractmethod
-    def _trained(self, X: Array, y: Array) -> Members:
+    def _trained(self, X: Array, y: Array, keep_prior: bool) -> Members:
         """Return networks trained to data X (N, n_in) and y (N, n_out)."""
 
     def sample(self, X: ArrayLike) -> Array:
@@ -129,6 +129,16 @@ class EnsembleRegressor(PredictiveRegressor):
         centred = samples - mean
         covariance = np.einsum("kni,knj->nij", centred, centred) / (len(samples) - 1)
         return mean, covariance
+
+    def _moment_gradients(self, X: Array) -> tuple[Array, Array]:
+        members = self.fitted_members()
+        values = members.sample(X)
+        slopes = members.gradients(X)
+        centred = values - values.mean(axis=0)
+        mean = slopes.mean(axis=0)
+        # ∂/∂x Σ_k (f_k - m)² / (K - 1) = 2 Σ_k (f_k - m) (∂f_k/∂x - ∂m/∂x) / (K - 1)
+        products = np.einsum("knj,knji->nji", centred, slopes - mean)
+        return mean, 2.0 * products / (len(values) - 1)
 
     def _noise_at(self, X: Array) -> Array:
         return covariance_at(self.noise_, X)
@@ -284,6 +294,16 @@ class PretrainedEnsemble(EnsembleRegressor):
             ranges["outputs"] = _range(y)
         return ranges
 
+    def _prepared(
+        self, X: Array, y: Array, keep_prior: bool
+    ) -> tuple[Pretrained, Noise | Covariance]:
+        """Return the pre-trained networks and the noise, found for the data or kept."""
+        if keep_prior:
+            assert self.pretrained_ is not None
+            return self.pretrained_, self.noise_
+        noise = likely_noise(self.noise, X, y)
+        return self._pretrained_for(X, y, noise), noise
+
     def _pretrained_for(self, X: Array, y: Array, noise: Noise) -> Pretrained:
         """Return the pre-trained networks, after pre-training where they are missing or stale."""
         known = self.pretrained_with_
@@ -324,8 +344,9 @@ class PretrainedEnsemble(EnsembleRegressor):
     def stored_fields(self) -> dict[str, Any]:
         """Return hyper-parameters and fitted attributes."""
         stored = super().stored_fields()
-        known = self.pretrained_with_ or {}
-        stored["fitted"]["pretrained_with_"] = {name: kept(value) for name, value in known.items()}
+        known = self.pretrained_with_
+        if known is not None:
+            stored["fitted"]["pretrained_with_"] = {n: kept(value) for n, value in known.items()}
         return stored
 
     def check_restored(self) -> None:

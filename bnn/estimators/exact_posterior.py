@@ -6,10 +6,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState, generator
 from bnn._validation import Array, as_columns, as_finite, as_points, check_count
+from bnn.derivatives.posterior import moment_gradients
 from bnn.estimators.by_evidence import likely_prior, likely_tails
 from bnn.estimators.regressor import PredictiveRegressor
 from bnn.noise import Covariance, Noise, StudentNoise, checked_tails, covariance_at, noise_of_data
@@ -17,7 +19,9 @@ from bnn.noise.student import bound, nodes, scaled
 from bnn.priors.conditioning import NuggetWarning, ProcessPosterior, resolved, without_zeros
 from bnn.priors.mixture import MixturePosterior, MixturePrior
 from bnn.priors.precision_factors import Prior, factors_of
-from bnn.storage import storable
+from bnn.storage import NotStored, storable
+
+GRADIENT_ENTRIES = 2**22  # numbers of the derivatives of a kernel that are computed at a time
 
 
 @storable
@@ -91,21 +95,24 @@ class ExactPosterior(PredictiveRegressor):
         """Least number of data: two where they have to tell the prior or the noise."""
         return 2 if self.prior is None or self.noise is None or isinstance(self.noise, str) else 1
 
-    def _fit(self, X: Array, y: Array) -> None:
+    def _fit(self, X: Array, y: Array, keep_prior: bool) -> None:
         n_outputs = y.shape[1]
-        if self.prior is not None and not isinstance(self.prior, Prior):
+        prior = self.prior_ if keep_prior else self.prior
+        if isinstance(prior, NotStored):
+            raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
+        if prior is not None and not isinstance(prior, Prior):
             needed = "must be a GaussianProcessPrior or a mixture"
-            raise ValueError(f"prior = {self.prior!r:.60}: {needed}")
-        if self.prior is not None and n_outputs != self.prior.n_outputs:
-            raise ValueError(f"y has {n_outputs} outputs: must be {self.prior.n_outputs}")
-        noise = likely_tails(self.noise, X, y)
+            raise ValueError(f"prior = {prior!r:.60}: {needed}")
+        if prior is not None and n_outputs != prior.n_outputs:
+            raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
+        noise = likely_tails(self.noise_ if keep_prior else self.noise, X, y)
         kept: Covariance | StudentNoise
         if isinstance(noise, StudentNoise):
             kept = checked_tails(noise, X.shape[1], n_outputs)
         else:
             noise = without_zeros(noise, y)
             kept = noise_of_data(noise, X, y)
-        self._condition(likely_prior(self.prior, noise, X, y), kept, X, y)
+        self._condition(likely_prior(prior, noise, X, y), kept, X, y)
         for j in np.flatnonzero(self.nugget_)[:1]:
             size = f"the data of output {j} are taken with a nugget of {self.nugget_[j]:.3g}"
             message = f"noise: less than double precision resolves beside the prior, {size}"
@@ -173,6 +180,13 @@ class ExactPosterior(PredictiveRegressor):
         # S(x) = Cov f(x), or its diagonal
         spreads = spreads if joint else np.einsum("njj->nj", spreads)
         return self._mean(X), spreads
+
+    def _moment_gradients(self, X: Array) -> tuple[Array, Array]:
+        # The gradients of a batch have n_in times as many numbers as its covariance has.
+        size = max(GRADIENT_ENTRIES // (X.shape[1] * len(self.X_)), 1)
+        parts = [moment_gradients(self.posterior_, X[part]) for part in gen_batches(len(X), size)]
+        by_mean, by_variance = zip(*parts, strict=True)
+        return np.concatenate(by_mean), np.concatenate(by_variance)
 
     def _noise_at(self, X: Array) -> Array:
         return covariance_at(self.noise_, X)

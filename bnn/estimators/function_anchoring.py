@@ -383,10 +383,10 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
         nugget: float | None = self.group("anchoring").nugget
         return nugget
 
-    def _trained(self, X: Array, y: Array) -> Members:
-        noise = likely_noise(self.noise, X, y)
+    def _trained(self, X: Array, y: Array, keep_prior: bool) -> Members:
+        pretrained, noise = self._prepared(X, y, keep_prior)
         return anchor_functions(
-            self._pretrained_for(X, y, noise),
+            pretrained,
             X,
             y,
             noise=noise,

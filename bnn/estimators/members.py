@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
+from sklearn.utils import gen_batches
 
 from bnn._seeding import Purpose, member_generators, member_seeds, spawn
 from bnn._validation import (
@@ -34,6 +35,7 @@ from bnn.weight_priors import ProperGaussian, WeightPrior
 # Networks and points are evaluated in blocks of fixed size, which bounds the memory.
 MEMBER_BLOCK = 64
 POINT_BLOCK = 2048
+GRADIENT_BLOCK = 256  # points of which all members' gradients are computed at a time
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -111,6 +113,20 @@ class Networks:
                 values[members, points] = self.architecture.forward(weights, X[points])
         return self.output_scaler.inverse_transform(values)
 
+    def gradients(self, X: Array) -> Array:
+        """Return ∂f^[k]/∂x of every network at X (n, n_in), (K, n, n_out, n_in)."""
+        net = self.architecture
+        scaled = torch.as_tensor(self.input_scaler.transform(as_points("X", X)))
+        weights = torch.as_tensor(self.weights.astype(float))
+        by_input = np.empty((len(weights), len(X), net.n_outputs, net.n_inputs))
+        for points in gen_batches(len(X), GRADIENT_BLOCK):
+            for members in gen_batches(len(weights), MEMBER_BLOCK):
+                state = Linearisation(net, weights[members], scaled[points])
+                by_input[members, points] = state.input_jacobian().swapaxes(1, 2).numpy()
+        # y = h_out f((x - c) / h_in) + c_out
+        scale = self.output_scaler.half_range[:, None] / self.input_scaler.half_range
+        return np.asarray(by_input * scale)
+
 
 @storable
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -168,6 +184,22 @@ class Members(Networks):
         """
         values = super().sample(X)
         return values if self.bounds is None else np.clip(values, *self.bounds)
+
+    def gradients(self, X: Array) -> Array:
+        """Return the gradients of every member; zero where it is at a bound of the prior.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            ∂f^[k]/∂x, (K, n, n_out, n_in).
+        """
+        by_input = super().gradients(X)
+        if self.bounds is None:
+            return by_input
+        values = super().sample(X)
+        inside = (values > self.bounds[0]) & (values < self.bounds[1])
+        return np.where(inside[..., None], by_input, 0.0)
 
 
 def joined(parts: Sequence[Members]) -> Members:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnn._text import described
 from bnn._validation import Array, as_columns, as_finite, check_flags, check_readable
+from bnn.derivatives.kernels import noise_gradient
 from bnn.storage import StoredModel
 
 
@@ -38,17 +39,21 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         changed = {n: v for n, v in given.items() if not _alike(v, defaults[n].default)}
         return described(type(self).__name__, changed)
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, keep_prior: bool = False) -> Self:
         """Fit the model to data; an ensemble with a prior pre-trains its networks first, if needed.
 
         Args:
             X: Inputs, (N, n_in).
             y: Outputs, (N,) or (N, n_out).
+            keep_prior: Whether to keep the prior and the noise of the last fit, as for further data
+                (beside those of that fit, which are given again): nothing is searched then, and
+                an ensemble starts from the networks that are pre-trained already.
 
         Returns:
             self.
 
         Raises:
+            NotFittedError: If a prior is to be kept, and there was no fit.
             ValueError: If data or parameters are not admissible, or do not fit each other.
             DivergenceError: If fewer than two networks of an ensemble stayed finite.
 
@@ -57,17 +62,23 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             NuggetWarning: If an exact posterior has less noise than double precision resolves.
             PriorRangeWarning: If most data lie where networks were not pre-trained.
         """
+        check_flags(keep_prior=keep_prior)
         self._check_parameters()
-        needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": self._fewest}
-        points, y = self._validated({"X": X, "y": y}, **needed)
+        least = self._fewest
+        if keep_prior:
+            check_is_fitted(self)
+            least = 1
+        needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": least}
+        points, y = self._validated({"X": X, "y": y}, reset=not keep_prior, **needed)
+        outputs = as_columns("y", y, len(points))
+        self._fit(points, outputs, keep_prior)
         self.y_ndim_ = np.ndim(y)
-        self._fit(points, as_columns("y", y, len(points)))
         return self
 
     def _check_parameters(self) -> None:
         """Raise ValueError if a parameter is not admissible for any data."""
 
-    def _fit(self, X: Array, y: Array) -> None:
+    def _fit(self, X: Array, y: Array, keep_prior: bool) -> None:
         """Fit the model to checked data X (N, n_in) and y (N, n_out)."""
         raise NotImplementedError
 
@@ -106,6 +117,42 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         # Rounding may leave a variance below zero.
         return self._shaped(mean), self._shaped(np.sqrt(np.maximum(spread, 0.0)))
 
+    def predict_gradient(self, X: ArrayLike, total: bool = False) -> tuple[Array, Array]:
+        """Return the gradients of the predictive mean and standard deviation by the inputs.
+
+        Args:
+            X: (n, n_in).
+            total: Whether the standard deviation includes Σ_noise; else it is epistemic.
+
+        Returns:
+            ∂mean/∂x and ∂std/∂x, (n, n_out, n_in) each, or (n, n_in) where y is (N,); zero where
+            the standard deviation is zero.
+
+        Raises:
+            ValueError: If X does not fit the training data, or the gradient of a kernel or a mean
+                is not known: those of scikit-learn other than constants, and functions of the user.
+
+        Examples:
+            >>> import bnn
+            >>> import numpy as np
+            >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+            >>> model = bnn.ExactPosterior(noise=0.01).fit(X, np.sin(X[:, 0]))
+            >>> mean, std = model.predict_gradient([[0.0]])
+            >>> mean.round(2), std.shape
+            (array([[1.]]), (1, 1))
+        """
+        check_flags(total=total)
+        points = self.checked_inputs(X)
+        mean, variance = self._moment_gradients(points)
+        spread = self._moments(points, joint=False)[1]
+        if total:
+            spread = spread + np.einsum("...jj->...j", self._noise_at(points))
+            variance = variance + noise_gradient(self.noise_, points)
+        # ∂√v/∂x = ∂v/∂x / 2√v
+        std = np.sqrt(np.maximum(spread, 0.0))[..., None]
+        by_std = np.divide(0.5 * variance, std, out=np.zeros_like(variance), where=std > 0.0)
+        return self._shaped(mean), self._shaped(by_std)
+
     def checked_inputs(self, X: ArrayLike, name: str = "X") -> Array:
         """Check inputs of a fitted estimator, as `predict` does.
 
@@ -143,6 +190,10 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
         """Return means and variances of the outputs (covariances if joint) of f at points X."""
         raise NotImplementedError
+
+    def _moment_gradients(self, X: Array) -> tuple[Array, Array]:  # noqa: ARG002
+        """Return the gradients of means and variances of f at points X, (n, n_out, n_in) each."""
+        raise ValueError(f"a {type(self).__name__} has no gradients: take those of its estimator_")
 
     def _noise_at(self, X: Array) -> Array:
         """Return Σ_noise, (n_out, n_out), or Σ(x) at points X, (n, n_out, n_out)."""

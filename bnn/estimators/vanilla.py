@@ -136,11 +136,11 @@ class VanillaEnsemble(EnsembleRegressor):
         "scaling": SCALING,
     }
 
-    def _trained(self, X: Array, y: Array) -> Members:
+    def _trained(self, X: Array, y: Array, keep_prior: bool) -> Members:
         return train_vanilla(
             X,
             y,
-            noise=self.noise,
+            noise=self.noise_ if keep_prior else self.noise,
             n_members=self.n_members,
             resampling=self.resampling,
             network=self.group("network"),

@@ -67,6 +67,14 @@ class Linearisation:
             parts += [kernel.flatten(3), sensitivity]
         return torch.cat(parts, dim=3).reshape(k, n_out * n, -1)
 
+    def input_jacobian(self) -> Tensor:
+        """Return ∂f_j(x_i) / ∂x, (k, n_out, n, n_in)."""
+        kernel = self._layers[0][0]
+        if not self._sensitivities:  # the output is linear in the inputs
+            n = self.values.shape[1]
+            return kernel.mT[:, :, None].expand(-1, -1, n, -1)
+        return self._sensitivities[0] @ kernel[:, None].mT
+
     def _gram(self, layer: int, start: int, end: int) -> Tensor:
         """Return rows of a·a' + 1 of a layer's inputs, up to column end, (k, end - start, end)."""
         inputs: Tensor = self._inputs[layer]

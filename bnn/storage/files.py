@@ -48,6 +48,8 @@ class StoredModel:
         Raises:
             NotFittedError: If the model has not been fitted.
         """
+        if not self._holds_anything():
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet")
         packages = {"bnn": __version__}
         packages |= {p.__name__: p.__version__ for p in (np, torch, sklearn)}
         arrays: Arrays = {}
@@ -60,12 +62,14 @@ class StoredModel:
         part.replace(path)
 
     def stored_fields(self) -> dict[str, Any]:
-        """Return hyper-parameters and fitted attributes."""
+        """Return hyper-parameters and fitted attributes, None where nothing is fitted yet."""
         fitted = {name: getattr(self, name, None) for name in self.fitted_attributes}
-        if all(value is None for value in fitted.values()):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet")
         parameters: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
         return {"parameters": {n: kept(v) for n, v in parameters.items()}, "fitted": fitted}
+
+    def _holds_anything(self) -> bool:
+        """Return whether something is fitted; what is not may be a parameter of what is."""
+        return any(getattr(self, name, None) is not None for name in self.fitted_attributes)
 
     @classmethod
     def from_stored(cls, parameters: dict[str, Any], fitted: dict[str, Any]) -> Self:
@@ -74,9 +78,10 @@ class StoredModel:
         if fitted.keys() != set(cls.fitted_attributes):
             needed = ", ".join(cls.fitted_attributes)
             raise ValueError(f"the model holds {', '.join(fitted)}, must hold {needed}")
-        for name, value in fitted.items():
-            setattr(model, name, value)
-        model.check_restored()
+        if any(value is not None for value in fitted.values()):
+            for name, value in fitted.items():
+                setattr(model, name, value)
+            model.check_restored()
         return model
 
     def check_restored(self) -> None:

@@ -152,6 +152,7 @@ OWN = {
 # Methods, and functions that are not public but that users' arguments reach.
 OTHERS = [
     EXACT.predict,
+    EXACT.predict_gradient,
     EXACT.elppd,
     EXACT.joint_moments,
     EXACT.sample,

@@ -1,0 +1,1 @@
+"""Derivatives of predictions by the inputs."""
