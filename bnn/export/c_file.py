@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bnn._validation import check_integer
+from bnn._validation import check_flags, check_integer
 from bnn.estimators.ensemble import EnsembleRegressor
 from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.export.ensemble import chosen_weights, ensemble_tables
 from bnn.export.names import check_name
+from bnn.export.noise import log_noise
 from bnn.export.posterior import Table, posterior_tables
 
 
@@ -22,9 +23,10 @@ def to_c(
     *,
     name: str = "surrogate",
     members: int | None = None,
+    total: bool = False,
     max_bytes: int = 100_000,
 ) -> None:
-    """Write mean and standard deviation (epistemic) of a fitted estimator as one C99 file.
+    """Write mean and standard deviation of a fitted estimator as one C99 file.
 
     The file includes math.h only, and its head says how to call its functions. NAME_init is called
     once. NAME then gives mean, standard deviation and their gradients by the inputs at any number
@@ -42,6 +44,7 @@ def to_c(
         name: Name of the function, with which the names of the others begin. Names that C, C++,
             their libraries or the file itself use are refused.
         members: Number of networks, the first ones of the ensemble; None takes all.
+        total: Whether the standard deviation includes the noise; else it is epistemic.
         max_bytes: Largest size of the file.
 
     Raises:
@@ -63,10 +66,12 @@ def to_c(
         True
     """
     if not isinstance(model, ExactPosterior | EnsembleRegressor):
-        raise TypeError(f"model = {model!r:.60}: must be an ExactPosterior or an ensemble")
+        given = f"model is an instance of {type(model).__name__}"
+        raise TypeError(f"{given}: must be an ExactPosterior or an ensemble")
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ValueError(f"name = {name!r:.60}: must be a name in C that begins with a letter")
     check_integer("max_bytes", max_bytes, 1)
+    check_flags(total=total)
     check_is_fitted(model)
     if isinstance(model, ExactPosterior):
         if members is not None:
@@ -80,8 +85,12 @@ def to_c(
         tables = ensemble_tables(found, weights)
         fewer = "smaller networks"
         each = 5 * weights.shape[1] + 8  # bytes per member
+    tables["TOTAL"] = int(total)
+    if total:
+        tables["LOG_NOISE"] = log_noise(model.noise_, model.n_features_in_)
     sources = files("bnn.export")
     interface = sources.joinpath("interface.c").read_text("ascii")
+    interface = interface.replace("UNCERTAINTY", "with the noise" if total else "epistemic")
     estimator = sources.joinpath(kind).read_text("ascii")
     code = interface + estimator
     check_name(name, [*tables], code)

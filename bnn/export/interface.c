@@ -1,4 +1,4 @@
-/* Mean and standard deviation (epistemic) of a fitted estimator, with their gradients, in C99.
+/* Mean and standard deviation (UNCERTAINTY) of a fitted estimator, with their gradients, in C99.
    Any number of threads may call these functions at once; a call takes less than 64 kB of stack. */
 
 #include <math.h>
@@ -24,6 +24,26 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
+#if TOTAL
+/* Adds the noise, of variance exp(2 l(x)), where l is linear in the inputs and their squares. */
+static void add_noise(const double *x, struct part at, double std[][OUTPUTS])
+{
+    for (int o = 0; o < at.outputs; o++) {
+        int j = at.first_output + o;
+        double l = LOG_NOISE[0][j];
+        for (int i = 0; i < N_IN; i++)
+            l += x[i] * (LOG_NOISE[1 + i][j] + x[i] * LOG_NOISE[1 + N_IN + i][j]);
+        double variance = exp(2.0 * l), total = sqrt(std[0][o] * std[0][o] + variance);
+        for (int c = 0; c < at.inputs; c++) {
+            int i = at.first_input + c;
+            double slope = LOG_NOISE[1 + i][j] + 2.0 * x[i] * LOG_NOISE[1 + N_IN + i][j];
+            std[1 + c][o] = (std[0][o] * std[1 + c][o] + variance * slope) / total;
+        }
+        std[0][o] = total;
+    }
+}
+#endif
+
 int surrogate(int n, const double *x, double *mean, double *std, double *dmean, double *dstd)
 {
     double m[1 + INPUTS][OUTPUTS] = {{0.0}}, s[1 + INPUTS][OUTPUTS] = {{0.0}};
@@ -34,6 +54,9 @@ int surrogate(int n, const double *x, double *mean, double *std, double *dmean, 
                 struct part at = {i, 0, j, smaller(OUTPUTS, N_OUT - j)};
                 if (gradients) at.inputs = smaller(INPUTS, N_IN - i);
                 point(x + p * N_IN, at, m, s);
+#if TOTAL
+                add_noise(x + p * N_IN, at, s);
+#endif
                 for (int o = 0; o < at.outputs; o++) {
                     long value = p * N_OUT + j + o, slope = value * N_IN + i;
                     if (mean) mean[value] = m[0][o];

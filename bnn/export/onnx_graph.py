@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bnn._validation import check_flags
 from bnn.estimators.ensemble import EnsembleRegressor
+from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.export.ensemble import chosen_weights, clipped_to
+from bnn.export.noise import log_noise
 from bnn.networks.activations import SLOPE
 
 # a = φ(z) in double precision. The slope is a constant of the graph, since the attributes of
@@ -34,14 +37,25 @@ surrogate (double[n, {n_in}] x) => (double[n, {n_out}] mean, double[n, {n_out}] 
     raised = Max(raw, low)  values = Min(raised, high)
     mean = ReduceMean <keepdims = 0> (values, members)
     away = Sub(values, mean)  squares = ReduceSumSquare <keepdims = 0> (away, members)
-    variance = Div(squares, freedom)  std = Sqrt(variance)
+    variance = Div(squares, freedom)
+    {noise}
 }}"""
+EPISTEMIC = "std = Sqrt(variance)"
+# The noise has the variance exp(2 l(x)), where l is linear in the inputs and their squares.
+TOTAL = """inputs_squared = Mul(x, x)
+    l_1 = MatMul(x, log_slopes)  l_2 = MatMul(inputs_squared, log_squares)
+    l_3 = Add(l_1, l_2)  l = Add(l_3, log_level)
+    l_twice = Add(l, l)  of_noise = Exp(l_twice)  all = Add(variance, of_noise)  std = Sqrt(all)"""
 
 
 def to_onnx(
-    model: EnsembleRegressor, path: str | os.PathLike[str], *, members: int | None = None
+    model: EnsembleRegressor,
+    path: str | os.PathLike[str],
+    *,
+    members: int | None = None,
+    total: bool = False,
 ) -> None:
-    """Write mean and standard deviation (epistemic) of a fitted ensemble as an ONNX model.
+    """Write mean and standard deviation of a fitted ensemble as an ONNX model.
 
     Its input x (n, n_in) and its outputs mean and std (n, n_out) are in the units of the data and
     of double precision. Needs the extra `onnx`.
@@ -50,9 +64,10 @@ def to_onnx(
         model: A fitted ensemble, of any activation but "gelu".
         path: Of the file.
         members: Number of networks, the first ones of the ensemble; None takes all.
+        total: Whether the standard deviation includes the noise; else it is epistemic.
 
     Raises:
-        TypeError: If the model is no ensemble.
+        TypeError: If the model is no ensemble; an ExactPosterior goes to C alone, see `to_c`.
         ValueError: If there are not as many members, or the runtime has no such activation.
         ImportError: If the package onnx is missing.
 
@@ -66,7 +81,10 @@ def to_onnx(
         >>> bnn.export.to_onnx(model, "surrogate.onnx")  # doctest: +SKIP
     """
     if not isinstance(model, EnsembleRegressor):
-        raise TypeError(f"model = {model!r:.60}: must be an ensemble")
+        other = ", or be written by to_c" if isinstance(model, ExactPosterior) else ""
+        given = f"model is an instance of {type(model).__name__}"
+        raise TypeError(f"{given}: must be an ensemble{other}")
+    check_flags(total=total)
     check_is_fitted(model)
     found, weights = chosen_weights(model, members)
     net = found.architecture
@@ -90,6 +108,11 @@ def to_onnx(
         "freedom": np.array(len(weights) - 1.0),
         "members": np.array([0]),
     }
+    if total:
+        level, slopes, squares = np.split(
+            log_noise(model.noise_, net.n_inputs), [1, 1 + net.n_inputs]
+        )
+        kept |= {"log_level": level, "log_slopes": slopes, "log_squares": squares}
     layers = []
     for number, (kernel, bias) in enumerate(net.unpack(weights), start=1):
         kept[f"W_{number}"] = kernel
@@ -100,7 +123,11 @@ def to_onnx(
         numbered = re.sub(r"\b(W|b|p|z|s|far|a)\b", rf"\1_{number}", step)
         layers.append(numbered.format(number - 1))
     text = GRAPH.format(
-        n_in=net.n_inputs, n_out=net.n_outputs, layers="\n    ".join(layers), last=len(layers)
+        n_in=net.n_inputs,
+        n_out=net.n_outputs,
+        layers="\n    ".join(layers),
+        last=len(layers),
+        noise=TOTAL if total else EPISTEMIC,
     )
     graph = importlib.import_module("onnx.parser").parse_model(text)
     used = set(re.findall(r"\w+", text))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from bnn import VanillaEnsemble
+from bnn import HeteroscedasticNoise, VanillaEnsemble
 from bnn.export.ensemble import ACTIVATIONS_IN_C
 from bnn.networks.activations import ACTIVATIONS
 from tests.bnn.export.conftest import call
@@ -19,9 +19,12 @@ Y = np.column_stack([np.sin(3.0 * X[:, 0]), 1000.0 + X[:, 1] * X[:, 0]])
 NEW = RNG.uniform([-1.5, 150.0], [1.5, 450.0], (20, 2))
 
 
-def fitted(activation, hidden=(7, 5), n_members=5):
+BY_INPUT = HeteroscedasticNoise([[-3.0, 1.0], [0.3, 0.1], [0.002, 0.003], [0.2, -0.1]], None, (0,))
+
+
+def fitted(activation, hidden=(7, 5), n_members=5, noise=(0.1, 5.0)):
     changes = {"network__hidden": hidden, "network__activation": activation}
-    return small(VanillaEnsemble, noise=[0.1, 5.0], n_members=n_members, **changes).fit(X, Y)
+    return small(VanillaEnsemble, noise=noise, n_members=n_members, **changes).fit(X, Y)
 
 
 def autograd(model, points):
@@ -72,6 +75,19 @@ def test_moments_gradients_and_members_are_those_of_python(compiled, activation)
     assert library.surrogate_members(len(NEW), *pointers) == 0
     agree(values, model.sample(NEW))
     assert ACTIVATIONS_IN_C.keys() == ACTIVATIONS.keys()
+
+
+@pytest.mark.parametrize("noise", [[0.1, 5.0], BY_INPUT], ids=["constant", "by input"])
+def test_the_total_deviation_and_its_gradient_are_those_of_python(compiled, noise):
+    model = fitted("silu", noise=noise)
+    mean, std, by_mean, by_std = call(compiled(model, total=True), NEW, 2)
+    moments = model.predict(NEW, return_std=True, total=True)
+    for ours, theirs in zip((mean, std), moments, strict=True):
+        agree(ours, theirs)
+    for ours, theirs in zip(
+        (by_mean, by_std), model.predict_gradient(NEW, total=True), strict=True
+    ):
+        agree(ours, theirs)
 
 
 def test_a_network_without_hidden_layers_compiles_without_a_warning(compiled):

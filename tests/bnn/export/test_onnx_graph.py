@@ -8,7 +8,7 @@ import pytest
 import bnn
 from bnn.export import to_onnx
 from bnn.export.onnx_graph import ACTIVATIONS
-from tests.bnn.export.test_ensemble import NEW, agree, fitted
+from tests.bnn.export.test_ensemble import BY_INPUT, NEW, agree, fitted
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -25,10 +25,23 @@ def test_moments_are_those_of_python(tmp_path, activation):
         agree(std, values.std(axis=0, ddof=1))
 
 
+@pytest.mark.parametrize("noise", [[0.1, 5.0], BY_INPUT], ids=["constant", "by input"])
+def test_the_total_deviation_is_that_of_python(tmp_path, noise):
+    pytest.importorskip("onnx", reason="needs the extra onnx")
+    runtime = pytest.importorskip("onnxruntime", reason="needs the extra onnx")
+    model = fitted("silu", noise=noise)
+    to_onnx(model, tmp_path / "model.onnx", total=True)
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    found = session.run(["mean", "std"], {"x": NEW})
+    for ours, theirs in zip(found, model.predict(NEW, return_std=True, total=True), strict=True):
+        agree(ours, theirs)
+
+
 def test_what_no_graph_can_hold_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="activation = 'gelu': ONNX Runtime computes leaky_relu"):
         to_onnx(fitted("gelu"), tmp_path / "model.onnx")
-    with pytest.raises(TypeError, match=r"model = ExactPosterior\(\): must be an ensemble"):
+    words = "^model is an instance of ExactPosterior: must be an ensemble, or be written by to_c$"
+    with pytest.raises(TypeError, match=words):
         to_onnx(bnn.ExactPosterior().fit(np.eye(2), np.arange(2.0)), tmp_path / "model.onnx")
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install '.\[onnx\]' in the checkout"):

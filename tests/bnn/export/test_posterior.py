@@ -179,3 +179,19 @@ def test_what_c_does_not_hold_is_refused_by_its_name(tmp_path, prior, noise, wor
     model = bnn.ExactPosterior(prior, noise=noise).fit(X, Y)
     with pytest.raises(ValueError, match=words):
         to_c(model, tmp_path / "model.c")
+
+
+@pytest.mark.parametrize("kind", ["constant", "by input", "heavy tails"])
+def test_the_total_deviation_and_its_gradient_are_those_of_python(compiled, kind):
+    by_input = bnn.HeteroscedasticNoise([[-3.0, 1.0], [0.3, 0.1], [0.002, 0.003]])
+    noises = {"constant": [0.1, 5.0], "by input": by_input}
+    noise = noises.get(kind) or bnn.StudentNoise([0.1, 5.0], 4.0)
+    prior = bnn.GaussianProcessPrior(MEAN, [bnn.RBF(1.5, (0.8, 90.0)), bnn.Matern52(1e3, 200.0)], 2)
+    model = bnn.ExactPosterior(prior, noise=noise).fit(X, Y)
+    found = call(compiled(model, total=True), NEW, 2)
+    wanted = [
+        *model.predict(NEW, return_std=True, total=True),
+        *model.predict_gradient(NEW, total=True),
+    ]
+    for ours, theirs in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max())
