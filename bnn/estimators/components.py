@@ -1,5 +1,6 @@
 """Regression of many outputs, such as the points of a curve, by their principal components."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -211,6 +212,13 @@ class ComponentRegressor(PredictiveRegressor):
         scores = np.shape(self.estimator_.predict(np.zeros((1, self.n_features_in_))))
         if scores != (1, len(self.components_.vectors)) or self.y_ndim_ not in (1, 2):
             raise ValueError(f"estimator_ predicts {scores} and y_ndim_ is {self.y_ndim_!r}")
+
+    def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
+        n_scores, n_out = self.components_.vectors.shape
+        head, *lines = self.estimator_._summary_lines(inputs)
+        rest = np.sqrt(np.trace(self.components_.residual) / n_out)
+        what = f"{n_out} outputs by {n_scores} scores y, which leave a deviation of {rest:.3g}"
+        return [what, f"{type(self.estimator_).__name__} of {head}", *lines]
 
     def sample(self, X: ArrayLike, **options: Any) -> Array:
         """Return samples of f: functions that the estimator draws, or those of its members.

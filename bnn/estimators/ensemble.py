@@ -2,6 +2,7 @@
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -12,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._settings import Settings
+from bnn._summary import noise_rows, prior_rows, table
 from bnn._validation import (
     Array,
     as_array,
@@ -129,6 +131,23 @@ class EnsembleRegressor(PredictiveRegressor):
         centred = samples - mean
         covariance = np.einsum("kni,knj->nij", centred, centred) / (len(samples) - 1)
         return mean, covariance
+
+    def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
+        members = self.fitted_members()
+        scaler = members.output_scaler
+        points = members.inputs.reshape(-1, len(inputs))
+        rows = self._prior_rows(inputs, 2.0 * members.input_scaler.half_range)
+        rows += noise_rows(members.noise_covariance, points, 2.0 * scaler.half_range)
+        head = f"{len(members.weights)} networks of widths {members.architecture.widths}"
+        return [head, *table(self._numbered("y", len(scaler.low)), rows)]
+
+    def _prior_rows(
+        self,
+        inputs: Sequence[str],  # noqa: ARG002
+        ranges: Array,  # noqa: ARG002
+    ) -> list[tuple[str, list[str]]]:
+        """Return the rows of the summary about the prior."""
+        return []
 
     def _moment_gradients(self, X: Array) -> tuple[Array, Array]:
         members = self.fitted_members()
@@ -332,6 +351,9 @@ class PretrainedEnsemble(EnsembleRegressor):
             return True
         shaping = self._shaping()
         return not all(same(shaping[name], known[name]) for name in SHAPING)
+
+    def _prior_rows(self, inputs: Sequence[str], ranges: Array) -> list[tuple[str, list[str]]]:
+        return prior_rows(self.prior_, None, inputs, ranges)
 
     def sample_prior(self, X: ArrayLike) -> Array:
         """Return f of every pre-trained network at X (n, n_in), (K, n, n_out) float64."""

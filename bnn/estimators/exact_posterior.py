@@ -1,6 +1,7 @@
 """The exact posterior of a Gaussian process prior, as a scikit-learn estimator."""
 
 import warnings
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState, generator
+from bnn._summary import noise_rows, prior_rows, ranges_of, table
 from bnn._validation import Array, as_columns, as_finite, as_points, check_count
 from bnn.derivatives.posterior import moment_gradients
 from bnn.estimators.by_evidence import likely_prior, likely_tails
@@ -169,6 +171,14 @@ class ExactPosterior(PredictiveRegressor):
         """
         points = self.checked_inputs(X)
         return self.posterior_.mean(points), self.posterior_.joint_covariance(points)
+
+    def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
+        posterior = self.posterior_
+        shares = posterior.shares if isinstance(posterior, MixturePosterior) else None
+        rows = prior_rows(self.prior_, shares, inputs, ranges_of(self.X_))
+        rows += noise_rows(self.noise_, self.X_, ranges_of(self.y_))
+        outputs = self._numbered("y", self.y_.shape[1])
+        return [f"{len(self.X_)} data", *table(outputs, rows)]
 
     def _mean(self, X: Array) -> Array:
         batches = self.posterior_.batches(len(X))

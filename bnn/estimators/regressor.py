@@ -1,7 +1,8 @@
 """What the estimators share, exact posterior and ensembles alike: predictions, tags, saving."""
 
 import inspect
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -71,9 +72,50 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": least}
         points, y = self._validated({"X": X, "y": y}, reset=not keep_prior, **needed)
         outputs = as_columns("y", y, len(points))
+        start = time.perf_counter()
         self._fit(points, outputs, keep_prior)
         self.y_ndim_ = np.ndim(y)
+        self.fit_seconds_ = time.perf_counter() - start
         return self
+
+    def summary(self) -> str:
+        """Describe what the fit has found.
+
+        Returns:
+            A small table: for each output the length scales of the prior, relative to the range of
+            each input; how many components of a mixture count, 1 / Σ w², and their largest weight;
+            and the noise. Its first line says what was fitted, and in what time, unless the model
+            was loaded.
+
+        Raises:
+            NotFittedError: If the model is not fitted.
+
+        Examples:
+            >>> import bnn
+            >>> import numpy as np
+            >>> X = np.linspace(0.0, 2.0, 12)[:, None]
+            >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+            >>> text = bnn.ExactPosterior(prior, noise=0.1).fit(X, np.sin(3.0 * X)).summary()
+            >>> for line in text.splitlines()[1:]:
+            ...     print(line)
+                                      y0
+            length scale of x0, RBF  0.25
+            noise                     0.1
+            noise, of the range      0.05
+        """
+        check_is_fitted(self)
+        seconds = getattr(self, "fit_seconds_", None)
+        time_taken = "" if seconds is None else f", fitted in {seconds:.3g} s"
+        lines = self._summary_lines(self.feature_names_ or self._numbered("x", self.n_features_in_))
+        return "\n".join([f"{type(self).__name__} of {lines[0]}{time_taken}", *lines[1:]])
+
+    @staticmethod
+    def _numbered(letter: str, n: int) -> tuple[str, ...]:
+        return tuple(f"{letter}{i}" for i in range(n))
+
+    def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
+        """Return what was fitted, and the lines of the table, for names of the inputs."""
+        raise NotImplementedError
 
     def _check_parameters(self) -> None:
         """Raise ValueError if a parameter is not admissible for any data."""
