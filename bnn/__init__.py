@@ -20,6 +20,7 @@ from bnn.estimators.pretraining import Pretrained, Pretraining, PriorRangeWarnin
 from bnn.estimators.vanilla import VanillaEnsemble, train_vanilla
 from bnn.evaluation import metrics
 from bnn.evaluation.prior_check import PriorCheck, check_prior
+from bnn.evaluation.sensitivity import Sensitivity, sensitivity
 from bnn.networks.architecture import Architecture
 from bnn.networks.mlp import MLP
 from bnn.noise import HeteroscedasticNoise, NoiseWarning, StudentNoise
@@ -108,6 +109,8 @@ __all__ = [  # noqa: RUF022
     # what is done with a fitted estimator
     "choose",
     "Campaign",
+    "sensitivity",
+    "Sensitivity",
     "metrics",
     "plots",  # noqa: F822
     "export",

@@ -95,10 +95,10 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             >>> import numpy as np
             >>> X = np.linspace(0.0, 2.0, 12)[:, None]
             >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
-            >>> text = bnn.ExactPosterior(prior, noise=0.1).fit(X, np.sin(3.0 * X)).summary()
+            >>> text = bnn.ExactPosterior(prior, noise=0.1).fit(X, X[:, 0]).summary()
             >>> for line in text.splitlines()[1:]:
             ...     print(line)
-                                      y0
+                                       y0
             length scale of x0, RBF  0.25
             noise                     0.1
             noise, of the range      0.05

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from bnn._validation import Array, as_columns, as_finite, as_points
 from bnn.evaluation.metrics import calibration_curve, miscalibration_area
 from bnn.evaluation.prior_check import PriorCheck
+from bnn.evaluation.sensitivity import Sensitivity
 from bnn.noise import Noise
 
 SLICE_POINTS = 100
@@ -300,6 +301,52 @@ def plot_prior_check(check: PriorCheck, names: Sequence[str] | None = None) -> F
         axes.plot(numbers, data, "o", color="C3", ms=3, label="data")
         axes.set_title(f"distance {check.distance[j]:.2g}, p = {check.p_value[j]:.2g}", fontsize=9)
         axes.set(xlabel="data, sorted by median", ylabel=names[j] if names else f"output {j}")
+    panels[0, 0].legend(frameon=False, fontsize="small")
+    return figure
+
+
+def plot_sensitivity(
+    found: Sensitivity,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+) -> Figure:
+    """Draw main effects and Sobol indices, one row of panels for each output.
+
+    Args:
+        found: From `bnn.sensitivity`.
+        input_names: Names of the inputs.
+        output_names: Names of the outputs, with units.
+
+    Returns:
+        The figure. On the left is the mean of the output over each input, from its lower to its
+        upper bound; on the right are the shares of the variance, of an input alone (full bars) and
+        with its interactions (open bars).
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).uniform(0.0, 1.0, (20, 2))
+        >>> model = bnn.ExactPosterior(noise=0.01).fit(X, X[:, 0] * X[:, 1])
+        >>> found = bnn.sensitivity(model, [(0.0, 1.0)] * 2, n=64)
+        >>> len(bnn.plots.plot_sensitivity(found, ["a", "b"], ["y"]).axes)
+        2
+    """
+    n_out, n_in = found.first.shape
+    inputs = input_names or [f"input {i}" for i in range(n_in)]
+    outputs = output_names or [f"output {j}" for j in range(n_out)]
+    figure, panels = _panels(n_out, 2, figsize=(7.5, 2.0 * n_out + 0.6), sharex="col")
+    places = np.arange(n_in)
+    for j, (left, right) in enumerate(panels):
+        for i, name in enumerate(inputs):
+            share = np.linspace(0.0, 1.0, found.levels.shape[1])
+            left.plot(share, found.effects[j, i], color=f"C{i}", label=name)
+            right.bar(places[i], found.total[j, i], 0.7, color="none", edgecolor=f"C{i}")
+            right.bar(places[i], found.first[j, i], 0.7, color=f"C{i}")
+        left.set_ylabel(outputs[j])
+        right.set(xticks=places, xticklabels=inputs, ylim=(0.0, 1.05), ylabel="share of variance")
+    panels[0, 0].set_title("main effects", fontsize="medium")
+    panels[0, 1].set_title("alone (full), with interactions (open)", fontsize="medium")
+    panels[-1, 0].set(xlabel="input", xticks=[0.0, 1.0], xticklabels=["lower", "upper bound"])
     panels[0, 0].legend(frameon=False, fontsize="small")
     return figure
 

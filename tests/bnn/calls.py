@@ -48,6 +48,7 @@ VALUES = {
     "alpha": np.array(1.5),
     "anchoring": bnn.Anchoring(resampling="none"),
     "architecture": NETWORK,
+    "bounds": np.array([[0.0, 1.0], [-1.0, 2.0]]),
     "candidates": X,
     "coefficients": np.eye(2),
     "costs": np.arange(1.0, 9.0),
@@ -123,6 +124,7 @@ OWN = {
     "TablePrior": {"points": X, "values": TABLE, "interpolation": "nearest"},
     "RandomMean": {"function": lambda X, _: X[:, 0]},
     "LinearMean": {"intercept": np.ones(2)},
+    "sensitivity": {"n": 4},
     "evidence.fit_prior": {"mean": None},
     "evidence.fit_noise": {"mean": lambda X: X, **FORM},
     "evidence.fit_heteroscedastic_noise": FORM,
@@ -327,6 +329,7 @@ ELSEWHERE = (
     "Members",
     "Pretrained",
     "PriorCheck",
+    "Sensitivity",
 )
 CALLED = public() | {name_of(function): function for function in OTHERS}
 CALLS = {name: call_of(name, f) for name, f in CALLED.items() if not name.startswith(ELSEWHERE)}

@@ -39,6 +39,7 @@ CASES = {name: call for name, call in CALLS.items() if inspect.isclass(call.func
     "Members": Call(bnn.Members, NETWORKS | MEMBERS),
     "Pretrained": Call(bnn.Pretrained, NETWORKS | PRETRAINED),
     "PriorCheck": CALLS["check_prior"],
+    "Sensitivity": CALLS["sensitivity"],
     "pretrain": CALLS["pretrain"],
     "Scaling": Call(bnn.Scaling, {"inputs": BOUNDS, "outputs": BOUNDS}),
     "Anchoring": Call(bnn.Anchoring, {"anchors": WEIGHTS, "start": WEIGHTS}),

@@ -130,6 +130,15 @@ def test_a_campaign_of_any_command_goes_on_after_a_kill(run, tmp_path):
     assert 1.0 < factor < 1.5
 
 
+def test_stiffness_is_sensitive_to_the_fibres_and_not_to_hardening(run):
+    said = run("sensitivity", "--cells", "40", "--points", "128")
+    pattern = r"E_eff_GPa: .* vf (.*) \(.*E_f_GPa (.*) \(.*b_m_MPa (.*) \(.*c_m (.*) \("
+    vf, E_f, b_m, c_m = numbers(said, pattern)
+    assert vf + E_f > 0.9
+    assert max(abs(b_m), abs(c_m)) < 0.02
+    assert "length scale of vf" in said
+
+
 def test_a_table_is_learnt_scored_saved_and_loaded(run, tmp_path):
     said = run("table", "--rows", "25")
     error, inside = numbers(said, r"E_eff_GPa +RMSE ([\d.]+) of the scatter, inside 95 % ([\d.]+)")

@@ -150,3 +150,15 @@ def test_names_that_the_package_lacks_are_refused():
     """The pictures come by name when they are asked for, other names do not."""
     with pytest.raises(AttributeError, match="module 'bnn' has no attribute 'plot'"):
         _ = bnn.plot
+
+
+def test_plot_sensitivity_shows_effects_and_both_indices():
+    first = np.array([[0.7, 0.1], [0.0, 1.0]])
+    effects = np.arange(12.0).reshape(2, 2, 3)
+    found = bnn.Sensitivity(first, first + 0.05, np.zeros((2, 3)), effects)
+    panels = np.reshape(plots.plot_sensitivity(found, ["a", "b"], ["f", "g"]).axes, (2, 2))
+    assert [axes.get_ylabel() for axes in panels[:, 0]] == ["f", "g"]
+    np.testing.assert_array_equal([line.get_ydata() for line in panels[1, 0].lines], effects[1])
+    heights = [bar.get_height() for bar in panels[0, 1].patches]
+    np.testing.assert_allclose(heights, [0.75, 0.7, 0.15, 0.1])
+    assert [text.get_text() for text in panels[1, 1].get_xticklabels()] == ["a", "b"]

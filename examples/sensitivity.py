@@ -1,0 +1,31 @@
+"""Which inputs matter: main effects and Sobol indices of a composite's properties, of 50 cells."""
+
+import argparse
+from pathlib import Path
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--cells", type=int, default=50, help="of the shipped table, at most 100")
+parser.add_argument("--points", type=int, default=1024, help="of the indices, a power of two")
+parser.add_argument("--out", type=Path, default=Path("sensitivity.png"), help="picture")
+options = parser.parse_args()
+
+# After the options: --help does not wait for these.
+import pandas as pd
+
+import bnn
+
+INPUTS = {
+    "vf": (0.05, 0.40),
+    "E_f_GPa": (200.0, 600.0),
+    "b_m_MPa": (300.0, 500.0),
+    "c_m": (0.20, 0.55),
+}
+OUTPUTS = ["b_eff_MPa", "c_eff", "E_eff_GPa"]
+table = pd.read_csv("fe_data/datasets/train_uniform.csv")[: options.cells]
+model = bnn.ExactPosterior().fit(table[[*INPUTS]], table[OUTPUTS])
+print(model.summary())
+found = bnn.sensitivity(model, [*INPUTS.values()], options.points)
+for name, alone, whole in zip(OUTPUTS, found.first, found.total, strict=True):
+    shares = [f"{i} {a:.2f} ({t:.2f})" for i, a, t in zip(INPUTS, alone, whole, strict=True)]
+    print(f"{name}: alone (with interactions) {', '.join(shares)}")
+bnn.plots.plot_sensitivity(found, [*INPUTS], OUTPUTS).savefig(options.out)
