@@ -12,6 +12,7 @@ from bnn._seeding import RandomState, generator
 from bnn._text import Short
 from bnn._validation import Array, as_points, check_count
 from bnn.scaling import BoundsScaler
+from bnn.training.execution import progress_bar, titled
 
 LEVELS = 25  # values of an input at which its main effect is computed
 POINTS = 256  # of the other inputs, at most, over which it averages
@@ -92,22 +93,26 @@ def sensitivity(
     g = _predicted(model, B)
     centre = 0.5 * (f.mean(axis=0) + g.mean(axis=0))
     variance = np.var(np.vstack([f, g]), axis=0)
+    levels = np.linspace(box.low, box.high, LEVELS).T
     first = []
     total = []
-    for i in range(n_in):
-        mixed = A.copy()
-        mixed[:, i] = B[:, i]
-        h = _predicted(model, mixed)
-        # V_i = E (g - c)(h - f) and V_Ti = ½ E (f - h)²
-        first.append(np.mean((g - centre) * (h - f), axis=0))
-        total.append(0.5 * np.mean((f - h) ** 2, axis=0))
+    effects = []
+    with progress_bar(n_in, titled("sensitivity", None), "input") as bar:
+        for i in range(n_in):
+            mixed = A.copy()
+            mixed[:, i] = B[:, i]
+            h = _predicted(model, mixed)
+            # V_i = E (g - c)(h - f) and V_Ti = ½ E (f - h)²
+            first.append(np.mean((g - centre) * (h - f), axis=0))
+            total.append(0.5 * np.mean((f - h) ** 2, axis=0))
+            effects.append(_effect(model, A[:POINTS], i, levels[i]))
+            bar.update()
     shares = np.where(variance > 0.0, variance, np.nan)
-    levels = np.linspace(box.low, box.high, LEVELS).T
     return Sensitivity(
         np.transpose(first / shares),
         np.transpose(total / shares),
         levels,
-        _effects(model, A[:POINTS], levels),
+        np.transpose(effects, (2, 0, 1)),
     )
 
 
@@ -119,12 +124,9 @@ def _predicted(model: Any, X: Array) -> Array:
         return np.reshape(np.asarray(model.predict(X), dtype=float), (len(X), -1))
 
 
-def _effects(model: Any, X: Array, levels: Array) -> Array:
-    """Return E f(x) over X, with one input at each of its levels, (n_out, n_in, LEVELS)."""
-    effects = []
-    for i, values in enumerate(levels):
-        points = np.repeat(X[None], len(values), axis=0)
-        points[:, :, i] = values[:, None]
-        found = _predicted(model, points.reshape(-1, X.shape[1]))
-        effects.append(found.reshape(len(values), len(X), -1).mean(axis=1))
-    return np.transpose(effects, (2, 0, 1))
+def _effect(model: Any, X: Array, i: int, levels: Array) -> Array:
+    """Return E f(x) over X (n, n_in), with input i at each of its levels, (LEVELS, n_out)."""
+    points = np.repeat(X[None], len(levels), axis=0)
+    points[:, :, i] = levels[:, None]
+    found = _predicted(model, points.reshape(-1, X.shape[1]))
+    return np.asarray(found.reshape(len(levels), len(X), -1).mean(axis=1))
