@@ -37,7 +37,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say shapes and units
 maximum_signature_line_length = 90
 # scikit-learn adds them to every estimator.
-SCIKIT_LEARN = "set_predict_request, set_score_request, get_metadata_routing"
+SCIKIT_LEARN = "set_fit_request, set_predict_request, set_score_request, get_metadata_routing"
 autodoc_default_options = {
     "members": True,
     "exclude-members": SCIKIT_LEARN,
