@@ -56,7 +56,8 @@ class Campaign:
     The first round is a Latin hypercube, or inputs that are given. Each later one is what `choose`
     takes from a Latin hypercube of candidates, by the model that is fitted to all results. The
     campaign is kept in one JSON file, which `ask` and `tell` replace in one step. A script that is
-    killed and started again goes on: `ask` returns the inputs again that have no results yet.
+    killed and started again goes on: `ask` returns the inputs again that have no results yet. One
+    script at a time may use the file.
 
     Args:
         path: The file; if it is there, the campaign in it goes on.
