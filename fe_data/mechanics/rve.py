@@ -63,8 +63,8 @@ class RVEResult(Short):
     fibre_radii: Floats | None = None
 
 
-@dataclass(frozen=True)
-class LoadStep:
+@dataclass(frozen=True, repr=False)
+class LoadStep(Short):
     """A volume element at rest or after an increment.
 
     Attributes:
