@@ -40,7 +40,7 @@ WITH_ARGS := import os, shlex, sys; \
   os.execv(sys.executable, [sys.executable, *sys.argv[1:], *shlex.split(os.environ["ARGS"])])
 PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 
-.PHONY: help environment python reproduce quick draws why beyond knowledge next datasets truth loop peers notebooks report article archive test test-dolfinx test-python test-slurm lint bench docs clean
+.PHONY: help environment python reproduce quick draws why beyond knowledge next datasets truth loop scoreboard notebooks report article archive test test-dolfinx test-python test-slurm lint bench docs clean
 
 #: make quick      simulate a few cells, train on them, write figures/quick/index.html
 #: make reproduce  the same at the size of the paper, into figures/full/index.html
@@ -59,7 +59,7 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make datasets   simulate the designs of the paper and compare with the shipped tables (JOBS=2)
 #: make truth      the same of the 10,000 cells of the truth table, which takes more than an hour
 #: make loop       rounds of cells chosen by bnn and simulated by fe_data, in data/loop (ARGS="--rounds 4")
-#: make peers      what other libraries reach on the same cells, each in an environment of its own (ARGS="--draws 4")
+#: make scoreboard  what other libraries reach on the same cells, each in an environment of its own, and on public sets (DATA=folder)
 #: make notebooks  the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)
 #: make report     and the page
 #: make article    what was reproduced and what was found, on six pages, build/article.pdf
@@ -96,8 +96,8 @@ truth: environment
 loop: environment
 	@$(PYTHON_ARGS) -m examples.next_cell --out data/loop.png
 
-peers: environment
-	@$(PYTHON_ARGS) -m bench.peers
+scoreboard: environment
+	@$(PYTHON_ARGS) -m bench.scoreboard $${DATA:+--data "$$DATA"}
 
 notebooks: environment
 	@$(DOIT) notebook

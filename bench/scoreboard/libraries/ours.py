@@ -8,24 +8,45 @@ from figures.knowledge.study import about_fitted_fields
 from figures.materials.problem import Samples, fit_theta, functional_prior, noise_std
 
 
-class Exact:
-    """bnn, ExactPosterior, noise by evidence."""
-
-    def fit(self, X, y):
-        self.model = bnn.ExactPosterior().fit(X, y)
+class Estimator:
+    """Mean and standard deviation, noise included."""
 
     def predict(self, X):
         return self.model.predict(X, return_std=True, total=True)
 
 
-class ExactByInput(Exact):
+class Default(Estimator):
+    """bnn, ExactPosterior, nothing set."""
+
+    def fit(self, X, y):
+        self.model = bnn.ExactPosterior().fit(X, y)
+
+    def elppd(self, X, y):
+        return self.model.elppd(X, y)
+
+
+class ExactConstant(Default):
+    """bnn, ExactPosterior, constant noise by evidence."""
+
+    def fit(self, X, y):
+        self.model = bnn.ExactPosterior(noise="constant").fit(X, y)
+
+
+class ExactByInput(Default):
     """bnn, ExactPosterior, noise by input by evidence."""
 
     def fit(self, X, y):
         self.model = bnn.ExactPosterior(noise="by_input").fit(X, y)
 
 
-class ExactPaper(Exact):
+class FunctionAnchored(Estimator):
+    """bnn, FunctionAnchoredEnsemble, nothing set."""
+
+    def fit(self, X, y):
+        self.model = bnn.FunctionAnchoredEnsemble(random_state=0).fit(X, y)
+
+
+class ExactPaper(Default):
     """bnn, ExactPosterior."""
 
     def fit(self, X, y):
@@ -33,14 +54,7 @@ class ExactPaper(Exact):
         self.model = bnn.ExactPosterior(prior, noise=noise_std()).fit(X, y)
 
 
-class FunctionSpace(Exact):
-    """bnn, FunctionAnchoredEnsemble, noise by input by evidence."""
-
-    def fit(self, X, y):
-        self.model = bnn.FunctionAnchoredEnsemble(noise="by_input", random_state=0).fit(X, y)
-
-
-class Anchored(Exact):
+class Anchored(Estimator):
     """bnn, AnchoredEnsemble, the paper's prior."""
 
     def fit(self, X, y):
@@ -48,14 +62,14 @@ class Anchored(Exact):
         self.model = bnn.AnchoredEnsemble(prior=prior, noise=noise_std(), random_state=0).fit(X, y)
 
 
-class Vanilla(Exact):
+class Vanilla(Estimator):
     """bnn, VanillaEnsemble."""
 
     def fit(self, X, y):
         self.model = bnn.VanillaEnsemble(noise=noise_std(), random_state=0).fit(X, y)
 
 
-class ExactReplicates(Exact):
+class ExactReplicates(Default):
     """bnn, ExactPosterior, noise by input from replicates, which are training cells as well."""
 
     def fit(self, X, y, X_repeated, y_repeated, groups):
@@ -67,7 +81,7 @@ class ExactReplicates(Exact):
         self.model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)
 
 
-class ExactFields(Exact):
+class ExactFields(Default):
     """bnn, ExactPosterior about mean fields by evidence, noise by input by evidence."""
 
     def fit(self, X, y):

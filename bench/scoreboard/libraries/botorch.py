@@ -7,9 +7,10 @@ from botorch.models import MultiTaskGP, SingleTaskGP
 from botorch.models.fully_bayesian import SaasFullyBayesianSingleTaskGP
 from botorch.models.transforms import Normalize, Standardize
 from gpytorch.mlls import ExactMarginalLogLikelihood
+from scipy.special import logsumexp
+from scipy.stats import norm
 
 torch.set_default_dtype(torch.double)
-BOX = torch.tensor([[-1.0], [1.0]])  # of the inputs
 
 
 def moments(model, X):
@@ -21,10 +22,10 @@ def moments(model, X):
 class SingleTask:
     """BoTorch, SingleTaskGP."""
 
-    def fit(self, X, y):
+    def fit(self, X, y, bounds):
         X = torch.as_tensor(X)
         y = torch.as_tensor(y)
-        scale = Normalize(X.shape[1], bounds=BOX.expand(2, X.shape[1]))
+        scale = Normalize(X.shape[1], bounds=torch.as_tensor(bounds))
         self.model = SingleTaskGP(X, y, input_transform=scale)  # which standardises outputs
         fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
 
@@ -35,10 +36,10 @@ class SingleTask:
 class MultiTask:
     """BoTorch, MultiTaskGP."""
 
-    def fit(self, X, y):
+    def fit(self, X, y, bounds):
         self.tasks = y.shape[1]
         inputs = X.shape[1]
-        box = BOX.expand(2, inputs)
+        box = torch.as_tensor(bounds)
         scale = Normalize(inputs + 1, indices=[*range(inputs)], bounds=box)
         self.centre = y.mean(axis=0)
         self.scale = y.std(axis=0)
@@ -59,20 +60,24 @@ class MultiTask:
 class Saas:
     """BoTorch, SAAS by NUTS."""
 
-    def fit(self, X, y):
+    def fit(self, X, y, bounds):
         X = torch.as_tensor(X)
         y = torch.as_tensor(y)
-        scale = Normalize(X.shape[1], bounds=BOX.expand(2, X.shape[1]))
+        scale = Normalize(X.shape[1], bounds=torch.as_tensor(bounds))
         self.fitted = []
         for j in range(y.shape[1]):
             options = {"input_transform": scale, "outcome_transform": Standardize(1)}
             self.fitted.append(SaasFullyBayesianSingleTaskGP(X, y[:, j : j + 1], **options))
             fit_fully_bayesian_model_nuts(self.fitted[-1], disable_progbar=True)
 
+    def each(self, X):
+        found = [moments(model, X) for model in self.fitted]  # (draws, n, 1)
+        return np.transpose(found, (1, 2, 3, 0, 4))[..., 0]  # (2, draws, n, n_out)
+
     def predict(self, X):
-        found = []
-        for model in self.fitted:
-            mean, std = moments(model, X)  # (draws, n, 1)
-            spread = (std**2).mean(axis=0) + mean.var(axis=0)
-            found.append((mean.mean(axis=0), np.sqrt(spread)))
-        return np.concatenate(found, axis=-1)
+        mean, std = self.each(X)
+        return mean.mean(axis=0), np.sqrt((std**2).mean(axis=0) + mean.var(axis=0))
+
+    def elppd(self, X, y):
+        logs = norm.logpdf(y, *self.each(X))
+        return (logsumexp(logs, axis=0) - np.log(len(logs))).sum()

@@ -25,14 +25,26 @@ class Kriging:
 
 
 class MultiFidelity(Kriging):
-    """SMT, MFK with mean fields as low fidelity."""
+    """SMT, MFK with mean fields as low fidelity, the best of nine by likelihood."""
 
-    def fit(self, X, y, X_low, y_low):
+    def fit(self, X, y, X_low, fields_low):
+        tried = [self.one(X, y, X_low, fields) for fields in fields_low]
+        best = np.argmax([sum(self.likelihood(m, len(X)) for m in models) for models in tried])
         self.fitted = []
-        for cells, fields in zip(y.T, y_low.T, strict=True):
-            model = MFK(**OPTIONS)
-            model.set_training_values(X_low, fields[:, None], name=0)
-            model.set_training_values(X, cells[:, None])
-            model.train()
+        for model in tried[best]:
             noise = model.optimal_noise_all[-1] * model.optimal_par[-1]["sigma2"]
             self.fitted.append((model, noise))
+
+    def likelihood(self, model, n):
+        # The values of both levels are standardised together, by other fields otherwise.
+        return np.sum(model.optimal_rlf_value[-1] - 2 * n * np.log10(model.y_std))
+
+    def one(self, X, y, X_low, fields):
+        models = []
+        for cells, column in zip(y.T, fields.T, strict=True):
+            model = MFK(**OPTIONS)
+            model.set_training_values(X_low, column[:, None], name=0)
+            model.set_training_values(X, cells[:, None])
+            model.train()
+            models.append(model)
+        return models

@@ -1,0 +1,64 @@
+"""Problems × estimators × splits: python -m bench.scoreboard, which make scoreboard calls.
+
+Each estimator is given the draws of the composite's tables, and the public sets of a folder where
+one is named, in an environment of its own. What is done already is not run again: a run that was
+interrupted goes on with the same command, and an estimator with a new version in
+bench/scoreboard/registry.py runs again. Then the tables of the guides and the picture are written.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from bench.scoreboard.registry import PEERS
+from figures.pipeline.paths import ROOT, SHIPPED_TABLES
+
+PAGES = [ROOT / "docs" / name for name in ("scoreboard.md", "which_estimator.md")]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser("python -m bench.scoreboard", description=__doc__)
+    parser.add_argument("--data", type=Path, help="folder of public sets, see docs/scoreboard.md")
+    parser.add_argument(
+        "--cells",
+        type=Path,
+        default=SHIPPED_TABLES,
+        help="folder with draws of the composite's tables, in draws/DESIGN/dataset.csv",
+    )
+    parser.add_argument("--peers", nargs="+", default=[""], help="beginnings of their names")
+    parser.add_argument("--problems", nargs="+", default=[""], help="beginnings of their names")
+    parser.add_argument("--splits", type=int, default=24, help="of each problem, at most")
+    parser.add_argument("--limit", type=float, default=600, help="processor time of each [s]")
+    parser.add_argument("--results", type=Path, default=Path(__file__).with_name("results.jsonl"))
+    parser.add_argument("--envs", type=Path, default=ROOT / "build" / "scoreboard")
+    parser.add_argument("--pages", nargs="*", type=Path, default=PAGES, help="with the tables")
+    given = parser.parse_args()
+    # Not above: --help is not to wait for PyTorch.
+    from bench.scoreboard import problems, public, runs, tables
+
+    peers = [peer for peer in PEERS if peer.name.startswith(tuple(given.peers))]
+    try:
+        others = public.problems(given.data) if given.data else []
+        published = public.published(given.data, others) if given.data else []
+        sets = problems.composite(given.cells) + others
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    chosen = [each for each in sets if each.name.startswith(tuple(given.problems))]
+    if not peers or not chosen:
+        names = [each.name for each in (*PEERS, *sets)]
+        parser.error(f"no such --peers or --problems: there are {', '.join(names)}")
+    results = runs.Results(given.results)
+    try:
+        with results.opened():
+            for row in published:
+                results.add(row)
+            runs.study(peers, chosen, results, given.envs, given.splits, given.limit)
+    except KeyboardInterrupt:
+        sys.exit(f"interrupted: what is done is in {given.results}, the same command does the rest")
+    except OSError as error:
+        sys.exit(f"error: {error}")
+    tables.publish(results.rows, given.pages)
+
+
+if __name__ == "__main__":
+    main()

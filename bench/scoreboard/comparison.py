@@ -1,0 +1,175 @@
+"""Differences from ours, verdicts and ranks, from the rows of results."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bench.scoreboard.problems import CASES, is_composite
+from bench.scoreboard.registry import CELLS, OURS, PEERS, Peer
+
+# Score → its name, decimals, and whether more is better; None: neither more nor less is.
+SCORES = {
+    "loglik": ("log-likelihood", 2, True),
+    "crps": ("CRPS", 3, False),
+    "rmse": ("RMSE", 3, False),
+    "coverage": ("coverage (95 %)", 2, None),
+}
+JUDGED = [score for score, (_, _, more) in SCORES.items() if more is not None]
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Who is compared: an estimator that ran here, or a method of which scores are published."""
+
+    name: str
+    label: str
+    knows: str = CELLS
+    peer: Peer | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A mean difference, with the standard error over splits; NaN where there is one split."""
+
+    mean: float
+    error: float
+    splits: int
+
+    @property
+    def word(self) -> str:
+        """Which of both has more, by two standard errors: "more", "level", "less" or "open"."""
+        if not np.isfinite(self.error):
+            return "open"
+        if abs(self.mean) <= 2 * self.error:
+            return "level"
+        return "more" if self.mean > 0 else "less"
+
+
+@dataclass(frozen=True)
+class Board:
+    """All results. Of an estimator on a problem those of its version count, or else older ones."""
+
+    rows: Sequence[Mapping[str, Any]]
+
+    @cached_property
+    def found(self) -> dict[tuple[str, str], dict[int, Mapping[str, Any]]]:
+        """Rows by problem and estimator, and by split."""
+        versions = {peer.name: peer.version for peer in PEERS}
+        found: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
+        for current in (False, True):
+            fresh: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
+            for row in self.rows:
+                if "peer" in row and (row["version"] == versions.get(row["peer"])) == current:
+                    fresh.setdefault((row["problem"], row["peer"]), {})[row["split"]] = row
+            found |= fresh
+        return found
+
+    @cached_property
+    def published(self) -> dict[tuple[str, str], Mapping[str, Any]]:
+        """Published rows by problem and method."""
+        rows = (row for row in self.rows if "published" in row)
+        return {(row["problem"], row["published"]): row for row in rows}
+
+    @property
+    def problems(self) -> list[str]:
+        """Names: public sets by the kind of their splits, then the composite's."""
+        names = {problem for problem, _ in [*self.found, *self.published]}
+        return sorted(names, key=_place)
+
+    def rivals(self, problem: str) -> list[Rival]:
+        """Who ran on a problem or has published scores, in the order of the registry."""
+        ran = [
+            Rival(peer.name, peer.label, peer.knows, peer)
+            for peer in PEERS
+            if (problem, peer.name) in self.found
+        ]
+        methods = [method for name, method in self.published if name == problem]
+        return ran + [Rival(method, f"{method} (published)") for method in methods]
+
+    def values(self, problem: str, peer: Peer, score: str = "loglik") -> dict[int, float]:
+        """A score by split, of the splits that did not fail."""
+        own = self.found.get((problem, peer.name), {})
+        return {i: row[score] for i, row in sorted(own.items()) if score in row}
+
+    def mean(self, problem: str, rival: Rival, score: str = "loglik") -> float:
+        """A score of a rival, the mean over its splits; NaN where there is none."""
+        if rival.peer is None:
+            return self.published.get((problem, rival.name), {}).get(score, [np.nan])[0]
+        numbers = list(self.values(problem, rival.peer, score).values())
+        return float(np.mean(numbers)) if numbers else np.nan
+
+    def errors(self, problem: str, peer: Peer) -> list[str]:
+        """What went wrong, one entry a split."""
+        rows = self.found.get((problem, peer.name), {}).values()
+        return [row["error"] for row in rows if "error" in row]
+
+    def is_older(self, problem: str, peer: Peer) -> bool:
+        """Whether the results are of an older version of the estimator."""
+        rows = self.found.get((problem, peer.name), {}).values()
+        return any(row["version"] != peer.version for row in rows)
+
+    def gap(self, problem: str, rival: Rival, score: str = "loglik") -> Gap | None:
+        """Score of a rival less that of ours with the same knowledge; None where one has none.
+
+        Differences are paired over the splits that both have. Of published scores only mean and
+        standard deviation over the splits are known, so that their error is that of two
+        independent means, which is too large: the splits are the same.
+        """
+        ours = self.values(problem, OURS[rival.knows], score)
+        if rival.peer is not None:
+            theirs = self.values(problem, rival.peer, score)
+            return between([theirs[i] - ours[i] for i in theirs if i in ours])
+        row = self.published.get((problem, rival.name), {})
+        if score not in row or not ours:
+            return None
+        mean, std = row[score]
+        numbers = list(ours.values())
+        error = np.nan
+        if std is not None and len(numbers) > 1:
+            error = np.sqrt(np.var(numbers, ddof=1) / len(numbers) + std**2 / row["splits"])
+        return Gap(float(mean - np.mean(numbers)), float(error), len(numbers))
+
+    def verdict(self, problem: str, rival: Rival, score: str) -> str:
+        """What ours is in a score: "ahead", "level", "behind", "open" or, with no result, "–"."""
+        gap = self.gap(problem, rival, score)
+        if gap is None:
+            return "–"
+        better = "more" if SCORES[score][2] else "less"
+        words = {"level": "level", "open": "open", better: "behind"}
+        return words.get(gap.word, "ahead")
+
+    def ranks(self, problems: Sequence[str]) -> dict[str, float]:
+        """Mean rank by log-likelihood over problems, of all that are on each of them, by name.
+
+        Ranks go by the difference from ours, which is paired; whose fits failed or took too long
+        comes last.
+        """
+        each = [{rival.name: rival for rival in self.rivals(name)} for name in problems]
+        everywhere = [name for name in (each or [{}])[0] if all(name in rivals for rivals in each)]
+        found: dict[str, list[int]] = {name: [] for name in everywhere}
+        for problem, rivals in zip(problems, each, strict=True):
+            gaps = {name: self.gap(problem, rivals[name]) for name in everywhere}
+            means = {name: gap.mean if gap else -np.inf for name, gap in gaps.items()}
+            for name in everywhere:
+                found[name].append(1 + sum(means[name] < other for other in means.values()))
+        return {name: float(np.mean(ranks)) for name, ranks in found.items()}
+
+
+def _place(problem: str) -> tuple:
+    """Where a problem stands among others."""
+    name, _, kind = problem.partition("/")
+    if is_composite(problem):
+        return True, name, CASES.index(kind)
+    return False, kind, name
+
+
+def between(differences: Sequence[float]) -> Gap | None:
+    """The mean of paired differences, None of none."""
+    n = len(differences)
+    if not n:
+        return None
+    error = np.std(differences, ddof=1) / np.sqrt(n) if n > 1 else np.nan
+    return Gap(float(np.mean(differences)), float(error), n)

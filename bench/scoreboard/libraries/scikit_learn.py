@@ -1,0 +1,70 @@
+"""scikit-learn."""
+
+import numpy as np
+from scipy.special import digamma
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.linear_model import LinearRegression
+
+OPTIONS = {"normalize_y": True, "n_restarts_optimizer": 1, "random_state": 0}
+
+
+class GaussianProcess:
+    """scikit-learn, Gaussian process."""
+
+    def fit(self, X, y):
+        kernel = ConstantKernel() * RBF(np.ones(X.shape[1])) + WhiteKernel()
+        self.fitted = [GaussianProcessRegressor(kernel, **OPTIONS).fit(X, c) for c in y.T]
+
+    def predict(self, X):
+        return np.stack([gp.predict(X, return_std=True) for gp in self.fitted], axis=-1)
+
+
+class WithReplicates:
+    """scikit-learn, Gaussian process, replicates, noise by regression of log variances."""
+
+    def fit(self, X, y, X_repeated, y_repeated, groups):
+        each = [groups == group for group in np.unique(groups)]
+        points = np.array([X_repeated[one][0] for one in each])
+        half = np.array([one.sum() - 1 for one in each]) / 2
+        logs = np.log([y_repeated[one].var(axis=0, ddof=1) for one in each])
+        logs -= (digamma(half) - np.log(half))[:, None]  # E log of a sample variance
+        self.noise = LinearRegression().fit(self.features(points), logs)
+        X = np.vstack([X, X_repeated])
+        y = np.vstack([y, y_repeated])
+        self.fitted = []
+        for column, variance in zip(y.T, self.variances(X).T, strict=True):
+            kernel = ConstantKernel() * RBF(np.ones(X.shape[1]))
+            alpha = variance / column.var()
+            self.fitted.append(GaussianProcessRegressor(kernel, alpha=alpha, **OPTIONS))
+            self.fitted[-1].fit(X, column)
+
+    def features(self, X):
+        return np.column_stack([X, X[:, :1] ** 2])  # the scatter grows with the volume fraction
+
+    def variances(self, X):
+        return np.exp(self.noise.predict(self.features(X)))
+
+    def predict(self, X):
+        moments = np.stack([gp.predict(X, return_std=True) for gp in self.fitted], axis=-1)
+        return moments[0], np.sqrt(moments[1] ** 2 + self.variances(X))
+
+
+class OnFields(GaussianProcess):
+    """scikit-learn, Gaussian process of what mean fields leave, the best of nine by likelihood."""
+
+    def fit(self, X, y, fields):
+        likelihoods = []
+        tried = []
+        for field in fields:
+            super().fit(X, y - field)
+            tried.append(self.fitted)
+            likelihoods.append(sum(gp.log_marginal_likelihood_value_ for gp in self.fitted))
+            # Each process standardises its output: the likelihood of y has the scales as well.
+            likelihoods[-1] -= len(X) * np.log((y - field).std(axis=0)).sum()
+        self.best = int(np.argmax(likelihoods))
+        self.fitted = tried[self.best]
+
+    def predict(self, X, fields_test):
+        mean, std = super().predict(X)
+        return fields_test[self.best] + mean, std

@@ -1,0 +1,228 @@
+"""Runs estimators in environments of their own, and keeps what came of each split."""
+
+import contextlib
+import fcntl
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.scoreboard.problems import Problem, Split, is_composite
+from bench.scoreboard.registry import FIELDS, LIBRARIES, Peer
+from bench.scoreboard.scores import scores
+from figures.pipeline.paths import ROOT
+
+STAGES = (1, 4, 8, 24)  # splits: all estimators have the first before one has the next
+PATIENCE = 10  # times the processor time that is allowed, before a worker counts as stuck
+GIVEN = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
+KEY = ("problem", "peer", "split")
+
+
+class LateError(ValueError):
+    """A fit took more than the processor time that is allowed."""
+
+
+def environment(library: str, folder: Path) -> Path:
+    """The interpreter of a library's environment, which is made from its pinned packages."""
+    wanted = LIBRARIES / f"{library}.txt"
+    home = folder / library
+    made = home / "made.txt"
+    python = home / "bin" / "python"
+    if not made.is_file() or made.read_text(encoding="utf-8") != wanted.read_text(encoding="utf-8"):
+        venv = [sys.executable, "-m", "venv", "--clear", home]
+        pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps", "-r", wanted]
+        for command in (venv, pip):
+            ended = subprocess.run(
+                list(map(str, command)), capture_output=True, encoding="utf-8", errors="replace"
+            )
+            if ended.returncode:
+                raise OSError(f"no environment: {ended.stderr.strip()[-150:]}")
+        shutil.copy(wanted, made)
+    return python
+
+
+class Worker:
+    """Fits one estimator to one training set after the other, in a process of its own."""
+
+    def __init__(self, peer: Peer, folder: Path, limit: float) -> None:
+        self.peer = peer
+        self.folder = folder
+        self.limit = limit
+        self.python = Path(sys.executable) if peer.ours else environment(peer.library, folder)
+        self.process: subprocess.Popen | None = None
+
+    def start(self) -> subprocess.Popen:
+        """A new process."""
+        peer = self.peer
+        program = [self.python, Path(__file__).with_name("worker.py"), peer.source, peer.kind]
+        given = os.environ | GIVEN | ({"PYTHONPATH": str(ROOT)} if peer.ours else {})
+        with (self.folder / f"{peer.library}.log").open("a", encoding="utf-8") as errors:
+            return subprocess.Popen(
+                [*map(str, program), str(self.limit)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=given,
+                encoding="utf-8",
+            )
+
+    def ask(self, split: Split) -> dict[str, Any]:
+        """The scores on a split; an OSError or ValueError says what went wrong."""
+        asked = self.folder / f"{self.peer.name}.asked.npz"
+        found = self.folder / f"{self.peer.name}.npz"
+        more = split.fields() if self.peer.knows == FIELDS else {}
+        np.savez(asked, **split.given, **more, y_test=split.y_test)
+        if self.process is None or self.process.poll() is not None:
+            self.process = self.start()
+        self.process.stdin.write(f"{asked}\t{found}\n")
+        self.process.stdin.flush()
+        stuck = not select.select([self.process.stdout], [], [], PATIENCE * self.limit)[0]
+        if stuck:
+            self.process.kill()
+        answer = self.process.stdout.readline()
+        if not answer:
+            code = self.process.wait()
+            if stuck or code == -signal.SIGPROF:
+                raise LateError(f"more than {self.limit:g} s")
+            answer = f"ended with code {code}"
+        if answer.strip():
+            raise ValueError(answer.strip())
+        with np.load(found) as predicted:
+            return scores(split, dict(predicted))
+
+    def end(self) -> None:
+        """End the process."""
+        if self.process is not None:
+            self.process.communicate()
+
+
+class Results:
+    """One line of JSON for each problem, estimator and split, written at once; the last counts."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.by_key: dict[tuple, dict[str, Any]] = {}
+        for row in read(path):
+            self.by_key[_key(row)] = row
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """What counts."""
+        return list(self.by_key.values())
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """Hold the folder of the file alone, and take lines that do not count out of the file."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                remedy = "name a file in another folder, --results FILE, and join the lines"
+                raise OSError(f"another run writes beside {self.path}: {remedy}") from None
+            self.by_key = {_key(row): row for row in read(self.path)}
+            part = self.path.with_name(f"{self.path.name}.part")
+            lines = "".join(json.dumps(row) + "\n" for row in self.rows)
+            part.write_text(lines, encoding="utf-8")
+            part.replace(self.path)
+            yield
+        finally:
+            os.close(folder)
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Write a row, in place of one with the same key."""
+        short = {k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in row.items()}
+        if self.by_key.get(_key(short)) == short:
+            return
+        self.by_key[_key(short)] = short
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(short) + "\n")
+
+    def done(self, problem: Problem, peer: Peer, number: int, limit: float) -> bool:
+        """Whether the estimator as it is has run on these rows, or would take too long again."""
+        for i in (number, *range(problem.splits)):
+            row = self.by_key.get((problem.name, peer.name, i), {})
+            same = row.get("version") == peer.version and row["data"] == problem.split(i).digest
+            if same and (row["limit"] >= limit if "limit" in row else i == number):
+                return True
+        return False
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Rows of a file of results, without a line that was cut off."""
+    rows = []
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    for line in text.splitlines():
+        with contextlib.suppress(ValueError):
+            rows.append(json.loads(line))
+    return rows
+
+
+def _key(row: dict[str, Any]) -> tuple:
+    if "published" in row:
+        return row["problem"], "published", row["published"]
+    return tuple(row[name] for name in KEY)
+
+
+def study(
+    peers: Sequence[Peer],
+    problems: Sequence[Problem],
+    results: Results,
+    folder: Path,
+    last: int,
+    limit: float,
+) -> None:
+    """Run what is not done yet, the first splits of all before the next of one.
+
+    Where a fit takes more than `limit` seconds of processor time, that is its result, and the
+    estimator is spared the other splits of the problem.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    first = 0
+    for stage in STAGES:
+        for peer in peers:
+            open_ = [
+                (problem, i)
+                for problem in problems
+                if peer.public or is_composite(problem.name)
+                for i in range(first, min(stage, last, peer.splits, problem.splits))
+                if not results.done(problem, peer, i, limit)
+            ]
+            if open_:
+                try:
+                    worker = Worker(peer, folder, limit)
+                except OSError as error:  # the next run tries again
+                    print(f"{peer.name} is left out, {error}", flush=True)
+                    continue
+                for problem, i in open_:
+                    if not results.done(problem, peer, i, limit):  # one before it was too slow
+                        run(worker, problem, i, results)
+                worker.end()
+        first = stage
+
+
+def run(worker: Worker, problem: Problem, number: int, results: Results) -> None:
+    """Fit and score an estimator on a split, and write what came of it."""
+    split = problem.split(number)
+    row: dict[str, Any] = dict(zip(KEY, (problem.name, worker.peer.name, number), strict=True))
+    row |= {"version": worker.peer.version, "data": split.digest}
+    try:
+        row |= worker.ask(split)
+        words = f"log-likelihood {row['loglik']:.3g}, {row['fit']:.1f} s"
+    except LateError as error:
+        row |= {"error": str(error), "limit": worker.limit}
+        words = str(error)
+    except (OSError, ValueError) as error:  # what fails is a result, too
+        row |= {"error": str(error)}
+        words = str(error)
+    results.add(row)
+    print(f"{problem.name} {number}, {worker.peer.name}: {words}", flush=True)

@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+import torch
+
+from bench.scoreboard import worker
+from bench.scoreboard.registry import BY_INPUT, EQUAL_NOISE, LIBRARIES, ONE, OURS, PEERS
+from figures.pipeline.paths import ROOT
+
+
+def test_every_package_of_every_library_is_pinned():
+    assert {path.stem for path in LIBRARIES.glob("*.py")} == {peer.library for peer in PEERS}
+    pins = {path.stem: path.read_text().split() for path in LIBRARIES.glob("*.txt")}
+    assert set(pins) == {peer.library for peer in PEERS if not peer.ours}
+    assert all(pin.count("==") == 1 for lines in pins.values() for pin in lines)
+    torches = {pin for lines in pins.values() for pin in lines if pin.startswith("torch==")}
+    assert torches <= set((ROOT / "constraints.txt").read_text().split())
+
+
+def test_ours_is_one_estimator_for_each_kind_of_knowledge_with_nothing_set():
+    assert all(peer.ours and peer.knows == knows for knows, peer in OURS.items())
+    assert {peer.knows for peer in PEERS} == set(OURS)
+    (default,) = [peer for peer in PEERS if peer.name == "ours.Default"]
+    assert "bnn.ExactPosterior().fit(X, y)" in default.source.read_text()
+    assert EQUAL_NOISE[ONE].noise == ONE
+    assert EQUAL_NOISE[BY_INPUT].noise == BY_INPUT
+
+
+def cells(n=40, seed=0):
+    """Made-up cells with equal inputs beside them, whose noise grows with the first input."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 2))
+    points = rng.uniform(-1, 1, (12, 2)).repeat(15, axis=0)
+
+    def observed(X):
+        std = np.exp(-2.0 + X[:, 0])
+        return (np.sin(2 * X[:, 1]) + std * rng.normal(size=len(X)))[:, None]
+
+    given = {"X": X, "y": observed(X), "X_repeated": points, "y_repeated": observed(points)}
+    return given | {"groups": np.arange(12).repeat(15)}
+
+
+def test_noise_by_regression_of_log_variances_grows_as_it_should():
+    kind = worker.load(LIBRARIES / "scikit_learn.py", "WithReplicates")
+    model = kind()
+    model.fit(**cells())
+    X = np.array([[-0.8, 0.0], [0.8, 0.0]])
+    found = 0.5 * np.log(model.variances(X)[:, 0])
+    np.testing.assert_allclose(found, -2.0 + X[:, 0], atol=0.25)
+    mean, std = model.predict(X)
+    np.testing.assert_allclose(mean[:, 0], 0.0, atol=0.3)
+    assert np.all(std[:, 0] > np.sqrt(model.variances(X)[:, 0]))
+
+
+# Mean fields that are wrong leave nothing but noise, and length scales at their bounds.
+@pytest.mark.filterwarnings("ignore:The optimal value found:sklearn.exceptions.ConvergenceWarning")
+def test_residuals_are_of_the_most_likely_mean_fields():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (30, 2))
+    X_test = rng.uniform(-1, 1, (9, 2))
+
+    def wild(X):
+        return np.sin(25 * X[:, :1])
+
+    y = wild(X) + 0.5 * X[:, 1:] + 0.01 * rng.normal(size=(30, 1))
+    fields = np.array([wild(-2 * X), wild(X), 0 * y])
+    at_test = np.array([wild(-2 * X_test), wild(X_test), 0 * X_test[:, :1]])
+    kind = worker.load(LIBRARIES / "scikit_learn.py", "OnFields")
+    given = {"X": X, "y": y, "fields": fields, "X_test": X_test, "fields_test": at_test}
+    found = worker.predict(kind, given)
+    np.testing.assert_allclose(found["mean"], wild(X_test) + 0.5 * X_test[:, 1:], atol=0.1)
+    assert found["std"].max() < 0.1
+    assert "elppd" not in found
+
+
+def test_a_deep_ensemble_is_the_mixture_of_its_members(monkeypatch):
+    kind = worker.load(LIBRARIES / "pytorch.py", "DeepEnsemble")
+    own = kind.one.__globals__
+    monkeypatch.setitem(own, "STEPS", 60)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (40, 1))
+    y = 100.0 + 10.0 * np.column_stack([X, -X]) + rng.normal(size=(40, 2))
+    model = kind()
+    model.fit(X, y)
+    mean, std = model.predict(X)
+    assert np.sqrt(np.mean((y - mean) ** 2)) < 4.0
+    each = [own["moments"](member, torch.tensor(X).float()) for member in model.members]
+    means = np.array([m.detach().numpy() for m, _ in each])
+    seconds = np.array([v.detach().numpy() for _, v in each]) + means**2  # E y² of a member
+    variance = seconds.mean(axis=0) - means.mean(axis=0) ** 2
+    np.testing.assert_allclose(std, y.std(axis=0) * np.sqrt(variance), rtol=1e-4)
+    assert len({float(m[0, 0]) for m in means}) == 5
+
+
+def test_the_default_tells_its_own_density():
+    kind = worker.load(LIBRARIES / "ours.py", "Default")
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (14, 1))
+    given = {"X": X, "y": X**2, "X_test": X[:3], "y_test": X[:3] ** 2}
+    found = worker.predict(kind, given)
+    assert found["mean"].shape == (3, 1)
+    assert found["elppd"] == pytest.approx(_default(X).elppd(X[:3], X[:3] ** 2))
+
+
+def _default(X):
+    import bnn
+
+    return bnn.ExactPosterior().fit(X, X**2)

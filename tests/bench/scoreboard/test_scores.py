@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import bnn
+from bench.scoreboard.problems import Split
+from bench.scoreboard.scores import scores
+from figures.beyond.scores import LOG_UNITS
+from figures.materials.problem import OUTPUT_SCALING
+
+
+def test_scores_of_the_composite_are_those_of_the_exact_posterior():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, (20, 4))
+    y = rng.normal(size=(20, 5))
+    noise = np.linspace(0.1, 0.5, 5)
+    model = bnn.ExactPosterior(bnn.GaussianProcessPrior(n_outputs=5), noise=noise).fit(X, y)
+    X = rng.uniform(-1, 1, (8, 4))
+    y = rng.normal(size=(8, 5))
+    mean, std = model.predict(X, return_std=True, total=True)
+    split = Split({}, y, 1.0, LOG_UNITS, "")
+    # Of several outputs a density of its own does not count.
+    row = scores(split, {"mean": mean, "std": std, "fit": 1.0, "predict": 2.0, "elppd": 9.0})
+    assert "normal" not in row
+    assert row["loglik"] == pytest.approx(model.elppd(X, y) / 8 - LOG_UNITS)  # outputs independent
+    physical = norm(OUTPUT_SCALING.inverse_transform(mean), std * OUTPUT_SCALING.half_range)
+    densities = physical.logpdf(OUTPUT_SCALING.inverse_transform(y))
+    assert row["loglik"] == pytest.approx(densities.sum() / 8)
+    assert row["coverage"] == np.mean(np.abs(y - mean) < 1.959964 * std)
+    assert row["rmse"] == pytest.approx(np.sqrt(np.mean((y - mean) ** 2)))
+    assert row["crps"] == pytest.approx(bnn.metrics.crps_gaussian(y, mean, std))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"mean": np.full((2, 1), np.nan)}, "mean"),
+        ({"std": np.zeros((2, 1))}, "std"),
+        ({"elppd": -np.inf}, "log density"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(wrong, message):
+    split = Split({}, np.zeros((2, 1)), 1.0, 0.0, "")
+    found = {"mean": np.zeros((2, 1)), "std": np.ones((2, 1)), "fit": 0.0, "predict": 0.0}
+    with pytest.raises(ValueError, match=message):
+        scores(split, found | wrong)

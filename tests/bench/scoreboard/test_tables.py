@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+
+from bench.scoreboard import runs, tables
+from bench.scoreboard.__main__ import PAGES
+from bench.scoreboard.comparison import Board, between
+from bench.scoreboard.picture import picture, rows_of_panels
+from figures.pipeline.paths import ROOT
+
+OUTD = "composite/outd"
+
+
+@pytest.fixture
+def current(result):
+    """A row of our default as it is now."""
+    version = tables.OURS[tables.CELLS].version
+
+    def current(problem, split, loglik, **more):
+        return result("ours.Default", problem, split, loglik, version=version, **more)
+
+    return current
+
+
+def test_differences_are_paired_over_the_splits_that_both_have(result, current):
+    lead = [0.8, 1.2, 1.0, 1.0]  # splits differ much more than estimators do
+    ours = [current(OUTD, i, 2.0 * i) for i in range(5)]
+    theirs = [result("smt.Kriging", OUTD, i, 2.0 * i + lead[i]) for i in range(4)]
+    failed = {**result("smt.Kriging", OUTD, 4, 0.0), "error": "singular"}
+    del failed["loglik"]
+    board = Board([*ours, *theirs, failed])
+    assert "SMT, KRG; 1 failed: singular" in tables.score_table(board)
+    behind = "behind (−50 ± 8): SMT, KRG; 1 failed: singular, 4 draws"
+    assert f"| {behind} | level (0.000 ± 0.000)" in tables.verdict_table(board)
+    row = "1.00 ± 0.16 | 0.000 ± 0.000 | 0.000 ± 0.000 | 0.00 ± 0.00 | behind / level / level"
+    assert row in tables.differences(board)
+    assert "| SMT, KRG | − = = |" in tables.standing(board)
+    assert "Ours is ahead in 0, level in 2, behind in 1, open in 0." in tables.standing(board)
+
+
+def test_verdicts_are_by_two_standard_errors():
+    words = ["more", "level", "level", "less", "open"]
+    gains = ([3.0, 4.0], [1.0, 4.0], [-4.0, 3.0], [-3.0, -4.0], [1.0])
+    assert [between(each).word for each in gains] == words
+    assert between([3.0, 5.0]).error == pytest.approx(1.0)
+    assert between([]) is None
+
+
+def test_less_crps_and_rmse_are_better(result, current):
+    ours = [current(OUTD, i, 1.0, crps=0.2, rmse=0.7) for i in range(2)]
+    theirs = [result("smt.Kriging", OUTD, i, 1.0) for i in range(2)]
+    assert "level / ahead / behind" in tables.differences(Board([*ours, *theirs]))
+
+
+def test_results_of_an_older_version_count_until_it_has_run_again(result, current):
+    old = [result("ours.Default", OUTD, i, 1.0) for i in range(3)]
+    assert "**bnn, ExactPosterior, nothing set (older version)**" in tables.differences(Board(old))
+    board = Board([*old, current(OUTD, 0, 5.0)])
+    assert board.values(OUTD, tables.OURS[tables.CELLS]) == {0: 5.0}
+    assert "older" not in tables.differences(board)
+
+
+def published(problem, method, mean, std):
+    return {"problem": problem, "published": method, "loglik": [mean, std], "splits": 4}
+
+
+def test_published_scores_are_columns_of_the_same_tables(current):
+    numbers = [1.0, 3.0]
+    ours = [current("made/gap", i, number) for i, number in enumerate(numbers)]
+    board = Board([*ours, published("made/gap", "Ensemble", 7.0, 0.6)])
+    gap = board.gap("made/gap", board.rivals("made/gap")[1])
+    assert gap.mean == 5.0
+    # Var of a mean of two, and of a mean of four
+    assert gap.error == pytest.approx(np.sqrt(2.0 / 2 + 0.6**2 / 4))
+    assert "| Ensemble (published) | 7.00 | 1.0 | – |" in tables.overview(board)
+    assert "5.00 ± 2.09 | – | – | – | behind / – / – | – | – | all |" in tables.differences(board)
+
+
+def test_ranks_are_over_those_that_are_everywhere_and_failures_come_last(result, current):
+    problems = ["a/gap", "b/gap"]
+    ours = [current(name, i, 1.0) for name in problems for i in range(2)]
+    best = [result("botorch.SingleTask", name, 0, 2.0) for name in problems]
+    late = {**result("botorch.Saas", "a/gap", 0, 0.0), "error": "more than 600 s"}
+    del late["loglik"]
+    slow = [late, result("botorch.Saas", "b/gap", 0, 1.5)]
+    board = Board([*ours, *best, *slow, result("smt.Kriging", "a/gap", 0, 9.0)])
+    ranks = board.ranks(problems)
+    assert ranks == {"ours.Default": 2.5, "botorch.SingleTask": 1.0, "botorch.Saas": 2.5}
+    assert "| BoTorch, SAAS by NUTS | more than 600 s | 1.50 (1) | 2.5 |" in tables.overview(board)
+
+
+def test_a_lead_is_the_sum_of_equal_noise_models_and_the_noise_model(result, current):
+    ours = [current(OUTD, i, 4.0 + i) for i in range(3)]
+    equal = [result("ours.ExactConstant", OUTD, i, 1.5 + i, version=2) for i in range(3)]
+    theirs = [result("smt.Kriging", OUTD, i, 1.0 + i) for i in range(3)]
+    text = tables.noise_table(Board([*ours, *equal, *theirs]))
+    assert "| one for all inputs | 3.00 ± 0.00 | 0.50 ± 0.00 | 2.50 ± 0.00 | 3 |" in text
+
+
+def test_the_picture_shows_every_difference(result, current):
+    problems = ["a/gap", "b/gap", "a/standard", OUTD]
+    ours = [current(name, i, 1.0) for name in problems for i in range(3)]
+    theirs = [result("botorch.SingleTask", name, i, 0.5) for name in problems for i in range(3)]
+    far = [result("pytorch.DeepEnsemble", "a/gap", i, -900.0) for i in range(3)]
+    slow = {**result("botorch.Saas", "a/gap", 0, 0.0), "error": "more than 600 s"}
+    del slow["loglik"]
+    board = Board([*ours, *theirs, *far, slow, published("a/standard", "Ensemble", 7.0, 0.6)])
+    assert rows_of_panels(board) == [["a/gap", "b/gap"], ["a/standard"], [OUTD]]
+    figure = picture(board)
+    shown = [axes for axes in figure.axes if axes.axison]
+    assert [axes.get_title() for axes in shown] == [tables.title(name) for name in problems]
+    points = {line.get_xdata()[0] for line in shown[0].lines if len(line.get_xdata()) == 1}
+    assert points == {-0.5, -30.0}  # and an arrow at the end of the axis
+    assert {"failed"} == {text.get_text() for text in shown[0].texts}
+    assert {"not run"} == {text.get_text() for text in shown[1].texts}
+    labels = [text.get_text() for text in shown[2].get_yticklabels()]
+    assert labels == ["BoTorch, SingleTaskGP", "Ensemble (published)"]
+
+
+def test_guides_show_the_committed_results(tmp_path):
+    copies = [tmp_path / page.name for page in PAGES]
+    for page, copy in zip(PAGES, copies, strict=True):
+        copy.write_text(page.read_text(encoding="utf-8"), encoding="utf-8")
+    tables.publish(runs.read(ROOT / "bench" / "scoreboard" / "results.jsonl"), copies)
+    for page, copy in zip(PAGES, copies, strict=True):
+        assert copy.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
+    assert (tmp_path / "scoreboard.png").stat().st_size > 10_000
