@@ -13,6 +13,7 @@ from pathlib import Path
 from bench.scoreboard.registry import PEERS
 from figures.pipeline.paths import ROOT, SHIPPED_TABLES
 
+RESULTS = Path(__file__).with_name("results.jsonl")
 PAGES = [ROOT / "docs" / name for name in ("scoreboard.md", "which_estimator.md")]
 
 
@@ -29,10 +30,18 @@ def main() -> None:
     parser.add_argument("--problems", nargs="+", default=[""], help="beginnings of their names")
     parser.add_argument("--splits", type=int, default=24, help="of each problem, at most")
     parser.add_argument("--limit", type=float, default=600, help="processor time of each [s]")
-    parser.add_argument("--results", type=Path, default=Path(__file__).with_name("results.jsonl"))
+    parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--envs", type=Path, default=ROOT / "build" / "scoreboard")
-    parser.add_argument("--pages", nargs="*", type=Path, default=PAGES, help="with the tables")
+    parser.add_argument(
+        "--pages",
+        nargs="*",
+        type=Path,
+        help="that tables are written into; without it the guides, if --results is not given",
+    )
     given = parser.parse_args()
+    pages = given.pages
+    if pages is None:
+        pages = PAGES if given.results == RESULTS else []
     # Not above: --help is not to wait for PyTorch.
     from bench.scoreboard import problems, public, runs, tables
 
@@ -57,7 +66,7 @@ def main() -> None:
         sys.exit(f"interrupted: what is done is in {given.results}, the same command does the rest")
     except OSError as error:
         sys.exit(f"error: {error}")
-    tables.publish(results.rows, given.pages)
+    tables.publish(results.rows, pages)
 
 
 if __name__ == "__main__":

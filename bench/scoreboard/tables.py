@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bench.scoreboard.comparison import JUDGED, SCORES, Board, Gap, Rival, between
-from bench.scoreboard.picture import picture
+from bench.scoreboard.picture import picture, rows_of_panels
 from bench.scoreboard.problems import CASES, COMPOSITE, is_composite
 from bench.scoreboard.public import HOLDOUT
 from bench.scoreboard.registry import CELLS, EQUAL_NOISE, OURS, PEERS, Peer
@@ -275,5 +275,5 @@ def publish(rows: Sequence[dict[str, Any]], pages: Sequence[Path]) -> None:
         text = page.read_text(encoding="utf-8")
         here = {name: of(board) for name, of in blocks.items() if f"<!-- {name} -->\n" in text}
         page.write_text(with_blocks(text, here), encoding="utf-8")
-    if pages:
+    if pages and rows_of_panels(board):
         save(picture(board), pages[0].with_name("scoreboard.png"))

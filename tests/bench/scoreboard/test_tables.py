@@ -116,6 +116,14 @@ def test_the_picture_shows_every_difference(result, current):
     assert labels == ["BoTorch, SingleTaskGP", "Ensemble (published)"]
 
 
+def test_a_page_without_results_says_so(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- scoreboard -->\n<!-- end scoreboard -->\n", encoding="utf-8")
+    tables.publish([], [page])
+    assert "No public set has been run." in page.read_text(encoding="utf-8")
+    assert list(tmp_path.iterdir()) == [page]
+
+
 def test_guides_show_the_committed_results(tmp_path):
     copies = [tmp_path / page.name for page in PAGES]
     for page, copy in zip(PAGES, copies, strict=True):
