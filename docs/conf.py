@@ -12,16 +12,20 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from docs.committed import with_results
+
 project = "composite-bnn"
 html_theme = "furo"
 html_title = project
 html_show_copyright = False
-html_static_path = html_css_files = ["site.css"]
+html_css_files = ["site.css"]
+SCRIPTS = ("surrogate", "page")  # of docs/playground
+html_static_path = ["site.css", *(f"playground/{name}.js" for name in SCRIPTS)]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
 RUNS = ("figures/full", "figures/quick")  # what a reader is shown of, if it is there
 RUN = next((run for run in RUNS if (ROOT / run / "index.html").is_file()), None)
-FOLDERS = [*(f"{run}/notebooks" for run in RUNS), "notebooks"]  # the last has none of the results
+FOLDERS = ["figures/full/notebooks", "notebooks"]  # into the last, results are put that are committed
 NOTEBOOKS = [
     next(f"{folder}/{path.name}" for folder in FOLDERS if (ROOT / folder / path.name).is_file())
     for path in sorted(ROOT.glob("notebooks/*.ipynb"))
@@ -48,22 +52,29 @@ html_copy_source = False
 
 
 def complete(app, name, source):
-    """Put the contents under the README, and a link to the pages of a run where they are named."""
+    """Put into a page what it has from other files: contents, networks, results, a run's address."""
     if name == root_doc:
         text = (ROOT / "docs" / "contents.txt").read_text(encoding="utf-8")
         source[0] += text.replace("NOTEBOOKS", "\n".join(NOTEBOOKS))
+    if name == "docs/playground":
+        data = (ROOT / "docs" / "playground" / "surrogate.json").read_text(encoding="utf-8")
+        scripts = "".join(f'<script src="../_static/{each}.js"></script>' for each in SCRIPTS)
+        source[0] += f'\n<script type="application/json" id="surrogate">{data}</script>\n{scripts}\n'
+    if name.startswith("notebooks/"):
+        source[0] = with_results(source[0], Path(name).name)
     if name == "docs/reproduction" and RUN:
         link = f'<a href="../{RUN}/index.html">The pages of a run</a> have all figures.'
         source[0] = source[0].replace("\n## Findings", f"\n{link}\n\n## Findings")
 
 
 def finish(app, error):
-    """Copy the pages of a run beside its notebooks; README.html is what a reader comes to first."""
+    """Copy the pages of a run; README.html is what a reader comes to first."""
     out = Path(app.outdir)
     if not error and RUN:
-        (out / RUN).mkdir(parents=True, exist_ok=True)
-        for page in (ROOT / RUN).glob("*.html"):
-            shutil.copy2(page, out / RUN)
+        for page in [*(ROOT / RUN).glob("*.html"), *(ROOT / RUN).glob("notebooks/*.html")]:
+            copy = out / page.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(page, copy)
     if not error:
         shutil.copy2(out / "README.html", out / "index.html")
 

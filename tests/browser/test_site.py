@@ -1,0 +1,118 @@
+"""The site and the page of a run in a browser: after `make docs`, and the page after `make quick`.
+
+`make test ARGS="-n 0 -m browser"` runs these; they are skipped where Chromium is not there.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.repository.test_playground import QUESTION, check_answer
+
+pytestmark = pytest.mark.browser
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "build" / "docs"
+CHOSEN = [
+    "index.html",
+    "docs/playground.html",
+    "docs/which_estimator.html",
+    "docs/bnn.html",
+    "docs/api.html",
+    "notebooks/02_example_1d.html",
+]
+RUNS = sorted(page for run in ("full", "quick") for page in (ROOT / "figures" / run).glob("*.html"))
+WIDTHS = (1280, 390)
+SCHEMES = ("light", "dark")
+
+
+def built(name: str) -> Path:
+    """A page of the site; the test is skipped where there is none."""
+    page = SITE / name
+    if not page.is_file():
+        pytest.skip(f"build/docs/{name} is not there: make docs writes it")
+    return page
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", CHOSEN)
+def test_a_page_of_the_site_can_be_read(opened, name, width, scheme):
+    check(opened(built(name), width, scheme))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("path", RUNS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_page_of_a_run_can_be_read(opened, path, width, scheme):
+    check(opened(path, width, scheme))
+
+
+def test_faint_text_and_what_is_too_wide_are_found(opened, tmp_path):
+    """Grey on white has a contrast of 4.4 where it is #797979, and of 4.6 where it is #767676."""
+    path = tmp_path / "page.html"
+    path.write_text(
+        "<!doctype html><p style='color: #797979'>faint</p><p style='color: #767676'>clear</p>"
+        "<p style='width: 500px'>wide</p><img src='missing.png'><script>missing()</script>",
+        encoding="utf-8",
+    )
+    page = opened(path, 390, "light")
+    assert [text.split(": ")[-1] for text in page.faint_texts()] == ["faint"]
+    assert page.overflow() > 100
+    assert [Path(name).name for name in page.pictures_that_failed()] == ["missing.png"]
+    assert any("missing is not defined" in error for error in page.errors())
+
+
+def check(page):
+    """No error, no sideways scrolling, all pictures, and text that stands out."""
+    assert page.pictures_that_failed() == []
+    assert page.errors() == []
+    assert page.overflow() <= 0
+    assert page.faint_texts() == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_curve_moves_when_a_slider_does(opened, width, scheme):
+    from selenium.webdriver.common.keys import Keys
+
+    page = opened(built("docs/playground.html"), width, scheme)
+    curve = "return document.querySelector('polyline.mean.anchored').getAttribute('points')"
+    before = page.run(curve)
+    assert len(before.split()) == 51
+    slider = page.driver.find_element("css selector", "#playground input[name=v_f]")
+    said = page.driver.find_element("css selector", "#playground .where")
+    assert "Inside" in said.text
+    slider.send_keys(Keys.END)
+    assert page.run(curve) != before
+    assert "Outside" in said.text
+    assert page.errors() == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_posterior_moves_with_its_data(opened, width):
+    """By the arrow keys and by the pointer."""
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    page = opened(built("docs/playground.html"), width, "light")
+    find = page.driver.find_element
+    find("id", "tab-cell").send_keys(Keys.ARROW_RIGHT)
+    curve = "return document.querySelector('svg.line polyline.mean').getAttribute('points')"
+    seen = [page.run(curve)]
+    point = find("css selector", "svg.line circle:last-of-type")
+    point.send_keys(Keys.ARROW_UP)
+    seen.append(page.run(curve))
+    page.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", point)
+    ActionChains(page.driver).drag_and_drop_by_offset(point, -20, -60).perform()
+    seen.append(page.run(curve))
+    assert len(set(seen)) == 3
+    find("css selector", "button.again").click()
+    assert page.run(curve) == seen[0]
+    assert page.errors() == []
+    assert page.overflow() <= 0
+
+
+def test_the_page_computes_what_python_does(opened):
+    page = opened(built("docs/playground.html"), 1280, "light")
+    read = "const model = JSON.parse(document.getElementById('surrogate').textContent);"
+    check_answer(page.run(f"{read}{QUESTION}; return answer;"))
