@@ -15,6 +15,7 @@ settings of JIT  get_parameters (0.5)      get_options          =               
 
 import contextlib
 import fcntl
+import logging
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -124,6 +125,8 @@ def _compilation() -> Iterator[None]:
         with contextlib.suppress(OSError):  # a file system without locks
             fcntl.flock(lock, fcntl.LOCK_EX)
         before = set(cache.glob("*.c"))
+        logged = logging.root.manager.disable
+        logging.disable(max(logged, logging.INFO))  # the lines of the C compiler
         # The form compiler of dolfinx 0.5 calls what NumPy 1.25 deprecated, and closes no files.
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("ignore", ResourceWarning)
@@ -134,6 +137,8 @@ def _compilation() -> Iterator[None]:
                 if not source.with_suffix(".c.cached").exists():
                     source.unlink(missing_ok=True)
             raise
+        finally:
+            logging.disable(logged)
 
 
 @_compilation()

@@ -29,6 +29,7 @@ PAGES = {
     "readme.md": ROOT / "README.md",
     "reproduction.md": ROOT / "docs" / "reproduction.md",
     "which_estimator.md": ROOT / "docs" / "which_estimator.md",
+    "estimator_tables.md": ROOT / "docs" / "estimator_tables.md",
     "next_cell.md": ROOT / "docs" / "next_cell.md",
 }  # template → page that has its blocks
 SCORES = {"rmse": ("RMSE", 3), "miscalibration": ("miscalibration", 3), "elppd": ("ELPPD", 0)}

@@ -1,13 +1,18 @@
 """The site shows every public name and needs no network."""
 
 import importlib
+import json
+import pkgutil
 import re
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
+import nbformat
 import pytest
+
+from docs.committed import with_results
 
 ROOT = Path(__file__).parents[2]
 SHOWN = re.findall(r"(?m)^\.\. automodule:: (\S+)$", (ROOT / "docs" / "api.rst").read_text())
@@ -49,3 +54,35 @@ def test_every_public_name_is_on_the_built_site_and_no_page_asks_for_an_address(
     assert [re.findall(asked, page.read_text(encoding="utf-8")) for page in pages] == [[]] * len(
         pages
     )
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
+def test_a_notebook_that_has_not_run_shows_every_committed_picture_of_it(path):
+    text = path.read_text(encoding="utf-8")
+    metrics = ROOT / "figures" / "full" / f"{path.stem}.json"
+    shown = with_results(text, path.stem)
+    if not metrics.is_file():
+        assert shown == text
+        return
+    found = nbformat.reads(shown, as_version=4)
+    nbformat.validate(found)
+    assert "has not run here" in found.cells[0].source
+    code = [cell for cell in found.cells if cell.cell_type == "code"]
+    kinds = [kind for cell in code for output in cell.outputs for kind in output.data]
+    figures = json.loads(metrics.read_text(encoding="utf-8"))["figures"]
+    assert sum(kind.startswith("image/") for kind in kinds) == len(figures)
+    assert ("text/html" in kinds) == (path.stem != "00_method")
+
+
+def test_a_picture_that_no_cell_saves_is_named():
+    text = (ROOT / "notebooks" / "02_example_1d.ipynb").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="02_example_1d: no cell saves fig06a_vanilla.svg"):
+        with_results(text.replace('out / \\"fig06a', 'out / \\"another'), "02_example_1d")
+
+
+def test_names_in_the_decision_picture_are_public():
+    text = (ROOT / "docs" / "which_estimator.md").read_text(encoding="utf-8")
+    picture = text[text.index('<div class="decision">') : text.index("</div>")]
+    names = re.findall(r"<code>(bnn(?:\.\w+)+)", picture)
+    assert len(names) == 8
+    assert all(pkgutil.resolve_name(name) for name in names)

@@ -1,5 +1,7 @@
 """Functions, measure and matrices on a mesh, as forms in UFL use them."""
 
+import logging
+
 import dolfinx.fem
 import dolfinx.jit
 import numpy as np
@@ -69,3 +71,14 @@ def test_forms_compile_in_an_empty_cache_also_after_an_interruption(mesh, cache,
     vector = dolfinx.fem.assemble_vector(domain.compiled_form(form))
     assert sum(vector.array) == pytest.approx(2.0)  # the area
     assert set(cache.glob("*.c")) > compiled_before
+
+
+def test_the_lines_of_the_compiler_are_in_no_log(mesh, cache, caplog):
+    """setuptools sets the level of the root logger to INFO and logs each command."""
+    x = ufl.SpatialCoordinate(mesh)
+    before = set(cache.glob("*.c"))
+    with caplog.at_level(logging.INFO):
+        domain.compiled_form(x[0] ** 3 * domain.measure(mesh))
+        logging.getLogger("another").info("is heard")
+    assert set(cache.glob("*.c")) > before
+    assert [record.getMessage() for record in caplog.records] == ["is heard"]
