@@ -13,8 +13,8 @@ from figures.report.record import claims_table, shown_table, verdict_table
 
 Output = dict[str, Any]  # of a code cell
 NOTE = (
-    "*This notebook has not run here: pictures, verdicts and tables of scores are the committed ones "
-    "of the full run; cells that show something else have none.*"
+    "*This notebook has not run here: pictures, verdicts and tables of scores are the committed "
+    "ones of the full run; cells that show something else have none.*"
 )
 
 
@@ -78,5 +78,3 @@ def picture(name: str) -> dict[str, str]:
 def displayed(data: dict[str, str]) -> Output:
     """An output of a code cell."""
     return {"output_type": "display_data", "data": data, "metadata": {}}
-
-

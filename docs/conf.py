@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from docs.committed import with_results
+from docs.gallery.pages import cards, sections
 
 project = "composite-bnn"
 html_theme = "furo"
@@ -25,12 +26,23 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
 RUNS = ("figures/full", "figures/quick")  # what a reader is shown of, if it is there
 RUN = next((run for run in RUNS if (ROOT / run / "index.html").is_file()), None)
-FOLDERS = ["figures/full/notebooks", "notebooks"]  # into the last, results are put that are committed
+FOLDERS = [
+    "figures/full/notebooks",
+    "notebooks",
+]  # into the last, results are put that are committed
 NOTEBOOKS = [
     next(f"{folder}/{path.name}" for folder in FOLDERS if (ROOT / folder / path.name).is_file())
     for path in sorted(ROOT.glob("notebooks/*.ipynb"))
 ]
-include_patterns = ["*.md", "bnn/*.md", "fe_data/**.md", "prior_study/*.md", "docs/*", *NOTEBOOKS]
+include_patterns = [
+    "*.md",
+    "bnn/*.md",
+    "examples/*.md",
+    "fe_data/**.md",
+    "prior_study/*.md",
+    "docs/*",
+    *NOTEBOOKS,
+]
 exclude_patterns = [".*", "build", "data", "tests"]
 highlight_language = "none"
 default_role = "py:obj"
@@ -52,14 +64,20 @@ html_copy_source = False
 
 
 def complete(app, name, source):
-    """Put into a page what it has from other files: contents, networks, results, a run's address."""
+    """Put into a page what comes from other files: contents, networks, results, a run's address."""
     if name == root_doc:
+        before, heading, after = source[0].partition("\n## ")
+        source[0] = f"{before}\n{cards()}{heading[1:]}{after}"
         text = (ROOT / "docs" / "contents.txt").read_text(encoding="utf-8")
         source[0] += text.replace("NOTEBOOKS", "\n".join(NOTEBOOKS))
+    if name == "examples/README":
+        source[0] += sections()
     if name == "docs/playground":
         data = (ROOT / "docs" / "playground" / "surrogate.json").read_text(encoding="utf-8")
         scripts = "".join(f'<script src="../_static/{each}.js"></script>' for each in SCRIPTS)
-        source[0] += f'\n<script type="application/json" id="surrogate">{data}</script>\n{scripts}\n'
+        source[0] += (
+            f'\n<script type="application/json" id="surrogate">{data}</script>\n{scripts}\n'
+        )
     if name.startswith("notebooks/"):
         source[0] = with_results(source[0], Path(name).name)
     if name == "docs/reproduction" and RUN:

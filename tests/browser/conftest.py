@@ -19,7 +19,7 @@ def driver() -> Iterator[Any]:
         pytest.skip("selenium is not installed: pip install '.[browser]'")
     programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
     if not all(programs.values()):
-        pytest.skip("chromium and chromedriver are not there: apt-get install chromium chromium-driver")
+        pytest.skip("Chromium is not there: apt-get install chromium chromium-driver")
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
@@ -76,13 +76,11 @@ def opened(driver: Any) -> Callable[[Path, int, str], Page]:
     def opened_at(path: Path, width: int, scheme: str) -> Page:
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        features = [
-            {"name": "prefers-color-scheme", "value": scheme},
-            {"name": "prefers-reduced-motion", "value": "reduce"},
-        ]
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        colours = [{"name": "prefers-color-scheme", "value": scheme}]
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": colours})
         driver.get_log("browser")
         driver.get(path.as_uri())
+        driver.execute_script("document.documentElement.style.scrollBehavior = 'auto'")
         return Page(driver)
 
     return opened_at

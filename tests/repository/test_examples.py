@@ -12,10 +12,12 @@ import matplotlib.pyplot as plt
 import pytest
 
 import fe_data
+from docs.gallery.pages import CARDS
 from fe_data.dataset import executors
 from tests.fe_data.analytic_cell import AnalyticCell
 
 ROOT = Path(__file__).parents[2]
+GALLERY = ROOT / "docs" / "gallery"
 PNG = b"\x89PNG\r\n"
 
 
@@ -29,7 +31,11 @@ def run(monkeypatch, capsys, tmp_path):
         monkeypatch.setattr(sys, "argv", [name, *arguments, "--out", str(picture)])
         runpy.run_module(f"examples.{name}", run_name="__main__")
         assert picture.read_bytes().startswith(PNG)
-        return capsys.readouterr().out
+        said = capsys.readouterr().out
+        if not set(arguments) & {"--outputs", "--data"}:
+            kept = (GALLERY / f"{name}.txt").read_text(encoding="utf-8")
+            assert skeleton(said) == skeleton(kept.replace(f"{name}.xdmf", "picture.xdmf"))
+        return said
 
     yield run_script
     plt.close("all")
@@ -42,6 +48,19 @@ def numbers(text: str, pattern: str) -> list[float]:
 def test_every_example_is_run_here():
     text = Path(__file__).read_text(encoding="utf-8")
     assert all(f'run("{path.stem}"' in text for path in (ROOT / "examples").glob("*.py"))
+
+
+def test_every_example_is_in_its_readme_and_in_the_gallery():
+    text = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    for path in (ROOT / "examples").glob("*.py"):
+        assert f"$(make -s python) -m examples.{path.stem} " in text
+        assert path.stem in CARDS
+        assert (GALLERY / f"{path.stem}.png").read_bytes().startswith(PNG)
+
+
+def skeleton(text: str) -> set[str]:
+    """Printed lines without their numbers."""
+    return {re.sub(r"-?\d[\d.]*", "#", " ".join(line.split())) for line in text.splitlines()}
 
 
 def test_cells_are_stiffer_than_the_matrix_and_softer_than_the_rule_of_mixtures(
@@ -139,13 +158,52 @@ def test_stiffness_is_sensitive_to_the_fibres_and_not_to_hardening(run):
     assert "length scale of vf" in said
 
 
+@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
 def test_a_table_is_learnt_scored_saved_and_loaded(run, tmp_path):
-    said = run("table", "--rows", "25")
+    said = run("table", "--rows", "40", "--test", "fe_data/datasets/test_uniform.csv")
     error, inside = numbers(said, r"E_eff_GPa +RMSE ([\d.]+) of the scatter, inside 95 % ([\d.]+)")
+    assert "40 rows to learn from, 50 to judge by" in said
     assert error < 0.2
     assert inside > 0.8
     assert "loaded model predicts the same: True" in said
     assert (tmp_path / "picture.npz").exists()
+
+
+def test_a_table_has_any_columns_and_rows_without_a_number_are_left_out(run, tmp_path, capsys):
+    path = tmp_path / "own.csv"
+    rows = [f"{x / 10},{x % 7},{3 * x / 10 + (x % 7) ** 2}" for x in range(40)]
+    path.write_text("\n".join(["length [m],count,load [N]", *rows, "1.0,,2.0"]), encoding="utf-8")
+    columns = ["--inputs", "length [m]", "count", "--outputs", "load [N]"]
+    said = run("table", "--train", str(path), *columns)
+    assert "32 rows to learn from, 8 to judge by" in said
+    assert numbers(said, r"RMSE ([\d.]+)")[0] < 0.1
+    with pytest.raises(SystemExit):
+        run("table", "--train", str(path), "--inputs", "width", "--outputs", "load [N]")
+    assert "--train has no column 'width': length [m], count, load [N]" in capsys.readouterr().err
+
+
+def test_errors_of_cross_validation_are_those_of_a_smooth_function(run):
+    """E scatters by 13 GPa over the cells."""
+    said = run("cross_validation", "--rows", "24", "--folds", "3")
+    errors = [float(value) for value in re.findall(r"RMSE ([\d.]+) GPa", said)]
+    assert len(errors) == 3
+    assert max(errors) < 4
+
+
+@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
+def test_conformal_intervals_hold_cells_that_were_not_learnt(run):
+    said = run("conformal", "--cells", "20")
+    inside, width = numbers(said, r"CV\+ +inside 90% intervals ([\d.]+), width ([\d.]+) GPa")
+    assert inside > 0.8  # CV+ promises 1 - 2 (1 - 0.9)
+    assert 0.5 < width < 15
+
+
+def test_a_cyclic_path_ends_in_a_loop_and_its_fields_in_a_file(run, tmp_path):
+    said = run("cyclic", "--fibres", "3", "--cycles", "1")
+    low, high = numbers(said, r"between (-[\d.]+) and ([\d.]+) MPa")
+    assert 400 < high < 900  # above the first yield stress, below twice of it
+    assert low < -high
+    assert (tmp_path / "picture.xdmf").exists()
 
 
 def test_a_low_fidelity_model_reaches_beyond_the_data(run):

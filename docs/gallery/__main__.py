@@ -1,0 +1,38 @@
+"""Run the examples and keep what they print and draw for the site: python -m docs.gallery."""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+ROOT = Path(__file__).parents[2]
+KEPT = Path(__file__).parent
+NAMES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+WIDEST = 1000  # of a kept picture [pixels]
+
+
+def keep(name: str) -> None:
+    """Run an example as its command does, in a folder of its own, and keep output and picture."""
+    with tempfile.TemporaryDirectory() as folder:
+        picture = Path(folder, f"{name}.png")
+        command = [sys.executable, "-m", f"examples.{name}", "--out", str(picture)]
+        if '"--data"' in (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8"):
+            command += ["--data", folder]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+        small = Image.open(picture).convert("RGB")
+        small.thumbnail((WIDEST, WIDEST))
+        small.quantize(128).save(KEPT / f"{name}.png", optimize=True)
+        (KEPT / f"{name}.txt").write_text(done.stdout, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=NAMES, metavar="name", help=", ".join(NAMES))
+    for each in parser.parse_args().names:
+        if each not in NAMES:
+            parser.error(f"{each} is no example: {', '.join(NAMES)} are")
+        keep(each)
+        print(each)

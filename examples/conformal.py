@@ -1,0 +1,47 @@
+"""Intervals that hold whatever the prior is: MAPIE's CV+ around an exact posterior."""
+
+import argparse
+from pathlib import Path
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--cells", type=int, default=30, help="to learn from")
+parser.add_argument("--out", type=Path, default=Path("conformal.png"), help="picture")
+options = parser.parse_args()
+
+# After the options: --help does not wait for these.
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from mapie.regression import CrossConformalRegressor
+
+import bnn
+
+LEVEL = 0.9
+train, test = (
+    pd.read_csv(f"fe_data/datasets/{name}_uniform.csv")[["vf", "E_f_GPa", "E_eff_GPa"]].to_numpy()
+    for name in ("train", "test")
+)
+X = train[: options.cells, :2]
+y = train[: options.cells, 2]
+model = bnn.ExactPosterior().fit(X, y)
+mean, std = model.predict(test[:, :2], return_std=True, total=True)
+# Each of ten folds is left out once, and prior and noise are found anew from the others.
+folds = CrossConformalRegressor(bnn.ExactPosterior(), confidence_level=LEVEL, cv=10)
+_, intervals = folds.fit_conformalize(X, y).predict_interval(test[:, :2])
+found = {
+    "posterior": (mean - 1.645 * std, mean + 1.645 * std),
+    "CV+": (intervals[:, 0, 0], intervals[:, 1, 0]),
+}
+truth = test[:, 2]
+order = np.argsort(mean)
+figure, panels = plt.subplots(1, 2, figsize=(9, 3.5), sharey=True, layout="constrained")
+for axes, (name, (low, high)) in zip(panels, found.items(), strict=True):
+    inside = (low <= truth) & (truth <= high)
+    width = np.mean(high - low)
+    print(f"{name:10} inside {LEVEL:.0%} intervals {inside.mean():.2f}, width {width:.2f} GPa")
+    places = range(len(order))
+    axes.vlines(places, (low - mean)[order], (high - mean)[order], color="C0", lw=3, alpha=0.5)
+    axes.scatter(places, (truth - mean)[order], s=12, c=np.where(inside, "k", "C1")[order])
+    axes.set(title=name, xlabel="cells that are not learnt, by predicted modulus")
+panels[0].set_ylabel("modulus less the prediction [GPa]")
+figure.savefig(options.out)

@@ -1,0 +1,57 @@
+"""Cross-validate with nothing set, beside scikit-learn's Gaussian process on the same folds."""
+
+import argparse
+from pathlib import Path
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--rows", type=int, default=50, help="of fe_data/datasets/train_uniform.csv")
+parser.add_argument("--folds", type=int, default=5)
+parser.add_argument("--out", type=Path, default=Path("cross_validation.png"), help="picture")
+options = parser.parse_args()
+
+# After the options: --help does not wait for these.
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.model_selection import KFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import bnn
+
+cells = pd.read_csv("fe_data/datasets/train_uniform.csv")[: options.rows]
+X = cells[["vf", "E_f_GPa", "b_m_MPa", "c_m"]].to_numpy()
+y = cells["E_eff_GPa"].to_numpy()
+kernel = ConstantKernel() * RBF([1.0] * 4, (1e-2, 1e3)) + WhiteKernel(1e-2, (1e-8, 1.0))
+process = GaussianProcessRegressor(kernel, n_restarts_optimizer=3, random_state=0)
+models = {
+    "bnn, nothing set": bnn.ExactPosterior(),
+    "bnn, noise by input": bnn.ExactPosterior(noise="by_input"),
+    "scikit-learn": TransformedTargetRegressor(
+        make_pipeline(StandardScaler(), process), transformer=StandardScaler()
+    ),
+}
+# The length scales of inputs that say nothing go to their bounds, of which scikit-learn warns.
+warnings.simplefilter("ignore", ConvergenceWarning)
+folds = KFold(options.folds, shuffle=True, random_state=0)
+score = "neg_root_mean_squared_error"
+errors = {}
+for name, model in models.items():
+    found = cross_validate(model, X, y, cv=folds, scoring=score)
+    errors[name] = -found["test_score"]
+    mean = errors[name].mean()
+    print(f"{name:20} RMSE {mean:.2f} GPa, {found['fit_time'].mean():.1f} s a fit")
+
+figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
+for place, values in enumerate(errors.values()):
+    axes.plot(values, np.full(len(values), place), "o", color="C0", alpha=0.5)
+    axes.plot(values.mean(), place, "|", color="C1", ms=25, mew=3)
+axes.set_yticks(range(len(errors)), errors)
+axes.set(xlabel="RMSE of E_eff [GPa], each fold and the mean", ylim=(-0.5, len(errors) - 0.5))
+figure.savefig(options.out)

@@ -1,0 +1,40 @@
+"""A cell under a cyclic path: its hysteresis as a picture, its fields as a file for ParaView."""
+
+import argparse
+from pathlib import Path
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--strain", type=float, default=0.01, help="amplitude")
+parser.add_argument("--cycles", type=int, default=2)
+parser.add_argument("--fibres", type=int, default=30, help="fibres of the cell")
+parser.add_argument(
+    "--out", type=Path, default=Path("cyclic.png"), help="picture, fields beside it"
+)
+options = parser.parse_args()
+
+# After the options: --help does not wait for these.
+import matplotlib.pyplot as plt
+
+import fe_data
+from fe_data.cli.rve_folder import write_fields
+from fe_data.mechanics.plots import draw_mises
+
+tension = (options.strain, None, None)  # xx; the lateral strain and the shear are free
+compression = (-options.strain, None, None)
+path = fe_data.Loading(strain=[tension, compression] * options.cycles, increments=20)
+inputs = fe_data.Inputs(vf=0.3, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)
+settings = fe_data.Settings(n_fibres=options.fibres)
+cell = fe_data.solve_rve(inputs, 1, settings, loading=path)
+strain = 100 * cell.history["strain"][:, 0]
+stress = cell.history["stress"][:, 0]
+print(f"stress between {stress.min():.0f} and {stress.max():.0f} MPa")
+fields = options.out.with_suffix(".xdmf")
+write_fields(cell, fields)
+print(f"fields at the end of the path: {fields.name}, which ParaView opens")
+
+figure, panels = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+panels[0].plot(strain, stress)
+panels[0].set(xlabel="mean strain xx [%]", ylabel="mean stress xx [MPa]")
+panels[0].grid(lw=0.3)
+draw_mises(panels[1], cell)
+figure.savefig(options.out)
