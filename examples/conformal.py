@@ -26,7 +26,7 @@ y = train[: options.cells, 2]
 model = bnn.ExactPosterior().fit(X, y)
 mean, std = model.predict(test[:, :2], return_std=True, total=True)
 # Each of ten folds is left out once, and prior and noise are found anew from the others.
-folds = CrossConformalRegressor(bnn.ExactPosterior(), confidence_level=LEVEL, cv=10)
+folds = CrossConformalRegressor(bnn.ExactPosterior(), confidence_level=LEVEL, cv=10, random_state=0)
 _, intervals = folds.fit_conformalize(X, y).predict_interval(test[:, :2])
 found = {
     "posterior": (mean - 1.645 * std, mean + 1.645 * std),
