@@ -16,7 +16,6 @@ options = parser.parse_args()
 import matplotlib.pyplot as plt
 
 import fe_data
-from fe_data.cli.rve_folder import write_fields
 from fe_data.mechanics.plots import draw_mises
 
 tension = (options.strain, None, None)  # xx; the lateral strain and the shear are free
@@ -24,13 +23,13 @@ compression = (-options.strain, None, None)
 path = fe_data.Loading(strain=[tension, compression] * options.cycles, increments=20)
 inputs = fe_data.Inputs(vf=0.3, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)
 settings = fe_data.Settings(n_fibres=options.fibres)
-cell = fe_data.solve_rve(inputs, 1, settings, loading=path)
+cell = fe_data.solve_rve(inputs, 1, settings, loading=path, keep_steps=True)
 strain = 100 * cell.history["strain"][:, 0]
 stress = cell.history["stress"][:, 0]
 print(f"stress between {stress.min():.0f} and {stress.max():.0f} MPa")
 fields = options.out.with_suffix(".xdmf")
-write_fields(cell, fields)
-print(f"fields at the end of the path: {fields.name}, which ParaView opens")
+fe_data.save_fields(cell, fields)
+print(f"fields of {len(cell.steps)} load steps: {fields.name}, which ParaView opens")
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 panels[0].plot(strain, stress)

@@ -8,6 +8,7 @@ EXAMPLES = ROOT / "examples"
 SCRIPTS = "these are scripts to be copied, each with what it prints and draws"
 # In the order of the gallery, with what stands on the card.
 CARDS = {
+    "anchored": "Few cells, and an equation known before",
     "table": "A table of your own, nothing set",
     "cells": "Simulate cells, learn from them",
     "low_fidelity": "A low-fidelity model as prior",
