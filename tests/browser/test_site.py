@@ -16,6 +16,7 @@ CHOSEN = [
     "index.html",
     "docs/playground.html",
     "docs/which_estimator.html",
+    "examples/README.html",
     "docs/bnn.html",
     "docs/api.html",
     "notebooks/02_example_1d.html",
