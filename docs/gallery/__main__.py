@@ -20,7 +20,7 @@ def keep(name: str) -> None:
         picture = Path(folder, f"{name}.png")
         command = [sys.executable, "-m", f"examples.{name}", "--out", str(picture)]
         if '"--data"' in (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8"):
-            command += ["--data", folder]
+            command += ["--data", str(Path(folder, "data"))]
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
         small = Image.open(picture).convert("RGB")
         small.thumbnail((WIDEST, WIDEST))

@@ -15,7 +15,9 @@ CARDS = {
     "mean_fields": "Mean fields with uncertain parameters",
     "cross_validation": "Cross-validation beside scikit-learn",
     "conformal": "Conformal intervals by MAPIE",
+    "sensitivity": "Which inputs matter",
     "next_cell": "Which cells to simulate next",
+    "campaign": "The next run of any simulator",
     "cyclic": "A cell under a cyclic path, in ParaView",
     "plate": "A plate that asks an ensemble in C",
 }
