@@ -49,8 +49,8 @@ def picture(board: Board) -> Figure:
         for axes, problem in zip(axes_row, problems, strict=False):
             _panel(axes, board, problem, shown)
             axes.set_yticks(range(len(shown)), [])
-        labels = [textwrap.fill(_short(rival), 44) for rival in shown]
-        axes_row[0].set_yticks(range(len(shown)), labels, fontsize=6.5)
+        labels = [textwrap.fill(_short(rival), 50) for rival in shown]
+        axes_row[0].set_yticks(range(len(shown)), labels, fontsize=6)
     return figure
 
 
