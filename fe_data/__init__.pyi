@@ -33,6 +33,7 @@ from .mechanics.rve import LoadStep as LoadStep
 from .mechanics.rve import RVEResult as RVEResult
 from .mechanics.rve import RVESolution as RVESolution
 from .mechanics.rve import solve_rve as solve_rve
+from .settings import HardeningTable as HardeningTable
 from .settings import Inputs as Inputs
 from .settings import Settings as Settings
 from .statistics.compare import Comparison as Comparison

@@ -15,7 +15,7 @@ from typer import Argument, Option
 import fe_data
 from fe_data.cli import options
 from fe_data.cli.options import File, Integer, Number
-from fe_data.settings import Inputs, Settings, require_between
+from fe_data.settings import Settings, require_between
 
 # Exit codes
 OK = 0
@@ -128,10 +128,10 @@ def generate(
 def rve(
     settings: Settings,
     E_f_GPa: Annotated[float, options.of_input("E_f_GPa")],
-    b_m_MPa: Annotated[float, options.of_input("b_m_MPa")],
-    c_m: Annotated[float, options.of_input("c_m")],
     out: Out,
     vf: Annotated[float | None, options.of_input("vf")] = None,
+    b_m_MPa: Annotated[float | None, options.of_input("b_m_MPa")] = None,
+    c_m: Annotated[float | None, options.of_input("c_m")] = None,
     seed: Annotated[int, Integer(help="seed of the fibre arrangement")] = 0,
     fibres: Annotated[
         Path | None,
@@ -155,7 +155,7 @@ def rve(
         settings = dataclasses.replace(settings, n_fibres=len(arrangement.centres))
     elif vf is None or fibres is not None:
         raise ValueError("give either --vf or --fibres FILE")
-    inputs = Inputs(vf, E_f_GPa, b_m_MPa, c_m)
+    inputs = options.inputs(vf, E_f_GPa, b_m_MPa, c_m, settings)
     paths = options.loadings(loading, settings)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: one RVE takes one")

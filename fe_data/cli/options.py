@@ -11,8 +11,8 @@ import typer
 
 import fe_data
 from fe_data.schema import DIMENSIONLESS, INPUTS
-from fe_data.settings import Settings
-from fe_data.settings.hardening import LAWS, LawName
+from fe_data.settings import Inputs, Settings
+from fe_data.settings.hardening import LAWS, NOTHING_BESIDE_A_TABLE, Hardening, HardeningTable
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
 LoadingValues = tuple[Any, Any]  # strains xx, yy, xy, None where free, and stresses [MPa]
@@ -32,7 +32,9 @@ SETTINGS_HELP = {
     "nu_f": "Poisson ratio of the fibres [-]",
     "a_MPa": "initial yield stress of the matrix [MPa]",
     "hardening": "yield stress of the matrix at the plastic strain p: "
-    + "; ".join(f"{name} is {law.formula}" for name, law in LAWS.items()),
+    + "; ".join(f"{name} is {law.formula}" for name, law in LAWS.items())
+    + "; table:FILE.csv is linear between rows of plastic_strain, stress_MPa, the first at 0, and "
+    "constant beyond the last, without --b-m, --c-m and --a-MPa",
     "radii": "distribution of the radii of random fibres: "
     + "; ".join(f"{name} is {law.formula}" for name, law in RADII_LAWS.items()),
     "radii_cov": "coefficient of variation C of that distribution [-]",
@@ -61,9 +63,31 @@ def path(text: str) -> Path:
 
 integer = parser(int, "an integer")
 number = parser(float, "a number")
+
+
+def hardening(text: str) -> Hardening:
+    """The name of a hardening law, or the table of a file."""
+    from fe_data.dataset.table import read_numbers
+
+    kind, _, name = text.partition(":")
+    if text in LAWS:
+        return text
+    if kind != "table" or not name:
+        allowed = ", ".join([*LAWS, "table:FILE.csv"])
+        raise typer.BadParameter(f"{text!r} is unknown: allowed are {allowed}")
+    file = path(name)
+    try:
+        rows = read_numbers(file, ("plastic_strain", "stress_MPa"))
+        return HardeningTable(*rows.T.tolist())
+    except ValueError as error:
+        what = str(error).removeprefix(f"{file}, ")
+        raise typer.BadParameter(f"{file}, {what}") from None
+
+
 Integer = functools.partial(typer.Option, parser=integer, metavar="N")
 Number = functools.partial(typer.Option, parser=number, metavar="X")
 File = functools.partial(typer.Option, parser=path, metavar="FILE")
+Law = functools.partial(typer.Option, parser=hardening, metavar="LAW")
 
 
 def of_input(name: str) -> Any:
@@ -89,7 +113,7 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
         default = getattr(Settings, name)
         kinds: dict[Any, Callable[..., Any]] = {
             int: Integer,
-            LawName: typer.Option,
+            Hardening: Law,
             RadiiName: typer.Option,
         }
         option = kinds.get(types[name], Number)(
@@ -102,11 +126,25 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=default,
-                annotation=Annotated[types[name], option],
+                annotation=Annotated[Any if option.parser is hardening else types[name], option],
             )
         )
     wrapped.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return wrapped
+
+
+def inputs(
+    vf: float, E_f_GPa: float, b_m_MPa: float | None, c_m: float | None, settings: Settings
+) -> Inputs:
+    """The inputs of a cell; a hardening table takes the place of b and c."""
+    if isinstance(settings.hardening, HardeningTable):
+        if (b_m_MPa, c_m) != (None, None):
+            raise ValueError("--b-m and --c-m mean nothing under a hardening table")
+        return Inputs(vf, E_f_GPa, *NOTHING_BESIDE_A_TABLE)
+    if b_m_MPa is None or c_m is None:
+        missing = "--b-m" if b_m_MPa is None else "--c-m"
+        raise ValueError(f"{missing} is missing: {settings.hardening} hardening needs it")
+    return Inputs(vf, E_f_GPa, b_m_MPa, c_m)
 
 
 def loadings(given: LoadingValues | Path | None, settings: Settings) -> "list[fe_data.Loading]":

@@ -17,7 +17,14 @@ from fe_data.loading import Loading
 from fe_data.mechanics.rve import RVESolution, SolverName, solve_rve, uniaxial
 from fe_data.schema import INPUTS
 from fe_data.schema import output as output_of
-from fe_data.settings import MAX_SEED, Inputs, Settings, require_c, require_integer
+from fe_data.settings import (
+    MAX_SEED,
+    HardeningTable,
+    Inputs,
+    Settings,
+    require_integer,
+    require_parameters,
+)
 from fe_data.sparse.solver import chosen_solver
 
 RESULT = "result.json"
@@ -42,7 +49,7 @@ def run_rve(
     if not isinstance(arrangement, Microstructure):
         seed = require_integer("seed", arrangement, 0, MAX_SEED)
         require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
-    require_c(inputs.c_m, settings.hardening)
+    require_parameters(inputs.b_m_MPa, inputs.c_m, settings.hardening)
     chosen_solver()  # refuses an unknown solver
     out.mkdir(parents=True, exist_ok=True)
     present = [name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
@@ -109,11 +116,15 @@ def _solved(
 
 def _heading(inputs: Inputs, settings: Settings, seed: int | None) -> str:
     """The heading of the picture: inputs, laws that are not those of the paper, and seed."""
+    by_table = isinstance(settings.hardening, HardeningTable)
     parts = []
     for quantity in INPUTS:
-        value = getattr(inputs, quantity.name)
-        parts.append(f"{quantity.label} = {value:g}{quantity.unit_after_number}")
-    if settings.hardening != Settings.hardening:
+        if not (by_table and quantity.name in ("b_m_MPa", "c_m")):
+            value = getattr(inputs, quantity.name)
+            parts.append(f"{quantity.label} = {value:g}{quantity.unit_after_number}")
+    if by_table:
+        parts.append("hardening by a table")
+    elif settings.hardening != Settings.hardening:
         parts.append(f"{settings.hardening} hardening")
     if settings.radii != Settings.radii:
         parts.append(f"{settings.radii} radii, coefficient of variation {settings.radii_cov:g}")

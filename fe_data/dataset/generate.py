@@ -18,7 +18,7 @@ from fe_data.dataset.executors import WorkerDied
 from fe_data.geometry.microstructure import require_packable
 from fe_data.loading import Loading
 from fe_data.schema import INPUT_NAMES
-from fe_data.settings import Settings, require_c, require_integer, require_kind
+from fe_data.settings import Settings, require_integer, require_kind, require_parameters
 from fe_data.sparse.solver import chosen_solver
 
 MAX_JOBS = 4096
@@ -196,16 +196,16 @@ def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
 
 
 def _require_possible(design: Design, settings: Settings) -> None:
-    """Refuse fibres that cannot be packed, and c_m that the hardening law does not take."""
+    """Refuse fibres that cannot be packed, and b_m and c_m that the hardening does not take."""
     fractions = design.inputs[:, INPUT_NAMES.index("vf")].tolist()
+    b = design.inputs[:, INPUT_NAMES.index("b_m_MPa")].tolist()
     c = design.inputs[:, INPUT_NAMES.index("c_m")].tolist()
     row = fractions.index(max(fractions))
     try:
         if not design.fibres:
             require_packable(fractions[row], settings.n_fibres, settings.min_spacing)
-        for value in min(c), max(c):
-            row = c.index(value)
-            require_c(value, settings.hardening)
+        for row in b.index(max(b)), c.index(min(c)), c.index(max(c)):
+            require_parameters(b[row], c[row], settings.hardening)
     except ValueError as error:
         raise ValueError(f"row {row} of the design: {error}") from None
 

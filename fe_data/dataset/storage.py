@@ -218,9 +218,12 @@ def _holds_own_records(folder: Path, config: dict[str, Any]) -> bool:
 
 def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
     default = vars(Settings())
+    here = json.loads(json.dumps(here))  # with lists for tuples, as it is read
     flat = [{**default, **config, **config["settings"]} for config in (there, here)]
     first = ("design", "samples", "seed", *default, "inputs_sha256", "paths", "loadings_sha256")
     for name in (*first, "arrangements", "arrangements_sha256", "anisotropy", "format"):
         if flat[0].get(name) != flat[1].get(name):
+            if all(isinstance(values.get(name), dict) for values in flat):
+                return f"another table of {name}"
             return f"{name} = {flat[0].get(name)!r:.40} there, {flat[1].get(name)!r:.40} here"
     return "other settings"

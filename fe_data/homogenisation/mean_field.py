@@ -97,7 +97,7 @@ def mean_field(
     require_kind("settings", settings, Settings)
     if settings.hardening != "power":
         raise ValueError(
-            f"settings.hardening = {settings.hardening!r}: mean_field takes 'power' alone"
+            f"settings.hardening = {settings.hardening!r:.60}: mean_field takes 'power' alone"
         )
     _check_modelled(outputs)
     X = _checked_inputs(inputs)

@@ -20,7 +20,7 @@ import numpy as np
 
 from fe_data.arrays import Floats
 from fe_data.mechanics.elements import Elements
-from fe_data.settings.hardening import POWER, VOCE
+from fe_data.settings.hardening import POWER, TABLE, VOCE
 from fe_data.sparse.compilation import compiled, inlined
 
 _MAX_ITERATIONS = 60
@@ -32,12 +32,13 @@ _STEPS = 6  # of Halley's method for a block
 # A block of elements is copied to the columns of one array: loops over them run in vector units,
 # where loops over arrays that might overlap do not.
 BLOCK = 32
+_NO_TABLE = np.empty((0, 3))
 
 _compiled = compiled(error_model="numpy")
 
 
 class J2Law(NamedTuple):
-    """The matrix: isotropic elasticity and the yield stress, all but c in MPa."""
+    """The matrix: isotropic elasticity and the yield stress, in MPa but for c and p."""
 
     shear_modulus: float  # μ
     bulk_modulus: float  # κ
@@ -45,6 +46,8 @@ class J2Law(NamedTuple):
     hardening_coefficient: float  # b
     hardening_exponent: float  # c
     hardening_law: int = POWER  # number of the law h(p, b, c)
+    # (rows, 3) p, h and slope from there on, see `settings.hardening.HardeningTable.segments`
+    table: Floats = _NO_TABLE
 
 
 class HistoryVariables(NamedTuple):
@@ -80,8 +83,10 @@ def plastic_increment(
     """
     # As h is concave, the left side minus the right is convex and decreasing in Δp: from left of
     # the root the steps of Newton's method approach it without overshooting.
-    mu, _, a, b, c, hardening_law = law
+    mu, _, a, b, c, hardening_law, table = law
     f = q_trial - a - hardening_old
+    if hardening_law == TABLE:
+        return _table_increment(f, p_old, hardening_old, mu, table)
     if b == 0.0:
         return f / (3.0 * mu), 0.0
     if hardening_law == VOCE:
@@ -118,6 +123,32 @@ def _voce_increment(f: float, rest: float, mu: float, c: float) -> tuple[float, 
         if abs(step) <= _TOLERANCE * dp:
             break
     return dp, slope
+
+
+@_compiled
+def _table_increment(
+    f: float, p_old: float, hardening_old: float, mu: float, table: Floats
+) -> tuple[float, float]:
+    """Solve f - 3μ Δp = h(p_n + Δp) - h(p_n) with h linear between the rows of a table."""
+    # The left side minus the right falls in Δp, whether or not h is concave: bisection finds the
+    # last row where it is not negative, and the solution lies on the segment from there on.
+    row = 0
+    end = len(table)
+    while end - row > 1:
+        middle = (row + end) // 2
+        gap = table[middle, 0] - p_old
+        if f - 3.0 * mu * gap >= table[middle, 1] - hardening_old:
+            row = middle
+        else:
+            end = middle
+    gap = 0.0
+    rise = 0.0
+    if table[row, 0] > p_old:
+        gap = table[row, 0] - p_old
+        rise = table[row, 1] - hardening_old
+    slope = table[row, 2]
+    # Δp = gap + (f - 3μ gap - rise) / (3μ + h')
+    return gap + (f - 3.0 * mu * gap - rise) / (3.0 * mu + slope), slope
 
 
 @_compiled
@@ -258,7 +289,7 @@ def _set_increments(
     # is small. `plastic_increment` gets what yields for the first time or follows another law.
     # With F(Δp) = q_tr - 3μ Δp - a - h(p_n + Δp), `stiff` = -F' = 3μ + h' and `bend` = -F'' / F',
     #     Δp ← Δp - F/F' / (1 - F F'' / (2 F'²)),        h'' = (c - 1) h' / p
-    mu, _, a, b, c, hardening_law = law
+    mu, _, a, b, c, hardening_law, _ = law
     start = work[0]
     h = work[1]
     for e in range(BLOCK):

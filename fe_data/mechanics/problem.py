@@ -20,7 +20,7 @@ from fe_data.mechanics.elements import Discretisation
 from fe_data.mechanics.plasticity import HistoryVariables, J2Law, return_map
 from fe_data.mechanics.properties import moduli
 from fe_data.settings import Inputs, Settings
-from fe_data.settings.hardening import LAWS
+from fe_data.settings.hardening import HardeningTable, law_of
 from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.compilation import compiled
 
@@ -61,8 +61,10 @@ class RVEProblem:
             yield_stress=settings.a_MPa,
             hardening_coefficient=inputs.b_m_MPa,
             hardening_exponent=inputs.c_m,
-            hardening_law=LAWS[settings.hardening].number,
+            hardening_law=law_of(settings.hardening).number,
         )
+        if isinstance(settings.hardening, HardeningTable):
+            self.law = self.law._replace(table=settings.hardening.segments)
         self.n_dofs = 2 * d.n_nodes
         in_matrix = np.zeros(self.n_dofs, dtype=bool)
         in_matrix[d.matrix.dofs] = True

@@ -28,7 +28,14 @@ from fe_data.mechanics.properties import (
 from fe_data.mechanics.solvers import SOLVERS, Fields, Solver
 from fe_data.reference import cell as reference
 from fe_data.schema import output_names
-from fe_data.settings import MAX_SEED, Inputs, Settings, require_c, require_integer, require_kind
+from fe_data.settings import (
+    MAX_SEED,
+    Inputs,
+    Settings,
+    require_integer,
+    require_kind,
+    require_parameters,
+)
 
 _ELASTIC_STRAIN = 0.01  # of the strain at which the matrix yields: nothing yields
 SolverName = Literal["compiled", "dolfinx"]
@@ -265,7 +272,7 @@ def _require_valid(
     """Refuse wrong kinds, values, unknown names, and a fit without uniaxial loading."""
     require_kind("inputs", inputs, Inputs)
     require_kind("settings", settings, Settings)
-    require_c(inputs.c_m, settings.hardening)
+    require_parameters(inputs.b_m_MPa, inputs.c_m, settings.hardening)
     require_kind("loading", loading, Loading, NoneType)
     require_kind("fit", fit, bool, NoneType)
     if fit and loading is not None and not loading.is_uniaxial:

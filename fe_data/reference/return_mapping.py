@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.settings.hardening import LAWS, LawName
+from fe_data.settings.hardening import Hardening, HardeningTable, law_of
 
 IDENTITY = np.array([1.0, 1.0, 1.0, 0.0])
 DEVIATORIC = np.diag([1.0, 1.0, 1.0, 0.5]) - np.outer(IDENTITY, IDENTITY) / 3  # of a strain
@@ -35,18 +35,18 @@ class Law(NamedTuple):
     yield_stress: float
     hardening_coefficient: float
     hardening_exponent: float
-    hardening_law: LawName = "power"
+    hardening_law: Hardening = "power"
 
     def hardening(self, p: Floats) -> Floats:
         """h(p) [MPa]."""
         _, b, c, name = self
-        return LAWS[name].hardening(p, b, c)
+        return law_of(name).hardening(p, b, c)
 
     def slope(self, p: Floats) -> Floats:
         """h'(p) [MPa], infinite at p = 0 under a power law."""
         _, b, c, name = self
         with np.errstate(divide="ignore", invalid="ignore"):
-            return LAWS[name].slope(p, b, c)
+            return law_of(name).slope(p, b, c)
 
 
 class History(NamedTuple):
@@ -104,7 +104,9 @@ def return_map(
 
 
 def plastic_increment(q: Floats, p_old: Floats, mu: Floats, law: Law) -> Floats:
-    """Increments Δp > 0 with q - 3μ Δp = a + h(p_old + Δp), by Newton's method."""
+    """Increments Δp > 0 with q - 3μ Δp = a + h(p_old + Δp): by Newton's method, or exactly."""
+    if isinstance(law.hardening_law, HardeningTable):
+        return _table_increment(q, p_old, mu, law.hardening_law)
     dp = (q - law.yield_stress - law.hardening(p_old)) / (3 * mu)  # if nothing hardens further
     for _ in range(100):
         p = p_old + dp
@@ -115,3 +117,17 @@ def plastic_increment(q: Floats, p_old: Floats, mu: Floats, law: Law) -> Floats:
         # first one maybe below zero.
         dp = np.maximum(dp + residual / (3 * mu + law.slope(p)), 1e-3 * dp)
     return dp
+
+
+def _table_increment(q: Floats, p_old: Floats, mu: Floats, table: HardeningTable) -> Floats:
+    """The same under a table, where the equation is linear on each segment of the yield stress."""
+    # 3μ p + σ_y(p) = q + 3μ p_n, whose left side grows with p: find the last row below.
+    p, h, slope = table.segments.T
+    target = q + 3 * mu * p_old - table.stress[0]
+    at_rows = 3 * mu[:, None] * p + h
+    row = np.count_nonzero(at_rows <= target[:, None], axis=1) - 1
+    beyond = target - at_rows[np.arange(len(row)), row]
+    # p = p_row + (target - left side there) / (3μ + slope)
+    found = p[row] + beyond / (3 * mu + slope[row])
+    increment: Floats = np.maximum(found - p_old, 0.0)
+    return increment

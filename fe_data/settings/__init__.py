@@ -1,5 +1,6 @@
 """What a user may choose: the inputs and settings of a simulation and its hardening law."""
 
+from fe_data.settings.hardening import HardeningTable
 from fe_data.settings.simulation import (
     MAX_SEED,
     Inputs,
@@ -8,14 +9,17 @@ from fe_data.settings.simulation import (
     require_c,
     require_integer,
     require_kind,
+    require_parameters,
 )
 
 __all__ = [
     "MAX_SEED",
+    "HardeningTable",
     "Inputs",
     "Settings",
     "require_between",
     "require_c",
     "require_integer",
     "require_kind",
+    "require_parameters",
 ]

@@ -7,7 +7,15 @@ from typing import SupportsIndex
 
 from fe_data.arrays import Short
 from fe_data.schema import INPUTS
-from fe_data.settings.hardening import LAWS, LawName
+from fe_data.settings.hardening import (
+    LARGEST_STRESS,
+    LAWS,
+    NOTHING_BESIDE_A_TABLE,
+    SMALLEST_STRESS,
+    Hardening,
+    HardeningTable,
+    LawName,
+)
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
 # Fibres are condensed as dense matrices: a volume element takes 1 minute and 1.9 GB at this
@@ -30,6 +38,16 @@ def require_c(value: float, *laws: LawName) -> None:
         ranges = [f"[{low:g}, {high:g}] under {law!r}" for law, (low, high) in bounds.items()]
         allowed = ", ".join(ranges)
         raise ValueError(f"c_m = {value!r} is out of range: allowed is {allowed} hardening")
+
+
+def require_parameters(b: float, c: float, hardening: Hardening) -> None:
+    """Refuse inputs b_m_MPa and c_m that the hardening of the matrix does not take."""
+    if not isinstance(hardening, HardeningTable):
+        require_c(c, hardening)
+    elif (b, c) != NOTHING_BESIDE_A_TABLE:
+        raise ValueError(
+            f"b_m_MPa = {b!r} and c_m = {c!r} mean nothing under a hardening table: give 0 and 1"
+        )
 
 
 def require_integer(name: str, value: SupportsIndex, low: int, high: int) -> int:
@@ -57,7 +75,7 @@ def _take_plain_numbers(values: "Inputs | Settings") -> None:
     """Replace each number by the int or float of its field, so that 100 and 100.0 are the same."""
     for item in dataclasses.fields(values):
         value = getattr(values, item.name)
-        if item.type not in (LawName, RadiiName) and (
+        if item.type not in (Hardening, RadiiName) and (
             value is not None or item.default is not None
         ):
             integer = item.type is int
@@ -81,7 +99,8 @@ class Inputs(Short):
         b_m_MPa: Hardening coefficient of the matrix [MPa]; 0 is perfectly plastic.
         c_m: Hardening exponent of the matrix [-], 0.01 to 1, which is linear; under Voce's law the
             characteristic plastic strain, 0.0001 to 1. What the law of the settings does not take
-            is refused where inputs and settings meet.
+            is refused where inputs and settings meet. Under a hardening table b_m_MPa is 0 and c_m
+            is 1.
 
     Raises:
         ValueError: If an input is not a number or out of range.
@@ -124,11 +143,12 @@ class Settings(Short):
         E_m_GPa: Young's modulus of the matrix [GPa].
         nu_m: Poisson's ratio of the matrix [-].
         nu_f: Poisson's ratio of the fibres [-].
-        a_MPa: Initial yield stress of the matrix [MPa].
+        a_MPa: Initial yield stress of the matrix [MPa]; under a hardening table its first stress,
+            which it becomes if it is left out.
         fibre_stress_MPa: Von Mises stress above which p_sigma counts the area of fibres [MPa].
         hardening: Law of the yield stress of the matrix at the accumulated plastic strain p:
             "power" is a + b_m p^c_m, as in the paper; `fe_data/settings/hardening.py`
-            lists all laws.
+            lists all laws. Or a `HardeningTable`, also as the dictionary that files hold.
         radii: Distribution of the radii of random fibres: "equal", "uniform" or "lognormal";
             `fe_data/settings/radii.py` lists all laws. Whatever it is, the volume fraction is
             exact.
@@ -155,12 +175,17 @@ class Settings(Short):
     nu_f: float = 0.25
     a_MPa: float = 400.0
     fibre_stress_MPa: float = 900.0
-    hardening: LawName = "power"
+    hardening: Hardening = "power"
     radii: RadiiName = "equal"
     radii_cov: float = 0.0
 
     def __post_init__(self) -> None:
         _take_plain_numbers(self)
+        given: object = self.hardening
+        if isinstance(given, dict) and given.keys() == {"plastic_strain", "stress"}:
+            object.__setattr__(self, "hardening", HardeningTable(**given))  # as files hold it
+        if isinstance(self.hardening, HardeningTable):
+            self._take_initial_stress(self.hardening)
         for name, low, high in (
             ("n_fibres", 1, 1000),
             ("min_spacing", 1.0, 3.0),
@@ -169,7 +194,7 @@ class Settings(Short):
             ("E_m_GPa", 1e-3, 1e5),
             ("nu_m", 0.0, 0.49),
             ("nu_f", 0.0, 0.49),
-            ("a_MPa", 1e-3, 1e6),
+            ("a_MPa", SMALLEST_STRESS, LARGEST_STRESS),
             ("fibre_stress_MPa", 1e-3, 1e6),
         ):
             require_between(name, getattr(self, name), low, high)
@@ -177,11 +202,11 @@ class Settings(Short):
             require_between("strain", self.strain, 1e-4, 0.5, also="[-0.5, -0.0001] or ")
         if self.resolution is not None:
             require_between("resolution", self.resolution, 1.0, FINEST_RESOLUTION)
-        require_kind("hardening", self.hardening, str)
-        if self.hardening not in LAWS:
+        require_kind("hardening", self.hardening, str, HardeningTable)
+        if isinstance(self.hardening, str) and self.hardening not in LAWS:
             allowed = "; ".join(f"{name}, {law.formula}" for name, law in LAWS.items())
             raise ValueError(
-                f"hardening = {self.hardening!r:.60} is unknown: allowed are {allowed}"
+                f"hardening = {self.hardening!r:.60} is unknown: allowed are {allowed}; or a table"
             )
         self._check_radii()
 
@@ -198,3 +223,13 @@ class Settings(Short):
                 f"radii_cov = {self.radii_cov!r} is out of range: allowed is {allowed} with "
                 f"{self.radii!r} radii"
             )
+
+    def _take_initial_stress(self, table: HardeningTable) -> None:
+        """Make a_MPa the first stress of a table; another one that was given is refused."""
+        first = table.stress[0]
+        if self.a_MPa not in (Settings.a_MPa, first):
+            raise ValueError(
+                f"a_MPa = {self.a_MPa!r} is not the first stress of the hardening table, "
+                f"{first!r}: leave it out"
+            )
+        object.__setattr__(self, "a_MPa", first)

@@ -75,6 +75,9 @@ def generated(below):
 CALLS = {
     "Inputs": lambda _: of(fe_data.Inputs),
     "Settings": lambda _: of(fe_data.Settings, radii="equal"),
+    "HardeningTable": lambda _: of(
+        fe_data.HardeningTable, plastic_strain=[0.0, 1.0], stress=[400.0, 500.0]
+    ),
     "Loading": lambda _: of(fe_data.Loading, strain=(0.01, None, None)),
     "named_design": lambda _: of(fe_data.named_design),
     "design_from_file": lambda _: of(fe_data.design_from_file),

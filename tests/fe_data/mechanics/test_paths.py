@@ -11,7 +11,7 @@ from fe_data.geometry.microstructure import random_microstructure
 from fe_data.loading import Loading
 from fe_data.mechanics.properties import moduli
 from fe_data.mechanics.rve import solve_rve
-from fe_data.settings import Inputs, Settings
+from fe_data.settings import HardeningTable, Inputs, Settings
 
 MATRIX = Inputs(0.0, 400.0, 400.0, 0.4)  # no fibres: every point is loaded like the cell
 MU, KAPPA = moduli(1e5, 0.3)
@@ -46,9 +46,27 @@ def _integrate(strains, yield_stress):
     return np.array(states).transpose(1, 0, 2)
 
 
-@pytest.mark.parametrize("hardening", ["power", "voce"])
+def _voce(p):
+    return A + B * (1 - np.exp(-p / C))
+
+
+TABLE = HardeningTable([0.0, 0.01, 0.02, 0.08], [400.0, 450.0, 620.0, 650.0])
+
+
+def _tabulated(p):
+    """A row found by searchsorted, and a straight line from there on."""
+    row = np.searchsorted(TABLE.plastic_strain, p, side="right") - 1
+    if row == 3:
+        return TABLE.stress[3]
+    (p0, p1), (s0, s1) = (x[row : row + 2] for x in (TABLE.plastic_strain, TABLE.stress))
+    return s0 + (p - p0) / (p1 - p0) * (s1 - s0)
+
+
+@pytest.mark.parametrize(
+    ("hardening", "law"), [("power", _yield_stress), ("voce", _voce), (TABLE, _tabulated)], ids=str
+)
 @pytest.mark.parametrize("free", [False, True])
-def test_a_path_that_turns_is_that_of_a_material_point(free, hardening):
+def test_a_path_that_turns_is_that_of_a_material_point(free, hardening, law):
     """Strains, strains beside stresses, and components that change from one to the other."""
     xx, yy, xy = np.random.default_rng(0).uniform(-0.02, 0.02, (3, 6))
     vertices = [
@@ -57,8 +75,8 @@ def test_a_path_that_turns_is_that_of_a_material_point(free, hardening):
     ]
     loading = Loading(vertices, (0.0, 0.0, 0.0), increments=5)
     settings = dataclasses.replace(SETTINGS, hardening=hardening)
-    history = solve_rve(MATRIX, 1, settings, loading).history
-    law = _yield_stress if hardening == "power" else lambda p: A + B * (1 - np.exp(-p / C))
+    inputs = Inputs(0.0, 400.0, 0.0, 1.0) if hardening is TABLE else MATRIX
+    history = solve_rve(inputs, 1, settings, loading).history
     assert len(history["stress"]) == 31
     stress, plastic = _integrate(history["strain"], law)
     assert history["stress"] == pytest.approx(stress, abs=1e-5)

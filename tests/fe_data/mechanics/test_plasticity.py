@@ -21,9 +21,9 @@ from fe_data.mechanics.plasticity import (
 )
 from fe_data.mechanics.problem import RVEProblem
 from fe_data.mechanics.rve import solve_rve
-from fe_data.settings import Inputs, Settings
+from fe_data.settings import HardeningTable, Inputs, Settings
 from fe_data.settings.hardening import LAWS as LAW_BY_NAME
-from fe_data.settings.hardening import VOCE
+from fe_data.settings.hardening import TABLE, VOCE
 
 MU = 1e5 / 2.6
 
@@ -83,14 +83,63 @@ def test_the_return_mapping_follows_the_law_of_voce():
         assert slope == pytest.approx(b / c * np.exp(-(p_old + dp) / c), rel=1e-9)
 
 
-@pytest.mark.parametrize("law", [(400.0, 0.4), (1e5, 0.01), (300.0, 1.0), (0.0, 0.5)], ids=str)
+def _tabulated(table):
+    return J2Law(MU, 0.0, table.stress[0], 0.0, 1.0, TABLE, table.segments)
+
+
+# Steep, flat and steep again: neither concave nor convex.
+UNEVEN = HardeningTable([0.0, 0.002, 0.01, 0.03, 0.2], [400.0, 430.0, 430.0, 600.0, 620.0])
+
+
+def _random_table(rng):
+    """Up to 40 rows whose slopes differ by many orders of magnitude, some of them zero."""
+    n = rng.integers(2, 41)
+    strain = np.append(0.0, np.cumsum(10 ** rng.uniform(-6, -1, n - 1)))
+    rise = 10 ** rng.uniform(-4, 3, n - 1) * (rng.random(n - 1) > 0.2)
+    return HardeningTable(strain, 300.0 + np.append(0.0, np.cumsum(rise)))
+
+
+def test_the_return_mapping_follows_a_table():
+    """From rest, from between rows and from rows themselves, to the first row and beyond all."""
+    rng = np.random.default_rng(0)
+    beyond = 0
+    for table in [UNEVEN, *(_random_table(rng) for _ in range(40))]:
+        p_rows = np.array(table.plastic_strain)
+        starts = [*p_rows, *rng.uniform(0, 1.2 * p_rows[-1], 5)]
+        for p_old, excess in itertools.product(starts, 10 ** rng.uniform(-6, 5, 4)):
+            hardening = float(table.yield_stress(p_old)) - table.stress[0]
+            q_trial = table.stress[0] + hardening + excess
+            dp, slope = plastic_increment(q_trial, p_old, hardening, _tabulated(table))
+
+            def left(dp, q=q_trial, p=p_old, table=table):
+                return q - 3 * MU * dp - table.yield_stress(p + dp)
+
+            largest = 1.001 * excess / (3 * MU) + 1e-12
+            root = brentq(left, 0.0, largest, xtol=1e-18, rtol=1e-15)
+            assert dp == pytest.approx(root, rel=1e-9, abs=1e-16)
+            row = np.searchsorted(p_rows, p_old + dp, side="right") - 1
+            h = table.segments[:, 1]
+            slopes = [*(np.diff(h) / np.diff(p_rows)), 0.0]
+            at_a_row = np.abs(p_rows - p_old - dp).min() < 1e-12  # the slope is that of either side
+            assert slope in slopes if at_a_row else slope == pytest.approx(slopes[row], rel=1e-14)
+            beyond += row == len(p_rows) - 1
+    assert beyond > 100
+
+
+@pytest.mark.parametrize(
+    "law", [(400.0, 0.4), (1e5, 0.01), (300.0, 1.0), (0.0, 0.5), UNEVEN], ids=str
+)
 @pytest.mark.parametrize("stress", [390.0, 450.0, 1e4])
 def test_a_block_of_points_ends_where_single_points_do(law, stress):
     """Elements of no size under one macro strain, each with a plastic strain of its own before."""
-    law = _law(*law)
     m = BLOCK + 3
     p_old = np.append([0.0, 1e-200], np.logspace(-12, -1, 3 * m - 2)).reshape(m, 3)
-    hardening = law.hardening_coefficient * p_old**law.hardening_exponent
+    if law is UNEVEN:
+        law = _tabulated(UNEVEN)
+        hardening = UNEVEN.yield_stress(p_old) - 400.0
+    else:
+        law = _law(*law)
+        hardening = law.hardening_coefficient * p_old**law.hardening_exponent
     old = HistoryVariables(np.zeros((m, 3, 3)), p_old, hardening)
     new = HistoryVariables(*(np.full_like(values, np.nan) for values in old))
     nothing = np.zeros((m, 3, 6, 2))
@@ -124,6 +173,7 @@ LAWS = {  # b, c, law: stress above the initial yield stress at a plastic strain
     (400.0, 0.005, "voce"): lambda p: 400.0 * (1 - np.exp(-p / 0.005)),
     (400.0, 1e-4, "voce"): lambda p: 400.0 * (1 - np.exp(-p / 1e-4)),
     (0.0, 0.02, "voce"): lambda p: 0.0 * p,
+    (0.0, 1.0, UNEVEN): lambda p: np.interp(p, UNEVEN.plastic_strain, UNEVEN.stress) - 400.0,
 }
 
 
@@ -155,9 +205,12 @@ def test_hardening_goes_on_after_an_increment_too_small_to_store(c, excess):
     assert q_trial - 3 * MU * dp == pytest.approx(400.0 + 400.0 * dp**c, rel=1e-12)
 
 
-def test_tangent_is_the_derivative_of_the_force():
-    inputs = Inputs(0.2, 300.0, 400.0, 0.4)
-    problem = RVEProblem(_discretised(vf=0.2, n_fibres=4, resolution=4), inputs, Settings())
+@pytest.mark.parametrize("hardening", ["power", HardeningTable([0.0, 0.5], [400.0, 3400.0])])
+def test_tangent_is_the_derivative_of_the_force(hardening):
+    b_and_c = (400.0, 0.4) if hardening == "power" else (0.0, 1.0)
+    inputs = Inputs(0.2, 300.0, *b_and_c)
+    settings = Settings(hardening=hardening)
+    problem = RVEProblem(_discretised(vf=0.2, n_fibres=4, resolution=4), inputs, settings)
     path = solve_load_steps(problem, Loading((0.02, None, None)), 10, 1e-6)
     state = path.state
     rng = np.random.default_rng(0)

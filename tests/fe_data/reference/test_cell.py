@@ -13,12 +13,13 @@ from fe_data.cli.rve_folder import describe
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import Loading
 from fe_data.mechanics.rve import solve_rve
-from fe_data.settings import Inputs, Settings
+from fe_data.settings import HardeningTable, Inputs, Settings
 from tests.fe_data.reference import agreement
 
 INPUTS = Inputs(0.3, 400.0, 400.0, 0.4)
 # Few fibres, coarse, converged far beyond the default.
 SMALL = Settings(n_fibres=2, resolution=2.0, increments=8, strain=0.02, tolerance=1e-9)
+TABLE = HardeningTable([0.0, 0.004, 0.01, 0.05], [300.0, 420.0, 450.0, 700.0])
 LOADINGS = [
     Loading((None, None, 0.02)),
     Loading((0.01, 0.005, None), (0.0, 0.0, 50.0)),
@@ -41,9 +42,11 @@ def assert_same_averages(compiled, second):
         assert np.abs(second.history[name] - values).max() <= 1e-8 * np.abs(values).max()
 
 
-@pytest.mark.parametrize(("law", "c"), [("power", 0.4), ("voce", 0.02)])
-def test_both_solvers_give_the_same_record_and_fields(law, c):
-    inputs = replace(INPUTS, c_m=c)
+@pytest.mark.parametrize(
+    ("law", "b", "c"), [("power", 400.0, 0.4), ("voce", 400.0, 0.02), (TABLE, 0.0, 1.0)], ids=str
+)
+def test_both_solvers_give_the_same_record_and_fields(law, b, c):
+    inputs = replace(INPUTS, b_m_MPa=b, c_m=c)
     compiled, second = both(inputs=inputs, settings=replace(SMALL, hardening=law))
     assert_same_averages(compiled, second)
     records = compiled.result(), second.result()
@@ -65,6 +68,12 @@ def test_both_solvers_give_the_same_record_and_fields(law, c):
 @pytest.mark.parametrize("loading", LOADINGS, ids=str)
 def test_both_solvers_average_to_the_same_under_other_loadings(loading):
     assert_same_averages(*both(loading))
+
+
+@pytest.mark.parametrize("loading", LOADINGS[2:], ids=str)
+def test_both_solvers_follow_a_table_under_unloading(loading):
+    inputs = replace(INPUTS, b_m_MPa=0.0, c_m=1.0)
+    assert_same_averages(*both(loading, inputs, replace(SMALL, hardening=TABLE)))
 
 
 def test_both_solvers_agree_without_projection():

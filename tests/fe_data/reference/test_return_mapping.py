@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from fe_data.reference.return_mapping import DEVIATORIC, History, Law, plastic_increment, return_map
+from fe_data.settings import HardeningTable
 
 MU = 1e5 / 2.6
+TABLE = HardeningTable([0.0, 0.002, 0.01, 0.03, 0.2], [400.0, 430.0, 430.0, 600.0, 620.0])
 LAWS = [Law(400, 400, 0.4), Law(400, 300, 0.2), Law(400, 0, 0.5), Law(400, 0, 0.5, "voce")]
-LAWS += [Law(400, 400, 0.02, "voce"), Law(400, 1e4, 1.0, "voce")]
+LAWS += [Law(400, 400, 0.02, "voce"), Law(400, 1e4, 1.0, "voce"), Law(400, 0, 1, TABLE)]
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
@@ -16,6 +18,8 @@ def test_the_increment_meets_the_yield_stress(law, p_old):
     a, b, c, name = law
 
     def hardening(p):
+        if name is TABLE:
+            return np.interp(p, TABLE.plastic_strain, TABLE.stress) - a
         return b * (1 - np.exp(-p / c)) if name == "voce" else b * p**c
 
     q = a + hardening(p_old) + np.array([1e-3, 0.1, 1.0, 100.0, 1e4])
@@ -25,7 +29,7 @@ def test_the_increment_meets_the_yield_stress(law, p_old):
     assert (np.abs(residual) <= 1e-8 * (q - a - hardening(p_old))).all()
 
 
-@pytest.mark.parametrize("law", [LAWS[0], LAWS[4]], ids=str)
+@pytest.mark.parametrize("law", [LAWS[0], LAWS[4], LAWS[6]], ids=str)
 def test_the_tangent_is_the_derivative_of_the_stress(law):
     rng = np.random.default_rng(0)
     n = 20

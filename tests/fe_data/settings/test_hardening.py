@@ -1,0 +1,146 @@
+"""Hardening tables: what is refused, what they mean, and how they travel through files."""
+
+import dataclasses
+import json
+import re
+
+import numpy as np
+import pytest
+
+from fe_data import HardeningTable, Inputs, Settings, generate, load_table, mean_field, solve_rve
+from fe_data.__main__ import main
+from fe_data.dataset import storage
+from fe_data.dataset.design import Design, named_design
+from tests.fe_data.analytic_cell import AnalyticCell
+
+TABLE = HardeningTable([0.0, 0.02, 0.1], [400.0, 460.0, 500.0])
+SMALL = Settings(n_fibres=2, resolution=2.0, increments=10, hardening=TABLE)
+INPUTS = Inputs(0.2, 400.0, 0.0, 1.0)
+REFUSED = [
+    ([0.0], [400.0], "plastic_strain has 1 values: allowed are 2 to 1000"),
+    ([0.01, 0.02], [400.0, 500.0], "plastic_strain begins at 0.01: its first value must be 0"),
+    ([0.0, 0.02, 0.02], [1.0, 2.0, 3.0], "plastic_strain must grow by at least 1e-12: it is 0.02"),
+    ([0.0, 0.02, 0.01], [1.0, 2.0, 3.0], "it is 0.01 in row 3 after 0.02"),
+    ([0.0, 0.01], [400.0, 399.0], "stress must not fall: it is 399.0 in row 2 after 400.0"),
+    ([0.0, 0.01], [0.0, 399.0], "stress = 0.0 is out of range: allowed is [0.001, 1e+06]"),
+    ([0.0, 0.01], [-1.0, 399.0], "stress = -1.0 is out of range"),
+    ([0.0, 0.01], [400.0, np.inf], "stress = inf is out of range"),
+    ([0.0, np.nan], [400.0, 500.0], "plastic_strain = nan is out of range: allowed is [0, 1000]"),
+    ([0.0, 0.01], [400.0, 450.0, 500.0], "stress has 3 values where plastic_strain has 2"),
+    ([0.0, "1"], [400.0, 450.0], "plastic_strain = [0.0, '1'] must be a sequence of numbers"),
+    (range(1001), [400.0] * 1001, "plastic_strain has 1001 values"),
+]
+
+
+@pytest.mark.parametrize(("strain", "stress", "message"), REFUSED, ids=[r[2] for r in REFUSED])
+def test_a_table_that_is_none_is_refused(tmp_path, capsys, strain, stress, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        HardeningTable(strain, stress)
+    if len(strain) != len(stress) or "1" in strain:
+        return
+    file = tmp_path / "table.csv"
+    rows = [f"{p},{s}" for p, s in zip(strain, stress, strict=True)]
+    file.write_text("\n".join(["plastic_strain,stress_MPa", *rows]), encoding="utf-8")
+    command = ["rve", "--vf", "0.2", "--E-f", "400", "--out", str(tmp_path / "cell")]
+    assert main([*command, "--hardening", f"table:{file}"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"fe_data rve: Invalid value for '--hardening': {file}, ")
+    assert said.count("\n") == 1
+    assert message in said or "is not finite" in said
+    assert not (tmp_path / "cell").exists()
+
+
+WRONG_COMMANDS = [
+    ("table:{}/no.csv", [], "No such file or directory: {}/no.csv"),
+    ("table:", [], "'table:' is unknown: allowed are power, voce, table:FILE.csv"),
+    ("{}/t.csv", [], "is unknown: allowed are power, voce, table:FILE.csv"),
+    ("table:{}/swapped.csv", [], "column plastic_strain, stress_MPa is missing"),
+    ("table:{}/t.csv", ["--b-m", "400"], "--b-m and --c-m mean nothing under a hardening table"),
+    ("table:{}/t.csv", ["--a-MPa", "500"], "a_MPa = 500.0 is not the first stress of the harden"),
+    ("power", [], "--b-m is missing: power hardening needs it"),
+    ("voce", ["--b-m", "400"], "--c-m is missing: voce hardening needs it"),
+]
+
+
+@pytest.mark.parametrize(("hardening", "more", "message"), WRONG_COMMANDS)
+def test_a_wrong_command_is_one_sentence(tmp_path, capsys, hardening, more, message):
+    (tmp_path / "t.csv").write_text("plastic_strain,stress_MPa\n0,400\n1,500\n", encoding="utf-8")
+    (tmp_path / "swapped.csv").write_text("p,s\n0,400\n1,500\n", encoding="utf-8")
+    command = ["rve", "--vf", "0.2", "--E-f", "400", "--out", str(tmp_path / "cell"), *more]
+    folder = str(tmp_path)
+    assert main([*command, "--hardening", hardening.replace("{}", folder)]) in (1, 2)
+    said = capsys.readouterr().err
+    assert message.replace("{}", folder) in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "cell").exists()
+
+
+def test_inputs_that_mean_nothing_under_a_table_are_refused(tmp_path):
+    message = "mean nothing under a hardening table: give 0 and 1"
+    for b, c in ((400.0, 1.0), (0.0, 0.4)):
+        with pytest.raises(ValueError, match=message):
+            solve_rve(dataclasses.replace(INPUTS, b_m_MPa=b, c_m=c), 1, SMALL)
+    with pytest.raises(ValueError, match=rf"row \d of the design: .* {message}"):
+        generate(named_design("train_beta", count=4), SMALL, tmp_path / "new", silent=True)
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(ValueError, match="mean_field takes 'power' alone"):
+        mean_field([[0.2, 400.0, 0.0, 1.0]], SMALL)
+
+
+def test_the_first_row_is_the_initial_yield_stress():
+    assert SMALL.a_MPa == 400.0
+    other = HardeningTable([0.0, 1.0], [250.0, 300.0])
+    assert Settings(hardening=other).a_MPa == 250.0
+    assert dataclasses.replace(Settings(hardening=other), increments=7).a_MPa == 250.0
+    with pytest.raises(ValueError, match=r"a_MPa = 300.0 is not the first stress"):
+        Settings(hardening=other, a_MPa=300.0)
+
+
+def test_a_table_of_one_slope_is_linear_hardening():
+    """c = 1 of the power law, as far as the table goes; beyond, nothing hardens."""
+    linear = HardeningTable([0.0, 5.0], [400.0, 400.0 + 5 * 700.0])
+    law = dataclasses.replace(SMALL, hardening="power", tolerance=1e-9)
+    by_law = solve_rve(dataclasses.replace(INPUTS, b_m_MPa=700.0), 1, law, fit=False)
+    by_table = solve_rve(INPUTS, 1, dataclasses.replace(law, hardening=linear), fit=False)
+    for name, values in by_law.history.items():
+        np.testing.assert_allclose(by_table.history[name], values, rtol=1e-7, atol=1e-9)
+    short = HardeningTable([0.0, 1e-12], [400.0, 400.0])
+    flat = solve_rve(INPUTS, 1, dataclasses.replace(law, hardening=short), fit=False)
+    plastic = solve_rve(INPUTS, 1, law, fit=False)  # b = 0
+    np.testing.assert_allclose(flat.history["stress"], plastic.history["stress"], atol=1e-4)
+
+
+def test_the_result_on_disk_gives_the_same_cell_in_python(tmp_path):
+    file = tmp_path / "table.csv"
+    rows = zip(TABLE.plastic_strain, TABLE.stress, strict=True)
+    lines = [f"{s!r},{p!r}" for p, s in rows]
+    file.write_text("\n".join(["stress_MPa,plastic_strain", *lines]), encoding="utf-8")
+    command = ["rve", "--vf", "0.2", "--E-f", "400", "--hardening", f"table:{file}"]
+    command += ["--n-fibres", "2", "--resolution", "2", "--increments", "10", "--seed", "1"]
+    assert main([*command, "--out", str(tmp_path / "cell")]) == 0
+    result = json.loads((tmp_path / "cell" / "result.json").read_text(encoding="utf-8"))
+    settings = Settings(**result["settings"])
+    assert settings == SMALL
+    found = solve_rve(Inputs(**result["inputs"]), result["seed"], settings)
+    assert result["history"]["stress"] == found.history["stress"].tolist()
+
+
+def test_a_dataset_is_of_one_table(tmp_path):
+    """Its numbers are part of what names the samples, and the folder is taken up again by them."""
+    rows = np.array([[0.2, 400.0, 0.0, 1.0], [0.3, 300.0, 0.0, 1.0]])
+    design = Design("inputs", 0, rows, np.arange(2))
+    options = {"simulator": AnalyticCell(), "silent": True, "jobs": 1}
+    assert generate(design, SMALL, tmp_path, **options).simulated == 2
+    assert generate(design, SMALL, tmp_path, **options).simulated == 0
+    assert len(load_table(tmp_path / "dataset.csv")) == 2
+    config = json.loads((tmp_path / storage.CONFIG).read_text(encoding="utf-8"))
+    held = config["settings"]["hardening"]
+    assert held == {"plastic_strain": [0.0, 0.02, 0.1], "stress": [400.0, 460.0, 500.0]}
+    changed = [
+        ({"hardening": HardeningTable([0.0, 0.02], [400.0, 460.0])}, "another table of hardening"),
+        ({"hardening": "power"}, "hardening = {'plastic_strain'"),
+        ({"increments": 20}, "increments = 10 there, 20 here"),
+    ]
+    for change, difference in changed:
+        with pytest.raises(ValueError, match=difference):
+            generate(design, dataclasses.replace(SMALL, **change), tmp_path, **options)
