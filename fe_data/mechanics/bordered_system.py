@@ -45,6 +45,7 @@ class BorderedSystem:
         self.tangent = BorderedMatrix(self.solver.values, np.zeros((self.n, 3)), np.zeros((3, 3)))
         self.counts = {"factorisations": 0, "cg_iterations": 0}
         self._factor_free: Ints = np.empty(0, int)
+        self._factor_diagonal = np.ones(self.n)
         self._age = _REFACTORISE_AFTER + 1  # iterations beyond those of a fresh factor
 
     def factorise(self, border: Floats, macro: Floats) -> None:
@@ -57,6 +58,7 @@ class BorderedSystem:
         # K = L Lᵀ
         self.solver.factorise()
         self._factor_border = border
+        self._factor_diagonal = self._diagonal()
         # K⁻¹ B
         self._factor_solution = self.solver.solve(border)
         # S = C - Bᵀ K⁻¹ B
@@ -75,20 +77,25 @@ class BorderedSystem:
         y[n:] = border.T @ x[:n] + macro @ x[n:]
         return y
 
-    def solve(self, rhs: Floats, free: Ints, accuracy: float) -> Floats:
+    def solve(
+        self, rhs: Floats, free: Ints, accuracy: float, largest_change: float = np.inf
+    ) -> Floats:
         """Solve for a Newton step.
 
         Args:
             rhs: (n + k,) residual of the displacements and of k free macro strains.
             free: (k,) which macro strains are free.
             accuracy: Relative residual to reach.
+            largest_change: Mean relative change of the diagonal of K, from 0 to 1, beyond which an
+                earlier factor is not tried.
 
         Returns:
             The step (n + k,); NaN unless K is positive definite.
         """
         border = self.tangent.border[:, free]
         macro = self.tangent.macro[np.ix_(free, free)]
-        if self._age > _REFACTORISE_AFTER or not np.array_equal(free, self._factor_free):
+        aged = self._age > _REFACTORISE_AFTER or self._change() > largest_change
+        if aged or not np.array_equal(free, self._factor_free):
             self._factor_free = free
             self.factorise(border, macro)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -98,6 +105,17 @@ class BorderedSystem:
                 solution, iterations = self._conjugate_gradients(rhs, border, macro, accuracy)
         self._age += iterations - 1
         return solution
+
+    def _diagonal(self) -> Floats:
+        """Diagonal (n,) of K: the first entry of each row of the upper triangle."""
+        diagonal: Floats = self.tangent.values[self.indptr[:-1]]
+        return diagonal
+
+    def _change(self) -> float:
+        """Mean relative change of the diagonal of K since the last factor."""
+        now = self._diagonal()
+        before = self._factor_diagonal
+        return float(np.mean(np.abs(now - before) / np.maximum(now, before)))
 
     def _precondition(self, r: Floats) -> Floats:
         """Block elimination with the last factor."""

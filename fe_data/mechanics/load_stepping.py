@@ -14,6 +14,10 @@ _NEWTON_ITERATIONS = 12
 _DIVERGED = 1e3  # growth of the residual beyond which an iteration is given up
 _SMALLEST_STEP = 1 / 1024  # of an increment
 _PREDICTOR_POINTS = 3  # parabola through the last three states
+# After the first part of a path, where points yield and unload in turns, other choices are faster:
+_POINTS_AFTER_A_TURN = 2  # a straight line, since the path bends
+_PATIENCE = 4  # iterations after which a residual larger than the first one is given up
+_LARGEST_CHANGE = 0.012  # of the tangent, beyond which its earlier factor is not tried
 _UNKNOWNS_OF_STRAIN = np.array([1.0, 1.0, 2.0])  # the unknown of xy is engineering shear strain
 _NEARLY_STRAIGHT = 0.5  # largest change of direction, relative, over which states predict
 # A residual is relative to the mean stress, but at least to this share of the largest mean stress
@@ -86,6 +90,11 @@ class _Stepper:
         self.way = np.zeros(3)
 
     @property
+    def has_turned(self) -> bool:
+        """Whether a part of the path has ended."""
+        return self.number > 1
+
+    @property
     def x(self) -> Floats:
         """Unknowns at the last converged state (n + 3,)."""
         return self.path[-1][1]
@@ -152,8 +161,9 @@ class _Stepper:
         """Polynomial through the last states, evaluated at fraction t of a part."""
         # x(t) = Σ_i x_i Π_{j≠i} (t - t_j) / (t_i - t_j)   (Lagrange)
         x = np.zeros_like(self.x)
-        for i, (ti, xi) in enumerate(self.path):
-            others = [tj for j, (tj, _) in enumerate(self.path) if j != i]
+        path = self.path[-_POINTS_AFTER_A_TURN:] if self.has_turned else self.path
+        for i, (ti, xi) in enumerate(path):
+            others = [tj for j, (tj, _) in enumerate(path) if j != i]
             x += np.prod([(t - tj) / (ti - tj) for tj in others]) * xi
         return x
 
@@ -167,7 +177,7 @@ class _Stepper:
         _prescribe(x[n:], load, free)
         unknown = np.append(np.arange(n), n + free)
         first_error = None
-        for _ in range(_NEWTON_ITERATIONS):
+        for iteration in range(_NEWTON_ITERATIONS):
             force, integrals = problem.internal_force(x, self.state)
             # r = f_ext - f_int(x)
             residual = -force[unknown]
@@ -181,11 +191,14 @@ class _Stepper:
                 first_error = error
             if not np.isfinite(error) or error > _DIVERGED * first_error:
                 return None
+            if self.has_turned and iteration >= _PATIENCE and error > first_error:
+                return None
             self.counts["newton_iterations"] += 1
             problem.assemble_tangent(self.state)
             # x ← x + K⁻¹ r
             accuracy = self._linear_accuracy(error)
-            x[unknown] += problem.system.solve(residual, free, accuracy)
+            change = _LARGEST_CHANGE if self.has_turned else np.inf
+            x[unknown] += problem.system.solve(residual, free, accuracy, change)
         return None
 
     def _relative_error(self, residual: Floats, mean_stress: float) -> float:

@@ -141,6 +141,36 @@ def test_steps_are_cut_back_and_grow_again(plastic_rve, monkeypatch):
     assert cut.history["stress"][-1, 0] == pytest.approx(end[0], rel=2e-3)
 
 
+TURNING = Loading([(0.01, None, 0.0), (0.01, -0.004, 0.008), (-0.005, -0.004, 0.0)], increments=8)
+AFTER_A_TURN = {"_LARGEST_CHANGE": np.inf, "_POINTS_AFTER_A_TURN": 3, "_PATIENCE": 99}
+
+
+@pytest.mark.parametrize("loading", [Loading((0.02, None, None)), Loading((0.01, 0.005, -0.01))])
+def test_a_path_without_a_turn_does_not_know_what_is_faster_after_one(monkeypatch, loading):
+    """Shipped tables are of such paths: to the last bit they are as they were."""
+    settings = dataclasses.replace(SMALL, increments=10, resolution=3.0)
+    cells = [solve_rve(INPUTS, 4, settings, loading, fit=False)]
+    for name, value in AFTER_A_TURN.items():
+        monkeypatch.setattr(load_stepping, name, value)
+    cells.append(solve_rve(INPUTS, 4, settings, loading, fit=False))
+    assert cells[0].path.counts == cells[1].path.counts
+    for name, values in cells[0].history.items():
+        assert values.tobytes() == cells[1].history[name].tobytes()
+
+
+def test_what_is_faster_after_a_turn_changes_no_result(monkeypatch):
+    """Fewer iterations of conjugate gradients, and the same stresses within the tolerance."""
+    settings = dataclasses.replace(SMALL, resolution=3.0, tolerance=1e-7)
+    fast = solve_rve(INPUTS, 4, settings, TURNING).path
+    for name, value in AFTER_A_TURN.items():
+        monkeypatch.setattr(load_stepping, name, value)
+    plain = solve_rve(INPUTS, 4, settings, TURNING).path
+    assert fast.counts["cutbacks"] == plain.counts["cutbacks"] == 0
+    assert fast.counts["cg_iterations"] < 0.6 * plain.counts["cg_iterations"]
+    largest = np.abs(plain.history["stress"]).max()
+    np.testing.assert_allclose(fast.history["stress"], plain.history["stress"], atol=1e-6 * largest)
+
+
 @pytest.mark.parametrize("solver", ["compiled", "dolfinx"])
 def test_an_impossible_stress_is_reported(solver):
     inputs = Inputs(0.0, 400.0, 0.0, 0.5)  # perfectly plastic, driven beyond its strength
