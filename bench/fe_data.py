@@ -59,7 +59,7 @@ def time_paths() -> dict[str, float]:
             runs = [processor_seconds(settings, Loading(path)) for _ in range(REPEATS)]
             seconds = statistics.median(each for each, _ in runs)
             rows[f"path in {kind}, {mesh} [s]"] = seconds
-            rows[f"  over the ramp, {mesh}"] = seconds / ramp
+            rows[f"path in {kind}, {mesh}, over the ramp"] = seconds / ramp
             stresses.append(runs[0][1].history["stress"])
         difference = np.linalg.norm(np.subtract(*stresses)) / np.linalg.norm(stresses[0])
         rows[f"path in {kind}, difference of the stresses"] = float(difference)

@@ -6,7 +6,7 @@
 K is the tangent of the displacements, B its border by the macro strain and C the tangent of the
 macro stress; f are the free components of the macro strain. Conjugate gradients solve the system.
 Their preconditioner is block elimination with an earlier factor of K, which is renewed when it
-needs too many iterations:
+needs too many iterations or, where the caller says so, when the tangent has changed too much:
 
     S = C_ff - B_fᵀ K⁻¹ B_f,    dE_f = S⁻¹ (r_E - B_fᵀ K⁻¹ r_u),    du = K⁻¹ r_u - K⁻¹ B_f dE_f.
 """

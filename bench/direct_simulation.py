@@ -1,0 +1,185 @@
+"""Our cells beside a published direct simulation: python -m bench.direct_simulation FOLDER.
+
+Z. Liu, M. A. Bessa & W. K. Liu (2016), Computer Methods in Applied Mechanics and Engineering 306,
+319-341, as the CRATE project (github.com/bessagroup/CRATE) publishes their curves: FOLDER holds
+them as uniaxial_tension.csv and pure_shear.csv. Fifty of our arrangements under both loadings are
+drawn to docs/direct_simulation.png, and the differences of the means are printed; then those of
+other cells, and what other elements make of the same cells: both tell what the differences may come
+from. An interrupted run continues with the cells that are missing.
+"""
+
+import argparse
+import itertools
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from bench.pixel_cell import ELEMENTS, PixelCell
+from fe_data import Curves, Design, HardeningTable, Inputs, Loading, Settings, generate, load_curves
+from fe_data.geometry.microstructure import random_microstructure
+from fe_data.mechanics.load_stepping import EquilibriumPath, solve_load_steps
+from fe_data.mechanics.rve import RVESolution, solve_rve
+
+OUT = Path("data/direct_simulation")
+PICTURE = Path("docs/direct_simulation.png")
+# Stresses of the study are in units of a hundredth of the matrix' modulus: here GPa.
+GPA = 1e3
+TABLE = HardeningTable([0.0, 0.04, 2.0], [500.0, 700.0, 700.0 + 2000.0 * 1.96])
+SETTINGS = Settings(nu_f=0.19, hardening=TABLE)
+INPUTS = Inputs(vf=0.3, E_f_GPa=500.0, b_m_MPa=0.0, c_m=1.0)
+ARRANGEMENTS = 50
+STRAINS = np.array([0.01, 0.02, 0.03, 0.04, 0.05])
+# File, loading, column of strain and stress in a history, factor from strain xy to shear angle.
+LOADINGS = {
+    "tension": ("uniaxial_tension.csv", Loading((0.05, None, None)), 0, 1.0),
+    "shear": ("pure_shear.csv", Loading((None, None, 0.025)), 3, 2.0),
+}
+# Other cells: name, number of arrangements, settings.
+OTHERS = [
+    ("50 discs", 20, {"n_fibres": 50}),
+    ("300 discs", 2, {"n_fibres": 300}),
+    ("least distance 1.02", 8, {"min_spacing": 1.02}),
+    ("least distance 1.3", 8, {"min_spacing": 1.3}),
+]
+# The discretisation that CRATE gives has 50 discs on 600 x 600 pixels, 52 across a disc, as have
+# 8 discs on 240 x 240.
+DISCS = 8
+PIXELS = (60, 120, 240)
+SEEDS = range(2)
+INCREMENTS = 10
+
+
+def published(folder: Path, loading: str) -> tuple[np.ndarray, np.ndarray]:
+    """Strain [-] and stress [MPa] of a published curve."""
+    strain, stress = np.loadtxt(folder / LOADINGS[loading][0], delimiter=",", skiprows=1).T
+    return strain, GPA * stress
+
+
+def simulate(name: str, loading: str, count: int, settings: Settings, jobs: int = 1) -> Curves:
+    """Averaged curves of some arrangements, the same under each loading."""
+    folder = OUT / name.replace(" ", "_") / loading
+    rows = np.tile([*vars(INPUTS).values()], (count, 1))
+    design = Design("inputs", 0, rows, np.zeros(count, int))
+    generate(design, settings, folder, loading=LOADINGS[loading][1], jobs=jobs)
+    return load_curves(folder / "dataset.csv")
+
+
+def curves(found: Curves, loading: str) -> tuple[np.ndarray, np.ndarray]:
+    """Strain (n,) and stresses (arrangements, n) in the direction of a loading."""
+    _, _, column, factor = LOADINGS[loading]
+    strain = factor * found.histories[0]["strain"][:, column]
+    return strain, np.array([history["stress"][:, column] for history in found.histories])
+
+
+def differences(found: Curves, loading: str, folder: Path) -> np.ndarray:
+    """Stress of each arrangement over the published one, less 1, at the chosen strains [%]."""
+    strain, stresses = curves(found, loading)
+    ours = np.array([np.interp(STRAINS, strain, stress) for stress in stresses])
+    return 100 * (ours / np.interp(STRAINS, *published(folder, loading)) - 1)
+
+
+def report(name: str, loading: str, found: np.ndarray) -> None:
+    """A row of the table: mean differences, and their range over arrangements."""
+    means = " | ".join(f"{mean:+.2f}" for mean in found.mean(axis=0))
+    error = found[:, -1].std(ddof=1) / len(found) ** 0.5 if len(found) > 1 else np.nan
+    span = f"{found.min():+.1f} to {found.max():+.1f}"
+    print(f"| {name} | {loading} | {means} | {error:.2f} | {span} |", flush=True)
+
+
+def other_elements() -> None:
+    """Print by how much other elements are stiffer than ours on the same cells [%]."""
+    strains = " | ".join(f"{strain:.0%}" for strain in STRAINS)
+    print(f"| element | pixels across a disc | loading | {strains} |")
+    cells = [random_microstructure(INPUTS.vf, seed, DISCS) for seed in SEEDS]
+    ours = {
+        name: [stresses(solve_rve(INPUTS, c, SETTINGS, path(name)), name) for c in cells]
+        for name in LOADINGS
+    }
+    for name in LOADINGS:
+        standard = [solve_rve(INPUTS, c, SETTINGS, path(name), element="P2") for c in cells]
+        print_ratio("standard P2, our mesh", "", name, [stresses(s, name) for s in standard], ours)
+    for element, n, name in itertools.product(ELEMENTS, PIXELS, LOADINGS):
+        across = f"{2 * cells[0].radii[0] * n:.0f}"
+        grids = [PixelCell(n, cell, INPUTS, SETTINGS, element) for cell in cells]
+        found = [solve_load_steps(g, path(name), INCREMENTS, SETTINGS.tolerance) for g in grids]
+        print_ratio(element, across, name, [stresses(s, name) for s in found], ours)
+
+
+def path(loading: str) -> Loading:
+    """A loading in fewer increments."""
+    return replace(LOADINGS[loading][1], increments=INCREMENTS)
+
+
+def stresses(solved: RVESolution | EquilibriumPath, loading: str) -> np.ndarray:
+    """Mean stress of a cell at the chosen strains [MPa]."""
+    _, _, column, factor = LOADINGS[loading]
+    strain = factor * solved.history["strain"][:, column]
+    return np.interp(STRAINS, strain, solved.history["stress"][:, column])
+
+
+def print_ratio(element: str, size: str, loading: str, theirs: list, ours: dict) -> None:
+    """A row of the table of elements: mean over the cells."""
+    percent = 100 * (np.array(theirs) / np.array(ours[loading]) - 1).mean(axis=0)
+    columns = " | ".join(f"{value:+.2f}" for value in percent)
+    print(f"| {element} | {size} | {loading} | {columns} |", flush=True)
+
+
+def draw(folder: Path, found: dict[str, Curves]) -> Figure:
+    """Both published curves as points over the band and the mean of ours; differences below."""
+    figure = Figure(figsize=(9.0, 5.6), layout="constrained")
+    axes = figure.subplots(2, 2, sharex="col", height_ratios=[2.0, 1.0])
+    axes[1, 0].sharey(axes[1, 1])
+    symbols = {"tension": (r"\varepsilon_{xx}", "xx"), "shear": (r"\gamma_{xy}", "xy")}
+    titles = {"tension": "Uniaxial tension, mean stress zero otherwise", "shear": "Pure shear"}
+    for (upper, lower), (loading, all_curves) in zip(axes.T, found.items(), strict=True):
+        strain, stresses = curves(all_curves, loading)
+        low, high = stresses.min(axis=0), stresses.max(axis=0)
+        label = f"ours, all of {len(stresses)} arrangements"
+        upper.fill_between(100 * strain, low, high, color="tab:blue", alpha=0.3, lw=0, label=label)
+        upper.plot(100 * strain, stresses.mean(axis=0), color="tab:blue", label="ours, mean")
+        their_strain, their_stress = published(folder, loading)
+        every = np.searchsorted(their_strain, np.arange(0.001, their_strain[-1], 0.002))
+        points = 100 * their_strain[every], their_stress[every]
+        upper.plot(*points, "o", ms=3, color="black", label="Liu, Bessa & Liu (2016)")
+        percent = differences(all_curves, loading, folder)
+        lower.axhline(0.0, color="black", lw=0.8)
+        spread = (
+            percent.mean(axis=0) - percent.min(axis=0),
+            percent.max(axis=0) - percent.mean(axis=0),
+        )
+        lower.errorbar(100 * STRAINS, percent.mean(axis=0), spread, fmt="o", capsize=3)
+        name, component = symbols[loading]
+        upper.set_title(titles[loading])
+        upper.set_ylabel(rf"mean $\sigma_{{{component}}}$ [MPa]")
+        lower.set_ylabel("ours over theirs [%]")
+        lower.set_xlabel(rf"mean ${name}$ [%]")
+        upper.set_ylim(0.0, None)
+    axes[0, 0].legend(loc="lower right")
+    return figure
+
+
+def main(folder: Path | None) -> None:
+    """Draw the picture and print the table."""
+    if folder is None:
+        print("without the folder of the published curves there is nothing to compare with")
+        return
+    strains = " | ".join(f"{strain:.0%}" for strain in STRAINS)
+    print(f"| cells | loading | {strains} | error of the last | over arrangements and strains |")
+    found = {name: simulate("30 discs", name, ARRANGEMENTS, SETTINGS) for name in LOADINGS}
+    for loading, ours in found.items():
+        report("30 discs", loading, differences(ours, loading, folder))
+    draw(folder, found).savefig(PICTURE, dpi=150)
+    print(f"wrote {PICTURE}")
+    for name, count, changes in OTHERS:
+        for loading in LOADINGS:
+            ours = simulate(name, loading, count, replace(SETTINGS, **changes))
+            report(name, loading, differences(ours, loading, folder))
+    other_elements()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, help="of the published curves")
+    main(parser.parse_args().folder)
