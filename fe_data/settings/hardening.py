@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, Short
 
 LawName = Literal["power", "voce"]
 # Numbers by which compiled functions know the laws.
@@ -100,8 +100,8 @@ LAWS: dict[LawName, HardeningLaw] = {
 }
 
 
-@dataclass(frozen=True)
-class HardeningTable:
+@dataclass(frozen=True, repr=False)
+class HardeningTable(Short):
     """Yield stress of the matrix by rows, linear between them and constant beyond the last one.
 
     Attributes:
