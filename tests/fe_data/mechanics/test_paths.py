@@ -63,7 +63,9 @@ def _tabulated(p):
 
 
 @pytest.mark.parametrize(
-    ("hardening", "law"), [("power", _yield_stress), ("voce", _voce), (TABLE, _tabulated)], ids=str
+    ("hardening", "law"),
+    [("power", _yield_stress), ("voce", _voce), (TABLE, _tabulated)],
+    ids=["power", "voce", "table"],
 )
 @pytest.mark.parametrize("free", [False, True])
 def test_a_path_that_turns_is_that_of_a_material_point(free, hardening, law):
