@@ -24,6 +24,7 @@ SCRIPTS = ("surrogate", "page")  # of docs/playground
 html_static_path = ["site.css", *(f"playground/{name}.js" for name in SCRIPTS)]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
+FETCHED = r'<script[^>]+src="(?:https?:)?//[^>]*>\s*</script>'
 RUNS = ("figures/full", "figures/quick")  # what a reader is shown of, if it is there
 RUN = next((run for run in RUNS if (ROOT / run / "index.html").is_file()), None)
 FOLDERS = [
@@ -92,7 +93,9 @@ def finish(app, error):
         for page in [*(ROOT / RUN).glob("*.html"), *(ROOT / RUN).glob("notebooks/*.html")]:
             copy = out / page.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(page, copy)
+            # An executed notebook would fetch what typesets its formulas.
+            text = page.read_text(encoding="utf-8")
+            copy.write_text(re.sub(FETCHED, "", text), encoding="utf-8")
     if not error:
         shutil.copy2(out / "README.html", out / "index.html")
 
