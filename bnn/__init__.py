@@ -39,6 +39,7 @@ from bnn.priors.kernels import (
 from bnn.priors.means import LinearMean, RandomMean
 from bnn.priors.mixture import MixturePrior
 from bnn.priors.samplers import SamplerPrior, TablePrior
+from bnn.priors.warping import Warped
 from bnn.scaling import BoundsScaler, BoundsWarning, Scaling
 from bnn.storage import load
 from bnn.storage.version import __version__
@@ -87,6 +88,7 @@ __all__ = [  # noqa: RUF022
     "RationalQuadratic",
     "Periodic",
     "Linear",
+    "Warped",
     # noise
     "noise",
     "HeteroscedasticNoise",

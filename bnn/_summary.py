@@ -10,6 +10,7 @@ from bnn._validation import Array
 from bnn.noise import Covariance, StudentNoise, covariance_at
 from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.mixture import MixturePrior
+from bnn.priors.warping import Warped
 from bnn.scaling import BoundsScaler
 
 TINY = 1e-300  # in place of a weight of zero
@@ -74,6 +75,11 @@ def prior_rows(
 
 def _scales(kernel: sk.Kernel) -> Iterator[tuple[str, Array]]:
     """Give the names and length scales of the parts of a kernel that have such."""
+    if isinstance(kernel, Warped):
+        # Its length scales are relative to the widths of the inputs.
+        for name, relative in _scales(kernel.kernel):
+            yield name, relative * np.asarray(kernel.width)
+        return
     seen: dict[str, int] = {}
     for part in _parts(kernel):
         lengths = getattr(part, "lengthscale", getattr(part, "length_scale", None))

@@ -11,6 +11,7 @@ from bnn.noise import Covariance, HeteroscedasticNoise, StudentNoise
 from bnn.priors import kernels
 from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.means import LinearMean
+from bnn.priors.warping import Warped
 
 
 def _matern12(q: Array) -> tuple[Array, Array]:
@@ -70,6 +71,12 @@ def kernel_gradient(kernel: sk.Kernel, a: Array, b: Array) -> tuple[Array, Array
         return values, np.broadcast_to(slope, away.shape)
     if isinstance(kernel, kernels.Periodic):
         return _periodic(kernel, away)
+    if isinstance(kernel, Warped):
+        w, slopes = kernel.bent(a)
+        z = kernel.turned(kernel.bent(b)[0])
+        values, by_z = kernel_gradient(kernel.kernel, kernel.turned(w), z)
+        # ∂k/∂x_i = w'_i Σ_j (I + C)_ij ∂k/∂z_j
+        return values, kernel.turned(by_z, transposed=True) * slopes
     if isinstance(kernel, kernels.Stationary):
         scale = np.asarray(kernel.lengthscale, dtype=float)
         # q = Σ_i (a_i - b_i)² / L_i² and ∂q/∂a_i = 2 (a_i - b_i) / L_i²

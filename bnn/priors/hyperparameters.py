@@ -1,7 +1,8 @@
 """Posterior density of a Gaussian process' hyper-parameters: its maximum, and points around it."""
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,9 +17,9 @@ from sklearn.gaussian_process import kernels as sk
 from threadpoolctl import threadpool_limits
 
 from bnn._seeding import generator
-from bnn._validation import Array, check_count
+from bnn._validation import Array, Ints, check_count
 from bnn.priors.conditioning import least_variance, log_diagonal
-from bnn.priors.kernels import RBF, Linear
+from bnn.priors.kernels import Linear
 
 # Bounds of the search. Length scales are relative to the range of the input, and all variances to
 # the variance of the output.
@@ -46,6 +47,21 @@ FEWEST = 16  # components of an average over hyper-parameters
 PLACES = 64  # where mean and variance are compared
 AROUND = 1.25  # width of the box in which an average is kept, relative to that of the data
 NEGLIGIBLE = 1e-5  # weight of a point that is left out, relative to the largest
+
+
+class Density(Protocol):
+    """A density of hyper-parameters η with normal hyperpriors, such as HyperparameterDensity."""
+
+    centre: Array
+    precision: Array
+
+    def __call__(self, eta: Array) -> tuple[float, Array]:
+        """Return log p(y | X, η) + log p(η) and its gradient by η."""
+        ...
+
+    def value(self, eta: Array) -> float:
+        """Return the value alone."""
+        ...
 
 
 class HyperparameterDensity:
@@ -245,30 +261,39 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
     return np.asarray(best.x)
 
 
-def importance_sample(
-    density: HyperparameterDensity, best: Array, seed: int | None
-) -> tuple[Array, Array, float]:
-    """Return points η (DRAWS, m), logarithms of their posterior weights, and log p(y | X).
+def curvature(density: Density, best: Array) -> Array:
+    """Return -∂² log p / ∂η² by central differences of the gradient, (m, m)."""
+    steps = STEP * np.eye(len(best))
+    rows = [density(best - step)[1] - density(best + step)[1] for step in steps]
+    return np.array(rows) / (2.0 * STEP)
 
-    The weights sum to 1. The log evidence is up to a constant that is the same for all priors.
+
+def importance_sample(
+    density: Density,
+    best: Array,
+    seed: int | None,
+    hessian: Array | None = None,
+    draws: int = DRAWS,
+) -> tuple[Array, Array, float]:
+    """Return points η (draws, m), logarithms of their posterior weights, and log p(y | X).
+
+    The weights sum to 1. The log evidence is up to a constant that is the same for all priors. The
+    Hessian matrix of -log p(η | y), (m, m), is that of finite differences if it is not given.
 
     Source: Ionides (2008), Journal of Computational and Graphical Statistics 17, for the largest
     weight.
     """
     m = len(best)
-    steps = STEP * np.eye(m)
-    # H = -∂² log p / ∂η², by central differences of the gradient
-    rows = [density(best - step)[1] - density(best + step)[1] for step in steps]
-    hessian = np.array(rows) / (2.0 * STEP)
+    hessian = curvature(density, best) if hessian is None else hessian
     values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
     # R Rᵀ = H⁻¹, with H = V diag(λ) Vᵀ. λ is at least the hyperprior's precision, so that the
     # points stay within its width where the density is nearly flat or curved upwards.
     root = WIDTH * vectors / np.sqrt(np.maximum(values, density.precision.min()))
-    uniform = qmc.Sobol(m + 1, seed=generator(seed)).random(DRAWS)
+    uniform = qmc.Sobol(m + 1, seed=generator(seed)).random(draws)
     z = norm.ppf(np.clip(uniform[:, :m], UNLIKELY, 1.0 - UNLIKELY))
     radii = np.sqrt(FREEDOM / chi2.ppf(np.maximum(uniform[:, m:], UNLIKELY), FREEDOM))
     deviations = density.precision**-0.5
-    n = int(OF_HYPERPRIOR * DRAWS)
+    n = int(OF_HYPERPRIOR * draws)
     points = np.concatenate([density.centre + z[:n] * deviations, best + (radii * z)[n:] @ root.T])
     # log w = log p(y | η) + log p(η) - log q(η), with q(η) = s p(η) + (1 - s) t(η)
     of_hyperprior = norm.logpdf(points, density.centre, deviations).sum(axis=1)
@@ -279,55 +304,52 @@ def importance_sample(
     total = logsumexp(logs)
     # log p(y | X) = log 1/S Σ_s w_s, with the constant of log p(η)
     normaliser = 0.5 * np.sum(np.log(density.precision) - np.log(2.0 * np.pi))
-    evidence = float(total - np.log(DRAWS) + normaliser)
-    # No weight counts more than √DRAWS times the average, so that none outweighs all others.
-    logs = np.minimum(logs, total - 0.5 * np.log(DRAWS))
+    evidence = float(total - np.log(draws) + normaliser)
+    # No weight counts more than √draws times the average, so that none outweighs all others.
+    logs = np.minimum(logs, total - 0.5 * np.log(draws))
     return points, logs - logsumexp(logs), evidence
 
 
 def representatives(
-    density: HyperparameterDensity, trend: sk.Kernel | None, points: Array, logs: Array
-) -> tuple[Array, Array]:
-    """Return few of weighted points η, (S, m), with weights, (S,), that stand for all of them.
+    X: Array, moments: Callable[[int, Array], Array], logs: Array, most: int
+) -> tuple[Ints, Array]:
+    """Return numbers of few of S weighted settings, (most,), with weights, that stand for all.
 
     Means of f and f² averaged over the few are those averaged over all, at PLACES places among the
-    data, along the S - 1 directions in which they vary most. S points are enough for that, as
+    data, along the directions in which they vary most. So many points are enough for that, as
     Carathéodory's theorem says, and least squares with weights that are not negative finds them.
+
+    Args:
+        X: Training inputs, (N, n_in).
+        moments: Number of a setting, places (n, n_in) → means of f and of f² there, (2 n,).
+        logs: Logarithms of the weights of the settings, (S,).
+        most: Number of settings to choose.
     """
-    most = max(4 * points.shape[1], FEWEST)
-    middle = 0.5 * (density.X.min(axis=0) + density.X.max(axis=0))
-    reach = 0.5 * AROUND * np.ptp(density.X, axis=0)
+    middle = 0.5 * (X.min(axis=0) + X.max(axis=0))
+    reach = 0.5 * AROUND * np.ptp(X, axis=0)
     unit = qmc.LatinHypercube(len(middle), seed=generator(0)).random(PLACES)
     places = middle + (2.0 * unit - 1.0) * reach
-    seen = logs > logs.max() + np.log(NEGLIGIBLE)
-    points = points[seen]
+    seen = np.flatnonzero(logs > logs.max() + np.log(NEGLIGIBLE))
     weights = softmax(logs[seen])
-    moments = np.array([_moments(density, trend, eta, places) for eta in points])
-    rows = moments.T
+    rows = np.array([moments(s, places) for s in seen]).T
     rows /= np.sqrt(rows**2 @ weights)[:, None]
     # Averages of the moments along their principal directions, and the sum of the weights.
     directions = np.linalg.svd((rows - (rows @ weights)[:, None]) * np.sqrt(weights))[0]
-    few = np.vstack([np.ones(len(points)), directions[:, : most - 1].T @ rows])
+    few = np.vstack([np.ones(len(seen)), directions[:, : most - 1].T @ rows])
     shares = nnls(few, few @ weights)[0]
     found = np.argsort(-shares)[:most]
     chosen = np.resize(found, most)
     # Where there are no more points, the others have weights of zero.
     kept = np.where(np.arange(most) < len(found), shares[chosen], 0.0)
-    return points[chosen], kept / kept.sum()
+    return seen[chosen], kept / kept.sum()
 
 
-def _moments(
-    density: HyperparameterDensity, trend: sk.Kernel | None, eta: Array, places: Array
-) -> Array:
-    """Return the means of f and of f² at places (n, n_in), given η and the data, (2 n,)."""
-    n = places.shape[1] + 1
-    kernel: sk.Kernel = RBF(float(np.exp(eta[0])), tuple(np.exp(eta[1:n])))
-    if trend is not None:
-        kernel = kernel + trend
-    root, solved = density.solved(eta)
-    cross = kernel(density.X, places)
+def moments_of(kernel: sk.Kernel, X: Array, solved: tuple[Array, Array], places: Array) -> Array:
+    """Return the means of f and of f² at places (n, n_in), given L and α of the data X, (2 n,)."""
+    root, alpha = solved
+    cross = kernel(X, places)
     whitened = solve_triangular(root, cross, lower=True, check_finite=False)
     # m(x) = k(x, X) α, and m(x)² + k(x, x) - |L⁻¹ k(X, x)|²
-    mean = cross.T @ solved
+    mean = cross.T @ alpha
     variance = kernel.diag(places) - np.sum(whitened**2, axis=0)
     return np.concatenate([mean, mean**2 + variance])

@@ -1,0 +1,188 @@
+"""Noise by the evidence of data without repeated runs: constant, or by input."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._validation import Array, as_data, check_integers, check_positive
+from bnn.noise import HeteroscedasticNoise
+from bnn.noise.heteroscedastic import StandardBasis
+from bnn.priors.evidence.prior import fit_prior
+from bnn.priors.evidence.trend import detrended
+from bnn.priors.gaussian_process import GaussianProcessPrior
+from bnn.priors.hyperparameters import density_of, importance_sample, maximise, threads_for
+from bnn.priors.mixture import MixturePosterior, MixturePrior
+
+LEAST_DEVIATION = 1e-6  # of the slopes of the noise
+ODDS = 10.0  # prior odds of constant noise against noise by input
+
+
+def fit_noise(
+    X: ArrayLike, y: ArrayLike, *, restarts: int = 8, random_state: int | None = 0, **form: Any
+) -> Array:
+    """Estimate constant noise for `fit_prior` and the estimators from data without repeated runs.
+
+    The variance of the noise is its posterior mean. Variance and length scales of the prior and the
+    variance of the noise have log-normal hyperpriors, over which an importance sample averages.
+
+    Args:
+        X: (N, n_in).
+        y: (N,) or (N, n_out).
+        restarts: As for `fit_prior`.
+        random_state: As for `fit_prior`.
+        form: mean, mean_features, intercept or coefficient_variance, as for `fit_prior`.
+
+    Returns:
+        Standard deviations of the noise, (n_out,).
+
+    Raises:
+        ValueError: As `fit_prior`.
+
+    Warns:
+        ConvergenceWarning: As `fit_prior`.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> rng = np.random.default_rng(0)
+        >>> bnn.evidence.fit_noise(X, y + 0.1 * rng.standard_normal(12)).round(1)
+        array([0.1])
+    """
+    X, columns, trends, _ = detrended(X, y, **form)
+    none = np.zeros((len(X), 0))
+    pairs = zip(columns.T, trends, strict=True)
+    with threads_for(len(X)):
+        found = [_averaged_noise(X, y, k, none, 0.0, restarts, random_state) for y, k in pairs]
+    return np.sqrt([variances[0] for _, variances, _ in found])
+
+
+def _averaged_noise(
+    X: Array,
+    y: Array,
+    trend: sk.Kernel | None,
+    basis: Array,
+    deviation: float,
+    restarts: int,
+    seed: int | None,
+) -> tuple[Array, Array, float]:
+    """Average the noise of one output over its hyper-parameters.
+
+    Log σ has slopes in a basis (N, p), of a prior standard deviation; zero leaves σ constant.
+
+    Returns:
+        E β of the slopes, (p,), E σ_i² at the data, (N,), and the log evidence up to a constant.
+    """
+    own = basis if deviation else basis[:, :0]
+    density = density_of(X, y, trend, None, True, own, deviation or 1.0)
+    best = maximise(density, restarts, seed)
+    points, logs, evidence = importance_sample(density, best, seed)
+    # E σ² = Σ_s w_s σ_s², and likewise E β
+    weights = np.exp(logs)
+    variances = weights @ [density.variances(eta) for eta in points]
+    slopes = np.zeros(basis.shape[1])
+    slopes[: own.shape[1]] = weights @ points[:, X.shape[1] + 2 :]
+    return slopes, np.asarray(variances), evidence
+
+
+def fit_heteroscedastic_noise(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    squares: Sequence[int] = (),
+    slope_deviation: float = 0.25,
+    restarts: int = 2,
+    random_state: int | None = 0,
+    **form: Any,
+) -> HeteroscedasticNoise:
+    """Estimate noise that depends on the input from data without repeated runs.
+
+    The slopes of log σ, per standard deviation of an input over the data, are hyper-parameters
+    with normal priors, beside those of `fit_noise`. Few data tell little of them, and a single
+    value is overconfident, so they are averaged: over an importance sample, and with the
+    zeros of constant noise, by the evidence of all outputs. Constant noise is ten times as probable
+    a priori. The level of the noise is that of its mean variances.
+
+    Args:
+        X: (N, n_in).
+        y: (N,) or (N, n_out).
+        squares: As for `HeteroscedasticNoise.from_replicates`.
+        slope_deviation: Prior standard deviation of the slopes.
+        restarts: As for `fit_prior`.
+        random_state: As for `fit_prior`.
+        form: mean, mean_features, intercept or coefficient_variance, as for `fit_prior`.
+
+    Returns:
+        The noise, with the correlations between outputs.
+
+    Raises:
+        ValueError: As `fit_prior`.
+
+    Warns:
+        ConvergenceWarning: As `fit_prior`.
+
+    Source: Hoeting, Madigan, Raftery & Volinsky (1999), Statistical Science 14, for averages over
+    models.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> rng = np.random.default_rng(0)
+        >>> noisy = y + 0.1 * rng.standard_normal(12)
+        >>> noise = bnn.evidence.fit_heteroscedastic_noise(X, noisy, restarts=0)
+        >>> noise(X).shape
+        (12, 1, 1)
+    """
+    check_positive(slope_deviation=slope_deviation)
+    if slope_deviation < LEAST_DEVIATION:
+        needed = f"must be at least {LEAST_DEVIATION:g}; fit_noise has no slopes"
+        raise ValueError(f"slope_deviation = {slope_deviation}: {needed}")
+    check_integers("squares", squares, 0)
+    inputs, columns, trends, _ = detrended(X, y, **form)
+    basis = StandardBasis(inputs, squares)
+    found = []
+    for deviation in (0.0, slope_deviation):
+        outputs = []
+        with threads_for(len(inputs)):
+            for column, trend in zip(columns.T, trends, strict=True):
+                averages = _averaged_noise(
+                    inputs, column, trend, basis.values, deviation, restarts, random_state
+                )
+                outputs.append(averages)
+        found.append([np.array(each) for each in zip(*outputs, strict=True)])
+    (_, constant, without), (slopes, variances, evidences) = found
+    # The probability of slopes, with the evidence of all outputs.
+    share = expit(np.sum(evidences - without) - np.log(ODDS))
+    variances = share * variances + (1.0 - share) * constant
+    noise = basis.noise(0.5 * np.log(variances).mean(axis=1), share * slopes.T)
+    if len(variances) == 1:
+        return noise
+    prior = fit_prior(X, y, noise, restarts=restarts, random_state=random_state, **form)
+    return replace(noise, correlation=_correlation(prior, noise, *as_data(X, y)))
+
+
+def _correlation(
+    prior: MixturePrior | GaussianProcessPrior, noise: HeteroscedasticNoise, X: Array, y: Array
+) -> Array:
+    """Return the correlation of the noise of the outputs, given its standard deviations.
+
+    It is that of the expected scatter of (y - f) / σ, and of n_out observations without any.
+    """
+    assert isinstance(prior, MixturePrior)
+    covariances = noise(X)
+    given = MixturePosterior(prior, covariances, X, y)
+    deviations = np.sqrt(np.einsum("njj->nj", covariances))
+    away = (y - given.mean(X)) / deviations
+    # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S at each datum
+    spread = given.covariances(X) / deviations[:, :, None] / deviations[:, None, :]
+    scatter = away.T @ away + spread.sum(axis=0) + y.shape[1] * np.eye(y.shape[1])
+    scale = np.sqrt(np.diag(scatter))
+    return np.asarray(scatter / np.outer(scale, scale))

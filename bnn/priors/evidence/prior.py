@@ -1,0 +1,243 @@
+"""Gaussian process priors by the evidence p(y | X), the marginal likelihood."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import softmax
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._validation import Array, as_data, check_kind, check_option
+from bnn.noise import Noise, StudentNoise, checked_tails, covariance_at
+from bnn.noise.student import bound
+from bnn.priors.conditioning import ProcessPosterior, without_zeros
+from bnn.priors.evidence.trend import detrended
+from bnn.priors.gaussian_process import GaussianProcessPrior
+from bnn.priors.hyperparameters import (
+    FEWEST,
+    HyperparameterDensity,
+    density_of,
+    importance_sample,
+    maximise,
+    moments_of,
+    representatives,
+    threads_for,
+)
+from bnn.priors.kernels import RBF
+from bnn.priors.mixture import TINY, MixturePrior
+from bnn.priors.precision_factors import factors_of
+
+# Prior and noise are estimated in turn, in so many rounds with so many steps of the noise in each.
+TAIL_ROUNDS = 5  # of a StudentNoise
+TAIL_STEPS = 10
+TAIL_LENGTHS = (1.0, 0.3)  # length scales of smooth priors, relative to the range of the input
+
+
+def fit_prior(
+    X: ArrayLike,
+    y: ArrayLike,
+    noise: Noise | StudentNoise,
+    *,
+    estimate: str = "average",
+    mean: Callable[[Array], ArrayLike] | None = None,
+    mean_features: Sequence[int] | None = None,
+    intercept: bool = True,
+    coefficient_variance: float | None = None,
+    restarts: int = 8,
+    random_state: int | None = 0,
+) -> MixturePrior | GaussianProcessPrior:
+    """Estimate a Gaussian process prior with a linear mean and an RBF kernel for each output.
+
+    Output j is a linear trend and a Gaussian process,
+
+        c_j + θ_j·x + GP(0, k0_j exp(-½ Σ_i (x_i - x'_i)² / L_ji²)).
+
+    The constant c_j and the coefficients θ_j have Gaussian priors and are integrated out, so that
+    they are part of the kernel. With a low-fidelity model m the term ρ_j m_j(x) is added, and its
+    factor ρ_j ~ N(1, 1) is integrated out too.
+
+    Few data leave the variance k0_j and the length scales L_ji uncertain, and their values of
+    largest evidence are overconfident. The default is an average: a mixture over 4 (n_in + 1)
+    values of (k0_j, L_ji), at least 16. They are chosen from an importance sample of 512 from their
+    posterior under a log-normal hyperprior, so that means and variances of f are those of all 512.
+    Their weights are divided by their evidence: conditioning the mixture on the data, as
+    `ExactPosterior` does, multiplies them by it. To compare priors by `log_evidence`, take those of
+    "maximum": such a mixture has seen the data, and its own evidence means nothing.
+
+    Args:
+        X: (N, n_in).
+        y: (N,) or (N, n_out).
+        noise: Known noise: standard deviations, Σ_noise or a HeteroscedasticNoise, whose
+            correlations between outputs are ignored; or a StudentNoise. For a StudentNoise the
+            precision factors of the data, see `ExactPosterior`, are estimated first, in turn with
+            a prior of largest evidence. For noise-free data zero: noise that is less than double
+            precision resolves is replaced by the nugget of `ExactPosterior`.
+        estimate: "average" over hyper-parameters, or those of "maximum" evidence.
+        mean: Low-fidelity model m, a function of X (n, n_in), read-only, that returns (n, n_out),
+            or (n,) for one output.
+        mean_features: Numbers of the inputs of the linear mean; None takes all, () none.
+        intercept: Whether the mean has a constant too.
+        coefficient_variance: Prior variance of θ and of the constant, around zero at x = 0. None
+            takes a variance that is large for the data, around their mean, so that the result does
+            not depend on units and origins.
+        restarts: Number of searches from random starts, each the best of 16 points, in addition to
+            one from a default start.
+        random_state: Seed of these starts.
+
+    Returns:
+        A MixturePrior, or a GaussianProcessPrior for "maximum", with a kernel of all inputs for
+        each output.
+
+    Raises:
+        ValueError: If an input or an output does not vary, if X, y and the mean do not fit each
+            other, or if a mean feature is no input.
+
+    Warns:
+        ConvergenceWarning: If a search for the largest density did not converge.
+
+    Source: Rasmussen & Williams (2006), equations 2.30, 2.40 to 2.42 and 5.9; importance sampling
+    with a share of the prior after Hesterberg (1995), Technometrics 37; model and discrepancy as in
+    Kennedy & O'Hagan (2000), Biometrika 87.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.evidence.fit_prior(X, y, noise=0.05)
+        >>> len(prior.components)
+        16
+        >>> bnn.evidence.fit_prior(X, y, noise=0.05, estimate="maximum").n_outputs
+        1
+    """
+    check_option("estimate", estimate, ("average", "maximum"))
+    found = detrended(X, y, mean, mean_features, intercept, coefficient_variance)
+    inputs, values = as_data(X, y)
+    if not isinstance(noise, StudentNoise):
+        noise = without_zeros(noise, values)
+    kept = checked_tails(noise, inputs.shape[1], values.shape[1])
+    known = covariance_at(kept, inputs)
+    if isinstance(kept, StudentNoise):
+        known = _likely_tails(found, kept, inputs, values, random_state)
+    return _prior_given(*found, known, estimate, restarts, random_state)
+
+
+def _likely_tails(
+    found: tuple[Array, Array, list[sk.Kernel | None], Any],
+    noise: StudentNoise,
+    X: Array,
+    y: Array,
+    seed: int | None,
+) -> Array:
+    """Return the covariances (1 - 2/ν) Σ_i / E λ_i of the noise at the data, (N, n_out, n_out).
+
+    Precision factors and a prior of largest evidence are estimated in turn. A flexible prior bends
+    to an outlier, and then finds nothing in it, so there are several starts: no outliers, and
+    those that smooth priors see, which do not bend. The largest bound of the evidence wins.
+    """
+    own = covariance_at(noise, X) * np.ones((len(X), 1, 1))
+    _, columns, trends, centre = found
+    starts = [own]
+    for length in TAIL_LENGTHS:
+        rbfs = [RBF(float(column.var()), tuple(length * np.ptp(X, axis=0))) for column in columns.T]
+        pairs = zip(rbfs, trends, strict=True)
+        kernels = [rbf if trend is None else rbf + trend for rbf, trend in pairs]
+        smooth = GaussianProcessPrior(centre, kernels, len(kernels))
+        starts.append(factors_of(smooth, noise, X, y, own, TAIL_STEPS)[1])
+    best = own
+    largest = -np.inf
+    for known in starts:
+        for _ in range(TAIL_ROUNDS):
+            prior = _prior_given(*found, known, "maximum", 0, seed)
+            tails, known, factors = factors_of(prior, noise, X, y, known, TAIL_STEPS)
+        assert isinstance(prior, GaussianProcessPrior)
+        evidences = ProcessPosterior(prior, known, X, y).log_evidences
+        value = evidences.sum() + bound(tails.degrees, factors, y.shape[1])
+        if value > largest:
+            best = known
+            largest = value
+    return best
+
+
+def _prior_given(
+    X: Array,
+    columns: Array,
+    trends: list[sk.Kernel | None],
+    centre: Any,
+    known: Array,
+    estimate: str,
+    restarts: int,
+    seed: int | None,
+) -> MixturePrior | GaussianProcessPrior:
+    """Return the prior of detrended data (N, n_out) for known covariances of the noise."""
+    variances = np.einsum("...jj->j...", known)
+    kernels: list[list[sk.Kernel]] = []
+    shares: list[Array] = []
+    with threads_for(len(X)):
+        for column, trend, variance in zip(columns.T, trends, variances, strict=True):
+            density = density_of(X, column, trend, variance, hyperprior=estimate == "average")
+            best = maximise(density, restarts, seed)
+            points = best[None]
+            weights = np.ones(1)
+            if estimate == "average":
+                sample, logs, _ = importance_sample(density, best, seed)
+                most = max(4 * len(best), FEWEST)
+                moments = partial(_moments, density, trend, sample)
+                chosen, posterior = representatives(X, moments, logs, most)
+                points = sample[chosen]
+                # Conditioning on the data multiplies the weights by p(y | η).
+                evidences = [density.log_evidence(eta) for eta in points]
+                weights = softmax(np.log(np.maximum(posterior, TINY)) - evidences)
+            own: list[sk.Kernel] = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
+            if trend is not None:
+                own = [rbf + trend for rbf in own]
+            kernels.append(own)
+            shares.append(weights)
+    # Component s has kernel s of each output.
+    priors = [GaussianProcessPrior(centre, each, len(each)) for each in zip(*kernels, strict=True)]
+    if len(priors) == 1:
+        return priors[0]
+    return MixturePrior(priors, np.column_stack(shares))
+
+
+def _moments(
+    density: HyperparameterDensity, trend: sk.Kernel | None, points: Array, s: int, places: Array
+) -> Array:
+    """Return the means of f and of f² at places (n, n_in), given points[s] and the data, (2 n,)."""
+    k0, *L = np.exp(points[s])
+    kernel: sk.Kernel = RBF(float(k0), tuple(L))
+    if trend is not None:
+        kernel = kernel + trend
+    return moments_of(kernel, density.X, density.solved(points[s]), places)
+
+
+def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:
+    """Return the length scales L of a prior from fit_prior.
+
+    Args:
+        prior: A prior of "maximum" evidence, whose kernels are RBF, or sums of one and a Linear.
+
+    Returns:
+        L, (n_out, n_in).
+
+    Raises:
+        ValueError: If the prior or a kernel is of another kind.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.evidence.fit_prior(X, y, noise=0.05, estimate="maximum")
+        >>> bnn.evidence.lengthscales(prior).shape
+        (1, 1)
+    """
+    check_kind("prior", prior, GaussianProcessPrior, MixturePrior)
+    if isinstance(prior, MixturePrior):
+        raise ValueError('prior is a MixturePrior: must be one of estimate="maximum"')
+    found = [kernel.k1 if isinstance(kernel, sk.Sum) else kernel for kernel in prior.kernels]
+    if not all(isinstance(rbf, RBF) for rbf in found):
+        raise ValueError(f"kernel = {prior.kernel}: must be an RBF, or its sum with a Linear")
+    return np.array([rbf.lengthscale for rbf in found])

@@ -1,0 +1,171 @@
+"""Which family and noise the evidence takes, gaps, odd tables, and many data."""
+
+import numpy as np
+import pytest
+
+import bnn
+from bnn.priors.evidence import fit_mixture, mixture
+from bnn.priors.evidence.families import Family
+
+
+def best_family(X, y):
+    """The family of largest evidence."""
+    u = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    found = mixture._searched(u, (y - y.mean()) / y.std(), 0)
+    return max(found, key=lambda each: each.log_evidence).density.family
+
+
+def posterior(X, y):
+    """The exact posterior under prior and noise that are found."""
+    prior, noise = fit_mixture(X, y)
+    return bnn.ExactPosterior(prior, noise=noise).fit(X, y)
+
+
+def drawn(kernel, n_in, n, noise, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, n_in))
+    f = bnn.GaussianProcessPrior(0.0, kernel).sample(X, 1, seed)[0, :, 0]
+    return X, f + noise * rng.standard_normal(n)
+
+
+def test_smooth_rough_and_warped_functions_have_families_of_their_own():
+    """Draws of an RBF, of a Matérn 3/2, and a wave over a logarithm."""
+    assert best_family(*drawn(bnn.RBF(1.0, 0.3), 1, 60, 0.01, 0)) == Family((bnn.RBF,), trend=True)
+    assert best_family(*drawn(bnn.Matern32(1.0, 0.5), 1, 80, 0.01, 1)).kinds[-1] is bnn.Matern32
+    X = np.exp(np.random.default_rng(2).uniform(0.0, 5.0, (80, 1)))
+    assert best_family(X, np.sin(3.0 * np.log(X[:, 0]))).warped
+
+
+def test_a_turned_wave_is_mixed():
+    """A function of the sum and of the difference of two inputs."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(120, 2))
+    y = np.sin(9.0 * (X[:, 0] + X[:, 1])) + 0.05 * rng.standard_normal(120)
+    assert best_family(X, y).mixed
+
+
+def test_weights_are_tempered_until_several_count():
+    """Weights to the power τ; those that are enough stay as they are."""
+    alike = np.log(np.full(20, 0.05))
+    np.testing.assert_allclose(mixture._tempered(alike), alike)
+    logs = -10.0 * np.arange(20.0)
+    found = mixture._tempered(logs)
+    assert 8.0 <= 1.0 / np.sum(np.exp(2.0 * found)) < 12.0
+    assert np.exp(found).sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(np.diff(found), np.diff(found)[0])
+
+
+@pytest.mark.parametrize(
+    ("noise", "kind"),
+    [
+        (lambda x, rng: 0.1 * rng.standard_normal(len(x)), "constant"),
+        (lambda x, rng: 0.02 * np.exp(3.0 * x) * rng.standard_normal(len(x)), "slopes"),
+        (lambda x, rng: 0.05 * rng.standard_t(2.5, len(x)), "tails"),
+    ],
+)
+def test_the_evidence_takes_the_form_of_the_noise(noise, kind):
+    rng = np.random.default_rng(3)
+    x = np.sort(rng.uniform(size=100))
+    y = np.sin(5.0 * x) + noise(x, rng)
+    found = fit_mixture(x[:, None], y)[1]
+    if kind == "tails":
+        assert isinstance(found, bnn.StudentNoise)
+        assert found.degrees < 10.0
+        return
+    kept = bnn.noise.checked_noise(found, 1, 1)
+    ends = bnn.noise.covariance_at(kept, np.array([[0.0], [1.0]])) * np.ones((2, 1, 1))
+    low, high = np.sqrt(ends)[:, 0, 0]
+    if kind == "slopes":
+        assert high / low == pytest.approx(np.exp(3.0), rel=0.6)
+    else:
+        # Slopes are averaged with zeros, so that little is left of them.
+        assert high / low == pytest.approx(1.0, abs=0.25)
+        assert low == pytest.approx(0.1, rel=0.3)
+
+
+def test_intervals_hold_functions_across_a_gap():
+    """The middle third of the input is left out, where functions of length scale 0.4 vary."""
+    held = []
+    for seed in range(8):
+        X, y = drawn(bnn.Matern52(1.0, 0.4), 1, 45, 0.05, seed)
+        gap = (X[:, 0] > 1 / 3) & (X[:, 0] < 2 / 3)
+        model = posterior(X[~gap], y[~gap])
+        mean, std = model.predict(X[gap], return_std=True, total=True)
+        held.append(np.mean(np.abs(y[gap] - mean) < 1.96 * std))
+    print(f"95 % intervals hold {np.mean(held):.2f} in the gap")
+    assert np.mean(held) > 0.88
+
+
+def test_odd_tables_are_taken():
+    """A constant input, one of two values, repeated rows, and an output of three values."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.full(60, 3.0), rng.integers(0, 2, 60), rng.exponential(size=60)])
+    y = np.digitize(X[:, 2] + X[:, 1], (0.5, 1.5)).astype(float)
+    X = np.vstack([X, X[:20]])
+    y = np.append(y, y[:20])
+    model = posterior(X, y)
+    mean, std = model.predict(X, return_std=True, total=True)
+    assert np.all(np.isfinite(mean))
+    assert np.all(std > 0.0)
+    assert np.mean(np.abs(mean - y) < 1.96 * std) > 0.85
+    moved = X + np.array([1.0, 0.0, 0.0])
+    np.testing.assert_allclose(model.predict(moved), mean)
+
+
+def test_outputs_have_processes_and_noise_of_their_own():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(40, 2))
+    clean = np.column_stack([np.sin(5.0 * X[:, 0]), 1000.0 * X[:, 1]])
+    y = clean + rng.standard_normal((40, 2)) * [0.1, 5.0]
+    model = posterior(X, y)
+    sizes = np.sqrt(np.einsum("...jj->...j", bnn.noise.covariance_at(model.noise_, X)))
+    np.testing.assert_allclose(np.mean(np.atleast_2d(sizes), axis=0), [0.1, 5.0], rtol=0.4)
+    assert np.mean((model.predict(X) - clean) ** 2, axis=0) == pytest.approx([0, 0], abs=9.0)
+
+
+def test_of_many_data_some_are_searched_and_all_are_conditioned_on(monkeypatch):
+    monkeypatch.setattr(mixture, "SEARCHED", 60)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(400, 1))
+    y = np.sin(6.0 * X[:, 0]) + 0.1 * rng.standard_normal(400)
+    model = posterior(X, y)
+    assert len(model.X_) == 400
+    _, std = model.predict(np.linspace(0.1, 0.9, 5)[:, None], return_std=True)
+    assert np.all(std < 0.05)
+
+
+def test_many_data_have_few_components(monkeypatch):
+    monkeypatch.setattr(mixture, "MEMORY", 3.0 * 30**2)
+    X = np.random.default_rng(0).uniform(size=(30, 1))
+    assert len(fit_mixture(X, np.sin(6.0 * X[:, 0]))[0].components) == 3
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.ones((5, 2)), np.arange(5.0), "X: no input varies"),
+        (np.arange(5.0)[:, None], np.ones(5), "output 0 is constant"),
+        (np.ones((1, 1)), np.ones(1), "X has 1 rows: must be at least 2"),
+    ],
+)
+def test_tables_that_say_nothing_are_refused(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        fit_mixture(X, y)
+
+
+def test_the_ensemble_in_function_space_takes_what_is_found():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(12, 1))
+    y = np.sin(5.0 * X[:, 0])
+    prior, noise = fit_mixture(X, y, tails=False)
+    model = bnn.FunctionAnchoredEnsemble(
+        prior,
+        noise=noise,
+        n_members=2,
+        network=bnn.Architecture((6,), "silu"),
+        pretraining=bnn.Pretraining(2, 10, training=bnn.TrainingSettings(epochs=2)),
+        anchoring=bnn.FunctionAnchoring(points=4, tolerance=1e9),
+        random_state=0,
+    ).fit(X, y)
+    assert model.prior_.components[0].kernels == prior.components[0].kernels
+    assert np.all(np.isfinite(model.predict(X)))
