@@ -135,7 +135,8 @@ def draw(folder: Path, found: dict[str, Curves]) -> Figure:
     titles = {"tension": "Uniaxial tension, mean stress zero otherwise", "shear": "Pure shear"}
     for (upper, lower), (loading, all_curves) in zip(axes.T, found.items(), strict=True):
         strain, stresses = curves(all_curves, loading)
-        low, high = stresses.min(axis=0), stresses.max(axis=0)
+        low = stresses.min(axis=0)
+        high = stresses.max(axis=0)
         label = f"ours, all of {len(stresses)} arrangements"
         upper.fill_between(100 * strain, low, high, color="tab:blue", alpha=0.3, lw=0, label=label)
         upper.plot(100 * strain, stresses.mean(axis=0), color="tab:blue", label="ours, mean")

@@ -10,7 +10,7 @@ from fe_data.arrays import Floats
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.mechanics.bordered_system import BorderedSystem
 from fe_data.mechanics.plasticity import J2Law
-from fe_data.mechanics.problem import State, _upper_pattern
+from fe_data.mechanics.problem import State, upper_pattern
 from fe_data.reference.return_mapping import IDENTITY, History, Law, return_map
 from fe_data.settings import Inputs, Settings
 
@@ -68,7 +68,7 @@ class PixelCell:
         mu = float(self.mu[self.in_matrix][0, 0])
         self.law = J2Law(mu, 0.0, *given)
         self.n = 2 * n * n
-        indptr, indices, (self.slots,) = _upper_pattern([self.dofs], n * n)
+        indptr, indices, (self.slots,) = upper_pattern([self.dofs], n * n)
         grid = np.column_stack([np.repeat(np.arange(n), n), np.tile(np.arange(n), n)]) * h
         self.system = BorderedSystem(indptr, indices, grid)
         self.spring = indptr[[0, 1]]

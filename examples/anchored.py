@@ -19,7 +19,9 @@ import bnn
 import fe_data
 from fe_data.mechanics.plots import draw_mises
 
-LOW, HIGH, LEARNT = 0.06, 0.40, 0.15  # volume fractions of the fibres
+LOW = 0.06  # volume fractions of the fibres
+HIGH = 0.40
+LEARNT = 0.15
 settings = fe_data.Settings(n_fibres=options.fibres)
 content = np.linspace(LOW, HIGH, options.cells)
 cells = [

@@ -86,7 +86,7 @@ class RVEProblem:
     def _build_pattern(self, outlines: list[Ints]) -> tuple[Ints, Ints]:
         """Sparsity of the tangent: every element of the matrix, and every outline, is dense."""
         dense = [self.matrix.dofs, *(outline[None] for outline in outlines)]
-        indptr, indices, slots = _upper_pattern(dense, self.n // 2)
+        indptr, indices, slots = upper_pattern(dense, self.n // 2)
         self._slots = slots[0]
         self._fibre_slots = [places[0] for places in slots[1:]]
         return indptr, indices
@@ -231,7 +231,7 @@ def _node_coordinates(d: Discretisation, in_matrix: Booleans) -> Floats:
     return of_matrix
 
 
-def _upper_pattern(dense: list[Ints], n: int) -> tuple[Ints, Ints, list[Ints]]:
+def upper_pattern(dense: list[Ints], n: int) -> tuple[Ints, Ints, list[Ints]]:
     """Upper triangle (CSR) of a matrix of dense blocks on n nodes.
 
     Args:
