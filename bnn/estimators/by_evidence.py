@@ -7,11 +7,31 @@ import numpy as np
 from bnn._seeding import generator
 from bnn._validation import Array, Ints, check_option
 from bnn.noise import Noise, StudentNoise
-from bnn.priors.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
+from bnn.priors.conditioning import without_zeros
+from bnn.priors.evidence import fit_heteroscedastic_noise, fit_mixture, fit_noise, fit_prior
 
 ROWS = 200  # most data in the evidence, whose cost is O(N³) for each step of the search
 GAUSSIAN = ("constant", "by_input")
 KINDS = (*GAUSSIAN, "student")
+
+
+def likely_model(
+    prior: Any, noise: Noise | StudentNoise | str | None, X: Array, y: Array
+) -> tuple[Any, Noise | StudentNoise]:
+    """Return prior and noise; where neither is given, those that `evidence.fit_mixture` returns.
+
+    Args:
+        prior: Prior that is given, or None.
+        noise: Noise that is given, its kind, or None.
+        X: (N, n_in).
+        y: (N, n_out).
+    """
+    if prior is None and noise is None:
+        return fit_mixture(X, y)
+    found = likely_tails(noise, X, y)
+    if not isinstance(found, StudentNoise):
+        found = without_zeros(found, y)
+    return likely_prior(prior, found, X, y), found
 
 
 def likely_noise(noise: Noise | str | None, X: Array, y: Array) -> Noise:

@@ -323,8 +323,11 @@ class PretrainedEnsemble(EnsembleRegressor):
         noise = likely_noise(self.noise, X, y)
         return self._pretrained_for(X, y, noise), noise
 
-    def _pretrained_for(self, X: Array, y: Array, noise: Noise) -> Pretrained:
-        """Return the pre-trained networks, after pre-training where they are missing or stale."""
+    def _pretrained_for(self, X: Array, y: Array, noise: Noise, prior: Any = None) -> Pretrained:
+        """Return the pre-trained networks, after pre-training where they are missing or stale.
+
+        A prior that the same data chose may be given in place of one that is None.
+        """
         known = self.pretrained_with_
         found = self.pretrained_
         if found is not None and known is not None and not self._stale(found, known, X, y, noise):
@@ -332,7 +335,8 @@ class PretrainedEnsemble(EnsembleRegressor):
         points = None if known is None else known["X"]
         ranges = {} if points is not None else self._ranges(X, y)
         scaling = clone(self.group("scaling")).set_params(**ranges)
-        prior = likely_prior(self.prior, noise, X, y)
+        if self.prior is not None or prior is None:
+            prior = likely_prior(self.prior, noise, X, y)
         self._pretrain(prior, points, scaling, n_features=X.shape[1], n_outputs=y.shape[1])
         data = (X, y, noise) if self.prior is None else None
         self.pretrained_with_ = {"X": points, "ranges": ranges, "data": data} | self._shaping()

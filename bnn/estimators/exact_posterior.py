@@ -14,11 +14,12 @@ from bnn._seeding import RandomState, generator
 from bnn._summary import noise_rows, prior_rows, ranges_of, table
 from bnn._validation import Array, as_columns, as_finite, as_points, check_count
 from bnn.derivatives.posterior import moment_gradients
-from bnn.estimators.by_evidence import likely_prior, likely_tails
+from bnn.estimators.by_evidence import likely_model
 from bnn.estimators.regressor import PredictiveRegressor
 from bnn.noise import Covariance, Noise, StudentNoise, checked_tails, covariance_at, noise_of_data
 from bnn.noise.student import bound, nodes, scaled
-from bnn.priors.conditioning import NuggetWarning, ProcessPosterior, resolved, without_zeros
+from bnn.priors.conditioning import NuggetWarning, ProcessPosterior, resolved
+from bnn.priors.gaussian_process import MOST_ROWS
 from bnn.priors.mixture import MixturePosterior, MixturePrior
 from bnn.priors.precision_factors import Prior, factors_of
 from bnn.storage import NotStored, storable
@@ -41,11 +42,13 @@ class ExactPosterior(PredictiveRegressor):
     Args:
         prior: GaussianProcessPrior with a mean that is not random, or a MixturePrior of such; the
             evidence updates the weights of the mixture. None takes the average over
-            hyper-parameters that `evidence.fit_prior` returns for the data.
+            hyper-parameters that `evidence.fit_prior` returns for the data; where the noise is None
+            too, prior and noise are those of `evidence.fit_mixture`, an average over families.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; a
-            HeteroscedasticNoise; or a StudentNoise. None or "constant" estimates standard
-            deviations by the evidence of the data, "by_input" a HeteroscedasticNoise, "student" a
-            StudentNoise. At most 200 of the data enter the evidence of prior and noise. Under a
+            HeteroscedasticNoise; or a StudentNoise. "constant", or None beside a prior, estimates
+            standard deviations by the evidence of the data, "by_input" a HeteroscedasticNoise,
+            "student" a StudentNoise. At most 200 of the data enter the evidence of prior and noise,
+            and at most 1,500 that of an average over families. Under a
             StudentNoise the posterior is variational, q(f, λ) = q(f) Π_i q(λ_i), with a precision
             factor λ_i for each datum, and 13 to 21 % too narrow, see there. Noise that is less than
             double precision resolves beside the prior, zero too, is replaced by a nugget, see
@@ -107,14 +110,18 @@ class ExactPosterior(PredictiveRegressor):
             raise ValueError(f"prior = {prior!r:.60}: {needed}")
         if prior is not None and n_outputs != prior.n_outputs:
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
-        noise = likely_tails(self.noise_ if keep_prior else self.noise, X, y)
+        if len(X) > MOST_ROWS:
+            needed = f"must be at most {MOST_ROWS} for an exact posterior, which costs O(N³)"
+            raise ValueError(
+                f"X has {len(X)} rows: {needed}; take some of them or AnchoredEnsemble"
+            )
+        prior, noise = likely_model(prior, self.noise_ if keep_prior else self.noise, X, y)
         kept: Covariance | StudentNoise
         if isinstance(noise, StudentNoise):
             kept = checked_tails(noise, X.shape[1], n_outputs)
         else:
-            noise = without_zeros(noise, y)
             kept = noise_of_data(noise, X, y)
-        self._condition(likely_prior(prior, noise, X, y), kept, X, y)
+        self._condition(prior, kept, X, y)
         for j in np.flatnonzero(self.nugget_)[:1]:
             size = f"the data of output {j} are taken with a nugget of {self.nugget_[j]:.3g}"
             message = f"noise: less than double precision resolves beside the prior, {size}"

@@ -26,9 +26,10 @@ from bnn.estimators.pretraining import DATA_WARNINGS, Pretrained, Pretraining, c
 from bnn.gauss_newton.function_space import Metric, fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
 from bnn.networks.architecture import Architecture
-from bnn.noise import Covariance, Noise, covariance_at, noise_of_data, resample
+from bnn.noise import Covariance, Noise, StudentNoise, covariance_at, noise_of_data, resample
 from bnn.priors.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.priors.drawn_priors import DrawnPrior
+from bnn.priors.evidence import fit_mixture
 from bnn.priors.mixture import MixturePosterior, MixturePrior, combination
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import NotStored, storable
@@ -322,11 +323,12 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
 
     Args:
         prior: p(g), see bnn.priors. None takes the average over hyper-parameters that
-            `evidence.fit_prior` returns for the data. A bnn.Pretrained is used as it is, and the
-            parameters of pre-training then have no effect.
+            `evidence.fit_prior` returns for the data; where the noise is None too, prior and noise
+            are those of `evidence.fit_mixture`, without heavy tails. A bnn.Pretrained is used as it
+            is, and the parameters of pre-training then have no effect.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
-            of the data, "by_input" a HeteroscedasticNoise.
+            HeteroscedasticNoise. "constant", or None beside a prior: standard deviations by the
+            evidence of the data; "by_input": a HeteroscedasticNoise.
         n_members: Number of members, K: the first of the pre-trained networks.
         network: Hidden layers, activation and initial weights; smooth networks follow the prior's
             realisations best. None is Architecture((50, 50, 50), "silu").
@@ -382,6 +384,16 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
     def _nugget(self) -> float | None:
         nugget: float | None = self.group("anchoring").nugget
         return nugget
+
+    def _prepared(
+        self, X: Array, y: Array, keep_prior: bool
+    ) -> tuple[Pretrained, Noise | Covariance]:
+        """Return the pre-trained networks and the noise; where nothing is set, of one average."""
+        if keep_prior or self.prior is not None or self.noise is not None:
+            return super()._prepared(X, y, keep_prior)
+        prior, noise = fit_mixture(X, y, tails=False)
+        assert not isinstance(noise, StudentNoise)
+        return self._pretrained_for(X, y, noise, prior), noise
 
     def _trained(self, X: Array, y: Array, keep_prior: bool) -> Members:
         pretrained, noise = self._prepared(X, y, keep_prior)

@@ -111,5 +111,6 @@ def _kernel_rows(
         else:
             known = ", ".join(NAMES)
             needed = f"one of {known}, a Linear, or the sum of a Linear and one of the others"
-            raise ValueError(f"the kernel {kernel} of the prior: must be {needed}")
+            instead = "as in ExactPosterior(noise='constant')"
+            raise ValueError(f"the kernel {kernel} of the prior: must be {needed}, {instead}")
     return tuple(stationary.tolist()), tuple(linear.tolist())

@@ -1,4 +1,4 @@
-"""Prior and noise together, averaged over families of processes."""
+"""The default of the estimators: prior and noise in one, averaged over families of processes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -330,7 +330,6 @@ def fit_mixture(
         >>> prior, noise = bnn.evidence.fit_mixture(X, y)
         >>> len(prior.components)
         16
-        >>> model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)
     """
     check_flags(tails=tails)
     X, y = as_data(X, y)

@@ -1,4 +1,4 @@
-"""Which family and noise the evidence takes, gaps, odd tables, and many data."""
+"""The default: which family and noise the evidence takes, gaps, odd tables, and many data."""
 
 import numpy as np
 import pytest
@@ -13,12 +13,6 @@ def best_family(X, y):
     u = (X - X.min(axis=0)) / np.ptp(X, axis=0)
     found = mixture._searched(u, (y - y.mean()) / y.std(), 0)
     return max(found, key=lambda each: each.log_evidence).density.family
-
-
-def posterior(X, y):
-    """The exact posterior under prior and noise that are found."""
-    prior, noise = fit_mixture(X, y)
-    return bnn.ExactPosterior(prior, noise=noise).fit(X, y)
 
 
 def drawn(kernel, n_in, n, noise, seed):
@@ -89,7 +83,7 @@ def test_intervals_hold_functions_across_a_gap():
     for seed in range(8):
         X, y = drawn(bnn.Matern52(1.0, 0.4), 1, 45, 0.05, seed)
         gap = (X[:, 0] > 1 / 3) & (X[:, 0] < 2 / 3)
-        model = posterior(X[~gap], y[~gap])
+        model = bnn.ExactPosterior().fit(X[~gap], y[~gap])
         mean, std = model.predict(X[gap], return_std=True, total=True)
         held.append(np.mean(np.abs(y[gap] - mean) < 1.96 * std))
     print(f"95 % intervals hold {np.mean(held):.2f} in the gap")
@@ -103,7 +97,7 @@ def test_odd_tables_are_taken():
     y = np.digitize(X[:, 2] + X[:, 1], (0.5, 1.5)).astype(float)
     X = np.vstack([X, X[:20]])
     y = np.append(y, y[:20])
-    model = posterior(X, y)
+    model = bnn.ExactPosterior().fit(X, y)
     mean, std = model.predict(X, return_std=True, total=True)
     assert np.all(np.isfinite(mean))
     assert np.all(std > 0.0)
@@ -117,7 +111,7 @@ def test_outputs_have_processes_and_noise_of_their_own():
     X = rng.uniform(size=(40, 2))
     clean = np.column_stack([np.sin(5.0 * X[:, 0]), 1000.0 * X[:, 1]])
     y = clean + rng.standard_normal((40, 2)) * [0.1, 5.0]
-    model = posterior(X, y)
+    model = bnn.ExactPosterior().fit(X, y)
     sizes = np.sqrt(np.einsum("...jj->...j", bnn.noise.covariance_at(model.noise_, X)))
     np.testing.assert_allclose(np.mean(np.atleast_2d(sizes), axis=0), [0.1, 5.0], rtol=0.4)
     assert np.mean((model.predict(X) - clean) ** 2, axis=0) == pytest.approx([0, 0], abs=9.0)
@@ -128,7 +122,7 @@ def test_of_many_data_some_are_searched_and_all_are_conditioned_on(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(400, 1))
     y = np.sin(6.0 * X[:, 0]) + 0.1 * rng.standard_normal(400)
-    model = posterior(X, y)
+    model = bnn.ExactPosterior().fit(X, y)
     assert len(model.X_) == 400
     _, std = model.predict(np.linspace(0.1, 0.9, 5)[:, None], return_std=True)
     assert np.all(std < 0.05)
@@ -153,19 +147,26 @@ def test_tables_that_say_nothing_are_refused(X, y, message):
         fit_mixture(X, y)
 
 
-def test_the_ensemble_in_function_space_takes_what_is_found():
+def test_too_many_rows_are_refused_with_an_alternative():
+    X = np.zeros((10_001, 1))
+    with pytest.raises(ValueError, match=r"10001 rows: must be at most 10000 .* AnchoredEnsemble"):
+        bnn.ExactPosterior().fit(X, X[:, 0])
+
+
+def test_the_ensemble_in_function_space_takes_the_same_prior():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(12, 1))
     y = np.sin(5.0 * X[:, 0])
-    prior, noise = fit_mixture(X, y, tails=False)
     model = bnn.FunctionAnchoredEnsemble(
-        prior,
-        noise=noise,
         n_members=2,
         network=bnn.Architecture((6,), "silu"),
         pretraining=bnn.Pretraining(2, 10, training=bnn.TrainingSettings(epochs=2)),
         anchoring=bnn.FunctionAnchoring(points=4, tolerance=1e9),
         random_state=0,
     ).fit(X, y)
+    prior, noise = fit_mixture(X, y, tails=False)
+    np.testing.assert_array_equal(model.prior_.weights, prior.weights)
     assert model.prior_.components[0].kernels == prior.components[0].kernels
-    assert np.all(np.isfinite(model.predict(X)))
+    kept = bnn.noise.checked_noise(noise, 1, 1)
+    expected = bnn.noise.covariance_at(kept, X)
+    np.testing.assert_array_equal(bnn.noise.covariance_at(model.noise_, X), expected)
