@@ -15,6 +15,7 @@ FIELDS = "and mean fields"
 ONE = "one for all inputs"
 BY_INPUT = "by input"
 GIVEN = "given"
+FOUND = "one, by input or with tails, as found"
 INTERVALS = "intervals alone"
 
 
@@ -77,10 +78,10 @@ class Peer:
 
 
 PEERS = (
-    Peer("ours", "Default", ONE, public=True, version=2),
+    Peer("ours", "Default", FOUND, public=True, version=3),
     Peer("ours", "ExactConstant", ONE, public=True, version=2),
     Peer("ours", "ExactByInput", BY_INPUT, public=True, version=2),
-    Peer("ours", "FunctionAnchored", ONE, public=True, splits=4, version=2),
+    Peer("ours", "FunctionAnchored", FOUND, public=True, splits=4, version=3),
     Peer("scikit_learn", "GaussianProcess", ONE, public=True, version=2),
     Peer("botorch", "SingleTask", ONE, public=True),
     Peer("botorch", "MultiTask", ONE),
@@ -109,5 +110,6 @@ OURS = {
     REPLICATES: BY_NAME["ours.ExactReplicates"],
     FIELDS: BY_NAME["ours.ExactFields"],
 }
-# Ours with what most of the others assume of the noise, and with noise by input.
+# Ours with what most of the others assume of the noise, and with noise by input, both with an RBF
+# and a linear trend alone.
 EQUAL_NOISE = {ONE: BY_NAME["ours.ExactConstant"], BY_INPUT: BY_NAME["ours.ExactByInput"]}
