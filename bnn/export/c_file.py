@@ -37,10 +37,10 @@ def to_c(
 
     Args:
         model: A fitted ensemble; or a fitted ExactPosterior under uncorrelated noise, whose prior,
-            or mixture as from `bnn.evidence.fit_prior`, has a number or a LinearMean as mean, and
-            kernels that are RBF, Matern12, Matern32, Matern52, RationalQuadratic, Linear, or the
-            sum of a Linear and one of the others. Warped kernels, as `bnn.evidence.fit_mixture`
-            may return where nothing is set, are not taken: `ExactPosterior(noise="constant")` is.
+            or mixture as from `bnn.evidence.fit_mixture` and `fit_prior`, has a number or a
+            LinearMean as mean, and kernels that are RBF, Matern12, Matern32, Matern52,
+            RationalQuadratic, Linear, or a sum of these with at most one Linear; a Warped may hold
+            such a kernel.
         path: Of the file.
         name: Name of the function, with which the names of the others begin. Names that C, C++,
             their libraries or the file itself use are refused.

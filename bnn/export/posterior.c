@@ -5,10 +5,16 @@
    a row of its own below those of the data, with a negative pivot:
    M = [[A, H], [H^T, -I]] = L D L^T with D = diag(I, -I). A is the covariance of the stationary
    part and the noise, and H the linear basis at the data times the standard deviations of the
-   coefficients. */
+   coefficients.
+
+   Process p has the kernel sum_t k_t(z, z') + linear(z, z') of the numbers PARTS[p]: its TERMS
+   stationary terms, its linear part, and the warps of its coordinates z(x). */
 
 #define ROWS (N + 1 + N_IN)
 #define SIGN(i) ((i) < N ? 1.0 : -1.0)
+#define LINEAR_OF(p) LINEAR[PARTS[p][TERMS]]
+#define WARPS_OF(p) PARTS[p][TERMS + 1]
+static double places[N_WARPS][N][N_IN]; /* z of the data */
 static double roots[S * N_OUT][(long)ROWS * (ROWS + 1) / 2]; /* L by rows */
 static double solved[S * N_OUT][ROWS];
 
@@ -27,28 +33,56 @@ static double correlation(int kind, double alpha, double q, double *slope)
     return kind == MATERN32 ? (1.0 + s) * e : kind == MATERN52 ? (1.0 + s + s * s / 3.0) * e : e;
 }
 
-/* Entry i of process p at x: k(x, X[i]) with its slope by r^2, or a function of the basis. */
-static double entry(int p, int i, const double *x, double *slope)
+/* Coordinates z = w (I + C) with w(u) = log(1 + (e^l - 1) u) / l and u = (x - low) / width; outside
+   [0, 1] w goes on as a straight line, and l = 0 stands for w = u. Also dw_c / dx_c. */
+static void coordinates(int warps, const double *x, double *z, double *slopes)
 {
-    const double *linear = LINEAR[PARTS[p][1]], *kernel = STATIONARY[PARTS[p][0]];
-    const double *deviation = linear + 1, *origin = deviation + N_IN, *inverse = kernel + 3;
-    double q = 0.0;
-    if (i >= N)
-        return i == N ? linear[0] : deviation[i - N - 1] * (x[i - N - 1] - origin[i - N - 1]);
+    for (int c = 0; c < N_IN; c++)
+        z[c] = 0.0;
     for (int c = 0; c < N_IN; c++) {
-        double away = (x[c] - X[i][c]) * inverse[c];
-        q += away * away;
+        const double *warp = WARPS[warps][c], l = warp[2], growth = expm1(l);
+        double u = (x[c] - warp[0]) / warp[1], inside = u < 0.0 ? 0.0 : u > 1.0 ? 1.0 : u;
+        double dw = l == 0.0 ? 1.0 : growth / l / (1.0 + growth * inside);
+        double w = l == 0.0 ? u : log1p(growth * inside) / l + (u - inside) * dw;
+        slopes[c] = dw / warp[1];
+        z[c] += w;
+        for (int i = 0; i < MIXED; i++)
+            z[i] += w * warp[3 + i];
     }
-    return kernel[1] * correlation((int)kernel[0], kernel[2], q, slope);
 }
 
-/* Derivative of this entry by input c. */
-static double derivative(int p, int i, const double *x, double slope, int c)
+/* Entry i of process p at z: its covariance with datum i, or a function of the linear basis. Also
+   the derivatives of the stationary terms by half of their r^2. */
+static double entry(int p, int i, const double *z, double *slopes)
 {
-    const double *kernel = STATIONARY[PARTS[p][0]], *inverse = kernel + 3;
+    const double *linear = LINEAR_OF(p), *deviation = linear + 1, *origin = deviation + N_IN;
+    double sum = 0.0;
     if (i >= N)
-        return c == i - N - 1 ? LINEAR[PARTS[p][1]][1 + c] : 0.0;
-    return 2.0 * kernel[1] * slope * (x[c] - X[i][c]) * inverse[c] * inverse[c];
+        return i == N ? linear[0] : deviation[i - N - 1] * (z[i - N - 1] - origin[i - N - 1]);
+    for (int t = 0; t < TERMS; t++) {
+        const double *kernel = STATIONARY[PARTS[p][t]], *inverse = kernel + 3;
+        double q = 0.0;
+        for (int c = 0; c < N_IN; c++) {
+            double away = (z[c] - places[WARPS_OF(p)][i][c]) * inverse[c];
+            q += away * away;
+        }
+        sum += kernel[1] * correlation((int)kernel[0], kernel[2], q, &slopes[t]);
+        slopes[t] *= 2.0 * kernel[1];
+    }
+    return sum;
+}
+
+/* Derivative of this entry by z_c. */
+static double derivative(int p, int i, const double *z, const double *slopes, int c)
+{
+    double sum = 0.0;
+    if (i >= N)
+        return c == i - N - 1 ? LINEAR_OF(p)[1 + c] : 0.0;
+    for (int t = 0; t < TERMS; t++) {
+        double inverse = STATIONARY[PARTS[p][t]][3 + c];
+        sum += slopes[t] * (z[c] - places[WARPS_OF(p)][i][c]) * inverse * inverse;
+    }
+    return sum;
 }
 
 /* Replace v by L^-1 v, or by L^-T D v. */
@@ -75,12 +109,18 @@ static void backwards(const double *L, double *v)
 
 int surrogate_init(void)
 {
+    double slopes[TERMS], dw[N_IN];
+    for (int k = 0; k < N_WARPS; k++)
+        for (int i = 0; i < N; i++)
+            coordinates(k, X[i], places[k][i], dw);
     for (int p = 0; p < S * N_OUT; p++) {
         double *Li = roots[p], *v = solved[p];
         for (int i = 0; i < ROWS; Li += ++i) {
             const double *Lj = roots[p];
             for (int j = 0; j <= i; Lj += ++j) {
-                double slope, sum = j < N ? entry(p, i, X[j], &slope) : i == j ? -1.0 : 0.0;
+                double sum = i == j ? -1.0 : 0.0;
+                if (j < N)
+                    sum = entry(p, i, places[WARPS_OF(p)][j], slopes);
                 if (i == j && i < N)
                     sum += NOISE[i][p % N_OUT];
                 for (int k = 0; k < j; k++)
@@ -102,12 +142,13 @@ int surrogate_init(void)
 /* Mean and variance of process p at x, each followed by its derivatives by the inputs of a part. */
 static void process(int p, const double *x, const struct part *at, double *mean, double *variance)
 {
-    double v[ROWS], slope[ROWS];
-    for (int c = 0; c < 1 + at->inputs; c++)
-        mean[c] = variance[c] = 0.0;
-    variance[0] = STATIONARY[PARTS[p][0]][1];
+    double v[ROWS], slopes[ROWS][TERMS], z[N_IN], dw[N_IN], dmean[N_IN], dvariance[N_IN];
+    coordinates(WARPS_OF(p), x, z, dw);
+    mean[0] = variance[0] = 0.0;
+    for (int t = 0; t < TERMS; t++)
+        variance[0] += STATIONARY[PARTS[p][t]][1];
     for (int i = 0; i < ROWS; i++) {
-        v[i] = entry(p, i, x, &slope[i]);
+        v[i] = entry(p, i, z, slopes[i]);
         mean[0] += v[i] * solved[p][i];
     }
     forwards(roots[p], v);
@@ -116,12 +157,24 @@ static void process(int p, const double *x, const struct part *at, double *mean,
     if (at->inputs == 0)
         return;
     backwards(roots[p], v);
-    for (int i = 0; i < ROWS; i++)
-        for (int c = 0; c < at->inputs; c++) {
-            double dk = derivative(p, i, x, slope[i], at->first_input + c);
-            variance[1 + c] -= 2.0 * v[i] * dk;
-            mean[1 + c] += dk * solved[p][i];
+    for (int c = 0; c < N_IN; c++) { /* by z */
+        dmean[c] = dvariance[c] = 0.0;
+        for (int i = 0; i < ROWS; i++) {
+            double dk = derivative(p, i, z, slopes[i], c);
+            dmean[c] += dk * solved[p][i];
+            dvariance[c] -= 2.0 * v[i] * dk;
         }
+    }
+    for (int o = 0; o < at->inputs; o++) { /* by x: dz_i / dx_c = dw_c / dx_c (I + C)_ci */
+        int c = at->first_input + o;
+        double m = dmean[c], s = dvariance[c];
+        for (int i = 0; i < MIXED; i++) {
+            m += WARPS[WARPS_OF(p)][c][3 + i] * dmean[i];
+            s += WARPS[WARPS_OF(p)][c][3 + i] * dvariance[i];
+        }
+        mean[1 + o] = dw[c] * m;
+        variance[1 + o] = dw[c] * s;
+    }
 }
 
 static void point(const double *x, struct part at, double mean[][OUTPUTS], double std[][OUTPUTS])

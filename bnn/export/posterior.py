@@ -1,12 +1,12 @@
 """Exact posteriors as tables for C."""
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array
+from bnn._validation import Array, Ints
 from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.export.stack import part_that_fits
 from bnn.noise.covariances import is_diagonal
@@ -14,10 +14,20 @@ from bnn.priors import kernels
 from bnn.priors.conditioning import ProcessPosterior
 from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.means import LinearMean
+from bnn.priors.warping import Warped, straightened
 
 Table: TypeAlias = int | str | NDArray[Any]
+Row: TypeAlias = tuple[float, ...]
 NAMES = "RBF", "Matern12", "Matern32", "Matern52", "RationalQuadratic"
 KINDS = [getattr(kernels, name) for name in NAMES]  # posterior.c numbers them in this order
+
+
+class _Rows(NamedTuple):
+    """Rows of the tables for one kernel."""
+
+    stationary: list[Row]  # kind, k0, α, 1 / L... of each part
+    linear: Row  # √offset, √k0..., o...
+    warps: tuple[Row, ...]  # low, width, λ, C... of each input
 
 
 def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
@@ -37,22 +47,18 @@ def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
     if not is_diagonal(first.noise):
         raise ValueError("the noise is correlated between outputs: no C file takes that")
     coefficients, intercept = _mean(first.prior, n_in)
-    # Many components share kernels, so each row is written once and the parts hold its number.
-    parts = []
-    stationary_rows: dict[tuple[float, ...], int] = {}
-    linear_rows: dict[tuple[float, ...], int] = {}
-    for process in processes:
-        for j, kernel in enumerate(process.prior.kernels):
-            features = process.prior.features_of(j, n_in)
-            stationary, linear = _kernel_rows(kernel, features, n_in)
-            stationary_number = stationary_rows.setdefault(stationary, len(stationary_rows))
-            linear_number = linear_rows.setdefault(linear, len(linear_rows))
-            parts.append([stationary_number, linear_number])
+    rows = [
+        _kernel_rows(kernel, process.prior.features_of(j, n_in), n_in)
+        for process in processes
+        for j, kernel in enumerate(process.prior.kernels)
+    ]
+    terms = max(1, *(len(each.stationary) for each in rows))
     noise = np.einsum("...jj->...j", first.noise) * np.ones((N, n_out))
     S = len(processes)
 
     def doubles(inputs: int, outputs: int) -> int:
-        return 2 * (N + 1 + n_in) + (1 + inputs) * (2 * S + 1 + 2 * outputs)
+        of_process = (1 + terms) * (N + 1 + n_in) + 4 * n_in
+        return of_process + (1 + inputs) * (2 * S + 1 + 2 * outputs)
 
     # The C file treats one output at a time, since outputs share no work.
     inputs, outputs = part_that_fits(doubles, n_in, 1, "fewer data")
@@ -63,6 +69,7 @@ def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
         "OUTPUTS": outputs,
         "N": N,
         "S": S,
+        "TERMS": terms,
         **{name.upper(): number for number, name in enumerate(NAMES)},
         "X": X,
         "RESIDUAL": y - first.prior.mean_values(X),
@@ -70,8 +77,33 @@ def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
         "SLOPES": coefficients,
         "INTERCEPT": intercept,
         "SHARES": shares,
-        "STATIONARY": np.array([*stationary_rows]),
-        "LINEAR": np.array([*linear_rows]),
+        **_kernel_tables(rows, terms, n_in),
+    }
+
+
+def _kernel_tables(kernels_in_c: list[_Rows], terms: int, n_in: int) -> dict[str, Table]:
+    """Return each different row once, and the numbers of the rows of each kernel."""
+    stationary: dict[Row, int] = {}
+    linear: dict[Row, int] = {}
+    warps: dict[tuple[Row, ...], int] = {}
+    nothing = (0.0,) * (3 + n_in)
+    parts = []
+    for rows in kernels_in_c:
+        padded = rows.stationary + [nothing] * (terms - len(rows.stationary))
+        numbers = [stationary.setdefault(row, len(stationary)) for row in padded]
+        numbers.append(linear.setdefault(rows.linear, len(linear)))
+        numbers.append(warps.setdefault(rows.warps, len(warps)))
+        parts.append(numbers)
+    columns = max(len(rows[0]) for rows in warps)
+    table = np.zeros((len(warps), n_in, columns))
+    for number, rows_of_inputs in enumerate(warps):
+        table[number, :, : len(rows_of_inputs[0])] = rows_of_inputs
+    return {
+        "STATIONARY": np.array([*stationary]),
+        "LINEAR": np.array([*linear]),
+        "WARPS": table,
+        "N_WARPS": len(warps),
+        "MIXED": columns - 3,
         "PARTS": np.array(parts),
     }
 
@@ -89,28 +121,49 @@ def _mean(prior: GaussianProcessPrior, n_in: int) -> tuple[Array, Array]:
     return zeros, float(mean) + zeros[:, 0]
 
 
-def _kernel_rows(
-    kernel: sk.Kernel, features: list[int], n_in: int
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return (kind, k0, α, 1 / L...) of a Stationary part, (√offset, √k0..., o...) of a Linear."""
+def _kernel_rows(kernel: sk.Kernel, features: list[int], n_in: int) -> _Rows:
+    """Return a kernel as rows of the tables."""
     # Inputs that the kernel does not see have 1 / L = 0 and k0 = 0.
-    parts = [kernel.k1, kernel.k2] if isinstance(kernel, sk.Sum) else [kernel]
-    stationary = np.zeros(3 + n_in)
-    linear = np.zeros(1 + 2 * n_in)
     seen = np.array(features)
-    for part in parts:
-        if type(part) in KINDS and not stationary.any():
-            stationary[0] = KINDS.index(type(part))
-            stationary[1] = part.variance
-            stationary[2] = getattr(part, "alpha", 1.0)
-            stationary[3 + seen] = 1.0 / np.asarray(part.lengthscale)
-        elif isinstance(part, kernels.Linear) and not linear.any():
-            linear[0] = np.sqrt(part.offset)
-            linear[1 + seen] = np.sqrt(part.variance)
-            linear[1 + n_in + seen] = part.origin
+    stationary: list[Row] = []
+    linear: Row | None = None
+    for part in _summands(kernel.kernel if isinstance(kernel, Warped) else kernel):
+        if type(part) in KINDS:
+            row = np.zeros(3 + n_in)
+            row[0] = KINDS.index(type(part))
+            row[1] = part.variance
+            row[2] = getattr(part, "alpha", 1.0)
+            row[3 + seen] = 1.0 / np.asarray(part.lengthscale)
+            stationary.append(tuple(row.tolist()))
+        elif type(part) is kernels.Linear and linear is None:
+            row = np.zeros(1 + 2 * n_in)
+            row[0] = np.sqrt(part.offset)
+            row[1 + seen] = np.sqrt(part.variance)
+            row[1 + n_in + seen] = part.origin
+            linear = tuple(row.tolist())
         else:
             known = ", ".join(NAMES)
-            needed = f"one of {known}, a Linear, or the sum of a Linear and one of the others"
-            instead = "as in ExactPosterior(noise='constant')"
-            raise ValueError(f"the kernel {kernel} of the prior: must be {needed}, {instead}")
-    return tuple(stationary.tolist()), tuple(linear.tolist())
+            needed = f"one of {known}, a Linear, or a sum of any of these with at most one Linear"
+            whole = "which may stand in a Warped as a whole"
+            raise ValueError(f"the kernel {kernel} of the prior: must be {needed}, {whole}")
+    return _Rows(stationary, linear or (0.0,) * (1 + 2 * n_in), _warp_rows(kernel, seen, n_in))
+
+
+def _summands(kernel: sk.Kernel) -> list[sk.Kernel]:
+    """Return the parts of a sum, or the kernel itself."""
+    if isinstance(kernel, sk.Sum):
+        return _summands(kernel.k1) + _summands(kernel.k2)
+    return [kernel]
+
+
+def _warp_rows(kernel: sk.Kernel, seen: Ints, n_in: int) -> tuple[Row, ...]:
+    """Return (low, width, λ) of each input, 0, 1 and 0 without warps, and C where there is one."""
+    rows = np.zeros((n_in, 3))
+    rows[:, 1] = 1.0
+    if isinstance(kernel, Warped):
+        rows[seen] = np.transpose([kernel.low, kernel.width, straightened(kernel.warps)])
+        if kernel.mixing is not None:
+            C = np.zeros((n_in, n_in))
+            C[np.ix_(seen, seen)] = kernel.mixing
+            rows = np.hstack([rows, C])
+    return tuple(tuple(row) for row in rows.tolist())

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, as_finite, check_kind, seen_points
@@ -14,9 +15,14 @@ STRAIGHT = 1e-4  # warps below this are replaced by it: a straight line to doubl
 STEEPEST = 20.0  # largest warp
 
 
+def straightened(warps: ArrayLike) -> Array:
+    """Return warps of which those next to zero, by which nothing can be divided, are replaced."""
+    return np.where(np.abs(warps) < STRAIGHT, STRAIGHT, warps)
+
+
 def warped(u: Array, warps: Array) -> tuple[Array, Array]:
     """Return w(u) of inputs (n, n_in) in [0, 1], and its derivatives by the warps λ (n_in,)."""
-    own = np.where(np.abs(warps) < STRAIGHT, STRAIGHT, warps)
+    own = straightened(warps)
     # w = log(1 + (e^λ - 1) u) / λ
     slope = np.expm1(own)
     logs = np.log1p(slope * u)
@@ -115,15 +121,14 @@ class Warped(Kernel):
         Returns:
             w, (..., n_in), and ∂w_i/∂x_i, (..., n_in).
         """
-        warps = np.asarray(self.warps)
-        own = np.where(np.abs(warps) < STRAIGHT, STRAIGHT, warps)
+        own = straightened(self.warps)
         width = np.asarray(self.width)
         u = (X - np.asarray(self.low)) / width
         inside = np.clip(u, 0.0, 1.0)
         # w' = (e^λ - 1) / λ / (1 + (e^λ - 1) u); outside w goes on with its slope at the end.
         growth = np.expm1(own)
         slopes = growth / own / (1.0 + growth * inside)
-        return warped(inside, warps)[0] + (u - inside) * slopes, slopes / width
+        return warped(inside, own)[0] + (u - inside) * slopes, slopes / width
 
     def turned(self, w: Array, transposed: bool = False) -> Array:
         """Return warped inputs on turned axes, or gradients by these as those by warped inputs.

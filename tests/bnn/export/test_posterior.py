@@ -40,10 +40,30 @@ PHI = {
 }
 
 
+def coordinates(kernel, x):
+    """z(x) of a Warped kernel: warps that go on as straight lines, and then the mixing."""
+    w = []
+    for value, low, width, warp in zip(x, kernel.low, kernel.width, kernel.warps, strict=True):
+        u = (value - mpmath.mpf(low)) / mpmath.mpf(width)
+        growth = mpmath.expm1(warp)
+        end = min(max(u, 0), 1)
+        w.append(
+            mpmath.log(1 + growth * end) / warp + (u - end) * growth / warp / (1 + growth * end)
+        )
+    if kernel.mixing is None:
+        return w
+    return [
+        own + sum(w[i] * mpmath.mpf(row[c]) for i, row in enumerate(kernel.mixing))
+        for c, own in enumerate(w)
+    ]
+
+
 def covariance(kernel, a, b):
     """k(a, b) in the precision of mpmath."""
     if isinstance(kernel, sk.Sum):
         return covariance(kernel.k1, a, b) + covariance(kernel.k2, a, b)
+    if isinstance(kernel, bnn.Warped):
+        return covariance(kernel.kernel, coordinates(kernel, a), coordinates(kernel, b))
     if isinstance(kernel, bnn.Linear):
         terms = zip(kernel.variance, kernel.origin, a, b, strict=True)
         return kernel.offset + sum(v * (p - o) * (q - o) for v, o, p, q in terms)
@@ -86,12 +106,12 @@ def textbook(kernels, shares, mean, noise, j):
     return (lambda *x: moments(*x)[0]), (lambda *x: moments(*x)[1])
 
 
-def agrees_with_the_textbook(found, components, shares, noise):
+def agrees_with_the_textbook(found, components, shares, noise, points=NEW):
     with mpmath.workdps(40):
         for j in range(2):
             functions = textbook([c.kernels[j] for c in components], shares[:, j], MEAN, noise, j)
             for f, values, gradients in zip(functions, found[:2], found[2:], strict=True):
-                for i, x in enumerate(NEW.tolist()):
+                for i, x in enumerate(points.tolist()):
                     exact = [mpmath.diff(f, x, (1, 0)), mpmath.diff(f, x, (0, 1))]
                     np.testing.assert_allclose(values[i, j], float(f(*x)), rtol=1e-12)
                     exact = np.array(exact, dtype=float)
@@ -125,6 +145,107 @@ def test_a_mixture_with_a_wide_trend_is_the_textbook_s_though_python_rounds(comp
     agrees_with_the_textbook(found, priors, model.posterior_.weights, variances)
 
 
+def family(scale, mixing):
+    """Rough and smooth parts with a trend, of warped inputs; data are in [-1, 1] x [200, 400]."""
+    parts = bnn.Matern52(1.5 * scale, (0.8, 0.5)) + bnn.Matern32(0.1 * scale, (0.2, 0.3))
+    trend = bnn.Linear((12.0 * scale, 6.0 * scale), 9.0 * scale, (0.5, 0.5))
+    return bnn.Warped(parts + trend, (-1.0, 200.0), (2.0, 200.0), (1.5, -2.0), mixing)
+
+
+def test_warped_sums_beside_other_kernels_are_the_textbook_s(compiled):
+    """Inside the range of the data, on its edges and outside."""
+    C = ((0.0, 0.4), (-0.3, 0.1))
+    components = [
+        [family(1.0, C), bnn.RBF(1e4, (0.8, 90.0)) + bnn.Matern12(1e3, (0.4, 50.0))],
+        [family(1.0, None), family(1e4, C)],
+        [STATIONARY[4], family(1e4, None)],
+    ]
+    priors = [bnn.GaussianProcessPrior(MEAN, kernels, 2) for kernels in components]
+    mixture = bnn.MixturePrior(priors, [[0.3, 0.5], [0.3, 0.2], [0.4, 0.3]])
+    model = bnn.ExactPosterior(mixture, noise=[0.3, 20.0]).fit(X, Y)
+    points = np.array([[0.3, 310.0], [-1.0, 400.0], [1.0, 200.0], [1.4, 150.0]])
+    found = call(compiled(model), points, 2)
+    variances = np.tile([0.09, 400.0], (len(X), 1))
+    agrees_with_the_textbook(found, priors, model.posterior_.weights, variances, points)
+
+
+@pytest.mark.parametrize(("n_in", "mixed"), [(1, False), (4, False), (4, True)])
+def test_warped_kernels_of_some_inputs_are_those_of_python(compiled, n_in, mixed):
+    """With noise by input; warps next to zero, and an input that the kernels do not see."""
+    rng = np.random.default_rng(1)
+    data = rng.uniform(-2.0, 5.0, (25, n_in + 1))
+    low = data.min(axis=0)[:n_in]
+    width = np.ptp(data, axis=0)[:n_in]
+    y = np.sin(data[:, :1] * [1.0, 2.0, 0.5]) + 0.1 * rng.normal(size=(25, 3))
+
+    def kernel(parts):
+        warps = np.append(0.0, rng.normal(size=n_in - 1)) if n_in > 1 else [2.0]
+        mixing = 0.5 * rng.normal(size=(n_in, n_in)) if mixed else None
+        return bnn.Warped(parts, low, width, warps, mixing)
+
+    trend = bnn.Linear(1.0, 2.0, 0.5)
+    smooth = bnn.Matern52(1.0, tuple(rng.uniform(0.3, 1.0, n_in)))
+    kernels = [kernel(smooth + bnn.Matern32(0.2, 0.1) + trend), kernel(smooth), smooth + trend]
+    features = [*range(n_in)]
+    priors = [
+        bnn.GaussianProcessPrior(0.1, order, 3, features) for order in (kernels, kernels[::-1])
+    ]
+    slopes = 0.05 * rng.normal(size=(n_in + 1, 3))
+    noise = bnn.HeteroscedasticNoise(np.vstack([[-1.0, -2.0, -1.0], slopes]))
+    model = bnn.ExactPosterior(bnn.MixturePrior(priors, [0.4, 0.6]), noise=noise).fit(data, y)
+    inside = rng.uniform(-1.0, 4.0, (3, n_in + 1))
+    points = np.vstack([inside, data.min(axis=0), data.max(axis=0), data[:2] + 5.0, inside - 9.0])
+    for total in (False, True):
+        name = f"with_total_{total}"
+        found = call(compiled(model, total=total, name=name), points, 3, name)
+        agrees_with_python(found, model, points, total, 1e-9)
+
+
+def agrees_with_python(found, model, points, total, tolerance):
+    """Moments and gradients, relative to the largest of each output and input."""
+    moments = model.predict(points, return_std=True, total=total)
+    for ours, theirs in zip(
+        found, [*moments, *model.predict_gradient(points, total=total)], strict=True
+    ):
+        wanted = theirs.reshape(ours.shape)
+        scale = np.abs(wanted).max(axis=0)
+        assert np.all(np.abs(ours - wanted) <= tolerance * scale)
+
+
+def test_one_output_with_nothing_set_is_that_of_python(compiled):
+    """Prior and noise by evidence.fit_mixture, the default of ExactPosterior."""
+    table = fe_data.load_table(ROOT / "fe_data/datasets/train_uniform.csv")
+    model = bnn.ExactPosterior().fit(table.inputs[:30], table.outputs[:30, 0])
+    kernels = [each.kernels[0] for each in model.prior_.components]
+    assert any(isinstance(kernel, bnn.Warped) for kernel in kernels)
+    points = table.inputs[:50] * 1.1
+    found = call(compiled(model, total=True), points, 1)
+    agrees_with_python(found, model, points, True, 1e-8)
+
+
+@pytest.mark.parametrize("n_data", [50, 100])
+def test_what_is_found_with_nothing_set_fits(compiled, tmp_path, n_data):
+    """Five outputs; a mixture of sums, warped or not, and noise by input."""
+    table = fe_data.load_table(ROOT / "fe_data/datasets/train_uniform.csv")
+    model = bnn.ExactPosterior().fit(table.inputs[:n_data], table.outputs[:n_data])
+    library = compiled(model)
+    points = table.inputs[:50] * 1.05
+    found = call(library, points, 5)
+    print_size_and_time(f"nothing set, {n_data} cells", library, points, found, tmp_path)
+    agrees_with_python(found, model, points, False, 1e-8)
+
+
+def print_size_and_time(words, library, points, found, folder):
+    """Print what docs/bnn.md says, and assert the size."""
+    size = (folder / "model.c").stat().st_size
+    pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (points, *found)]
+    start = time.process_time()
+    library.surrogate(len(points), *pointers)
+    seconds = (time.process_time() - start) / len(points)
+    print(f"{words}: {size} bytes, {seconds * 1e6:.0f} µs a point with gradients")
+    assert size < 100_000
+
+
 @pytest.mark.parametrize("estimate", ["average", "maximum"])
 def test_the_prior_by_evidence_of_a_hundred_cells_fits(compiled, tmp_path, estimate):
     """The mixture of fit_prior, or one prior; five outputs, and noise with heavy tails."""
@@ -137,13 +258,7 @@ def test_the_prior_by_evidence_of_a_hundred_cells_fits(compiled, tmp_path, estim
     library = compiled(model)
     points = X[:50] * 1.05
     found = call(library, points, 5)
-    pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (points, *found)]
-    start = time.process_time()
-    size = (tmp_path / "model.c").stat().st_size
-    library.surrogate(len(points), *pointers)
-    seconds = time.process_time() - start
-    print(f"{estimate}: {size} bytes, {seconds / 50 * 1e6:.0f} µs a point with gradients")
-    assert size < 100_000
+    print_size_and_time(estimate, library, points, found, tmp_path)
     wanted = model.predict(points, return_std=True)
     for values, expected in zip(found[:2], wanted, strict=True):
         np.testing.assert_allclose(values, expected, rtol=1e-7)
@@ -170,7 +285,9 @@ PRIOR = bnn.GaussianProcessPrior(MEAN, STATIONARY[0], 2)
     [
         (replace(PRIOR, kernel=sk.RBF()), 0.3, r"kernel RBF\(length_scale=1\).*must be one of RBF"),
         (replace(PRIOR, kernel=bnn.Periodic()), 0.3, "kernel Periodic.*must be one of RBF"),
-        (replace(PRIOR, kernel=WIDE + WIDE), 0.3, "kernel Linear.*the sum of a Linear and one"),
+        (replace(PRIOR, kernel=WIDE + WIDE), 0.3, "kernel Linear.*with at most one Linear"),
+        (replace(PRIOR, kernel=WIDE + family(1.0, None)), 0.3, "kernel Linear.*Warped as a whole"),
+        (replace(PRIOR, kernel=2.0 * family(1.0, None)), 0.3, r"kernel Warped\(.*\*\*2.*must be"),
         (replace(PRIOR, mean=lambda X: X), 0.3, "mean of the prior is a function: must be a num"),
         (PRIOR, [[0.3, 0.1], [0.1, 0.3]], "noise is correlated between outputs: no C file"),
     ],

@@ -33,6 +33,21 @@ def posterior(n_inputs, n_data, n_outputs):
     return bnn.ExactPosterior(prior, noise=0.3).fit(X, y)
 
 
+def warped_posterior(n_inputs, n_data, n_outputs):
+    """Five terms of inputs that are warped and mixed."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(n_data, n_inputs)).round(1)
+    y = rng.normal(size=(n_data, n_outputs)).round(1)
+    sizes = np.zeros(n_inputs), np.ones(n_inputs), rng.normal(size=n_inputs).round(1)
+    mixing = 0.1 * rng.normal(size=(n_inputs, n_inputs)).round(1)
+    terms = bnn.RBF() + bnn.Matern12(0.1) + bnn.Matern32(0.2) + bnn.Matern52(0.3, 0.5)
+    terms = terms + bnn.RationalQuadratic() + bnn.Linear()
+    kernel = bnn.Warped(terms, *sizes, mixing)
+    prior = bnn.GaussianProcessPrior(0.0, kernel, n_outputs)
+    # Many data say little, so that variances are no small differences of large numbers.
+    return bnn.ExactPosterior(prior, noise=1.0).fit(X, y)
+
+
 @pytest.fixture
 def stack_of(tmp_path):
     """Gives the bytes of stack that a function takes at one point, over those of a thread."""
@@ -61,8 +76,9 @@ def stack_of(tmp_path):
         (ensemble, {"n_inputs": 1, "n_outputs": 1, "hidden": (1800,), "n_members": 2}),
         (ensemble, {"n_inputs": 1, "n_outputs": 3, "hidden": (1,), "n_members": 1800}),
         (posterior, {"n_inputs": 100, "n_outputs": 2, "n_data": 150}),
+        (warped_posterior, {"n_inputs": 2, "n_outputs": 1, "n_data": 1200}),
     ],
-    ids=["many inputs and outputs", "a wide layer", "many members", "exact posterior"],
+    ids=["many inputs and outputs", "a wide layer", "many members", "posterior", "warped"],
 )
 def test_a_call_takes_less_than_64_kb_whatever_the_sizes(compiled, stack_of, make, sizes):
     model = make(**sizes)
@@ -74,7 +90,9 @@ def test_a_call_takes_less_than_64_kb_whatever_the_sizes(compiled, stack_of, mak
     assert stack_of(library.surrogate, sizes["n_inputs"], sizes["n_outputs"]) < 64_000
 
 
-@pytest.mark.parametrize("model", [ensemble(5, 3, (7, 4), 6), posterior(5, 9, 3)])
+@pytest.mark.parametrize(
+    "model", [ensemble(5, 3, (7, 4), 6), posterior(5, 9, 3), warped_posterior(5, 9, 3)]
+)
 def test_gradients_in_parts_are_those_in_one_to_the_last_bit(compiled, monkeypatch, model):
     points = np.random.default_rng(1).normal(size=(4, 5))
     whole = call(compiled(model), points, 3)
