@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,11 +15,13 @@ from scipy.stats import chi2, multivariate_t, norm, qmc
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as sk
 from threadpoolctl import threadpool_limits
+from tqdm import tqdm
 
 from bnn._seeding import generator
 from bnn._validation import Array, Ints, check_count
 from bnn.priors.conditioning import least_variance, log_diagonal
 from bnn.priors.kernels import Linear
+from bnn.training.execution import progress_bar, titled
 
 # Bounds of the search. Length scales are relative to the range of the input, and all variances to
 # the variance of the output.
@@ -220,11 +222,19 @@ def threads_for(n_data: int) -> threadpool_limits:
     return threadpool_limits(limits=1 if n_data <= ONE_THREAD else None, user_api="blas")
 
 
-def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) -> Array:
+def search_bar(title: str, n_outputs: int, restarts: int, more: int) -> "tqdm[NoReturn]":
+    """Return a bar of `maximise` for each output, with `more` further steps of each."""
+    check_count("restarts", restarts, 0)
+    return progress_bar(n_outputs * (restarts + 1 + more), titled(title, None), "step")
+
+
+def maximise(
+    density: HyperparameterDensity, restarts: int, seed: int | None, step: Callable[[], object]
+) -> Array:
     """Return the η of largest density, from the hyperprior's median and from random starts.
 
     Each random start is the best of SCREENED points, whose densities cost half as much as those of
-    a search with their gradients.
+    a search with their gradients. `step` is called after each search.
 
     Raises:
         ValueError: If the noise is too small for double precision.
@@ -238,9 +248,7 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
     slopes = FARTHEST / np.sqrt(density.precision[len(width) + 2 :])
     low = np.append(ends[0], -slopes)
     high = np.append(ends[1], slopes)
-    check_count("restarts", restarts, 0)
     drawn = generator(seed).uniform(low, high, (restarts, SCREENED, len(low)))
-    starts = [max(points, key=density.value) for points in drawn]
 
     def negative(eta: Array) -> tuple[float, Array]:
         value, gradient = density(eta)
@@ -251,7 +259,11 @@ def maximise(density: HyperparameterDensity, restarts: int, seed: int | None) ->
         "jac": True,
         "bounds": np.column_stack([low, high]),
     }
-    found = [minimize(negative, start, **box) for start in (density.centre, *starts)]
+    found = [minimize(negative, density.centre, **box)]
+    step()
+    for points in drawn:
+        found.append(minimize(negative, max(points, key=density.value), **box))
+        step()
     best = min(found, key=lambda result: result.fun)
     if not np.isfinite(best.fun):
         raise ValueError("noise: too small for data at these X in double precision")

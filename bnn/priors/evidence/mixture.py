@@ -1,6 +1,6 @@
 """The default of the estimators: prior and noise in one, averaged over families of processes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +25,7 @@ from bnn.priors.hyperparameters import (
 from bnn.priors.kernels import RBF, Matern32, Matern52
 from bnn.priors.means import LinearMean
 from bnn.priors.mixture import TINY, MixturePrior
+from bnn.training.execution import progress_bar, titled
 
 PLAIN = (Family((RBF,), trend=True), Family((Matern32,), trend=True))
 PER_ENTRY = 10  # data for each entry of the matrix that mixes the inputs, from which it is tried
@@ -49,6 +50,7 @@ AGAIN = 20  # steps of a search under the noise that was found
 TAIL_ROUNDS = 4  # of a StudentNoise: noise and prior in turn
 TAIL_STEPS = 8
 TAIL_SEARCH = 12
+STAGES = 3  # of an output, after its families: noise, families under that noise, components
 
 
 @dataclass
@@ -116,8 +118,11 @@ def _families(n_data: int, n_inputs: int) -> list[Family]:
     return families
 
 
-def _searched(u: Array, y: Array, seed: int | None) -> list[_Found]:
-    """Return each family with constant noise; a search begins where the one before it ended."""
+def _searched(u: Array, y: Array, seed: int | None, step: Callable[[], object]) -> list[_Found]:
+    """Return each family with constant noise; a search begins where the one before it ended.
+
+    `step` is called after each family.
+    """
     found: list[_Found] = []
     constant = np.zeros((len(u), 0))
     for family in _families(*u.shape):
@@ -130,6 +135,7 @@ def _searched(u: Array, y: Array, seed: int | None) -> list[_Found]:
             random = np.clip(density.centre + drawn * deviations, *density.limits.T)
             starts.append(max(random, key=density.value))
         found.append(_found(density, _search(density, starts), seed))
+        step()
     return found
 
 
@@ -227,9 +233,16 @@ class _Output:
     freedom: float | None
 
 
-def _output(u: Array, y: Array, basis: Array, tails: bool, seed: int | None) -> _Output:
-    """Find families and noise of one output."""
-    found = _searched(u, y, seed)
+def _output(
+    u: Array,
+    y: Array,
+    basis: Array,
+    tails: bool,
+    seed: int | None,
+    step: Callable[[], object],
+) -> _Output:
+    """Find families and noise of one output; `step` is called after each family and each stage."""
+    found = _searched(u, y, seed, step)
     best = max(found, key=lambda each: each.log_evidence)
     likely = _likely(found)
     variances, _ = _average_noise(likely, seed)
@@ -255,6 +268,7 @@ def _output(u: Array, y: Array, basis: Array, tails: bool, seed: int | None) -> 
             level = 0.5 * float(heavy.eta[density.noise][0])
             known = density.variances(heavy.eta)
             best = heavy
+    step()
     others = [each for each in likely if each.density.family != best.density.family]
     again = [best, *others]
     given = []
@@ -262,6 +276,7 @@ def _output(u: Array, y: Array, basis: Array, tails: bool, seed: int | None) -> 
         density = FamilyDensity(each.density.family, u, y, None, known)
         start = density.start_from(each.density, each.eta)
         given.append(_found(density, _search(density, [start], AGAIN), seed))
+    step()
     return _Output(_likely(given), known, level, slopes, freedom)
 
 
@@ -355,14 +370,18 @@ def fit_mixture(
     outputs = []
     kernels = []
     shares = []
-    with threads_for(len(rows)):
+    steps = y.shape[1] * (len(_families(*u.shape)) + STAGES)
+    bar = progress_bar(steps, titled("prior and noise", None), "step")
+    with bar, threads_for(len(rows)):
         for values, spread in zip((y[rows] - means).T, spreads, strict=True):
             heavy = bool(tails) and y.shape[1] == 1
-            own = _output(u, values / np.sqrt(spread), basis, heavy, random_state)
+            own = _output(u, values / np.sqrt(spread), basis, heavy, random_state, bar.update)
             pairs, weights = _components(own.found, most, random_state)
             outputs.append(own)
             kernels.append([each.kernel(eta, low, width, float(spread)) for each, eta in pairs])
             shares.append(weights)
+            bar.update()
+            bar.update()
     n_out = y.shape[1]
     features = None if len(chosen) == X.shape[1] else chosen.tolist()
     centre = LinearMean(np.zeros((n_out, X.shape[1])), means)

@@ -1,6 +1,6 @@
 """Noise by the evidence of data without repeated runs: constant, or by input."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,13 @@ from bnn.noise.heteroscedastic import StandardBasis
 from bnn.priors.evidence.prior import fit_prior
 from bnn.priors.evidence.trend import detrended
 from bnn.priors.gaussian_process import GaussianProcessPrior
-from bnn.priors.hyperparameters import density_of, importance_sample, maximise, threads_for
+from bnn.priors.hyperparameters import (
+    density_of,
+    importance_sample,
+    maximise,
+    search_bar,
+    threads_for,
+)
 from bnn.priors.mixture import MixturePosterior, MixturePrior
 
 LEAST_DEVIATION = 1e-6  # of the slopes of the noise
@@ -58,8 +64,11 @@ def fit_noise(
     X, columns, trends, _ = detrended(X, y, **form)
     none = np.zeros((len(X), 0))
     pairs = zip(columns.T, trends, strict=True)
-    with threads_for(len(X)):
-        found = [_averaged_noise(X, y, k, none, 0.0, restarts, random_state) for y, k in pairs]
+    with search_bar("noise", len(trends), restarts, 1) as bar, threads_for(len(X)):
+        found = [
+            _averaged_noise(X, y, k, none, 0.0, restarts, random_state, bar.update)
+            for y, k in pairs
+        ]
     return np.sqrt([variances[0] for _, variances, _ in found])
 
 
@@ -71,18 +80,21 @@ def _averaged_noise(
     deviation: float,
     restarts: int,
     seed: int | None,
+    step: Callable[[], object],
 ) -> tuple[Array, Array, float]:
     """Average the noise of one output over its hyper-parameters.
 
     Log σ has slopes in a basis (N, p), of a prior standard deviation; zero leaves σ constant.
+    `step` is called after each search and after the average.
 
     Returns:
         E β of the slopes, (p,), E σ_i² at the data, (N,), and the log evidence up to a constant.
     """
     own = basis if deviation else basis[:, :0]
     density = density_of(X, y, trend, None, True, own, deviation or 1.0)
-    best = maximise(density, restarts, seed)
+    best = maximise(density, restarts, seed, step)
     points, logs, evidence = importance_sample(density, best, seed)
+    step()
     # E σ² = Σ_s w_s σ_s², and likewise E β
     weights = np.exp(logs)
     variances = weights @ [density.variances(eta) for eta in points]
@@ -149,15 +161,24 @@ def fit_heteroscedastic_noise(
     inputs, columns, trends, _ = detrended(X, y, **form)
     basis = StandardBasis(inputs, squares)
     found = []
-    for deviation in (0.0, slope_deviation):
-        outputs = []
-        with threads_for(len(inputs)):
+    deviations = (0.0, slope_deviation)
+    searched = len(deviations) * len(trends)
+    with search_bar("noise by input", searched, restarts, 1) as bar, threads_for(len(inputs)):
+        for deviation in deviations:
+            outputs = []
             for column, trend in zip(columns.T, trends, strict=True):
                 averages = _averaged_noise(
-                    inputs, column, trend, basis.values, deviation, restarts, random_state
+                    inputs,
+                    column,
+                    trend,
+                    basis.values,
+                    deviation,
+                    restarts,
+                    random_state,
+                    bar.update,
                 )
                 outputs.append(averages)
-        found.append([np.array(each) for each in zip(*outputs, strict=True)])
+            found.append([np.array(each) for each in zip(*outputs, strict=True)])
     (_, constant, without), (slopes, variances, evidences) = found
     # The probability of slopes, with the evidence of all outputs.
     share = expit(np.sum(evidences - without) - np.log(ODDS))

@@ -23,11 +23,13 @@ from bnn.priors.hyperparameters import (
     maximise,
     moments_of,
     representatives,
+    search_bar,
     threads_for,
 )
 from bnn.priors.kernels import RBF
 from bnn.priors.mixture import TINY, MixturePrior
 from bnn.priors.precision_factors import factors_of
+from bnn.training.execution import progress_bar, titled
 
 # Prior and noise are estimated in turn, in so many rounds with so many steps of the noise in each.
 TAIL_ROUNDS = 5  # of a StudentNoise
@@ -121,7 +123,9 @@ def fit_prior(
     known = covariance_at(kept, inputs)
     if isinstance(kept, StudentNoise):
         known = _likely_tails(found, kept, inputs, values, random_state)
-    return _prior_given(*found, known, estimate, restarts, random_state)
+    more = 2 if estimate == "average" else 0
+    with search_bar("prior", values.shape[1], restarts, more) as bar:
+        return _prior_given(*found, known, estimate, restarts, random_state, bar.update)
 
 
 def _likely_tails(
@@ -148,16 +152,18 @@ def _likely_tails(
         starts.append(factors_of(smooth, noise, X, y, own, TAIL_STEPS)[1])
     best = own
     largest = -np.inf
-    for known in starts:
-        for _ in range(TAIL_ROUNDS):
-            prior = _prior_given(*found, known, "maximum", 0, seed)
-            tails, known, factors = factors_of(prior, noise, X, y, known, TAIL_STEPS)
-        assert isinstance(prior, GaussianProcessPrior)
-        evidences = ProcessPosterior(prior, known, X, y).log_evidences
-        value = evidences.sum() + bound(tails.degrees, factors, y.shape[1])
-        if value > largest:
-            best = known
-            largest = value
+    searches = len(starts) * TAIL_ROUNDS * y.shape[1]
+    with progress_bar(searches, titled("heavy tails", None), "search") as bar:
+        for known in starts:
+            for _ in range(TAIL_ROUNDS):
+                prior = _prior_given(*found, known, "maximum", 0, seed, bar.update)
+                tails, known, factors = factors_of(prior, noise, X, y, known, TAIL_STEPS)
+            assert isinstance(prior, GaussianProcessPrior)
+            evidences = ProcessPosterior(prior, known, X, y).log_evidences
+            value = evidences.sum() + bound(tails.degrees, factors, y.shape[1])
+            if value > largest:
+                best = known
+                largest = value
     return best
 
 
@@ -170,6 +176,7 @@ def _prior_given(
     estimate: str,
     restarts: int,
     seed: int | None,
+    step: Callable[[], object],
 ) -> MixturePrior | GaussianProcessPrior:
     """Return the prior of detrended data (N, n_out) for known covariances of the noise."""
     variances = np.einsum("...jj->j...", known)
@@ -178,11 +185,12 @@ def _prior_given(
     with threads_for(len(X)):
         for column, trend, variance in zip(columns.T, trends, variances, strict=True):
             density = density_of(X, column, trend, variance, hyperprior=estimate == "average")
-            best = maximise(density, restarts, seed)
+            best = maximise(density, restarts, seed, step)
             points = best[None]
             weights = np.ones(1)
             if estimate == "average":
                 sample, logs, _ = importance_sample(density, best, seed)
+                step()
                 most = max(4 * len(best), FEWEST)
                 moments = partial(_moments, density, trend, sample)
                 chosen, posterior = representatives(X, moments, logs, most)
@@ -190,6 +198,7 @@ def _prior_given(
                 # Conditioning on the data multiplies the weights by p(y | η).
                 evidences = [density.log_evidence(eta) for eta in points]
                 weights = softmax(np.log(np.maximum(posterior, TINY)) - evidences)
+                step()
             own: list[sk.Kernel] = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
             if trend is not None:
                 own = [rbf + trend for rbf in own]
