@@ -14,7 +14,9 @@ from bench.scoreboard.registry import PEERS
 from figures.pipeline.paths import ROOT, SHIPPED_TABLES
 
 RESULTS = Path(__file__).with_name("results.jsonl")
-PAGES = [ROOT / "docs" / name for name in ("scoreboard.md", "which_estimator.md")]
+PAGES = [
+    ROOT / "docs" / name for name in ("scoreboard.md", "which_estimator.md", "estimator_tables.md")
+]
 
 
 def main() -> None:

@@ -1,6 +1,8 @@
 """The tables of the guides, in Markdown, and the pages that have a place for them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ CELLS_OF_A_TEST = 50  # whose log-likelihoods the ELPPD adds
 TIMED = f"{COMPOSITE}/ind100"  # problem whose times are shown
 TIMES = {"fit": 1, "predict": 2}  # decimals of the seconds
 SIGNS = {"ahead": "+", "level": "=", "behind": "−", "open": "?", "–": "·"}
+# Columns of the table that one decides by; its rows stand in the order of the first.
+DECIDING = (("loglik", "ind50"), ("loglik", "outd"), ("coverage", "outd"))
 FEW = 4  # splits, without which one does not count as the strongest of the others
 
 
@@ -197,66 +201,170 @@ def noise_table(board: Board) -> str:
 
 
 def score_table(board: Board) -> str:
-    """The composite: ELPPD on every training set, the other scores, time and effort."""
-    words = [in_words(case) for case in CASES]
-    body = []
-    header = ["given", "estimator", *(f"ELPPD, {each}" for each in words)]
-    rest = [score for score in SCORES if score != "loglik"]
-    header += [f"{SCORES[score][0]}, {' / '.join(words)}" for score in rest]
-    header += [f"{name} [s], {in_words('ind100')}" for name in TIMES]
-    problems = [f"{COMPOSITE}/{case}" for case in CASES]
+    """The composite: what one decides by, a table for each kind of knowledge, most ELPPD first."""
+    header = ["estimator", *(_column(score, case) for score, case in DECIDING)]
+    header.append(f"fit [s], {in_words('ind100')}")
+    parts = []
+    for knows, rivals in _by_knowledge(board).items():
+        body = {}
+        for rival in rivals:
+            cells = [_mean(board, case, rival, score) for score, case in DECIDING]
+            if set(cells) != {"–"}:
+                seconds = digits(board.mean(TIMED, rival, "fit"), TIMES["fit"])
+                body[rival] = [_name(board, rival), *cells, seconds]
+        first = f"{COMPOSITE}/{DECIDING[0][1]}"
+        means = {rival: np.nan_to_num(board.mean(first, rival), nan=-np.inf) for rival in body}
+        rows = [body[rival] for rival in sorted(body, key=lambda rival: -means[rival])]
+        if rows:
+            parts.append(f"**{_given(knows)}**\n\n{markdown(header, rows)}")
+    return "\n\n".join(parts)
+
+
+def wide_table(board: Board) -> str:
+    """The composite: a table for each score with every training set, then time and effort."""
+    names = {
+        (knows, rival): _name(board, rival)
+        for knows, rivals in _by_knowledge(board).items()
+        for rival in rivals
+    }
+    parts = []
+    for score in SCORES:
+        rows = [
+            [knows, name, *(_mean(board, case, rival, score) for case in CASES)]
+            for (knows, rival), name in names.items()
+        ]
+        header = ["given", "estimator", *map(in_words, CASES)]
+        parts.append(f"**{_score(score)}**\n\n{markdown(header, rows)}")
+    rows = []
+    for (knows, rival), name in names.items():
+        seconds = [digits(board.mean(TIMED, rival, score), TIMES[score]) for score in TIMES]
+        counts = [len(board.values(f"{COMPOSITE}/{case}", rival.peer)) for case in CASES]
+        rows.append([knows, name, *seconds, str(rival.peer.lines), *map(str, counts)])
+    header = ["given", "estimator", *(f"{name} [s]" for name in TIMES), "lines"]
+    header += [f"draws, {in_words(case)}" for case in CASES]
+    parts.append(f"**Time, with {in_words('ind100')}, and effort**\n\n{markdown(header, rows)}")
+    return "\n\n".join(parts)
+
+
+def _by_knowledge(board: Board) -> dict[str, list[Rival]]:
+    """What estimators are given → those that ran on the composite, in the order of the registry."""
+    found: dict[str, list[Rival]] = {}
     for peer in PEERS:
-        if not any((problem, peer.name) in board.found for problem in problems):
-            continue
-        rival = Rival(peer.name, peer.label, CELLS, peer)  # what it knows has a column of its own
-        row = [peer.knows, label(board, problems, rival)]
-        for problem in problems:
-            numbers = list(board.values(problem, peer).values())
-            row.append(shown(between(numbers), 0, CELLS_OF_A_TEST))
-        for score in rest:
-            means = [board.mean(problem, rival, score) for problem in problems]
-            row.append(" / ".join(digits(mean, SCORES[score][1]) for mean in means))
-        for score, decimals in TIMES.items():
-            row.append(digits(board.mean(TIMED, rival, score), decimals))
-        counts = " / ".join(str(len(board.values(problem, peer))) for problem in problems)
-        body.append([*row, str(peer.lines), counts])
-    return markdown([*header, "lines", "draws"], body)
+        if any((f"{COMPOSITE}/{case}", peer.name) in board.found for case in CASES):
+            rival = Rival(peer.name, peer.label, CELLS, peer)  # what it knows stands elsewhere
+            found.setdefault(peer.knows, []).append(rival)
+    return found
+
+
+def _name(board: Board, rival: Rival) -> str:
+    """What a rival is called on the composite."""
+    return label(board, [f"{COMPOSITE}/{case}" for case in CASES], rival)
+
+
+def _score(score: str) -> str:
+    """What a score is called on the composite."""
+    return "ELPPD" if score == "loglik" else SCORES[score][0]
+
+
+def _column(score: str, case: str) -> str:
+    return f"{_score(score)}, {in_words(case)}"
+
+
+def _mean(board: Board, case: str, rival: Rival, score: str) -> str:
+    """A score on a training set of the composite, with two standard errors over its draws."""
+    assert rival.peer is not None
+    numbers = list(board.values(f"{COMPOSITE}/{case}", rival.peer, score).values())
+    return _scaled(between(numbers), score)
+
+
+def _scaled(gap: Gap | None, score: str, factor: float = 1.0) -> str:
+    """A mean score of the composite, or a difference of two, in the units of its tables."""
+    if score == "loglik":
+        return shown(gap, 0, factor * CELLS_OF_A_TEST)
+    return shown(gap, SCORES[score][1], factor)
+
+
+def _given(knows: str) -> str:
+    return f"Given {CELLS}" if knows == CELLS else f"Given {CELLS} {knows}"
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """Ours on a training set of the composite beside the strongest of the others by a score."""
+
+    knows: str
+    case: str
+    score: str
+    rival: Rival
+
+    @property
+    def problem(self) -> str:
+        return f"{COMPOSITE}/{self.case}"
+
+
+def _comparisons(board: Board) -> list[_Comparison]:
+    """For each kind of knowledge, training set and score, where ours and another have run."""
+    found = []
+    for knows, case, score in product(OURS, CASES, JUDGED):
+        rival = _strongest(board, f"{COMPOSITE}/{case}", knows, score)
+        if rival:
+            found.append(_Comparison(knows, case, score, rival))
+    return found
+
+
+def _strongest(board: Board, problem: str, knows: str, score: str) -> Rival | None:
+    """Who of the others has the best mean relative to ours, among those with draws enough."""
+    gaps = {
+        rival: board.gap(problem, rival, score)
+        for rival in board.rivals(problem)
+        if rival.knows == knows and rival.peer and not rival.peer.ours
+    }
+    least = min(FEW, max((gap.splits for gap in gaps.values() if gap), default=0))
+    sign = 1 if SCORES[score][2] else -1
+    able = {rival: sign * gap.mean for rival, gap in gaps.items() if gap and gap.splits >= least}
+    return max(able, key=able.__getitem__, default=None)
 
 
 def verdict_table(board: Board) -> str:
-    """On the composite, ours against the strongest of the others by each score."""
-    header = ["given", "training set", "ours"]
-    header += [f"by {'ELPPD' if score == 'loglik' else SCORES[score][0]}" for score in JUDGED]
-    body = []
-    for knows, ours in OURS.items():
-        for case in CASES:
-            problem = f"{COMPOSITE}/{case}"
-            others = [
-                rival
-                for rival in board.rivals(problem)
-                if rival.knows == knows and rival.peer and not rival.peer.ours
-            ]
-            if others and board.values(problem, ours):
-                cells = [_against_strongest(board, problem, others, score) for score in JUDGED]
-                name = label(board, [problem], Rival(ours.name, ours.label, CELLS, ours))
-                body.append([knows, in_words(case), name, *cells])
-    return markdown(header, body)
+    """On the composite, what ours is beside the strongest of the others by each score."""
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for each in _comparisons(board):
+        words = rows.setdefault((each.knows, in_words(each.case)), {})
+        words[each.score] = board.verdict(each.problem, each.rival, each.score)
+    header = ["given", "training set", *(f"by {_score(score)}" for score in JUDGED)]
+    return markdown(
+        header, [[*key, *map(words.__getitem__, JUDGED)] for key, words in rows.items()]
+    )
 
 
-def _against_strongest(board: Board, problem: str, others: Sequence[Rival], score: str) -> str:
-    """The verdict against the best mean of the others, the difference and the draws."""
-    gaps = {rival: board.gap(problem, rival, score) for rival in others}
-    least = min(FEW, max((gap.splits for gap in gaps.values() if gap), default=0))
-    sign = 1 if SCORES[score][2] else -1
-    able = {rival: gap for rival, gap in gaps.items() if gap and gap.splits >= least}
-    if not able:
-        return "–"
-    best = max(able, key=lambda rival: sign * able[rival].mean)
-    scale = CELLS_OF_A_TEST if score == "loglik" else 1
-    difference = shown(able[best], 0 if score == "loglik" else 3, -scale)
-    word = board.verdict(problem, best, score)
-    name = label(board, [problem], Rival(best.name, best.label, CELLS, best.peer))
-    return f"{word} ({difference}): {name}, {able[best].splits} draws"
+def wide_verdict_table(board: Board) -> str:
+    """The same with the names of both, the difference and the draws."""
+    rows: dict[str, list[list[str]]] = {}
+    for each in _comparisons(board):
+        gap = board.gap(each.problem, each.rival, each.score)
+        row = [
+            in_words(each.case),
+            _score(each.score),
+            board.verdict(each.problem, each.rival, each.score),
+            _scaled(gap, each.score, -1.0),
+            label(board, [each.problem], replace(each.rival, knows=CELLS)),
+            str(gap.splits if gap else 0),
+        ]
+        rows.setdefault(each.knows, []).append(row)
+    header = [
+        "training set",
+        "score",
+        "ours is",
+        "ours less it",
+        "strongest of the others",
+        "draws",
+    ]
+    parts = []
+    for knows, body in rows.items():
+        peer = OURS[knows]
+        ours = _name(board, Rival(peer.name, peer.label, CELLS, peer))
+        parts.append(f"**{_given(knows)}: {ours}**\n\n{markdown(header, body)}")
+    return "\n\n".join(parts)
 
 
 def publish(rows: Sequence[dict[str, Any]], pages: Sequence[Path]) -> None:
@@ -270,6 +378,8 @@ def publish(rows: Sequence[dict[str, Any]], pages: Sequence[Path]) -> None:
         "scoreboard-noise": noise_table,
         "peers": score_table,
         "peers-verdict": verdict_table,
+        "peers-wide": wide_table,
+        "peers-verdict-wide": wide_verdict_table,
     }
     for page in pages:
         text = page.read_text(encoding="utf-8")

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 
@@ -28,9 +30,11 @@ def test_differences_are_paired_over_the_splits_that_both_have(result, current):
     failed = {**result("smt.Kriging", OUTD, 4, 0.0), "error": "singular"}
     del failed["loglik"]
     board = Board([*ours, *theirs, failed])
-    assert "SMT, KRG; 1 failed: singular" in tables.score_table(board)
-    behind = "behind (−50 ± 8): SMT, KRG; 1 failed: singular, 4 draws"
-    assert f"| {behind} | level (0.000 ± 0.000)" in tables.verdict_table(board)
+    name = "SMT, KRG; 1 failed: singular"
+    assert f"| {name} | – | 200 ± 132 | 0.50 ± 0.00 |" in tables.score_table(board)
+    assert "| out of distribution | behind | level | level |" in tables.verdict_table(board)
+    details = f"| ELPPD | behind | −50 ± 8 | {name} | 4 |"
+    assert f"| out of distribution {details}" in tables.wide_verdict_table(board)
     row = "1.00 ± 0.16 | 0.000 ± 0.000 | 0.000 ± 0.000 | 0.00 ± 0.00 | behind / level / level"
     assert row in tables.differences(board)
     assert "| SMT, KRG | − = = |" in tables.standing(board)
@@ -57,6 +61,37 @@ def test_results_of_an_older_version_count_until_it_has_run_again(result, curren
     board = Board([*old, current(OUTD, 0, 5.0)])
     assert board.values(OUTD, tables.OURS[tables.CELLS]) == {0: 5.0}
     assert "older" not in tables.differences(board)
+
+
+def test_the_narrow_table_has_what_one_decides_by_and_the_wide_one_everything(result, current):
+    """The strongest first; who has run on other training sets alone stands in the wide one."""
+    ours = [current(f"composite/{case}", i, 1.0) for case in ("ind50", "outd") for i in range(2)]
+    best = [result("smt.Kriging", "composite/ind50", i, 2.0, coverage=0.9) for i in range(2)]
+    told = [result("hetgpy.WithReplicates", "composite/outd", 0, 1.0)]
+    early = [result("botorch.Saas", "composite/ind25", 0, 3.0)]
+    board = Board([*ours, *best, *told, *early])
+    narrow = tables.score_table(board)
+    order = [
+        "**Given the training cells**",
+        "SMT",
+        "nothing set",
+        "cells and replicates**",
+        "hetGP",
+    ]
+    places = [narrow.index(text) for text in order]
+    assert places == sorted(places)
+    assert "SAAS" not in narrow
+    wide = tables.wide_table(board)
+    assert "| the training cells | BoTorch, SAAS by NUTS | 150 | – | – | – |" in wide
+    assert "| and replicates | hetgpy, hetGP with replicates as more training cells |" in wide
+    assert "| the training cells | SMT, KRG | – | 0.90 ± 0.00 | – | – |" in wide
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.stem)
+def test_a_cell_of_a_guide_holds_one_number(page):
+    """With its error; a line of numbers between slashes cannot be read on a phone."""
+    rows = [line for line in page.read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
+    assert [row for row in rows if re.search(r"\d\)? / ", row)] == []
 
 
 def published(problem, method, mean, std):
