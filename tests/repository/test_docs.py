@@ -86,3 +86,40 @@ def test_names_in_the_decision_picture_are_public():
     names = re.findall(r"<code>(bnn(?:\.\w+)+)", picture)
     assert len(names) == 8
     assert all(pkgutil.resolve_name(name) for name in names)
+
+
+def titles_in_the_navigation():
+    """Page → what the navigation calls it: the title beside it in the contents, or its heading."""
+    text = (ROOT / "docs" / "contents.txt").read_text(encoding="utf-8")
+    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    text = text.replace("NOTEBOOKS", "\n".join(f"notebooks/{each.name}" for each in notebooks))
+    lines = re.findall(r"(?m)^(?!:|```)\S.*$", text)
+    found = {}
+    for line in lines:
+        title, page = re.fullmatch(r"(?:(.+) <)?([^<>]+?)>?", line).groups()
+        found[page] = title or heading(page)
+    return found
+
+
+def heading(page):
+    """The first heading of a page: Markdown, a notebook, or reStructuredText with a line below."""
+    (path,) = [path for path in (ROOT / page).parent.glob(f"{Path(page).stem}.*") if is_text(path)]
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        text = nbformat.reads(text, as_version=4).cells[0].source
+    return re.match(r"(?:# )?(.+)", text)[1]
+
+
+def is_text(path):
+    return path.suffix in (".md", ".rst", ".ipynb")
+
+
+def test_no_two_pages_have_the_same_title():
+    """And each has one, so that the navigation says what a page is."""
+    found = titles_in_the_navigation()
+    pages = [path for path in (ROOT / "docs").glob("*") if is_text(path)]
+    assert {f"docs/{path.stem}" for path in pages} <= set(found)
+    by_title = {}
+    for page, title in found.items():
+        by_title.setdefault(title.casefold(), []).append(page)
+    assert {title: pages for title, pages in by_title.items() if len(pages) > 1} == {}
