@@ -202,8 +202,8 @@ def noise_table(board: Board) -> str:
 
 def score_table(board: Board) -> str:
     """The composite: what one decides by, a table for each kind of knowledge, most ELPPD first."""
-    header = ["estimator", *(_column(score, case) for score, case in DECIDING)]
-    header.append(f"fit [s], {in_words('ind100')}")
+    header = ["estimator", *(f"{_score(score)}, {in_words(case)}" for score, case in DECIDING)]
+    header.append("fit [s]")
     parts = []
     for knows, rivals in _by_knowledge(board).items():
         body = {}
@@ -264,10 +264,6 @@ def _name(board: Board, rival: Rival) -> str:
 def _score(score: str) -> str:
     """What a score is called on the composite."""
     return "ELPPD" if score == "loglik" else SCORES[score][0]
-
-
-def _column(score: str, case: str) -> str:
-    return f"{_score(score)}, {in_words(case)}"
 
 
 def _mean(board: Board, case: str, rival: Rival, score: str) -> str:

@@ -16,6 +16,10 @@ CHOSEN = [
     "index.html",
     "docs/playground.html",
     "docs/which_estimator.html",
+    "docs/estimator_tables.html",
+    "docs/scoreboard.html",
+    "docs/reproduction.html",
+    "docs/fe_data.html",
     "examples/README.html",
     "docs/bnn.html",
     "docs/api.html",
@@ -70,6 +74,26 @@ def check(page):
     assert page.errors() == []
     assert page.overflow() <= 0
     assert page.faint_texts() == []
+
+
+def test_on_a_phone_names_stay_while_a_table_scrolls_and_panels_can_be_read(opened):
+    page = opened(built("docs/scoreboard.html"), 390, "light")
+    left, moved = page.run(
+        """
+        const box = [...document.querySelectorAll('.table-wrapper')]
+          .find((each) => each.scrollWidth > each.clientWidth + 200);
+        const place = (each) => each.getBoundingClientRect().left;
+        const [name, next] = box.querySelector('tbody tr').cells;
+        const from = place(next);
+        box.scrollLeft = 150;
+        return [place(name) - place(box), from - place(next)];
+        """
+    )
+    assert abs(left) <= 2
+    assert moved == 150
+    image = "const image = document.querySelector('.content p > img'); return "
+    assert page.run(f"{image}image.clientWidth") > 600
+    assert page.run(f"{image}image.parentElement.clientWidth") < 390
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

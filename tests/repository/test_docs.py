@@ -88,17 +88,21 @@ def test_names_in_the_decision_picture_are_public():
     assert all(pkgutil.resolve_name(name) for name in names)
 
 
+def test_a_number_and_its_error_stay_in_one_line_of_a_table():
+    from docs.conf import complete
+
+    source = ["1 ± 2\n| Table 3 | −1.5 ± 0.2 ✓ | ± over draws |\n"]
+    complete(None, "docs/bnn", source)
+    kept = "1 ± 2\n| Table\u00a03 | −1.5\u00a0±\u00a00.2 ✓ | ± over draws |\n"
+    assert source == [kept]
+
+
 def titles_in_the_navigation():
-    """Page → what the navigation calls it: the title beside it in the contents, or its heading."""
+    """Page → its title, the heading that the navigation shows."""
     text = (ROOT / "docs" / "contents.txt").read_text(encoding="utf-8")
     notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
     text = text.replace("NOTEBOOKS", "\n".join(f"notebooks/{each.name}" for each in notebooks))
-    lines = re.findall(r"(?m)^(?!:|```)\S.*$", text)
-    found = {}
-    for line in lines:
-        title, page = re.fullmatch(r"(?:(.+) <)?([^<>]+?)>?", line).groups()
-        found[page] = title or heading(page)
-    return found
+    return {page: heading(page) for page in re.findall(r"(?m)^(?!:|```)\S+$", text)}
 
 
 def heading(page):
