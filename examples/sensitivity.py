@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--cells", type=int, default=50, help="of the shipped table, at most 100")
 parser.add_argument("--points", type=int, default=1024, help="of the indices, a power of two")
 parser.add_argument("--out", type=Path, default=Path("sensitivity.png"), help="picture")
 options = parser.parse_args()
@@ -21,7 +20,7 @@ INPUTS = {
     "c_m": (0.20, 0.55),
 }
 OUTPUTS = ["b_eff_MPa", "c_eff", "E_eff_GPa"]
-table = pd.read_csv("fe_data/datasets/train_uniform.csv")[: options.cells]
+table = pd.read_csv("fe_data/datasets/train_uniform.csv")[:50]
 model = bnn.ExactPosterior().fit(table[[*INPUTS]], table[OUTPUTS])
 print(model.summary())
 found = bnn.sensitivity(model, [*INPUTS.values()], options.points)

@@ -150,7 +150,7 @@ def test_a_campaign_of_any_command_goes_on_after_a_kill(run, tmp_path):
 
 
 def test_stiffness_is_sensitive_to_the_fibres_and_not_to_hardening(run):
-    said = run("sensitivity", "--cells", "40", "--points", "128")
+    said = run("sensitivity", "--points", "128")
     pattern = r"E_eff_GPa: .* vf (.*) \(.*E_f_GPa (.*) \(.*b_m_MPa (.*) \(.*c_m (.*) \("
     vf, E_f, b_m, c_m = numbers(said, pattern)
     assert vf + E_f > 0.9
