@@ -381,7 +381,6 @@ def fit_mixture(
             kernels.append([each.kernel(eta, low, width, float(spread)) for each, eta in pairs])
             shares.append(weights)
             bar.update()
-            bar.update()
     n_out = y.shape[1]
     features = None if len(chosen) == X.shape[1] else chosen.tolist()
     centre = LinearMean(np.zeros((n_out, X.shape[1])), means)

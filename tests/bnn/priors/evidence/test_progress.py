@@ -33,6 +33,7 @@ def test_a_search_shows_its_steps_on_a_terminal_up_to_the_last(title, n_out, cap
     done = [int(number) for number, _ in shown]
     assert total >= 6 * n_out
     assert done[-1] == total
+    assert not re.search(rf"{title}: \d+(step|search)", printed)  # beyond the total
     assert len(set(done)) >= total - 3  # none is shown in the first two seconds
 
 
