@@ -177,7 +177,7 @@ def standing(board: Board) -> str:
 
 
 def noise_table(board: Board) -> str:
-    """What part of a lead is the noise model: lead = equal noise models + the noise model."""
+    """Parts of a lead: lead = equal noise models + what ours finds by default."""
     header = ["problem", "estimator", "its noise", "ours less it", "with equal noise models"]
     body = []
     for problem in board.problems:
@@ -197,7 +197,7 @@ def noise_table(board: Board) -> str:
                 )
                 row = [title(problem), label(board, [problem], rival), peer.noise]
                 body.append([*row, *(shown(part, 2) for part in parts), str(len(common))])
-    return markdown([*header, "of the noise model", "splits"], body)
+    return markdown([*header, "of noise and families found", "splits"], body)
 
 
 def score_table(board: Board) -> str:
