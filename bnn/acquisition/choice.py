@@ -102,7 +102,7 @@ def choose(
     check_count("n", n, 1)
     check_fraction(probability=probability, least_gain=least_gain)
     if not isinstance(model, ExactPosterior | EnsembleRegressor):
-        needed = "an ExactPosterior or an ensemble, which have covariances between points"
+        needed = "an ExactPosterior or an ensemble, not what wraps it: they have covariances"
         raise TypeError(f"model = {model!r:.60}: must be {needed}")
     asked = model.checked_inputs(candidates, "candidates")
     prices = _positive("costs", costs, len(asked), "candidates")

@@ -112,9 +112,8 @@ class ExactPosterior(PredictiveRegressor):
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
         if len(X) > MOST_ROWS:
             needed = f"must be at most {MOST_ROWS} for an exact posterior, which costs O(N³)"
-            raise ValueError(
-                f"X has {len(X)} rows: {needed}; take some of them or AnchoredEnsemble"
-            )
+            instead = "take some of them, or networks, as AnchoredEnsemble does"
+            raise ValueError(f"X has {len(X)} rows: {needed}; {instead}")
         prior, noise = likely_model(prior, self.noise_ if keep_prior else self.noise, X, y)
         kept: Covariance | StudentNoise
         if isinstance(noise, StudentNoise):

@@ -68,7 +68,7 @@ def to_c(
     """
     if not isinstance(model, ExactPosterior | EnsembleRegressor):
         given = f"model is an instance of {type(model).__name__}"
-        raise TypeError(f"{given}: must be an ExactPosterior or an ensemble")
+        raise TypeError(f"{given}: must be an ExactPosterior or an ensemble, not what wraps it")
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ValueError(f"name = {name!r:.60}: must be a name in C that begins with a letter")
     check_integer("max_bytes", max_bytes, 1)

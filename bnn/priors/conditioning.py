@@ -33,6 +33,9 @@ ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
 # Rounding errors shift the eigenvalues of the covariance of N data by up to about N eps times its
 # largest entry.
 ROUNDING = 4.0 * np.finfo(float).eps
+LEAST_DEVIATION = (
+    1e-10  # of a prior that varies, in the networks' units, where outputs lie in [-1, 1]
+)
 
 Source: TypeAlias = tuple[int, tuple[float, ...]]  # number of a kernel, and variances of the noise
 # Means at n points, (n, n_out), covariances between outputs at each, (n, n_out, n_out), and the
@@ -117,6 +120,10 @@ def check_nugget(nuggets: Array, variances: Array) -> None:
             "too small for double precision"
         )
     j = (deviations / nuggets).argmin()
+    if deviations[j] < LEAST_DEVIATION:
+        raise ValueError(
+            f"the prior does not vary in output {j}: give it a parameter that is uncertain there"
+        )
     if deviations[j] < 3.0 * nuggets[j]:
         raise ValueError(
             f"nugget = {nuggets[j]:.3g}: must be below a third of the prior's standard deviation, "

@@ -36,7 +36,9 @@ DEVIATIONS = (2.0, 1.5, 1.0)
 WIDE = 10.0  # prior deviation of a coefficient of the mean, relative to that of y by that of x
 STEP = 1e-3  # of the finite differences of gradients
 FARTHEST = 5.0  # slope of the noise in the search, relative to its prior deviation
-ONE_THREAD = 400  # most data in whose search the algebra has one thread
+# Most data in whose search the algebra has one thread: several wait for each other, which takes up
+# to eight times as long where other work runs.
+ONE_THREAD = 1500
 SCREENED = 16  # random points of which the best is the start of a search
 # Points of the average over hyper-parameters are drawn from Student's t around the largest density,
 # wider than the normal distribution with its curvature, and for a share from the hyperprior.

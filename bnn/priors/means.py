@@ -7,7 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bnn._text import Short
-from bnn._validation import Array, as_columns, as_finite, check_function, own_copy, seen_points
+from bnn._validation import (
+    Array,
+    as_array,
+    as_columns,
+    as_finite,
+    check_function,
+    own_copy,
+    seen_points,
+)
 from bnn.storage import storable
 
 KEPT = 16  # number of sets of points whose values a ModelMean keeps
@@ -90,7 +98,14 @@ class ModelMean:
         key = X.tobytes()
         if key not in self._found:
             points = np.frombuffer(key).reshape(X.shape)  # read-only
-            values = as_columns("mean(X)", as_finite("mean(X)", self.function(points)), len(X))
+            found = as_array("mean(X)", self.function(points))
+            beyond = np.flatnonzero(~np.isfinite(found).reshape(len(found), -1).all(axis=-1))
+            if beyond.size:
+                point = points[beyond[0]].tolist()
+                raise ValueError(
+                    f"mean(X) is not finite at X = {point}, near the data or beyond them"
+                )
+            values = as_columns("mean(X)", found, len(X))
             values.flags.writeable = False  # they are handed out again
             latest = list(self._found.items())[1 - KEPT :]
             self._found = {**dict(latest), key: values}

@@ -78,7 +78,7 @@ def fit_prior(
             precision resolves is replaced by the nugget of `ExactPosterior`.
         estimate: "average" over hyper-parameters, or those of "maximum" evidence.
         mean: Low-fidelity model m, a function of X (n, n_in), read-only, that returns (n, n_out),
-            or (n,) for one output.
+            or (n,) for one output. Its points go beyond the data by up to an eighth of their range.
         mean_features: Numbers of the inputs of the linear mean; None takes all, () none.
         intercept: Whether the mean has a constant too.
         coefficient_variance: Prior variance of θ and of the constant, around zero at x = 0. None

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 
 import bnn
@@ -282,6 +283,15 @@ def test_a_wrong_nugget_is_refused_before_pretraining(nugget, message, given, mo
     ensemble = function_ensemble(GaussianProcessPrior(0.0, RBF(0.5, 0.8)), 4, nugget=nugget)
     with pytest.raises(ValueError, match=message):
         ensemble.pretrain(X) if given else ensemble.fit(X, X[:, 0])
+
+
+def test_a_prior_that_does_not_vary_in_an_output_is_refused():
+    """By what is wrong with it, and not by the nugget, which nobody set."""
+    X = np.linspace(-1.0, 1.0, 30)[:, None]
+    drawn = bnn.SamplerPrior(lambda X, a: np.hstack([a + X, X]), {"a": norm(0.0, 1.0)})
+    y = np.hstack([X, X])
+    with pytest.raises(ValueError, match="the prior does not vary in output 1: give it"):
+        function_ensemble(drawn, 4, epochs=1).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")

@@ -1,7 +1,9 @@
 """Mean functions of Gaussian process priors."""
 
 import numpy as np
+import pytest
 
+import bnn
 from bnn import LinearMean
 
 
@@ -12,3 +14,13 @@ def test_one_slope_for_each_output_multiplies_the_first_input():
     matrix = np.column_stack([theta, np.zeros(3)])
     np.testing.assert_allclose(LinearMean(theta, 0.1)(X), LinearMean(matrix, 0.1)(X))
     np.testing.assert_allclose(LinearMean(matrix, theta)(X), X[:, :1] * theta + theta)
+
+
+def test_a_model_that_fails_is_told_where():
+    """It is asked beyond the data too, where a modulus may be negative."""
+    X = np.linspace(0.1, 1.0, 10)[:, None]
+    with (
+        np.errstate(invalid="ignore"),
+        pytest.raises(ValueError, match=r"mean\(X\) is not finite at X = \[0\.0\d+\], near"),
+    ):
+        bnn.evidence.fit_prior(X, X[:, 0], 0.1, mean=lambda points: np.sqrt(points[:, 0] - 0.05))
