@@ -84,7 +84,7 @@ def test_names_in_the_decision_picture_are_public():
     text = (ROOT / "docs" / "which_estimator.md").read_text(encoding="utf-8")
     picture = text[text.index('<div class="decision">') : text.index("</div>")]
     names = re.findall(r"<code>(bnn(?:\.\w+)+)", picture)
-    assert len(names) == 8
+    assert len(names) == 7
     assert all(pkgutil.resolve_name(name) for name in names)
 
 
