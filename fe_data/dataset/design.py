@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fe_data.arrays import Floats, Short
 from fe_data.dataset import table
-from fe_data.geometry.microstructure import Microstructure
+from fe_data.geometry.microstructure import VF_TOLERANCE, Microstructure
 from fe_data.loading import AXES, Loading
 from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES, INPUTS
 from fe_data.settings import MAX_SEED, Inputs, require_integer, require_kind
@@ -21,7 +21,6 @@ from fe_data.settings import MAX_SEED, Inputs, require_integer, require_kind
 FILE_DESIGN = "inputs"
 MAX_SAMPLES = 1_000_000
 MAX_FIBRES = 5000  # of an arrangement of a file: their distances take 0.2 GB
-VF_TOLERANCE = 1e-3  # between the column vf of a file and the volume fraction of given fibres
 BETA_SHAPES = tuple(quantity.beta for quantity in INPUTS)
 
 

@@ -29,6 +29,7 @@ _SIZES_CANDIDATES = 512
 _SIZES_BATCHES = 128
 # Least distance of the centres of any two fibres, or of each two, (n, n).
 Distance = float | Floats
+VF_TOLERANCE = 1e-3  # between an input vf and the volume fraction of given fibres
 RADII = (0.001, 0.49)  # least and largest, in sides of the square
 
 
@@ -65,7 +66,7 @@ class Microstructure(Short):
         object.__setattr__(self, "centres", np.mod(centres, 1.0))
         object.__setattr__(self, "radii", np.broadcast_to(radii, n))
         for fibre, radius in enumerate(self.radii.tolist()):
-            require_between(f"radii[{fibre}]", radius, *RADII)
+            require_between(f"radii[{fibre}]", radius, *RADII, unit=" sides of the square")
         self._require_apart()
 
     def _require_apart(self) -> None:

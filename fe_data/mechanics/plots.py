@@ -19,6 +19,7 @@ _COLUMNS = (0, 1, 3)  # of AXES in a history
 # More vertices of a path than these would not be read.
 _VERTICES_IN_TITLE = 4
 _VERTICES_NUMBERED = 12
+_LEGEND = 0.15  # height of a legend in a line, over that of the curves
 _LINE = 80  # characters of a warning
 _IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic shifts
 # Corners of a triangle from its three integration points, where fields are linear.
@@ -28,7 +29,12 @@ _TO_CORNERS = np.array([[5, -1, -1], [-1, 5, -1], [-1, -1, 5]]) / 3
 def plot_rve(rve: RVESolution, title: str = "") -> Figure:
     """Arrangement, mesh, fields, averaged curves and properties, under the name of the loading."""
     figure = Figure(figsize=(18.5, 8.6), layout="constrained")
-    axes = figure.subplot_mosaic("abcd;efgg", width_ratios=[1.0, 1.0, 1.12, 1.12])
+    # Each row is laid out alone: labels of the curves take no room from the pictures above.
+    rows = figure.add_gridspec(2, 1)
+    above = figure.add_subfigure(rows[0])
+    below = figure.add_subfigure(rows[1])
+    axes = above.subplot_mosaic("abcd", width_ratios=[1.0, 1.0, 1.12, 1.12])
+    axes |= below.subplot_mosaic("efgg")
     draw_arrangement(axes["a"], rve)
     draw_mesh(axes["b"], rve)
     draw_mises(axes["c"], rve)
@@ -118,7 +124,8 @@ def draw_stress_strain(ax: Axes, rve: RVESolution) -> None:
         ax.plot(strain, stress, "o-", ms=3.5, lw=1.0, label=axes, markevery=marked)
         for number, row in enumerate(numbered, start=1):
             ax.annotate(f"{number}", (strain[row], stress[row]), (3, 3), textcoords="offset points")
-    ax.set(xlabel="mean strain [-], xy half the engineering shear", ylabel="mean stress [MPa]")
+    half = ", xy half the engineering shear" if loaded[AXES.index("xy")] else ""
+    ax.set(xlabel=f"mean strain [-]{half}", ylabel="mean stress [MPa]")
     ax.axhline(0.0, color="grey", lw=0.8, ls=":")
     ax.set_title("Mean stress over mean strain")
     ax.locator_params(axis="x", nbins=5)
@@ -154,6 +161,9 @@ def draw_path(ax: Axes, rve: RVESolution) -> None:
         ax.axvline(row, color="grey", lw=0.6, ls=":")
     ax.set(xlabel="increment", ylabel="mean stress [MPa], full lines", title="Along the path")
     strains.set_ylabel("mean strain [-], broken lines")
+    for each in (ax, strains):  # room for the legend above the curves
+        low, high = each.get_ylim()
+        each.set_ylim(low, high + _LEGEND * (high - low))
     ax.legend(frameon=False, ncols=3, loc="upper left")
 
 
@@ -187,8 +197,10 @@ def _write_properties(ax: Axes, rve: RVESolution) -> None:
     rows += [
         ("Newton iterations", f"{counts['newton_iterations']}"),
         ("factorisations", f"{counts['factorisations']}"),
-        ("seconds", f"{sum(rve.seconds.values()):.2f}"),
+        ("seconds", f"{sum(rve.seconds.values()) - rve.seconds['compilation']:.2f}"),
     ]
+    if rve.seconds["compilation"]:
+        rows.append(("seconds of compilation", f"{rve.seconds['compilation']:.2f}"))
     widths = [0.36, 0.64]
     table = ax.table(rows, loc="center", cellLoc="left", edges="horizontal", colWidths=widths)
     table.auto_set_font_size(False)

@@ -24,10 +24,12 @@ FINEST_RESOLUTION = 25.0
 MAX_SEED = 2**63 - 1
 
 
-def require_between(name: str, value: float, low: float, high: float, *, also: str = "") -> None:
-    """Refuse a value that is out of bounds or NaN; the message begins its range with `also`."""
+def require_between(
+    name: str, value: float, low: float, high: float, *, also: str = "", unit: str = ""
+) -> None:
+    """Refuse a value out of bounds or NaN; in the message `also` and `unit` enclose its range."""
     if not low <= value <= high:
-        allowed = f"{also}[{low:g}, {high:g}]"
+        allowed = f"{also}[{low:g}, {high:g}]{unit}"
         raise ValueError(f"{name} = {value!r} is out of range: allowed is {allowed}")
 
 

@@ -3,14 +3,17 @@
 import itertools
 import json
 import re
+import time
 from dataclasses import replace
 
+import numba
 import numpy as np
 import pytest
 
 from fe_data import schema
 from fe_data.__main__ import main
 from fe_data.cli.rve_folder import describe
+from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.loading import Loading
 from fe_data.mechanics import rve
@@ -90,11 +93,44 @@ def test_the_picture_shows_stress_over_strain_and_along_the_path():
     figure = plot_rve(solved, "a title")
     assert "path of 3 parts" in figure.get_suptitle()
     curve, along = [ax for ax in figure.axes if ax.get_ylabel().startswith("mean stress [MPa]")]
+    assert curve.get_xlabel() == "mean strain [-]"
     found = {int(text.get_text()): text.xy for text in curve.texts}
     history = solved.history
     for number, row in ((1, 4), (2, 8), (3, 12)):
         assert found[number] == (history["strain"][row, 0], history["stress"][row, 0])
     np.testing.assert_array_equal(along.lines[0].get_ydata(), history["stress"][:, 0])
+    figure.draw_without_rendering()
+    bottom = along.get_legend().get_window_extent().y0
+    for axes, name in ((along, "stress"), (figure.axes[-1], "strain")):
+        highest = axes.transData.transform((0.0, history[name].max()))[1]
+        assert highest < bottom
+
+
+@pytest.mark.parametrize("path", [uniaxial(0.02), Loading([(0.02, 0.0, 0.01), (0.0, 0.0, 0.0)])])
+def test_the_pictures_of_the_cell_are_of_one_size_side_by_side(path):
+    """The labels of the curves below, more on a path, do not move them."""
+    figure = plot_rve(solve_rve(INPUTS, 0, replace(SMALL, resolution=2.0), path), "a title")
+    figure.draw_without_rendering()
+    boxes = np.array([ax.get_window_extent().extents for ax in figure.axes[:4]])
+    np.testing.assert_allclose(boxes[:, [1, 3]], boxes[:1, [1, 3]].repeat(4, axis=0), atol=1.0)
+    shear = ", xy half the engineering shear" if len(path.strain) == 2 else ""
+    assert figure.axes[4].get_xlabel() == f"mean strain [-]{shear}"
+
+
+def test_compilation_counts_in_no_other_stage(monkeypatch):
+    def compile_first(outline):
+        numba.njit(lambda x: x + 1)(1)
+        return generate_mesh(outline)
+
+    monkeypatch.setattr(rve, "generate_mesh", compile_first)
+    started = time.perf_counter()
+    seconds = solve_rve(INPUTS, 0, replace(SMALL, resolution=2.0)).seconds
+    assert seconds["compilation"] > 0.0
+    assert sum(seconds.values()) < time.perf_counter() - started
+    monkeypatch.undo()
+    again = solve_rve(INPUTS, 0, replace(SMALL, resolution=2.0))
+    assert again.seconds["compilation"] == 0.0
+    assert again.result().info["seconds_compilation"] == 0.0
 
 
 @pytest.mark.parametrize("name", ["result.json", "fields.h5"])
@@ -256,6 +292,13 @@ def test_what_cannot_be_simulated_is_refused_in_one_sentence(
     assert not (tmp_path / "new").exists()
 
 
+def test_another_volume_fraction_than_that_of_given_fibres_is_refused():
+    micro = arrangement(GIVEN)  # 0.2478
+    message = "vf = 0.2 of the inputs does not go with the given fibres, which have 0.247"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        solve_rve(replace(INPUTS, vf=0.2), micro, SMALL)
+
+
 def test_too_little_memory_gets_one_sentence(tmp_path, capsys, monkeypatch):
     def too_large(*_, **__):
         raise MemoryError("Unable to allocate 2.94 GiB for an array")
@@ -279,7 +322,7 @@ def test_fibres_of_equal_shear_modulus_have_the_bulk_modulus_of_hill(micro, erro
     """R. Hill, J. Mech. Phys. Solids 12 (1964) 199: exact for any arrangement; plane strain."""
     settings = Settings(nu_m=0.45, nu_f=0.0)
     G = 1e5 / 2.9  # E_m = 100 GPa
-    inputs = Inputs(0.3, 2 * G / 1e3, 400.0, 0.4)
+    inputs = Inputs(micro.volume_fraction, 2 * G / 1e3, 400.0, 0.4)
     biaxial = Loading((1e-5, 1e-5, 0.0))
     xx, yy = solve_rve(inputs, micro, settings, biaxial).history["stress"][-1, :2]
     k_m, k_f = (G / (1 - 2 * nu) for nu in (settings.nu_m, settings.nu_f))

@@ -1,0 +1,54 @@
+"""What numba compiles is measured and said, once."""
+
+import multiprocessing
+import time
+
+import numba
+import pytest
+
+from fe_data.sparse import compilation
+
+
+@pytest.fixture(autouse=True)
+def nothing_said():
+    compilation._announce.cache_clear()
+    yield
+    compilation._announce.cache_clear()
+
+
+def new_function():
+    """A function that is not compiled yet, with one inside that is compiled with it."""
+    inner = numba.njit(lambda x: x + 1)
+    return numba.njit(lambda x: 2 * inner(x))
+
+
+def test_the_compiler_is_timed_and_named_once(capsys):
+    started = time.perf_counter()
+    with compilation.compilation() as first:
+        function = new_function()
+        assert function(1) == 4
+    assert 0.0 < first.seconds < time.perf_counter() - started
+    assert capsys.readouterr().err == "fe_data: compiling, once on this machine\n"
+    with compilation.compilation() as second:
+        function(2)
+    assert second.seconds == 0.0
+    with compilation.compilation() as third:
+        new_function()(1)
+    assert third.seconds > 0.0
+    assert capsys.readouterr().err == ""
+
+
+def test_without_a_folder_for_it_the_next_process_compiles_again(capsys, monkeypatch):
+    monkeypatch.setattr(compilation, "_CACHE", False)
+    with compilation.compilation():
+        new_function()(1)
+    said = capsys.readouterr().err
+    assert said == "fe_data: compiling, in each process, for want of a folder to keep it\n"
+
+
+def test_workers_say_nothing(capsys, monkeypatch):
+    monkeypatch.setattr(multiprocessing, "parent_process", object)
+    with compilation.compilation() as watched:
+        new_function()(1)
+    assert watched.seconds > 0.0
+    assert capsys.readouterr().err == ""
