@@ -131,8 +131,9 @@ def _vertices(name: str, given: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]
     path = path[None] if path.ndim == 1 else path
     right = path.ndim == 2 and path.shape[1] == 3 and path.size > 0
     if not right or not all(isinstance(value, kinds) for value in path.flat):
-        what = f"{name} of the loading must be numbers: {given!r:.60}"
-        raise ValueError(f"{what}; a loading needs three components xx, yy, xy at each vertex")
+        what = f"{name} of the loading must be three numbers xx, yy, xy at each vertex"
+        example = "(0.02, None, None)" if NoneType in kinds else "(0.0, 100.0, 0.0)"
+        raise ValueError(f"{what}, such as {example}: {given!r:.60}")
     return tuple(tuple(v if v is None else float(v) for v in vertex) for vertex in path)
 
 

@@ -34,8 +34,8 @@ Loading = Annotated[
         metavar="XX,YY,XY | FILE.csv",
         help="final mean strain tensor [-], xy is half the engineering shear; 'free' is a free "
         "strain under zero mean stress, 'free:100' under 100 MPa; or a file with the vertices of "
-        "paths; tables have effective properties without this option alone, for compression too "
-        "(--strain -0.05)",
+        "paths. With this option `generate` finds no effective properties: for those of "
+        "compression give --strain -0.05 instead",
     ),
 ]
 WITHOUT_PROPERTIES = (
@@ -55,6 +55,11 @@ def say(message: object, code: int) -> int:
     """Print one sentence on the standard error output; returns the exit code."""
     print(f"fe_data: {message}", file=sys.stderr)
     return code
+
+
+def several(number: int, one: str, more: str) -> str:
+    """A number with the words that go with it, as in "1 sample has" or "2 samples have"."""
+    return f"{number} {one if number == 1 else more}"
 
 
 def counted(counts: dict[str, int]) -> str:
@@ -112,7 +117,7 @@ def generate(
         options.require_given_fibres(settings, seed)
     if dask is not None and jobs is not None:
         raise ValueError("--jobs counts local processes: it does not go with --dask")
-    paths = options.loadings(loading, settings) or None
+    paths = options.loadings(loading, context) or None
     if paths and not anisotropy:  # which is refused beside paths
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
@@ -126,6 +131,7 @@ def generate(
 @app.command()
 @options.with_settings
 def rve(
+    context: typer.Context,
     settings: Settings,
     E_f_GPa: Annotated[float, options.of_input("E_f_GPa")],
     out: Out,
@@ -156,13 +162,15 @@ def rve(
     elif vf is None or fibres is not None:
         raise ValueError("give either --vf or --fibres FILE")
     inputs = options.inputs(vf, E_f_GPa, b_m_MPa, c_m, settings)
-    paths = options.loadings(loading, settings)
+    paths = options.loadings(loading, context)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: one RVE takes one")
-    from fe_data.cli.rve_folder import run_rve
+    from fe_data.cli.rve_folder import FIELDS, run_rve
 
     chosen = paths[0] if paths else None
     print(f"{out}: {run_rve(inputs, arrangement, settings, out, chosen, xdmf, solver)}")
+    if xdmf:
+        print(f"wrote {out / FIELDS[0]}")
     return OK
 
 
@@ -191,8 +199,9 @@ def compare(
         print(f"{path}: all rows agree with {reference}, the largest difference is {largest:.1e}")
         return OK
     rows = ", ".join(map(str, differing[:10])) + (", ..." if len(differing) > 10 else "")
+    what = several(len(differing), "row differs", "rows differ")
     print(
-        f"{path}: {len(differing)} rows differ from {reference} by more than {tolerance:g} "
+        f"{path}: {what} from {reference} by more than {tolerance:g} "
         f"(largest {largest:.1e}): index {rows}"
     )
     return INCOMPLETE
@@ -212,30 +221,38 @@ def statistics(
     if lost:
         raise ValueError(f"{path}: all cells with the inputs {min(lost)} failed")
     save_statistics(reduced, out)
-    print(f"wrote {out}: {len(reduced.X)} inputs, {len(cells)} cells")
+    inputs = several(len(reduced.X), "input", "inputs")
+    print(f"wrote {out}: {inputs}, {len(cells)} cells")
     if failed := len(cells.failed):
-        return say(f"{failed} failed cells of {path} are left out, see count", INCOMPLETE)
+        what = f"{several(failed, 'cell', 'cells')} of {path} failed"
+        return say(f"{what}: left out, see count", INCOMPLETE)
     return OK
 
 
 @app.command()
 def curves(
-    path: Annotated[Path, Argument(metavar="DIR", help="dataset folder, or shipped table")],
+    path: Annotated[
+        Path, Argument(metavar="DIR", help="dataset folder, folder of `rve`, or shipped table")
+    ],
     out: Annotated[
         Path, File(metavar="FILE", help=".csv, or .parquet, which needs pandas with pyarrow")
     ],
 ) -> int:
     """Write the averaged curves of all cells to one file. A row is an increment of a cell."""
+    from fe_data.dataset.curves import is_one_cell
     from fe_data.dataset.table import read_rows, table_file
 
     found = fe_data.load_curves(path)
     fe_data.save_curves(found, out)
-    number = len(found.histories)
+    number = several(len(found.histories), "curve", "curves")
     increments = sum(len(history["strain"]) - 1 for history in found.histories)
-    print(f"wrote {out}: {number} curves, {increments} increments in all")
+    print(f"wrote {out}: {number}, {increments} increments in all")
+    if is_one_cell(path):
+        return OK
     rows = read_rows(table_file(path), (), ("status",))
     if failed := sum(row.get("status") == "failed" for _, row in rows):
-        return say(f"{failed} failed cells of {path} have no curve", INCOMPLETE)
+        what = f"{several(failed, 'cell', 'cells')} of {path} failed"
+        return say(f"{what}: no curve", INCOMPLETE)
     return OK
 
 
@@ -247,7 +264,7 @@ def verify(folder: Annotated[Path, Argument(metavar="DIR", help="dataset folder"
     if len(problems) > MAX_LINES:
         print(f"... and {len(problems) - MAX_LINES} more")
     if problems:
-        return say(f"{folder}: {len(problems)} problems", INCOMPLETE)
+        return say(f"{folder}: {several(len(problems), 'problem', 'problems')}", INCOMPLETE)
     print(f"{folder}: {sum(counts.values())} records and the table are right ({counted(counts)})")
     return OK
 
@@ -273,17 +290,19 @@ def _report(summary: fe_data.Summary, out: Path) -> int:
         print(f"wrote {out / TABLE}")
     elif summary.unreadable:
         index, reason = next(iter(summary.unreadable.items()))
-        number = len(summary.unreadable)
-        return say(f"{number} records cannot be read back (sample {index}: {reason})", INCOMPLETE)
+        number = several(len(summary.unreadable), "record", "records")
+        return say(f"{number} cannot be read back (sample {index}: {reason})", INCOMPLETE)
     else:
         shown = ", ".join(map(str, list(summary.missing)[:10]))
-        others = f"{len(summary.missing)} samples of other shards"
-        print(f"no table yet: {others} are missing (first: {shown})")
+        words = ("sample of other shards is", "samples of other shards are")
+        print(f"no table yet: {several(len(summary.missing), *words)} missing (first: {shown})")
     if summary.warnings:
         index, warning = next(iter(summary.warnings.items()))
-        print(f"{len(summary.warnings)} samples have a warning (first: sample {index}, {warning})")
+        number = several(len(summary.warnings), "sample has", "samples have")
+        print(f"{number} a warning (first: sample {index}, {warning})")
     if failed := summary.counts["failed"]:
-        return say(f"{failed} samples failed: see {out / FAILURES}", INCOMPLETE)
+        what = several(failed, "sample", "samples")
+        return say(f"{what} failed: see {out / FAILURES}", INCOMPLETE)
     return OK
 
 

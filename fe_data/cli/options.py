@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 import fe_data
+from fe_data.loading import AXES
 from fe_data.schema import DIMENSIONLESS, INPUTS
 from fe_data.settings import Inputs, Settings
 from fe_data.settings.hardening import LAWS, NOTHING_BESIDE_A_TABLE, Hardening, HardeningTable
@@ -147,11 +148,12 @@ def inputs(
     return Inputs(vf, E_f_GPa, b_m_MPa, c_m)
 
 
-def loadings(given: LoadingValues | Path | None, settings: Settings) -> "list[fe_data.Loading]":
+def loadings(given: LoadingValues | Path | None, context: typer.Context) -> "list[fe_data.Loading]":
     """The paths of --loading; an empty list without this option."""
     if given is None:
         return []
-    if settings.strain != Settings.strain:
+    source = context.get_parameter_source("strain")
+    if source is not None and source.name != "DEFAULT":  # also where the default is written out
         raise ValueError("--strain is part of --loading: give one of them")
     if isinstance(given, Path):
         return fe_data.loadings_from_file(given)
@@ -228,5 +230,8 @@ def loading(text: str) -> LoadingValues | Path:
     if text.endswith(".csv"):
         return path(text)
     parts = [part.strip().partition(":") for part in text.split(",")]
+    if len(parts) != len(AXES):
+        example = "such as 0.02,free,free; a file with the vertices of paths ends in .csv"
+        raise typer.BadParameter(f"{text!r} is not of the form XX,YY,XY, {example}")
     strains = tuple(None if word == "free" else number(word) for word, _, _ in parts)
     return strains, tuple(number(stress) if stress else 0.0 for _, _, stress in parts)

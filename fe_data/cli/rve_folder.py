@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from fe_data.dataset import record
+from fe_data.dataset.curves import MAX_RESULT, RESULT
 from fe_data.errors import FitError
 from fe_data.fields.paraview import save_fields
 from fe_data.files.reading import read_file
@@ -27,10 +28,8 @@ from fe_data.settings import (
 )
 from fe_data.sparse.solver import chosen_solver
 
-RESULT = "result.json"
 PICTURE = "rve.png"
 FIELDS = ("fields.xdmf", "fields.bin", "fields.h5")  # the last of older versions
-MAX_RESULT = 200_000_000  # bytes of an earlier result
 
 
 def run_rve(

@@ -1,6 +1,7 @@
 """Averaged curves of the samples of a table, from their records or from a shipped file."""
 
 import io
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from fe_data.dataset.table import (
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
 from fe_data.settings import require_kind
 
+RESULT = "result.json"  # of a folder that `rve` wrote
+MAX_RESULT = 200_000_000  # bytes
 SHIPPED = "curves.npz"  # beside the tables: the strain, and the stress of each table by its name
 MAX_SHIPPED = 100_000_000  # bytes
 # Volume averages of a history and what their columns are called: strain_xx, stress_xx_MPa, ...
@@ -189,8 +192,9 @@ def load_curves(path: Path) -> Curves:
     """Read the averaged curves of the samples of a table, under any loading.
 
     Args:
-        path: A dataset folder or its `dataset.csv`, whose records hold the curves, or a table of
-            `fe_data/datasets`, which has them in `curves.npz` beside it, to seven digits.
+        path: A dataset folder or its `dataset.csv`, whose records hold the curves; a folder that
+            `rve` wrote, which is sample 0 alone; or a table of `fe_data/datasets`, which has them
+            in `curves.npz` beside it, to seven digits.
 
     Returns:
         The curves of the samples that did not fail, in the order of the table.
@@ -204,6 +208,9 @@ def load_curves(path: Path) -> Curves:
         >>> len(load_curves("fe_data/datasets/train_beta.csv").histories)
         50
     """
+    require_kind("path", path, str, Path)
+    if is_one_cell(path):
+        return _of_one_cell(Path(path, RESULT))
     path = table_file(path)
     if path.name == TABLE:
         return _recorded(path)
@@ -220,6 +227,26 @@ def load_curves(path: Path) -> Curves:
         raise TableError(f"{path} has {len(table)} rows: {SHIPPED} has {len(stress)} curves of it")
     histories = [{"strain": _from_rest(strain), "stress": _from_rest(row)} for row in stress]
     return Curves(histories, arrays.get(f"{path.stem}_std"), table.index)
+
+
+def is_one_cell(path: Path) -> bool:
+    """Whether a folder holds the result of `rve` and no table."""
+    return Path(path, RESULT).is_file() and not Path(path, TABLE).exists()
+
+
+def _of_one_cell(path: Path) -> Curves:
+    """The curve in a result of `rve`."""
+    try:
+        found = json.loads(read_file(path, MAX_RESULT))["history"]
+        history = {name: np.array(found[name], float) for name in (*_UNITS, _YIELDED)}
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise TableError(f"{path} is not of `rve`: there is no history of a cell in it") from None
+    n = len(history["strain"])
+    shapes = [values.shape for values in history.values()]
+    finite = all(np.isfinite(values).all() for values in history.values())
+    if not finite or shapes != [(n, len(_COMPONENTS))] * len(_UNITS) + [(n,)]:
+        raise TableError(f"{path} is not of `rve`: its history has other shapes or no numbers")
+    return Curves([history], index=np.array([0], np.int64))
 
 
 def _from_rest(values: Floats) -> Floats:

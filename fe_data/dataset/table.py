@@ -386,6 +386,9 @@ def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str
     header = [entry.strip() for entry in entries]
     if not any(header):
         raise TableError(f"{path} is empty: expected a header with {', '.join(required)}")
+    if len(header) == 1 and ";" in header[0]:
+        what = f"a comma separates columns, not a semicolon: {header[0]!r:.300}"
+        raise TableError(f"{path}, line 1: {what}")
     if missing := ", ".join(name for name in required if name not in header):
         found = ",".join(header)
         raise TableError(f"{path}, line 1: column {missing} is missing in {found!r:.300}")

@@ -41,7 +41,7 @@ def test_shards_make_a_table_that_verify_confirms_until_it_is_changed(tmp_path, 
     table.write_text(table.read_text().replace("\n2,", "\n3,"))
     code, out, err = run(capsys, "verify", tmp_path)
     assert (code, out) == (1, "dataset.csv, line 4: not what the records hold\n")
-    assert err == f"fe_data: {tmp_path}: 1 problems\n"
+    assert err == f"fe_data: {tmp_path}: 1 problem\n"
 
 
 def test_generate_says_which_fits_are_poor(tmp_path, capsys):
@@ -57,6 +57,11 @@ def test_generate_says_which_fits_are_poor(tmp_path, capsys):
     ]
     assert 0 < len(dense) < 4
     said = f"{len(dense)} samples have a warning (first: sample {dense[0]}, b_eff extrapolates)"
+    assert out.splitlines()[-1] == said
+    one = ["--shard", f"{dense[0] + 1}/4", "--out", tmp_path / "one", *QUICK]
+    code, out, _ = run(capsys, "generate", "test_uniform", *one, cell=cell)
+    assert code == 0
+    said = f"1 sample has a warning (first: sample {dense[0]}, b_eff extrapolates)"
     assert out.splitlines()[-1] == said
 
 
@@ -114,6 +119,18 @@ BAD_COMMANDS = [
     (f"{GENERATE} --radii lognormal --radii-cov nan", "radii_cov = nan is out of range"),
     (f"{RVE} --vf 0.6", "vf = 0.6 is out of range: allowed is 0 or [0.005, 0.5]"),
     (f"{RVE} --seed -1", "seed = -1 is out of range"),
+    (f"{RVE} --loading 0.02", "'0.02' is not of the form XX,YY,XY, such as 0.02,free,free"),
+    (f"{RVE} --loading {{}}/paths.csv --strain 0.03", "--strain is part of --loading"),
+    (f"{RVE} --loading {{}}/paths.csv --strain 0.05", "--strain is part of --loading"),
+    (f"{GENERATE} --loading {{}}/paths.csv --strain 0.05", "--strain is part of --loading"),
+    (
+        "rve --fibres {}/semicolons.csv --E-f 400 --b-m 400 --c-m 0.4 --out {}/new",
+        "{}/semicolons.csv, line 1: a comma separates columns, not a semicolon: 'x;y;radius'",
+    ),
+    (
+        "rve --fibres {}/micrometres.csv --E-f 400 --b-m 400 --c-m 0.4 --out {}/new",
+        "radii[0] = 3.5 is out of range: allowed is [0.001, 0.49] sides of the square",
+    ),
     (f"{GENERATE} --jobs 1.5", "'1.5' is not an integer"),
     (f"{GENERATE} --resolution fine", "'fine' is not a number"),
     (f"{GENERATE} --shard 5/4", "'5/4' is out of range"),
@@ -148,6 +165,9 @@ def test_bad_commands_get_one_sentence_and_change_nothing(tmp_path, capsys):
     (tmp_path / "bad.csv").write_text(f"{head}\nx,400,350,0.4\n")
     failed = f"{head},b_eff_MPa,c_eff,E_eff_GPa,nu_eff,p_sigma,status\n0.2,400,350,0.4,,,,,,failed"
     (tmp_path / "failed.csv").write_text(failed)
+    (tmp_path / "paths.csv").write_text("strain_xx\n0.02\n0.01\n")
+    (tmp_path / "semicolons.csv").write_text("x;y;radius\n0,5;0,5;0,2\n")
+    (tmp_path / "micrometres.csv").write_text("x,y,radius\n0.5,0.5,3.5\n")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "dataset.csv").write_text(f"{head}\n0.2,400,350,0.4\n")
     before = sorted(tmp_path.rglob("*"))

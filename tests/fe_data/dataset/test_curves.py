@@ -1,12 +1,23 @@
 """Curves of tables. Run it with the folders of designs, that of the truth last, to ship them."""
 
 import argparse
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fe_data import Settings, TableError, generate, load_curves, load_table, solve_rve
+from fe_data import (
+    Curves,
+    Inputs,
+    Settings,
+    TableError,
+    generate,
+    load_curves,
+    load_table,
+    solve_rve,
+)
+from fe_data.__main__ import main
 from fe_data.dataset.curves import SHIPPED
 from fe_data.dataset.design import named_design
 from fe_data.statistics.replicates import replicate_statistics
@@ -83,6 +94,49 @@ def test_other_curves_are_refused(tmp_path, stress, message):
         np.savez_compressed(tmp_path / SHIPPED, strain=np.ones(50), test_uniform=stress)
     with limited(megabytes=10), pytest.raises(TableError, match=message):
         load_curves(tmp_path / "test_uniform.csv")
+
+
+def test_the_folder_of_one_cell_has_its_curve(tmp_path, capsys):
+    """The same columns as a dataset has, to the last bit, in Python, in a file and in pandas."""
+    cell = tmp_path / "cell"
+    inputs = ["--vf", "0.3", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--seed", "1"]
+    small = ["--n-fibres", "2", "--resolution", "2", "--increments", "30"]
+    assert main(["rve", *inputs, *small, "--out", str(cell)]) == 0
+    settings = Settings(n_fibres=2, resolution=2.0, increments=30)
+    alone = solve_rve(Inputs(0.3, 400.0, 400.0, 0.4), 1, settings).history
+    curves = load_curves(cell)
+    assert curves.index.tolist() == [0]
+    for name, values in alone.items():
+        np.testing.assert_array_equal(curves.histories[0][name], values)
+    file = tmp_path / "curve.csv"
+    capsys.readouterr()
+    assert main(["curves", str(cell), "--out", str(file)]) == 0
+    assert capsys.readouterr().out == f"wrote {file}: 1 curve, 30 increments in all\n"
+    generate(named_design("train_beta", 5, count=1), settings, tmp_path / "set", silent=True)
+    assert curves._columns == load_curves(tmp_path / "set")._columns
+    pd = pytest.importorskip("pandas")
+    frame = pd.read_csv(file, float_precision="round_trip")
+    pd.testing.assert_frame_equal(frame, curves.to_pandas(), check_exact=True)
+    again = Curves.from_pandas(frame).histories[0]
+    np.testing.assert_array_equal(again["plastic_strain"], alone["plastic_strain"])
+
+
+AVERAGES = ("strain", "stress", "plastic_strain")
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        None,
+        {"strain": [[0.0] * 4]},
+        {name: [[0.0]] for name in AVERAGES} | {"yielded_fraction": [0.0]},
+        {name: [[np.nan] * 4] for name in AVERAGES} | {"yielded_fraction": [0.0]},
+    ],
+)
+def test_a_result_that_rve_did_not_write_is_refused(tmp_path, history):
+    (tmp_path / "result.json").write_text(json.dumps({"history": history}))
+    with pytest.raises(TableError, match=r"result\.json is not of `rve`"):
+        load_curves(tmp_path)
 
 
 if __name__ == "__main__":

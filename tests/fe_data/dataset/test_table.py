@@ -68,7 +68,7 @@ def test_spreadsheet_habits_are_understood(tmp_path):
 BAD_INPUTS = [
     ("", "{} is empty: expected a header with vf, E_f_GPa, b_m_MPa, c_m"),
     (HEAD, "{} has no rows below its header"),
-    ("vf;E_f_GPa;b_m_MPa;c_m\n0.2;1;1;1", "{}, line 1: column vf, E_f_GPa, b_m_MPa, c_m is miss"),
+    ("vf;E_f_GPa;b_m_MPa;c_m\n0.2;1;1;1", "{}, line 1: a comma separates columns, not a sem"),
     (f"{HEAD},vf\n{GOOD},1", "{}, line 1: column vf appears twice"),
     (f"{HEAD}\n{GOOD}\n0.2,400,350", "{}, line 3: 3 cells where the header has 4"),
     (f"{HEAD}\n0.2,4_0,350,0.4", "{}, line 2: E_f_GPa = '4_0' is not a number"),

@@ -36,6 +36,7 @@ EARLIER = {"inputs": {}, "seed": 0, "settings": {}, "history": {}}  # a result o
 def test_rve_writes_result_picture_and_fields(tmp_path, capsys):
     assert main(["rve", *CELL, "--out", str(tmp_path / "cell"), "--xdmf"]) == 0
     said = capsys.readouterr().out
+    assert said.splitlines()[-1] == f"wrote {tmp_path / 'cell' / 'fields.xdmf'}"
     result = json.loads((tmp_path / "cell" / "result.json").read_text())
     assert set(result["effective"]) == set(required_outputs())
     for output in map(schema.output, required_outputs()):
@@ -276,7 +277,7 @@ def test_the_command_line_takes_given_fibres(tmp_path, capsys):
         (GIVEN, ["--vf", "0.3"], "give either --vf or --fibres FILE"),
         (GIVEN, ["--seed", "1"], "do not go with --fibres"),
         (None, ["--vf", "0.45", "--n-fibres", "5", "--min-spacing", "1.4"], "1.4 diameters apart"),
-        (None, ["--vf", "0.3", "--loading", "0.1"], "loading needs three components"),
+        (None, ["--vf", "0.3", "--loading", "0.1"], "'0.1' is not of the form XX,YY,XY"),
         (None, ["--vf", "0.3", "--loading", "0.1,0,0", "--strain", "0.1"], "--strain is part of"),
         (None, ["--vf", "0.3", "--loading", "0.1,0.1,free:x"], "'x' is not a number"),
     ],
