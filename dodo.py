@@ -21,18 +21,11 @@ from figures.pipeline.dependencies import (
     sources,
 )
 from figures.pipeline.paths import NOTEBOOKS, ROOT, TEST, TRAINING
-from figures.pipeline.profiles import BEYOND, DRAWS, KNOWLEDGE, NEXT_CELL, WHY, load_profile
+from figures.pipeline.profiles import APART, DRAWS, KNOWLEDGE, NEXT_CELL, WHY, load_profile
 from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Design
 
 AT_ONCE = 2  # tasks: one uses the cores where another has work for a single one; each takes memory
-APART = {
-    "draws": DRAWS,
-    "why": WHY,
-    "beyond": BEYOND,
-    "knowledge": KNOWLEDGE,
-    "next": NEXT_CELL,
-}
 
 GIVEN_PROFILE = os.environ.get("PROFILE") or "quick"  # name or file
 try:

@@ -45,6 +45,13 @@ NEEDED = {
     KNOWLEDGE: "beyond",
 }  # sections without defaults
 FOLLOWING = (EXAMPLE, SURROGATE, DRAWS)  # notebooks that follow the choice of training
+APART = {  # target of make → notebook that it executes on request
+    "draws": DRAWS,
+    "why": WHY,
+    "beyond": BEYOND,
+    "knowledge": KNOWLEDGE,
+    "next": NEXT_CELL,
+}
 SHIPPED = ("full", "quick")  # results of the full run are committed
 # Inputs that are simulated at least. The estimator of mutual information looks at 3 neighbours.
 FEWEST: dict[settings.Design, int] = {TRAINING: 4, TEST: 2}

@@ -25,6 +25,7 @@ from fe_data.schema import DIMENSIONLESS, required_outputs
 from fe_data.statistics.replicates import StatisticsColumns
 from figures.pipeline.paths import REFERENCE, ROOT, SHIPPED_TABLES
 from figures.pipeline.provenance import file_digest
+from figures.report.comparison import command
 
 CARD = SHIPPED_TABLES / "CARD.md"
 CROISSANT = SHIPPED_TABLES / "croissant.json"
@@ -169,9 +170,9 @@ def codecheck() -> dict[str, Any]:
     manifest = []
     for path in sorted(REFERENCE.glob("*.json")):
         metrics = json.loads(path.read_text(encoding="utf-8"))
-        command = f"PROFILE=full $(make -s python) -m doit notebook:full:{path.stem}"
+        made_by = command(REFERENCE.name, path.stem)
         seconds = metrics["provenance"]["wall_time_s"]
-        comment = f"{metrics['title']}: numbers, by {command} in {seconds:.0f} s on two cores"
+        comment = f"{metrics['title']}: numbers, by {made_by} in {seconds:.0f} s on two cores"
         manifest.append({"file": str(path.relative_to(ROOT)), "comment": comment})
         for name, caption in metrics["figures"].items():
             picture = str((REFERENCE / name).relative_to(ROOT))

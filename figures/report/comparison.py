@@ -20,7 +20,7 @@ from figures.claims import (
     says_something,
     tolerance,
 )
-from figures.pipeline.paths import NOTEBOOKS
+from figures.pipeline.paths import NOTEBOOKS, REFERENCE
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.pipeline.settings import TRAINING_CASE
 
@@ -127,6 +127,13 @@ class Comparison:
         return {f: text for f, text in captions.items() if kind == "Fig." and f.startswith(prefix)}
 
     @property
+    def source(self) -> str:
+        """The notebook whose numbers and claims are judged."""
+        place = self.item.place
+        of_judge = self.rows or any(claim.about == place for claim in self.judged.claims)
+        return self.judge if of_judge else self.item.notebook
+
+    @property
     def files(self) -> list[str]:
         """What it is written to, in the folder of a run."""
         numbers = [f"{self.judge}.json"] if self.item.rows else []
@@ -210,10 +217,17 @@ class Comparison:
 
     @property
     def count(self) -> str:
-        """How many of the comparisons are reproduced and open; empty when there are none."""
+        """How many of the comparisons are reproduced, differ or are open; empty without any."""
         found = self.of_paper
-        left = f", {found.count(None)} open" if None in found else ""
-        return f"{found.count(True)} of {len(found)}{left}" if found else ""
+        words = {False: "different", None: "open"}
+        others = [f"{found.count(met)} {text}" for met, text in words.items() if met in found]
+        return ", ".join([f"{found.count(True)} of {len(found)}", *others]) if found else ""
+
+
+def command(folder: str, notebook: str) -> str:
+    """The command that makes the metrics of a notebook in a committed folder of figures again."""
+    data = "" if folder == REFERENCE.name else f"DATA={folder.removeprefix('full-')} "
+    return f"{data}PROFILE=full $(make -s python) -m doit notebook:{folder}:{notebook}"
 
 
 def compare(run: Mapping[str, Metrics]) -> dict[str, Comparison]:

@@ -22,7 +22,7 @@ from figures.pipeline.paths import (
     picture_path,
     tables_below,
 )
-from figures.pipeline.profiles import Profile, load_profile
+from figures.pipeline.profiles import APART, Profile, load_profile
 from figures.pipeline.provenance import file_digest
 from figures.report.comparison import Comparison, Metrics, compare, read
 from figures.report.dots import beside_paper, of_finding
@@ -50,6 +50,8 @@ def render(profile: Profile, out_dir: Path) -> dict[str, str]:
         "executed": {name for name in run if (out_dir / "notebooks" / f"{name}.html").is_file()},
         "small": small,
         "judged": judged,
+        "made_apart": {notebook: target for target, notebook in APART.items()},
+        "judging": REFERENCE.name if small else out_dir.name,
         "found": [*found.findings.values()],
         "unmet": found.unmet,
         "foreign": foreign_tables(run),
@@ -63,13 +65,16 @@ def render(profile: Profile, out_dir: Path) -> dict[str, str]:
     template = ENVIRONMENT.get_template("notebook.html")
     for name, content in run.items():
         own = [entry for entry in entries.values() if entry.item.notebook == name]
+        judges = [decided[entry.item.place].source for entry in own]
         shown = {file for entry in own for file in entry.pictures}
         pages[f"{name}.html"] = template.render(
             context,
             here=name,
             content=content,
             other_pictures={f: text for f, text in content.figures.items() if f not in shown},
-            provenance=provenance({name, *(entry.judge for entry in own)}, out_dir, run, judged),
+            provenance=provenance(
+                {name, *(entry.source for entry in own), *judges}, out_dir, run, judged
+            ),
         )
     return pages
 

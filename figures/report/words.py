@@ -8,7 +8,7 @@ from typing import Any
 
 import jinja2
 
-from figures.report.comparison import SIGNS, Check, heading
+from figures.report.comparison import SIGNS, Check, command, heading
 from figures.scores import Interval, written
 
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -98,7 +98,7 @@ ENVIRONMENT.filters |= {
     "power": power,
     "written": written,
 }
-ENVIRONMENT.globals |= {"heading": heading, "signs": SIGNS}
+ENVIRONMENT.globals |= {"command": command, "heading": heading, "signs": SIGNS}
 
 
 def filled(template: str, **context: Any) -> str:

@@ -72,8 +72,9 @@ def test_the_verdict_on_a_number_needs_equal_sizes_and_a_scatter(
 
 @pytest.mark.parametrize(
     ("holds", "expected", "count"),
-    [([True], REPRODUCED, "1 of 1"), ([True, False], PARTLY, "1 of 2"),
-     ([True, False, None], PARTLY, "1 of 3, 1 open"), ([False, None], DIFFERS, "0 of 2, 1 open"),
+    [([True], REPRODUCED, "1 of 1"), ([True, False], PARTLY, "1 of 2, 1 different"),
+     ([True, False, None], PARTLY, "1 of 3, 1 different, 1 open"),
+     ([False, None], DIFFERS, "0 of 2, 1 different, 1 open"),
      ([True, True, None], REPRODUCED, "2 of 3, 1 open"), ([None], OPEN, "0 of 1, 1 open"),
      ([True, None], OPEN, "1 of 2, 1 open"), ([], NOT_COMPARABLE, "")],
 )  # fmt: skip

@@ -7,10 +7,10 @@ import shutil
 import pytest
 
 from figures.pipeline.paths import REFERENCE, SHIPPED_TABLES
-from figures.pipeline.profiles import BEYOND, DATA, load_profile
+from figures.pipeline.profiles import BEYOND, DATA, DRAWS, SURROGATE, load_profile
 from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Beyond
-from figures.report.comparison import Number, check
+from figures.report.comparison import Number, check, command
 from figures.report.page import inlined, main, render
 from figures.report.words import brief, column_decimals, label, power
 
@@ -105,6 +105,37 @@ def test_a_small_run_shows_the_findings_and_verdicts_of_the_full_run_and_none_of
     assert "not comparable</span>" in alone[f"{DATA}.html"]
     assert "All its numbers" not in alone["index.html"]
     assert "Where the published code differs from the paper" in alone["index.html"]
+
+
+def test_numbers_of_the_full_run_stand_beside_their_verdict_with_file_commit_and_command(
+    profile, out_dir
+):
+    page = render(profile, out_dir)[f"{SURROGATE}.html"]
+    table_3 = page.partition('id="table-3"')[2].partition("<h2")[0]
+    assert re.findall(r"<th>([^<]*)</th>", table_3)[-3:] == [
+        "This small run", "Full run", "Verdict on the full run"
+    ]  # fmt: skip
+    better = table_3.partition("anchored is better than vanilla: RMSE</td>")[2].partition("</tr>")[0]
+    assert re.fullmatch(
+        r'<td class="ours" data-label="This small run">anchored: [^<]+</td>'
+        r'<td class="ours" data-label="Full run">anchored: [^<]+</td>'
+        r"<td><span [^>]*>✓ reproduced</span></td>",
+        better,
+    )
+    committed = json.loads((REFERENCE / f"{DRAWS}.json").read_text())["provenance"]["commit"]
+    for text in (f"figures/full/{DRAWS}.json", committed, "make draws", command("full", DRAWS)):
+        assert text in table_3
+    fig_11 = page.partition('id="fig-11"')[2].partition("<h2")[0]
+    assert f"figures/full/{SURROGATE}.json" in fig_11  # the draws do not judge it
+    assert f"full run, {DRAWS}: commit" in page.partition('id="provenance"')[2]
+
+
+def test_a_claim_that_the_full_run_was_made_without_has_no_verdict(profile, out_dir):
+    claims = [{"id": "new", "about": "Table 4", "claim": "new", "ours": {}, "holds": True}]
+    change(out_dir, SURROGATE, claims=claims)
+    page = render(profile, out_dir)[f"{SURROGATE}.html"]
+    row = page.partition("<td>new</td>")[2].partition("</tr>")[0]
+    assert "the committed full run was made without this claim</td><td>none</td>" in row
 
 
 def test_they_have_words_in_place_of_names_of_the_metrics(profile, out_dir):
