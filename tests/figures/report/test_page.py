@@ -115,12 +115,12 @@ def test_numbers_of_the_full_run_stand_beside_their_verdict_with_file_commit_and
     assert re.findall(r"<th>([^<]*)</th>", table_3)[-3:] == [
         "This small run", "Full run", "Verdict on the full run"
     ]  # fmt: skip
-    better = table_3.partition("anchored is better than vanilla: RMSE</td>")[2].partition("</tr>")[0]
+    _, _, better = table_3.partition("anchored is better than vanilla: RMSE</td>")
     assert re.fullmatch(
         r'<td class="ours" data-label="This small run">anchored: [^<]+</td>'
         r'<td class="ours" data-label="Full run">anchored: [^<]+</td>'
         r"<td><span [^>]*>✓ reproduced</span></td>",
-        better,
+        better.partition("</tr>")[0],
     )
     committed = json.loads((REFERENCE / f"{DRAWS}.json").read_text())["provenance"]["commit"]
     for text in (f"figures/full/{DRAWS}.json", committed, "make draws", command("full", DRAWS)):
