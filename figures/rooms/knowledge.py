@@ -7,6 +7,7 @@ from figures.knowledge.study import (
     judge,
     judge_draws,
     judge_ensembles_over_draws,
+    mean_fields,
     noises,
     training_sets,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "load_draws",
     "load_profile",
     "load_truth",
+    "mean_fields",
     "noises",
     "panels",
     "scaled",

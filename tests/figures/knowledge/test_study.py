@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bnn
+from fe_data import mean_field
 from figures.knowledge.study import (
     MODELS,
     equivalent_cells,
@@ -15,7 +16,7 @@ from figures.knowledge.study import (
 )
 from figures.knowledge.truth import Truth
 from figures.materials.draws import load_draws
-from figures.materials.problem import load_designs, scaled
+from figures.materials.problem import INPUT_SCALING, load_designs, scaled
 from figures.pipeline.paths import SHIPPED_TABLES
 from figures.pipeline.profiles import load_profile
 from figures.pipeline.settings import Knowledge
@@ -32,6 +33,13 @@ def draws():
 def kinds():
     table = load_designs(SHIPPED_TABLES, ["noise"])["noise"]
     return noises(scaled(table), table.group)
+
+
+def test_mean_fields_of_the_prior_do_not_warn_beyond_the_range_of_c_m():
+    X = np.array([[0.0, 0.0, 0.0, 1.2]])  # c_m 0.585
+    with pytest.warns(UserWarning, match=r"c_m = 0\.585"):
+        mean_field(INPUT_SCALING.inverse_transform(X))
+    assert np.isfinite(mean_fields(X)).all()
 
 
 def test_the_first_draw_is_the_shipped_tables_and_smaller_sets_are_its_first_cells(draws):
