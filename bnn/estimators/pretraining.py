@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from bnn._seeding import Purpose, RandomState, member_seeds, seed_sequence, spawn
 from bnn._settings import Settings
+from bnn._text import short
 from bnn._validation import (
     Array,
     as_data,
@@ -355,7 +356,8 @@ def check_functional_prior(prior: object) -> None:
     if isinstance(prior, type):
         raise ValueError(f"prior = {prior.__name__}: must be an object, not its class")
     if not (prior is None or isinstance(prior, NotStored) or hasattr(prior, "sample")):
-        raise ValueError(f"prior = {prior!r}: must have a method sample")
+        needed = "must have a method sample, or be networks of bnn.pretrain"
+        raise ValueError(f"prior = {short(prior)}: {needed}")
 
 
 def _check_shape(prior: tuple[int, int], data: tuple[int, int]) -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from scipy import stats
 from sklearn.gaussian_process import kernels as sk
 
@@ -20,6 +21,7 @@ WITH_NAN = np.where(np.arange(12) == 2, np.nan, Y)
 MASKED = np.ma.masked_array(X, mask=np.eye(12, 3, dtype=bool))
 SKEW = np.array([[1.0, 2.0], [2.0, 1.0]])
 RANDOM = bnn.RandomMean(lambda X, rng: rng.normal() * X[:, 0])
+DEEP = torch.nn.Sequential(*(torch.nn.Linear(3, 3) for _ in range(40)))
 PAIR = GaussianProcessPrior(0.0, [bnn.RBF(0.7, 0.5), bnn.RBF(0.3, 1.0)], 2)
 
 
@@ -56,6 +58,8 @@ def exact(prior, X=X, y=Y, noise=0.1):
             "noise: .* too small for single",
         ),
         (lambda: fit(prior="gp"), "prior = 'gp': must have a method sample"),
+        (lambda: fit(prior=DEEP), r"prior = Sequential\(\.\.\.\): must have a method sample"),
+        (lambda: fit(prior=[DEEP] * 9), "prior = 9 Sequentials: must have a method sample"),
         (lambda: fit(prior=bnn.SamplerPrior), "prior = SamplerPrior: must be an object"),
         (lambda: fit(prior=PAIR), "3 inputs and 1 outputs, the prior has 3 and 2"),
         (lambda: fit(prior=bnn.SamplerPrior(lambda X, _: np.nan * X)), "finite in realisation 0"),

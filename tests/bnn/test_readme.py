@@ -7,6 +7,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import torch
 
 import bnn
 from tests.bnn.closed_forms import importance_weighted
@@ -26,6 +27,21 @@ def tip_deflection(ratio, shear_modulus):
     return force * span**3 / (3 * 70e9 * inertia) + shear
 
 
+def test_networks_of_your_own_give_what_they_give_in_pytorch():
+    text = (ROOT / "docs" / "bnn.md").read_text(encoding="utf-8")
+    section = text.partition("## Networks of your own\n")[2].partition("\n## ")[0]
+    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    X = np.linspace(1.5, 10.0, 5)[:, None]
+    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 2.0))
+    names = {"bnn": bnn, "X": X, "y": np.sin(X[:, 0]), "prior": prior}
+    exec(compile(code, "docs/bnn.md", "exec"), names)
+    values = names["pretrained"].sample(X)
+    seen = torch.tensor((X - 5.75) / 4.25).float()
+    expected = [net(seen).detach().numpy() for net in names["own"]]
+    np.testing.assert_allclose(values, expected, atol=1e-5)
+    assert names["of_own"].sample(X).shape[0] == len(names["own"])
+
+
 @pytest.mark.slow
 def test_example(tmp_path, monkeypatch, capsys):
     """What the example leads to is near the exact posterior, which importance weights give.
@@ -37,7 +53,7 @@ def test_example(tmp_path, monkeypatch, capsys):
     names = {}
     for name in ("bnn/README.md", "docs/bnn.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
-        (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        code = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
         exec(compile(code, name, "exec"), names)
     assert "in function space" in capsys.readouterr().out
     X_new = names["X_new"]
