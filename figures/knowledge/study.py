@@ -90,6 +90,7 @@ BY_INPUT = "by input"  # estimated, as one covariance is, from 20 inputs × 15 c
 # From the training cells alone: one standard deviation for each output, or one that depends on x.
 OWN = "by evidence"
 OWN_BY_INPUT = "by input by evidence"
+FOUND = "found with the prior"  # what estimators do with nothing set
 MODELS = {
     "paper": Knowledge("the paper's prior and noise", None, PAPER),
     "evidence": Knowledge("prior by evidence, the paper's noise", linear, PAPER),
@@ -98,7 +99,7 @@ MODELS = {
     "fields": Knowledge("mean fields, Σ(x)", about_fields, BY_INPUT),
     "fitted": Knowledge("mean fields by evidence, Σ(x)", about_fitted_fields, BY_INPUT),
     "own": Knowledge("mean fields and noise by evidence, no other cells", about_fitted_fields, OWN),
-    "default": Knowledge("ExactPosterior(), nothing set", linear, OWN),
+    "default": Knowledge("ExactPosterior(), nothing set", None, FOUND),
     "default_by_input": Knowledge('ExactPosterior(noise="by_input")', linear, OWN_BY_INPUT),
 }
 IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles beside functional anchoring, of notebook 05
@@ -151,7 +152,9 @@ def own_noise(known: Knowledge, train: composite.Samples) -> Any:
 def posterior(
     known: Knowledge, train: composite.Samples, noise: Any, paper: bnn.GaussianProcessPrior
 ) -> bnn.ExactPosterior:
-    """The exact posterior of one training set, from which OWN kinds of noise are estimated."""
+    """The exact posterior of one training set, which tells OWN kinds of noise, or all."""
+    if known.noise == FOUND:
+        return bnn.ExactPosterior().fit(train.X, train.y)
     if known.noise in (OWN, OWN_BY_INPUT):
         noise = own_noise(known, train)
     prior = known.fit(train, noise) if known.fit else paper

@@ -92,7 +92,7 @@ def test_the_command_counts_failed_cells_and_says_so(tmp_path, capsys):
     assert main(["statistics", str(tmp_path), "--out", str(tmp_path / "s.csv")]) == 1
     out, err = capsys.readouterr()
     assert "6 inputs, 41 cells" in out
-    assert "1 failed cells" in err
+    assert "1 cell of" in err
     found = load_statistics(tmp_path / "s.csv")
     assert found.count[found.group == 3] == 6
     assert found.count.sum() == 41
