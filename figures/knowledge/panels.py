@@ -28,7 +28,7 @@ SHORT = {
 }
 STRAIN = r"$\varepsilon_{xx}$ [%]"
 HEADINGS = {
-    "truth_rmse_fields": r"RMSE against the truth, without $p_\sigma$ (scaled)",
+    "truth_rmse_fields": "RMSE against the truth,\nwithout $p_\\sigma$ (scaled)",
     "elppd": "ELPPD of 50 single cells",
 }
 
