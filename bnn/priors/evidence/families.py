@@ -91,26 +91,26 @@ class Family:
 class FamilyDensity:
     """log p(y | X, η) + log p(η) up to a constant that is the same for all families.
 
-    η has for each part log k0 and log L_1 .. L_n, then log v, the warps λ, the entries of C off its
-    diagonal, and, where the noise is unknown, log σ² and the slopes β: the variance of datum i is
-    σ² exp(2 β·b_i) / factor_i.
+    η has for each part log k0 and log L_1 .. L_n, then log v, the warps λ and the entries of C off
+    its diagonal. Where the noise is unknown, log σ² and the slopes β follow: the variance of the
+    noise of datum i is r_i σ² exp(2 β·b_i).
 
     Args:
         family: Form of the kernel.
         u: Inputs scaled to [0, 1], (N, n).
         y: Output less its mean, in units of its standard deviation, (N,).
         basis: b, (N, p), with p = 0 for constant noise; None if the noise is known.
-        variances: Variances of the noise of the data, (N,); where it is unknown, relative ones.
+        relative: r, (N,); the variances themselves if the noise is known.
     """
 
     def __init__(
-        self, family: Family, u: Array, y: Array, basis: Array | None, variances: Array
+        self, family: Family, u: Array, y: Array, basis: Array | None, relative: Array
     ) -> None:
         self.family = family
         self.u = u
         self.y = y
         self.basis = basis
-        self.own = variances
+        self.relative = relative
         n = u.shape[1]
         centre: list[float] = []
         deviations: list[float] = []
@@ -144,10 +144,10 @@ class FamilyDensity:
     def thinned(self, rows: Ints) -> Self:
         """Return the density of some of the data."""
         basis = None if self.basis is None else self.basis[rows]
-        return type(self)(self.family, self.u[rows], self.y[rows], basis, self.own[rows])
+        return type(self)(self.family, self.u[rows], self.y[rows], basis, self.relative[rows])
 
     def start_from(self, other: "FamilyDensity", eta: Array) -> Array:
-        """Return η of this family that is as near as can be to one of another family."""
+        """Return the η of this family that takes over what it shares with the η of another."""
         start = self.centre.copy()
         for (k0, L), (k0_other, L_other) in zip(self.parts, other.parts, strict=False):
             start[k0] = eta[k0_other]
@@ -162,8 +162,10 @@ class FamilyDensity:
     def variances(self, eta: Array) -> Array:
         """Return the variances of the noise of the data, (N,)."""
         if self.basis is None:
-            return self.own
-        return np.asarray(self.own * np.exp(eta[self.noise] + 2.0 * self.basis @ eta[self.slopes]))
+            return self.relative
+        # r_i σ² exp(2 β·b_i)
+        own = np.exp(eta[self.noise] + 2.0 * self.basis @ eta[self.slopes])
+        return np.asarray(self.relative * own)
 
     def mixing_matrix(self, eta: Array) -> Array:
         """Return C, (n, n)."""
@@ -174,7 +176,7 @@ class FamilyDensity:
         return C
 
     def kernel(self, eta: Array, low: Array, width: Array, spread: float) -> sk.Kernel:
-        """Return the kernel in the units of inputs low + width u and of an output of a variance."""
+        """Return the kernel for inputs low + width u and an output of variance `spread`."""
         plain = not (self.family.warped or self.family.mixed)
         scale = width if plain else np.ones_like(width)
         origin = low + 0.5 * width if plain else np.full_like(width, 0.5)

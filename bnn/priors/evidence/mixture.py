@@ -1,12 +1,16 @@
-"""The default of the estimators: prior and noise in one, averaged over families of processes."""
+"""Prior and noise of data in one, averaged over families of processes: the default of estimators.
+
+Each output has four stages. Families of kernels are fitted under constant noise; this is compared
+with noise by input and with heavy tails; the families are fitted again under the noise that was
+found; and draws of their hyper-parameters become the components of a mixture.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit
 
 from bnn._seeding import generator
 from bnn._validation import Array, Ints, as_data, check_flags
@@ -14,292 +18,61 @@ from bnn.noise import Noise, StudentNoise
 from bnn.noise.heteroscedastic import StandardBasis
 from bnn.noise.student import bound, likely_freedom, precision_factors
 from bnn.priors.evidence.families import Family, FamilyDensity
-from bnn.priors.gaussian_process import GaussianProcessPrior
-from bnn.priors.hyperparameters import (
-    curvature,
-    importance_sample,
-    moments_of,
-    representatives,
-    threads_for,
+from bnn.priors.evidence.laplace import (
+    FamilyFit,
+    approximated,
+    components,
+    most_probable,
+    posterior_draws,
+    some_rows,
 )
+from bnn.priors.gaussian_process import GaussianProcessPrior
+from bnn.priors.hyperparameters import threads_for
 from bnn.priors.kernels import RBF, Matern32, Matern52
 from bnn.priors.means import LinearMean
-from bnn.priors.mixture import TINY, MixturePrior
+from bnn.priors.mixture import MixturePrior
 from bnn.training.execution import progress_bar, titled
 
-PLAIN = (Family((RBF,), trend=True), Family((Matern32,), trend=True))
-PER_ENTRY = 10  # data for each entry of the matrix that mixes the inputs, from which it is tried
-SEARCHED = 1500  # most data in the search
-STEPS = 60  # of a search
-STARTS = 8  # random points of which the best is another start, for few data
-# Data up to which families have a trend, which is overconfident in the gaps of more of them, and
-# those of plain inputs are tried too; and up to which a search has several starts.
+SEARCHED = 1500  # most data in the searches
+# Up to so many data all families have a trend, which is overconfident in the gaps of more data;
+# families of plain inputs are tried too, and each search has several starts.
 FEW = 300
-THINNED = 300  # most data in the Hessian matrix of the density
-WORK = 2e7  # of an average: number of draws times N², within the limits of the next line
-DRAWS = (32, 256)
-LIKELY = 7.0  # difference of log evidence from the best family up to which one is averaged
-ODDS = 10.0  # prior odds of constant noise against other forms
-COMPONENTS = 16
-MEMORY = 1.25e8  # numbers in the matrices of all components
+PLAIN = (Family((RBF,), trend=True), Family((Matern32,), trend=True))
+MIXED_FROM = 10  # data for each of the n_in² entries of a mixing matrix, from which one is tried
+STARTS = 8  # random points of which the best is one of the several starts
+REFIT_STEPS = 20  # of a search under the noise that was found
+LIKELY = 7.0  # difference of log evidence from the best family up to which families are averaged
+ODDS = 10.0  # prior odds of constant noise against noise by input, and of Gaussian noise to tails
 NEGLIGIBLE = 0.05  # probability of noise by input below which it is left out
-EFFECTIVE = 8.0  # draws of a family that count, 1 / Σ w²
-LEAST_POWER = 1e-3
-POWERS = 30
-AGAIN = 20  # steps of a search under the noise that was found
-TAIL_ROUNDS = 4  # of a StudentNoise: noise and prior in turn
+# Heavy tails: noise and hyper-parameters are estimated in turn, in so many rounds, with so many
+# steps of the noise and of a search in each.
+TAIL_ROUNDS = 4
 TAIL_STEPS = 8
 TAIL_SEARCH = 12
-STAGES = 3  # of an output, after its families: noise, families under that noise, components
+COMPONENTS = 16  # most components of the prior
+MEMORY = 1.25e8  # numbers in the covariance matrices of all components
+STAGES = 3  # of the progress of an output, after its families: noise, families again, components
 
 
 @dataclass
-class _Found:
-    """A family with the most probable hyper-parameters of one output."""
+class _OutputNoise:
+    """Noise of one output, in units of the standard deviation of that output.
 
-    density: FamilyDensity
-    eta: Array
-    hessian: Array
-    log_evidence: float
+    Its standard deviation is σ_i = exp(level + β·b_i) at datum i, where b_i are the inputs less
+    their means, in units of their standard deviations.
 
-
-def _search(density: FamilyDensity, starts: Sequence[Array], steps: int = STEPS) -> Array:
-    """Return the η of largest density of those that searches reach."""
-
-    def negative(eta: Array) -> tuple[float, Array]:
-        value, gradient = density(eta)
-        return (-value, -gradient) if np.isfinite(value) else (1e10, np.zeros_like(eta))
-
-    options = {"maxiter": steps}
-    box = density.limits
-    searched = [
-        minimize(
-            negative,
-            np.clip(start, *box.T),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=box,
-            options=options,
-        )
-        for start in starts
-    ]
-    return np.asarray(min(searched, key=lambda result: result.fun).x)
-
-
-def _found(density: FamilyDensity, eta: Array, seed: int | None) -> _Found:
-    """Return a family with the evidence of Laplace's approximation."""
-    N = len(density.y)
-    rows = _rows(N, THINNED, seed)
-    thin = density.thinned(rows)
-    # H = N / n H_n of n data, and the hyperprior's precision
-    own = curvature(thin, eta) - np.diag(density.precision)
-    values, vectors = np.linalg.eigh(0.5 * (own + own.T) * (N / len(rows)))
-    hessian = (vectors * np.maximum(values, 0.0)) @ vectors.T + np.diag(density.precision)
-    # log p(y) = log p(y, η) - ½ log |H| + ½ log |precision|
-    gained = np.log(density.precision).sum() - np.linalg.slogdet(hessian)[1]
-    return _Found(density, eta, hessian, density.value(eta) + 0.5 * float(gained))
-
-
-def _rows(n: int, most: int, seed: int | None) -> Ints:
-    """Return all numbers below n, or so many of them chosen at random."""
-    if n <= most:
-        return np.arange(n)
-    return np.sort(generator(seed).choice(n, most, replace=False))
-
-
-def _families(n_data: int, n_inputs: int) -> list[Family]:
-    """Return the families that are tried, each larger than the one before it."""
-    few = n_data <= FEW
-    families = [*PLAIN] if few else []
-    families.append(Family((Matern52,), few, warped=True))
-    families.append(Family((Matern52, Matern32), few, warped=True))
-    if n_inputs > 1 and n_data >= PER_ENTRY * n_inputs**2:
-        families.append(replace(families[-1], mixed=True))
-    return families
-
-
-def _searched(u: Array, y: Array, seed: int | None, step: Callable[[], object]) -> list[_Found]:
-    """Return each family with constant noise; a search begins where the one before it ended.
-
-    `step` is called after each family.
-    """
-    found: list[_Found] = []
-    constant = np.zeros((len(u), 0))
-    for family in _families(*u.shape):
-        density = FamilyDensity(family, u, y, constant, np.ones(len(u)))
-        starts = [density.start_from(each.density, each.eta) for each in found[-1:]]
-        if not starts or len(u) <= FEW:
-            starts.append(density.centre)
-            deviations = density.precision**-0.5
-            drawn = generator(seed).standard_normal((STARTS, len(density.centre)))
-            random = np.clip(density.centre + drawn * deviations, *density.limits.T)
-            starts.append(max(random, key=density.value))
-        found.append(_found(density, _search(density, starts), seed))
-        step()
-    return found
-
-
-def _with_slopes(each: _Found, basis: Array, seed: int | None) -> _Found:
-    """Return a family under noise whose logarithm has slopes."""
-    old = each.density
-    density = FamilyDensity(old.family, old.u, old.y, basis, old.own)
-    start = density.start_from(old, each.eta)
-    return _found(density, _search(density, [start]), seed)
-
-
-def _with_tails(each: _Found) -> tuple[_Found, float, float]:
-    """Return a family under Student's t, with ν, and the lower bound of its log density."""
-    density = each.density
-    eta = each.eta
-    for turn in range(TAIL_ROUNDS):
-        if turn:
-            eta = _search(density, [eta], TAIL_SEARCH)
-        for _ in range(TAIL_STEPS):
-            # Noise of the covariance σ² is (1 - 2/ν) σ² / E λ_i at the data.
-            squares = density.squares(eta) * density.own / density.variances(eta)
-            freedom = likely_freedom(squares, 1)
-            factors = precision_factors(freedom, squares, 1)
-            scale = (1.0 - 2.0 / freedom) / factors
-            density = FamilyDensity(density.family, density.u, density.y, density.basis, scale)
-    value = density.value(eta) + bound(freedom, factors, 1)
-    return replace(each, density=density, eta=eta), freedom, value
-
-
-def _draws(n_data: int) -> int:
-    """Return the number of draws of an average, fewer where each takes longer."""
-    # A power of two, as the sequences of Sobol have.
-    return int(2 ** int(np.log2(np.clip(WORK / n_data**2, *DRAWS))))
-
-
-def _likely(found: list[_Found]) -> list[_Found]:
-    """Return the families that are averaged."""
-    best = max(each.log_evidence for each in found)
-    return [each for each in found if each.log_evidence > best - LIKELY]
-
-
-def _pooled(found: list[_Found], seed: int | None) -> tuple[list[tuple[int, Array]], Array]:
-    """Return draws of several families, each with its number, and the logarithms of weights."""
-    pool: list[tuple[int, Array]] = []
-    weights = []
-    for f, each in enumerate(found):
-        draws = _draws(len(each.density.y))
-        points, logs, _ = importance_sample(each.density, each.eta, seed, each.hessian, draws)
-        pool.extend((f, point) for point in points)
-        weights.append(_tempered(logs) + each.log_evidence)
-    joined = np.concatenate(weights)
-    return pool, joined - logsumexp(joined)
-
-
-def _tempered(logs: Array) -> Array:
-    """Return logarithms of weights to a power τ <= 1, by which at least EFFECTIVE of them count.
-
-    Draws of many hyper-parameters have weights that differ by the errors of the approximation from
-    which they are drawn, so that one of them would outweigh all others.
-
-    Source: Koblents & Míguez (2015), Statistics and Computing 25.
+    Attributes:
+        level: Mean of log σ_i over the data.
+        slopes: β, (p,); zeros for constant noise.
+        variances: Variances at the data, (N,): σ_i², or (1 - 2/ν) σ_i² / E λ_i for Student's t,
+            which is Gaussian noise once the precision factors λ_i are known.
+        freedom: ν of Student's t; None for Gaussian noise.
     """
 
-    def powered(power: float) -> tuple[Array, float]:
-        own = power * logs - logsumexp(power * logs)
-        return own, float(np.exp(-logsumexp(2.0 * own)))
-
-    for power in np.geomspace(1.0, LEAST_POWER, POWERS):
-        tempered, count = powered(power)
-        if count >= EFFECTIVE:
-            break
-    return tempered
-
-
-def _average_noise(found: list[_Found], seed: int | None) -> tuple[Array, Array]:
-    """Return E σ_i² at the data, (N,), and E β of the slopes, (p,), over families."""
-    pool, logs = _pooled(found, seed)
-    variances = [found[f].density.variances(eta) for f, eta in pool]
-    slopes = [eta[found[f].density.slopes] for f, eta in pool]
-    weights = np.exp(logs)
-    return np.asarray(weights @ np.array(variances)), np.asarray(weights @ np.array(slopes))
-
-
-@dataclass
-class _Output:
-    """What is known of one output: likely families, variances of the noise, its level and slopes.
-
-    Variances are relative to that of the output.
-    """
-
-    found: list[_Found]
-    known: Array
     level: float
     slopes: Array
-    freedom: float | None
-
-
-def _output(
-    u: Array,
-    y: Array,
-    basis: Array,
-    tails: bool,
-    seed: int | None,
-    step: Callable[[], object],
-) -> _Output:
-    """Find families and noise of one output; `step` is called after each family and each stage."""
-    found = _searched(u, y, seed, step)
-    best = max(found, key=lambda each: each.log_evidence)
-    likely = _likely(found)
-    variances, _ = _average_noise(likely, seed)
-    slopes = np.zeros(basis.shape[1])
-    sloped = _with_slopes(best, basis, seed)
-    share = float(expit(sloped.log_evidence - best.log_evidence - np.log(ODDS)))
-    if share > NEGLIGIBLE:
-        by_input, own = _average_noise([sloped], seed)
-        variances = share * by_input + (1.0 - share) * variances
-        slopes = share * own
-    if share > 0.5:
-        best = sloped
-    level = 0.5 * float(np.log(variances).mean())
-    known = np.exp(2.0 * (level + basis @ slopes))
-    freedom = None
-    if tails:
-        heavy, degrees, value = _with_tails(best)
-        if value > best.density.value(best.eta) + np.log(ODDS):
-            freedom = degrees
-            density = heavy.density
-            slopes = np.zeros(basis.shape[1])
-            slopes[: heavy.eta[density.slopes].size] = heavy.eta[density.slopes]
-            level = 0.5 * float(heavy.eta[density.noise][0])
-            known = density.variances(heavy.eta)
-            best = heavy
-    step()
-    others = [each for each in likely if each.density.family != best.density.family]
-    again = [best, *others]
-    given = []
-    for each in again:
-        density = FamilyDensity(each.density.family, u, y, None, known)
-        start = density.start_from(each.density, each.eta)
-        given.append(_found(density, _search(density, [start], AGAIN), seed))
-    step()
-    return _Output(_likely(given), known, level, slopes, freedom)
-
-
-def _components(
-    found: list[_Found], most: int, seed: int | None
-) -> tuple[list[tuple[FamilyDensity, Array]], Array]:
-    """Return few settings of several families, with weights, (most,), that stand for all draws."""
-    pool, logs = _pooled(found, seed)
-    drawn = [(found[f].density, eta) for f, eta in pool]
-    u = found[0].density.u
-    unit = np.ones(u.shape[1])
-
-    def moments(s: int, places: Array) -> Array:
-        density, eta = drawn[s]
-        kernel = density.kernel(eta, 0.0 * unit, unit, 1.0)
-        return moments_of(kernel, u, density.solved(eta), places)
-
-    numbers, posterior = representatives(u, moments, logs, most)
-    chosen = [drawn[s] for s in numbers]
-    # Conditioning on the data multiplies the weights by p(y | η).
-    evidences = [density.log_evidence(eta) for density, eta in chosen]
-    weights = softmax(np.log(np.maximum(posterior, TINY)) - evidences)
-    return chosen, np.asarray(weights)
+    variances: Array
+    freedom: float | None = None
 
 
 def fit_mixture(
@@ -307,24 +80,32 @@ def fit_mixture(
 ) -> tuple[MixturePrior, Noise | StudentNoise]:
     """Estimate prior and noise together, averaged over families of Gaussian processes.
 
-    For each output the families are a Matérn of ν = 5/2 of warped inputs, see `Warped`, its
-    sum with a rougher one, and, from 10 n_in² data on, that sum of inputs that are also mixed. Up
-    to 300 data there are an RBF and a Matérn of ν = 3/2 of plain inputs too, and all have a linear
-    trend, whose slopes have an unknown variance. The search for each family begins where that for
-    the one before it ended. Families whose evidence, by Laplace's approximation, is within e⁷ of
-    the largest are averaged: draws from the posteriors of their hyper-parameters, with weights that
-    are tempered until eight of them count, are reduced to few components that keep means and
-    variances of f, as for `fit_prior`, see there about the weights of these.
+    For each output these families are tried, one after the other:
 
-    The noise is constant, or its logarithm is linear in the inputs, or it has heavy tails, by the
-    evidence; constant noise is ten times as probable a priori.
+    - up to 300 data, an RBF of the inputs as they are, and a Matérn kernel of ν = 3/2;
+    - a Matérn kernel of ν = 5/2 of warped inputs, see `Warped`;
+    - the sum of this kernel and a rougher one of ν = 3/2;
+    - from 10 n_in² data on, this sum for inputs that are warped and mixed.
+
+    Up to 300 data each family also has a linear trend, whose slopes have an unknown variance.
+
+    Families are averaged if their evidence, by Laplace's approximation, is at least e⁻⁷ times the
+    largest. Hyper-parameters are drawn from the posteriors of these families, with weights that are
+    tempered until eight draws count, and a few draws become the components of the mixture. Given
+    the data, it has the means and variances of f that all draws together have. As for `fit_prior`,
+    the weights of the mixture are posterior weights divided by the evidence of each component.
+
+    The noise of an output is averaged over constant noise and noise whose logarithm is linear in
+    the inputs, by their evidence. For a single output the noise has heavy tails where these are
+    likelier. Constant noise is ten times as probable a priori as noise by input, and Gaussian noise
+    ten times as probable as heavy tails.
 
     Args:
         X: (N, n_in); inputs that do not vary are left out of the kernel.
         y: (N,) or (N, n_out).
         tails: Whether the noise of a single output may be a StudentNoise.
-        random_state: Seed of draws and starts. Of more than 1,500 data as many are drawn for the
-            search.
+        random_state: Seed of draws and starts. Of more than 1,500 data, 1,500 are chosen at random
+            for the searches.
 
     Returns:
         The prior, with 16 components, fewer from 2,800 data on, and the noise: standard deviations
@@ -350,56 +131,208 @@ def fit_mixture(
     X, y = as_data(X, y)
     if len(X) < 2:
         raise ValueError(f"X has {len(X)} rows: must be at least 2")
-    rows = _rows(len(X), SEARCHED, random_state)
-    some = X[rows]
-    chosen = np.flatnonzero(np.ptp(some, axis=0))
-    constant = np.flatnonzero(np.ptp(y[rows], axis=0) == 0.0)
-    if not chosen.size:
-        raise ValueError("X: no input varies")
-    if constant.size:
-        raise ValueError(f"output {constant[0]} is constant: it says nothing about its scale")
-    seen = some[:, chosen]
-    low = seen.min(axis=0)
-    width = np.ptp(seen, axis=0)
-    u = (seen - low) / width
-    standard = StandardBasis(some, ())
-    basis = standard.values[:, chosen]
+    n_out = y.shape[1]
+    rows = some_rows(len(X), SEARCHED, random_state)
+    varying = _varying_inputs(X[rows], y[rows])
+    inputs = X[rows][:, varying]
+    low = inputs.min(axis=0)
+    width = np.ptp(inputs, axis=0)
+    u = (inputs - low) / width
     means = y[rows].mean(axis=0)
     spreads = y[rows].var(axis=0)
+    standard = StandardBasis(X[rows], ())
+    basis = standard.values[:, varying]
     most = int(np.clip(MEMORY / len(X) ** 2, 1, COMPONENTS))
-    outputs = []
+    noises = []
     kernels = []
     shares = []
-    steps = y.shape[1] * (len(_families(*u.shape)) + STAGES)
+    steps = n_out * (len(_families(*u.shape)) + STAGES)
     bar = progress_bar(steps, titled("prior and noise", None), "step")
     with bar, threads_for(len(rows)):
         for values, spread in zip((y[rows] - means).T, spreads, strict=True):
-            heavy = bool(tails) and y.shape[1] == 1
-            own = _output(u, values / np.sqrt(spread), basis, heavy, random_state, bar.update)
-            pairs, weights = _components(own.found, most, random_state)
-            outputs.append(own)
-            kernels.append([each.kernel(eta, low, width, float(spread)) for each, eta in pairs])
+            column = values / np.sqrt(spread)
+            heavy = bool(tails) and n_out == 1
+            fits, noise = _fit_output(u, column, basis, heavy, random_state, bar.update)
+            draws, weights = components(fits, most, random_state)
+            noises.append(noise)
+            kernels.append([each.kernel(eta, low, width, float(spread)) for each, eta in draws])
             shares.append(weights)
             bar.update()
-    n_out = y.shape[1]
-    features = None if len(chosen) == X.shape[1] else chosen.tolist()
-    centre = LinearMean(np.zeros((n_out, X.shape[1])), means)
+    features = None if len(varying) == X.shape[1] else varying.tolist()
+    mean = LinearMean(np.zeros((n_out, X.shape[1])), means)
+    # Component s has kernel s of each output.
     priors = [
-        GaussianProcessPrior(centre, list(each), n_out, features)
+        GaussianProcessPrior(mean, list(each), n_out, features)
         for each in zip(*kernels, strict=True)
     ]
-    return MixturePrior(priors, np.column_stack(shares)), _noise(outputs, standard, chosen, spreads)
+    prior = MixturePrior(priors, np.column_stack(shares))
+    return prior, _in_units(noises, spreads, standard, varying)
 
 
-def _noise(
-    outputs: list[_Output], standard: StandardBasis, chosen: Ints, spreads: Array
+def _varying_inputs(X: Array, y: Array) -> Ints:
+    """Return the numbers of the inputs that vary; ValueError without one, or for constant y."""
+    varying = np.flatnonzero(np.ptp(X, axis=0))
+    constant = np.flatnonzero(np.ptp(y, axis=0) == 0.0)
+    if not varying.size:
+        raise ValueError("X: no input varies")
+    if constant.size:
+        raise ValueError(f"output {constant[0]} is constant: it says nothing about its scale")
+    return varying
+
+
+def _fit_output(
+    u: Array,
+    y: Array,
+    basis: Array,
+    tails: bool,
+    seed: int | None,
+    step: Callable[[], object],
+) -> tuple[list[FamilyFit], _OutputNoise]:
+    """Return the likely families of one output under the noise that is found, and this noise.
+
+    Args:
+        u: Inputs scaled to [0, 1], (N, n).
+        y: Output less its mean, in units of its standard deviation, (N,).
+        basis: b_i of the noise, (N, p).
+        tails: Whether Student's t is tried.
+        seed: Of draws and starts.
+        step: Called after each family, after the noise, and after the families under it.
+    """
+    families = _likely(_fit_families(u, y, seed, step))
+    best, noise = _gaussian_noise(families, basis, seed)
+    if tails:
+        best, noise = _student_noise(best, noise)
+    step()
+    others = [fit for fit in families if fit.density.family != best.density.family]
+    again = []
+    for fit in [best, *others]:
+        density = FamilyDensity(fit.density.family, u, y, None, noise.variances)
+        again.append(fit.refitted(density, seed, REFIT_STEPS))
+    step()
+    return _likely(again), noise
+
+
+def _families(n_data: int, n_inputs: int) -> list[Family]:
+    """Return the families that are tried, each larger than the one before it."""
+    few = n_data <= FEW
+    families = [*PLAIN] if few else []
+    families.append(Family((Matern52,), few, warped=True))
+    families.append(Family((Matern52, Matern32), few, warped=True))
+    if n_inputs > 1 and n_data >= MIXED_FROM * n_inputs**2:
+        families.append(replace(families[-1], mixed=True))
+    return families
+
+
+def _fit_families(
+    u: Array, y: Array, seed: int | None, step: Callable[[], object]
+) -> list[FamilyFit]:
+    """Fit each family with constant noise; a search starts where that for the last one ended."""
+    fits: list[FamilyFit] = []
+    constant = np.zeros((len(u), 0))
+    for family in _families(*u.shape):
+        density = FamilyDensity(family, u, y, constant, np.ones(len(u)))
+        starts = [density.start_from(last.density, last.eta) for last in fits[-1:]]
+        if not starts or len(u) <= FEW:
+            starts += _further_starts(density, seed)
+        fits.append(approximated(density, most_probable(density, starts), seed))
+        step()
+    return fits
+
+
+def _further_starts(density: FamilyDensity, seed: int | None) -> list[Array]:
+    """Return the hyperprior's median, and the best of a few draws from the hyperprior."""
+    drawn = generator(seed).standard_normal((STARTS, len(density.centre)))
+    points = np.clip(density.centre + drawn * density.precision**-0.5, *density.limits.T)
+    return [density.centre, max(points, key=density.value)]
+
+
+def _likely(fits: list[FamilyFit]) -> list[FamilyFit]:
+    """Return the families that are averaged."""
+    largest = max(fit.log_evidence for fit in fits)
+    return [fit for fit in fits if fit.log_evidence > largest - LIKELY]
+
+
+def _gaussian_noise(
+    families: list[FamilyFit], basis: Array, seed: int | None
+) -> tuple[FamilyFit, _OutputNoise]:
+    """Return the more probable fit and the noise, averaged over constant noise and noise by input.
+
+    Constant noise is averaged over all families; noise by input is that of the best family alone.
+    """
+    best = max(families, key=lambda fit: fit.log_evidence)
+    variances, _ = _average_noise(families, seed)
+    slopes = np.zeros(basis.shape[1])
+    constant = best.density
+    by_input = FamilyDensity(constant.family, constant.u, constant.y, basis, constant.relative)
+    sloped = best.refitted(by_input, seed)
+    # P = p(y | slopes) / (p(y | slopes) + odds p(y | constant))
+    share = float(expit(sloped.log_evidence - best.log_evidence - np.log(ODDS)))
+    if share > NEGLIGIBLE:
+        # E σ_i² = P E[σ_i² | slopes] + (1 - P) E[σ² | constant], and likewise E β
+        sloped_variances, sloped_slopes = _average_noise([sloped], seed)
+        variances = share * sloped_variances + (1.0 - share) * variances
+        slopes = share * sloped_slopes
+    # log σ_i = level + β·b_i, where b_i have a mean of zero
+    level = 0.5 * float(np.log(variances).mean())
+    noise = _OutputNoise(level, slopes, np.exp(2.0 * (level + basis @ slopes)))
+    return sloped if share > 0.5 else best, noise
+
+
+def _average_noise(fits: list[FamilyFit], seed: int | None) -> tuple[Array, Array]:
+    """Return E σ_i² at the data, (N,), and E β of the slopes, (p,), over families."""
+    draws, logs = posterior_draws(fits, seed)
+    weights = np.exp(logs)
+    # E σ_i² = Σ_s w_s σ_i²(η_s), and likewise E β
+    variances = np.array([density.variances(eta) for density, eta in draws])
+    slopes = np.array([eta[density.slopes] for density, eta in draws])
+    return np.asarray(weights @ variances), np.asarray(weights @ slopes)
+
+
+def _student_noise(fit: FamilyFit, noise: _OutputNoise) -> tuple[FamilyFit, _OutputNoise]:
+    """Return a fit and its noise with heavy tails where these are likelier, else as they are."""
+    heavy, freedom, log_bound = _with_tails(fit)
+    # The curvatures of both are alike, so that densities are compared instead of evidences.
+    if not log_bound > fit.density.value(fit.eta) + np.log(ODDS):
+        return fit, noise
+    density = heavy.density
+    level = 0.5 * float(heavy.eta[density.noise][0])
+    found = heavy.eta[density.slopes]
+    slopes = found if found.size else np.zeros_like(noise.slopes)
+    return heavy, _OutputNoise(level, slopes, density.variances(heavy.eta), freedom)
+
+
+def _with_tails(fit: FamilyFit) -> tuple[FamilyFit, float, float]:
+    """Return a family under Student's t, with ν, and the lower bound of its log density.
+
+    Given precision factors λ_i the noise is Gaussian, with variances (1 - 2/ν) σ_i² / λ_i.
+    Their expectations, ν and the hyper-parameters are estimated in turn.
+    """
+    density = fit.density
+    eta = fit.eta
+    for turn in range(TAIL_ROUNDS):
+        if turn:
+            eta = most_probable(density, [eta], TAIL_SEARCH)
+        for _ in range(TAIL_STEPS):
+            # s_i = E (y_i - f_i)² / σ_i²
+            squares = density.squares(eta) * density.relative / density.variances(eta)
+            freedom = likely_freedom(squares, 1)
+            factors = precision_factors(freedom, squares, 1)
+            scale = (1.0 - 2.0 / freedom) / factors
+            density = FamilyDensity(density.family, density.u, density.y, density.basis, scale)
+    log_bound = density.value(eta) + bound(freedom, factors, 1)
+    return replace(fit, density=density, eta=eta), freedom, log_bound
+
+
+def _in_units(
+    noises: Sequence[_OutputNoise], spreads: Array, standard: StandardBasis, varying: Ints
 ) -> Noise | StudentNoise:
-    """Return the noise of all outputs in their units."""
-    levels = np.array([each.level for each in outputs]) + 0.5 * np.log(spreads)
-    noise: Noise = np.exp(levels)
-    if any(each.slopes.any() for each in outputs):
-        slopes = np.zeros((standard.values.shape[1], len(outputs)))
-        slopes[chosen] = np.column_stack([each.slopes for each in outputs])
-        noise = standard.noise(levels, slopes)
-    freedom = outputs[0].freedom
-    return noise if freedom is None else StudentNoise(noise, freedom)
+    """Return the noise of all outputs in the units of the data, for outputs of given variances."""
+    # log σ = level + ½ log var y
+    levels = np.array([noise.level for noise in noises]) + 0.5 * np.log(spreads)
+    joint: Noise = np.exp(levels)
+    if any(noise.slopes.any() for noise in noises):
+        slopes = np.zeros((standard.values.shape[1], len(noises)))
+        slopes[varying] = np.column_stack([noise.slopes for noise in noises])
+        joint = standard.noise(levels, slopes)
+    freedom = noises[0].freedom
+    return joint if freedom is None else StudentNoise(joint, freedom)

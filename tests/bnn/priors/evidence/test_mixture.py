@@ -11,7 +11,7 @@ from bnn.priors.evidence.families import Family
 def best_family(X, y):
     """The family of largest evidence."""
     u = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    found = mixture._searched(u, (y - y.mean()) / y.std(), 0, lambda: None)
+    found = mixture._fit_families(u, (y - y.mean()) / y.std(), 0, lambda: None)
     return max(found, key=lambda each: each.log_evidence).density.family
 
 
@@ -36,17 +36,6 @@ def test_a_turned_wave_is_mixed():
     X = rng.uniform(size=(120, 2))
     y = np.sin(9.0 * (X[:, 0] + X[:, 1])) + 0.05 * rng.standard_normal(120)
     assert best_family(X, y).mixed
-
-
-def test_weights_are_tempered_until_several_count():
-    """Weights to the power τ; those that are enough stay as they are."""
-    alike = np.log(np.full(20, 0.05))
-    np.testing.assert_allclose(mixture._tempered(alike), alike)
-    logs = -10.0 * np.arange(20.0)
-    found = mixture._tempered(logs)
-    assert 8.0 <= 1.0 / np.sum(np.exp(2.0 * found)) < 12.0
-    assert np.exp(found).sum() == pytest.approx(1.0)
-    np.testing.assert_allclose(np.diff(found), np.diff(found)[0])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,37 @@
+"""Laplace's evidence against an integral, and weights of draws."""
+
+import numpy as np
+import pytest
+
+import bnn
+from bnn.priors.evidence.families import Family, FamilyDensity
+from bnn.priors.evidence.laplace import approximated, most_probable, tempered
+
+
+def test_laplace_s_evidence_is_the_integral():
+    """One input, an RBF and constant noise: three of four hyper-parameters by a dense grid."""
+    x = np.linspace(0.0, 1.0, 60)[:, None]
+    y = np.sin(6.0 * x[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(60)
+    made = FamilyDensity(Family((bnn.RBF,)), x, y / y.std(), np.zeros((60, 0)), np.ones(60))
+    best = most_probable(made, [made.centre])
+    found = approximated(made, best, 0)
+    rng = np.random.default_rng(0)
+    root = np.linalg.cholesky(1.3 * np.linalg.inv(found.hessian))
+    z = rng.standard_normal((4000, len(best)))
+    points = best + z @ root.T
+    logs = np.array([made.value(eta) for eta in points])
+    weights = logs + 0.5 * np.sum(z**2, axis=1) + np.log(np.diag(root)).sum()
+    integral = np.log(np.mean(np.exp(weights - weights.max()))) + weights.max()
+    integral += 0.5 * np.log(made.precision).sum()
+    assert found.log_evidence == pytest.approx(integral, abs=0.7)
+
+
+def test_weights_are_tempered_until_several_count():
+    """Weights to the power τ; those that are enough stay as they are."""
+    alike = np.log(np.full(20, 0.05))
+    np.testing.assert_allclose(tempered(alike), alike)
+    logs = -10.0 * np.arange(20.0)
+    found = tempered(logs)
+    assert 8.0 <= 1.0 / np.sum(np.exp(2.0 * found)) < 12.0
+    assert np.exp(found).sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(np.diff(found), np.diff(found)[0])
