@@ -14,7 +14,6 @@ from .dataset.record import DamagedRecord as DamagedRecord
 from .dataset.record import decode_arrays as decode_arrays
 from .dataset.storage import FolderInUse as FolderInUse
 from .dataset.table import Table as Table
-from .dataset.table import TableError as TableError
 from .dataset.table import load_inputs as load_inputs
 from .dataset.table import load_table as load_table
 from .dataset.verify import verify as verify
@@ -24,6 +23,7 @@ from .errors import MeshError as MeshError
 from .errors import MicrostructureError as MicrostructureError
 from .errors import SimulationError as SimulationError
 from .fields.paraview import save_fields as save_fields
+from .files.csv_rows import TableError as TableError
 from .geometry.microstructure import Microstructure as Microstructure
 from .homogenisation.anisotropy import Anisotropy as Anisotropy
 from .homogenisation.anisotropy import anisotropy as anisotropy

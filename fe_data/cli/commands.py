@@ -240,7 +240,8 @@ def curves(
 ) -> int:
     """Write the averaged curves of all cells to one file. A row is an increment of a cell."""
     from fe_data.dataset.curves import is_one_cell
-    from fe_data.dataset.table import read_rows, table_file
+    from fe_data.dataset.table import table_file
+    from fe_data.files.csv_rows import read_rows
 
     found = fe_data.load_curves(path)
     fe_data.save_curves(found, out)

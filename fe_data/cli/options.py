@@ -68,7 +68,7 @@ number = parser(float, "a number")
 
 def hardening(text: str) -> Hardening:
     """The name of a hardening law, or the table of a file."""
-    from fe_data.dataset.table import read_numbers
+    from fe_data.files.csv_rows import read_numbers
 
     kind, _, name = text.partition(":")
     if text in LAWS:

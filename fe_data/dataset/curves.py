@@ -12,15 +12,8 @@ import numpy as np
 from fe_data.arrays import Floats, Ints, Short
 from fe_data.dataset.record import MAX_BYTES, decode_arrays, write_atomic
 from fe_data.dataset.storage import record_path
-from fe_data.dataset.table import (
-    TABLE,
-    TableError,
-    import_pandas,
-    load_table,
-    read_rows,
-    require_frame,
-    table_file,
-)
+from fe_data.dataset.table import TABLE, import_pandas, load_table, require_frame, table_file
+from fe_data.files.csv_rows import TableError, read_rows
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
 from fe_data.settings import require_kind
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats, Short
-from fe_data.dataset import table
+from fe_data.dataset.table import load_inputs, parse_input
+from fe_data.files.csv_rows import Problems, TableError, parse_float, parse_integer, read_rows
 from fe_data.geometry.microstructure import VF_TOLERANCE, Microstructure
 from fe_data.loading import AXES, Loading
 from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES, INPUTS
@@ -235,7 +236,7 @@ def design_from_file(
             which = f"seed = {seed}" if seed else f"microstructures = {repeats}"
             raise ValueError(f"{which} does not go with given fibres, which are not random")
         return _with_fibres(path, fibres)
-    points, groups = table.load_inputs(path)
+    points, groups = load_inputs(path)
     if len(points) > MAX_SAMPLES:
         raise ValueError(f"{path}: {len(points)} rows are too many: allowed are {MAX_SAMPLES}")
     require_integer("microstructures", repeats, 1, MAX_SAMPLES // len(points))
@@ -251,14 +252,14 @@ def _with_fibres(path: Path, fibres: Sequence[Microstructure]) -> Design:
     # Sums of the same radii in another order have other last bits: rounded, they are one group.
     fractions = [round(micro.volume_fraction, 12) for micro in fibres]
     others = [name for name in INPUT_NAMES if name != "vf"]
-    problems = table.Problems(path)
+    problems = Problems(path)
     points = []
     numbers = []
-    for line, row in table.read_rows(path, others, ("vf", "arrangement")):
+    for line, row in read_rows(path, others, ("vf", "arrangement")):
         parse = partial(problems.parse, line, row)
-        values = [parse(table.parse_input, name) for name in others]
-        vf = parse(table.parse_input, "vf")
-        own = parse(table.parse_integer, "arrangement")
+        values = [parse(parse_input, name) for name in others]
+        vf = parse(parse_input, "vf")
+        own = parse(parse_integer, "arrangement")
         if own is not None and own >= len(fibres):
             problems.add(line, f"arrangement = {own} is none of the {len(fibres)} that are given")
             continue
@@ -274,7 +275,7 @@ def _with_fibres(path: Path, fibres: Sequence[Microstructure]) -> Design:
     inputs = np.array(points, float)
     for number, vf_given in enumerate(fractions):
         try:
-            table.parse_input("vf", repr(vf_given))
+            parse_input("vf", repr(vf_given))
         except ValueError as error:
             raise ValueError(f"arrangement {number} of fibres: {error}") from None
     _, first, group = np.unique(inputs, axis=0, return_index=True, return_inverse=True)
@@ -312,12 +313,12 @@ def arrangements_from_file(path: Path) -> list[Microstructure]:
         [0.2, 0.1]
     """
     columns = ("x", "y", "radius")
-    problems = table.Problems(path)
+    problems = Problems(path)
     found: dict[int, list[list[Any]]] = {}
-    for line, row in table.read_rows(path, columns, ("arrangement",)):
+    for line, row in read_rows(path, columns, ("arrangement",)):
         parse = partial(problems.parse, line, row)
-        number = parse(table.parse_integer, "arrangement", 0)
-        found.setdefault(number, []).append([parse(table.parse_float, name) for name in columns])
+        number = parse(parse_integer, "arrangement", 0)
+        found.setdefault(number, []).append([parse(parse_float, name) for name in columns])
         if number >= len(found):
             what = f"arrangement = {number} is out of order: expected is {len(found) - 1}"
             problems.add(line, what)
@@ -329,7 +330,7 @@ def arrangements_from_file(path: Path) -> list[Microstructure]:
             require_integer("number of fibres", len(fibres), 1, MAX_FIBRES)
             arrangements.append(Microstructure(fibres[:, :2], fibres[:, 2]))
         except ValueError as error:
-            raise table.TableError(f"{path}, arrangement {number}: {error}") from None
+            raise TableError(f"{path}, arrangement {number}: {error}") from None
     return arrangements
 
 
@@ -364,17 +365,17 @@ def loadings_from_file(path: Path) -> list[Loading]:
     strains = [f"strain_{axes}" for axes in AXES]
     stresses = [f"stress_{axes}" for axes in AXES]
     columns = ("path", *strains, *stresses, "increments")
-    problems = table.Problems(path)
+    problems = Problems(path)
     paths: dict[int, list[list[Any]]] = {}
-    for line, row in table.read_rows(path, (), columns, others=False):
+    for line, row in read_rows(path, (), columns, others=False):
         given = {name: text for name, text in row.items() if text}
         parse = partial(problems.parse, line, given)
         vertex = [
-            [parse(table.parse_float, name, empty) for name in names]
+            [parse(parse_float, name, empty) for name in names]
             for names, empty in ((strains, None), (stresses, 0.0))
         ]
-        number = parse(table.parse_integer, "path", 0)
-        paths.setdefault(number, []).append([*vertex, parse(table.parse_integer, "increments")])
+        number = parse(parse_integer, "path", 0)
+        paths.setdefault(number, []).append([*vertex, parse(parse_integer, "increments")])
         if number >= len(paths):
             problems.add(line, f"path = {number} is out of order: expected is {len(paths) - 1}")
     problems.raise_if_any()
@@ -384,7 +385,7 @@ def loadings_from_file(path: Path) -> list[Loading]:
         try:
             loadings.append(Loading(strain, stress, counts if any(counts) else None))
         except ValueError as error:
-            raise table.TableError(f"{path}, path {number}: {error}") from None
+            raise TableError(f"{path}, path {number}: {error}") from None
     return loadings
 
 

@@ -1,47 +1,32 @@
-"""CSV tables of inputs and outputs. Floats keep every bit, and errors name every bad entry."""
+"""Tables of simulated cells: inputs and outputs, from CSV files and data frames and into them."""
 
-import contextlib
-import csv
-import gzip
-import io
-import math
-import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats, Short
-from fe_data.files.reading import UnusualFile, most_unpacked, open_stream, read_file
+from fe_data.files.csv_rows import (
+    Problems,
+    Row,
+    TableError,
+    format_value,
+    parse_float,
+    parse_integer,
+    read_rows,
+)
 from fe_data.schema import INPUT_NAMES, output_names, outputs_among, required_outputs
-from fe_data.settings import Inputs, require_integer, require_kind
+from fe_data.settings import Inputs, require_kind
 
 Numbers = NDArray[np.int64]
-Row = dict[str, str]
 TABLE = "dataset.csv"  # the table of a dataset folder
 PATH_COLUMNS = ("index", "seed", "group", *INPUT_NAMES, "path", "status")  # of a dataset of paths
 STATUSES = ("ok", "retried", "failed")
-MAX_PROBLEMS = 20  # listed in one message; the rest is counted
-MAX_LINE = 1_000_000  # characters
-MAX_PACKED = 500_000_000  # bytes of a .gz file
 _VALID_INPUTS = Inputs(vf=0.2, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)
-
-
-class TableError(ValueError):
-    """A table cannot be used; the message names file, line, column and value.
-
-    Examples:
-        >>> from fe_data import load_table
-        >>> load_table("fe_data/datasets/CARD.md")
-        Traceback (most recent call last):
-        ...
-        fe_data.dataset.table.TableError: ...CARD.md, line 1: column vf, E_f_GPa, ... is missing...
-    """
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,7 +167,7 @@ def _table_names() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return required, (*output_names(), "index", "seed", "group", "status")
 
 
-def _table(rows: Iterable[tuple[int, Row]], problems: "Problems") -> Table:
+def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
     """The table of entries by column, with the number of the line of each row."""
     samples = []
     failed = []
@@ -251,15 +236,6 @@ def require_frame(frame: Any, required: Sequence[str]) -> None:
         raise TableError("frame has no rows")
 
 
-def read_numbers(path: Path, names: Sequence[str]) -> Floats:
-    """Finite numbers (n, len(names)) of columns; a TableError names every bad entry."""
-    problems = Problems(path)
-    rows = read_rows(path, names, ())
-    numbers = [[problems.parse(*row, parse_float, name) for name in names] for row in rows]
-    problems.raise_if_any()
-    return np.array(numbers, float)
-
-
 def load_inputs(path: Path) -> tuple[Floats, Numbers]:
     """Read the columns of the inputs and `group` of a CSV file; other columns are ignored.
 
@@ -294,109 +270,6 @@ def load_inputs(path: Path) -> tuple[Floats, Numbers]:
     return np.array(points, float), np.array(groups, np.int64)
 
 
-@dataclass
-class Problems:
-    """Everything that is wrong with one file, in one message."""
-
-    path: Path
-    listed: list[str] = field(default_factory=list)
-    count: int = 0
-    place: str = "line"  # what the numbers of places count
-
-    def add(self, line: int, text: str) -> None:
-        """Add what is wrong with a line."""
-        self.count += 1
-        if self.count <= MAX_PROBLEMS:
-            self.listed.append(f"{self.place} {line}: {text}")
-
-    def parse(
-        self, line: int, row: Row, kind: Callable[[str, str], Any], name: str, default: Any = None
-    ) -> Any:
-        """Value of an entry; the default where the entry is bad or the file has no such column."""
-        try:
-            return kind(name, row[name]) if name in row else default
-        except ValueError as error:
-            self.add(line, str(error))
-            return default
-
-    def raise_if_any(self) -> None:
-        """Raise a TableError that lists the problems."""
-        if self.listed:
-            shown = "; ".join(self.listed)
-            rest = self.count - MAX_PROBLEMS
-            raise TableError(f"{self.path}, {shown}" + (f"; and {rest} more" if rest > 0 else ""))
-
-
-def read_rows(
-    path: Path, required: Sequence[str], optional: Sequence[str], *, others: bool = True
-) -> Iterator[tuple[int, Row]]:
-    """Line number and wanted entries of each row; further columns are refused unless `others`."""
-    require_kind("path", path, str, Path)
-    path = Path(path)
-    row = None
-    try:
-        with _opened(path) as file:
-            reader = csv.reader(_lines(path, file), strict=True)
-            header = _header(path, next(reader, []), required)
-            wanted = {name: header.index(name) for name in (*required, *optional) if name in header}
-            if not others and (strange := [name for name in header if name not in wanted]):
-                what = f"column {strange[0]!r} is unknown: allowed are {', '.join(optional)}"
-                raise TableError(f"{path}, line 1: {what}")
-            for entries in filter(None, reader):
-                if len(entries) != len(header):
-                    numbers = f"{len(entries)} cells where the header has {len(header)}"
-                    raise TableError(f"{path}, line {reader.line_num}: {numbers}")
-                row = {name: entries[column].strip() for name, column in wanted.items()}
-                yield reader.line_num, row
-    except UnusualFile as error:
-        raise TableError(str(error)) from None
-    except UnicodeDecodeError:
-        raise TableError(f"{path} is not a text file in UTF-8") from None
-    except (csv.Error, gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise TableError(f"{path} is not a CSV file: {error}") from None
-    if row is None:
-        raise TableError(f"{path} has no rows below its header")
-
-
-def _opened(path: Path) -> TextIO:
-    """The text of a table, which may be packed."""
-    file: BinaryIO = _unpacked(path) if path.suffix == ".gz" else open_stream(path)
-    return io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-
-
-def _unpacked(path: Path) -> BinaryIO:
-    packed = read_file(path, MAX_PACKED)
-    most = most_unpacked(len(packed))
-    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
-        text = file.read(most + 1)
-    if len(text) > most:
-        what = f"has {len(packed)} bytes and unpacks to more"
-        raise UnusualFile(f"{path} {what} than the {most} that are read of such a file")
-    return io.BytesIO(text)
-
-
-def _lines(path: Path, file: TextIO) -> Iterator[str]:
-    while line := file.readline(MAX_LINE + 1):
-        if len(line) > MAX_LINE:
-            raise TableError(f"{path} has a line of more than {MAX_LINE} characters")
-        yield line
-
-
-def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str]:
-    header = [entry.strip() for entry in entries]
-    if not any(header):
-        raise TableError(f"{path} is empty: expected a header with {', '.join(required)}")
-    if len(header) == 1 and ";" in header[0]:
-        what = f"a comma separates columns, not a semicolon: {header[0]!r:.300}"
-        raise TableError(f"{path}, line 1: {what}")
-    if missing := ", ".join(name for name in required if name not in header):
-        found = ",".join(header)
-        raise TableError(f"{path}, line 1: column {missing} is missing in {found!r:.300}")
-    if twice := sorted(name for name, n in Counter(header).items() if name and n > 1):
-        raise TableError(f"{path}, line 1: column {', '.join(twice)} appears twice")
-    return header
-
-
 def _status(name: str, text: str) -> str:
     if text not in STATUSES:
         raise ValueError(f"{name} = {text!r} is unknown: allowed are {', '.join(STATUSES)}")
@@ -408,36 +281,8 @@ def _nothing(name: str, text: str) -> None:
         raise ValueError(f"{name} = {text!r:.60} must be empty where status is 'failed'")
 
 
-def parse_float(name: str, text: str) -> float:
-    """A finite number."""
-    value = _number(float, "a number", name, text)
-    if not math.isfinite(value):
-        raise ValueError(f"{name} = {text!r:.60} is not finite")
-    return value
-
-
 def parse_input(name: str, text: str) -> float:
     """The value of an input, within its range."""
     value = parse_float(name, text)
     replace(_VALID_INPUTS, **{name: value})  # refuses what is out of range
     return value
-
-
-def parse_integer(name: str, text: str) -> int:
-    """An integer in [0, 2**63)."""
-    return require_integer(name, int(_number(int, "an integer", name, text)), 0, 2**63 - 1)
-
-
-def _number(kind: Callable[[str], float], words: str, name: str, text: str) -> float:
-    # Python reads "1_000" and digits of other scripts; a table that holds them is a mistake.
-    with contextlib.suppress(ValueError):
-        if "_" not in text and text.isascii():
-            return kind(text)
-    raise ValueError(f"{name} = {text!r:.60} is not {words}")
-
-
-def format_value(value: object) -> str:
-    """Text of one number, None or text: a float is written so that reading gives the same bits."""
-    if value is None:
-        return ""
-    return repr(float(value)) if isinstance(value, float) else str(value)

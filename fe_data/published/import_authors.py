@@ -9,7 +9,7 @@ import numpy as np
 from fe_data.arrays import Floats
 from fe_data.dataset import record
 from fe_data.dataset.design import NAMED_DESIGNS
-from fe_data.dataset.table import format_value
+from fe_data.files.csv_rows import format_value
 from fe_data.published.array_pickle import load_arrays
 from fe_data.schema import INPUT_NAMES, required_outputs
 from fe_data.settings import Inputs

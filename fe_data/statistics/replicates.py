@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats, Short
-from fe_data.dataset.table import Table, TableError, load_table, read_numbers
+from fe_data.dataset.table import Table, load_table
+from fe_data.files.csv_rows import TableError, read_numbers
 from fe_data.schema import INPUT_NAMES, output, required_outputs
 from fe_data.settings import require_kind
 

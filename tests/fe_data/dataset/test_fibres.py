@@ -11,7 +11,7 @@ from fe_data.__main__ import main
 from fe_data.dataset import record, storage
 from fe_data.dataset.design import arrangements_from_file, design_from_file
 from fe_data.dataset.generate import Stopped
-from fe_data.dataset.table import TableError
+from fe_data.files.csv_rows import TableError
 from fe_data.mechanics.rve import RVEResult
 from fe_data.schema import required_outputs
 

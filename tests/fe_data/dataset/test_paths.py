@@ -10,8 +10,9 @@ from fe_data.dataset import record, storage
 from fe_data.dataset.curves import load_curves
 from fe_data.dataset.design import loadings_from_file, named_design
 from fe_data.dataset.generate import generate
-from fe_data.dataset.table import TableError, load_inputs, load_table
+from fe_data.dataset.table import load_inputs, load_table
 from fe_data.dataset.verify import verify
+from fe_data.files.csv_rows import TableError
 from fe_data.loading import Loading
 from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import Inputs, Settings

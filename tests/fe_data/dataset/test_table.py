@@ -10,13 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fe_data.dataset.table import (
-    TableError,
-    format_row,
-    load_inputs,
-    load_table,
-    table_columns,
-)
+from fe_data.dataset.table import format_row, load_inputs, load_table, table_columns
+from fe_data.files.csv_rows import TableError
 from fe_data.schema import INPUT_NAMES, required_outputs
 from tests.limits import UNUSUAL, limited
 

@@ -7,7 +7,8 @@ import pytest
 
 from fe_data.__main__ import main
 from fe_data.dataset.design import named_design
-from fe_data.dataset.table import Table, TableError, format_row, load_table, table_columns
+from fe_data.dataset.table import Table, format_row, load_table, table_columns
+from fe_data.files.csv_rows import TableError
 from fe_data.schema import INPUT_NAMES, required_outputs
 from fe_data.statistics.replicates import load_statistics, replicate_statistics, save_statistics
 

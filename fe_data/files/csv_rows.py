@@ -1,0 +1,189 @@
+"""Rows of CSV files: floats keep every bit, and errors name every bad entry."""
+
+import contextlib
+import csv
+import gzip
+import io
+import math
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+import numpy as np
+
+from fe_data.arrays import Floats
+from fe_data.files.reading import UnusualFile, most_unpacked, open_stream, read_file
+from fe_data.settings import require_integer, require_kind
+
+Row = dict[str, str]
+MAX_PROBLEMS = 20  # listed in one message; the rest is counted
+MAX_LINE = 1_000_000  # characters
+MAX_PACKED = 500_000_000  # bytes of a .gz file
+
+
+class TableError(ValueError):
+    """A table cannot be used; the message names file, line, column and value.
+
+    Examples:
+        >>> from fe_data import load_table
+        >>> load_table("fe_data/datasets/CARD.md")
+        Traceback (most recent call last):
+        ...
+        fe_data.files.csv_rows.TableError: ...CARD.md, line 1: column vf, E_f_GPa, ... is missing...
+    """
+
+
+@dataclass
+class Problems:
+    """Everything that is wrong with one file or data frame, for one message."""
+
+    path: Path
+    listed: list[str] = field(default_factory=list)  # the first MAX_PROBLEMS
+    count: int = 0  # of all
+    place: str = "line"  # what a number in a message counts: "line", or "row" of a data frame
+
+    def add(self, line: int, text: str) -> None:
+        """Add what is wrong with a line."""
+        self.count += 1
+        if self.count <= MAX_PROBLEMS:
+            self.listed.append(f"{self.place} {line}: {text}")
+
+    def parse(
+        self, line: int, row: Row, kind: Callable[[str, str], Any], name: str, default: Any = None
+    ) -> Any:
+        """Value of an entry; the default where the entry is bad or the file has no such column."""
+        try:
+            return kind(name, row[name]) if name in row else default
+        except ValueError as error:
+            self.add(line, str(error))
+            return default
+
+    def raise_if_any(self) -> None:
+        """Raise a TableError that lists the problems."""
+        if self.listed:
+            shown = "; ".join(self.listed)
+            rest = self.count - MAX_PROBLEMS
+            raise TableError(f"{self.path}, {shown}" + (f"; and {rest} more" if rest > 0 else ""))
+
+
+def read_rows(
+    path: Path, required: Sequence[str], optional: Sequence[str], *, others: bool = True
+) -> Iterator[tuple[int, Row]]:
+    """Read a CSV file row by row.
+
+    Args:
+        path: The file, which may be packed as .gz, or a pipe.
+        required: Columns that the file must have.
+        optional: Columns that are read where the file has them.
+        others: Whether further columns are ignored; otherwise they are refused.
+
+    Yields:
+        Number of the line, and the entries of the required and optional columns by name.
+
+    Raises:
+        TableError: If the file cannot be read, has no rows, or its columns are not as required.
+    """
+    require_kind("path", path, str, Path)
+    path = Path(path)
+    row = None
+    try:
+        with _opened(path) as file:
+            reader = csv.reader(_lines(path, file), strict=True)
+            header = _header(path, next(reader, []), required)
+            wanted = {name: header.index(name) for name in (*required, *optional) if name in header}
+            if not others and (strange := [name for name in header if name not in wanted]):
+                what = f"column {strange[0]!r} is unknown: allowed are {', '.join(optional)}"
+                raise TableError(f"{path}, line 1: {what}")
+            for entries in filter(None, reader):
+                if len(entries) != len(header):
+                    numbers = f"{len(entries)} cells where the header has {len(header)}"
+                    raise TableError(f"{path}, line {reader.line_num}: {numbers}")
+                row = {name: entries[column].strip() for name, column in wanted.items()}
+                yield reader.line_num, row
+    except UnusualFile as error:
+        raise TableError(str(error)) from None
+    except UnicodeDecodeError:
+        raise TableError(f"{path} is not a text file in UTF-8") from None
+    except (csv.Error, gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise TableError(f"{path} is not a CSV file: {error}") from None
+    if row is None:
+        raise TableError(f"{path} has no rows below its header")
+
+
+def _opened(path: Path) -> TextIO:
+    """The text of a table, which may be packed."""
+    file: BinaryIO = _unpacked(path) if path.suffix == ".gz" else open_stream(path)
+    return io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+
+
+def _unpacked(path: Path) -> BinaryIO:
+    packed = read_file(path, MAX_PACKED)
+    most = most_unpacked(len(packed))
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+        text = file.read(most + 1)
+    if len(text) > most:
+        what = f"has {len(packed)} bytes and unpacks to more"
+        raise UnusualFile(f"{path} {what} than the {most} that are read of such a file")
+    return io.BytesIO(text)
+
+
+def _lines(path: Path, file: TextIO) -> Iterator[str]:
+    while line := file.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE:
+            raise TableError(f"{path} has a line of more than {MAX_LINE} characters")
+        yield line
+
+
+def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str]:
+    header = [entry.strip() for entry in entries]
+    if not any(header):
+        raise TableError(f"{path} is empty: expected a header with {', '.join(required)}")
+    if len(header) == 1 and ";" in header[0]:
+        what = f"a comma separates columns, not a semicolon: {header[0]!r:.300}"
+        raise TableError(f"{path}, line 1: {what}")
+    if missing := ", ".join(name for name in required if name not in header):
+        found = ",".join(header)
+        raise TableError(f"{path}, line 1: column {missing} is missing in {found!r:.300}")
+    if twice := sorted(name for name, n in Counter(header).items() if name and n > 1):
+        raise TableError(f"{path}, line 1: column {', '.join(twice)} appears twice")
+    return header
+
+
+def read_numbers(path: Path, names: Sequence[str]) -> Floats:
+    """Finite numbers (n, len(names)) of columns; a TableError names every bad entry."""
+    problems = Problems(path)
+    rows = read_rows(path, names, ())
+    numbers = [[problems.parse(*row, parse_float, name) for name in names] for row in rows]
+    problems.raise_if_any()
+    return np.array(numbers, float)
+
+
+def parse_float(name: str, text: str) -> float:
+    """A finite number."""
+    value = _number(float, "a number", name, text)
+    if not math.isfinite(value):
+        raise ValueError(f"{name} = {text!r:.60} is not finite")
+    return value
+
+
+def parse_integer(name: str, text: str) -> int:
+    """An integer in [0, 2**63)."""
+    return require_integer(name, int(_number(int, "an integer", name, text)), 0, 2**63 - 1)
+
+
+def _number(kind: Callable[[str], float], words: str, name: str, text: str) -> float:
+    # Python reads "1_000" and digits of other scripts; a table that holds them is a mistake.
+    with contextlib.suppress(ValueError):
+        if "_" not in text and text.isascii():
+            return kind(text)
+    raise ValueError(f"{name} = {text!r:.60} is not {words}")
+
+
+def format_value(value: object) -> str:
+    """Text of one number, None or text: a float is written so that reading gives the same bits."""
+    if value is None:
+        return ""
+    return repr(float(value)) if isinstance(value, float) else str(value)
