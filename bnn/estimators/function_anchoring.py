@@ -22,17 +22,16 @@ from bnn._validation import (
 from bnn.estimators.by_evidence import likely_noise
 from bnn.estimators.ensemble import PretrainedEnsemble
 from bnn.estimators.members import Members, joined
-from bnn.estimators.pretraining import DATA_WARNINGS, Pretrained, Pretraining, checked_data
+from bnn.estimators.pretraining import Pretrained, Pretraining, checked_data, drawn_prior
 from bnn.gauss_newton.function_space import Metric, fit_functions
 from bnn.gauss_newton.levenberg_marquardt import StoppingRule
 from bnn.networks.architecture import Architecture
 from bnn.noise import Covariance, Noise, StudentNoise, covariance_at, noise_of_data, resample
 from bnn.priors.conditioning import Conditioning, check_nugget, output_vectors
-from bnn.priors.drawn_priors import DrawnPrior
 from bnn.priors.evidence import fit_mixture
 from bnn.priors.mixture import MixturePosterior, MixturePrior, combination
-from bnn.scaling import BoundsScaler, Scaling
-from bnn.storage import NotStored, storable
+from bnn.scaling import Scaling
+from bnn.storage import storable
 from bnn.training.execution import progress_bar, titled
 from bnn.training.settings import TrainingSettings
 
@@ -153,31 +152,41 @@ def anchor_functions(
     check_device(device)
     kept = noise_of_data(likely_noise(noise, X, y), X, y)
     seeds = seed_sequence(random_state)
-    covariance = covariance_at(kept, X)
     if isinstance(pretrained.prior, MixturePrior):
         chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])
         return _anchor_to_components(chosen, X, y, kept, anchoring, device, seeds)
-    prior = _drawn_prior(pretrained)
+    return _anchor_to_process(pretrained, X, y, kept, n_members, anchoring, device, seeds)
+
+
+def _anchor_to_process(
+    pretrained: Pretrained,
+    X: Array,
+    y: Array,
+    noise: Covariance,
+    n_members: int | None,
+    anchoring: FunctionAnchoring,
+    device: str,
+    seeds: np.random.SeedSequence,
+) -> Members:
+    """Anchor members to realisations of one prior; arguments as those of `anchor_functions`."""
+    prior = drawn_prior(pretrained)
     scaler = pretrained.output_scaler
     points = np.concatenate([X, _measurement_points(pretrained, anchoring.points, seeds)])
     inputs = pretrained.input_scaler.transform(points)
     anchors = pretrained.weights[:n_members]
     numbers = pretrained.numbers[:n_members]
+    # Realisations g, their covariance C and Σ_noise, of outputs scaled to [-1, 1]
     g = scaler.transform(prior.at(points, numbers, anchoring.centred))
-    C = _scaled_covariance(prior, points, scaler, anchoring, seeds)
+    seed = spawn(seeds, Purpose.COVARIANCE)
+    C = prior.scaled_covariance(points, scaler, anchoring.realisations, seed)
+    covariance = covariance_at(noise, X)
     scaled_noise = scaler.transform_covariance(covariance)
-    nuggets = _nuggets(scaled_noise, anchoring.nugget)
-    variances = np.diagonal(C, axis1=1, axis2=2).reshape(len(nuggets), -1)
-    check_nugget(nuggets, variances.mean(axis=1))
-    # (f - g)ᵀ (C + δ² I)⁻¹ (f - g)
+    nuggets = _nuggets(scaled_noise, anchoring.nugget, C)
     prior_metric = Metric(C, nuggets)
-    # G = C(., X) (C(X, X) + Σ_noise)⁻¹ and the posterior covariance S = C - G C(X, .)
-    try:
-        posterior = Conditioning.on_first_points(C, scaled_noise, len(X))
-    except np.linalg.LinAlgError as error:
-        raise ValueError(f"noise = {noise}: too small for the prior in double precision") from error
-    perturbed = _perturbed_data(X, y, covariance, len(anchors), anchoring, seeds)
-    # f* = g + G (ỹ - g(X))
+    posterior = _conditioned(C, scaled_noise, covariance, len(X))
+    # Matheron's rule: f* = g + G (ỹ - g(X))
+    generators = member_generators(spawn(seeds, Purpose.RESAMPLING), len(anchors))
+    perturbed = _perturbed_data(X, y, covariance, generators, anchoring.centred)
     targets = posterior.apply(g, scaler.transform(perturbed))
     # Each member minimises (f - f*)ᵀ (S + δ² I)⁻¹ (f - f*).
     result = fit_functions(
@@ -191,7 +200,9 @@ def anchor_functions(
         device,
         titled("training", anchoring.progress),
     )
+    # Penalties (f - g)ᵀ (C + δ² I)⁻¹ (f - g)
     moved = pretrained.architecture.forward(result.weights.astype(float), inputs) - g
+    penalties = prior_metric.squares(torch.as_tensor(output_vectors(moved))).numpy()
     return Members(
         architecture=pretrained.architecture,
         start=anchors,
@@ -203,50 +214,44 @@ def anchor_functions(
         losses=result.losses,
         epochs=result.epochs,
         numbers=np.arange(len(anchors)),
-        noise_covariance=kept,
+        noise_covariance=noise,
         anchors=anchors,
-        penalties=prior_metric.squares(torch.as_tensor(output_vectors(moved))).numpy(),
+        penalties=penalties,
         bounds=prior.bounds,
     )
 
 
-def _scaled_covariance(
-    prior: DrawnPrior,
-    points: Array,
-    scaler: BoundsScaler,
-    anchoring: FunctionAnchoring,
-    seeds: np.random.SeedSequence,
-) -> Array:
-    """Return the blocks of C at the measurement points, of outputs scaled to [-1, 1]."""
-    C = prior.covariance(points, anchoring.realisations, spawn(seeds, Purpose.COVARIANCE))
-    # C_ik / (h_i h_k) with the half ranges h of the outputs
-    scales = np.repeat(scaler.half_range, len(points)).reshape(len(C), -1)
-    return np.asarray(C / (scales[:, :, None] * scales[:, None, :]))
+def _conditioned(C: Array, noise: Array, unscaled: Array, n_data: int) -> Conditioning:
+    """Condition the prior on the training inputs, which are the first measurement points."""
+    # G = C(., X) (C(X, X) + Σ_noise)⁻¹ and the posterior covariance S = C - G C(X, .)
+    try:
+        return Conditioning.on_first_points(C, noise, n_data)
+    except np.linalg.LinAlgError:
+        least = np.sqrt(np.einsum("...jj->...j", unscaled).min())
+        message = f"noise = {least:.3g}: too small for the prior in double precision"
+        raise ValueError(message) from None
 
 
 def _perturbed_data(
-    X: Array,
-    y: Array,
-    covariance: Array,
-    n_members: int,
-    anchoring: FunctionAnchoring,
-    seeds: np.random.SeedSequence,
+    X: Array, y: Array, covariance: Array, generators: list[np.random.Generator], centred: bool
 ) -> Array:
-    """Return ỹ of each member, (K, N, n_out)."""
-    generators = member_generators(spawn(seeds, Purpose.RESAMPLING), n_members)
+    """Return ỹ of each member, (K, N, n_out), on request with the data as their average."""
     # ỹ = y + e with e ~ N(0, Σ_noise)
     _, perturbed = resample(X, y, "likelihood", covariance, generators)
-    if anchoring.centred:
+    if centred:
         perturbed += y - perturbed.mean(axis=0)
     return perturbed
 
 
-def _nuggets(noise: Array, given: float | None) -> Array:
-    """Return δ of each output, (n_out,), for scaled noise (..., n_out, n_out)."""
+def _nuggets(noise: Array, given: float | None, C: Array) -> Array:
+    """Return δ of each output, (n_out,), for scaled noise (..., n_out, n_out) and the prior's C."""
     # δ_j = min(σ_j / 2, 0.01), with the smallest σ_j of all data
     least = np.einsum("...jj->...j", noise).reshape(-1, noise.shape[-1]).min(axis=0)
     largest = np.minimum(_OF_NOISE * np.sqrt(least), _MOST_NUGGET)
-    return largest if given is None else np.full_like(largest, given)
+    nuggets = largest if given is None else np.full_like(largest, given)
+    variances = np.diagonal(C, axis1=1, axis2=2).reshape(len(nuggets), -1)
+    check_nugget(nuggets, variances.mean(axis=1))
+    return np.asarray(nuggets)
 
 
 def _anchor_to_components(
@@ -269,35 +274,17 @@ def _anchor_to_components(
     parts = []
     title = titled("training", anchoring.progress)
     with warnings.catch_warnings(), progress_bar(K, title, "member") as bar:
-        # Otherwise each member would repeat the warnings.
-        for category in (ConvergenceWarning, *DATA_WARNINGS):
-            warnings.simplefilter("ignore", category)
+        warnings.simplefilter("ignore", ConvergenceWarning)  # one warning below counts them all
         for k in range(K):
             one = replace(pretrained.select([k]), prior=combination(mixture, numbers[k]))
             seed = spawn(seeds, Purpose.COMPONENTS, k)
-            part = anchor_functions(
-                one, X, y, noise=noise, anchoring=alone, device=device, random_state=seed
-            )
-            parts.append(part)
+            parts.append(_anchor_to_process(one, X, y, noise, None, alone, device, seed))
             bar.update()
     late = sum(np.nanmin(part.losses) > anchoring.tolerance for part in parts)
     if late:
         message = f"{late} of {K} members did not arrive within {anchoring.iterations} iterations"
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
     return joined(parts)
-
-
-def _drawn_prior(pretrained: Pretrained) -> DrawnPrior:
-    """Return the prior of a pre-training; ValueError if it cannot be evaluated at new points."""
-    if pretrained.inputs.ndim == 3:
-        raise ValueError("pretrained: function space needs prior points that all networks share")
-    prior = pretrained.prior
-    if isinstance(prior, NotStored):
-        raise ValueError(
-            f"prior: a {prior.kind} is not stored with a model, pre-train again with it"
-        )
-    n_drawn = len(pretrained.epochs)
-    return DrawnPrior(prior, pretrained.inputs, n_drawn, pretrained.prior_seed, pretrained.sample)
 
 
 def _measurement_points(

@@ -24,11 +24,11 @@ from bnn._validation import (
 )
 from bnn.estimators.members import Networks, finite_members, perturbed_starts
 from bnn.networks.architecture import Architecture
-from bnn.noise import NoiseWarning
 from bnn.priors.conditioning import check_nugget
+from bnn.priors.drawn_priors import DrawnPrior
 from bnn.priors.gaussian_process import GaussianProcessPrior, default_prior
 from bnn.priors.samplers import FunctionalPrior, draw_realisations, truncated_normal_hypercube
-from bnn.scaling import BoundsScaler, BoundsWarning, Scaling, scaler_of, warn_far
+from bnn.scaling import BoundsScaler, Scaling, scaler_of, warn_far
 from bnn.storage import NotStored, storable
 from bnn.storage.values import dataclass_fields, kept
 from bnn.training.execution import titled
@@ -39,10 +39,6 @@ from bnn.weight_priors import WEIGHT_PRIORS, WeightPrior
 
 class PriorRangeWarning(UserWarning):
     """Most of the data lie where the prior was not fitted."""
-
-
-# Raised where data do not fit the bounds, the noise or the prior.
-DATA_WARNINGS = BoundsWarning, NoiseWarning, PriorRangeWarning
 
 
 @storable
@@ -230,11 +226,8 @@ def pretrain(
     _check_prior_and_numbers(prior, n_features, n_outputs, nugget)
     K = settings.n_networks
     seeds = seed_sequence(random_state)
-    points = getattr(prior, "points", None) if X is None else X
-    given = points is not None
-    if points is None:
-        points = _drawn_points(n_features, settings, scaling, seeds)
-    inputs = _checked_points(points, K)
+    given = getattr(prior, "points", None) if X is None else X
+    inputs = _points(given, n_features, settings, scaling, seeds)
     prior_seed = spawn(seeds, Purpose.PRIOR)
     n_in = inputs.shape[-1]
     scaler = scaler_of("scaling.inputs", scaling.inputs, inputs, n_in)
@@ -274,7 +267,7 @@ def pretrain(
         numbers=numbers,
         prior=prior,
         prior_seed=prior_seed,
-        inputs_given=given,
+        inputs_given=given is not None,
     )
 
 
@@ -301,26 +294,35 @@ def _prior_of_bounds(
     return default_prior(inputs, scaler_of("scaling.outputs", known, None, n_outputs))
 
 
-def _checked_points(points: ArrayLike, n_networks: int) -> Array:
-    """Return points (M, n_in) or (K, M, n_in) as float64; ValueError for another shape."""
-    inputs = as_finite("X", points)
-    fits = inputs.ndim == 2 or (inputs.ndim == 3 and len(inputs) == n_networks)
+def _points(
+    given: ArrayLike | None,
+    n_features: int | None,
+    settings: Pretraining,
+    scaling: Scaling,
+    seeds: np.random.SeedSequence,
+) -> Array:
+    """Return the points where the prior is fitted, (M, n_in) or (K, M, n_in).
+
+    Without given points they are those of a Latin hypercube in the input bounds.
+
+    Raises:
+        ValueError: If the points have another shape, or neither they nor n_features are given.
+    """
+    if given is None:
+        if n_features is None:
+            raise ValueError("n_features = None: must be given where X is not")
+        seed = spawn(seeds, Purpose.INPUTS)
+        factor = settings.range_factor
+        scaled = truncated_normal_hypercube(settings.n_points, n_features, seed, factor)
+        bounds = scaler_of("scaling.inputs", scaling.inputs, None, n_features)
+        given = bounds.inverse_transform(scaled)
+    inputs = as_finite("X", given)
+    K = settings.n_networks
+    fits = inputs.ndim == 2 or (inputs.ndim == 3 and len(inputs) == K)
     if not fits or inputs.shape[-2] < 2 or 0 in inputs.shape:
-        shapes = f"(M >= 2, n_in) or ({n_networks}, M >= 2, n_in)"
+        shapes = f"(M >= 2, n_in) or ({K}, M >= 2, n_in)"
         raise ValueError(f"X has shape {inputs.shape}: must be {shapes}")
     return inputs
-
-
-def _drawn_points(
-    n_features: int | None, settings: Pretraining, scaling: Scaling, seeds: np.random.SeedSequence
-) -> Array:
-    """Return the points of a Latin hypercube in the input bounds, (M, n_in)."""
-    if n_features is None:
-        raise ValueError("n_features = None: must be given where X is not")
-    seed = spawn(seeds, Purpose.INPUTS)
-    scaled = truncated_normal_hypercube(settings.n_points, n_features, seed, settings.range_factor)
-    scaler = scaler_of("scaling.inputs", scaling.inputs, None, n_features)
-    return scaler.inverse_transform(scaled)
 
 
 def checked_data(
@@ -349,6 +351,23 @@ def checked_data(
         message = f"{outside:.0%} of the data lie outside {points_of}: {remedy}"
         warnings.warn(message, PriorRangeWarning, stacklevel=6)
     return X, y
+
+
+def drawn_prior(pretrained: Pretrained) -> DrawnPrior:
+    """Return the prior of a pre-training, whose realisations can be continued to further points.
+
+    Raises:
+        ValueError: If a file did not hold the prior, or each network has its own points.
+    """
+    if pretrained.inputs.ndim == 3:
+        raise ValueError("pretrained: function space needs prior points that all networks share")
+    prior = pretrained.prior
+    if isinstance(prior, NotStored):
+        raise ValueError(
+            f"prior: a {prior.kind} is not stored with a model, pre-train again with it"
+        )
+    n_drawn = len(pretrained.epochs)
+    return DrawnPrior(prior, pretrained.inputs, n_drawn, pretrained.prior_seed, pretrained.sample)
 
 
 def check_functional_prior(prior: object) -> None:

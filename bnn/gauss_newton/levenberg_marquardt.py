@@ -140,7 +140,7 @@ def fit_members(
             f"{np.count_nonzero(~finished)} of {len(weights)} members did not arrive within "
             f"{rule.iterations} Gauss-Newton iterations",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     # The losses are the objective at the start and after each iteration, the epochs are iterations.
     fitted = torch.cat(networks).cpu().numpy().astype(np.float32)

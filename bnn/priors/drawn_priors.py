@@ -12,6 +12,7 @@ from bnn.priors.conditioning import Conditioning, output_vectors
 from bnn.priors.gaussian_process import GaussianProcessPrior, covariance_root
 from bnn.priors.means import RandomMean
 from bnn.priors.samplers import FunctionalPrior, TablePrior, draw_realisations
+from bnn.scaling import BoundsScaler
 
 # Added to the covariance of known points, relative to the variance, so that it is invertible.
 JITTER = 1e-8
@@ -129,8 +130,18 @@ class DrawnPrior:
             values = values + (self.prior.mean_values(X) - values.mean(axis=0))
         return values
 
-    def covariance(self, X: Array, n_realisations: int, random_state: RandomState = None) -> Array:
-        """Return prior_covariance, of the networks where the prior is only tabulated."""
+    def scaled_covariance(
+        self, X: Array, scaler: BoundsScaler, n_realisations: int, random_state: RandomState
+    ) -> Array:
+        """Return the covariance C at X by blocks, of outputs scaled to [-1, 1].
+
+        A prior without a kernel has that of realisations, and one that exists at its own points
+        only has that of the pre-trained networks.
+        """
         if self.only_tabulated:
-            return sample_covariance(self.networks(X))
-        return prior_covariance(self.prior, X, n_realisations, random_state)
+            C = sample_covariance(self.networks(X))
+        else:
+            C = prior_covariance(self.prior, X, n_realisations, random_state)
+        # C_jk / (h_j h_k) with the half ranges h of the outputs
+        scales = np.repeat(scaler.half_range, len(X)).reshape(len(C), -1)
+        return np.asarray(C / (scales[:, :, None] * scales[:, None, :]))
