@@ -1,9 +1,10 @@
 """Choice of runs by the expected reduction of the predictive variance, averaged over a region."""
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, qmc
 
 from bnn._seeding import RandomState, generator
@@ -24,6 +25,7 @@ from bnn.priors.conditioning import JointColumns, output_vectors
 from bnn.scaling import BoundsScaler
 from bnn.training.execution import progress_bar, titled
 
+Flags: TypeAlias = NDArray[np.bool_]
 LEAST = 200  # fewest members of an ensemble: the error of a correlation is about 1 / √K
 POINTS = 64  # points of the default region
 NEGLIGIBLE = 1e-12  # share of an output whose weight is zero
@@ -112,8 +114,7 @@ def choose(
         within = "" if most == len(asked) else " within the limits"
         raise ValueError(f"n = {n}: must be at most {most}, the number of candidates{within}")
     if region is None:
-        unit = qmc.LatinHypercube(asked.shape[1], seed=generator(random_state)).random(POINTS)
-        wanted = asked.min(axis=0) + unit * np.ptp(asked, axis=0)
+        wanted = _region(asked, random_state)
     else:
         wanted = model.checked_inputs(region, "region")
     waiting = asked[:0]
@@ -123,30 +124,61 @@ def choose(
     (_, spread, columns), half_ranges, noise = _joint(model, np.concatenate([runs, wanted]))
     if output_ranges is not None:
         half_ranges = _positive("output_ranges", output_ranges, len(half_ranges), "outputs") / 2.0
-    scales = half_ranges * np.sqrt(len(half_ranges) * len(wanted))
-    if output_weights is not None:
-        scales = scales / np.sqrt(_shares(output_weights, len(half_ranges)) * len(half_ranges))
+    scales = _scales(half_ranges, output_weights, len(wanted))
     # tr S over the region, scaled so that it is a mean over points and outputs
     before = np.sum(np.einsum("njj->nj", spread[len(runs) :]) / scales**2)
     # D = C(x, x) + Σ(x)
     results = spread[: len(runs)] + covariance_at(noise, runs)
     greedy = _Greedy(columns, results, len(wanted), scales)
-    done = [greedy.run(row) for row in range(len(asked), len(runs))]
+    expected = [greedy.run(row) for row in range(len(asked), len(runs))]
+    least = least_gain * (before - sum(expected))
+    chosen, reductions = _best_runs(greedy, n, prices, admissible, replicates, least)
+    variances = before - np.cumsum([0.0, *expected, *reductions])
+    return np.array(chosen, dtype=int), variances[len(waiting) :]
+
+
+def _best_runs(
+    greedy: "_Greedy", n: int, prices: Array, admissible: Flags, replicates: bool, least: float
+) -> tuple[list[int], list[float]]:
+    """Choose runs one by one, while the best one reduces the mean variance by at least `least`.
+
+    Returns:
+        Numbers of the chosen candidates, and the reduction of the mean variance by each.
+    """
     chosen: list[int] = []
+    reductions: list[float] = []
     with progress_bar(n, titled("choosing", None), "run") as bar:
         for _ in range(n):
-            gains = greedy.gains()[: len(asked)]
+            gains = greedy.gains()[: len(prices)]
             gains[~admissible] = -np.inf
             if not replicates:
                 gains[chosen] = -np.inf
             best = int((gains / prices).argmax())
-            if gains[best] < least_gain * (before - sum(done[: len(waiting)])):
+            if gains[best] < least:
                 break
             chosen.append(best)
-            done.append(greedy.run(best))
+            reductions.append(greedy.run(best))
             bar.update()
-    variances = before - np.cumsum([0.0, *done])
-    return np.array(chosen, dtype=int), variances[len(waiting) :]
+    return chosen, reductions
+
+
+def _region(candidates: Array, random_state: RandomState) -> Array:
+    """Return a Latin hypercube of POINTS points in the box around the candidates."""
+    unit = qmc.LatinHypercube(candidates.shape[1], seed=generator(random_state)).random(POINTS)
+    return np.asarray(candidates.min(axis=0) + unit * np.ptp(candidates, axis=0))
+
+
+def _scales(half_ranges: Array, weights: ArrayLike | None, n_region: int) -> Array:
+    """Return c_j, (n_out,), with which Σ_region Σ_j (S_jj / c_j²) is the mean variance.
+
+    The mean is over the points of the region and over the outputs, each in units of half its
+    range h_j, with shares w_j of one: c_j² = n_region h_j² / w_j.
+    """
+    n_out = len(half_ranges)
+    scales = half_ranges * np.sqrt(n_out * n_region)
+    if weights is not None:
+        scales = scales / np.sqrt(_shares(weights, n_out) * n_out)
+    return np.asarray(scales)
 
 
 def _positive(name: str, values: ArrayLike | None, n: int, units: str) -> Array:
@@ -177,7 +209,7 @@ def _admissible(
     X: Array,
     limits: tuple[ArrayLike | None, ArrayLike | None],
     probability: float,
-) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
+) -> Flags:
     """Return at which points f lies within the limits with a probability, (n,)."""
     if not is_row(limits) or len(limits) != 2:
         raise ValueError(f"limits = {limits!r:.60}: must be (low, high)")
