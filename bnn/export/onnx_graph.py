@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bnn._validation import check_flags
+from bnn._validation import Array, check_flags
 from bnn.estimators.ensemble import EnsembleRegressor
 from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.export.ensemble import chosen_weights, clipped_to
 from bnn.export.noise import log_noise
 from bnn.networks.activations import SLOPE
+from bnn.networks.mlp import MLP
 
 # a = φ(z) in double precision. The slope is a constant of the graph, since the attributes of
 # operators have single precision.
@@ -92,11 +93,8 @@ def to_onnx(
     if net.activation not in ACTIVATIONS:
         known = ", ".join(ACTIVATIONS)
         raise ValueError(f"activation = {net.activation!r}: ONNX Runtime computes {known} alone")
-    try:
-        onnx: Any = importlib.import_module("onnx")
-    except ImportError as error:
-        raise ImportError(f"{error}: pip install '.[onnx]' in the checkout adds it") from None
-    kept: dict[str, NDArray[Any]] = {
+    onnx = _import_onnx()
+    constants: dict[str, NDArray[Any]] = {
         "in_centre": found.input_scaler.centre,
         "in_half": found.input_scaler.half_range,
         "out_centre": found.output_scaler.centre,
@@ -112,16 +110,9 @@ def to_onnx(
         level, slopes, squares = np.split(
             log_noise(model.noise_, net.n_inputs), [1, 1 + net.n_inputs]
         )
-        kept |= {"log_level": level, "log_slopes": slopes, "log_squares": squares}
-    layers = []
-    for number, (kernel, bias) in enumerate(net.unpack(weights), start=1):
-        kept[f"W_{number}"] = kernel
-        kept[f"b_{number}"] = bias[:, None]
-        last = number == len(net.layers)
-        step = LAYER if last else LAYER + ACTIVATIONS[net.activation]
-        # Names of a layer end in its number; its input is `a` of the layer below.
-        numbered = re.sub(r"\b(W|b|p|z|s|far|a)\b", rf"\1_{number}", step)
-        layers.append(numbered.format(number - 1))
+        constants |= {"log_level": level, "log_slopes": slopes, "log_squares": squares}
+    layers, parameters = _layers(net, weights)
+    constants |= parameters
     text = GRAPH.format(
         n_in=net.n_inputs,
         n_out=net.n_outputs,
@@ -133,8 +124,31 @@ def to_onnx(
     used = set(re.findall(r"\w+", text))
     graph.graph.initializer.extend(
         onnx.numpy_helper.from_array(np.ascontiguousarray(values), name)
-        for name, values in kept.items()
+        for name, values in constants.items()
         if name in used
     )
     onnx.checker.check_model(graph)
     onnx.save(graph, os.fspath(path))
+
+
+def _import_onnx() -> Any:
+    """Return the optional package onnx; an ImportError says how to add it."""
+    try:
+        return importlib.import_module("onnx")
+    except ImportError as error:
+        raise ImportError(f"{error}: pip install '.[onnx]' in the checkout adds it") from None
+
+
+def _layers(net: MLP, weights: Array) -> tuple[list[str], dict[str, NDArray[Any]]]:
+    """Return the operations of each layer as text, and the kernels and biases by name."""
+    steps = []
+    parameters: dict[str, NDArray[Any]] = {}
+    for number, (kernel, bias) in enumerate(net.unpack(weights), start=1):
+        parameters[f"W_{number}"] = kernel
+        parameters[f"b_{number}"] = bias[:, None]
+        last = number == len(net.layers)
+        step = LAYER if last else LAYER + ACTIVATIONS[net.activation]
+        # Names of a layer end in its number; its input is `a` of the layer below.
+        numbered = re.sub(r"\b(W|b|p|z|s|far|a)\b", rf"\1_{number}", step)
+        steps.append(numbered.format(number - 1))
+    return steps, parameters
