@@ -1,6 +1,6 @@
 """Numbers of the study of functional priors for a metrics file (section 2.2 of the paper)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -54,14 +54,6 @@ def claims(starts: Sequence[Study]) -> list[Claim]:
     variance = {name: row["all"]["value"] for name, row in variance_table(study).items()}
     beta = {name: max(row["beta"]) for name, row in weights.items()}
     unexplained = {name: row["unexplained"] for name, row in weights.items()}
-    median = {name: row["median_singular_value"] for name, row in weights.items()}
-    values = [study.results[name].statistics.singular_values for name in "ABC"]
-    leading = {name: row["leading"] for name, row in weights.items()}
-    leading["D"] = min(weight_table(each)["D"]["leading"] for each in starts)
-    pairs = {
-        n: [*zip(weights[n]["mean_correlation"], weights[n]["null_correlation"], strict=True)]
-        for n in "BD"
-    }
     return [
         Claim(
             "fit",
@@ -86,32 +78,8 @@ def claims(starts: Sequence[Study]) -> list[Claim]:
             beta,
             max(beta.values()) < 2,
         ),
-        Claim(
-            "correlated",
-            "Fig. 3",
-            "Weights within every kernel of priors B and D are correlated: mean |r| / "
-            "its 95 % level for weights permuted over the networks, W0 to W4",
-            {
-                name: "; ".join(f"{r:.3f} / {level:.3f}" for r, level in kernels)
-                for name, kernels in pairs.items()
-            },
-            all(r > level for kernels in pairs.values() for r, level in kernels),
-        ),
-        Claim(
-            "singular_values_grow",
-            "Fig. 5",
-            "Flexible priors have larger singular values, A < B < C at every index: medians",
-            median,
-            bool(np.all(np.diff(values, axis=0) > 0)),
-        ),
-        Claim(
-            "decay_of_D",
-            "Fig. 5",
-            "Singular values decay fastest for prior D: share of the variance that the "
-            f"first {LEADING} directions hold, for D in the least of its {len(starts)} starts",
-            leading,
-            leading["D"] == max(leading.values()),
-        ),
+        _correlation_claim(weights),
+        *_singular_value_claims(starts),
         *_spread_claims(study),
         *_reconstruction_claims(starts),
     ]
@@ -135,6 +103,51 @@ def _anisotropy_claim(study: Study) -> Claim:
         ours,
         all(row["χ²"] > level for row in ours.values()),
     )
+
+
+def _correlation_claim(weights: Mapping[str, Mapping[str, Any]]) -> Claim:
+    """Fig. 3: correlations of weights against their level without any; from `weight_table`."""
+    pairs = {
+        n: [*zip(weights[n]["mean_correlation"], weights[n]["null_correlation"], strict=True)]
+        for n in "BD"
+    }
+    return Claim(
+        "correlated",
+        "Fig. 3",
+        "Weights within every kernel of priors B and D are correlated: mean |r| / "
+        "its 95 % level for weights permuted over the networks, W0 to W4",
+        {
+            name: "; ".join(f"{r:.3f} / {level:.3f}" for r, level in kernels)
+            for name, kernels in pairs.items()
+        },
+        all(r > level for kernels in pairs.values() for r, level in kernels),
+    )
+
+
+def _singular_value_claims(starts: Sequence[Study]) -> list[Claim]:
+    """Fig. 5: the size of the singular values, and how fast they decay."""
+    weights = weight_table(starts[0])
+    median = {name: row["median_singular_value"] for name, row in weights.items()}
+    values = [starts[0].results[name].statistics.singular_values for name in "ABC"]
+    leading = {name: row["leading"] for name, row in weights.items()}
+    leading["D"] = min(weight_table(each)["D"]["leading"] for each in starts)
+    return [
+        Claim(
+            "singular_values_grow",
+            "Fig. 5",
+            "Flexible priors have larger singular values, A < B < C at every index: medians",
+            median,
+            bool(np.all(np.diff(values, axis=0) > 0)),
+        ),
+        Claim(
+            "decay_of_D",
+            "Fig. 5",
+            "Singular values decay fastest for prior D: share of the variance that the "
+            f"first {LEADING} directions hold, for D in the least of its {len(starts)} starts",
+            leading,
+            leading["D"] == max(leading.values()),
+        ),
+    ]
 
 
 def _spread_claims(study: Study) -> list[Claim]:
@@ -211,17 +224,23 @@ def _reconstruction_claims(starts: Sequence[Study]) -> list[Claim]:
                 for other in ("factorised", "generalised_normal")
             ),
         ),
-        *(
-            Claim(
-                f"closest/{name}",
-                "Fig. 4",
-                f"Prior {name}: the multivariate Gaussian is closest to the functional "
-                f"prior, Wasserstein distance (starts: {len(row['low_rank'].values)})",
-                row,
-                all_hold(is_below(row["low_rank"], row[kind]) for kind in kinds[:-1]),
-            )
-            for name, row in wasserstein.items()
-        ),
+        *_closest_claims(wasserstein),
+    ]
+
+
+def _closest_claims(wasserstein: Mapping[str, Mapping[str, Interval]]) -> list[Claim]:
+    """Which weight prior conveys each functional prior best, by Wasserstein distances."""
+    others = [*WEIGHT_PRIOR_NAMES][:-1]
+    return [
+        Claim(
+            f"closest/{name}",
+            "Fig. 4",
+            f"Prior {name}: the multivariate Gaussian is closest to the functional "
+            f"prior, Wasserstein distance (starts: {len(row['low_rank'].values)})",
+            row,
+            all_hold(is_below(row["low_rank"], row[kind]) for kind in others),
+        )
+        for name, row in wasserstein.items()
     ]
 
 
