@@ -23,8 +23,8 @@ from bnn._validation import (
 from bnn.estimators.regressor import PredictiveRegressor
 from bnn.storage import storable
 
-FOLDS = 50  # parts that are left out one after the other
-SHAPELESS = 1e-9  # share of the rest that is the same in all directions
+FOLDS = 50  # most parts of the outputs in cross-validation
+SHAPELESS = 1e-9  # share of the rest's covariance that is a multiple of I, so that it has a shape
 
 
 @storable
@@ -77,9 +77,9 @@ class PrincipalComponents(Short):
             explained: Share of the variance, in (0, 1).
 
         Returns:
-            The components, largest variance first. The covariance of the rest is that of outputs
-            that were left out while as many components were found from the others: one after the
-            other, or, of more than FOLDS outputs, in so many parts.
+            The components, largest variance first. The covariance of the rest is found by
+            cross-validation: a row, or a fiftieth of more than 50 rows, is left out at a time, and
+            as many components are found from the other rows.
 
         Raises:
             ValueError: If y has another shape or does not vary.

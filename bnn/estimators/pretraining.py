@@ -49,8 +49,7 @@ class Pretraining(Settings):
     Args:
         n_networks: Number of networks; the first n_members of them are trained to data.
         n_points: Number of points M at which the prior is fitted, if no points are given.
-        range_factor: Factor by which the input bounds, in which these points lie, are widened; 2 in
-            the paper.
+        range_factor: These points lie in the input bounds, widened by this factor; the paper has 2.
         perturbation: Standard deviation of the perturbation of the common start, for each network.
         training: Epochs of Adam, its other settings, and early stopping.
 

@@ -82,10 +82,10 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         """Describe what the fit has found.
 
         Returns:
-            A small table: for each output the length scales of the prior, relative to the range of
-            each input; how many components of a mixture count, 1 / Σ w², and their largest weight;
-            and the noise. Its first line says what was fitted, and in what time, unless the model
-            was loaded.
+            A small table with a column for each output. Its rows are the length scales of the
+            prior, relative to the range of each input, and the noise. For a mixture there are also
+            the effective number of components, 1 / Σ w², and the largest weight. The first line
+            says what was fitted and how long it took; a loaded model has no such time.
 
         Raises:
             NotFittedError: If the model is not fitted.

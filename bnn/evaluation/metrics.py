@@ -187,9 +187,9 @@ def elppd(
 ) -> float:
     """Return the expected log pointwise predictive density of an ensemble.
 
-    Few members whose spread exceeds the noise leave gaps in the mixture, which then scores far
-    below the posterior that they are draws from. Student's t, the predictive density of a Gaussian
-    f of which K draws are known, has no gaps.
+    The mixture of few members has gaps where their spread exceeds the noise, and its score is then
+    far below that of the posterior from which the members are drawn. Student's t has no gaps: it is
+    the predictive density of a Gaussian f of which K draws are known.
 
     Args:
         y: Truth, (n,) or (n, n_out); the value depends on its units.

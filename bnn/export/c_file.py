@@ -36,11 +36,11 @@ def to_c(
     its matrices.
 
     Args:
-        model: A fitted ensemble; or a fitted ExactPosterior under uncorrelated noise, whose prior,
-            or mixture as from `bnn.evidence.fit_mixture` and `fit_prior`, has a number or a
-            LinearMean as mean, and kernels that are RBF, Matern12, Matern32, Matern52,
-            RationalQuadratic, Linear, or a sum of these with at most one Linear; a Warped may hold
-            such a kernel.
+        model: A fitted ensemble, or a fitted ExactPosterior under uncorrelated noise. The prior of
+            an ExactPosterior is a GaussianProcessPrior or a MixturePrior, such as
+            `bnn.evidence.fit_mixture` returns. Its mean is a number or a LinearMean. Its kernels
+            are RBF, Matern12, Matern32, Matern52, RationalQuadratic or Linear, sums of these with
+            at most one Linear, or a Warped with such a kernel.
         path: Of the file.
         name: Name of the function, with which the names of the others begin. Names that C, C++,
             their libraries or the file itself use are refused.

@@ -25,8 +25,11 @@ from bnn._validation import (
 from bnn.noise.covariances import NOMINAL, deviations, noise_covariance, warn_of_few
 from bnn.storage import storable
 
-BOOTSTRAP = 20  # estimates from other replicates, which judge the one from those given
-ENOUGH = 10  # degrees of freedom for each coefficient of an output, beside which it is not judged
+# An estimate from few replicates is judged: BOOTSTRAP sets of replicates are drawn from it, and the
+# noise is estimated from each set. Replicates are few below ENOUGH degrees of freedom for each
+# coefficient of an output.
+BOOTSTRAP = 20
+ENOUGH = 10
 
 
 @storable

@@ -135,8 +135,8 @@ class DrawnPrior:
     ) -> Array:
         """Return the covariance C at X by blocks, of outputs scaled to [-1, 1].
 
-        A prior without a kernel has that of realisations, and one that exists at its own points
-        only has that of the pre-trained networks.
+        For a prior without a kernel, C is estimated from realisations; for a table without
+        interpolation, from the pre-trained networks.
         """
         if self.only_tabulated:
             C = sample_covariance(self.networks(X))

@@ -33,11 +33,11 @@ NOISES = (1e-8, 1.0)
 # default of BoTorch.
 MEDIANS = (1.0, 1.0, np.exp(-4.0))
 DEVIATIONS = (2.0, 1.5, 1.0)
-WIDE = 10.0  # prior deviation of a coefficient of the mean, relative to that of y by that of x
+WIDE = 10.0  # prior deviation of a coefficient of the mean, for x and y of unit deviation
 STEP = 1e-3  # of the finite differences of gradients
 FARTHEST = 5.0  # slope of the noise in the search, relative to its prior deviation
-# Most data in whose search the algebra has one thread: several wait for each other, which takes up
-# to eight times as long where other work runs.
+# Up to so many data the linear algebra of a search has one thread. Several threads would wait for
+# each other, and take up to eight times as long where other work runs.
 ONE_THREAD = 1500
 SCREENED = 16  # random points of which the best is the start of a search
 # Points of the average over hyper-parameters are drawn from Student's t around the largest density,
@@ -220,7 +220,7 @@ def density_of(
 
 
 def threads_for(n_data: int) -> threadpool_limits:
-    """Return a context in which the algebra of few data has one thread: more would only wait."""
+    """Return a context in which the linear algebra of few data has one thread, see ONE_THREAD."""
     return threadpool_limits(limits=1 if n_data <= ONE_THREAD else None, user_api="blas")
 
 

@@ -16,7 +16,7 @@ STEEPEST = 20.0  # largest warp
 
 
 def straightened(warps: ArrayLike) -> Array:
-    """Return warps of which those next to zero, by which nothing can be divided, are replaced."""
+    """Replace warps next to zero by STRAIGHT, because `warped` divides by them."""
     return np.where(np.abs(warps) < STRAIGHT, STRAIGHT, warps)
 
 

@@ -68,7 +68,7 @@ class StoredModel:
         return {"parameters": {n: kept(v) for n, v in parameters.items()}, "fitted": fitted}
 
     def _holds_anything(self) -> bool:
-        """Return whether something is fitted; what is not may be a parameter of what is."""
+        """Return whether anything is fitted; a parameter that is an estimator need not be."""
         return any(getattr(self, name, None) is not None for name in self.fitted_attributes)
 
     @classmethod

@@ -15,11 +15,11 @@ T = TypeVar("T", bound=type)
 
 @dataclass(frozen=True)
 class Kind:
-    """Objects that files may hold: fields() gives what make() takes, which validates."""
+    """A type of objects that files may hold."""
 
     type: type
-    fields: Callable[[Any], dict[str, Any]]
-    make: Callable[..., Any]
+    fields: Callable[[Any], dict[str, Any]]  # object → what a file holds of it, by name
+    make: Callable[..., Any]  # these fields as keywords → object; refuses wrong ones
 
 
 KINDS: dict[str, Kind] = {}

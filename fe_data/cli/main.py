@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None, *, simulator: "Simulator | None" = None) -> int:
-    """Run one command, whose exit code is 0 if all that it makes is there.
+    """Run one command; the exit code is 0 if everything that it makes is there.
 
     Args:
         arguments: Words of the command line; None takes those of this process.

@@ -185,9 +185,9 @@ def load_curves(path: Path) -> Curves:
     """Read the averaged curves of the samples of a table, under any loading.
 
     Args:
-        path: A dataset folder or its `dataset.csv`, whose records hold the curves; a folder that
-            `rve` wrote, which is sample 0 alone; or a table of `fe_data/datasets`, which has them
-            in `curves.npz` beside it, to seven digits.
+        path: A dataset folder or its `dataset.csv`: the curves are in the records of the folder.
+            A folder of `rve`: its cell is sample 0. Or a table of `fe_data/datasets`: the curves
+            are in `curves.npz` beside the table, to seven digits.
 
     Returns:
         The curves of the samples that did not fail, in the order of the table.

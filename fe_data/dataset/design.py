@@ -184,7 +184,7 @@ def named_design(
 
 
 def digest_arrangements(design: Design) -> str:
-    """SHA-256 of the bits of the given fibres of a design, and of which sample has which."""
+    """SHA-256 of the fibres that a design gives, and of the arrangement of each sample."""
     found = hashlib.sha256()
     for micro in design.fibres:
         fibres = np.column_stack([micro.centres, micro.radii])

@@ -72,7 +72,7 @@ def save_fields(rve: RVESolution, path: Path) -> None:
 
 
 def _item(file: BinaryIO, values: Floats | Ints) -> ET.Element:
-    """Append an array (n, ...) to a file; returns what says in XDMF where and what it is."""
+    """Append an array (n, ...) to a file, and return the XDMF element that describes it."""
     kind = "Int" if values.dtype.kind == "i" else "Float"
     stored = values.reshape(len(values), -1).astype("<i4" if kind == "Int" else "<f4")
     described = {

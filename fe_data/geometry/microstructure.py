@@ -248,7 +248,8 @@ def _addition_of_sizes(rng: np.random.Generator, distances: Floats) -> Floats | 
     placed = np.empty((n, 2))
     for k in range(n):
         for _ in range(_SIZES_BATCHES):
-            # New candidates for each fibre: those that a larger one left lie farther from others.
+            # New candidates for each fibre: what is left of the candidates for a larger fibre is
+            # not uniform, because these had to lie farther from the other fibres.
             candidates = rng.random((_SIZES_CANDIDATES, 2))
             fits = _apart(candidates, placed[:k], distances[k, :k]).all(axis=1)
             if fits.any():

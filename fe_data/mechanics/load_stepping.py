@@ -14,12 +14,12 @@ _NEWTON_ITERATIONS = 12
 _DIVERGED = 1e3  # growth of the residual beyond which an iteration is given up
 _SMALLEST_STEP = 1 / 1024  # of an increment
 _PREDICTOR_POINTS = 3  # parabola through the last three states
-# After the first part of a path, where points yield and unload in turns, other choices are faster:
-_POINTS_AFTER_A_TURN = 2  # a straight line, since the path bends
-_PATIENCE = 4  # iterations after which a residual larger than the first one is given up
-_LARGEST_CHANGE = 0.012  # of the tangent, beyond which its earlier factor is not tried
+# In later parts of a path points yield and unload in turns, and these choices are faster:
+_POINTS_AFTER_A_TURN = 2  # a straight line through the last two states, since the path bends
+_PATIENCE = 4  # an iteration ends if its residual is larger than the first one after so many steps
+_LARGEST_CHANGE = 0.012  # of the tangent: after a larger one it is factorised again
 _UNKNOWNS_OF_STRAIN = np.array([1.0, 1.0, 2.0])  # the unknown of xy is engineering shear strain
-_NEARLY_STRAIGHT = 0.5  # largest change of direction, relative, over which states predict
+_NEARLY_STRAIGHT = 0.5  # relative change of direction up to which earlier states predict the next
 # A residual is relative to the mean stress, but at least to this share of the largest mean stress
 # so far, because unloading ends without a stress.
 _LEAST_SCALE = 0.1

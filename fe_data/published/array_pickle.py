@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from fe_data.files.reading import UnusualFile, read_file
 
 MAX_BYTES = 500_000_000  # of a file
-MAX_RATIO = 10  # size of the content over that of the file; without repetitions it is at most 8
-MIN_CONTENT = 1_000_000  # bytes of content that a file of any size may have
-ITEM_BYTES = 8  # bytes that an item of a container counts
+# The content may have this many times the bytes of the file. Honest files have up to 8 times: more
+# takes parts that are repeated.
+MAX_RATIO = 10
+MIN_CONTENT = 1_000_000  # bytes of content that are admitted for any file, however small
+ITEM_BYTES = 8  # counted for each item of a list, a tuple or a dict
 MAX_DEPTH = 6  # of nested containers
 ADMITTED = "only arrays, numbers and texts are admitted"
 MAX_MEMO = 2**32  # above the number of any part that is repeated

@@ -37,7 +37,7 @@ def compiled(**options: Any) -> Callable[[_Function], _Function]:
 
 
 class Compilation(event.Listener):
-    """Wall time in which numba compiled, without what it read from its files."""
+    """Wall time of numba's compiler; functions that are read from its cache do not count."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

@@ -22,15 +22,16 @@ from bnn.priors.evidence.families import FamilyDensity
 from bnn.priors.hyperparameters import curvature, importance_sample, moments_of, representatives
 from bnn.priors.mixture import TINY
 
-STEPS = 60  # of a search
+STEPS = 60  # most steps of a search
 THINNED = 300  # most data from which H is computed
-WORK = 2e7  # number of draws from a posterior, times N²
-DRAWS = (32, 256)  # fewest and most draws from a posterior, whatever the work
-EFFECTIVE = 8.0  # least effective number of draws from a posterior, 1 / Σ w²
-LEAST_POWER = 1e-3  # to which weights are raised so that this number is reached
-POWERS = 30  # that are tried
-# A draw of hyper-parameters: the density of its family, and η.
-Draw: TypeAlias = tuple[FamilyDensity, Array]
+WORK = 2e7  # draws from a posterior times N²
+DRAWS = (32, 256)  # fewest and most draws from a posterior, for any N
+# Weights of draws are raised to the largest of POWERS powers, from 1 to LEAST_POWER, with which the
+# effective number of draws, 1 / Σ w², is at least EFFECTIVE.
+EFFECTIVE = 8.0
+LEAST_POWER = 1e-3
+POWERS = 30
+Draw: TypeAlias = tuple[FamilyDensity, Array]  # the density of a family, and its η
 
 
 @dataclass

@@ -33,17 +33,17 @@ from bnn.priors.means import LinearMean
 from bnn.priors.mixture import MixturePrior
 from bnn.training.execution import progress_bar, titled
 
-SEARCHED = 1500  # most data in the searches
+SEARCHED = 1500  # most data in a search; of more, as many are chosen at random
 # Up to so many data all families have a trend, which is overconfident in the gaps of more data;
 # families of plain inputs are tried too, and each search has several starts.
 FEW = 300
 PLAIN = (Family((RBF,), trend=True), Family((Matern32,), trend=True))
-MIXED_FROM = 10  # data for each of the n_in² entries of a mixing matrix, from which one is tried
-STARTS = 8  # random points of which the best is one of the several starts
-REFIT_STEPS = 20  # of a search under the noise that was found
-LIKELY = 7.0  # difference of log evidence from the best family up to which families are averaged
-ODDS = 10.0  # prior odds of constant noise against noise by input, and of Gaussian noise to tails
-NEGLIGIBLE = 0.05  # probability of noise by input below which it is left out
+MIXED_FROM = 10  # a matrix that mixes inputs is tried with so many data for each of its entries
+STARTS = 8  # points drawn from the hyperprior; the best of them is a start
+REFIT_STEPS = 20  # of the second search of a family, under the noise that was found
+LIKELY = 7.0  # families are averaged whose log evidence is by less than this below the largest
+ODDS = 10.0  # prior odds of constant noise to noise by input, and of Gaussian noise to heavy tails
+NEGLIGIBLE = 0.05  # noise by input is left out if it is less probable than this
 # Heavy tails: noise and hyper-parameters are estimated in turn, in so many rounds, with so many
 # steps of the noise and of a search in each.
 TAIL_ROUNDS = 4
