@@ -23,7 +23,7 @@ from bnn._validation import (
 from bnn.estimators.regressor import PredictiveRegressor
 from bnn.storage import storable
 
-FOLDS = 50  # most parts of the outputs in cross-validation
+FOLDS = 50  # most parts into which the rows are split for cross-validation
 SHAPELESS = 1e-9  # share of the rest's covariance that is a multiple of I, so that it has a shape
 
 

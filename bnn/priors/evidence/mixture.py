@@ -213,7 +213,7 @@ def _fit_output(
 
 
 def _families(n_data: int, n_inputs: int) -> list[Family]:
-    """Return the families that are tried, each larger than the one before it."""
+    """Return the families that are tried, in the order of their searches."""
     few = n_data <= FEW
     families = [*PLAIN] if few else []
     families.append(Family((Matern52,), few, warped=True))
@@ -247,7 +247,7 @@ def _further_starts(density: FamilyDensity, seed: int | None) -> list[Array]:
 
 
 def _likely(fits: list[FamilyFit]) -> list[FamilyFit]:
-    """Return the families that are averaged."""
+    """Return the families whose evidence is large enough to be averaged."""
     largest = max(fit.log_evidence for fit in fits)
     return [fit for fit in fits if fit.log_evidence > largest - LIKELY]
 
@@ -279,7 +279,7 @@ def _gaussian_noise(
 
 
 def _average_noise(fits: list[FamilyFit], seed: int | None) -> tuple[Array, Array]:
-    """Return E σ_i² at the data, (N,), and E β of the slopes, (p,), over families."""
+    """Return E σ_i² at the data, (N,), and E β, (p,), averaged over families and their draws."""
     draws, logs = posterior_draws(fits, seed)
     weights = np.exp(logs)
     # E σ_i² = Σ_s w_s σ_i²(η_s), and likewise E β
