@@ -134,3 +134,8 @@ def __getattr__(name: str) -> ModuleType:
     if name == "plots":
         return importlib.import_module("bnn.evaluation.plots")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List what is public, and neither rooms nor what is imported here."""
+    return sorted(__all__)

@@ -155,15 +155,38 @@ def as_columns(name: str, values: ArrayLike, n: int) -> Array:
     return array.reshape(n, -1)
 
 
-def as_finite(name: str, values: ArrayLike, largest: float = LARGEST) -> Array:
-    """Return values as float64; ValueError names the first that is not finite, or too large."""
+def as_finite(
+    name: str, values: ArrayLike, largest: float = LARGEST, table: object = None
+) -> Array:
+    """Return values as float64; ValueError names the first that is not finite, or too large.
+
+    It names the column too, if `values`, or the `table` that they come from, has names of columns.
+    """
     array = as_array(name, values)
-    wrong = np.argwhere(~(np.abs(array) <= largest))
-    if len(wrong):
-        place = f"[{', '.join(map(str, wrong[0]))}]" if array.ndim else ""
-        needed = f"must be finite, and at most {largest:g} in size"
-        raise ValueError(f"{name}{place} = {array[tuple(wrong[0])]}: {needed}")
+    complaint = not_finite(name, array, values if table is None else table, largest)
+    if complaint:
+        raise ValueError(complaint)
     return array
+
+
+def not_finite(name: str, array: Array, table: object, largest: float = LARGEST) -> str | None:
+    """Say which entry of an array is the first that is not finite, or too large; None if all fit.
+
+    The table is where the numbers come from, which may have names of columns.
+    """
+    wrong = np.argwhere(~(np.abs(array) <= largest))
+    if not len(wrong):
+        return None
+    first = tuple(wrong[0].tolist())
+    entry = f"{name}[{', '.join(map(str, first))}]" if first else name
+    columns: Any = getattr(table, "columns", None)
+    if columns is not None and len(first) == 2:
+        entry = f"{entry} (row {first[0]}, column {columns[first[1]]!r})"
+    others = f"; {len(wrong)} entries are not" if len(wrong) > 1 else ""
+    if others and len(first) == 2:
+        others = f"{others}, in {len(np.unique(wrong[:, 0]))} of {len(array)} rows"
+    needed = f"must be finite, not NaN or infinite, and at most {largest:g} in size"
+    return f"{entry} = {array[first]}: {needed}{others}"
 
 
 def as_points(name: str, X: ArrayLike) -> Array:

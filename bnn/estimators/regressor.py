@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from bnn._text import described
-from bnn._validation import Array, as_columns, as_finite, check_flags, check_readable
+from bnn._validation import Array, as_columns, as_finite, check_flags, check_readable, not_finite
 from bnn.derivatives.kernels import noise_gradient
 from bnn.storage import StoredModel
 
@@ -221,9 +221,12 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         except TypeError as error:
             raise TypeError(f"{names}: {error}") from None
         except (OverflowError, RuntimeError, ValueError) as error:
-            raise ValueError(f"{names}: {error}") from None
+            # scikit-learn says that there is NaN in an array, but not where.
+            found = [_complaint(name, values) for name, values in data.items()]
+            raise ValueError(next(filter(None, found), f"{names}: {error}")) from None
         parts = checked if len(data) > 1 else [checked]
-        return [as_finite(name, part) for name, part in zip(data, parts, strict=True)]
+        given = zip(data.items(), parts, strict=True)
+        return [as_finite(name, part, table=values) for (name, values), part in given]
 
     def _mean(self, X: Array) -> Array:
         """Return the means at X (n, n_in), (n, n_out)."""
@@ -248,3 +251,14 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 def _alike(value: object, default: object) -> bool:
     """Return whether a parameter is its default, which is None, a number or a word."""
     return value is default or (type(value) is type(default) and value == default)
+
+
+def _complaint(name: str, values: ArrayLike) -> str | None:
+    """Say which entry is not finite; None if all are, or if this is no array of numbers."""
+    try:
+        array = check_array(
+            values, dtype=float, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0
+        )
+    except (OverflowError, RuntimeError, TypeError, ValueError):
+        return None
+    return not_finite(name, array, values) if array.ndim else None

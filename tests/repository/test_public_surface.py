@@ -84,3 +84,9 @@ def test_the_root_of_a_package_has_at_most_ten_entries_beside_its_rooms(package)
 @pytest.mark.parametrize("package", PACKAGES)
 def test_types_are_part_of_the_package(package):
     assert (ROOT / package / "py.typed").exists()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_completion_lists_what_is_public_and_nothing_else(package):
+    module = importlib.import_module(package)
+    assert dir(module) == sorted(module.__all__)
