@@ -16,18 +16,6 @@ from bnn.scaling import BoundsScaler
 TINY = 1e-300  # in place of a weight of zero
 
 
-def table(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
-    """Return the lines of a table with a title on the left of each row."""
-    cells = [("", columns), *rows]
-    left = max(len(title) for title, _ in cells)
-    widths = [max(len(values[j]) for _, values in cells) for j in range(len(columns))]
-    lines = []
-    for title, values in cells:
-        entries = [value.rjust(width) for value, width in zip(values, widths, strict=True)]
-        lines.append("  ".join([title.ljust(left), *entries]).rstrip())
-    return lines
-
-
 def prior_rows(
     prior: Any, shares: Array | None, inputs: Sequence[str], ranges: Array
 ) -> list[tuple[str, list[str]]]:

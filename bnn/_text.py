@@ -74,6 +74,18 @@ def described(name: str, parts: Mapping[str, object]) -> str:
     return "\n".join(lines)
 
 
+def table(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    """Return the lines of a table with a title on the left of each row."""
+    cells = [("", columns), *rows]
+    left = max(len(title) for title, _ in cells)
+    widths = [max(len(values[j]) for _, values in cells) for j in range(len(columns))]
+    lines = []
+    for title, values in cells:
+        entries = [value.rjust(width) for value, width in zip(values, widths, strict=True)]
+        lines.append("  ".join([title.ljust(left), *entries]).rstrip())
+    return lines
+
+
 class Short:
     """Base of classes whose `repr` has at most five lines, whatever their arrays hold."""
 

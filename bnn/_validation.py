@@ -158,10 +158,8 @@ def as_columns(name: str, values: ArrayLike, n: int) -> Array:
 def as_finite(
     name: str, values: ArrayLike, largest: float = LARGEST, table: object = None
 ) -> Array:
-    """Return values as float64; ValueError names the first that is not finite, or too large.
-
-    It names the column too, if `values`, or the `table` that they come from, has names of columns.
-    """
+    """Return values as float64; ValueError names the first that is not finite, or too large."""
+    # The table is where values come from, if they have lost the names of their columns already.
     array = as_array(name, values)
     complaint = not_finite(name, array, values if table is None else table, largest)
     if complaint:
@@ -170,16 +168,13 @@ def as_finite(
 
 
 def not_finite(name: str, array: Array, table: object, largest: float = LARGEST) -> str | None:
-    """Say which entry of an array is the first that is not finite, or too large; None if all fit.
-
-    The table is where the numbers come from, which may have names of columns.
-    """
+    """Say which entry is the first that is not finite, or too large; None if there is none."""
     wrong = np.argwhere(~(np.abs(array) <= largest))
     if not len(wrong):
         return None
     first = tuple(wrong[0].tolist())
     entry = f"{name}[{', '.join(map(str, first))}]" if first else name
-    columns: Any = getattr(table, "columns", None)
+    columns: Any = getattr(table, "columns", None)  # of a data frame, from which the array comes
     if columns is not None and len(first) == 2:
         entry = f"{entry} (row {first[0]}, column {columns[first[1]]!r})"
     others = f"; {len(wrong)} entries are not" if len(wrong) > 1 else ""

@@ -13,7 +13,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._settings import Settings
-from bnn._summary import noise_rows, prior_rows, table
+from bnn._summary import noise_rows, prior_rows
+from bnn._text import table
 from bnn._validation import (
     Array,
     as_array,

@@ -11,7 +11,8 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._seeding import RandomState, generator
-from bnn._summary import noise_rows, prior_rows, ranges_of, table
+from bnn._summary import noise_rows, prior_rows, ranges_of
+from bnn._text import table
 from bnn._validation import Array, as_columns, as_finite, as_points, check_count
 from bnn.derivatives.posterior import moment_gradients
 from bnn.estimators.by_evidence import likely_model

@@ -314,7 +314,7 @@ def plot_sensitivity(
 
     Args:
         found: From `bnn.sensitivity`.
-        input_names: Names of the inputs.
+        input_names: Names of the inputs; None takes those that the result has.
         output_names: Names of the outputs, with units.
 
     Returns:
@@ -332,7 +332,7 @@ def plot_sensitivity(
         2
     """
     n_out, n_in = found.first.shape
-    inputs = input_names or [f"input {i}" for i in range(n_in)]
+    inputs = input_names or found.inputs or [f"input {i}" for i in range(n_in)]
     outputs = output_names or [f"output {j}" for j in range(n_out)]
     figure, panels = _panels(n_out, 2, figsize=(7.5, 2.0 * n_out + 0.6), sharex="col")
     places = np.arange(n_in)

@@ -9,13 +9,17 @@ from numpy.typing import ArrayLike
 from scipy.stats import qmc
 
 from bnn._seeding import RandomState, generator
-from bnn._text import Short
+from bnn._text import Short, table
 from bnn._validation import Array, as_points, check_count
 from bnn.scaling import BoundsScaler
 from bnn.training.execution import progress_bar, titled
 
 LEVELS = 25  # values of an input at which its main effect is computed
 POINTS = 256  # of the other inputs, at most, over which it averages
+# What the text of a result shows, so that it has ten lines of 100 characters at most.
+SHOWN_INPUTS = 7
+SHOWN_OUTPUTS = 5
+SHOWN_LETTERS = 24  # of the name of an input
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,19 +32,47 @@ class Sensitivity(Short):
             interactions, (n_out, n_in).
         levels: Values of each input, (n_in, LEVELS).
         effects: Mean of an output where an input has such a value, (n_out, n_in, LEVELS).
+        inputs: Names of the inputs, (n_in,); () where they have none.
 
     Examples:
         >>> import bnn
-        >>> X = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
-        >>> model = bnn.ExactPosterior(noise=0.01).fit(X, [0.0, 0.0, 1.0, 1.0])
-        >>> bnn.sensitivity(model, [(0.0, 1.0)] * 2, random_state=0).levels.shape
-        (2, 25)
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).uniform(0.0, 1.0, (40, 2))
+        >>> model = bnn.ExactPosterior(noise=0.01).fit(X, X[:, 0] * X[:, 1] + X[:, 0])
+        >>> print(bnn.sensitivity(model, [(0.0, 1.0)] * 2))
+        Share of the variance that an input explains alone (with its interactions)
+                     y0
+        x0  0.87 (0.90)
+        x1  0.10 (0.13)
     """
 
     first: Array
     total: Array
     levels: Array
     effects: Array
+    inputs: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return a table of the Sobol indices, of the inputs that count most if there are many."""
+        n_out, n_in = self.first.shape
+        names = self.inputs or [f"x{i}" for i in range(n_in)]
+        largest = np.max(np.nan_to_num(self.total), axis=0)
+        chosen = np.sort(np.argsort(-largest, kind="stable")[:SHOWN_INPUTS])
+        outputs = range(min(n_out, SHOWN_OUTPUTS))
+        rows = [
+            (
+                names[i][:SHOWN_LETTERS],
+                [f"{_rounded(self.first[j, i])} ({_rounded(self.total[j, i])})" for j in outputs],
+            )
+            for i in chosen
+        ]
+        head = "Share of the variance that an input explains alone (with its interactions)"
+        if n_out > SHOWN_OUTPUTS:
+            head = f"{head}, {SHOWN_OUTPUTS} of {n_out} outputs"
+        lines = [head, *table([f"y{j}" for j in outputs], rows)]
+        if n_in > SHOWN_INPUTS:
+            lines.append(f"and {n_in - SHOWN_INPUTS} more inputs, none with a larger share")
+        return "\n".join(lines)
 
 
 def sensitivity(
@@ -113,7 +145,13 @@ def sensitivity(
         np.transpose(total / shares),
         levels,
         np.transpose(effects, (2, 0, 1)),
+        tuple(map(str, getattr(model, "feature_names_in_", ()))),
     )
+
+
+def _rounded(share: float) -> str:
+    """Write a share with two digits, without the sign of a zero."""
+    return f"{round(share, 2) + 0.0:.2f}"
 
 
 def _predicted(model: Any, X: Array) -> Array:

@@ -74,11 +74,11 @@ def test_missing_entries_of_other_tables_are_found(kind):
 def test_what_is_no_number_is_told_as_scikit_learn_does():
     wrong = FRAME.astype(object)
     wrong.iloc[4, 0] = "n/a"
-    with pytest.raises(ValueError, match="^X, y: could not convert string to float: 'n/a'$"):
+    with pytest.raises(ValueError, match=r"^X, y: could not convert string to float: 'n/a'$"):
         MODELS["exact"].fit(wrong, Y)
 
 
 def test_functions_name_the_column_as_well():
-    wrong = FRAME.mask(FRAME == FRAME.iloc[4, 0])
+    wrong = FRAME.mask(FRAME.vf == FRAME.vf[4])
     with pytest.raises(ValueError, match=r"^X\[4, 0\] \(row 4, column 'vf'\) = nan"):
         bnn.evidence.fit_noise(wrong, Y)
