@@ -136,7 +136,8 @@ class ExactPosterior(PredictiveRegressor):
         self._beyond = 0.0
         if isinstance(noise, StudentNoise):
             # q(f) is the posterior under Gaussian noise, with covariances (1 - 2/ν) Σ_i / E λ_i.
-            noise, known, self.factors_ = factors_of(prior, noise, X, y, known)
+            found = factors_of(prior, noise, X, y, known, title="precision factors")
+            noise, known, self.factors_ = found
             # The bound is log p(y) >= log p(y | noise known) + beyond.
             self._beyond = bound(noise.degrees, self.factors_, y.shape[1])
         else:

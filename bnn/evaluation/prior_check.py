@@ -13,6 +13,7 @@ from bnn.noise import Noise, checked_noise, covariance_at
 from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.means import RandomMean
 from bnn.priors.samplers import FunctionalPrior, TablePrior, draw_realisations
+from bnn.training.execution import progress_bar, titled
 
 LEVELS = (0.025, 0.5, 0.975)
 
@@ -104,22 +105,32 @@ def check_prior(
         isinstance(prior.mean, RandomMean) or np.isfinite(prior.limits).any()
     )
     found = []
-    for j, variance in enumerate(variances.T):
-        if gaussian and isinstance(prior, GaussianProcessPrior):
-            mean = prior.mean_values(X)[:, j]
-            covariance = prior.covariance(X, X, j)
-        else:
-            mean = f[::2, :, j].mean(axis=0)
-            covariance = np.cov(f[::2, :, j], rowvar=False)
-        # d² = (y - m)ᵀ (K + σ²I)⁻¹ (y - m), with K + σ²I = V diag(λ) Vᵀ
-        eigenvalues, vectors = np.linalg.eigh(np.atleast_2d(covariance) + np.diag(variance))
-        along = (np.vstack([y[:, j], noisy[1::2, :, j]]) - mean) @ vectors
-        squares = np.sum(along**2 / np.maximum(eigenvalues, variance.min()), axis=1)
-        expected = squares[1:].mean()
-        p_value = np.mean(squares >= squares[0])
-        if gaussian:
-            expected = len(X)
-            p_value = chi2.sf(squares[0], len(X))
-        found.append((np.sqrt(squares[0] / expected), p_value))
-    distance, p_values = np.transpose(found)
-    return PriorCheck(distance, p_values, np.quantile(noisy, LEVELS, axis=0), y)
+    with progress_bar(y.shape[1] + 1, titled("prior check", None), "step") as bar:
+        for j, variance in enumerate(variances.T):
+            if gaussian and isinstance(prior, GaussianProcessPrior):
+                mean = prior.mean_values(X)[:, j]
+                covariance = prior.covariance(X, X, j)
+            else:
+                mean = f[::2, :, j].mean(axis=0)
+                covariance = np.cov(f[::2, :, j], rowvar=False)
+            own = np.vstack([y[:, j], noisy[1::2, :, j]]) - mean
+            squares = _squared_distances(own, np.atleast_2d(covariance), variance)
+            expected = squares[1:].mean()
+            p_value = np.mean(squares >= squares[0])
+            if gaussian:
+                expected = len(X)
+                p_value = chi2.sf(squares[0], len(X))
+            found.append((np.sqrt(squares[0] / expected), p_value))
+            bar.update()
+        distance, p_values = np.transpose(found)
+        quantiles = np.quantile(noisy, LEVELS, axis=0)
+        bar.update()
+    return PriorCheck(distance, p_values, quantiles, y)
+
+
+def _squared_distances(away: Array, covariance: Array, variance: Array) -> Array:
+    """Return squared Mahalanobis distances of data from the mean, rows of (R, N), (R,)."""
+    # d² = (y - m)ᵀ (K + σ²I)⁻¹ (y - m), with K + σ²I = V diag(λ) Vᵀ
+    eigenvalues, vectors = np.linalg.eigh(covariance + np.diag(variance))
+    along = away @ vectors
+    return np.asarray(np.sum(along**2 / np.maximum(eigenvalues, variance.min()), axis=1))

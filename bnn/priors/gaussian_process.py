@@ -28,6 +28,7 @@ from bnn.priors.kernels import RBF
 from bnn.priors.means import LinearMean, RandomMean
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
+from bnn.training.execution import progress_bar, titled
 
 MOST_ROWS = 10_000  # rows of a covariance whose root is computed, which takes minutes
 NEGLIGIBLE = 1e-8  # negative variances by rounding errors, relative to the largest
@@ -262,10 +263,12 @@ class GaussianProcessPrior(FunctionPrior):
             rows = f"the covariance between them must have at most {MOST_ROWS} rows"
             raise ValueError(f"X has {len(X)} points: {rows}")
         values = np.empty((n_samples, len(X), self.n_outputs))
-        for j in range(self.n_outputs):
-            # g_j = R z, with R Rᵀ = K_j and z ~ N(0, I)
-            noise = generator(spawn(seeds, 1, j)).standard_normal((n_samples, len(X)))
-            values[:, :, j] = noise @ covariance_root(self.covariance(X, X, j)).T
+        with progress_bar(self.n_outputs, titled("realisations", None), "output") as bar:
+            for j in range(self.n_outputs):
+                # g_j = R z, with R Rᵀ = K_j and z ~ N(0, I)
+                noise = generator(spawn(seeds, 1, j)).standard_normal((n_samples, len(X)))
+                values[:, :, j] = noise @ covariance_root(self.covariance(X, X, j)).T
+                bar.update()
         return values
 
     def means(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:

@@ -15,6 +15,7 @@ from bnn.priors.conditioning import JointColumns, ProcessPosterior
 from bnn.priors.gaussian_process import FunctionPrior, GaussianProcessPrior
 from bnn.storage import storable
 from bnn.storage.values import same
+from bnn.training.execution import progress_bar, titled
 
 TINY = 1e-300  # in place of a weight of zero, which has no logarithm
 COMBINATIONS = 32  # of components, where correlated noise couples the outputs
@@ -81,9 +82,15 @@ class MixturePrior(FunctionPrior):
         """Draw realisations; each output of a realisation has a component that is drawn for it."""
         seeds = seed_sequence(random_state)
         numbers = allocate_components(self.shares, n_samples, spawn(seeds, 0))
-        return assembled(
-            numbers, lambda s: self.components[s].sample(X, n_samples, spawn(seeds, 1))
-        )
+        drawn = len(np.unique(numbers))
+        with progress_bar(drawn, titled("realisations", None), "component") as bar:
+
+            def draw(s: int) -> Array:
+                values = self.components[s].sample(X, n_samples, spawn(seeds, 1))
+                bar.update()
+                return values
+
+            return assembled(numbers, draw)
 
 
 def combination(mixture: MixturePrior, numbers: Ints) -> GaussianProcessPrior:

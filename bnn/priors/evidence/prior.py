@@ -144,16 +144,19 @@ def _likely_tails(
     own = covariance_at(noise, X) * np.ones((len(X), 1, 1))
     _, columns, trends, centre = found
     starts = [own]
-    for length in TAIL_LENGTHS:
-        rbfs = [RBF(float(column.var()), tuple(length * np.ptp(X, axis=0))) for column in columns.T]
-        pairs = zip(rbfs, trends, strict=True)
-        kernels = [rbf if trend is None else rbf + trend for rbf, trend in pairs]
-        smooth = GaussianProcessPrior(centre, kernels, len(kernels))
-        starts.append(factors_of(smooth, noise, X, y, own, TAIL_STEPS)[1])
     best = own
     largest = -np.inf
-    searches = len(starts) * TAIL_ROUNDS * y.shape[1]
-    with progress_bar(searches, titled("heavy tails", None), "search") as bar:
+    smooth_starts = len(TAIL_LENGTHS)
+    steps = smooth_starts + (1 + smooth_starts) * TAIL_ROUNDS * y.shape[1]
+    with progress_bar(steps, titled("heavy tails", None), "step") as bar:
+        for length in TAIL_LENGTHS:
+            widths = tuple(length * np.ptp(X, axis=0))
+            rbfs = [RBF(float(column.var()), widths) for column in columns.T]
+            pairs = zip(rbfs, trends, strict=True)
+            kernels = [rbf if trend is None else rbf + trend for rbf, trend in pairs]
+            smooth = GaussianProcessPrior(centre, kernels, len(kernels))
+            starts.append(factors_of(smooth, noise, X, y, own, TAIL_STEPS)[1])
+            bar.update()
         for known in starts:
             for _ in range(TAIL_ROUNDS):
                 prior = _prior_given(*found, known, "maximum", 0, seed, bar.update)

@@ -1,5 +1,6 @@
 """Noise with heavy tails: likelihoods and posteriors of Student's t by SciPy, and its limits."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.stats import multivariate_t, norm, t
 
 import bnn
 from bnn import HeteroscedasticNoise, StudentNoise, metrics
+from tests.bnn.terminal import slow_terminal
 
 RNG = np.random.default_rng(7)
 X = RNG.uniform(-1, 1, (20, 2))
@@ -248,3 +250,21 @@ def test_ensembles_are_scored_by_the_density_of_students_t():
 def test_what_does_not_fit_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("components", [1, 3])
+def test_the_updates_of_the_factors_are_shown_on_a_terminal_up_to_the_last(
+    components, capsys, monkeypatch
+):
+    """At most 200 of them, for a mixture twice; fewer are needed, and the rest is done at once."""
+    slow_terminal(monkeypatch)
+    processes = [bnn.GaussianProcessPrior(0.0, KERNELS, 2)] * components
+    mixture = bnn.MixturePrior(processes, np.full(components, 1.0 / components))
+    prior = processes[0] if components == 1 else mixture
+    bnn.ExactPosterior(prior, noise=StudentNoise(0.1)).fit(X, Y)
+    total = 200 if components == 1 else 400
+    printed = capsys.readouterr().err
+    shown = re.findall(rf"precision factors: +\d+%[^\r]*?(\d+)/{total} ", printed)
+    numbers = [int(number) for number in shown]
+    assert numbers[0] < total
+    assert numbers[-1] == total
