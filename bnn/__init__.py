@@ -26,15 +26,17 @@ from bnn.networks.mlp import MLP
 from bnn.noise import HeteroscedasticNoise, NoiseWarning, StudentNoise
 from bnn.priors import evidence
 from bnn.priors.conditioning import NuggetWarning
-from bnn.priors.gaussian_process import GaussianProcessPrior
+from bnn.priors.gaussian_process import FunctionPrior, GaussianProcessPrior
 from bnn.priors.kernels import (
     RBF,
+    Kernel,
     Linear,
     Matern12,
     Matern32,
     Matern52,
     Periodic,
     RationalQuadratic,
+    Stationary,
 )
 from bnn.priors.means import LinearMean, RandomMean
 from bnn.priors.mixture import MixturePrior
@@ -89,6 +91,10 @@ __all__ = [  # noqa: RUF022
     "Periodic",
     "Linear",
     "Warped",
+    # bases of priors and kernels of one's own
+    "FunctionPrior",
+    "Kernel",
+    "Stationary",
     # noise
     "noise",
     "HeteroscedasticNoise",

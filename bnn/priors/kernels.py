@@ -6,9 +6,10 @@ networks of a given seed; its rational quadratic and periodic ones have a single
 """
 
 import sys
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +19,6 @@ from sklearn.gaussian_process import kernels as sk
 from bnn._text import Short
 from bnn._validation import Array, as_array, as_finite, seen_points
 from bnn.storage import register, storable
-
-SCALED = {"variance", "offset"}  # parameters that the product with a number multiplies
 
 
 def _check_positive(name: str, value: ArrayLike, number: bool = False) -> None:
@@ -47,18 +46,52 @@ def _per_input(name: str, value: ArrayLike, X: Array) -> Array:
 
 
 class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
-    """Base of the kernels here: a scikit-learn kernel whose parameters are fixed."""
+    """Base of the kernels, for those of your own: scikit-learn kernels with fixed parameters.
+
+    A subclass implements `_evaluate(A, B)`, which returns k(A, B), (n, m), at points A (n, n_in)
+    and B (m, n_in), and `diag(X)`, which returns k(x, x) at the points X (n, n_in), (n,). Points
+    are finite float64 in the units of the inputs, which are those that a prior's `features` choose;
+    k has the unit of the output squared. No matrix k(X, X) may have an eigenvalue below zero.
+    Parameters are fields of a dataclass, numbers or tuples of numbers, so that equal kernels are
+    recognised. Where k depends on |(x - x') / L| only, derive from `Stationary`.
+
+    `GaussianProcessPrior` takes such a kernel, alone or in sums and products with others, and so do
+    `ExactPosterior`, ensembles and `choose`. Its parameters are not searched for: give them, or
+    compare them by `ExactPosterior.log_evidence`. It has no gradients, and goes neither into a file
+    nor into C.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> from dataclasses import dataclass
+        >>> @dataclass(repr=False)
+        ... class Walk(bnn.Kernel):  # random walks from zero at x = 0, for one input x >= 0
+        ...     variance: float = 1.0
+        ...
+        ...     def _evaluate(self, A, B):
+        ...         return self.variance * np.minimum(A, B.T)
+        ...
+        ...     def diag(self, X):
+        ...         return self.variance * X[:, 0]
+        >>> prior = bnn.GaussianProcessPrior(0.0, Walk(2.0) + bnn.RBF(0.5, 1.0))
+        >>> model = bnn.ExactPosterior(prior, noise=0.1).fit([[1.0], [2.0]], [0.3, 0.5])
+        >>> model.predict([[1.5]]).round(2)
+        array([0.4])
+    """
 
     __array_ufunc__ = None  # a number of NumPy leaves its product with a kernel to the kernel
+    _scaled: ClassVar[tuple[str, ...]] = ()  # fields that the product with a number multiplies
 
     def __mul__(self, other: Any) -> sk.Kernel:
         """Return the product with a kernel, or this kernel with its variances times a number."""
         if isinstance(other, sk.Kernel):
             return sk.Product(self, other)
         _check_positive("factor", other, number=True)
-        own = self.get_params(deep=False)
         factor = float(other)
-        scaled = {name: np.multiply(factor, own[name]).tolist() for name in SCALED & own.keys()}
+        if not self._scaled:
+            return sk.Product(sk.ConstantKernel(factor, "fixed"), self)
+        own = self.get_params(deep=False)
+        scaled = {name: np.multiply(factor, own[name]).tolist() for name in self._scaled}
         return type(self)(**own | scaled)
 
     __rmul__ = __mul__
@@ -78,19 +111,37 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
         """Return whether k depends on x - x' only."""
         return isinstance(self, Stationary)
 
+    @abstractmethod
     def _evaluate(self, A: Array, B: Array) -> Array:
-        raise NotImplementedError
+        """Return k(A, B), (n, m), at points that have been checked."""
 
 
 @dataclass(repr=False)
 class Stationary(Kernel):
-    """Base of the kernels k0 φ(r), with r = |(x - x') / L| and φ(0) = 1.
+    """Base of the kernels k0 φ(r), with r = |(x - x') / L| and φ(0) = 1, and of your own.
+
+    A subclass implements `_correlation(r)`, which returns φ, (n, m), of distances r >= 0, (n, m),
+    without a unit. φ has to be a correlation of functions of as many inputs: not all that fall from
+    one to zero are. Fields of its own are those of a dataclass, see `Kernel`.
 
     Attributes:
-        variance: k0.
-        lengthscale: L, one number, or one for each (used) input.
+        variance: k0, in the unit of the output squared.
+        lengthscale: L, one number, or one for each (used) input, in the units of the inputs.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> class Wendland(bnn.Stationary):  # zero from r = 1 on, for at most three inputs
+        ...     def _correlation(self, r):
+        ...         return np.maximum(1.0 - r, 0.0) ** 4 * (4.0 * r + 1.0)
+        >>> kernel = Wendland(variance=2.0, lengthscale=0.5)
+        >>> kernel(np.array([[0.0]]), np.array([[0.0], [0.25], [0.6]]))
+        array([[2.   , 0.375, 0.   ]])
+        >>> bnn.GaussianProcessPrior(0.0, kernel).sample([[0.0]], 3, random_state=0).shape
+        (3, 1, 1)
     """
 
+    _scaled: ClassVar[tuple[str, ...]] = ("variance",)
     variance: float = 1.0
     lengthscale: float | tuple[float, ...] = 1.0
 
@@ -106,11 +157,19 @@ class Stationary(Kernel):
         return self.variance * self._correlation(cdist(A / scale, B / scale))
 
     def diag(self, X: Array) -> Array:
-        """Return k(x, x) at each point of X (n, n_in), (n,)."""
+        """Return the diagonal of k(X, X), the variance.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            k(x, x) at each point, (n,).
+        """
         return np.full(len(seen_points("X", X)), float(self.variance))
 
     def _correlation(self, r: Array) -> Array:
-        raise NotImplementedError
+        """Return φ of distances r, (n, m)."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method _correlation(r)")
 
 
 @storable
@@ -254,6 +313,7 @@ class Linear(Kernel):
         array([[1., 1.]])
     """
 
+    _scaled: ClassVar[tuple[str, ...]] = ("variance", "offset")
     variance: float | tuple[float, ...] = 1.0
     offset: float = 0.0
     origin: float | tuple[float, ...] = 0.0
@@ -303,6 +363,7 @@ class Multiple(Kernel):
         variance: k0 of the factor.
     """
 
+    _scaled: ClassVar[tuple[str, ...]] = ("variance",)
     model: Callable[[Array], Array]
     output: int = 0
     variance: float = 1.0

@@ -46,7 +46,7 @@ def factors_of(
     precision = np.linalg.inv(own)
     d = y.shape[1]
     found = noise
-    processes = [prior] if isinstance(prior, GaussianProcessPrior) else [prior] * 2
+    processes: list[Prior] = [prior] if isinstance(prior, GaussianProcessPrior) else [prior] * 2
     shown = None if title is None else titled(title, None)
     with progress_bar(iterations * len(processes), shown, "update") as bar:
         for number, process in enumerate(processes, 1):

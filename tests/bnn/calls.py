@@ -15,8 +15,7 @@ from bnn import metrics
 from bnn.estimators.ensemble import EnsembleRegressor
 from bnn.estimators.members import Networks, data_gradient
 from bnn.estimators.regressor import PredictiveRegressor
-from bnn.priors.kernels import Kernel
-from bnn.priors.samplers import FunctionPrior, truncated_normal_hypercube
+from bnn.priors.samplers import truncated_normal_hypercube
 from bnn.training.loop import train
 from bnn.weight_priors import WeightPrior, layer_statistics
 from tests.bnn.small import small
@@ -195,6 +194,35 @@ OTHERS = [
 ]
 
 
+class OwnPrior(bnn.FunctionPrior):
+    """Lines of random slope."""
+
+    def _draw(self, X, n_samples, random_state):
+        slopes = np.random.default_rng(random_state).normal(size=(n_samples, 1))
+        return (slopes * X[:, 0])[:, :, None]
+
+
+class OwnKernel(bnn.Kernel):
+    """Lines of random slope."""
+
+    def _evaluate(self, A, B):
+        return np.outer(A[:, 0], B[:, 0])
+
+    def diag(self, X):
+        return X[:, 0] ** 2
+
+
+class OwnStationary(bnn.Stationary):
+    """Of Wendland, zero from r = 1 on."""
+
+    def _correlation(self, r):
+        return np.maximum(1.0 - r, 0.0) ** 4 * (4.0 * r + 1.0)
+
+
+# Bases are called by what derives from them.
+DERIVED = {"FunctionPrior": OwnPrior, "Kernel": OwnKernel, "Stationary": OwnStationary}
+
+
 @functools.cache
 def pretrained_once():
     options = {name: VALUES[name] for name in ("network", "settings", "random_state")}
@@ -273,11 +301,11 @@ def answers(made):
         drawn = {"n_samples": 2, "random_state": 0}
         options = {} if isinstance(made, EnsembleRegressor) else drawn
         return [*made.predict(NEW, return_cov=True, total=True), made.sample(NEW, **options)]
-    if isinstance(made, FunctionPrior):
+    if isinstance(made, bnn.FunctionPrior):
         return [made.sample(X, 3, 0), made.sample(X[:4], 3, 0)]
     if isinstance(made, WeightPrior):
         return [made.sample(3, 0), made.log_prob(WEIGHTS)]
-    if isinstance(made, Kernel):
+    if isinstance(made, bnn.Kernel):
         return [made(NEW, X), made.diag(NEW)]
     if isinstance(made, bnn.LinearMean | bnn.HeteroscedasticNoise):
         return [made(NEW)]
@@ -339,5 +367,5 @@ ELSEWHERE = (
     "PriorCheck",
     "Sensitivity",
 )
-CALLED = public() | {name_of(function): function for function in OTHERS}
+CALLED = public() | DERIVED | {name_of(function): function for function in OTHERS}
 CALLS = {name: call_of(name, f) for name, f in CALLED.items() if not name.startswith(ELSEWHERE)}
