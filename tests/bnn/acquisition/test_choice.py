@@ -176,7 +176,7 @@ FEW = small(bnn.VanillaEnsemble, n_members=199).fit(X, Y)
         ({"n": 10}, "n = 10: must be at most 9, the number of candidates"),
         ({"replicates": 3}, "replicates = 3: must be True or False"),
         ({"candidates": CANDIDATES[:, :1]}, "candidates: X has 1 features"),
-        ({"region": [[0.0, np.nan]]}, "region: Input X contains NaN"),
+        ({"region": [[0.0, np.nan]]}, r"region\[0, 1\] = nan: must be finite"),
         ({"pending": [0.0, 0.0]}, "pending: Expected 2D array"),
         ({"output_ranges": [1.0]}, r"output_ranges has shape \(1,\): must be \(2,\)"),
         ({"output_ranges": [1.0, 0.0]}, r"output_ranges = array\(\[1., 0.\]\): must be > 0"),
