@@ -178,12 +178,14 @@ def task_report():
     files += [ROOT / "figures" / "published.yaml", *paths.tables_below()]
     if OUT != paths.REFERENCE:  # its verdicts stand on the page of a smaller run
         files += paths.REFERENCE.glob("*.json")
-    # In the order in which they begin: first the tables, which several notebooks wait for.
+    # In the order in which they begin: first the tables, then notebooks that do not wait for them,
+    # so that both tasks at once have work until the end.
     first = [f"dataset:{PROFILE.name}"] if DATA == OWN_DATA else []
+    notebooks = sorted(PROFILE.at_once, key=lambda name: bool(PROFILE.designs_of(name)))
     yield {
         "name": RUN,
         "doc": f"write figures/{RUN}/index.html",
-        "task_dep": [*first, *(f"notebook:{RUN}:{name}" for name in PROFILE.at_once)],
+        "task_dep": [*first, *(f"notebook:{RUN}:{name}" for name in notebooks)],
         "actions": [(actions.run_program, [command])],
         "file_dep": [*metrics, *sources(["figures.report.page"]), *files],
         "uptodate": [config_changed(results)],
