@@ -65,7 +65,8 @@ def _closed_loops(segments: dict[int, tuple[int, int]]) -> list[list[int]]:
     node = -1
     while segments or node != first:
         if node == first:
-            first = node = next(iter(segments))
+            first = next(iter(segments))
+            node = first
             loops.append([])
         if node not in segments:
             raise MeshError("an outline of the fibre arrangement does not close")

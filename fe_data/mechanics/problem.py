@@ -38,7 +38,9 @@ class State:
 
     def accept(self) -> None:
         """Make the trial end the start of the next step."""
-        self.old, self.new = self.new, self.old  # the arrays of the old start are written next
+        written_next = self.old
+        self.old = self.new
+        self.new = written_next
 
 
 def _at_rest(m: int, q: int) -> HistoryVariables:

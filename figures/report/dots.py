@@ -82,10 +82,11 @@ def beside_paper(entries: Mapping[str, Comparison], place: str) -> list[Dots]:
         if only not in ("", row) or not entry.item.rows[row].scatter:
             continue
         for column, check in checks.items():
-            title = label(entry.label(row))
-            name = label(column)
-            if entry.item.scale_of == "column":
-                title, name = name, title
+            of_row = label(entry.label(row))
+            of_column = label(column)
+            by_column = entry.item.scale_of == "column"
+            title = of_column if by_column else of_row
+            name = of_row if by_column else of_column
             pictures.setdefault(title, []).append(_of_check(name, check, digits[column]))
     begin = f"{source}, " if only else ""
     return [Dots(f"{begin}{title}", rows) for title, rows in pictures.items()]

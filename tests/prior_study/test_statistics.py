@@ -76,7 +76,8 @@ def test_independent_gaussian_weights_correlate_by_chance_alone(gaussian, archit
 
 
 def test_level_of_two_weights_is_that_of_all_permutations():
-    first, second = np.array([0.0, 1.0, 5.0]), np.array([1.0, 2.5, -9.0])
+    first = np.array([0.0, 1.0, 5.0])
+    second = np.array([1.0, 2.5, -9.0])
     # Each of the six orders is equally likely, so the largest of them is the level.
     level = max(abs(np.corrcoef(first, order)[0, 1]) for order in permutations(second))
     assert null_correlation(np.stack([first, second], axis=1)) == pytest.approx(level)

@@ -42,7 +42,8 @@ def test_the_rest_is_that_of_new_curves(n, explained):
     rng = np.random.default_rng(n)
     directions = np.linalg.qr(rng.standard_normal((30, 30)))[0]
     root = directions * 2.0 ** -np.arange(30.0) @ directions.T + 0.02 * np.eye(30)
-    stated, true = [], []
+    stated = []
+    true = []
     for _ in range(100):
         found = PrincipalComponents.fit(rng.standard_normal((n, 30)) @ root, explained)
         # E |(I - Vᵀ V) (y - mean)|² of new curves y ~ N(0, R Rᵀ)

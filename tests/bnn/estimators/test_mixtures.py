@@ -55,7 +55,9 @@ def test_members_have_the_components_of_all_outputs_together():
     rng = np.random.default_rng(22)
     truth = np.column_stack([np.sin(3 * X[:, 0]), 0.5 * X[:, 0]])
     y = truth + rng.standard_normal((8, 2)) @ np.linalg.cholesky(noise).T
-    logs, means, spreads = [], [], []
+    logs = []
+    means = []
+    spreads = []
     for pair in product(kernels, repeat=2):
         K = block_diag(*[kernel(X, X) for kernel in pair])
         data = K + np.kron(noise, np.eye(8))

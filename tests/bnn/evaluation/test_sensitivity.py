@@ -7,7 +7,8 @@ import pytest
 import bnn
 
 BOX = [(-np.pi, np.pi)] * 3
-A, B = 7.0, 0.1
+A = 7.0
+B = 0.1
 
 
 class Ishigami:
