@@ -150,6 +150,7 @@ def product_rates() -> dict[str, dict[str, float]]:
     tasks = {"forward": (W.mT, H, Z), "weight gradient": (H, D.mT, G), "layer below": below}
 
     def rate(products, matrices: tuple[torch.Tensor, ...]) -> float:
+        """Return the GFLOP/s of one product of batches of matrices, the best of five."""
         operands = [products.operand(matrix) for matrix in matrices]
         timer = Timer("multiply(*o)", globals={"multiply": products.multiply, "o": operands})
         flops = 2 * matrices[0].numel() * matrices[1].shape[2]
@@ -163,10 +164,12 @@ def product_rates() -> dict[str, dict[str, float]]:
 
 
 def shown(figures: dict[str, float], decimals: int = 1) -> str:
+    """Return names and numbers, in one line."""
     return "  ".join(f"{name} {value:.{decimals}f}" for name, value in figures.items())
 
 
 def main(full: bool) -> None:
+    """Print the table, from all epochs or from a fiftieth of them."""
     share = 1.0 if full else 0.02
     threads = torch.get_num_threads()
     load = os.getloadavg()[0]

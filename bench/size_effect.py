@@ -25,6 +25,7 @@ def inputs() -> np.ndarray:
 
 
 def simulate(n_fibres: int, jobs: int = 2) -> Table:
+    """Return cells of so many fibres at all inputs; those of an earlier run are read."""
     groups = np.arange(6).repeat(ARRANGEMENTS[n_fibres])
     folder = OUT / str(n_fibres)
     design = Design("inputs", 0, inputs()[groups], groups)
@@ -33,6 +34,7 @@ def simulate(n_fibres: int, jobs: int = 2) -> Table:
 
 
 def main() -> None:
+    """Print differences from the largest cells, and the exponents of the scatter."""
     tables = {n: simulate(n) for n in ARRANGEMENTS}
     found = {n: compare(table, tables[max(tables)]) for n, table in tables.items()}
     for n, comparison in list(found.items())[:-1]:  # the last is the largest, beside itself

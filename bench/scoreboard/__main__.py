@@ -20,6 +20,7 @@ PAGES = [
 
 
 def main() -> None:
+    """Run what is not done yet, then write the tables and the picture."""
     parser = argparse.ArgumentParser("python -m bench.scoreboard", description=__doc__)
     parser.add_argument("--data", type=Path, help="folder of public sets, see docs/scoreboard.md")
     parser.add_argument(

@@ -295,6 +295,7 @@ class _Comparison:
 
     @property
     def problem(self) -> str:
+        """The training set as a problem of the board."""
         return f"{COMPOSITE}/{self.case}"
 
 

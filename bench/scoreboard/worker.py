@@ -48,6 +48,7 @@ def predict(kind: type, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def main(source: str, name: str, seconds: float) -> None:
+    """Answer one training set after the other until the standard input ends."""
     # Libraries print what they like: the answers have a channel that is not the standard output.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

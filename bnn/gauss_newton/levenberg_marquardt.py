@@ -121,6 +121,7 @@ def fit_members(
     with progress_bar(len(weights), progress, "member") as bar:
 
         def run(members: Ints, stop: threading.Event) -> tuple[Tensor, Tensor, Tensor]:
+            """Solve one problem after the other for a group of members."""
             with torch.no_grad():
                 start = torch.as_tensor(weights[members], dtype=torch.float64, device=place)
                 for problem in make_problems(members):

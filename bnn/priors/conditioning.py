@@ -327,6 +327,7 @@ class ProcessPosterior:
         starts = n * np.arange(n_out if self.coupled else 1)
 
         def at(rows: Ints) -> Array:
+            """Return the columns of X[rows], in a block for each output where these are apart."""
             own = np.add.outer(starts, rows).ravel()
             found = {}
             for source, values in whitened.items():

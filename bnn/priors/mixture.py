@@ -201,6 +201,7 @@ class MixturePosterior:
             at_points *= np.eye(len(roots.T))
 
         def at(rows: Ints) -> Array:
+            """Return the columns of X[rows], in a block for each output where these are apart."""
             total: Array = np.zeros(1)
             for root, shift, columns_of in zip(roots, away, columns, strict=True):
                 blocks = columns_of(rows)

@@ -124,6 +124,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     used = set()
 
     def array(key: str) -> NDArray[Any]:
+        """Return an array of the file by its name, and note that it is used."""
         used.add(key)
         if key not in arrays:
             raise ValueError(f"there is no {key}")

@@ -66,6 +66,7 @@ class _Lines:
     last = ""
 
     def write(self, text: str) -> None:
+        """Write a state of the bar, unless it is empty or the last one again."""
         line = text.strip()
         if line not in ("", self.last):
             print(line, file=sys.stderr)

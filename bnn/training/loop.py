@@ -152,6 +152,7 @@ def train(
     with progress_bar(settings.epochs * len(plans), progress, "epoch") as bar:
 
         def run(plan: tuple[Ints, TrainingSettings], stop: threading.Event) -> Part:
+            """Train a group of members with settings of its own."""
             members, own_settings = plan
             group = MemberGroup(
                 architecture,

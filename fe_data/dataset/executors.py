@@ -59,6 +59,7 @@ def local_workers(jobs: int) -> Iterator[Runner]:
         return
 
     def run(function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+        """Give results as they come; an error, or an interrupt, kills the workers."""
         # Python's own helper process unblocks signals when it starts: it must not do so later.
         resource_tracker.ensure_running()
         with interrupts_blocked(), _quiet_helper():
@@ -110,6 +111,7 @@ def dask_workers(address: str) -> Iterator[Runner]:
             raise ClusterError(f"no Dask workers at {address}: {_short(error)}") from None
 
         def run(function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+            """Give results as they come; after an error, tasks in flight are not waited for."""
             executor = client.get_executor(pure=False)
             running: dict[Future[Any], Any] = {}
             try:

@@ -284,6 +284,7 @@ class _Lines:
         self.last = ""
 
     def write(self, text: str) -> None:
+        """Write a state of the bar, unless it is empty or the last one again."""
         if (line := text.strip()) not in ("", self.last):
             print(line, file=self.stream, flush=True)
             self.last = line

@@ -79,6 +79,7 @@ class _Bytes:
         raise UnsafePickle("bytes have no state")
 
     def values(self) -> bytes:
+        """Return the bytes."""
         return self.text.encode("latin1")
 
 
@@ -93,6 +94,7 @@ class _Array:
         self.parts = (data, kind, shape, "F" if fortran else "C")
 
     def values(self) -> NDArray[Any]:
+        """Return the array; UnsafePickle if its shape is not a tuple of integers from 0."""
         if len(self.parts) == 2:  # a scalar
             kind, data = self.parts
             shape: Any = ()
@@ -138,27 +140,32 @@ class _Reader(pickle._Unpickler):
     readline: Callable[[], bytes]
 
     def find_class(self, module: str, name: str) -> Any:
+        """Return the stand-in for a name of NumPy; every other name is refused."""
         full = f"{module}.{name}"
         if (known := full.replace("numpy._core.", "numpy.core.", 1)) not in _NAMES:
             raise UnsafePickle(f"{full[:80]!r} is not admitted: only numeric NumPy arrays are")
         return _NAMES[known]
 
     def load_empty_dictionary(self) -> None:
+        """Push a dict whose keys are texts."""
         self.append(_Dict())
 
     def load_dict(self) -> None:
+        """Push such a dict with the items since the last mark."""
         items = self.pop_mark()
         self.load_empty_dictionary()
         for key, value in zip(items[::2], items[1::2], strict=True):
             self.stack[-1][key] = value
 
     def load_put(self) -> None:
+        """Note the last part under a number, which must not be too large."""
         number = int(self.readline()[:-1])
         if not 0 <= number < MAX_MEMO:  # larger ones may be chosen so that all have one hash
             raise UnsafePickle("a part has a number out of range")
         self.memo[number] = self.stack[-1]
 
     def refuse_set(self) -> NoReturn:
+        """Refuse the file."""
         raise UnsafePickle(f"there is a set: {ADMITTED}")
 
     dispatch: ClassVar[dict[int, Any]] = pickle._Unpickler.dispatch | {
@@ -180,6 +187,7 @@ class _Content:
         self.taken = 0
 
     def plain(self, value: Any, depth: int = 0) -> Any:
+        """Return a part with all parts in it; UnsafePickle if they are too many or too deep."""
         if depth > MAX_DEPTH:
             raise UnsafePickle("containers are nested too deeply")
         if isinstance(value, _Array | _Bytes):

@@ -14,6 +14,7 @@ torch.set_default_dtype(torch.double)
 
 
 def moments(model, X):
+    """Return mean and standard deviation of a model at X, noise included."""
     with torch.no_grad():
         found = model.posterior(torch.as_tensor(X), observation_noise=True)
         return found.mean.detach().numpy(), found.variance.sqrt().detach().numpy()
@@ -23,6 +24,7 @@ class SingleTask:
     """BoTorch, SingleTaskGP."""
 
     def fit(self, X, y, bounds):
+        """Fit to X (N, n_in) and y (N, n_out); bounds (2, n_in) are those of X."""
         X = torch.as_tensor(X)
         y = torch.as_tensor(y)
         scale = Normalize(X.shape[1], bounds=torch.as_tensor(bounds))
@@ -30,6 +32,7 @@ class SingleTask:
         fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
 
     def predict(self, X):
+        """Return mean and standard deviation of single rows at X, (n, n_out) each."""
         return moments(self.model, X)
 
 
@@ -37,6 +40,7 @@ class MultiTask:
     """BoTorch, MultiTaskGP."""
 
     def fit(self, X, y, bounds):
+        """Fit one process to all outputs, whose number is one more input of it."""
         self.tasks = y.shape[1]
         inputs = X.shape[1]
         box = torch.as_tensor(bounds)
@@ -49,10 +53,12 @@ class MultiTask:
         fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
 
     def numbered(self, X):
+        """Return X once for each output, one below the other, with its number as last column."""
         tasks = np.repeat(np.arange(self.tasks), len(X))
         return torch.as_tensor(np.column_stack([np.tile(X, (self.tasks, 1)), tasks]))
 
     def predict(self, X):
+        """Return mean and standard deviation of single rows at X, in the units of y."""
         mean, std = (m.reshape(self.tasks, -1).T for m in moments(self.model, self.numbered(X)))
         return self.centre + self.scale * mean, self.scale * std
 
@@ -61,6 +67,7 @@ class Saas:
     """BoTorch, SAAS by NUTS."""
 
     def fit(self, X, y, bounds):
+        """Draw hyper-parameters of a process for each output by NUTS."""
         X = torch.as_tensor(X)
         y = torch.as_tensor(y)
         scale = Normalize(X.shape[1], bounds=torch.as_tensor(bounds))
@@ -71,13 +78,16 @@ class Saas:
             fit_fully_bayesian_model_nuts(self.fitted[-1], disable_progbar=True)
 
     def each(self, X):
+        """Return the means and standard deviations of all draws, (2, draws, n, n_out)."""
         found = [moments(model, X) for model in self.fitted]  # (draws, n, 1)
         return np.transpose(found, (1, 2, 3, 0, 4))[..., 0]  # (2, draws, n, n_out)
 
     def predict(self, X):
+        """Return mean and standard deviation of the mixture of all draws at X."""
         mean, std = self.each(X)
         return mean.mean(axis=0), np.sqrt((std**2).mean(axis=0) + mean.var(axis=0))
 
     def elppd(self, X, y):
+        """Return the log density of y in that mixture, summed over rows and outputs."""
         logs = norm.logpdf(y, *self.each(X))
         return (logsumexp(logs, axis=0) - np.log(len(logs))).sum()

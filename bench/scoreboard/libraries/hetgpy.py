@@ -8,6 +8,7 @@ class HeteroscedasticProcess:
     """hetgpy, hetGP."""
 
     def fit(self, X, y):
+        """Fit a process with noise by input to each output."""
         self.fitted = []
         for column in y.T:
             model = hetGP()
@@ -15,6 +16,7 @@ class HeteroscedasticProcess:
             self.fitted.append(model)
 
     def predict(self, X):
+        """Return mean and standard deviation of single rows at X, (n, n_out) each."""
         found = [model.predict(X) for model in self.fitted]
         variance = [each["sd2"] + each["nugs"] for each in found]
         return np.column_stack([each["mean"] for each in found]), np.sqrt(np.column_stack(variance))
@@ -24,4 +26,5 @@ class WithReplicates(HeteroscedasticProcess):
     """hetgpy, hetGP with replicates as more training cells."""
 
     def fit(self, X, y, X_repeated, y_repeated):
+        """Fit to the training cells and those with equal inputs together."""
         super().fit(np.vstack([X, X_repeated]), np.vstack([y, y_repeated]))

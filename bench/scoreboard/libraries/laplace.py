@@ -10,12 +10,14 @@ class Network:
     """laplace-torch, a network with a Laplace approximation."""
 
     def fit(self, X, y):
+        """Fit a network to each output, standardised."""
         torch.manual_seed(0)
         self.centre = y.mean(axis=0)
         self.scale = y.std(axis=0)
         self.fitted = [self.one(X, column) for column in ((y - self.centre) / self.scale).T]
 
     def one(self, X, y):
+        """Train a network on one output, then find prior and noise by their evidence."""
         X = torch.tensor(X).float()
         y = torch.tensor(y)[:, None].float()
         network = torch.nn.Sequential(
@@ -37,6 +39,7 @@ class Network:
         return found
 
     def predict(self, X):
+        """Return mean and standard deviation of single rows at X, (n, n_out) each."""
         moments = [[m.detach().numpy() for m in f(torch.tensor(X).float())] for f in self.fitted]
         mean = np.column_stack([each[0].ravel() for each in moments])
         noise = [f.sigma_noise.item() ** 2 for f in self.fitted]

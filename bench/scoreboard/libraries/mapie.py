@@ -12,12 +12,14 @@ class GradientBoosting:
     """MAPIE, gradient boosting with CV+."""
 
     def fit(self, X, y):
+        """Fit a model to each output, and its intervals by ten folds."""
         model = GradientBoostingRegressor(random_state=0)
         options = {"confidence_level": LEVEL, "method": "plus", "cv": 10, "random_state": 0}
         models = [CrossConformalRegressor(model, **options) for _ in y.T]
         self.fitted = [m.fit_conformalize(X, c) for m, c in zip(models, y.T, strict=True)]
 
     def predict(self, X):
+        """Return the mean at X, and as standard deviation the width of intervals over 2 × 1.96."""
         found = [model.predict_interval(X) for model in self.fitted]
         widths = [intervals[:, 1, 0] - intervals[:, 0, 0] for _, intervals in found]
         mean = np.column_stack([each for each, _ in found])

@@ -12,6 +12,7 @@ class Estimator:
     """Mean and standard deviation, noise included."""
 
     def predict(self, X):
+        """Return mean and standard deviation of single rows at X, (n, n_out) each."""
         return self.model.predict(X, return_std=True, total=True)
 
 
@@ -19,9 +20,11 @@ class Default(Estimator):
     """bnn, ExactPosterior, nothing set."""
 
     def fit(self, X, y):
+        """Find prior and noise by the evidence of the data."""
         self.model = bnn.ExactPosterior().fit(X, y)
 
     def elppd(self, X, y):
+        """Return the log predictive density of y, summed over the rows."""
         return self.model.elppd(X, y)
 
 
@@ -29,6 +32,7 @@ class ExactConstant(Default):
     """bnn, ExactPosterior, constant noise by evidence."""
 
     def fit(self, X, y):
+        """Find the prior, and one noise for all inputs, by evidence."""
         self.model = bnn.ExactPosterior(noise="constant").fit(X, y)
 
 
@@ -36,6 +40,7 @@ class ExactByInput(Default):
     """bnn, ExactPosterior, noise by input by evidence."""
 
     def fit(self, X, y):
+        """Find the prior, and noise that depends on the inputs, by evidence."""
         self.model = bnn.ExactPosterior(noise="by_input").fit(X, y)
 
 
@@ -43,6 +48,7 @@ class FunctionAnchored(Estimator):
     """bnn, FunctionAnchoredEnsemble, nothing set."""
 
     def fit(self, X, y):
+        """Train about a prior that is found by evidence, as is the noise."""
         self.model = bnn.FunctionAnchoredEnsemble(random_state=0).fit(X, y)
 
 
@@ -50,6 +56,7 @@ class ExactPaper(Default):
     """bnn, ExactPosterior."""
 
     def fit(self, X, y):
+        """Find the prior by evidence, given the paper's noise."""
         prior = evidence.fit_prior(X, y, noise_std())
         self.model = bnn.ExactPosterior(prior, noise=noise_std()).fit(X, y)
 
@@ -58,6 +65,7 @@ class Anchored(Estimator):
     """bnn, AnchoredEnsemble, the paper's prior."""
 
     def fit(self, X, y):
+        """Train with the paper's noise and prior, whose mean has slopes fitted to the cells."""
         prior = functional_prior(fit_theta(Samples(X, y)))
         self.model = bnn.AnchoredEnsemble(prior=prior, noise=noise_std(), random_state=0).fit(X, y)
 
@@ -66,6 +74,7 @@ class Vanilla(Estimator):
     """bnn, VanillaEnsemble."""
 
     def fit(self, X, y):
+        """Train with the paper's noise, without a functional prior."""
         self.model = bnn.VanillaEnsemble(noise=noise_std(), random_state=0).fit(X, y)
 
 
@@ -73,6 +82,7 @@ class ExactReplicates(Default):
     """bnn, ExactPosterior, noise by input from replicates, which are training cells as well."""
 
     def fit(self, X, y, X_repeated, y_repeated, groups):
+        """Find noise by the scatter of cells with equal inputs, then the prior by evidence."""
         repeated = X_repeated, y_repeated, groups
         noise = bnn.HeteroscedasticNoise.from_replicates(*repeated, squares=(0,))
         X = np.vstack([X, X_repeated])
@@ -85,6 +95,7 @@ class ExactFields(Default):
     """bnn, ExactPosterior about mean fields by evidence, noise by input by evidence."""
 
     def fit(self, X, y):
+        """Find noise by input, then mean fields with a prior about them, by evidence."""
         noise = evidence.fit_heteroscedastic_noise(X, y)
         prior = about_fitted_fields(Samples(X, y), noise)
         self.model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)

@@ -14,11 +14,13 @@ SMALLEST = 1e-6  # variance of standardised outputs
 
 
 def moments(network, X):
+    """Return means at X, and the variances that the other half of the outputs gives."""
     mean, raw = network(X).chunk(2, dim=1)
     return mean, torch.nn.functional.softplus(raw) + SMALLEST
 
 
 def loss(network, X, y):
+    """Return the mean negative log-likelihood of y, up to a constant."""
     mean, variance = moments(network, X)
     return torch.nn.functional.gaussian_nll_loss(mean, y, variance)
 
@@ -27,6 +29,7 @@ class DeepEnsemble:
     """PyTorch, a deep ensemble of five networks."""
 
     def fit(self, X, y):
+        """Train members on standardised outputs, each with a seed of its own."""
         self.centre = y.mean(axis=0)
         self.scale = y.std(axis=0)
         X = torch.tensor(X).float()
@@ -34,6 +37,7 @@ class DeepEnsemble:
         self.members = [self.one(X, y, seed) for seed in range(MEMBERS)]
 
     def one(self, X, y, seed):
+        """Return a network as it was when the loss of the validation rows was least."""
         torch.manual_seed(seed)
         network = torch.nn.Sequential(
             torch.nn.Linear(X.shape[1], 50), torch.nn.ReLU(), torch.nn.Linear(50, 2 * y.shape[1])
@@ -56,6 +60,7 @@ class DeepEnsemble:
         return kept
 
     def predict(self, X):
+        """Return mean and standard deviation of the mixture of the members at X."""
         with torch.no_grad():
             each = [moments(member, torch.tensor(X).float()) for member in self.members]
         means, variances = (torch.stack(parts).numpy() for parts in zip(*each, strict=True))

@@ -13,10 +13,12 @@ class GaussianProcess:
     """scikit-learn, Gaussian process."""
 
     def fit(self, X, y):
+        """Fit a process with constant noise to each output."""
         kernel = ConstantKernel() * RBF(np.ones(X.shape[1])) + WhiteKernel()
         self.fitted = [GaussianProcessRegressor(kernel, **OPTIONS).fit(X, c) for c in y.T]
 
     def predict(self, X):
+        """Return mean and standard deviation of single rows at X, (2, n, n_out)."""
         return np.stack([gp.predict(X, return_std=True) for gp in self.fitted], axis=-1)
 
 
@@ -24,6 +26,7 @@ class WithReplicates:
     """scikit-learn, Gaussian process, replicates, noise by regression of log variances."""
 
     def fit(self, X, y, X_repeated, y_repeated, groups):
+        """Fit noise to the scatter within groups, then a process to each output of all cells."""
         each = [groups == group for group in np.unique(groups)]
         points = np.array([X_repeated[one][0] for one in each])
         half = np.array([one.sum() - 1 for one in each]) / 2
@@ -40,12 +43,15 @@ class WithReplicates:
             self.fitted[-1].fit(X, column)
 
     def features(self, X):
+        """Return the inputs of the log variance: X and the square of its first column."""
         return np.column_stack([X, X[:, :1] ** 2])  # the scatter grows with the volume fraction
 
     def variances(self, X):
+        """Return the variances of the noise at X, (n, n_out)."""
         return np.exp(self.noise.predict(self.features(X)))
 
     def predict(self, X):
+        """Return mean and standard deviation of single rows at X, (n, n_out) each."""
         moments = np.stack([gp.predict(X, return_std=True) for gp in self.fitted], axis=-1)
         return moments[0], np.sqrt(moments[1] ** 2 + self.variances(X))
 
@@ -54,6 +60,7 @@ class OnFields(GaussianProcess):
     """scikit-learn, Gaussian process of what mean fields leave, the best of nine by likelihood."""
 
     def fit(self, X, y, fields):
+        """Fit processes to what each field (N, n_out) leaves of y, and keep the best."""
         likelihoods = []
         tried = []
         for field in fields:
@@ -66,5 +73,6 @@ class OnFields(GaussianProcess):
         self.fitted = tried[self.best]
 
     def predict(self, X, fields_test):
+        """Return mean and standard deviation at X, about the best of fields_test (9, n, n_out)."""
         mean, std = super().predict(X)
         return fields_test[self.best] + mean, std

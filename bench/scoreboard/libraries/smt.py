@@ -11,6 +11,7 @@ class Kriging:
     """SMT, KRG."""
 
     def fit(self, X, y):
+        """Fit a model to each output, with the variance of its noise."""
         self.fitted = []
         for column in y.T:
             model = KRG(**OPTIONS)
@@ -19,6 +20,7 @@ class Kriging:
             self.fitted.append((model, model.optimal_noise * model.optimal_par["sigma2"]))
 
     def predict(self, X):
+        """Return mean and standard deviation of single rows at X, (n, n_out) each."""
         mean = np.hstack([model.predict_values(X) for model, _ in self.fitted])
         variance = np.hstack([model.predict_variances(X) + noise for model, noise in self.fitted])
         return mean, np.sqrt(variance)
@@ -28,6 +30,7 @@ class MultiFidelity(Kriging):
     """SMT, MFK with mean fields as low fidelity, the best of nine by likelihood."""
 
     def fit(self, X, y, X_low, fields_low):
+        """Fit models with each of the fields at X_low as low fidelity, and keep the best."""
         tried = [self.one(X, y, X_low, fields) for fields in fields_low]
         best = np.argmax([sum(self.likelihood(m, len(X)) for m in models) for models in tried])
         self.fitted = []
@@ -36,10 +39,12 @@ class MultiFidelity(Kriging):
             self.fitted.append((model, noise))
 
     def likelihood(self, model, n):
+        """Return the likelihood that SMT maximises, for n cells in their own units."""
         # The values of both levels are standardised together, by other fields otherwise.
         return np.sum(model.optimal_rlf_value[-1] - 2 * n * np.log10(model.y_std))
 
     def one(self, X, y, X_low, fields):
+        """Return a model for each output, with fields (n_low, n_out) at X_low below the cells."""
         models = []
         for cells, column in zip(y.T, fields.T, strict=True):
             model = MFK(**OPTIONS)
