@@ -86,7 +86,12 @@ def test_tables_come_first_and_the_page_waits_for_every_notebook(dodo, tables):
     (simulated,) = names.task_dataset()
     first, *notebooks = page["task_dep"]
     assert first == f"dataset:{simulated['name']}"
-    assert notebooks == [f"notebook:{task['name']}" for task in names.task_notebook()]
+    waits = {f"notebook:{task['name']}": bool(task["task_dep"]) for task in names.task_notebook()}
+    assert sorted(notebooks) == sorted(waits)
+    # Those that wait for the tables begin last.
+    begun = [waits[name] for name in notebooks]
+    assert begun == sorted(begun)
+    assert {*begun} == {True, False}
     assert {*REFERENCE.glob("*.json")} <= {*page["file_dep"]}
     (page,) = dodo(PROFILE="quick", DATA=tables).task_report()
     assert all(name.startswith("notebook:") for name in page["task_dep"])
