@@ -23,9 +23,13 @@ def halpin_tsai(X, zeta):
     return 100.0 * (1.0 + zeta * eta * X[:, 0]) / (1.0 - eta * X[:, 0])
 
 
-train, test = (pd.read_csv(f"fe_data/datasets/{name}_uniform.csv") for name in ("train", "test"))
+train = pd.read_csv("fe_data/datasets/train_uniform.csv")
+test = pd.read_csv("fe_data/datasets/test_uniform.csv")
 few = train[train["vf"] < 0.2][:8]
-(X, y), (X_new, truth) = ((t[["vf", "E_f_GPa"]].to_numpy(), t["E_eff_GPa"]) for t in (few, test))
+X = few[["vf", "E_f_GPa"]].to_numpy()
+y = few["E_eff_GPa"]
+X_new = test[["vf", "E_f_GPa"]].to_numpy()
+truth = test["E_eff_GPa"]
 prior = bnn.SamplerPrior(halpin_tsai, {"zeta": stats.uniform(0.2, 2.0)})  # 0.2 to 2.2
 model = bnn.FunctionAnchoredEnsemble(
     prior,

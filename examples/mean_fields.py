@@ -24,9 +24,12 @@ RANGES = {
     "nu_eff": (0.277, 0.299),
 }
 low, high = np.transpose(list(RANGES.values()))
-tables = (pd.read_csv(f"fe_data/datasets/{name}.csv") for name in ("train_beta", "noise"))
-(X, y), (X_cells, cells) = ((t[INPUTS].to_numpy(), t[[*RANGES]].to_numpy()) for t in tables)
-y, cells = (2 * (values - low) / (high - low) - 1 for values in (y, cells))
+train = pd.read_csv("fe_data/datasets/train_beta.csv")
+repeated = pd.read_csv("fe_data/datasets/noise.csv")
+X = train[INPUTS].to_numpy()
+y = 2 * (train[[*RANGES]].to_numpy() - low) / (high - low) - 1
+X_cells = repeated[INPUTS].to_numpy()
+cells = 2 * (repeated[[*RANGES]].to_numpy() - low) / (high - low) - 1
 points, groups = np.unique(X_cells, axis=0, return_inverse=True)
 truth = np.array([cells[groups == g].mean(axis=0) for g in range(len(points))])
 noise = bnn.HeteroscedasticNoise.from_replicates(X_cells, cells, groups, squares=(0,))

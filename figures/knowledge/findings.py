@@ -8,7 +8,7 @@ from figures.beyond.methods import LABELS
 from figures.claims import Claim, Table
 from figures.knowledge.study import MODELS, Judged, Rows, counts_of, equivalent_cells
 from figures.pipeline.settings import TRAINING_CASE
-from figures.scores import LARGER_IS_BETTER, all_hold, is_below, written
+from figures.scores import all_hold, is_below, written
 
 ABOUT = "Knowledge"  # what the claims are about
 COLUMNS = {  # number → heading and decimals
@@ -78,10 +78,8 @@ def _everywhere(rows: Rows, first: str, second: str, score: str, words: str) -> 
     answers = []
     ours = {}
     for case, models in rows.items():
-        pair = [getattr(models[name], score) for name in (first, second)]
-        ours[case] = (pair[0] - pair[1]).mean
-        better, worse = pair[::-1] if score in LARGER_IS_BETTER else pair
-        answers.append(is_below(better, worse))
+        ours[case] = (getattr(models[first], score) - getattr(models[second], score)).mean
+        answers.append(models[first].is_better(models[second], score))
     words = f"{words} on every training set (change)"
     return Claim(f"everywhere/{first}", ABOUT, words, ours, all_hold(answers))
 
