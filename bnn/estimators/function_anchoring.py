@@ -228,8 +228,9 @@ def _conditioned(C: Array, noise: Array, unscaled: Array, n_data: int) -> Condit
         return Conditioning.on_first_points(C, noise, n_data)
     except np.linalg.LinAlgError:
         least = np.sqrt(np.einsum("...jj->...j", unscaled).min())
-        message = f"noise = {least:.3g}: too small for the prior in double precision"
-        raise ValueError(message) from None
+        reason = "too small for the prior in double precision"
+        other = "or a kernel of one's own has negative eigenvalues"
+        raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
 
 
 def _perturbed_data(

@@ -10,7 +10,7 @@ from scipy.stats import qmc
 
 from bnn._seeding import RandomState, generator
 from bnn._text import Short, table
-from bnn._validation import Array, as_points, check_count
+from bnn._validation import Array, as_finite, check_count
 from bnn.scaling import BoundsScaler
 from bnn.training.execution import progress_bar, titled
 
@@ -109,8 +109,8 @@ def sensitivity(
     """
     if not callable(getattr(model, "predict", None)) or isinstance(model, type):
         raise TypeError(f"model is an instance of {type(model).__name__}: must have predict(X)")
-    pairs = as_points("bounds", bounds)
-    needed = getattr(model, "n_features_in_", len(pairs))
+    pairs = as_finite("bounds", bounds)
+    needed = getattr(model, "n_features_in_", len(pairs) if pairs.ndim else "n_in")
     if pairs.shape != (needed, 2):
         raise ValueError(f"bounds has shape {pairs.shape}: must be ({needed}, 2)")
     box = BoundsScaler(pairs[:, 0], pairs[:, 1])

@@ -197,6 +197,7 @@ class ProcessPosterior:
     """
 
     def __init__(self, prior: GaussianProcessPrior, noise: Array, X: Array, y: Array) -> None:
+        prior.check_kernels(X)
         self.prior = prior
         self.X = X
         self.noise = noise
@@ -244,8 +245,9 @@ class ProcessPosterior:
             return np.asarray(cholesky(matrix, lower=True, overwrite_a=True))
         except np.linalg.LinAlgError:
             least = np.sqrt(np.einsum("...jj->...j", self.noise).min())
-            message = f"noise = {least:.3g}: too small for the prior in double precision"
-            raise ValueError(message) from None
+            reason = "too small for the prior in double precision"
+            other = "or a kernel of one's own has negative eigenvalues"
+            raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
 
     def _prior_covariance(self, A: Array, B: Array, output: int) -> Array:
         """Return the kernel of a column of y U, or that of all outputs if these are coupled."""

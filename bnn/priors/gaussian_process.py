@@ -32,6 +32,7 @@ from bnn.training.execution import progress_bar, titled
 
 MOST_ROWS = 10_000  # rows of a covariance whose root is computed, which takes minutes
 NEGLIGIBLE = 1e-8  # negative variances by rounding errors, relative to the largest
+CHECKED = 5  # points at which a kernel is checked
 
 
 class FunctionPrior(Short, ABC):
@@ -211,6 +212,21 @@ class GaussianProcessPrior(FunctionPrior):
         chosen = self.features_of(output, A.shape[1])
         return np.asarray(self.kernels[output](A[:, chosen], B[:, chosen]))
 
+    def check_kernels(self, X: Array) -> None:
+        """Raise ValueError where a kernel contradicts itself at the first of points (n, n_in)."""
+        for j, kernel in enumerate(self.kernels):
+            points = X[:CHECKED, self.features_of(j, X.shape[1])]
+            K = np.asarray(kernel(points))
+            diagonal = np.asarray(kernel.diag(points))
+            largest = NEGLIGIBLE * np.abs(K).max()
+            if diagonal.shape != (len(points),):
+                shapes = f"{diagonal.shape}: must be {(len(points),)}"
+                raise ValueError(f"the kernel of output {j}: diag(X) has shape {shapes}")
+            if np.any(np.abs(np.diagonal(K) - diagonal) > largest):
+                raise ValueError(f"the kernel of output {j}: diag(X) is not that of k(X, X)")
+            if np.any(np.abs(K - K.T) > largest):
+                raise ValueError(f"the kernel of output {j}: k(X, X) is not symmetric")
+
     def variances(self, X: Array) -> Array:
         """Evaluate the variances of all outputs.
 
@@ -286,6 +302,7 @@ class GaussianProcessPrior(FunctionPrior):
         if len(X) > MOST_ROWS:
             rows = f"the covariance between them must have at most {MOST_ROWS} rows"
             raise ValueError(f"X has {len(X)} points: {rows}")
+        self.check_kernels(X)
         values = np.empty((n_samples, len(X), self.n_outputs))
         with progress_bar(self.n_outputs, titled("realisations", None), "output") as bar:
             for j in range(self.n_outputs):

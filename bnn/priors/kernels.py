@@ -57,8 +57,8 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
 
     `GaussianProcessPrior` takes such a kernel, alone or in sums and products with others, and so do
     `ExactPosterior`, ensembles and `choose`. Its parameters are not searched for: give them, or
-    compare them by `ExactPosterior.log_evidence`. It has no gradients, and goes neither into a file
-    nor into C.
+    compare them by `ExactPosterior.log_evidence`. It has no gradients, and an `ExactPosterior`
+    with it goes neither into a file nor into C; an ensemble does.
 
     Examples:
         >>> import bnn
@@ -105,6 +105,9 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
         if A.shape[1] != B.shape[1]:
             raise ValueError(f"X has {A.shape[1]} inputs and Y {B.shape[1]}: must be equal")
         values = self._evaluate(A, B)
+        if np.shape(values) != (len(A), len(B)):
+            returned = f"{type(self).__name__} returned shape {np.shape(values)}"
+            raise ValueError(f"{returned} for k(A, B): must be {len(A), len(B)}")
         return (values, np.empty((*values.shape, 0))) if eval_gradient else values
 
     def is_stationary(self) -> bool:

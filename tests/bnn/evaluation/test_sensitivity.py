@@ -69,6 +69,7 @@ def test_a_surrogate_of_forty_runs_and_a_table_has_those_of_its_function():
         ({"model": bnn.ExactPosterior(noise=0.1).fit(np.eye(2), [0.0, 1.0])}, r"must be \(2, 2\)"),
         ({"n": 1}, "n = 1: must be an integer >= 2"),
         ({"bounds": [(0.0, 1.0, 2.0)]}, r"bounds has shape \(1, 3\): must be \(1, 2\)"),
+        ({"bounds": (0.0, 1.0)}, r"bounds has shape \(2,\): must be \(\d, 2\)"),
         ({"bounds": [(1.0, 0.0)] * 3}, "bounds of column 0 are 1.0 and 0.0"),
     ],
 )

@@ -81,6 +81,41 @@ def test_what_is_not_implemented_is_named():
         type("Half", (bnn.FunctionPrior,), {})()
 
 
+def lines_with(**methods):
+    """A prior whose kernel is that of lines through the origin, but for some methods."""
+    return bnn.GaussianProcessPrior(0.0, type("Lines", (OwnKernel,), methods)())
+
+
+@pytest.mark.parametrize(
+    ("methods", "message"),
+    [
+        ({"_evaluate": lambda *own: own[1][:, 0]}, r"Lines returned shape \(\d+,\) for k\(A, B\)"),
+        ({"_evaluate": lambda *_: None}, r"Lines returned shape \(\) for k\(A, B\)"),
+        ({"_evaluate": lambda _, A, B: A @ (B**2).T}, r"diag\(X\) is not that of k\(X, X\)"),
+        ({"_evaluate": lambda _, A, B: np.tril(A @ B.T)}, r"k\(X, X\) is not symmetric"),
+        ({"diag": lambda _, X: X**2}, r"output 0: diag\(X\) has shape \(5, 1\): must be \(5,\)"),
+        ({"diag": lambda _, X: 0.1 * X[:, 0] ** 2}, r"diag\(X\) is not that of k\(X, X\)"),
+    ],
+)
+def test_a_kernel_that_contradicts_itself_is_named(methods, message):
+    prior = lines_with(**methods)
+    with pytest.raises(ValueError, match=message):
+        bnn.ExactPosterior(prior, noise=0.1).fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        prior.sample(X, 2, 0)
+
+
+def test_where_the_covariance_has_no_root_the_kernel_is_named_beside_the_noise():
+    box = {
+        "_evaluate": lambda _, A, B: 1.0 * (abs(A - B.T) < 0.3),
+        "diag": lambda _, X: X[:, 0] ** 0,
+    }
+    with pytest.raises(ValueError, match="kernel of one's own has negative eigenvalues"):
+        bnn.ExactPosterior(lines_with(**box), noise=0.01).fit(X, Y)
+    with pytest.raises(ValueError, match="the covariance has eigenvalue -"):
+        lines_with(**box).sample(X, 2, 0)
+
+
 @BRIEF
 @pytest.mark.parametrize("prior", [OwnPrior(), PROCESS])
 def test_an_ensemble_with_an_own_prior_is_saved_written_as_c_and_differentiated(prior, tmp_path):
