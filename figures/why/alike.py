@@ -79,7 +79,10 @@ def training_sets(draw: Draw, trainer: Trainer) -> dict[str, TrainingSet]:
 
 
 def tune(method: str, given: TrainingSet, trainer: Trainer) -> Tuned:
-    """Choose resampling, scaling and epochs of a method by cells that training does not see."""
+    """Choose resampling, scaling and epochs of a method by cells that training does not see.
+
+    θ of the prior and the ranges of scaling by the data come from all cells, for both methods.
+    """
     n = len(given.cells)
     order = np.random.default_rng(trainer.seed).permutation(n)
     held_out = given.cells[order[: max(1, round(HELD_OUT * n))]]
