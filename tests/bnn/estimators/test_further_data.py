@@ -19,7 +19,7 @@ FOUND = {
     "exact": bnn.ExactPosterior(),
     "vanilla": small(bnn.VanillaEnsemble, noise=None),
     "in function space": small(bnn.FunctionAnchoredEnsemble, noise=None),
-    "components": bnn.ComponentRegressor(bnn.ExactPosterior()),
+    "components": bnn.ComponentRegressor(bnn.ExactPosterior(noise="constant")),
 }
 ANY = pytest.mark.parametrize("model", FOUND.values(), ids=FOUND)
 BRIEF = pytest.mark.filterwarnings("ignore::UserWarning")  # so brief a training does not arrive

@@ -28,7 +28,7 @@ ESTIMATORS = [
         **SMALL,
     ),
     bnn.ExactPosterior(),
-    bnn.ComponentRegressor(bnn.ExactPosterior()),
+    bnn.ComponentRegressor(bnn.ExactPosterior(noise="constant")),
 ]
 
 
