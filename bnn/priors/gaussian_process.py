@@ -213,7 +213,14 @@ class GaussianProcessPrior(FunctionPrior):
         return np.asarray(self.kernels[output](A[:, chosen], B[:, chosen]))
 
     def check_kernels(self, X: Array) -> None:
-        """Raise ValueError where a kernel contradicts itself at the first of points (n, n_in)."""
+        """Refuse kernels that contradict themselves.
+
+        Args:
+            X: Points, (n, n_in); the first of them are looked at.
+
+        Raises:
+            ValueError: k(X, X) is not symmetric, or `diag(X)` is not its diagonal.
+        """
         for j, kernel in enumerate(self.kernels):
             points = X[:CHECKED, self.features_of(j, X.shape[1])]
             K = np.asarray(kernel(points))
