@@ -53,7 +53,7 @@ def prior_rows(
     for (name, i), (weight, logs) in sums.items():
         means = np.exp(logs / np.maximum(weight, TINY))
         texts = [f"{L:.3g}" if w > 0.0 else "–" for L, w in zip(means, weight, strict=True)]
-        rows.append((f"length scale of {inputs[i]}, {name}", texts))
+        rows.append((f"length scale / range of {inputs[i]}, {name}", texts))
     if len(components) > 1:
         effective = 1.0 / np.sum(weights**2, axis=0)
         rows.append(("components that count", [f"{n:.1f}" for n in effective]))
@@ -103,7 +103,7 @@ def noise_rows(
     variances = np.einsum("...jj->...j", covariance_at(noise, X)) * np.ones((len(X), 1))
     std = np.sqrt(variances)
     rows = []
-    for title, values in (("noise", std), ("noise, of the range", std / ranges)):
+    for title, values in (("noise", std), ("noise / range", std / ranges)):
         pairs = zip(values.min(axis=0), values.max(axis=0), strict=True)
         texts = [f"{a:.3g}" if a == b else f"{a:.3g} to {b:.3g}" for a, b in pairs]
         rows.append((title, texts))

@@ -3,7 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -319,10 +319,18 @@ class PretrainedEnsemble(EnsembleRegressor):
     ) -> tuple[Pretrained, Noise | Covariance]:
         """Return the pre-trained networks and the noise, found for the data or kept."""
         if keep_prior:
-            assert self.pretrained_ is not None
-            return self.pretrained_, self.noise_
+            return self._kept_networks(), self.noise_
         noise = likely_noise(self.noise, X, y)
         return self._pretrained_for(X, y, noise), noise
+
+    def _kept_networks(self) -> Pretrained:
+        """Return the networks of the last fit, with the prior given anew where a file lacked it."""
+        found = self.pretrained_
+        assert found is not None
+        lacking = isinstance(found.prior, NotStored) and found.prior.kind
+        if lacking and lacking == type(self.prior).__name__:
+            found = self.pretrained_ = replace(found, prior=own_copy(self.prior))
+        return found
 
     def _pretrained_for(self, X: Array, y: Array, noise: Noise, prior: Any = None) -> Pretrained:
         """Return the pre-trained networks, after pre-training where they are missing or stale.

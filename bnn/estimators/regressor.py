@@ -98,10 +98,10 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             >>> text = bnn.ExactPosterior(prior, noise=0.1).fit(X, X[:, 0]).summary()
             >>> for line in text.splitlines()[1:]:
             ...     print(line)
-                                       y0
-            length scale of x0, RBF  0.25
-            noise                     0.1
-            noise, of the range      0.05
+                                               y0
+            length scale / range of x0, RBF  0.25
+            noise                             0.1
+            noise / range                    0.05
         """
         check_is_fitted(self)
         seconds = getattr(self, "fit_seconds_", None)

@@ -34,12 +34,12 @@ def test_length_scales_are_relative_to_the_range_of_each_input():
     assert re.fullmatch(r"ExactPosterior of 12 data, fitted in [\d.e-]+ s", text.splitlines()[0])
     assert rows(text) == {
         "": ["y0", "y1"],
-        "length scale of vf, RBF": ["0.25", "0.5"],
-        "length scale of E_f, RBF": ["0.25", "–"],
-        "length scale of vf, Matern52": ["–", "2"],
-        "length scale of vf, Matern52 2": ["–", "4"],
+        "length scale / range of vf, RBF": ["0.25", "0.5"],
+        "length scale / range of E_f, RBF": ["0.25", "–"],
+        "length scale / range of vf, Matern52": ["–", "2"],
+        "length scale / range of vf, Matern52 2": ["–", "4"],
         "noise": ["0.1", "0.5"],
-        "noise, of the range": ["0.025", "0.25"],
+        "noise / range": ["0.025", "0.25"],
     }
 
 
@@ -52,7 +52,7 @@ def test_components_count_by_their_posterior_weights():
     assert 0.01 < p < 0.99
     assert found["components that count"] == [f"{1.0 / (p**2 + (1.0 - p) ** 2):.1f}"]
     assert found["largest weight"] == [f"{max(p, 1.0 - p):.2g}"]
-    assert found["length scale of x0, RBF"] == [f"{0.01 * 0.5**p:.3g}"]
+    assert found["length scale / range of x0, RBF"] == [f"{0.01 * 0.5**p:.3g}"]
 
 
 def test_noise_by_input_is_shown_from_its_least_to_its_largest():
@@ -60,7 +60,7 @@ def test_noise_by_input_is_shown_from_its_least_to_its_largest():
     model = bnn.ExactPosterior(bnn.GaussianProcessPrior(), noise=bnn.StudentNoise(noise, 5.0))
     found = rows(model.fit(X[:, :1], Y[:, 0]).summary())
     assert found["noise"] == ["0.1 to 1"]
-    assert found["noise, of the range"] == ["0.025 to 0.25"]
+    assert found["noise / range"] == ["0.025 to 0.25"]
     assert found["degrees of freedom"] == ["5"]
 
 
@@ -69,7 +69,7 @@ def test_ensembles_and_components_have_summaries(tmp_path):
     prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, (1.0, 100.0)), 2)
     model = small(bnn.AnchoredEnsemble, prior).fit(X, Y)
     assert "AnchoredEnsemble of 3 networks of widths (2, 4, 2), fitted in" in model.summary()
-    assert rows(model.summary())["length scale of x0, RBF"] == ["0.5", "0.5"]
+    assert rows(model.summary())["length scale / range of x0, RBF"] == ["0.5", "0.5"]
     model.save(tmp_path / "model.npz")
     assert bnn.load(tmp_path / "model.npz").summary().splitlines()[0] == (
         "AnchoredEnsemble of 3 networks of widths (2, 4, 2)"

@@ -130,6 +130,18 @@ def test_an_ensemble_with_an_own_prior_is_saved_written_as_c_and_differentiated(
         loaded.pretrain(X)
 
 
+@BRIEF
+def test_a_loaded_ensemble_learns_from_further_data_once_its_prior_is_set_again(tmp_path):
+    model = small(bnn.FunctionAnchoredEnsemble, OwnPrior(), noise=0.1).fit(X[:8], Y[:8])
+    model.save(tmp_path / "model.npz")
+    loaded = bnn.load(tmp_path / "model.npz").set_params(prior=PROCESS)
+    with pytest.raises(ValueError, match="prior: a OwnPrior is not stored"):
+        loaded.fit(X, Y, keep_prior=True)
+    loaded.set_params(prior=OwnPrior()).fit(X, Y, keep_prior=True)
+    expected = model.fit(X, Y, keep_prior=True).predict(X)
+    np.testing.assert_allclose(loaded.predict(X), expected, rtol=1e-6)
+
+
 def test_an_exact_posterior_predicts_and_refuses_what_needs_kernels_that_are_known(tmp_path):
     model = bnn.ExactPosterior(PROCESS, noise=0.1).fit(X, Y)
     assert len(bnn.choose(model, X, 2)[0]) == 2
