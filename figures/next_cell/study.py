@@ -74,6 +74,11 @@ class Study:
             rows.append(int(distances.argmin()))
         return self.pool[np.array(rows)]
 
+    def independent(self, model: bnn.ExactPosterior, given: Samples) -> bnn.ExactPosterior:
+        """The same posterior as if the noise of different outputs were independent."""
+        noise = replace(self.noise, correlation=None)
+        return bnn.ExactPosterior(model.prior_, noise=noise).fit(given.X, given.y)
+
     def grown(
         self, cells: Samples, more: int, goal: str, seed: int
     ) -> tuple[dict[int, Errors[float]], list[Samples]]:
@@ -92,26 +97,30 @@ class Study:
             given = joined(rounds)
             model = self.posterior(given)
             found[count] = self.errors(model)
-            if count < more:
-                model = bnn.ExactPosterior(
-                    model.prior_, noise=replace(self.noise, correlation=None)
-                )
-                model.fit(given.X, given.y)
-                run = np.all(candidates.X[:, None] == given.X, axis=2).any(axis=1)
-                candidates = candidates[~run]  # another run of a cell would tell nothing
-                region = box
-                if goal == WORST:
-                    _, std = model.predict(box, return_std=True)
-                    region = box[np.argsort(np.sum(std**2, axis=1))[-(REGION // 10) :]]
-                rows, _ = bnn.choose(
-                    model,
-                    candidates.X,
-                    self.batch,
-                    region=region,
-                    output_ranges=[2.0] * given.y.shape[1],
-                )
-                rounds.append(candidates[rows])
+            if count == more:
+                break
+            candidates = candidates[~_among(candidates, given)]  # a second run would tell nothing
+            model = self.independent(model, given)
+            rows, _ = bnn.choose(
+                model,
+                candidates.X,
+                self.batch,
+                region=_worst_tenth(model, box) if goal == WORST else box,
+                output_ranges=[2.0] * given.y.shape[1],
+            )
+            rounds.append(candidates[rows])
         return found, rounds
+
+
+def _among(cells: Samples, others: Samples) -> np.ndarray:
+    """Which cells have the inputs of one of the others, (n,)."""
+    return np.all(cells.X[:, None] == others.X, axis=2).any(axis=1)
+
+
+def _worst_tenth(model: bnn.ExactPosterior, points: np.ndarray) -> np.ndarray:
+    """The tenth of points where the variance over all outputs is largest."""
+    _, std = model.predict(points, return_std=True)
+    return points[np.argsort(np.sum(std**2, axis=1))[-(len(points) // 10) :]]
 
 
 def _all_and_worst(values: np.ndarray) -> list[float]:
