@@ -27,14 +27,22 @@ ESTIMATORS = [
         anchoring=bnn.FunctionAnchoring(points=10, iterations=10),
         **SMALL,
     ),
-    bnn.ExactPosterior(),
+    bnn.ExactPosterior(noise="constant"),
     bnn.ComponentRegressor(bnn.ExactPosterior(noise="constant")),
 ]
+WARNINGS = pytest.mark.filterwarnings("ignore::bnn.ConstantInputWarning", "ignore::UserWarning")
 
 
-@pytest.mark.filterwarnings("ignore::bnn.ConstantInputWarning", "ignore::UserWarning")
+@WARNINGS
 @parametrize_with_checks(ESTIMATORS)
 def test_estimator_check(estimator, check):
+    check(estimator)
+
+
+@WARNINGS
+@pytest.mark.slow
+@parametrize_with_checks([bnn.ExactPosterior()])
+def test_estimator_check_with_nothing_set(estimator, check):
     check(estimator)
 
 
