@@ -198,16 +198,23 @@ def study(
                 if not results.done(problem, peer, i, limit)
             ]
             if open_:
-                try:
-                    worker = Worker(peer, folder, limit)
-                except OSError as error:  # the next run tries again
-                    print(f"{peer.name} is left out, {error}", flush=True)
-                    continue
-                for problem, i in open_:
-                    if not results.done(problem, peer, i, limit):  # one before it was too slow
-                        run(worker, problem, i, results)
-                worker.end()
+                _run_all(open_, peer, results, folder, limit)
         first = stage
+
+
+def _run_all(
+    open_: Sequence[tuple[Problem, int]], peer: Peer, results: Results, folder: Path, limit: float
+) -> None:
+    """Run an estimator on splits of problems; it is left out where it cannot be started."""
+    try:
+        worker = Worker(peer, folder, limit)
+    except OSError as error:  # the next run tries again
+        print(f"{peer.name} is left out, {error}", flush=True)
+        return
+    for problem, i in open_:
+        if not results.done(problem, peer, i, limit):  # one before it was too slow
+            run(worker, problem, i, results)
+    worker.end()
 
 
 def run(worker: Worker, problem: Problem, number: int, results: Results) -> None:

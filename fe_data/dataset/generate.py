@@ -236,17 +236,19 @@ class _Run:
             workers = executors.dask_workers(self.dask)
         try:
             with self.progress, workers as run:
-                while self.remaining:
-                    try:
-                        tasks = [worker.Task(self.design.sample(i)) for i in self.remaining]
-                        self._run_tasks(run, tasks)
-                    except WorkerDied as death:
-                        for task in death.tasks:
-                            self._run_alone(run, task.sample)
+                self._run_remaining(run)
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted: {self._kept()}") from None
         except (OSError, MemoryError, ImportError, executors.ClusterError) as error:
             raise Stopped(f"stopped: {describe(error)}: {self._kept()}") from error
+
+    def _run_remaining(self, run: executors.Runner) -> None:
+        while self.remaining:
+            try:
+                self._run_tasks(run, [worker.Task(self.design.sample(i)) for i in self.remaining])
+            except WorkerDied as death:
+                for task in death.tasks:
+                    self._run_alone(run, task.sample)
 
     def _run_tasks(self, run: executors.Runner, tasks: list[worker.Task]) -> None:
         for index, data in run(self.job, tasks):
