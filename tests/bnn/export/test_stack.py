@@ -37,7 +37,8 @@ def warped_posterior(n_inputs, n_data, n_outputs):
     """Five terms of inputs that are warped and mixed."""
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(n_data, n_inputs)).round(1)
-    y = rng.normal(size=(n_data, n_outputs)).round(1)
+    # A mean of the size of y: with noise alone its terms would cancel, and leave their rounding.
+    y = X.sum(axis=1, keepdims=True) + rng.normal(size=(n_data, n_outputs)).round(1)
     sizes = np.zeros(n_inputs), np.ones(n_inputs), rng.normal(size=n_inputs).round(1)
     mixing = 0.1 * rng.normal(size=(n_inputs, n_inputs)).round(1)
     terms = bnn.RBF() + bnn.Matern12(0.1) + bnn.Matern32(0.2) + bnn.Matern52(0.3, 0.5)

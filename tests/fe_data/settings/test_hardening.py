@@ -103,7 +103,9 @@ def test_a_table_of_one_slope_is_linear_hardening():
     by_law = solve_rve(dataclasses.replace(INPUTS, b_m_MPa=700.0), 1, law, fit=False)
     by_table = solve_rve(INPUTS, 1, dataclasses.replace(law, hardening=linear), fit=False)
     for name, values in by_law.history.items():
-        np.testing.assert_allclose(by_table.history[name], values, rtol=1e-7, atol=1e-9)
+        # Components that are zero but for rounding follow the solver's tolerance, of the largest.
+        zero = law.tolerance * np.abs(values).max()
+        np.testing.assert_allclose(by_table.history[name], values, rtol=1e-7, atol=zero)
     short = HardeningTable([0.0, 1e-12], [400.0, 400.0])
     flat = solve_rve(INPUTS, 1, dataclasses.replace(law, hardening=short), fit=False)
     plastic = solve_rve(INPUTS, 1, law, fit=False)  # b = 0
