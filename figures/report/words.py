@@ -27,6 +27,8 @@ LABELS = {  # name in metrics files → what the page calls it
     "generalised_normal": "generalised normal",
     "low_rank": "multivariate Gaussian",
     "outd": "out of distribution",
+    "subsets_as_in_paper": "subsets as in the paper",
+    "inputs_below_chance": "inputs of the paper's subsets below chance",
     **{
         f"{name} {scale}": f"{words}, L = {scale}"
         for scale in ("0.1", "1")

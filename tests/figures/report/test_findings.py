@@ -8,7 +8,7 @@ from figures.pipeline.paths import REFERENCE
 from figures.pipeline.profiles import BEYOND, EXAMPLE, load_profile
 from figures.report import page
 from figures.report.comparison import Metrics, compare
-from figures.report.findings import found_on, load_records
+from figures.report.findings import RECORDS, found_on, load_records
 from tests.figures.report.committed import committed_run
 
 FINDINGS = {each.id: each for each in load_records().findings}
@@ -54,6 +54,14 @@ def test_all_that_differs_or_stays_open_is_explained_where_it_stands(run):
             name for each in FINDINGS.values() if each.place == place for name in each.rests_on
         }
         assert {name for name, met in entry.outcomes.items() if not met} <= explained
+
+
+@pytest.mark.parametrize("path", [RECORDS, *RECORDS.parent.glob("templates/*.md")])
+def test_numbers_are_found_by_names_and_not_by_sentences(path):
+    """A place of the paper, a name of the metrics, or an ensemble and its length scale."""
+    names = re.findall(r'[\w)]\["([^"]+)"', path.read_text())
+    plain = r"(Fig\.|Table) \d+|[\w./-]+( [\d.]+)?"
+    assert [name for name in names if not re.fullmatch(plain, name)] == []
 
 
 @pytest.mark.parametrize("holds", [None, False])
