@@ -5,10 +5,11 @@ import re
 import pytest
 
 from figures.pipeline.paths import REFERENCE
-from figures.pipeline.profiles import BEYOND, EXAMPLE, load_profile
+from figures.pipeline.profiles import BEYOND, EXAMPLE, SURROGATE, load_profile
 from figures.report import page
 from figures.report.comparison import Metrics, compare
 from figures.report.findings import RECORDS, found_on, load_records
+from figures.report.summary import RUNS, blocks
 from tests.figures.report.committed import committed_run
 
 FINDINGS = {each.id: each for each in load_records().findings}
@@ -62,6 +63,13 @@ def test_numbers_are_found_by_names_and_not_by_sentences(path):
     names = re.findall(r'[\w)]\["([^"]+)"', path.read_text())
     plain = r"(Fig\.|Table) \d+|[\w./-]+( [\d.]+)?"
     assert [name for name in names if not re.fullmatch(plain, name)] == []
+
+
+def test_a_sentence_that_the_metrics_contradict_stops_the_pages():
+    runs = {name: typed(committed_run(name)) for name in RUNS}
+    runs["full-authors"][SURROGATE].rows["published"]["prior"]["rmse"]["mean"] = 0.0
+    with pytest.raises(ValueError, match="do not bear this sentence out: On the published tables"):
+        blocks(runs)
 
 
 @pytest.mark.parametrize("holds", [None, False])
