@@ -42,7 +42,7 @@ class Finding(BaseModel, extra="forbid"):
     number: str = ""
     picture: Picture | None = None
     commands: list[str] = []
-    tables_at: str = ""  # page and heading with all its numbers, from the top of the checkout
+    tables_at: str = ""  # page of docs and heading with all its numbers
 
     def unmet(self, metrics: Metrics, outcomes: Mapping[str, bool | None]) -> list[str]:
         """Its conditions that are not met, by the outcomes of claims and the metrics."""
