@@ -123,7 +123,7 @@ def run_cases(problems: Problems, settings: Beyond, seed: int) -> list[dict[str,
 
 
 def run_spans(problem: Problem, settings: Beyond, seed: int) -> dict[str, WeightRow[Interval]]:
-    """The published method with more and more networks behind its weight prior, "K = ..." each."""
+    """The published method with more and more networks behind its weight prior, by their number."""
     pool = Repeat(settings, seed).for_weights(problem.paper, max(settings.spans))
     repeats = []
     for i, each in enumerate(seeds_of(seed, settings.repeats)):
@@ -131,7 +131,7 @@ def run_spans(problem: Problem, settings: Beyond, seed: int) -> dict[str, Weight
         first = i * settings.n_members
         train = Repeat(settings, each).in_weights
         blocks = {count: weights.block(pool, first, count) for count in settings.spans}
-        repeats.append({f"K = {k}": train("low_rank", b, problem) for k, b in blocks.items()})
+        repeats.append({str(k): train("low_rank", b, problem) for k, b in blocks.items()})
     return over_repeats(repeats)
 
 

@@ -3,9 +3,12 @@
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
+
+import yaml
 
 from bnn import TrainingSettings
 from fe_data import settings
@@ -16,11 +19,13 @@ from figures.beyond import methods
 from figures.example_1d import ensembles
 from figures.materials import problem
 from figures.pipeline.paths import ROOT
-from figures.pipeline.profiles import load_profile
-from figures.report.comparison import SIGNS, Comparison, compare
+from figures.pipeline.profiles import DRAWS, WHY, load_profile
+from figures.report.comparison import SIGNS, Comparison, Metrics, compare
 from figures.report.summary import committed, findings, tables
+from figures.report.words import filled
 
 TARGET = ROOT / "build" / "article.pdf"
+METADATA = ROOT / "article" / "metadata.yaml"
 NAMED = (settings, design, properties, claims, ensembles, problem, methods)  # of the constants
 
 
@@ -41,11 +46,18 @@ def judged(entry: Comparison) -> dict[str, Any]:
     }
 
 
+def abstract(run: Mapping[str, Metrics]) -> str:
+    """The abstract with its numbers."""
+    text = yaml.safe_load(METADATA.read_text(encoding="utf-8"))["abstract"]
+    return filled(text, draws=run[DRAWS], why=run[WHY])
+
+
 def content() -> dict[str, Any]:
     """What the article takes from the code: findings, verdicts, settings and constants."""
     runs = committed()
     profile = load_profile("full")
     return {
+        "abstract": abstract(runs["full"]),
         "found": {name: finding.model_dump() for name, finding in findings(runs).items()},
         "methods": asdict(tables(runs)["methods"]),
         "items": {
