@@ -133,20 +133,14 @@ class UFLSolver:
             if visit is not None:
                 visit(y.copy(), self._recovered(history.p[cell.in_matrix]))
 
-        x, history, averages, steps = reference.solve_load_steps(
+        x, history, averages, counts = reference.solve_load_steps(
             cell, loading, increments, tolerance, converged
         )
         plastic_strain = history.plastic_strain[cell.in_matrix]
         p = history.p[cell.in_matrix]
         state = State(*p.shape)
         state.old = HistoryVariables(plastic_strain[..., [0, 1, 3]], p, cell.law.hardening(p))
-        counts = {
-            "newton_iterations": steps,
-            "factorisations": steps,
-            "updates": steps + len(averages["stress"]) - 1,
-            "cutbacks": 0,
-            "cg_iterations": 0,
-        }
+        counts |= {"factorisations": counts["newton_iterations"], "cg_iterations": 0}
         return EquilibriumPath(x, state, averages, counts)
 
     def fields(self, path: EquilibriumPath) -> Fields:
