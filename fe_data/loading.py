@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short
+from fe_data.arrays import Floats, Ints, Short, short
 from fe_data.errors import ConvergenceError
 from fe_data.settings import require_integer
 
@@ -19,6 +19,7 @@ _SMALLEST_STEP = 1 / 1024  # of an increment
 Vertex = tuple[float | None, float | None, float | None]
 
 
+@short
 class Part(NamedTuple):
     """Straight part of a path, which ends at a vertex."""
 

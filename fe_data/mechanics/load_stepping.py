@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints
+from fe_data.arrays import Floats, Ints, Short
 from fe_data.loading import Loading, Part, advance
 from fe_data.mechanics.problem import RVEProblem, State
 
@@ -23,8 +23,8 @@ _NEARLY_STRAIGHT = 0.5  # relative change of direction up to which earlier state
 _LEAST_SCALE = 0.1
 
 
-@dataclass(frozen=True)
-class EquilibriumPath:
+@dataclass(frozen=True, repr=False)
+class EquilibriumPath(Short):
     """Volume averages at every increment, the first of them at rest, and the state at the end.
 
     `history` holds strain, stress [MPa] and plastic_strain, (increments + 1, 4) as xx, yy, zz, xy,

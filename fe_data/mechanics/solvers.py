@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, Short
 from fe_data.geometry.outline import MATRIX
 from fe_data.loading import Loading
 from fe_data.mechanics.elements import Discretisation, Elements, strain_at_points
@@ -23,8 +23,8 @@ from fe_data.reference.return_mapping import History
 from fe_data.settings import Inputs, Settings
 
 
-@dataclass(frozen=True)
-class Fields:
+@dataclass(frozen=True, repr=False)
+class Fields(Short):
     """Values at the q integration points of each of m elements, after an increment."""
 
     matrix_stress: Floats  # (m, q, 4) xx, yy, zz, xy [MPa]
@@ -66,7 +66,7 @@ class Solver(Protocol):
         """Recover stress and plastic strain at the end of the last path that `solve` returned."""
 
 
-class CompiledSolver:
+class CompiledSolver(Short):
     """The solver of this package: compiled kernels, condensed fibres, load steps that adapt."""
 
     def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
@@ -112,7 +112,7 @@ class CompiledSolver:
         return Fields(matrix_stress, tuple(fibre_stress), history.p.copy())
 
 
-class UFLSolver:
+class UFLSolver(Short):
     """The second solver: forms in UFL, a plain Newton loop, and MUMPS."""
 
     def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 import ufl
 from petsc4py import PETSc
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, Short
 from fe_data.geometry import domain
 from fe_data.geometry.domain import Domain, dofs
 from fe_data.geometry.outline import MATRIX
@@ -32,7 +32,7 @@ _NEWTON_ITERATIONS = 25
 fem: Any = dolfinx.fem  # type checkers do not see the names of other versions
 
 
-class Cell:
+class Cell(Short):
     """Weak form and constitutive law of a cell; stresses in MPa, lengths in its side."""
 
     linear_solver = "MUMPS (dolfinx)"
