@@ -49,6 +49,7 @@ class Solver(Protocol):
         increments: int,
         tolerance: float,
         visit: Visitor | None = None,
+        reached: Callable[[], object] = bool,
     ) -> EquilibriumPath:
         """Follow a loading from rest.
 
@@ -57,6 +58,7 @@ class Solver(Protocol):
             increments: Number of increments of each part that has no number of its own.
             tolerance: Relative residual at which Newton's method has converged [-].
             visit: Called with the unknowns and the fields at rest and after every increment.
+            reached: Called at the same times, without them, which takes no time; bool does nothing.
 
         Returns:
             Volume averages at every increment, and the state at the end.
@@ -79,10 +81,12 @@ class CompiledSolver(Short):
         increments: int,
         tolerance: float,
         visit: Visitor | None = None,
+        reached: Callable[[], object] = bool,
     ) -> EquilibriumPath:
         """Follow a loading from rest, see `Solver.solve`."""
 
         def converged(x: Floats, state: State) -> None:
+            reached()
             if visit is not None:
                 visit(x, self._recovered(x, state))
 
@@ -125,11 +129,13 @@ class UFLSolver(Short):
         increments: int,
         tolerance: float,
         visit: Visitor | None = None,
+        reached: Callable[[], object] = bool,
     ) -> EquilibriumPath:
         """Follow a loading from rest, see `Solver.solve`."""
         cell = self.problem
 
         def converged(y: Floats, history: History) -> None:
+            reached()
             if visit is not None:
                 visit(y.copy(), self._recovered(history.p[cell.in_matrix]))
 
