@@ -24,6 +24,7 @@ from scipy.linalg import block_diag, cho_factor, cho_solve, cholesky, solve_tria
 from scipy.stats import norm
 from sklearn.utils import gen_batches
 
+from bnn._text import Short
 from bnn._validation import Array, Ints, as_array
 from bnn.noise import HeteroscedasticNoise, Noise
 from bnn.noise.covariances import is_diagonal, noise_blocks
@@ -131,8 +132,8 @@ def check_nugget(nuggets: Array, variances: Array) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Conditioning:
+@dataclass(frozen=True, repr=False)
+class Conditioning(Short):
     """The affine map from prior realisations to posterior ones at the points X."""
 
     gains: Array  # G by blocks, (B, m, p), for p data in a block
@@ -179,7 +180,7 @@ class Conditioning:
         return np.asarray(correction.reshape(K, n_out, -1).swapaxes(1, 2))
 
 
-class ProcessPosterior:
+class ProcessPosterior(Short):
     """A Gaussian process prior given data, with factors of N x N matrices where that is possible.
 
     Diagonal noise leaves the outputs independent: U = I. Where all outputs have the same kernel K,

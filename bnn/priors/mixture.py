@@ -9,6 +9,7 @@ from scipy.linalg import block_diag
 from scipy.special import logsumexp, softmax
 
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
+from bnn._text import Short
 from bnn._validation import Array, Ints, as_finite, is_row, own_copy
 from bnn.noise.covariances import is_diagonal
 from bnn.priors.conditioning import JointColumns, ProcessPosterior
@@ -119,7 +120,7 @@ def assembled(numbers: Ints, draw: Callable[[int], Array]) -> Array:
     return values
 
 
-class MixturePosterior:
+class MixturePosterior(Short):
     """A mixture given data: posteriors of components, weighted by prior weights times evidence.
 
     The outputs of a mixture are independent under diagonal noise. Correlated noise couples their

@@ -11,6 +11,7 @@ from fe_data.dataset import collection, storage
 from fe_data.dataset.collection import Collection
 from fe_data.dataset.design import digest_inputs, retry_seed, seed_of
 from fe_data.files.reading import UnusualFile, read_file
+from fe_data.progress import shown
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import require_kind
 
@@ -40,9 +41,10 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
         config = storage.load_config(folder)
     except ValueError as error:
         return [str(error)], {}
-    found = collection.collect(folder, config, range(config["samples"]))
+    n = config["samples"]
+    found = collection.collect(folder, config, shown(range(n), "records", "record", n))
     problems = [f"sample {index}: {text}" for index, text in found.problems.items()]
-    problems += _strangers(folder, config["samples"])
+    problems += _strangers(folder, n)
     if not found.problems:
         problems += _check_design(config, found)
     return problems + _check_files(folder, config, found), found.counts

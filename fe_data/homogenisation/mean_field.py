@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, roots_hermitenorm
 
-from fe_data.arrays import Booleans, Floats, numbers
+from fe_data.arrays import Booleans, Floats, Short, numbers
 from fe_data.errors import FitError
 from fe_data.mechanics.properties import elastic_constants, equivalent_strain, moduli, von_mises
 from fe_data.schema import INPUT_NAMES
@@ -200,8 +200,8 @@ def _cells_of(
     )
 
 
-@dataclass(frozen=True)
-class Cells:
+@dataclass(frozen=True, repr=False)
+class Cells(Short):
     """Linear and secant homogenisation of cells; arrays are (..., 1), or (..., points) of a curve.
 
     Stresses are in MPa.

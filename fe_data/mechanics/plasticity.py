@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, short
 from fe_data.mechanics.elements import Elements
 from fe_data.settings.hardening import POWER, TABLE, VOCE
 from fe_data.sparse.compilation import compiled, inlined
@@ -37,6 +37,7 @@ _NO_TABLE = np.empty((0, 3))
 _compiled = compiled(error_model="numpy")
 
 
+@short
 class J2Law(NamedTuple):
     """The matrix: isotropic elasticity and the yield stress, in MPa but for c and p."""
 
@@ -50,6 +51,7 @@ class J2Law(NamedTuple):
     table: Floats = _NO_TABLE
 
 
+@short
 class HistoryVariables(NamedTuple):
     """History variables of m elements with q integration points each."""
 
