@@ -1,7 +1,8 @@
 """Trained networks with their data, and the training of members to data."""
 
+import itertools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -26,7 +27,7 @@ from bnn.networks.mlp import MLP
 from bnn.noise import RESAMPLINGS, Covariance, checked_noise, covariance_at, resample
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
-from bnn.training.execution import titled
+from bnn.training.execution import counted, titled
 from bnn.training.loop import DivergenceError, DivergenceWarning, train
 from bnn.training.members import Objective
 from bnn.training.settings import TrainingSettings
@@ -105,13 +106,16 @@ class Networks:
             raise ValueError(f"X has shape {X.shape}: must be (n, {n_in})")
         X = self.input_scaler.transform(X)
         values = np.empty((len(self.weights), len(X), self.architecture.n_outputs))
-        for first in range(0, len(self.weights), MEMBER_BLOCK):
-            members = slice(first, first + MEMBER_BLOCK)
+        for members, points in self._blocks(len(X), POINT_BLOCK, "predictions"):
             weights = self.weights[members].astype(float)
-            for start in range(0, len(X), POINT_BLOCK):
-                points = slice(start, start + POINT_BLOCK)
-                values[members, points] = self.architecture.forward(weights, X[points])
+            values[members, points] = self.architecture.forward(weights, X[points])
         return self.output_scaler.inverse_transform(values)
+
+    def _blocks(self, n: int, size: int, title: str) -> Iterator[tuple[slice, slice]]:
+        """Yield blocks of members and of n points, with a bar on a terminal."""
+        members = gen_batches(len(self.weights), MEMBER_BLOCK)
+        blocks = list(itertools.product(members, gen_batches(n, size)))
+        return counted(blocks, title, "part")
 
     def gradients(self, X: Array) -> Array:
         """Return ∂f^[k]/∂x of every network at X (n, n_in), (K, n, n_out, n_in)."""
@@ -119,10 +123,9 @@ class Networks:
         scaled = torch.as_tensor(self.input_scaler.transform(as_points("X", X)))
         weights = torch.as_tensor(self.weights.astype(float))
         by_input = np.empty((len(weights), len(X), net.n_outputs, net.n_inputs))
-        for points in gen_batches(len(X), GRADIENT_BLOCK):
-            for members in gen_batches(len(weights), MEMBER_BLOCK):
-                state = Linearisation(net, weights[members], scaled[points])
-                by_input[members, points] = state.input_jacobian().swapaxes(1, 2).numpy()
+        for members, points in self._blocks(len(X), GRADIENT_BLOCK, "gradients"):
+            state = Linearisation(net, weights[members], scaled[points])
+            by_input[members, points] = state.input_jacobian().swapaxes(1, 2).numpy()
         # y = h_out f((x - c) / h_in) + c_out
         scale = self.output_scaler.half_range[:, None] / self.input_scaler.half_range
         return np.asarray(by_input * scale)

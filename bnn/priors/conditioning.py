@@ -29,6 +29,7 @@ from bnn._validation import Array, Ints, as_array
 from bnn.noise import HeteroscedasticNoise, Noise
 from bnn.noise.covariances import is_diagonal, noise_blocks
 from bnn.priors.gaussian_process import MOST_ROWS, GaussianProcessPrior, covariance_root
+from bnn.training.execution import counted
 
 ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
 # Rounding errors shift the eigenvalues of the covariance of N data by up to about N eps times its
@@ -215,7 +216,8 @@ class ProcessPosterior(Short):
         columns = (residual @ self.axes).T.reshape(1 if self.coupled else y.shape[1], -1)
         keys = map(tuple, variances.reshape(len(variances), -1).tolist())
         self._sources = list(zip(alike, keys, strict=True))[: len(columns)]
-        self._roots = {source: self._root(*source) for source in dict.fromkeys(self._sources)}
+        different = counted(list(dict.fromkeys(self._sources)), "conditioning", "output")
+        self._roots = {source: self._root(*source) for source in different}
         roots = [self._roots[source] for source in self._sources]
         # α = (K + σ²I)⁻¹ v for each column v of (y - m) U
         solved = np.array([cho_solve((L, True), v) for L, v in zip(roots, columns, strict=True)])
@@ -235,7 +237,8 @@ class ProcessPosterior(Short):
             return self._cholesky(prior + noise)
         # In the memory of K, which is symmetric.
         matrix = np.empty((len(self.X), len(self.X)), order="F")
-        for part in gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)):
+        parts = list(gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)))
+        for part in counted(parts, "covariance of the data", "part"):
             matrix[:, part] = self.prior.covariance(self.X, self.X[part], output)
         matrix[np.diag_indices(len(self.X))] += variances
         return self._cholesky(matrix)
@@ -326,7 +329,8 @@ class ProcessPosterior(Short):
         n_out = len(self.axes)
         n = len(X)
         # W = L⁻¹ k(X_train, X): the covariance is K - Wᵀ W.
-        whitened = {source: self._whitened(X, source) for source in self._roots}
+        sources = counted(list(self._roots), "covariances", "output")
+        whitened = {source: self._whitened(X, source) for source in sources}
         starts = n * np.arange(n_out if self.coupled else 1)
 
         def at(rows: Ints) -> Array:
@@ -350,7 +354,8 @@ class ProcessPosterior(Short):
             raise ValueError(f"X has {len(X)} points: {rows}; predict has no such limit")
         scale = max(self.prior.covariance(X, X, j).max() for j in set(self.prior.alike))
         # f U = E f U + R z, with R Rᵀ = S and z ~ N(0, I)
-        roots = [covariance_root(block, scale) for block in self._reduced(X)]
+        blocks = counted(list(self._reduced(X)), "realisations", "output")
+        roots = [covariance_root(block, scale) for block in blocks]
         noise = rng.standard_normal((n_samples, len(roots), len(roots[0])))
         latent = np.stack([noise[:, b] @ root.T for b, root in enumerate(roots)], axis=1)
         latent = latent.reshape(n_samples, -1, len(X)).swapaxes(1, 2)
@@ -373,7 +378,7 @@ class ProcessPosterior(Short):
     def _reduced(self, X: Array) -> Array:
         """Return the posterior covariances of each column of f U."""
         found = {}
-        for source in self._roots:
+        for source in counted(list(self._roots), "joint covariance", "output"):
             # S = K - Wᵀ W
             W = self._whitened(X, source)
             found[source] = self._prior_covariance(X, X, source[0]) - W.T @ W

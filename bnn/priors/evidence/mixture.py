@@ -176,7 +176,7 @@ def _varying_inputs(X: Array, y: Array) -> Ints:
     if not varying.size:
         raise ValueError("X: no input varies")
     if constant.size:
-        raise ValueError(f"output {constant[0]} is constant: it says nothing about its scale")
+        raise ValueError(f"output {constant[0]} is constant, which tells no scale: leave it out")
     return varying
 
 

@@ -159,6 +159,16 @@ def saved(line_data, tmp_path):
     return path
 
 
+def test_another_kind_of_file_is_no_model_and_a_folder_must_be_there(line_data, tmp_path):
+    table = tmp_path / "own.csv"
+    table.write_text("x,y\n1.0,2.0\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"own.csv: not a saved model, or damaged \(no archive"):
+        load(table)
+    model = small(VanillaEnsemble, network__hidden=(6,)).fit(*line_data)
+    with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder$"):
+        model.save(tmp_path / "nowhere" / "saved.npz")
+
+
 @pytest.mark.parametrize("kept", [0.0, 0.1, 0.5, 0.9, 0.999])
 def test_a_truncated_file_is_refused(saved, kept):
     content = saved.read_bytes()
