@@ -24,7 +24,7 @@ from fe_data.sparse.solver import chosen_solver
 MAX_JOBS = 4096
 MAX_SHARDS = 1_000_000
 LOG_SECONDS = 30.0  # between two lines of a log
-# An attempt at a sample fails when so many workers died that had no other sample to simulate.
+# An attempt fails after this many deaths of workers that ran only this sample.
 DEATHS_OF_A_SAMPLE = 2
 
 
