@@ -29,8 +29,8 @@ from bnn.priors.drawn_priors import DrawnPrior
 from bnn.priors.gaussian_process import GaussianProcessPrior, default_prior
 from bnn.priors.samplers import FunctionalPrior, draw_realisations, truncated_normal_hypercube
 from bnn.scaling import BoundsScaler, Scaling, scaler_of, warn_far
-from bnn.storage import NotStored, storable
-from bnn.storage.values import dataclass_fields, kept
+from bnn.storage import storable
+from bnn.storage.values import NotStored, dataclass_fields, kept
 from bnn.training.execution import titled
 from bnn.training.loop import train
 from bnn.training.settings import TrainingSettings
