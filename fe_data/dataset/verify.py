@@ -101,9 +101,9 @@ def _check_text(path: Path, expected: str, unread: set[str]) -> str:
         found = [(line, row) for line, row in rows(text) if row[0] not in unread]
     except csv.Error:
         return f"{path.name} cannot be read"
-    end = len(text.splitlines()) + 1
-    for (line, row), (_, right) in zip_longest(found, rows(expected), fillvalue=(end, None)):
-        if row != right:
+    end = (len(text.splitlines()) + 1, [""])
+    for (line, row), (_, kept) in zip_longest(found, rows(expected), fillvalue=end):
+        if row != kept:
             return f"{path.name}, line {line}: not what the records hold"
     if not unread and text != expected:
         return f"{path.name}: the entries of the records, but not as `generate` writes them"
