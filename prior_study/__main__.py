@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from bnn._validation import check_device
 from prior_study.config import StudyConfig
 from prior_study.priors import STUDY_PRIORS
 from prior_study.study import Study, run, save
@@ -58,7 +57,6 @@ def main(arguments: list[str] | None = None) -> int:
     out = options.pop("out")
     try:
         config = StudyConfig(**options)
-        check_device(config.device)
         if out.suffix != ".npz" or not out.parent.is_dir():
             raise ValueError(f"out = '{out}': must be a .npz file in a folder that exists")
         study = run(config, progress=sys.stderr.isatty())

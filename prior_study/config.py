@@ -1,13 +1,13 @@
 """Settings of the study, which are also the options of its command line."""
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from bnn import MLP
-from bnn._validation import check_integer, check_option
 from prior_study.priors import STUDY_PRIORS
 
 HIDDEN = (50, 50, 50, 50)
@@ -21,6 +21,12 @@ _SMALLEST = {"members": 2, "prior_points": 2, "functions": 2, "grid_points": 2, 
 def _option(default: Any, meaning: str) -> Any:
     """A field with its default and its help on the command line."""
     return field(default=default, metadata={"help": meaning})
+
+
+def _check_option(name: str, value: object, options: Collection[str]) -> None:
+    """Raise ValueError unless value is one of the options."""
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(f"{name} = {value!r}: must be one of {', '.join(options)}")
 
 
 @dataclass(frozen=True)
@@ -47,11 +53,13 @@ class StudyConfig:
             known = ", ".join(STUDY_PRIORS)
             raise ValueError(f"priors = {self.priors}: must be some of {known}, each once")
         for prior in self.priors:
-            check_option("priors", prior, STUDY_PRIORS)
-        check_option("optimiser", self.optimiser, BIAS_CORRECTION)
-        check_option("device", self.device, ("cpu", "cuda"))
+            _check_option("priors", prior, STUDY_PRIORS)
+        _check_option("optimiser", self.optimiser, BIAS_CORRECTION)
+        _check_option("device", self.device, ("cpu", "cuda"))
         for name, low in _SMALLEST.items():
-            check_integer(name, getattr(self, name), low)
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+                raise ValueError(f"{name} = {value!r}: must be an integer >= {low}")
         if not 0 < self.epochs_scale < math.inf:
             raise ValueError(f"epochs_scale = {self.epochs_scale}: must be > 0")
 

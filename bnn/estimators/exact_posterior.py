@@ -23,7 +23,8 @@ from bnn.priors.conditioning import NuggetWarning, ProcessPosterior, resolved
 from bnn.priors.gaussian_process import MOST_ROWS
 from bnn.priors.mixture import MixturePosterior, MixturePrior
 from bnn.priors.precision_factors import Prior, factors_of
-from bnn.storage import NotStored, storable
+from bnn.storage import storable
+from bnn.storage.values import NotStored
 from bnn.training.execution import counted
 
 GRADIENT_ENTRIES = 2**22  # numbers of the derivatives of a kernel that are computed at a time

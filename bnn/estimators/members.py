@@ -279,6 +279,12 @@ class Task:
     resampling: str
     seeds: np.random.SeedSequence
 
+    def resampled(self, n_members: int) -> tuple[Floats, Floats]:
+        """Return the data of each member: inputs ((K,) N, n_in) and targets (K, N, n_out)."""
+        generators = member_generators(spawn(self.seeds, Purpose.RESAMPLING), n_members)
+        covariance = covariance_at(self.noise_covariance, self.X)
+        return resample(self.X, self.y, self.resampling, covariance, generators)
+
 
 def train_to_data(
     task: Task,
@@ -294,33 +300,29 @@ def train_to_data(
     check_option("resampling", task.resampling, RESAMPLINGS)
     check_device(device)
     K = len(start)
-    network = task.architecture
+    mlp = task.architecture
     title = titled("training", training.progress)
-    generators = member_generators(spawn(task.seeds, Purpose.RESAMPLING), K)
-    kept = task.noise_covariance
-    covariance = covariance_at(kept, task.X)
-    inputs, targets = resample(task.X, task.y, task.resampling, covariance, generators)
-    data = task.input_scaler.transform(inputs), task.output_scaler.transform(targets)
-    given = network, start, *data
-    noise = task.output_scaler.transform_covariance(covariance_at(kept, inputs))
+    inputs, targets = task.resampled(K)
+    X = task.input_scaler.transform(inputs)
+    y = task.output_scaler.transform(targets)
+    noise = task.output_scaler.transform_covariance(covariance_at(task.noise_covariance, inputs))
     if optimiser == "gauss_newton":
         assert isinstance(weight_prior, ProperGaussian)
         assert anchors is not None
         prior = weight_prior.covariance
-        result = fit_weights(*given, noise, prior, OPTIMUM, anchors, device, title)
+        result = fit_weights(mlp, start, X, y, noise, prior, OPTIMUM, anchors, device, title)
     else:
         term = None if weight_prior is None else weight_prior.regulariser()
         goal = Objective(_precision(noise), term, anchors)
         seeds = member_seeds(spawn(task.seeds, Purpose.TRAINING), K)
-        result = train(*given, training, seeds=seeds, objective=goal, device=device, progress=title)
+        result = train(
+            mlp, start, X, y, training, seeds=seeds, objective=goal, device=device, progress=title
+        )
     numbers = finite_members(K, result.diverged, "training")
     weights = result.weights[numbers]
     kept_anchors = None if anchors is None else anchors[numbers]
-    penalties = np.zeros(len(weights))
-    if weight_prior is not None and kept_anchors is not None:
-        penalties = weight_prior.penalty(weights, kept_anchors)
     return Members(
-        architecture=network,
+        architecture=mlp,
         start=start[numbers],
         weights=weights,
         inputs=inputs if inputs.ndim == 2 else inputs[numbers],
@@ -330,10 +332,17 @@ def train_to_data(
         losses=result.losses,
         epochs=result.epochs,
         numbers=numbers,
-        noise_covariance=kept,
+        noise_covariance=task.noise_covariance,
         anchors=kept_anchors,
-        penalties=penalties,
+        penalties=_penalties(weight_prior, weights, kept_anchors),
     )
+
+
+def _penalties(weight_prior: WeightPrior | None, weights: Floats, anchors: Floats | None) -> Array:
+    """Return the penalties of weights (K, d), (K,), which are zero without a prior or anchors."""
+    if weight_prior is None or anchors is None:
+        return np.zeros(len(weights))
+    return weight_prior.penalty(weights, anchors)
 
 
 def _precision(noise: Array) -> Array:

@@ -35,9 +35,8 @@ ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
 # Rounding errors shift the eigenvalues of the covariance of N data by up to about N eps times its
 # largest entry.
 ROUNDING = 4.0 * np.finfo(float).eps
-LEAST_DEVIATION = (
-    1e-10  # of a prior that varies, in the networks' units, where outputs lie in [-1, 1]
-)
+# Of a prior that varies, in the networks' units, where outputs lie in [-1, 1].
+LEAST_DEVIATION = 1e-10
 
 Source: TypeAlias = tuple[int, tuple[float, ...]]  # number of a kernel, and variances of the noise
 # Means at n points, (n, n_out), covariances between outputs at each, (n, n_out, n_out), and the
@@ -46,7 +45,7 @@ JointColumns: TypeAlias = tuple[Array, Array, Callable[[Ints], Array]]
 
 
 class NuggetWarning(UserWarning):
-    """The noise is less than double precision resolves beside the prior."""
+    """The noise is too small, relative to the prior, for double precision."""
 
 
 def log_diagonal(roots: Array) -> Array:
@@ -84,8 +83,10 @@ def resolved(noise: Array, priors: Sequence[GaussianProcessPrior], X: Array) -> 
     if is_diagonal(noise):
         small = np.einsum("...jj->...j", noise) < least
     else:
+        # The noise is enough where all eigenvalues of Σ_noise - diag(ℓ) are >= 0.
         small = np.linalg.eigvalsh(noise - np.diag(least))[..., :1] < 0.0
-    return np.asarray(noise + (small * least)[..., None] * np.eye(len(least)))
+    nugget = np.where(small, least, 0.0)
+    return np.asarray(noise + nugget[..., None] * np.eye(len(least)))
 
 
 def without_zeros(noise: Noise, y: Array) -> Noise:
@@ -177,6 +178,7 @@ class Conditioning(Short):
         """Return G v at X, (K, n, n_out), for v (K, N, n_out)."""
         K, _, n_out = misfit.shape
         by_block = output_vectors(misfit).reshape(K, len(self.gains), -1)
+        # G v, block by block
         correction = np.einsum("bmp,kbp->kbm", self.gains, by_block, optimize=True)
         return np.asarray(correction.reshape(K, n_out, -1).swapaxes(1, 2))
 
@@ -195,6 +197,7 @@ class ProcessPosterior(Short):
         noise: Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
         axes: U, (n_out, n_out).
         coupled: Whether the outputs are coupled.
+        solved: α = (K + σ²I)⁻¹ v of each column v of (y - m) U, (N, n_out).
         log_evidences: log p(v) of each column v of (y - m) U; a single one if coupled.
     """
 
@@ -221,7 +224,7 @@ class ProcessPosterior(Short):
         roots = [self._roots[source] for source in self._sources]
         # α = (K + σ²I)⁻¹ v for each column v of (y - m) U
         solved = np.array([cho_solve((L, True), v) for L, v in zip(roots, columns, strict=True)])
-        self._solved = solved.reshape(residual.shape[::-1]).T
+        self.solved = solved.reshape(residual.shape[::-1]).T
         # log p(v) = -½ (vᵀ α + log |K + σ²I| + N log 2π), with log |L Lᵀ| = 2 Σ log L_ii
         log_determinants = [2.0 * log_diagonal(root).sum() for root in roots]
         quadratic = np.sum(columns * solved, axis=1)
@@ -271,8 +274,23 @@ class ProcessPosterior(Short):
         for output in np.unique(alike):
             # E f(X) U = m(X) U + k(X, X_train) α
             cross = self.prior.covariance(X, self.X, output)
-            latent[:, alike == output] = cross @ self._solved[:, alike == output]
+            latent[:, alike == output] = cross @ self.solved[:, alike == output]
         return np.asarray(self.prior.mean_values(X) + latent @ self.axes.T)
+
+    def kriging_weights(self, X: Array) -> list[Array]:
+        """Return (K + σ²I)⁻¹ k(X_train, X) of each column of f U at X (n, n_in), (N, n) each."""
+        N = len(self.X)
+        n = len(X)
+        weights = {}
+        for source, root in self._roots.items():
+            # L⁻ᵀ W, with W = L⁻¹ k(X_train, X)
+            W = self._whitened(X, source)
+            weights[source] = solve_triangular(root, W, lower=True, trans=1, check_finite=False)
+        if not self.coupled:
+            return [weights[source] for source in self._sources]
+        joint = weights[self._sources[0]]
+        columns = range(len(self.axes))
+        return [joint[c * N : (c + 1) * N, c * n : (c + 1) * n] for c in columns]
 
     def covariances(self, X: Array) -> Array:
         """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""

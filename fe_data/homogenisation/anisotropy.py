@@ -31,9 +31,10 @@ class Anisotropy(Short):
         spread: Largest over smallest Young's modulus in the plane, minus 1 [-]; 0 is isotropic.
         stiffest_deg: Direction of the largest, from x, in [0, 180) degrees.
 
-    >>> isotropic = Anisotropy(np.diag([100.0, 100.0, 50.0]), spread=0.0, stiffest_deg=0.0)
-    >>> round(isotropic.misfit, 12)
-    0.0
+    Examples:
+        >>> isotropic = Anisotropy(np.diag([100.0, 100.0, 50.0]), spread=0.0, stiffest_deg=0.0)
+        >>> round(isotropic.misfit, 12)
+        0.0
     """
 
     stiffness_GPa: Floats
@@ -67,13 +68,14 @@ def anisotropy(rve: RVESolution, *, silent: bool = False) -> Anisotropy:
     Returns:
         Stiffness, and how much Young's modulus varies with the direction.
 
-    >>> from fe_data import Inputs, Loading, Microstructure, Settings, anisotropy, solve_rve
-    >>> lattice = Microstructure([[0.5, 0.5]], 0.35)
-    >>> inputs = Inputs(lattice.volume_fraction, 400.0, 400.0, 0.4)
-    >>> stretched = Loading((1e-4, None, None))
-    >>> rve = solve_rve(inputs, lattice, Settings(increments=4), stretched, fit=False)
-    >>> round(anisotropy(rve).spread, 2)
-    0.09
+    Examples:
+        >>> from fe_data import Inputs, Loading, Microstructure, Settings, anisotropy, solve_rve
+        >>> lattice = Microstructure([[0.5, 0.5]], 0.35)
+        >>> inputs = Inputs(lattice.volume_fraction, 400.0, 400.0, 0.4)
+        >>> stretched = Loading((1e-4, None, None))
+        >>> rve = solve_rve(inputs, lattice, Settings(increments=4), stretched, fit=False)
+        >>> round(anisotropy(rve).spread, 2)
+        0.09
     """
     require_kind("rve", rve, RVESolution)
     require_kind("silent", silent, bool)

@@ -14,7 +14,7 @@ _DIVERGED = 1e3  # growth of the residual beyond which an iteration is given up
 _PREDICTOR_POINTS = 3  # parabola through the last three states
 # In later parts of a path points yield and unload in turns, and these choices are faster:
 _POINTS_AFTER_A_TURN = 2  # a straight line through the last two states, since the path bends
-_PATIENCE = 4  # an iteration ends if its residual is larger than the first one after so many steps
+_PATIENCE = 4  # iterations before a residual above the first ends the solve
 _LARGEST_CHANGE = 0.012  # of the tangent: after a larger one it is factorised again
 _UNKNOWNS_OF_STRAIN = np.array([1.0, 1.0, 2.0])  # the unknown of xy is engineering shear strain
 _NEARLY_STRAIGHT = 0.5  # relative change of direction up to which earlier states predict the next

@@ -93,8 +93,9 @@ def plastic_increment(
         return f / (3.0 * mu), 0.0
     if hardening_law == VOCE:
         return _voce_increment(f, b * math.exp(-p_old / c), mu, c)
-    # Left of it are an increment for which 3μ Δp and hardening use at most f / 2 each, and, from
-    # p > 0, a step from zero. At p = 0 hardening_old may be positive, see `HistoryVariables`.
+    # Two lower bounds of the root start the iteration: an increment for which 3μ Δp and hardening
+    # use at most f / 2 each, and, from p > 0, a step from zero. At p = 0 hardening_old may be
+    # positive, see `HistoryVariables`.
     dp = min(f / (6.0 * mu), ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old)
     if p_old > 0.0:
         dp = max(dp, f / (3.0 * mu + c * hardening_old / p_old))

@@ -63,13 +63,14 @@ class RVEResult(Short):
         fibre_radii: (n_fibres,) in sides of the volume element; None where all are the `radius` of
             `info`.
 
-    >>> from fe_data import Inputs, Settings, solve_rve
-    >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
-    >>> result = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre).result()
-    >>> result.fibre_centres.shape
-    (1, 2)
-    >>> result.info["cutbacks"]
-    0
+    Examples:
+        >>> from fe_data import Inputs, Settings, solve_rve
+        >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
+        >>> result = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre).result()
+        >>> result.fibre_centres.shape
+        (1, 2)
+        >>> result.info["cutbacks"]
+        0
     """
 
     effective: dict[str, float]
@@ -87,11 +88,12 @@ class LoadStep(Short):
         x: (n + 3,) unknowns, the last three of them the mean strain xx, yy, engineering xy.
         fields: Stress and plastic strain at the integration points.
 
-    >>> from fe_data import Inputs, Settings, solve_rve
-    >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
-    >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre, keep_steps=True)
-    >>> len(rve.steps), float(rve.steps[4].x[-3].round(3))  # mean strain after four increments
-    (11, 0.02)
+    Examples:
+        >>> from fe_data import Inputs, Settings, solve_rve
+        >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
+        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre, keep_steps=True)
+        >>> len(rve.steps), float(rve.steps[4].x[-3].round(3))  # mean strain after four increments
+        (11, 0.02)
     """
 
     x: Floats
@@ -115,13 +117,14 @@ class RVESolution(Short):
             counts as `compilation` and in no other stage.
         steps: Unknowns and fields at rest and after every increment, where they were kept.
 
-    >>> from fe_data import Inputs, Settings, solve_rve
-    >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
-    >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre)
-    >>> rve.fields.plastic_strain.shape == rve.discretisation.matrix.weights.shape
-    True
-    >>> bool(rve.fields.plastic_strain.max() > rve.fields.plastic_strain.mean())
-    True
+    Examples:
+        >>> from fe_data import Inputs, Settings, solve_rve
+        >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
+        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre)
+        >>> rve.fields.plastic_strain.shape == rve.discretisation.matrix.weights.shape
+        True
+        >>> bool(rve.fields.plastic_strain.max() > rve.fields.plastic_strain.mean())
+        True
     """
 
     microstructure: Microstructure
@@ -227,13 +230,14 @@ def solve_rve(
 
     A `SimulationError` says that the volume element cannot be meshed, solved or fitted.
 
-    >>> from fe_data import Inputs, Settings, solve_rve
-    >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
-    >>> rve = solve_rve(Inputs(vf=0.2, E_f_GPa=400, b_m_MPa=400, c_m=0.4), 0, one_fibre)
-    >>> rve.history["stress"].shape  # at rest and after ten increments; xx, yy, zz, xy
-    (11, 4)
-    >>> 100 < rve.result().effective["E_eff_GPa"] < 400  # between the phases
-    True
+    Examples:
+        >>> from fe_data import Inputs, Settings, solve_rve
+        >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
+        >>> rve = solve_rve(Inputs(vf=0.2, E_f_GPa=400, b_m_MPa=400, c_m=0.4), 0, one_fibre)
+        >>> rve.history["stress"].shape  # at rest and after ten increments; xx, yy, zz, xy
+        (11, 4)
+        >>> 100 < rve.result().effective["E_eff_GPa"] < 400  # between the phases
+        True
     """
     _require_valid(inputs, settings, loading, fit, element, solver)
     require_kind("keep_steps", keep_steps, bool)

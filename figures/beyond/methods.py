@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from bnn import Architecture, GaussianProcessPrior, Pretrained
 from bnn.priors.samplers import FunctionalPrior
+from fe_data.schema import INPUT_NAMES
 from figures.beyond import weights
 from figures.beyond.problems import Problem, with_moments
 from figures.beyond.scores import Row, WeightRow
@@ -43,14 +44,18 @@ class Repeat:
     def for_weights(self, prior: GaussianProcessPrior, count: int | None = None) -> Pretrained:
         """The paper's networks, pre-trained to a prior, for the methods in weight space."""
         count = count or self.settings.n_pretrained
-        epochs = self.settings.pretrain_epochs
-        return pretrained(prior, PAPER, self.settings, self.seed, count=count, epochs=epochs)
+        return self._pretrained(prior, PAPER, count, self.settings.pretrain_epochs)
 
     def for_functions(self, prior: FunctionalPrior, network: Architecture = SMOOTH) -> Pretrained:
         """Networks pre-trained to a prior, to be anchored in function space."""
-        count = self.settings.n_members
         epochs = self.settings.function_pretrain_epochs
-        return pretrained(prior, network, self.settings, self.seed, count=count, epochs=epochs)
+        return self._pretrained(prior, network, self.settings.n_members, epochs)
+
+    def _pretrained(
+        self, prior: FunctionalPrior, network: Architecture, count: int, epochs: int
+    ) -> Pretrained:
+        sizes = {"count": count, "epochs": epochs, "n_features": len(INPUT_NAMES)}
+        return pretrained(prior, network, self.settings, self.seed, **sizes)
 
     def in_weights(self, name: str, networks: Pretrained, problem: Problem) -> WeightRow[float]:
         """A method in weight space."""

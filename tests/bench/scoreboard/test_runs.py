@@ -20,28 +20,28 @@ WIDTH = 0.5
 class Mean:
     """The mean."""
 
-    def fit(self, X, y):
+    def fit(self, given):
         """Take it."""
         print("what libraries print is no answer")
-        self.mean = y.mean(axis=0)
+        self.mean = given.y.mean(axis=0)
 
     def predict(self, X):
         return np.tile(self.mean, (len(X), 1)), np.full((len(X), len(self.mean)), WIDTH)
 
 
 class Broken(Mean):
-    def fit(self, X, y):
+    def fit(self, given):
         raise ValueError("no such\\nmatrix")
 
 
 class Slow(Mean):
-    def fit(self, X, y):
+    def fit(self, given):
         while True:
             pass
 
 
 class Gone(Mean):
-    def fit(self, X, y):
+    def fit(self, given):
         os._exit(3)
 
 

@@ -14,7 +14,7 @@ from sklearn.gaussian_process import kernels as sk
 
 import bnn
 from bnn import AnchoredEnsemble, ExactPosterior, FunctionAnchoredEnsemble, VanillaEnsemble, load
-from bnn.storage import NotStored
+from bnn.storage.values import NotStored
 from tests.bnn.small import small
 from tests.limits import UNUSUAL, limited
 
