@@ -346,7 +346,9 @@ def representatives(
     seen = np.flatnonzero(logs > logs.max() + np.log(NEGLIGIBLE))
     weights = softmax(logs[seen])
     rows = np.array([moments(s, places) for s in seen]).T
-    rows /= np.sqrt(rows**2 @ weights)[:, None]
+    # A moment may be zero at a place: the mean of data that contradict each other without noise.
+    sizes = np.sqrt(rows**2 @ weights)
+    rows /= np.where(sizes > 0.0, sizes, 1.0)[:, None]
     # Averages of the moments along their principal directions, and the sum of the weights.
     directions = np.linalg.svd((rows - (rows @ weights)[:, None]) * np.sqrt(weights))[0]
     few = np.vstack([np.ones(len(seen)), directions[:, : most - 1].T @ rows])
