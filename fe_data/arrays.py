@@ -60,7 +60,7 @@ def numbers(name: str, values: ArrayLike) -> Floats:
         found = np.asarray(values)
         if not np.can_cast(found.dtype, float, "same_kind"):
             raise TypeError
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):  # a tensor that has gradients raises the last
         raise ValueError(f"{name} = {values!r:.60} must be numbers") from None
     return found.astype(float)
 

@@ -18,7 +18,8 @@ WRONG = [
     np.full((8, 2), None), np.full((8, 2), "a"), np.array(1.0), np.array("a"), np.eye(2),
     -np.eye(2), np.ma.masked_array(np.ones((8, 2)), np.eye(8)[:, :2]), np.datetime64("2020-01-01"),
     [1.0, 2.0], [1.0, -2.0], (1.0, 0.0), ("a", "b"), HUGE, lambda *_, **__: "a", 10**30, 1e-300,
-    1e-30, np.full((8, 2), np.inf), 1e300 * SCATTERED, 1e99 * SCATTERED,
+    1e-30, np.full((8, 2), np.inf), 1e300 * SCATTERED, 1e99 * SCATTERED, 1e-300 * SCATTERED,
+    1e-155 * SCATTERED, 1e-100 * SCATTERED,
     [np.nan, 1.0], (10**30, 2), "cpufoo",
 ]  # fmt: skip
 
@@ -40,6 +41,8 @@ def complaint(
             function(**given)
         except allowed:
             return None
+        except np.linalg.LinAlgError as error:  # a ValueError, but a library's own
+            return f"{type(error).__name__}: {error}"
         except (ValueError, TypeError) as error:
             if re.search(rf"\b({argument}|{also})\b", str(error)):
                 return None

@@ -12,7 +12,15 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from bnn._text import described
-from bnn._validation import Array, as_columns, as_finite, check_flags, check_readable, not_finite
+from bnn._validation import (
+    Array,
+    as_columns,
+    as_finite,
+    check_flags,
+    check_ranges,
+    check_readable,
+    not_finite,
+)
 from bnn.derivatives.kernels import noise_gradient
 from bnn.storage import StoredModel
 
@@ -72,6 +80,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": least}
         points, y = self._validated({"X": X, "y": y}, reset=not keep_prior, **needed)
         outputs = as_columns("y", y, len(points))
+        check_ranges(X=points, y=outputs)
         start = time.perf_counter()
         self._fit(points, outputs, keep_prior)
         self.y_ndim_ = np.ndim(y)

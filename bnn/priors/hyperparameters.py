@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from bnn._seeding import generator
-from bnn._validation import Array, Ints, check_count
+from bnn._validation import MOST_RESTARTS, Array, Ints, check_count
 from bnn.priors.conditioning import least_variance, log_diagonal
 from bnn.priors.kernels import Linear
 from bnn.training.execution import progress_bar, titled
@@ -226,7 +226,7 @@ def threads_for(n_data: int) -> threadpool_limits:
 
 def search_bar(title: str, n_outputs: int, restarts: int, more: int) -> "tqdm[NoReturn]":
     """Return a bar of `maximise` for each output, with `more` further steps of each."""
-    check_count("restarts", restarts, 0)
+    check_count("restarts", restarts, 0, MOST_RESTARTS)
     return progress_bar(n_outputs * (restarts + 1 + more), titled(title, None), "step")
 
 
