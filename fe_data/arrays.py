@@ -54,6 +54,23 @@ def _short(value: object) -> str:
     return text if len(text) <= PART else f"{type(value).__name__}(...)"
 
 
+def keep_copies(record: object) -> None:
+    """Replace the arrays of a dataclass by copies that its maker cannot change."""
+    for item in dataclasses.fields(record):  # type: ignore[arg-type]
+        object.__setattr__(record, item.name, _copied(getattr(record, item.name)))
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of an array, or of all arrays in a list or a dictionary."""
+    if isinstance(value, np.ndarray):
+        return value.copy(order="K")  # sums round as they do over the array that was given
+    if isinstance(value, list):
+        return [_copied(part) for part in value]
+    if isinstance(value, dict):
+        return {name: _copied(part) for name, part in value.items()}
+    return value
+
+
 def numbers(name: str, values: ArrayLike) -> Floats:
     """Real numbers as floats; a ValueError names what is no number."""
     try:

@@ -85,7 +85,8 @@ def resolved(noise: Array, priors: Sequence[GaussianProcessPrior], X: Array) -> 
         variances = np.einsum("...jj->...j", noise)
         small = variances < least
         for j in np.flatnonzero(small.reshape(-1, len(least)).any(axis=0)):
-            if all(_is_factorised(prior.covariance(X, X, j), variances[..., j]) for prior in priors):
+            covariances = (prior.covariance(X, X, j) for prior in priors)
+            if all(_is_factorised(each, variances[..., j]) for each in covariances):
                 small[..., j] = False
     else:
         small = np.linalg.eigvalsh(noise - np.diag(least))[..., :1] < 0.0

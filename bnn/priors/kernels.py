@@ -20,7 +20,6 @@ from bnn._text import Short
 from bnn._validation import LARGEST, Array, as_array, as_finite, seen_points
 from bnn.storage import register, storable
 
-
 LEAST_LENGTH = 1.0 / LARGEST  # of length scales and periods
 FARTHEST = 1e150  # distance at which larger ones are seen, so that their squares are finite
 
