@@ -24,7 +24,7 @@ from bnn.training.loop import train
 from bnn.training.matmul import TORCH, products_on
 from figures.materials.problem import FEATURES, KERNEL, noise_std
 from prior_study import STUDY_PRIORS
-from prior_study.config import ARCHITECTURE
+from prior_study.reconstruction import ARCHITECTURE
 
 
 @dataclass(frozen=True)
