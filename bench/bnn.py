@@ -23,7 +23,7 @@ from bnn.training.loop import train
 from bnn.training.matmul import TORCH, products_on
 from figures.materials.problem import FEATURES, INPUT_NAMES, KERNEL, OUTPUT_NAMES, noise_std
 from prior_study import STUDY_PRIORS
-from prior_study.config import ARCHITECTURE
+from prior_study.reconstruction import ARCHITECTURE
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,11 @@ the memory of a worker. `bench.fe_reference` compares them with a form in UFL.
 """
 
 import argparse
+
+if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
+
+# After the options: --help does not wait for these.
 import resource
 import statistics
 import tempfile
@@ -93,5 +98,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

@@ -16,8 +16,11 @@ Array: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.floating[Any]]  # of either precision
 Ints: TypeAlias = NDArray[np.integer[Any]]
 
-MOST = 10**7  # largest count of networks, points, epochs or samples
+MOST = 10**7  # largest count of points, epochs or samples
+MOST_NETWORKS = 10**5  # of which each trains for a tenth of a second at least
+MOST_RESTARTS = 10**4  # of a search, which take as long
 LARGEST = 1e100  # largest number in an array, so that sums of squares and their ratios are finite
+SMALLEST = 1e-75  # least range of data, so that fourth powers of their deviations are not zero
 
 
 def check_option(name: str, value: object, options: Collection[object]) -> None:
@@ -32,11 +35,11 @@ def check_integer(name: str, value: object, smallest: int) -> None:
         raise ValueError(f"{name} = {value!r}: must be an integer >= {smallest}")
 
 
-def check_count(name: str, value: object, smallest: int) -> None:
+def check_count(name: str, value: object, smallest: int, most: int = MOST) -> None:
     """Raise ValueError unless value is an integer >= smallest that a computer can count to."""
     check_integer(name, value, smallest)
-    if value > MOST:  # type: ignore[operator]
-        raise ValueError(f"{name} = {value!r:.60}: must be at most {MOST}")
+    if value > most:  # type: ignore[operator]
+        raise ValueError(f"{name} = {value!r:.60}: must be at most {most}")
 
 
 def check_flags(**values: object) -> None:
@@ -231,7 +234,18 @@ def seen_points(name: str, X: ArrayLike) -> Array:
 def as_data(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """Return finite data as float64, X (N, n_in) and y, (N,) or (N, n_out), as (N, n_out)."""
     X = as_points("X", X)
-    return X, as_columns("y", as_finite("y", y), len(X))
+    values = as_columns("y", as_finite("y", y), len(X))
+    check_ranges(X=X, y=values)
+    return X, values
+
+
+def check_ranges(**arrays: Array) -> None:
+    """Raise ValueError if a column of a named array varies, but too little for its squares."""
+    for name, values in arrays.items():
+        ranges = np.ptp(values, axis=0)
+        for j in np.flatnonzero((ranges > 0.0) & (ranges < SMALLEST))[:1]:
+            needed = f"must be at least {SMALLEST:g}, or zero: take another unit"
+            raise ValueError(f"{name}: column {j} has the range {ranges[j]:.3g}, {needed}")
 
 
 def check_device(device: str) -> None:

@@ -72,13 +72,30 @@ def _one_line(value: object) -> str:
     return f"{type(value).__name__}(...)" if unknown or len(text) > PART else text
 
 
+def keep_copies(record: object) -> None:
+    """Replace the arrays of a dataclass by copies that its maker cannot change."""
+    for item in dataclasses.fields(record):  # type: ignore[arg-type]
+        object.__setattr__(record, item.name, _copied(getattr(record, item.name)))
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of an array, or of all arrays in a list or a dictionary."""
+    if isinstance(value, np.ndarray):
+        return value.copy(order="K")  # sums round as they do over the array that was given
+    if isinstance(value, list):
+        return [_copied(part) for part in value]
+    if isinstance(value, dict):
+        return {name: _copied(part) for name, part in value.items()}
+    return value
+
+
 def numbers(name: str, values: ArrayLike) -> Floats:
     """Real numbers as floats; a ValueError names what is no number."""
     try:
         found = np.asarray(values)
         if not np.can_cast(found.dtype, float, "same_kind"):
             raise TypeError
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):  # a tensor that has gradients raises the last
         raise ValueError(f"{name} = {values!r:.60} must be numbers") from None
     return found.astype(float)
 

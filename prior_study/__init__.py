@@ -1,8 +1,9 @@
-"""How functional priors look in the space of the weights, and back (section 2.2 of the paper)."""
+"""How functional priors look in the space of the weights, and back (section 2.2 of the paper).
 
-from prior_study.config import StudyConfig
-from prior_study.priors import STUDY_PRIORS
-from prior_study.reconstruction import Moments, distance
-from prior_study.study import Study, load, run, save
+`__init__.pyi` lists what this package offers; each name is imported when it is first used, so that
+`python -m prior_study --help` needs no PyTorch.
+"""
 
-__all__ = ["STUDY_PRIORS", "Moments", "Study", "StudyConfig", "distance", "load", "run", "save"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

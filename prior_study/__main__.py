@@ -9,12 +9,12 @@ import argparse
 import sys
 from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
+from prior_study.config import PRIORS, StudyConfig
 
-from prior_study.config import StudyConfig
-from prior_study.priors import STUDY_PRIORS
-from prior_study.study import Study, run, save
+if TYPE_CHECKING:
+    from prior_study.study import Study
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     parsed.add_argument("--out", type=Path, required=True, metavar="FILE.npz", help=where)
     for item in fields(StudyConfig):
         several = isinstance(item.default, tuple)
-        usual = " ".join(STUDY_PRIORS) if several else item.default
+        usual = " ".join(PRIORS) if several else item.default
         parsed.add_argument(
             f"--{item.name.replace('_', '-')}",
             type=str if several else type(item.default),
@@ -39,8 +39,10 @@ def parser() -> argparse.ArgumentParser:
     return parsed
 
 
-def report(study: Study) -> str:
+def report(study: "Study") -> str:
     """Table 1 of the paper, and the distances of each source of functions from each prior."""
+    import pandas as pd
+
     results = {f"prior {name}": result for name, result in study.results.items()}
     statistics = {name: each.statistics for name, each in results.items()}
     variances = {name: pd.Series(1e3 * s.variance, s.groups) for name, s in statistics.items()}
@@ -55,6 +57,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit code."""
     options = vars(parser().parse_args(arguments))
     out = options.pop("out")
+    # After the options: --help does not wait for these.
+    from prior_study.study import run, save
+
     try:
         config = StudyConfig(**options)
         if out.suffix != ".npz" or not out.parent.is_dir():

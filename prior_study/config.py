@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bnn import MLP
-from prior_study.priors import STUDY_PRIORS
-
 HIDDEN = (50, 50, 50, 50)
-ARCHITECTURE = MLP((1, *HIDDEN, 1))
+PRIORS = ("A", "B", "C", "D")
 # Whether Adam corrects the bias of its moments. The published variances come from an optimiser
 # whose step counter ran on from network to network while its moments started anew.
 BIAS_CORRECTION = {"published": False, "proper": True}
@@ -37,7 +34,7 @@ class StudyConfig:
     the start and the points.
     """
 
-    priors: tuple[str, ...] = _option(tuple(STUDY_PRIORS), "functional priors by name")
+    priors: tuple[str, ...] = _option(PRIORS, "functional priors by name")
     members: int = _option(100, "networks K of each prior")
     epochs_scale: float = _option(1.0, "factor on the published epochs of each prior")
     optimiser: str = _option("published", "published (Adam without bias correction) or proper")
@@ -50,10 +47,10 @@ class StudyConfig:
     def __post_init__(self) -> None:
         object.__setattr__(self, "priors", tuple(self.priors))
         if not self.priors or len(set(self.priors)) < len(self.priors):
-            known = ", ".join(STUDY_PRIORS)
+            known = ", ".join(PRIORS)
             raise ValueError(f"priors = {self.priors}: must be some of {known}, each once")
         for prior in self.priors:
-            _check_option("priors", prior, STUDY_PRIORS)
+            _check_option("priors", prior, PRIORS)
         _check_option("optimiser", self.optimiser, BIAS_CORRECTION)
         _check_option("device", self.device, ("cpu", "cuda"))
         for name, low in _SMALLEST.items():
@@ -65,6 +62,8 @@ class StudyConfig:
 
     def epochs(self, prior: str) -> int:
         """Epochs that the networks of a prior are trained, at least one."""
+        from prior_study.priors import STUDY_PRIORS
+
         return max(1, round(self.epochs_scale * STUDY_PRIORS[prior].epochs))
 
     @property

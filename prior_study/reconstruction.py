@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
+from bnn import MLP
 from bnn.priors.gaussian_process import covariance_root
 from bnn.weight_priors import WEIGHT_PRIORS
-from prior_study.config import ARCHITECTURE, StudyConfig
+from prior_study.config import HIDDEN, StudyConfig
 
+ARCHITECTURE = MLP((1, *HIDDEN, 1))
 CENTRAL = norm.cdf([-1.0, 1.0])  # of a Gaussian this holds mean ± one standard deviation
 # In the order of Fig. 4 a-d.
 WEIGHT_PRIOR_NAMES = ("isotropic", "factorised", "generalised_normal", "low_rank")

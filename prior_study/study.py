@@ -11,9 +11,15 @@ import pandas as pd
 import bnn
 from bnn import Pretrained, TrainingSettings
 from prior_study import reconstruction
-from prior_study.config import ARCHITECTURE, BIAS_CORRECTION, HIDDEN, StudyConfig
+from prior_study.config import BIAS_CORRECTION, HIDDEN, StudyConfig
 from prior_study.priors import STUDY_PRIORS
-from prior_study.reconstruction import WEIGHT_PRIOR_NAMES, Distance, Moments, distance
+from prior_study.reconstruction import (
+    ARCHITECTURE,
+    WEIGHT_PRIOR_NAMES,
+    Distance,
+    Moments,
+    distance,
+)
 from prior_study.statistics import WeightStatistics, weight_statistics
 
 FORMAT = 2

@@ -66,6 +66,9 @@ WRONG = [
     np.full((8, 2), np.inf),
     1e300 * SCATTERED,
     1e99 * SCATTERED,
+    1e-300 * SCATTERED,
+    1e-155 * SCATTERED,
+    1e-100 * SCATTERED,
     [np.nan, 1.0],
     (10**30, 2),
     "cpufoo",
@@ -89,6 +92,8 @@ def complaint(
             function(**given)
         except allowed:
             return None
+        except np.linalg.LinAlgError as error:  # a ValueError, but a library's own
+            return f"{type(error).__name__}: {error}"
         except (ValueError, TypeError) as error:
             if re.search(rf"\b({argument}|{also})\b", str(error)):
                 return None

@@ -80,7 +80,8 @@ def kernel_gradient(kernel: sk.Kernel, a: Array, b: Array) -> tuple[Array, Array
     if isinstance(kernel, kernels.Stationary):
         scale = np.asarray(kernel.lengthscale, dtype=float)
         # q = Σ_i (a_i - b_i)² / L_i² and ∂q/∂a_i = 2 (a_i - b_i) / L_i²
-        q = np.sum((away / scale) ** 2, axis=-1)
+        distances = np.clip(away / scale, -kernels.FARTHEST, kernels.FARTHEST)
+        q = np.sum(distances**2, axis=-1)
         values, slope = _correlation(kernel, q)
         by_q = 2.0 * kernel.variance * slope
         return kernel.variance * values, by_q[..., None] * away / scale**2

@@ -16,6 +16,7 @@ from bnn._settings import Settings
 from bnn._summary import noise_rows, prior_rows
 from bnn._text import table
 from bnn._validation import (
+    MOST_NETWORKS,
     Array,
     as_array,
     as_points,
@@ -28,7 +29,7 @@ from bnn.estimators.by_evidence import likely_noise, likely_prior
 from bnn.estimators.members import Members
 from bnn.estimators.pretraining import Pretrained, check_functional_prior, pretrain
 from bnn.estimators.regressor import PredictiveRegressor
-from bnn.noise import Covariance, Noise, covariance_at
+from bnn.noise import Covariance, Noise, checked_noise, covariance_at
 from bnn.priors.samplers import FunctionalPrior
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage.values import NotStored, kept, same
@@ -99,7 +100,7 @@ class EnsembleRegressor(PredictiveRegressor):
     def _check_parameters(self) -> None:
         for name, default in self.group_defaults.items():
             check_kind(name, self.group(name), type(default))
-        check_count("n_members", self.n_members, 2)
+        check_count("n_members", self.n_members, 2, MOST_NETWORKS)
         check_device(self.device)
 
     def _fit(self, X: Array, y: Array, keep_prior: bool) -> None:
@@ -320,6 +321,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         if keep_prior:
             return self._kept_networks(), self.noise_
         noise = likely_noise(self.noise, X, y)
+        checked_noise(noise, X.shape[1], y.shape[1])  # before the pre-training, which takes long
         return self._pretrained_for(X, y, noise), noise
 
     def _kept_networks(self) -> Pretrained:

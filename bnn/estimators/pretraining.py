@@ -11,6 +11,7 @@ from bnn._seeding import Purpose, RandomState, member_seeds, seed_sequence, spaw
 from bnn._settings import Settings
 from bnn._text import short
 from bnn._validation import (
+    MOST_NETWORKS,
     Array,
     Floats,
     as_data,
@@ -22,6 +23,7 @@ from bnn._validation import (
     check_not_negative,
     check_option,
     check_positive,
+    check_ranges,
 )
 from bnn.estimators.members import Networks, finite_members, perturbed_starts
 from bnn.networks.architecture import Architecture
@@ -68,7 +70,7 @@ class Pretraining(Settings):
     training: TrainingSettings = field(default_factory=TrainingSettings)
 
     def __post_init__(self) -> None:
-        check_count("n_networks", self.n_networks, 2)
+        check_count("n_networks", self.n_networks, 2, MOST_NETWORKS)
         check_count("n_points", self.n_points, 2)
         check_positive(range_factor=self.range_factor)
         check_not_negative(perturbation=self.perturbation)
@@ -335,6 +337,7 @@ def _points(
     if not fits or inputs.shape[-2] < 2 or 0 in inputs.shape:
         shapes = f"(M >= 2, n_in) or ({K}, M >= 2, n_in)"
         raise ValueError(f"X has shape {inputs.shape}: must be {shapes}")
+    check_ranges(X=inputs.reshape(-1, inputs.shape[-1]))
     return inputs
 
 
@@ -345,7 +348,7 @@ def checked_data(
     if not isinstance(pretrained, Pretrained):
         raise ValueError(f"pretrained = {pretrained!r:.60}: must be from bnn.pretrain")
     if n_members is not None:
-        check_count("n_members", n_members, 1)
+        check_count("n_members", n_members, 1, MOST_NETWORKS)
     X, y = as_data(X, y)
     _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
     warn_far("scaling.inputs", pretrained.input_scaler, X)

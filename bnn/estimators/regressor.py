@@ -17,6 +17,7 @@ from bnn._validation import (
     as_columns,
     as_finite,
     check_flags,
+    check_ranges,
     check_readable,
     not_a_number,
     not_finite,
@@ -80,6 +81,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": least}
         points, y = self._validated({"X": X, "y": y}, reset=not keep_prior, **needed)
         outputs = as_columns("y", y, len(points))
+        check_ranges(X=points, y=outputs)
         start = time.perf_counter()
         self._fit(points, outputs, keep_prior)
         self.y_ndim_ = np.ndim(y)

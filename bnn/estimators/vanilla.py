@@ -5,7 +5,14 @@ from typing import ClassVar
 
 from bnn._seeding import RandomState, seed_sequence
 from bnn._settings import Settings
-from bnn._validation import Array, as_data, check_count, check_kind, check_option
+from bnn._validation import (
+    MOST_NETWORKS,
+    Array,
+    as_data,
+    check_count,
+    check_kind,
+    check_option,
+)
 from bnn.estimators.by_evidence import likely_noise
 from bnn.estimators.ensemble import EnsembleRegressor
 from bnn.estimators.members import Members, Task, random_starts, train_to_data
@@ -72,7 +79,7 @@ def train_vanilla(
         Members(3 networks of widths (1, 8, 8, 1))
     """
     X, y = as_data(X, y)
-    check_count("n_members", n_members, 2)
+    check_count("n_members", n_members, 2, MOST_NETWORKS)
     check_option("resampling", resampling, RESAMPLINGS)
     check_kind("network", network, Architecture)
     check_kind("training", training, TrainingSettings)

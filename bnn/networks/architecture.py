@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bnn._settings import Settings
-from bnn._validation import check_count, check_integers, check_option
+from bnn._validation import check_count, check_integers, check_option, is_row
 from bnn.networks.activations import ACTIVATIONS
 from bnn.networks.mlp import INITIALISATIONS, MLP
 from bnn.storage import storable
+
+MOST_LAYERS = 1000  # networks of more do not train
 
 
 @storable
@@ -31,6 +33,8 @@ class Architecture(Settings):
     init: str = "glorot"
 
     def __post_init__(self) -> None:
+        if is_row(self.hidden) and len(self.hidden) > MOST_LAYERS:
+            raise ValueError(f"hidden has {len(self.hidden)} widths: must be at most {MOST_LAYERS}")
         check_integers("hidden", self.hidden, 1)
         check_option("activation", self.activation, ACTIVATIONS)
         check_option("init", self.init, INITIALISATIONS)

@@ -9,6 +9,7 @@ from scipy.stats import chi2
 
 from bnn._text import Short
 from bnn._validation import Array, as_array, check_positive, own_copy
+from bnn.noise.covariances import noise_covariance
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.storage import storable
 
@@ -50,7 +51,9 @@ class StudentNoise(Short):
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, HeteroscedasticNoise):
-            as_array("noise", self.noise)
+            values = as_array("noise", self.noise)
+            n_out, n_points = (values.shape[-1], len(values)) if values.ndim else (1, None)
+            noise_covariance(values, n_out, n_points)
         object.__setattr__(self, "noise", own_copy(self.noise))
         if self.freedom is None or (isinstance(self.freedom, float) and self.freedom == np.inf):
             return

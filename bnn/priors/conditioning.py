@@ -21,6 +21,7 @@ from typing import Self, TypeAlias
 
 import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg.lapack import dpocon, dpotrf
 from scipy.stats import norm
 from sklearn.utils import gen_batches
 
@@ -77,16 +78,33 @@ def resolved(noise: Array, priors: Sequence[GaussianProcessPrior], X: Array) -> 
         X: Training inputs, (N, n_in).
 
     Returns:
-        The noise as it is, or with the nugget on the diagonal where it is less than that.
+        The noise as it is, or with the nugget on the diagonal where it is less than that. An output
+        whose noise has no correlations keeps its noise where its covariances can be factorised.
     """
     least = least_variance(len(X), np.max([p.variances(X).max(axis=1) for p in priors], axis=0))
     if is_diagonal(noise):
-        small = np.einsum("...jj->...j", noise) < least
+        variances = np.einsum("...jj->...j", noise)
+        small = variances < least
+        for j in np.flatnonzero(small.reshape(-1, len(least)).any(axis=0)):
+            covariances = (prior.covariance(X, X, j) for prior in priors)
+            if all(_is_factorised(each, variances[..., j]) for each in covariances):
+                small[..., j] = False
     else:
         # The noise is enough where all eigenvalues of Σ_noise - diag(ℓ) are >= 0.
         small = np.linalg.eigvalsh(noise - np.diag(least))[..., :1] < 0.0
     nugget = np.where(small, least, 0.0)
     return np.asarray(noise + nugget[..., None] * np.eye(len(least)))
+
+
+def _is_factorised(prior: Array, variances: Array) -> bool:
+    """Return whether A = K + σ²I is factorised, with eigenvalues above the rounding errors of K."""
+    A = prior + variances * np.eye(len(prior))
+    size = np.abs(A).sum(axis=0).max()
+    root, failed = dpotrf(A, lower=True)
+    # 1 / (|A| |A⁻¹|), in the 1-norm; no eigenvalue is smaller than 1 / |A⁻¹|.
+    condition, _ = dpocon(root, size, uplo="L")
+    errors = len(prior) * np.finfo(float).eps * np.diagonal(prior).max()
+    return not failed and bool(condition * size > errors)
 
 
 def without_zeros(noise: Noise, y: Array) -> Noise:
@@ -326,8 +344,10 @@ class ProcessPosterior(Short):
             parts = values[0].reshape(-1, n_out, len(X))
             explained = np.einsum("ajn,akn->njk", parts, parts, optimize=True)
             return np.asarray(np.eye(n_out) * variances.T[:, None] - explained)
-        # Cov f(x) = U diag(k_c(x, x) - |w_c(x)|²) Uᵀ
+        # Cov f(x) = U diag(k_c(x, x) - |w_c(x)|²) Uᵀ, of which nothing is left but rounding errors
+        # at data that have next to no noise.
         left = variances - [np.einsum("an,an->n", each, each) for each in values]
+        left = np.maximum(left, np.finfo(float).eps * variances)
         return np.asarray(self.axes * left.T[:, None] @ self.axes.T)
 
     def joint_covariance(self, X: Array) -> Array:

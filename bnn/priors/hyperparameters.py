@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from bnn._seeding import generator
-from bnn._validation import Array, Ints, check_count
+from bnn._validation import MOST_RESTARTS, Array, Ints, check_count
 from bnn.priors.conditioning import least_variance, log_diagonal
 from bnn.priors.kernels import Linear
 from bnn.training.execution import progress_bar, titled
@@ -226,7 +226,7 @@ def threads_for(n_data: int) -> threadpool_limits:
 
 def search_bar(title: str, n_outputs: int, restarts: int, more: int) -> "tqdm[NoReturn]":
     """Return a bar of `maximise` for each output, with `more` further steps of each."""
-    check_count("restarts", restarts, 0)
+    check_count("restarts", restarts, 0, MOST_RESTARTS)
     return progress_bar(n_outputs * (restarts + 1 + more), titled(title, None), "step")
 
 
@@ -347,7 +347,9 @@ def representatives(
     seen = np.flatnonzero(logs > logs.max() + np.log(NEGLIGIBLE))
     weights = softmax(logs[seen])
     rows = np.array([moments(s, places) for s in seen]).T
-    rows /= np.sqrt(rows**2 @ weights)[:, None]
+    # A moment may be zero at a place: the mean of data that contradict each other without noise.
+    sizes = np.sqrt(rows**2 @ weights)
+    rows /= np.where(sizes > 0.0, sizes, 1.0)[:, None]
     # Averages of the moments along their principal directions, and the sum of the weights.
     directions = np.linalg.svd((rows - (rows @ weights)[:, None]) * np.sqrt(weights))[0]
     few = np.vstack([np.ones(len(seen)), directions[:, : most - 1].T @ rows])

@@ -17,8 +17,11 @@ from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._text import Short
-from bnn._validation import Array, as_array, as_finite, seen_points
+from bnn._validation import LARGEST, Array, as_array, as_finite, seen_points
 from bnn.storage import register, storable
+
+LEAST_LENGTH = 1.0 / LARGEST  # of length scales and periods
+FARTHEST = 1e150  # distance at which larger ones are seen, so that their squares are finite
 
 
 def _check_positive(name: str, value: ArrayLike, number: bool = False) -> None:
@@ -26,6 +29,12 @@ def _check_positive(name: str, value: ArrayLike, number: bool = False) -> None:
     positive = values.size and np.all(np.isfinite(values) & (values > 0))
     if values.ndim > (0 if number else 1) or not positive:
         raise ValueError(f"{name} = {value!s}: must be {'one number ' if number else ''}> 0")
+
+
+def _check_length(name: str, value: ArrayLike, number: bool = False) -> None:
+    _check_positive(name, value, number)
+    if np.min(value) < LEAST_LENGTH:
+        raise ValueError(f"{name} = {value!s}: must be at least {LEAST_LENGTH:g}")
 
 
 def _comparable(value: ArrayLike) -> Any:
@@ -150,14 +159,15 @@ class Stationary(Kernel):
 
     def __post_init__(self) -> None:
         _check_positive("variance", self.variance, number=True)
-        _check_positive("lengthscale", self.lengthscale)
+        _check_length("lengthscale", self.lengthscale)
         self.variance = _comparable(self.variance)
         self.lengthscale = _comparable(self.lengthscale)
 
     def _evaluate(self, A: Array, B: Array) -> Array:
         scale = _per_input("lengthscale", self.lengthscale, A)
         # k = k0 φ(r), r = |(x - x') / L|
-        return self.variance * self._correlation(cdist(A / scale, B / scale))
+        distances = np.minimum(cdist(A / scale, B / scale), FARTHEST)
+        return self.variance * self._correlation(distances)
 
     def diag(self, X: Array) -> Array:
         """Return the diagonal of k(X, X), the variance.
@@ -288,7 +298,7 @@ class Periodic(Stationary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_positive("period", self.period, number=True)
+        _check_length("period", self.period, number=True)
         self.period = _comparable(self.period)
 
     def _evaluate(self, A: Array, B: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short
+from fe_data.arrays import Floats, Ints, Short, keep_copies
 from fe_data.dataset.record import MAX_BYTES, decode_arrays, write_atomic
 from fe_data.dataset.storage import record_path
 from fe_data.dataset.table import TABLE, import_pandas, load_table, require_frame, table_file
@@ -54,6 +54,9 @@ class Curves(Short):
     histories: list[dict[str, Floats]]
     std: Floats | None = None
     index: Ints | None = None
+
+    def __post_init__(self) -> None:
+        keep_copies(self)
 
     @property
     def strain(self) -> Floats:

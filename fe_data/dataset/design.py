@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fe_data.arrays import Floats, Short
+from fe_data.arrays import Floats, Short, keep_copies
 from fe_data.dataset.table import load_inputs, parse_input
 from fe_data.files.csv_rows import Problems, TableError, parse_float, parse_integer, read_rows
 from fe_data.geometry.microstructure import VF_TOLERANCE, Microstructure
@@ -89,6 +89,9 @@ class Design(Short):
     loadings: tuple[Loading, ...] = ()
     fibres: tuple[Microstructure, ...] = ()
     arrangements: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def __post_init__(self) -> None:
+        keep_copies(self)
 
     def __len__(self) -> int:
         return len(self.inputs)

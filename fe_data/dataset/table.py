@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fe_data.arrays import Floats, Short
+from fe_data.arrays import Floats, Short, keep_copies
 from fe_data.files.csv_rows import (
     Problems,
     Row,
@@ -58,6 +58,9 @@ class Table(Short):
     status: NDArray[np.str_]
     failed: Numbers
     output_names: tuple[str, ...] = field(default_factory=required_outputs)
+
+    def __post_init__(self) -> None:
+        keep_copies(self)
 
     def __len__(self) -> int:
         return len(self.index)

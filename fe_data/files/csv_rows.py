@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TextIO
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.files.reading import UnusualFile, most_unpacked, open_stream, read_file
+from fe_data.files.reading import UnusualFile, most_unpacked, naming, open_stream, read_file
 from fe_data.progress import shown
 from fe_data.settings import require_integer, require_kind
 
@@ -133,10 +133,11 @@ def _unpacked(path: Path) -> BinaryIO:
 
 
 def _lines(path: Path, file: TextIO) -> Iterator[str]:
-    while line := file.readline(MAX_LINE + 1):
-        if len(line) > MAX_LINE:
-            raise TableError(f"{path} has a line of more than {MAX_LINE} characters")
-        yield line
+    with naming(path):
+        while line := file.readline(MAX_LINE + 1):
+            if len(line) > MAX_LINE:
+                raise TableError(f"{path} has a line of more than {MAX_LINE} characters")
+            yield line
 
 
 def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str]:

@@ -1,9 +1,11 @@
 """Read files of unknown origin: no devices, and no more bytes than the reader needs."""
 
+import contextlib
 import io
 import os
 import stat
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +25,17 @@ class UnusualFile(ValueError):
     """A file is not read, because it is of another kind or too large."""
 
 
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Give an OSError the path, which one that comes from reading an open file does not have."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
 def read_file(path: Path, most: int) -> bytes:
     """Content of a regular file; UnusualFile if it is no such file or has over `most` bytes."""
     # The kind is asked before: opening a pipe waits for its writer, and a device may have no end.
@@ -32,7 +45,8 @@ def read_file(path: Path, most: int) -> bytes:
         raise UnusualFile(f"{path} is {kind}: a regular file is needed")
     if status.st_size > most:
         raise UnusualFile(f"{path} has {status.st_size} bytes: at most {most} are read")
-    return path.read_bytes()
+    with naming(path):
+        return path.read_bytes()
 
 
 def open_stream(path: Path) -> BinaryIO:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Floats, Short
+from fe_data.arrays import Floats, Short, keep_copies
 from fe_data.loading import Loading
 from fe_data.mechanics.rve import RVESolution
 from fe_data.progress import progress_bar
@@ -40,6 +40,9 @@ class Anisotropy(Short):
     stiffness_GPa: Floats
     spread: float
     stiffest_deg: float
+
+    def __post_init__(self) -> None:
+        keep_copies(self)
 
     @property
     def misfit(self) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from fe_data.arrays import Floats, Short
+from fe_data.arrays import Floats, Short, keep_copies
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import (
     VF_TOLERANCE,
@@ -78,6 +78,9 @@ class RVEResult(Short):
     fibre_centres: Floats
     info: dict[str, float | int | str]
     fibre_radii: Floats | None = None
+
+    def __post_init__(self) -> None:
+        keep_copies(self)
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from fe_data.arrays import Floats, Short
+from fe_data.arrays import Floats, Short, keep_copies
 from fe_data.dataset.table import Table
 from fe_data.schema import INPUT_BOUNDS, output
 from fe_data.settings import require_kind
@@ -41,6 +41,9 @@ class Comparison(Short):
     difference: Floats
     distance: float
     unpaired: int
+
+    def __post_init__(self) -> None:
+        keep_copies(self)
 
     @property
     def bias(self) -> Floats:

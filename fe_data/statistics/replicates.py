@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fe_data.arrays import Floats, Short
+from fe_data.arrays import Floats, Short, keep_copies
 from fe_data.dataset.table import Table, load_table
 from fe_data.files.csv_rows import TableError, read_numbers
 from fe_data.schema import INPUT_NAMES, output, required_outputs
@@ -71,6 +71,9 @@ class Statistics(Short):
     covariance: Floats
     count: NDArray[np.int64]
     output_names: tuple[str, ...] = field(default_factory=required_outputs)
+
+    def __post_init__(self) -> None:
+        keep_copies(self)
 
     @property
     def std(self) -> Floats:

@@ -1,6 +1,11 @@
 """Set the article from the metrics of the full runs: python -m figures.report.article."""
 
 import argparse
+
+if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
+
+# After the options: --help does not wait for these.
 import json
 import sys
 from collections.abc import Mapping
@@ -115,5 +120,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from sklearn.base import clone
 from sklearn.gaussian_process import kernels as sk
 
 import bnn
@@ -98,6 +99,10 @@ def exact(prior, X=X, y=Y, noise=0.1):
             lambda: exact(PAIR, y=TWO, noise=0.1 * SKEW + np.eye(2)).sample(np.zeros((5001, 3))),
             "5001 points: their joint covariance has 10002 rows",
         ),
+        (lambda: fit(n_members=10**7), "n_members = 10000000: must be at most 100000"),
+        (lambda: fit_prior(X, Y, 0.1, restarts=10**7), "restarts = .*: must be at most 10000"),
+        (lambda: bnn.Architecture((4,) * 10**6), "hidden has 1000000 widths: must be at most 1000"),
+        (lambda: bnn.Architecture([4] * 1001), "hidden has 1001 widths: must be at most 1000"),
         (lambda: plot_1d(X, np.zeros((4, 12, 1))), r"X has shape \(12, 3\): must be \(12, 1\)"),
     ],
 )
@@ -105,3 +110,39 @@ def exact(prior, X=X, y=Y, noise=0.1):
 def test_a_wrong_argument_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("noise", [-1.0, 0.0, np.nan, 1e-300, [0.1, 0.2]])
+@pytest.mark.parametrize("kind", [bnn.AnchoredEnsemble, bnn.FunctionAnchoredEnsemble])
+def test_wrong_noise_is_refused_before_pretraining(kind, noise, monkeypatch):
+    monkeypatch.setattr("bnn.estimators.pretraining.train", None)
+    with pytest.raises(ValueError, match="noise"):
+        small(kind, noise=noise).fit(X, Y)
+
+
+MODELS = {
+    "by evidence": bnn.ExactPosterior(),
+    "constant noise": bnn.ExactPosterior(noise="constant"),
+    "heavy tails": bnn.ExactPosterior(noise="student"),
+    "networks": small(bnn.AnchoredEnsemble),
+}
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-155, 1e-100, 1e-77])
+@pytest.mark.parametrize("name", MODELS)
+def test_ranges_whose_squares_are_zero_are_refused(name, unit):
+    for data in ((X, unit * Y), (unit * X, Y)):
+        with pytest.raises(ValueError, match=r"[Xy]: column 0 has the range .*: take another unit"):
+            clone(MODELS[name]).fit(*data)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_predictions_in_small_units(name):
+    """As those in units of one, where values are 1e-30 or as small as is taken."""
+    expected = clone(MODELS[name]).fit(X, Y).predict(X, return_std=True)
+    for unit in (1e-30, 1e-74):
+        model = clone(MODELS[name])
+        if isinstance(model, bnn.AnchoredEnsemble):
+            model.set_params(noise=0.1 * unit)
+        found = model.fit(unit * X, unit * Y).predict(unit * X, return_std=True)
+        np.testing.assert_allclose(np.array(found) / unit, expected, rtol=0.05, atol=0.05)

@@ -4,6 +4,7 @@ import itertools
 from pathlib import Path
 
 import pytest
+import torch
 
 import fe_data
 from fe_data.statistics.replicates import save_statistics
@@ -126,7 +127,8 @@ def test_a_wrong_argument_is_named(name, tmp_path):
     function, valid = CALLS[name](tmp_path)
     function(**valid)
     own = OSError, fe_data.SimulationError, fe_data.TableError, fe_data.Stopped
-    for argument, value in itertools.product(valid, WRONG):
+    gradients = torch.ones((8, 2)).requires_grad_()
+    for argument, value in itertools.product(valid, [*WRONG, gradients]):
         given = valid | {argument: value}
         also = ALSO.get(argument, argument)
         said = complaint(function, given, argument, also, *own)

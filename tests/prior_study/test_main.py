@@ -4,7 +4,9 @@ import pytest
 
 from prior_study import StudyConfig, load
 from prior_study.__main__ import main
-from prior_study.config import ARCHITECTURE
+from prior_study.config import PRIORS
+from prior_study.priors import STUDY_PRIORS
+from prior_study.reconstruction import ARCHITECTURE
 
 BRIEF = ["--priors", "A", "--members", "3", "--epochs-scale", "0.02"]
 
@@ -44,4 +46,5 @@ def test_defaults_are_the_published_sizes():
     config = StudyConfig()
     assert (config.members, config.prior_points) == (100, 400)
     assert ARCHITECTURE.n_weights == 7801
+    assert tuple(STUDY_PRIORS) == PRIORS
     assert [config.epochs(name) for name in config.priors] == [100, 200, 2000, 250]

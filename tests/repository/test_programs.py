@@ -2,6 +2,7 @@
 
 import runpy
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +17,18 @@ PROGRAMS = [
     for path in FILES
     if path.parent == ROOT / "examples" or MAIN in path.read_text(encoding="utf-8")
 ]
+
+
+WITHOUT = "sys.modules.update(torch=None, dolfinx=None, petsc4py=None, gmsh=None)"
+
+
+@pytest.mark.parametrize("name", ["prior_study", "figures.report.article", "bench.fe_data"])
+def test_help_waits_for_no_large_library(name):
+    run = f"runpy.run_module({name!r}, run_name='__main__', alter_sys=True)"
+    code = f"import runpy, sys; {WITHOUT}; sys.argv = [{name!r}, '--help']; {run}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "usage: " in done.stdout
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

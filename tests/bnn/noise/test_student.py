@@ -241,6 +241,9 @@ def test_ensembles_are_scored_by_the_density_of_students_t():
     [
         (lambda: StudentNoise(0.1, 2.0), "freedom = 2.0: must be > 2, or None"),
         (lambda: StudentNoise(0.1, np.nan), "freedom"),
+        (lambda: StudentNoise(np.nan), "noise = nan: standard deviations must be > 0"),
+        (lambda: StudentNoise([0.1, np.inf]), "noise = .*: standard deviations must be > 0"),
+        (lambda: StudentNoise(-FULL), "noise: the covariance has eigenvalue -"),
         (lambda: bnn.ExactPosterior(noise=StudentNoise(-1.0)).fit(X, Y[:, 0]), "must be > 0"),
         (lambda: bnn.VanillaEnsemble(noise=StudentNoise(0.1)).fit(X, Y), "StudentNoise is taken"),
         (lambda: metrics.elppd(Y, Y[None], StudentNoise(FULL)), "freedom = None: must be a number"),

@@ -6,6 +6,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
 from bnn import RBF, Linear, Matern12, Matern32, Matern52, Periodic, RationalQuadratic
+from bnn.derivatives.kernels import kernel_gradient
 from bnn.priors.kernels import Multiple
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
@@ -51,6 +52,8 @@ def test_the_diagonal_is_that_of_the_matrix(kernel):
     [
         (lambda: RBF(-1.0), "variance = -1.0: must be one number > 0"),
         (lambda: Matern32(1.0, 0.0), "lengthscale = 0.0: must be > 0"),
+        (lambda: Matern32(1.0, 1e-300), "lengthscale = 1e-300: must be at least 1e-100"),
+        (lambda: Periodic(period=1e-300), "period = 1e-300: must be at least 1e-100"),
         (lambda: RBF(1.0, (1.0, 1.0))(X1, X1), "lengthscale has 2 entries: must be one, or 1"),
         (lambda: RBF(np.ones(3)), "variance = .*: must be one number > 0"),
         (lambda: RationalQuadratic(alpha=-1.0), "alpha = -1.0: must be one number > 0"),
@@ -67,6 +70,18 @@ def test_the_diagonal_is_that_of_the_matrix(kernel):
 def test_parameters_of_kernels_are_checked(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("kind", [RBF, Matern12, Matern32, Matern52, RationalQuadratic, Periodic])
+def test_points_that_are_as_far_apart_as_can_be(kind):
+    """The shortest length scale and the largest inputs: a kernel and a gradient of numbers."""
+    kernel = kind(2.0, 1e-100)
+    X = np.array([[0.0], [1.0], [1e99]])
+    np.testing.assert_allclose(kernel(X)[:, 2][2:], 2.0)
+    assert np.all(np.isfinite(kernel(X)))
+    values, slopes = kernel_gradient(kernel, X[:, None], X[None])
+    np.testing.assert_allclose(values, kernel(X))
+    assert np.all(np.isfinite(slopes))
 
 
 @pytest.mark.parametrize("factor", [2, 0.5, np.float64(3.0)])

@@ -2,8 +2,10 @@
 
 import gzip
 import os
+import re
 import struct
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -150,6 +152,17 @@ def test_a_folder_or_device_is_no_table(tmp_path, kind, suffix):
     UNUSUAL[kind](path)
     with limited(megabytes=20), pytest.raises(TableError, match=f"is a {kind}: a regular"):
         load_inputs(path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that cannot be read")
+@pytest.mark.parametrize("name", ["mem", "packed.gz"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path, name):
+    path = Path("/proc/self/mem")
+    if name == "packed.gz":
+        path = tmp_path / name
+        path.symlink_to("/proc/self/mem")
+    with pytest.raises(OSError, match=re.escape(str(path))):
+        load_table(path)
 
 
 def test_a_pipe_is_read_to_its_end_and_is_empty_without_a_writer(tmp_path):

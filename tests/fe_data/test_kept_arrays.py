@@ -1,0 +1,94 @@
+"""What was made of arrays stays as it is when these are overwritten."""
+
+import copy
+import inspect
+
+import numpy as np
+import pytest
+
+import fe_data
+
+INPUTS = np.array([[0.2, 400.0, 400.0, 0.4]] * 3)
+NUMBERS = np.arange(3)
+OUTPUTS = np.arange(15.0).reshape(3, 5)
+STATISTICS = {
+    "group": NUMBERS,
+    "X": INPUTS,
+    "mean": OUTPUTS,
+    "covariance": np.tile(np.eye(5), (3, 1, 1)),
+    "count": NUMBERS + 5,
+}
+HISTORY = {"strain": np.zeros((3, 4)), "stress": np.zeros((3, 4))}
+# Classes, and arguments some of which are arrays or hold some.
+CASES = {
+    "Anisotropy": {"stiffness_GPa": 2.0 * np.eye(3), "spread": 0.1, "stiffest_deg": 0.0},
+    "Comparison": {
+        "ours": fe_data.Statistics(**STATISTICS),
+        "reference": fe_data.Statistics(**STATISTICS),
+        "difference": OUTPUTS,
+        "distance": 0.0,
+        "unpaired": 0,
+    },
+    "Curves": {"histories": [HISTORY], "std": np.zeros((1, 2)), "index": NUMBERS[:1]},
+    "Design": {
+        "name": "own",
+        "seed": 0,
+        "inputs": INPUTS,
+        "groups": NUMBERS,
+        "arrangements": NUMBERS,
+    },
+    "HardeningTable": {"plastic_strain": np.arange(3.0), "stress": 500.0 + np.arange(3.0)},
+    "Loading": {
+        "strain": np.array([[0.01, 0.0, 0.0], [0.02, 0.0, 0.0]]),
+        "increments": NUMBERS[1:],
+    },
+    "Microstructure": {"centres": np.array([[0.2, 0.2], [0.7, 0.7]]), "radii": np.full(2, 0.1)},
+    "RVEResult": {
+        "effective": {},
+        "history": HISTORY,
+        "fibre_centres": np.zeros((2, 2)),
+        "info": {},
+        "fibre_radii": np.zeros(2),
+    },
+    "Statistics": STATISTICS,
+    "Table": {
+        "index": NUMBERS,
+        "seed": NUMBERS,
+        "group": NUMBERS,
+        "inputs": INPUTS,
+        "outputs": OUTPUTS,
+        "status": np.array(["ok"] * 3),
+        "failed": NUMBERS,
+    },
+}
+# Numbers and texts alone, and what the solver itself makes.
+WITHOUT_ARRAYS = {"Inputs", "LoadStep", "RVESolution", "Settings", "Summary"}
+
+
+def arrays_in(value):
+    """Arrays of a value, also in lists and dictionaries."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    parts = list(value.values()) if isinstance(value, dict) else value
+    if isinstance(parts, list | tuple):
+        return [array for part in parts for array in arrays_in(part)]
+    return []
+
+
+def test_all_other_public_classes_are_given_arrays():
+    public = [getattr(fe_data, name) for name in fe_data.__all__]
+    classes = [each for each in public if inspect.isclass(each)]
+    names = {each.__name__ for each in classes if not issubclass(each, BaseException)}
+    assert names == CASES.keys() | WITHOUT_ARRAYS
+    assert all(arrays_in(given) for given in CASES.values())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_overwritten_arrays_change_nothing(name):
+    given = copy.deepcopy(CASES[name])
+    made = getattr(fe_data, name)(**given)
+    expected = copy.deepcopy(vars(made))
+    for array in arrays_in(given):
+        array[...] = 1
+    np.testing.assert_equal(arrays_in(vars(made)), arrays_in(expected))
+    np.testing.assert_equal(repr(made), repr(getattr(fe_data, name)(**CASES[name])))
