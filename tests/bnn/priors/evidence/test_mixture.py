@@ -175,7 +175,8 @@ def test_rounding_errors_are_no_input():
     y = np.sin(5.0 * X[:, 0]) + 0.02 * np.exp(3.0 * X[:, 0]) * rng.standard_normal(100)
     assert np.ptp(X[:, 1]) > 0.0
     model = bnn.ExactPosterior().fit(X, y)
-    mean, std = model.predict(X + [0.0, 0.5], return_std=True, total=True)
+    moved = X + np.array([0.0, 0.5])
+    mean, std = model.predict(moved, return_std=True, total=True)
     here = model.predict(X, return_std=True, total=True)
     np.testing.assert_allclose([mean, std], here)
     assert model.prior_.components[0].features == [0]
