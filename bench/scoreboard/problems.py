@@ -18,6 +18,7 @@ from figures.pipeline.profiles import load_profile
 
 CASES = ("ind25", "ind50", "ind100", "outd")  # training sets of the composite
 COMPOSITE = "composite"  # its tables that come with fe_data
+FRESH = "fresh"  # a folder with draws that the default has not seen before it was fixed
 LOW = 200  # inputs of mean fields that are given as low fidelity, beside those of the cells
 REPEATED = "noise"  # the table of cells with equal inputs
 

@@ -62,7 +62,16 @@ def predict(kind: type, given: Given, y_test: np.ndarray) -> dict[str, np.ndarra
     found = {"mean": mean, "std": std, "fit": fitted - started, "predict": ended - fitted}
     if hasattr(estimator, "elppd"):
         found["elppd"] = estimator.elppd(given.X_test, y_test)
-    return found
+    return found | {"blas": kernels()}
+
+
+def kernels() -> str:
+    """Kernels of the linear algebra, "Zen"; empty where the environment does not tell."""
+    try:
+        from threadpoolctl import threadpool_info
+    except ImportError:
+        return ""
+    return ", ".join(sorted({each.get("architecture", "") for each in threadpool_info()} - {""}))
 
 
 def main(source: str, name: str, seconds: float) -> None:

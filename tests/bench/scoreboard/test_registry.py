@@ -2,9 +2,58 @@ import numpy as np
 import pytest
 import torch
 
-from bench.scoreboard import worker
+from bench.scoreboard import registry, worker
 from bench.scoreboard.registry import BY_INPUT, EQUAL_NOISE, LIBRARIES, ONE, OURS, PEERS
 from figures.pipeline.paths import ROOT
+
+# Version and checksum of the code and pins of each estimator.
+VERSIONS = {
+    "ours.Default": (3, "1c055258"),
+    "ours.ExactConstant": (2, "87d27df5"),
+    "ours.ExactByInput": (2, "2450f8dc"),
+    "ours.FunctionAnchored": (3, "d290b6f9"),
+    "scikit_learn.GaussianProcess": (2, "dfb28356"),
+    "botorch.SingleTask": (1, "b2ce37e6"),
+    "botorch.MultiTask": (1, "0357dcc9"),
+    "botorch.Saas": (1, "e1352ddb"),
+    "smt.Kriging": (1, "952fbd44"),
+    "hetgpy.HeteroscedasticProcess": (1, "87902cdc"),
+    "laplace.Network": (1, "64884956"),
+    "pytorch.DeepEnsemble": (1, "f0956e44"),
+    "mapie.GradientBoosting": (1, "597ffc12"),
+    "ours.ExactPaper": (2, "db678646"),
+    "ours.Anchored": (2, "6cacfed0"),
+    "ours.Vanilla": (1, "41e4f76e"),
+    "ours.ExactReplicates": (2, "6afc417b"),
+    "hetgpy.WithReplicates": (1, "16fc44b1"),
+    "scikit_learn.WithReplicates": (1, "9601c654"),
+    "ours.ExactFields": (2, "307d00b5"),
+    "scikit_learn.OnFields": (1, "ac196aae"),
+    "smt.MultiFidelity": (2, "8b2d1e02"),
+}
+
+
+def test_what_has_changed_has_a_new_version():
+    """Where results change, raise the version in the registry; then write both down here."""
+    assert {peer.name: (peer.version, peer.digest) for peer in PEERS} == VERSIONS
+
+
+def test_a_digest_is_of_the_code_that_a_class_uses_and_of_the_pins(tmp_path, monkeypatch):
+    """A class beside it may change, and so may what it does not use."""
+    monkeypatch.setattr(registry, "LIBRARIES", tmp_path)
+    code = "WIDTH = 1\nOTHER = 2\n\n\nclass Own:\n    width = WIDTH\n"
+    found = []
+    for text, pins in [
+        (code, "numpy==1"),
+        (code.replace("OTHER = 2", "OTHER = 3") + "\n\nclass Beside:\n    pass\n", "numpy==1"),
+        (code.replace("WIDTH = 1", "WIDTH = 4"), "numpy==1"),
+        (code, "numpy==2"),
+    ]:
+        (tmp_path / "made.py").write_text(text)
+        (tmp_path / "made.txt").write_text(pins)
+        found.append(registry.Peer("made", "Own", ONE).digest)
+    assert found[0] == found[1]
+    assert len(set(found)) == 3
 
 
 def test_every_package_of_every_library_is_pinned():
