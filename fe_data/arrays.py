@@ -100,6 +100,14 @@ def numbers(name: str, values: ArrayLike) -> Floats:
     return found.astype(float)
 
 
+def objects(name: str, values: object) -> NDArray[Any]:
+    """Values as an array of objects, whose kinds are still to be checked; an error names them."""
+    try:
+        return np.array(values, dtype=object)
+    except (TypeError, ValueError, RuntimeError):  # a tensor that has gradients raises the last
+        raise ValueError(f"{name} = {values!r:.60} cannot be read as an array") from None
+
+
 def pair_keys(a: Ints, b: Ints, n: int) -> Ints:
     """Number smaller * n + larger of each pair of indices below n, in either order."""
     a = np.asarray(a, dtype=np.int64)

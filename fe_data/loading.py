@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short, short
+from fe_data.arrays import Floats, Ints, Short, objects, short
 from fe_data.errors import ConvergenceError
 from fe_data.settings import require_integer
 
@@ -80,7 +80,7 @@ class Loading(Short):
         counts = self.increments
         n = max(len(strain), len(stress))
         if counts is not None:
-            numbers = np.atleast_1d(np.array(counts, dtype=object)).tolist()
+            numbers = np.atleast_1d(objects("increments", counts)).tolist()
             counts = tuple(require_integer("increments", i, 1, MAX_INCREMENTS) for i in numbers)
         for name, items in (("strain", strain), ("stress", stress), ("increments", counts)):
             if items is not None and len(items) not in (1, n):
@@ -174,7 +174,7 @@ def advance(start: float, end: float, attempt: Callable[[float], bool], part: in
 
 def _vertices(name: str, given: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]:
     """Vertices as tuples of three floats or None, from one vertex or a sequence of them."""
-    path = np.array(given, dtype=object)
+    path = objects(name, given)
     path = path[None] if path.ndim == 1 else path
     right = path.ndim == 2 and path.shape[1] == 3 and path.size > 0
     if not right or not all(isinstance(value, kinds) for value in path.flat):

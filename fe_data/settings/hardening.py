@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fe_data.arrays import Floats, Short
+from fe_data.arrays import Floats, Short, objects
 
 LawName = Literal["power", "voce"]
 # Numbers by which compiled functions know the laws.
@@ -182,7 +182,7 @@ def law_of(hardening: Hardening) -> HardeningLaw:
 
 def _plain_row(name: str, values: object, low: float, high: float) -> tuple[float, ...]:
     """Numbers as a tuple of floats; what is out of bounds or NaN is refused."""
-    given = np.asarray(values, dtype=object)
+    given = objects(name, values)
     if given.ndim != 1 or not all(isinstance(value, Real) for value in given):
         raise ValueError(f"{name} = {values!r:.60} must be a sequence of numbers")
     if not 2 <= len(given) <= MAX_ROWS:
